@@ -1,0 +1,1 @@
+"""polysched: polyhedral scheduling in Python."""

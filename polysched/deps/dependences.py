@@ -1,0 +1,90 @@
+"""What must stay in order: one `Dependence` per pair of accesses, and the unions that schedulers ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import reduce
+from typing import Literal
+
+from polysched import isl
+
+Kind = Literal["flow", "anti", "output", "input"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dependence:
+    """Instances that touch the same element, at least one writing (but for "input").
+
+    Kept per pair of accesses: coalescing them before Farkas' lemma costs a thousandfold (docs/theory.md).
+    """
+
+    kind: Kind
+    source: str  # statement names
+    sink: str
+    array: str
+    relation: isl.Map  # { source[i, j] -> sink[i', j'] }, not empty; the source runs first in source order
+    reduction: bool = False  # only orders the updates of one reduction: may go if reductions may be reordered
+
+    def __str__(self) -> str:
+        note = ", reduction" if self.reduction else ""
+        return f"{self.kind} on {self.array}{note}: {self.relation}"
+
+
+@dataclass(frozen=True)
+class Dependences:
+    """All dependences of a scop; the properties are { source instance -> sink instance } unions."""
+
+    pairs: tuple[Dependence, ...]
+    reorder_reductions: bool = False  # what was allowed: then `validity` leaves out reduction dependences
+
+    def of(self, *kinds: Kind) -> tuple[Dependence, ...]:
+        """The dependences of these kinds, in a fixed order."""
+        return tuple(d for d in self.pairs if d.kind in kinds)
+
+    @property
+    def ordered(self) -> tuple[Dependence, ...]:
+        """Those that every schedule must respect."""
+        return tuple(
+            d for d in self.of("flow", "anti", "output") if not (self.reorder_reductions and d.reduction)
+        )
+
+    @property
+    def flow(self) -> isl.UnionMap:
+        return union(self.of("flow"))
+
+    @property
+    def anti(self) -> isl.UnionMap:
+        return union(self.of("anti"))
+
+    @property
+    def output(self) -> isl.UnionMap:
+        return union(self.of("output"))
+
+    @property
+    def input(self) -> isl.UnionMap:
+        return union(self.of("input"))
+
+    @property
+    def reduction(self) -> isl.UnionMap:
+        return union(d for d in self.pairs if d.reduction)
+
+    @property
+    def validity(self) -> isl.UnionMap:
+        """What every schedule must respect."""
+        return union(self.ordered)
+
+    @property
+    def proximity(self) -> isl.UnionMap:
+        """What should run close together: flow dependences (Bondhugula et al., PLDI 2008, section 3.3)."""
+        return self.flow
+
+    @property
+    def coincidence(self) -> isl.UnionMap:
+        """What a parallel loop must not carry; reductions too, since their updates race."""
+        return union(self.of("flow", "anti", "output"))
+
+
+def union(dependences: Iterable[Dependence]) -> isl.UnionMap:
+    """The union of the relations."""
+    return reduce(isl.UnionMap.union, (isl.UnionMap.from_map(d.relation) for d in dependences), isl.UnionMap("{ }"))

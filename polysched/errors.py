@@ -1,0 +1,57 @@
+"""What can go wrong, one class a kind, and where in the user's source it did.
+
+    kernel.py:12:7: subscript 'i * i' is not affine in i
+          A[i * i] = 0
+            ^
+    hint: declare the access as data-dependent by loading the subscript from an array
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Loc:
+    """A place in the user's source; `line` and `column` count from 1."""
+
+    file: str
+    line: int
+    column: int
+    text: str = ""  # the whole source line, without its newline
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+    def caret(self) -> str:
+        """The source line and a caret under the column; empty when the text is unknown."""
+        return f"  {self.text}\n  {' ' * (self.column - 1)}^" if self.text else ""
+
+
+class PolyschedError(Exception):
+    """Base of every error that polysched raises on purpose."""
+
+
+class InputError(PolyschedError):
+    """The nest given by the user cannot be compiled: what is wrong, where, and what would be right."""
+
+    def __init__(self, message: str, loc: Loc | None = None, hint: str = ""):
+        self.message, self.loc, self.hint = message, loc, hint
+        lines = [f"{loc}: {message}" if loc else message, loc.caret() if loc else "", f"hint: {hint}" if hint else ""]
+        super().__init__("\n".join(line for line in lines if line))
+
+
+class IllegalSchedule(PolyschedError):
+    """A schedule or an edit of one breaks a dependence; the message names a violated pair of instances."""
+
+
+class BudgetExceeded(PolyschedError):
+    """A solve outgrew its budget; callers answer with their named fallback."""
+
+
+class ToolchainError(PolyschedError):
+    """A compiler is missing or failed: the command, its message, the line of ours that it names."""
+
+
+class LaunchError(PolyschedError):
+    """A compiled kernel cannot run with these arguments, or on this machine; nothing has been run."""

@@ -1,0 +1,57 @@
+"""The scalar types of the loop IR, and how a user spells arrays of them: `ps.f64["n", "n"]`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class ArrayType:
+    """The type of an array parameter: `shape` holds size names, integers, or affine texts such as "n + 1"."""
+
+    dtype: DType
+    shape: tuple[str | int, ...]
+
+
+@dataclass(frozen=True)
+class DType:
+    """A scalar type. `kind` is "f" (float), "i" (signed), "u" (unsigned) or "b" (bool); `bits` is its width."""
+
+    name: str
+    kind: str
+    bits: int
+
+    def __getitem__(self, shape: str | int | tuple[str | int, ...]) -> ArrayType:
+        return ArrayType(self, shape if isinstance(shape, tuple) else (shape,))
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def is_float(self) -> bool:
+        return self.kind == "f"
+
+    @property
+    def is_integer(self) -> bool:
+        return self.kind in "iu"
+
+    @property
+    def numpy(self) -> str:
+        """The name numpy gives this type: float64, int32, bool, ..."""
+        return "bool" if self.kind == "b" else {"f": "float", "i": "int", "u": "uint"}[self.kind] + str(self.bits)
+
+
+f64, f32, f16 = DType("f64", "f", 64), DType("f32", "f", 32), DType("f16", "f", 16)
+i8, i16, i32, i64 = (DType(f"i{bits}", "i", bits) for bits in (8, 16, 32, 64))
+u8, u16, u32, u64 = (DType(f"u{bits}", "u", bits) for bits in (8, 16, 32, 64))
+boolean = DType("bool", "b", 8)
+
+ALL: dict[str, DType] = {t.name: t for t in (f64, f32, f16, i8, i16, i32, i64, u8, u16, u32, u64, boolean)}
+
+
+@dataclass(frozen=True)
+class Size:
+    """The type of a size parameter, a positive or zero i64 that array shapes may name."""
+
+
+size = Size()

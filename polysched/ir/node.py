@@ -1,0 +1,79 @@
+"""Walking and rewriting the IR, generically: no pass spells out how to recurse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import fields, replace
+from functools import cache
+from typing import Any
+
+from polysched.ir.nodes import Expr, Var
+
+
+@cache
+def _child_fields(cls: type) -> tuple[str, ...]:
+    """Names of the fields that can hold nodes, in source order."""
+    leaf = ("str", "int", "bool", "DType", "Loc | None", "tuple[str, ...]", "int | float | bool")
+    return tuple(f.name for f in fields(cls) if f.type not in leaf)
+
+
+def children(node: Any) -> Iterator[Any]:
+    """The nodes directly below `node`, left to right."""
+    for name in _child_fields(type(node)):
+        value = getattr(node, name)
+        if isinstance(value, tuple):
+            yield from value
+        else:
+            yield value
+
+
+def walk(node: Any) -> Iterator[Any]:
+    """`node` and everything below it, parents first; a tuple of nodes is walked in order."""
+    if isinstance(node, tuple):
+        for child in node:
+            yield from walk(child)
+        return
+    yield node
+    for child in children(node):
+        yield from walk(child)
+
+
+def map_children(node: Any, fn: Callable[[Any], Any]) -> Any:
+    """`node` with `fn` applied to each child; the same object back when nothing changed.
+
+    In a statement list `fn` may return a tuple, which is spliced in (the empty tuple deletes).
+    """
+    changes = {}
+    for name in _child_fields(type(node)):
+        old = getattr(node, name)
+        new = map_list(old, fn) if isinstance(old, tuple) else fn(old)
+        if new is not old:
+            changes[name] = new
+    return replace(node, **changes) if changes else node
+
+
+def map_list(nodes: tuple[Any, ...], fn: Callable[[Any], Any]) -> tuple[Any, ...]:
+    """`fn` over a list, splicing tuples; the same tuple back when nothing changed."""
+    out: list[Any] = []
+    for node in nodes:
+        new = fn(node)
+        out.extend(new) if isinstance(new, tuple) else out.append(new)
+    same = len(out) == len(nodes) and all(a is b for a, b in zip(out, nodes, strict=True))
+    return nodes if same else tuple(out)
+
+
+def rewrite(node: Any, rule: Callable[[Any], Any | None]) -> Any:
+    """`node` rebuilt bottom-up: `rule` sees each node after its children, and returns a new one or None to keep it.
+
+    For a statement the rule may return a tuple of statements. Rules never recurse; this driver does.
+    """
+    if isinstance(node, tuple):
+        return map_list(node, lambda child: rewrite(child, rule))
+    rebuilt = map_children(node, lambda child: rewrite(child, rule))
+    new = rule(rebuilt)
+    return rebuilt if new is None else new
+
+
+def substitute(node: Any, values: dict[str, Expr]) -> Any:
+    """`node` with every `Var` named in `values` replaced; bound names must not clash with those in the values."""
+    return rewrite(node, lambda n: values.get(n.name) if isinstance(n, Var) else None)

@@ -1,0 +1,199 @@
+"""The loop IR: the nest that the user gives and the kernel that is printed are both a `Function`.
+
+    Expr ::= Const(value, dtype) | Var(name, dtype) | Load(array, index, dtype) | Unary(op, arg)
+           | Binary(op, left, right) | Select(cond, then, other) | Call(fn, args, dtype, pure) | Cast(arg, dtype)
+    Stmt ::= Let(name, value) | Store(array, index, value) | For(var, lo, hi, step, body, kind)
+           | If(cond, then, other) | Alloc(array) | Barrier()
+
+Meaning, stated once:
+- Loop variables, sizes and subscripts are i64. The operands of a Binary have one dtype, and so has its result,
+  but for comparisons, which give bool. Conversions are explicit Casts.
+- Integers are two's complement of their width and wrap, signed ones too (we compile with -fwrapv).
+  A float-to-integer Cast truncates towards zero. Floats follow IEEE 754, one rounding per operation.
+- Division names its rounding: `floordiv`/`floormod` towards minus infinity (Python's // and %),
+  `truncdiv`/`truncmod` towards zero (C's / and %). All four trap on zero. `/` is for floats alone.
+- min(a, b) is `b if b < a else a`, max(a, b) is `b if b > a else a`.
+- `&&`, `||` and Select evaluate only what they need, left to right; so a guard protects what it guards.
+- For counts from lo while var < hi (step > 0) or var > hi (step < 0); lo and hi are evaluated once.
+- Let binds a name for the rest of its block. Alloc makes an uninitialised local array for the rest of its block.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from polysched.errors import Loc
+from polysched.ir.dtypes import DType, boolean, i64
+
+COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
+LOGICAL = frozenset({"&&", "||"})
+DIVISIONS = frozenset({"floordiv", "floormod", "truncdiv", "truncmod"})
+ARITHMETIC = frozenset({"+", "-", "*", "/", "min", "max", "&", "|", "^", "<<", ">>"}) | DIVISIONS
+
+
+class Expr:
+    """Base of expressions; every one has a `dtype`."""
+
+    if TYPE_CHECKING:  # a property at run time would become the default of the dataclass fields below
+
+        @property
+        def dtype(self) -> DType: ...
+
+
+@dataclass(frozen=True)
+class Const(Expr):
+    value: int | float | bool
+    dtype: DType = i64
+
+
+@dataclass(frozen=True)
+class Var(Expr):
+    """A loop variable, a size, a scalar parameter or a name bound by Let."""
+
+    name: str
+    dtype: DType = i64
+
+
+@dataclass(frozen=True)
+class Load(Expr):
+    array: str
+    index: tuple[Expr, ...]
+    dtype: DType
+
+
+@dataclass(frozen=True)
+class Unary(Expr):
+    """`op` is "-" (arithmetic), "~" (integers) or "!" (bool)."""
+
+    op: str
+    arg: Expr
+
+    @property
+    def dtype(self) -> DType:
+        return self.arg.dtype
+
+
+@dataclass(frozen=True)
+class Binary(Expr):
+    op: str
+    left: Expr
+    right: Expr
+
+    @property
+    def dtype(self) -> DType:
+        return boolean if self.op in COMPARISONS else self.left.dtype
+
+
+@dataclass(frozen=True)
+class Select(Expr):
+    """cond ? then : other."""
+
+    cond: Expr
+    then: Expr
+    other: Expr
+
+    @property
+    def dtype(self) -> DType:
+        return self.then.dtype
+
+
+@dataclass(frozen=True)
+class Call(Expr):
+    """A function of scalars, by its C name for f64 ("sqrt", "exp", "fabs", "pow", ...)."""
+
+    fn: str
+    args: tuple[Expr, ...]
+    dtype: DType
+    pure: bool = True
+
+
+@dataclass(frozen=True)
+class Cast(Expr):
+    arg: Expr
+    dtype: DType
+
+
+@dataclass(frozen=True)
+class Array:
+    """An array in C order. `space`: "global", "shared" (one block of a GPU) or "private" (one thread)."""
+
+    name: str
+    dtype: DType
+    shape: tuple[Expr, ...]  # extents, expressions in the sizes; () is a scalar variable
+    space: str = "global"
+
+
+class Stmt:
+    """Base of statements; each carries the place in the user's source that it stems from."""
+
+    loc: Loc | None
+
+
+@dataclass(frozen=True)
+class Let(Stmt):
+    name: str
+    value: Expr
+    loc: Loc | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class Store(Stmt):
+    array: str
+    index: tuple[Expr, ...]
+    value: Expr
+    loc: Loc | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class For(Stmt):
+    """`kind`: "serial", "parallel", "unrolled", "vector", "block.x/y/z" or "thread.x/y/z"."""
+
+    var: str
+    lo: Expr
+    hi: Expr
+    step: int
+    body: tuple[Stmt, ...]
+    kind: str = "serial"
+    loc: Loc | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class If(Stmt):
+    cond: Expr
+    then: tuple[Stmt, ...]
+    other: tuple[Stmt, ...] = ()
+    loc: Loc | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class Alloc(Stmt):
+    array: Array
+    loc: Loc | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class Barrier(Stmt):
+    """All threads of a block wait for each other."""
+
+    loc: Loc | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class Function:
+    """A loop nest with its parameters."""
+
+    name: str
+    sizes: tuple[str, ...]  # i64 parameters; each is zero or positive
+    arrays: tuple[Array, ...]  # array parameters, in the user's order
+    body: tuple[Stmt, ...]
+    scalars: tuple[Var, ...] = ()  # read-only scalar parameters, passed by value
+    params: tuple[str, ...] = ()  # names of sizes, scalars and arrays in the user's order
+    loc: Loc | None = field(default=None, compare=False)
+
+    def array(self, name: str) -> Array:
+        """The array parameter of that name; KeyError if there is none."""
+        return {array.name: array for array in self.arrays}[name]
+
+
+Node = Expr | Stmt

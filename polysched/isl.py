@@ -1,0 +1,127 @@
+"""The one door to islpy: the names we use, one context, and calls that cannot run away or leave it broken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import islpy
+from islpy import (  # noqa: F401  (re-exported)
+    DEFAULT_CONTEXT,
+    Aff,
+    AstBuild,
+    AstExpr,
+    AstNode,
+    BasicMap,
+    BasicSet,
+    Constraint,
+    Error,
+    Id,
+    LocalSpace,
+    Map,
+    MultiAff,
+    MultiPwAff,
+    MultiUnionPwAff,
+    MultiVal,
+    Printer,
+    PwAff,
+    PwMultiAff,
+    Schedule,
+    ScheduleConstraints,
+    ScheduleNode,
+    Set,
+    Space,
+    UnionAccessInfo,
+    UnionMap,
+    UnionPwAff,
+    UnionPwAffList,
+    UnionPwMultiAff,
+    UnionSet,
+    UnionSetList,
+    Val,
+    ast_expr_op_type,
+    ast_expr_type,
+    ast_node_type,
+    dim_type,
+    format,
+    schedule_node_type,
+)
+
+from polysched.errors import BudgetExceeded
+
+T = TypeVar("T")
+
+
+@contextmanager
+def quota(operations: int) -> Iterator[None]:
+    """Bounds the isl operations of the block; BudgetExceeded when they are used up.
+
+    isl reports an exhausted quota with an arbitrary message and refuses every later call until the count is
+    reset, so the count itself is asked. A quota is not a clock: single operations may be slow.
+    """
+    context = DEFAULT_CONTEXT
+    context.reset_operations()
+    context.set_max_operations(operations)
+    try:
+        yield
+    except Error as error:
+        if _is_exhausted():
+            raise BudgetExceeded(f"isl used up {operations} operations") from error
+        raise
+    finally:
+        context.set_max_operations(0)
+        context.reset_operations()
+
+
+def _is_exhausted() -> bool:
+    try:
+        Set("{ [i] : 0 <= i < 2 }").is_empty()
+    except Error:
+        return True
+    return False
+
+
+class Callbacks:
+    """Makes Python functions safe to hand to isl: an exception is kept, and raised when the block ends.
+
+    islpy swallows exceptions in callbacks, and for some arguments frees memory that isl still owns.
+    """
+
+    def __init__(self) -> None:
+        self.error: BaseException | None = None
+
+    def __enter__(self) -> Callbacks:
+        return self
+
+    def __exit__(self, kind: Any, value: Any, traceback: Any) -> None:
+        if self.error is not None:
+            raise self.error
+
+    def each(self, fn: Callable[[Any], None]) -> Callable[[Any], None]:
+        """For `foreach_*`: must return None to go on."""
+
+        def call(item: Any) -> None:
+            if self.error is None:
+                try:
+                    fn(item)
+                except BaseException as error:
+                    self.error = error
+
+        return call
+
+
+def maps_of(union: islpy.UnionMap) -> list[islpy.Map]:
+    """The maps of a union map, sorted by tuple names and then text: isl's own order is not fixed."""
+    maps = [union.get_map_list().get_at(k) for k in range(union.n_map())]
+    return sorted(maps, key=lambda m: (_tuple(m, dim_type.in_), _tuple(m, dim_type.out), str(m)))
+
+
+def sets_of(union: islpy.UnionSet) -> list[islpy.Set]:
+    """The sets of a union set, sorted by tuple name and then text."""
+    sets = [union.get_set_list().get_at(k) for k in range(union.n_set())]
+    return sorted(sets, key=lambda s: (s.get_tuple_name() or "", str(s)))
+
+
+def _tuple(relation: islpy.Map, kind: int) -> str:
+    return relation.get_tuple_name(kind) or ""

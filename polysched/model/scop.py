@@ -1,0 +1,72 @@
+"""The polyhedral view of a nest: what runs (domains), what it touches (access relations), in which order (tree)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import reduce
+
+from polysched import isl
+from polysched.errors import Loc
+from polysched.ir.nodes import Array, Function, Stmt
+from polysched.model.tree import Tree
+
+
+@dataclass(frozen=True, kw_only=True)
+class Access:
+    """One read or write of an array by a statement."""
+
+    array: str
+    relation: isl.Map  # { S[i, j] -> A[i + 1, j] }; single-valued when exact, the whole array when unknown
+    must: bool = True  # False: the element may be touched, or another one of the relation (over-approximation)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Statement:
+    """What one instance runs: `body`, with the iterators bound."""
+
+    name: str
+    iterators: tuple[str, ...]  # names of the domain's dimensions, outermost first
+    domain: isl.Set  # { S[i, j] : ... }, the values the user's loop variables take
+    writes: tuple[Access, ...]
+    reads: tuple[Access, ...]
+    body: tuple[Stmt, ...]  # IR over the iterators, sizes and arrays; guards that are not affine stay inside
+    loc: Loc | None = None
+    reduction: str = ""  # "+", "*", "min", "max" when the body is a[f] = a[f] op e, else ""
+
+    @property
+    def depth(self) -> int:
+        return len(self.iterators)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scop:
+    """A nest as sets and relations; equal domains mean equal instances."""
+
+    name: str
+    context: isl.Set  # { : ... } what is known of the sizes
+    statements: tuple[Statement, ...]  # in source order
+    arrays: tuple[Array, ...]  # parameters and temporaries
+    tree: Tree  # source order
+    function: Function  # where it came from
+    kills: isl.UnionMap = field(default_factory=lambda: isl.UnionMap("{ }"))  # { S[i] -> t[] }: dead before S[i]
+
+    def statement(self, name: str) -> Statement:
+        """The statement of that name; KeyError if there is none."""
+        return {s.name: s for s in self.statements}[name]
+
+    @property
+    def domain(self) -> isl.UnionSet:
+        return reduce(isl.UnionSet.union, (isl.UnionSet.from_set(s.domain) for s in self.statements))
+
+    @property
+    def reads(self) -> isl.UnionMap:
+        return _union(a.relation.intersect_domain(s.domain) for s in self.statements for a in s.reads)
+
+    @property
+    def writes(self) -> isl.UnionMap:
+        return _union(a.relation.intersect_domain(s.domain) for s in self.statements for a in s.writes)
+
+
+def _union(maps: Iterable[isl.Map]) -> isl.UnionMap:
+    return reduce(isl.UnionMap.union, (isl.UnionMap.from_map(m) for m in maps), isl.UnionMap("{ }"))

@@ -1,0 +1,155 @@
+"""The schedule tree: the order in which statement instances run, and nothing else (Verdoolaege et al., IMPACT 2014).
+
+    Tree ::= Domain | Context | Band | Filter | Sequence | Set | Mark | Extension | Leaf
+
+Every field that holds an isl object is a Set, UnionSet or UnionMap, so a tree pickles and can be compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from polysched import isl
+
+
+class Tree:
+    """Base of the nodes."""
+
+
+@dataclass(frozen=True)
+class Leaf(Tree):
+    """Nothing is ordered below."""
+
+
+@dataclass(frozen=True)
+class Domain(Tree):
+    """The root: which instances run."""
+
+    domain: isl.UnionSet
+    child: Tree = Leaf()
+
+
+@dataclass(frozen=True)
+class Context(Tree):
+    """What is known of the sizes below."""
+
+    context: isl.Set
+    child: Tree = Leaf()
+
+
+@dataclass(frozen=True)
+class Member:
+    """One dimension of a band: instances run by increasing value of `schedule`."""
+
+    schedule: isl.UnionMap  # { S[i, j] -> [i + j] }, single-valued and total on what reaches the band
+    coincident: bool = False  # it carries no dependence inside the band's parents: its iterations are parallel
+
+
+@dataclass(frozen=True)
+class Band(Tree):
+    """Nested loops; `permutable` when every order of the members is legal, so they can be tiled."""
+
+    members: tuple[Member, ...]
+    permutable: bool = False
+    child: Tree = Leaf()
+
+
+@dataclass(frozen=True)
+class Filter(Tree):
+    """Only these instances below; children of Sequence and Set are filters."""
+
+    filter: isl.UnionSet
+    child: Tree = Leaf()
+
+
+@dataclass(frozen=True)
+class Sequence(Tree):
+    """The children run one after the other."""
+
+    children: tuple[Filter, ...]
+
+
+@dataclass(frozen=True)
+class Set(Tree):
+    """The children run in any order."""
+
+    children: tuple[Filter, ...]
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """What lies below is one kernel of the target."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Map:
+    """The first member of the band below runs on this axis: "block.x", "thread.y", ..."""
+
+    axis: str
+
+
+@dataclass(frozen=True)
+class Parallel:
+    """The iterations of the first member of the band below run on parallel threads."""
+
+
+@dataclass(frozen=True)
+class Vector:
+    """The iterations of the first member of the band below run as SIMD lanes."""
+
+
+@dataclass(frozen=True)
+class Unroll:
+    """The first member of the band below is unrolled."""
+
+
+MarkValue = Kernel | Map | Parallel | Vector | Unroll
+
+
+@dataclass(frozen=True)
+class Mark(Tree):
+    """A note to code generation about the node below."""
+
+    mark: MarkValue
+    child: Tree = Leaf()
+
+
+@dataclass(frozen=True)
+class Extension(Tree):
+    """Adds instances below: { [outer schedule] -> copy[i] }."""
+
+    extension: isl.UnionMap
+    child: Tree = Leaf()
+
+
+def children(tree: Tree) -> tuple[Tree, ...]:
+    """The nodes directly below."""
+    match tree:
+        case Leaf():
+            return ()
+        case Sequence(children=below) | Set(children=below):
+            return below
+        case _:
+            return (tree.child,)  # type: ignore[attr-defined]
+
+
+def with_children(tree: Any, below: tuple[Any, ...]) -> Any:
+    """The same node over other children."""
+    match tree:
+        case Leaf():
+            return tree
+        case Sequence() | Set():
+            return replace(tree, children=below)
+        case _:
+            return replace(tree, child=below[0])
+
+
+def walk(tree: Tree) -> Iterator[Tree]:
+    """The node and all below it, parents first."""
+    yield tree
+    for child in children(tree):
+        yield from walk(child)

@@ -1,0 +1,29 @@
+"""Every knob of the compiler, one documented line each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Target = Literal["c", "cuda"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """How to compile. The defaults are safe and meant to be fast; results do not depend on them
+    unless `reorder_reductions` or `fast_math` is set."""
+
+    scheduler: Literal["pluto", "isl", "source"] = "pluto"  # who finds the schedule
+    solver: Literal["highs", "isl", "pulp", "scipy"] = "highs"  # back end of the Pluto ILP
+    fusion: Literal["smart", "max", "none"] = "smart"  # which SCCs share a loop nest
+    negative_coefficients: bool = False  # the Pluto+ form: hyperplanes may have negative coefficients
+    reorder_reductions: bool = False  # let + * min max reductions run in another order (changes float rounding)
+    fast_math: bool = False  # let floats be reassociated
+    tile: bool = True  # tile permutable bands of two or more members
+    tile_sizes: tuple[int, ...] = (32,)  # per band member, the last one repeats
+    wavefront: bool = True  # skew tile loops when no outer one is parallel
+    parallel: bool = True  # mark parallel loops
+    licm_threshold: int = 1  # K: an invariant expression of this cost or more gets a temporary
+    tiny_loop: int = 8  # constant trip counts up to this are unrolled by the GPU compiler, so nothing moves out
+    solve_seconds: float = 5.0  # budget of one scheduling problem, then the named fallback
+    isl_operations: int = 20_000_000  # budget of one isl call that can blow up

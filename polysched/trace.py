@@ -1,0 +1,68 @@
+"""One door for every step of the compiler: timed, recorded, dumped on request, named in an exception.
+
+    POLYSCHED_DUMP=licm,cse|all   print the value after these steps, or "(unchanged)"
+    with record() as events: ...  the steps that ran inside, with their times
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Event:
+    """One step that ran: its name, seconds of wall time, whether the value changed, and the value."""
+
+    name: str
+    seconds: float
+    changed: bool
+    value: Any
+
+
+_recorders: ContextVar[tuple[list[Event], ...]] = ContextVar("_recorders", default=())
+
+
+@contextmanager
+def record() -> Iterator[list[Event]]:
+    """Collects the events of the steps that run in the block, in order of completion."""
+    events: list[Event] = []
+    token = _recorders.set((*_recorders.get(), events))
+    try:
+        yield events
+    finally:
+        _recorders.reset(token)
+
+
+def step(name: str, fn: Callable[..., T], value: Any, *args: Any, **options: Any) -> T:
+    """`fn(value, *args, **options)`, as a named step; an exception gains a note with the name and the input."""
+    start = time.perf_counter()
+    try:
+        result = fn(value, *args, **options)
+    except Exception as error:
+        error.add_note(f"in step {name!r}, on: {_short(value)}")
+        raise
+    event = Event(name, time.perf_counter() - start, result is not value, result)
+    for events in _recorders.get():
+        events.append(event)
+    if _is_dumped(name):
+        print(f"--- {name}\n{result if event.changed else '(unchanged)'}", file=sys.stderr)
+    return result
+
+
+def _is_dumped(name: str) -> bool:
+    wanted = os.environ.get("POLYSCHED_DUMP", "")
+    return wanted == "all" or name in wanted.split(",")
+
+
+def _short(value: Any, limit: int = 200) -> str:
+    text = " ".join(str(value).split())
+    return text if len(text) <= limit else text[:limit] + " ..."
