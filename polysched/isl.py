@@ -24,6 +24,7 @@ from islpy import (  # noqa: F401  (re-exported)
     MultiPwAff,
     MultiUnionPwAff,
     MultiVal,
+    Point,
     Printer,
     PwAff,
     PwMultiAff,
@@ -123,5 +124,5 @@ def sets_of(union: islpy.UnionSet) -> list[islpy.Set]:
     return sorted(sets, key=lambda s: (s.get_tuple_name() or "", str(s)))
 
 
-def _tuple(relation: islpy.Map, kind: int) -> str:
+def _tuple(relation: islpy.Map, kind: dim_type) -> str:
     return relation.get_tuple_name(kind) or ""

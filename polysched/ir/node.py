@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import fields, replace
 from functools import cache
 from typing import Any
@@ -11,10 +11,10 @@ from polysched.ir.nodes import Expr, Var
 
 
 @cache
-def _child_fields(cls: type) -> tuple[str, ...]:
+def _child_fields(cls: Hashable) -> tuple[str, ...]:
     """Names of the fields that can hold nodes, in source order."""
     leaf = ("str", "int", "bool", "DType", "Loc | None", "tuple[str, ...]", "int | float | bool")
-    return tuple(f.name for f in fields(cls) if f.type not in leaf)
+    return tuple(f.name for f in fields(cls) if f.type not in leaf)  # type: ignore[arg-type]
 
 
 def children(node: Any) -> Iterator[Any]:

@@ -43,8 +43,18 @@ class Expr:
 
 @dataclass(frozen=True)
 class Const(Expr):
+    """Equal if they are the same bits: 0.0 and -0.0 differ, a NaN equals itself."""
+
     value: int | float | bool
     dtype: DType = i64
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Const):
+            return NotImplemented
+        return self.dtype == other.dtype and repr(self.value) == repr(other.value)
+
+    def __hash__(self) -> int:
+        return hash((repr(self.value), self.dtype))
 
 
 @dataclass(frozen=True)

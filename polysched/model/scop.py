@@ -44,7 +44,8 @@ class Scop:
     """A nest as sets and relations; equal domains mean equal instances."""
 
     name: str
-    context: isl.Set  # { : ... } what is known of the sizes
+    context: isl.Set  # { : ... } what is known of the sizes, one convex set
+    valid_sizes: isl.Set  # { : ... } the sizes for which every exact access is in bounds; checked at each call
     statements: tuple[Statement, ...]  # in source order
     arrays: tuple[Array, ...]  # parameters and temporaries
     tree: Tree  # source order

@@ -1,0 +1,173 @@
+"""From a schedule tree to loops, through isl's AST generator (Grosser, Verdoolaege, Cohen, TOPLAS 2015).
+
+    band: S[i, j] -> i + j            for c0 in 0..2 * n - 1:
+          S[i, j] -> j          ->        for c1 in max(0, c0 - n + 1)..min(c0 + 1, n):
+                                              <body of S with i = c0 - c1, j = c1>
+
+Needs: a legal tree.
+Gives: a Function at stage "lowered": names bound once, steps positive; marks have become kinds of loops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from itertools import count
+
+from polysched import isl
+from polysched.ir.node import rewrite, substitute, walk
+from polysched.ir.nodes import Alloc, Binary, Const, Expr, For, Function, If, Let, Load, Stmt, Store, Var
+from polysched.model.affine import expression
+from polysched.model.scop import Scop
+from polysched.model.tree import (
+    Band,
+    Kernel,
+    Mark,
+    Tree,
+    children,
+    with_children,
+)
+from polysched.model.tree_isl import to_isl
+
+
+def lower(scop: Scop, tree: Tree, *, operations: int = 20_000_000) -> Function:
+    """The nest that runs the instances of `scop` in the order of `tree`.
+
+    BudgetExceeded if isl needs more than `operations` to generate the loops.
+    """
+    with isl.quota(operations):
+        ast = _build(scop.context).node_from_schedule(to_isl(_one_member_bands(tree)))
+        body = _Lowering(scop).statements(ast, None)
+    allocs = tuple(Alloc(array) for array in scop.arrays if array.space == "private")
+    return replace(scop.function, body=(*allocs, *body))
+
+
+def _build(sizes: isl.Set) -> isl.AstBuild:
+    """isl's settings: bounds as min and max rather than guards, and no fused comparisons with `||`."""
+    context = isl.DEFAULT_CONTEXT
+    context.set_ast_build_detect_min_max(1)
+    context.set_ast_build_prefer_pdiv(1)
+    return isl.AstBuild.from_context(sizes)
+
+
+def _one_member_bands(tree: Tree) -> Tree:
+    """Every band member in a band of its own under a mark, so that each loop of the AST can be told apart."""
+    below = tuple(_one_member_bands(child) for child in children(tree))
+    match tree:
+        case Band(members=members, permutable=permutable):
+            child = below[0]
+            for member in reversed(members[1:]):
+                child = Mark(_PLAIN, Band((member,), permutable, child))
+            return Mark(_PLAIN, Band(members[:1], permutable, child))
+        case Mark(child=Band()):  # the mark is about the first member, which has a plain one by now
+            return replace(tree, child=below[0].child)  # type: ignore[attr-defined]
+        case _:
+            return with_children(tree, below)
+
+
+_PLAIN = Kernel("")  # says nothing: the loop is serial
+
+
+def _kind(mark: str) -> str:
+    """The kind of loop that a mark asks for."""
+    head, _, axis = mark.partition(":")
+    return {"parallel": "parallel", "vector": "vector", "unroll": "unrolled", "map": axis}.get(head, "serial")
+
+
+@dataclass
+class _Lowering:
+    """Walks isl's AST. `kind` is what the mark above asks of the next loop."""
+
+    scop: Scop
+    fresh: Iterator[int] = field(default_factory=count)
+    names: dict[str, Expr] = field(default_factory=dict)  # isl's identifiers: sizes, and the loops around
+
+    def __post_init__(self) -> None:
+        self.names.update({size: Var(size) for size in self.scop.function.sizes})
+        self.taken = {*self.scop.function.params, *(array.name for array in self.scop.arrays)}
+
+    def statements(self, node: isl.AstNode, kind: str | None) -> tuple[Stmt, ...]:
+        match isl.ast_node_type(node.get_type()):
+            case isl.ast_node_type.block:
+                below = node.block_get_children()
+                return tuple(s for k in range(below.n_ast_node()) for s in self.statements(below.get_at(k), kind))
+            case isl.ast_node_type.mark:
+                return self.statements(node.mark_get_node(), _kind(node.mark_get_id().get_name() or ""))
+            case isl.ast_node_type.if_:  # type: ignore[attr-defined]  # missing in the stubs
+                return self.branch(node, kind)
+            case isl.ast_node_type.for_:  # type: ignore[attr-defined]
+                return self.loop(node, kind or "serial")
+            case isl.ast_node_type.user:
+                return self.instance(node.user_get_expr())
+        raise AssertionError(f"unknown AST node: {node}")
+
+    def branch(self, node: isl.AstNode, kind: str | None) -> tuple[Stmt, ...]:
+        cond = expression(node.if_get_cond(), self.names)
+        then = self.statements(node.if_get_then_node(), kind)
+        other = self.statements(node.if_get_else_node(), kind) if node.if_has_else_node() else ()
+        return (If(cond, then, other),)
+
+    def loop(self, node: isl.AstNode, kind: str) -> tuple[Stmt, ...]:
+        iterator = node.for_get_iterator().get_id().get_name() or ""
+        name = self.name()
+        lo = expression(node.for_get_init(), self.names)
+        outer = self.names
+        self.names = outer | {iterator: Var(name)}
+        try:
+            if node.for_is_degenerate():
+                return (Let(name, lo), *self.statements(node.for_get_body(), None))
+            hi = self.upper_bound(node.for_get_cond(), name)
+            step = expression(node.for_get_inc(), self.names)
+            assert isinstance(step, Const) and step.value > 0, f"isl made a loop that steps by {step}"
+            return (For(name, lo, hi, int(step.value), self.statements(node.for_get_body(), None), kind),)
+        finally:
+            self.names = outer
+
+    def upper_bound(self, cond: isl.AstExpr, name: str) -> Expr:
+        """hi, with the loop running while name < hi."""
+        test = expression(cond, self.names)
+        match test:
+            case Binary(op="<", left=Var(name=var), right=bound) if var == name:
+                return bound
+            case Binary(op="<=", left=Var(name=var), right=bound) if var == name:
+                return Binary("+", bound, Const(1))
+        raise AssertionError(f"isl made a loop that runs while {test}")
+
+    def instance(self, call: isl.AstExpr) -> tuple[Stmt, ...]:
+        """The body of a statement with its iterators bound; names that it binds are fresh in every copy."""
+        statement = self.scop.statement(call.get_op_arg(0).get_id().get_name() or "")
+        values = [expression(call.get_op_arg(k), self.names) for k in range(1, call.get_op_n_arg())]
+        body = self.renamed(statement.body)
+        return substitute(body, dict(zip(statement.iterators, values, strict=True)))
+
+    def renamed(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        bound = {node.var: self.name() for node in walk(body) if isinstance(node, For)}
+        local = {node.array.name: self.name(node.array.name) for node in walk(body) if isinstance(node, Alloc)}
+        if not bound and not local:
+            return body
+
+        def rule(node: object) -> object:
+            match node:
+                case Var(name=name) if name in bound:
+                    return Var(bound[name], node.dtype)
+                case For(var=var):
+                    return replace(node, var=bound[var])
+                case Load(array=array) | Store(array=array) if array in local:
+                    return replace(node, array=local[array])
+                case Alloc(array=array):
+                    return replace(node, array=replace(array, name=local[array.name]))
+            return None
+
+        return rewrite(body, rule)
+
+    def name(self, stem: str = "c") -> str:
+        """A name that nothing else in the nest has: c0, c1, ...; a temporary keeps its own if it can."""
+        candidates = (f"{stem}{k}" for k in self.fresh) if stem == "c" else _numbered(stem)
+        name = next(candidate for candidate in candidates if candidate not in self.taken)
+        self.taken.add(name)
+        return name
+
+
+def _numbered(stem: str) -> Iterator[str]:
+    yield stem
+    yield from (f"{stem}_{k}" for k in count(1))

@@ -1,0 +1,71 @@
+"""Short constructors for the loop IR; they fold nothing, so what is written is what is built.
+
+    add(mul(2, var("i")), 1)    ->    Binary("+", Binary("*", Const(2), Var("i")), Const(1))
+
+A Python number among the operands becomes a Const of the dtype of the others, of i64 when all are numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from polysched.ir.dtypes import DType, boolean, i64
+from polysched.ir.nodes import Array, Binary, Const, Expr, Load, Store, Var
+
+Operand = Expr | int | float
+
+
+def const(value: int | float | bool, dtype: DType = i64) -> Const:
+    return Const(value, dtype)
+
+
+def var(name: str, dtype: DType = i64) -> Var:
+    return Var(name, dtype)
+
+
+def binary(op: str, first: Operand, *rest: Operand) -> Expr:
+    """`((first op second) op third) ...`; the operand itself when it is alone."""
+    dtype = next((x.dtype for x in (first, *rest) if isinstance(x, Expr)), i64)
+    result = lift(first, dtype)
+    for operand in rest:
+        result = Binary(op, result, lift(operand, dtype))
+    return result
+
+
+def add(*operands: Operand) -> Expr:
+    return binary("+", *operands)
+
+
+def sub(left: Operand, right: Operand) -> Expr:
+    return binary("-", left, right)
+
+
+def mul(*operands: Operand) -> Expr:
+    return binary("*", *operands)
+
+
+def floordiv(left: Operand, right: Operand) -> Expr:
+    return binary("floordiv", left, right)
+
+
+def floormod(left: Operand, right: Operand) -> Expr:
+    return binary("floormod", left, right)
+
+
+def conjunction(conditions: Iterable[Expr]) -> Expr:
+    """All of them, tested left to right; true when there are none."""
+    conditions = tuple(conditions)
+    return binary("&&", *conditions) if conditions else Const(True, boolean)
+
+
+def load(array: Array, *index: Operand) -> Load:
+    return Load(array.name, tuple(lift(x) for x in index), array.dtype)
+
+
+def store(array: Array, index: Iterable[Operand], value: Operand) -> Store:
+    return Store(array.name, tuple(lift(x) for x in index), lift(value, array.dtype))
+
+
+def lift(operand: Operand, dtype: DType = i64) -> Expr:
+    """The operand as an Expr: a number becomes a Const of `dtype`."""
+    return operand if isinstance(operand, Expr) else Const(operand, dtype)

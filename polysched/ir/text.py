@@ -1,0 +1,170 @@
+"""The loop IR as text for people: Python's layout, C's operators, no parentheses that precedence makes needless.
+
+    def scale(n: size, A: f64[n, n]):
+        for i in 0..n (parallel):
+            t0 = i * 2
+            for j in n - 1..-1 by -1:
+                if j < t0 && floormod(j, 2) == 0:
+                    A[i, j] = A[i, j] * 0.5
+
+Different nodes have different texts, but for source places: divisions other than `/` and min, max print as calls,
+a constant that is neither i64, f64 nor bool carries its type (`1i32`, `0.5f32`), a cast is `f64(x)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from polysched.ir.dtypes import boolean, f64, i64
+from polysched.ir.nodes import (
+    COMPARISONS,
+    Alloc,
+    Array,
+    Barrier,
+    Binary,
+    Call,
+    Cast,
+    Const,
+    Expr,
+    For,
+    Function,
+    If,
+    Let,
+    Load,
+    Select,
+    Stmt,
+    Store,
+    Unary,
+    Var,
+)
+
+_INDENT = "    "
+
+
+def show(node: Function | Stmt | Expr | tuple[Stmt, ...]) -> str:
+    """The text of a function, a statement, a statement list or an expression, without a newline at its end."""
+    match node:
+        case Expr():
+            return _expr(node)
+        case Function():
+            return "\n".join([f"def {node.name}({_parameters(node)}):", *_block(node.body, _INDENT)])
+        case Stmt():
+            return "\n".join(_stmt(node, ""))
+        case tuple():
+            return "\n".join(_block(node, ""))
+    raise TypeError(f"show cannot print {type(node).__name__}")
+
+
+def _parameters(fn: Function) -> str:
+    texts = {size: f"{size}: size" for size in fn.sizes}
+    texts |= {scalar.name: f"{scalar.name}: {scalar.dtype}" for scalar in fn.scalars}
+    texts |= {array.name: _array(array) for array in fn.arrays}
+    return ", ".join(texts[name] for name in fn.params or texts)
+
+
+def _array(array: Array) -> str:
+    space = "" if array.space == "global" else f" {array.space}"
+    return f"{array.name}:{space} {array.dtype}[{_list(array.shape)}]"
+
+
+def _block(statements: tuple[Stmt, ...], indent: str) -> Iterator[str]:
+    if not statements:
+        yield f"{indent}pass"
+    for stmt in statements:
+        yield from _stmt(stmt, indent)
+
+
+def _stmt(stmt: Stmt, indent: str) -> Iterator[str]:
+    """The lines of a statement."""
+    match stmt:
+        case Let(name, value):
+            yield f"{indent}{name} = {_expr(value)}"
+        case Store(array, index, value):
+            yield f"{indent}{array}[{_list(index)}] = {_expr(value)}"
+        case For(var, lo, hi, step, body, kind):
+            by = "" if step == 1 else f" by {step}"
+            how = "" if kind == "serial" else f" ({kind})"
+            yield f"{indent}for {var} in {_expr(lo)}..{_expr(hi)}{by}{how}:"
+            yield from _block(body, indent + _INDENT)
+        case If(cond, then, other):
+            yield f"{indent}if {_expr(cond)}:"
+            yield from _block(then, indent + _INDENT)
+            if other:
+                yield f"{indent}else:"
+                yield from _block(other, indent + _INDENT)
+        case Alloc(array):
+            yield f"{indent}alloc {_array(array)}"
+        case Barrier():
+            yield f"{indent}barrier"
+        case _:
+            raise TypeError(f"unknown statement {type(stmt).__name__}")
+
+
+def _list(exprs: tuple[Expr, ...]) -> str:
+    return ", ".join(_expr(expr) for expr in exprs)
+
+
+# C's, weakest first.
+_LEVELS: tuple[tuple[str, ...], ...] = (
+    ("?:",),
+    ("||",),
+    ("&&",),
+    ("|",),
+    ("^",),
+    ("&",),
+    ("==", "!="),
+    ("<", "<=", ">", ">="),
+    ("<<", ">>"),
+    ("+", "-"),
+    ("*", "/"),
+)
+_PRECEDENCE = {op: level for level, ops in enumerate(_LEVELS) for op in ops}
+_TIGHTEST = len(_LEVELS)  # of unary operators and their operands
+
+
+def _expr(expr: Expr, needed: int = 0) -> str:
+    """The text, in parentheses if the expression binds less tightly than `needed`."""
+    match expr:
+        case Const():
+            return _const(expr)
+        case Var(name, _):
+            return name
+        case Load(array, index, _):
+            return f"{array}[{_list(index)}]"
+        case Unary(op, arg):
+            # Signs must not run together, and -(3) is not the constant -3.
+            apart = isinstance(arg, Const | Unary)
+            return f"{op}({_expr(arg)})" if apart else f"{op}{_expr(arg, _TIGHTEST)}"
+        case Binary(op, left, right) if op in _PRECEDENCE:
+            level = _PRECEDENCE[op]
+            # All associate to the left, but a comparison of comparisons is put in parentheses.
+            text = f"{_expr(left, level + (op in COMPARISONS))} {op} {_expr(right, level + 1)}"
+        case Binary(op, left, right):
+            return f"{op}({_expr(left)}, {_expr(right)})"
+        case Select(cond, then, other):
+            level = _PRECEDENCE["?:"]
+            text = f"{_expr(cond, level + 1)} ? {_expr(then, level + 1)} : {_expr(other, level)}"
+        case Call(fn, args, _, _):
+            return f"{fn}({_list(args)})"
+        case Cast(arg, dtype):
+            return f"{dtype}({_expr(arg)})"
+        case _:
+            raise TypeError(f"unknown expression {type(expr).__name__}")
+    return f"({text})" if level < needed else text
+
+
+def _const(const: Const) -> str:
+    if const.dtype == boolean:
+        return "true" if const.value else "false"
+    suffix = "" if const.dtype in (i64, f64) else str(const.dtype)
+    return f"{float(const.value) if const.dtype.is_float else const.value}{suffix}"
+
+
+def _install_str(*classes: Any) -> None:
+    """`str(node)` and f-strings give the text; nodes.py cannot import this module."""
+    for cls in classes:
+        cls.__str__ = show
+
+
+_install_str(Expr, Stmt, Function)

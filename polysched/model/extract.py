@@ -1,0 +1,226 @@
+"""From a nest in the loop IR to the polyhedral model.
+
+    for i in 0..n:                      S: { S[i, j] : 0 <= i < n and 0 <= j < i }
+        for j in 0..i:            ->       reads  { S[i, j] -> a[j] }, writes { S[i, j] -> b[i, j] }
+            b[i, j] = a[j]              source order: band(i) -> band(j)
+
+A statement is one store, or a run of stores that hand scalar temporaries to each other, or, where bounds or
+conditions are not affine, a whole loop or branch, whose accesses are then over-approximated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import reduce
+
+from polysched import isl
+from polysched.errors import InputError, Loc
+from polysched.ir.node import walk
+from polysched.ir.nodes import Alloc, Array, Binary, Const, Expr, For, Function, If, Load, Stmt, Store, Unary, Var
+from polysched.model.accesses import accesses
+from polysched.model.affine import AffineSpace, NotAffine
+from polysched.model.bounds import sizes_in_bounds
+from polysched.model.reduction import reduction_operator
+from polysched.model.scop import Scop, Statement
+from polysched.model.tree import Band, Context, Domain, Filter, Leaf, Member, Sequence, Tree
+
+
+def extract(fn: Function, *, check_bounds: bool = True) -> Scop:
+    """The scop of a nest at stage "source".
+
+    InputError if the nest stores nothing, or, with `check_bounds`, if an access leaves its array whenever it runs.
+    """
+    nest = _nest(fn.body, _Scope(fn.sizes))
+    leaves = list(_leaves(nest))
+    if not leaves:
+        raise InputError(f"'{fn.name}' stores nothing", fn.loc, "assign to an array, as in a[i] = ...")
+    local = {node.array.name for leaf in leaves for node in walk(leaf.body) if isinstance(node, Alloc)}
+    arrays = {a.name: a for a in _arrays(fn) if a.name not in local}
+    names = ["S"] if len(leaves) == 1 else [f"S{k}" for k in range(len(leaves))]
+    statements = tuple(_statement(name, leaf, arrays) for name, leaf in zip(names, leaves, strict=True))
+    positive = _sizes_not_negative(fn.sizes)
+    valid = sizes_in_bounds(positive, statements, arrays, fn.sizes) if check_bounds else positive
+    context = valid if valid.n_basic_set() == 1 else positive
+    order = _order(nest, iter(statements))[0]
+    return Scop(
+        name=fn.name,
+        context=context,
+        valid_sizes=valid,
+        statements=statements,
+        arrays=tuple(arrays.values()),
+        tree=Domain(_instances(statements), Context(context, order)),
+        function=fn,
+    )
+
+
+@dataclass(frozen=True)
+class _Scope:
+    """What encloses a statement: loops and affine guards, outermost first."""
+
+    sizes: tuple[str, ...]
+    loops: tuple[For, ...] = ()
+    guards: tuple[Expr, ...] = ()
+
+    def space(self, name: str = "") -> AffineSpace:
+        return AffineSpace(name, tuple(loop.var for loop in self.loops), self.sizes)
+
+    def is_affine(self, *conditions: Expr) -> bool:
+        try:
+            for condition in conditions:
+                self.space().where(condition)
+        except NotAffine:
+            return False
+        return True
+
+    def inside(self, loop: For) -> _Scope:
+        return replace(self, loops=(*self.loops, loop))
+
+    def given(self, guard: Expr) -> _Scope:
+        return replace(self, guards=(*self.guards, guard))
+
+
+@dataclass(frozen=True)
+class _Leaf:
+    """A statement to be: its body, and what encloses it."""
+
+    body: tuple[Stmt, ...]
+    scope: _Scope
+
+
+@dataclass(frozen=True)
+class _Loop:
+    loop: For
+    sizes: tuple[str, ...]
+    children: tuple[_Leaf | _Loop, ...]
+
+
+_Nest = tuple[_Leaf | _Loop, ...]
+
+
+def _nest(body: tuple[Stmt, ...], scope: _Scope) -> _Nest:
+    """The loops and statements of `body` in source order; affine branches dissolve into guards."""
+    found: list[_Leaf | _Loop] = []
+    for group in _groups(body):
+        match group:
+            case (For() as loop,) if scope.inside(loop).is_affine(*_loop_conditions(loop)):
+                below = _nest(loop.body, scope.inside(loop))
+                found += [_Loop(loop, scope.sizes, below)] if below else []
+            case (If(cond=cond, then=then, other=other),) if scope.is_affine(cond):
+                found += _nest(then, scope.given(cond))
+                found += _nest(other, scope.given(Unary("!", cond)))
+            case (If() as branch,) if _can_distribute(branch):
+                guarded = [(branch.cond, branch.then), (Unary("!", branch.cond), branch.other)]
+                found += [_guard(child, cond) for cond, part in guarded for child in _nest(part, scope)]
+            case _ if any(isinstance(node, Store) for node in walk(group)):
+                found.append(_Leaf(group, scope))
+    return tuple(found)
+
+
+def _groups(body: tuple[Stmt, ...]) -> list[tuple[Stmt, ...]]:
+    """`body` cut into statements: a temporary that no loop touches joins all that lies between its uses."""
+    groups: list[tuple[Stmt, ...]] = [(stmt,) for stmt in body if not isinstance(stmt, Alloc)]
+    for alloc in body:
+        if isinstance(alloc, Alloc):
+            users = [k for k, group in enumerate(groups) if alloc.array.name in _touched(group)]
+            if users:
+                first, last = users[0], users[-1] + 1
+                merged = tuple(stmt for group in groups[first:last] for stmt in group)
+                if not any(isinstance(node, For) for node in walk(merged)):
+                    groups[first:last] = [(alloc, *merged)]
+    return groups
+
+
+def _touched(body: tuple[Stmt, ...]) -> set[str]:
+    return {node.array for node in walk(body) if isinstance(node, Load | Store)}
+
+
+def _can_distribute(branch: If) -> bool:
+    """May each statement inside test the condition for itself? Not if one of them could change it."""
+    written = {node.array for node in walk((*branch.then, *branch.other)) if isinstance(node, Store)}
+    tested = {node.array for node in walk(branch.cond) if isinstance(node, Load)}
+    return any(isinstance(node, For) for node in walk(branch)) and not written & tested
+
+
+def _guard(child: _Leaf | _Loop, cond: Expr) -> _Leaf | _Loop:
+    """Every statement below, run only if `cond` holds."""
+    if isinstance(child, _Loop):
+        return replace(child, children=tuple(_guard(c, cond) for c in child.children))
+    return replace(child, body=(If(cond, child.body, loc=child.body[0].loc),))
+
+
+def _leaves(nest: _Nest) -> Iterator[_Leaf]:
+    for child in nest:
+        if isinstance(child, _Loop):
+            yield from _leaves(child.children)
+        else:
+            yield child
+
+
+def _arrays(fn: Function) -> list[Array]:
+    return [*fn.arrays, *(node.array for node in walk(fn.body) if isinstance(node, Alloc))]
+
+
+def _statement(name: str, leaf: _Leaf, arrays: dict[str, Array]) -> Statement:
+    space = leaf.scope.space(name)
+    conditions = [c for loop in leaf.scope.loops for c in _loop_conditions(loop)]
+    domain = reduce(isl.Set.intersect, (space.where(c) for c in (*conditions, *leaf.scope.guards)), space.universe)
+    reads, writes = accesses(leaf.body, space, arrays)
+    return Statement(
+        name=name,
+        iterators=space.iterators,
+        domain=domain.coalesce(),
+        writes=writes,
+        reads=reads,
+        body=leaf.body,
+        loc=_first_loc(leaf.body),
+        reduction=reduction_operator(leaf.body),
+    )
+
+
+def _first_loc(body: tuple[Stmt, ...]) -> Loc | None:
+    return next((stmt.loc for stmt in body if stmt.loc and not isinstance(stmt, Alloc)), None)
+
+
+def _loop_conditions(loop: For) -> list[Expr]:
+    """What holds for the values that the loop variable takes."""
+    var, stride = Var(loop.var), abs(loop.step)
+    first, last = ("<=", ">") if loop.step < 0 else (">=", "<")
+    conditions: list[Expr] = [Binary(first, var, loop.lo), Binary(last, var, loop.hi)]
+    if stride > 1:
+        phase = Binary("floormod", Binary("-", var, loop.lo), Const(stride))
+        conditions.append(Binary("==", phase, Const(0)))
+    return conditions
+
+
+def _sizes_not_negative(sizes: tuple[str, ...]) -> isl.Set:
+    space = AffineSpace("", (), sizes)
+    conditions = (space.where(Binary(">=", Var(size), Const(0))) for size in sizes)
+    return reduce(isl.Set.intersect, conditions, space.universe).params()
+
+
+def _order(nest: _Nest, statements: Iterator[Statement]) -> tuple[Tree, list[Statement]]:
+    """The source order of `nest`, and the statements in it, which are taken from `statements`."""
+    parts = [_order_child(child, statements) for child in nest]
+    if len(parts) == 1:
+        return parts[0]
+    branches = tuple(Filter(_instances(below), tree) for tree, below in parts)
+    return Sequence(branches), [statement for _, below in parts for statement in below]
+
+
+def _order_child(child: _Leaf | _Loop, statements: Iterator[Statement]) -> tuple[Tree, list[Statement]]:
+    if isinstance(child, _Leaf):
+        return Leaf(), [next(statements)]
+    tree, below = _order(child.children, statements)
+    return Band((Member(_loop_schedule(child.loop, below, child.sizes)),), permutable=False, child=tree), below
+
+
+def _instances(statements: Iterable[Statement]) -> isl.UnionSet:
+    return reduce(isl.UnionSet.union, (isl.UnionSet.from_set(s.domain) for s in statements))
+
+
+def _loop_schedule(loop: For, statements: list[Statement], sizes: tuple[str, ...]) -> isl.UnionMap:
+    """{ S[i, j] -> [i] } for each statement in the loop; [-i] when it counts down."""
+    value = Unary("-", Var(loop.var)) if loop.step < 0 else Var(loop.var)
+    maps = (isl.Map.from_pw_aff(AffineSpace(s.name, s.iterators, sizes).function(value)) for s in statements)
+    return reduce(isl.UnionMap.union, (isl.UnionMap.from_map(m) for m in maps))

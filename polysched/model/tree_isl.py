@@ -1,0 +1,155 @@
+"""Schedule trees to isl and back, and isl's YAML, which PPCG and isl's own tools read and write."""
+
+from __future__ import annotations
+
+from polysched import isl
+from polysched.errors import InputError
+from polysched.model.tree import (
+    Band,
+    Context,
+    Domain,
+    Extension,
+    Filter,
+    Kernel,
+    Leaf,
+    Map,
+    Mark,
+    MarkValue,
+    Member,
+    Parallel,
+    Sequence,
+    Set,
+    Tree,
+    Unroll,
+    Vector,
+)
+
+
+def to_isl(tree: Tree) -> isl.Schedule:
+    """The same tree as an isl schedule; marks become identifiers such as "map:block.x"."""
+    if not isinstance(tree, Domain):
+        raise ValueError("a schedule tree starts with a Domain")
+    root = isl.Schedule.from_domain(tree.domain).get_root()
+    return _insert(tree.child, root.child(0)).get_schedule()
+
+
+def from_isl(schedule: isl.Schedule) -> Tree:
+    """An isl schedule as our tree; InputError for node types that polysched does not know."""
+    return _convert(schedule.get_root())
+
+
+def to_yaml(tree: Tree) -> str:
+    """The tree in isl's YAML, one line a property."""
+    printer = isl.Printer.to_str(isl.DEFAULT_CONTEXT).set_yaml_style(_YAML_BLOCK)
+    return printer.print_schedule(to_isl(tree)).get_str()
+
+
+def from_yaml(text: str) -> Tree:
+    """The tree that a YAML text in isl's syntax describes; InputError if isl cannot read it."""
+    try:
+        return from_isl(isl.Schedule(text))
+    except isl.Error as error:
+        raise InputError(f"not a schedule tree in isl's YAML: {error}") from error
+
+
+def mark_text(mark: MarkValue) -> str:
+    """The identifier that stands for a mark in isl: "parallel", "map:block.x", "kernel:k0", ..."""
+    match mark:
+        case Kernel(name=name):
+            return f"kernel:{name}"
+        case Map(axis=axis):
+            return f"map:{axis}"
+        case _:
+            return type(mark).__name__.lower()
+
+
+_YAML_BLOCK = 0  # ISL_YAML_STYLE_BLOCK
+
+
+def _insert(tree: Tree, node: isl.ScheduleNode) -> isl.ScheduleNode:
+    """Inserts `tree` at the leaf `node`; the node returned stands where `node` stood."""
+    match tree:
+        case Leaf():
+            return node
+        case Band(members=members, permutable=permutable, child=child):
+            functions = isl.UnionPwAffList.alloc(isl.DEFAULT_CONTEXT, len(members))
+            for member in members:
+                functions = functions.add(member.schedule.as_union_pw_multi_aff().get_union_pw_aff(0))
+            space = isl.Space.set_alloc(isl.DEFAULT_CONTEXT, 0, len(members))
+            space = space.align_params(functions.get_at(0).get_space())
+            node = node.insert_partial_schedule(isl.MultiUnionPwAff.from_union_pw_aff_list(space, functions))
+            node = node.band_set_permutable(int(permutable))
+            for k, member in enumerate(members):
+                node = node.band_member_set_coincident(k, int(member.coincident))
+            return _insert(child, node.child(0)).parent()
+        case Context(context=context, child=child):
+            outer = isl.Set.universe(isl.Space.set_alloc(isl.DEFAULT_CONTEXT, 0, node.get_schedule_depth()))
+            return _insert(child, node.insert_context(outer.intersect_params(context)).child(0)).parent()
+        case Filter(filter=filter, child=child):
+            return _insert(child, node.insert_filter(filter).child(0)).parent()
+        case Mark(mark=mark, child=child):
+            identifier = isl.Id(mark_text(mark))
+            return _insert(child, node.insert_mark(identifier).child(0)).parent()
+        case Sequence(children=children) | Set(children=children):
+            filters = isl.UnionSetList.alloc(isl.DEFAULT_CONTEXT, len(children))
+            for branch in children:
+                filters = filters.add(branch.filter)
+            ordered = isinstance(tree, Sequence)
+            node = node.insert_sequence(filters) if ordered else node.insert_set(filters)
+            for k, branch in enumerate(children):
+                node = _insert(branch.child, node.child(k).child(0)).parent().parent()
+            return node
+        case Extension():
+            raise ValueError("extension nodes can be read from isl, but not yet written")
+    raise AssertionError(f"unknown tree node {type(tree).__name__}")
+
+
+def _convert(node: isl.ScheduleNode) -> Tree:
+    kind = isl.schedule_node_type(node.get_type())
+    if kind == isl.schedule_node_type.leaf:
+        return Leaf()
+    if kind in (isl.schedule_node_type.sequence, isl.schedule_node_type.set):
+        branches = tuple(_branch(node.child(k)) for k in range(node.n_children()))
+        return Sequence(branches) if kind == isl.schedule_node_type.sequence else Set(branches)
+    child = _convert(node.child(0))
+    if kind == isl.schedule_node_type.domain:
+        return Domain(node.domain_get_domain(), child)
+    if kind == isl.schedule_node_type.context:
+        return Context(node.context_get_context().params(), child)
+    if kind == isl.schedule_node_type.band:
+        return Band(_members(node), bool(node.band_get_permutable()), child)
+    if kind == isl.schedule_node_type.filter:
+        return Filter(node.filter_get_filter(), child)
+    if kind == isl.schedule_node_type.mark:
+        return Mark(_mark(node.mark_get_id().get_name()), child)
+    if kind == isl.schedule_node_type.extension:
+        return Extension(node.extension_get_extension(), child)
+    raise InputError(f"schedule tree nodes of type '{kind.name}' are not supported")
+
+
+def _branch(node: isl.ScheduleNode) -> Filter:
+    return Filter(node.filter_get_filter(), _convert(node.child(0)))
+
+
+def _members(node: isl.ScheduleNode) -> tuple[Member, ...]:
+    schedule = node.band_get_partial_schedule()
+    return tuple(
+        Member(isl.UnionMap.from_union_pw_aff(schedule.get_at(k)), bool(node.band_member_get_coincident(k)))
+        for k in range(node.band_n_member())
+    )
+
+
+def _mark(text: str) -> MarkValue:
+    kind, _, argument = text.partition(":")
+    match kind:
+        case "kernel":
+            return Kernel(argument)
+        case "map":
+            return Map(argument)
+        case "parallel":
+            return Parallel()
+        case "vector":
+            return Vector()
+        case "unroll":
+            return Unroll()
+    raise InputError(f"unknown mark '{text}': expected kernel:NAME, map:AXIS, parallel, vector or unroll")

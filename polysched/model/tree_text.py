@@ -1,0 +1,70 @@
+"""A schedule tree as text, statements by name, one node a line.
+
+    domain: { S[i, j] : 0 <= i < N and 0 <= j < N }
+      band: permutable
+        S[i, j] -> i      coincident
+        S[i, j] -> i + j
+        ...
+"""
+
+from __future__ import annotations
+
+from polysched import isl
+from polysched.model.tree import Band, Context, Domain, Extension, Filter, Leaf, Mark, Sequence, Set, Tree
+from polysched.model.tree_isl import mark_text
+
+
+def show_tree(tree: Tree) -> str:
+    """The tree as indented text; equal trees give equal text."""
+    return "\n".join(_lines(tree, 0))
+
+
+def _lines(tree: Tree, depth: int) -> list[str]:
+    indent = "  " * depth
+    match tree:
+        case Leaf():
+            return []
+        case Domain(domain=domain, child=child):
+            return [f"{indent}domain: {_body(domain)}", *_lines(child, depth + 1)]
+        case Context(context=context, child=child):
+            return [f"{indent}context: {_strip(str(context))}", *_lines(child, depth + 1)]
+        case Band(child=child):
+            return [*_band(tree, indent), *_lines(child, depth + 1)]
+        case Filter(filter=filter, child=child):
+            names = ", ".join(s.get_tuple_name() or "" for s in isl.sets_of(filter))
+            return [f"{indent}filter: {names}", *_lines(child, depth + 1)]
+        case Sequence(children=children) | Set(children=children):
+            head = "sequence" if isinstance(tree, Sequence) else "set"
+            return [f"{indent}{head}", *(line for branch in children for line in _lines(branch, depth + 1))]
+        case Mark(mark=mark, child=child):
+            return [f"{indent}mark: {mark_text(mark)}", *_lines(child, depth + 1)]
+        case Extension(extension=extension, child=child):
+            return [f"{indent}extension: {_strip(str(extension))}", *_lines(child, depth + 1)]
+    raise AssertionError(f"unknown tree node {type(tree).__name__}")
+
+
+def _band(band: Band, indent: str) -> list[str]:
+    flag = " permutable" if band.permutable and len(band.members) > 1 else ""
+    rows = []
+    for member in band.members:
+        parts = [member_text(m) for m in isl.maps_of(member.schedule)]
+        rows.append(f"{indent}  [{'; '.join(parts)}]{' coincident' if member.coincident else ''}")
+    return [f"{indent}band:{flag}", *rows]
+
+
+def member_text(function: isl.Map) -> str:
+    """One statement's schedule function, as `S[i, j] -> i + j`."""
+    text = _strip(str(isl.PwMultiAff.from_map(function)))
+    inside = text.removeprefix("{").removesuffix("}").strip()
+    source, _, value = inside.partition(" -> ")
+    return f"{source} -> {value.removeprefix('[').partition(']')[0].removeprefix('(').removesuffix(')')}"
+
+
+def _body(domain: isl.UnionSet) -> str:
+    bodies = [_strip(str(s)).removeprefix("{").removesuffix("}").strip() for s in isl.sets_of(domain)]
+    return "{ " + "; ".join(bodies) + " }"
+
+
+def _strip(text: str) -> str:
+    """isl's text without its `[n] -> ` prefix of parameters."""
+    return text.partition("] -> {")[2].join(("{", "")) if text.startswith("[") and "] -> {" in text else text
