@@ -317,11 +317,13 @@ _RAW: dict[str, Callable[[Value, Value], Value]] = {
     "&": operator.and_,
     "|": operator.or_,
     "^": operator.xor,
+    "<<": operator.lshift,
+    ">>": operator.rshift,
 }
 
 
 def _shift(op: str, dtype: DType) -> Callable[[int, int], int]:
-    fit, raw = _fit(dtype), operator.lshift if op == "<<" else operator.rshift
+    fit, raw = _fit(dtype), _RAW[op]
 
     def run(x: int, count: int) -> int:
         if not 0 <= count < dtype.bits:

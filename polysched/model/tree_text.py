@@ -66,5 +66,6 @@ def _body(domain: isl.UnionSet) -> str:
 
 
 def _strip(text: str) -> str:
-    """isl's text without its `[n] -> ` prefix of parameters."""
-    return text.partition("] -> {")[2].join(("{", "")) if text.startswith("[") and "] -> {" in text else text
+    """isl's text without its `[n] -> ` prefix of parameters, and with single spaces."""
+    body = text.partition("] -> {")[2]
+    return " ".join(("{" + body if text.startswith("[") and body else text).split())

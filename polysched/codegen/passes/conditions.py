@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from polysched.ir.node import walk
-from polysched.ir.nodes import Alloc, Barrier, Binary, Call, Expr, For, If, Let, Load, Select, Stmt, Store, Unary
+from polysched.ir.nodes import Alloc, Barrier, Binary, Call, Expr, If, Let, Load, Select, Stmt, Store, Unary
 
 
 def collapse(select: Select) -> Select:

@@ -5,8 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from polysched.ir.node import children
-from polysched.ir.nodes import ARITHMETIC, COMPARISONS, DIVISIONS, LOGICAL, Binary, Call, Cast, Const, Expr
-from polysched.ir.nodes import Load, Select, Unary, Var
+from polysched.ir.nodes import (
+    ARITHMETIC,
+    COMPARISONS,
+    DIVISIONS,
+    LOGICAL,
+    Binary,
+    Call,
+    Cast,
+    Const,
+    Expr,
+    Load,
+    Select,
+    Unary,
+    Var,
+)
 
 COSTS: Mapping[str, int] = {
     **dict.fromkeys(ARITHMETIC | COMPARISONS | LOGICAL | {"~", "!", "select", "cast", "load"}, 1),

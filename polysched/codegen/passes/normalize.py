@@ -19,11 +19,10 @@ Keeps: which elements are loaded and stored, in which order; the number of opera
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import reduce
 from itertools import groupby
-from typing import Any
 
 from polysched.codegen.passes.conditions import collapse, merged
 from polysched.codegen.passes.rank import Scope
@@ -48,7 +47,7 @@ class _Normalizer:
     def block(self, statements: tuple[Stmt, ...], scope: Scope) -> tuple[Stmt, ...]:
         out: list[tuple[Stmt, Scope]] = []
         for stmt in statements:
-            new = map_children(stmt, lambda child, at=scope: self.expr(child, at) if isinstance(child, Expr) else child)
+            new = self.own_expressions(stmt, scope)
             if out and (both := merged(out[-1][0], new)):
                 out[-1] = (both, scope)
             else:
@@ -58,6 +57,13 @@ class _Normalizer:
         result = tuple(self.nested(stmt, at) for stmt, at in out)
         unchanged = len(result) == len(statements) and all(map(operator.is_, result, statements))
         return statements if unchanged else result
+
+    def own_expressions(self, stmt: Stmt, scope: Scope) -> Stmt:
+        def child(node: Expr | Stmt) -> Expr | Stmt:
+            return self.expr(node, scope) if isinstance(node, Expr) else node
+
+        new: Stmt = map_children(stmt, child)
+        return new
 
     def nested(self, stmt: Stmt, scope: Scope) -> Stmt:
         """`stmt`, whose own expressions are normal, with the blocks in it normalised."""
@@ -78,20 +84,102 @@ class _Normalizer:
         return expr if new == expr else new
 
     def normal(self, expr: Expr, scope: Scope) -> Expr:
-        if isinstance(expr, Select):
-            mapped = map_children(expr, lambda child: self.normal(child, scope))
-            flat = collapse(mapped)
-            return flat if flat is mapped else replace(flat, cond=self.normal(flat.cond, scope))
-        if self.is_additive(expr):
-            return _sum(((minus, self.normal(e, scope)) for minus, e in self.terms(expr)), scope.rank)
-        if self.is_chain(expr):
-            assert isinstance(expr, Binary)
-            op = expr.op
-            operands = [self.normal(e, scope) for e in _operands(expr, op)]
-            if op not in LOGICAL:
-                return _product(op, operands, scope.rank)
-            groups: list[Expr] = []
-            for total, run in groupby(operands, scope.is_total):
-                groups += _grouped(op, list(run), scope.rank) if total else run
-            return _joined(op, groups)
-        return map_children(expr, lambda child: self.normal(child, scope))
+        def inner(child: Expr) -> Expr:
+            return self.normal(child, scope)
+
+        match expr:
+            case Select():
+                mapped = map_children(expr, inner)
+                flat = collapse(mapped)
+                return flat if flat is mapped else replace(flat, cond=inner(flat.cond))
+            case Binary("+" | "-") | Unary("-") if self.may_reorder(expr):
+                return _sum([(minus, inner(term)) for minus, term in _terms(expr)], scope)
+            case Binary("*") if self.may_reorder(expr):
+                return _chain(expr.op, [inner(operand) for operand in _operands(expr, expr.op)], scope)
+            case Binary("min" | "max") if self.may_reorder(expr) and expr.dtype.is_integer:
+                return _chain(expr.op, [inner(operand) for operand in _operands(expr, expr.op)], scope)
+            case Binary("&&" | "||"):
+                return _chain(expr.op, [inner(operand) for operand in _operands(expr, expr.op)], scope)
+        return map_children(expr, inner)
+
+    def may_reorder(self, expr: Expr) -> bool:
+        """Whether the operands of this arithmetic may be evaluated and rounded in another order."""
+        exact = expr.dtype.is_integer or self.fast_math
+        return exact and not any(isinstance(node, Call) and not node.pure for node in walk(expr))
+
+
+def _terms(expr: Expr, minus: bool = False) -> Iterator[Term]:
+    """The addends of nested `+`, `-` and negation, left to right."""
+    match expr:
+        case Binary("+", left, right):
+            yield from _terms(left, minus)
+            yield from _terms(right, minus)
+        case Binary("-", left, right):
+            yield from _terms(left, minus)
+            yield from _terms(right, not minus)
+        case Unary("-", arg):
+            yield from _terms(arg, not minus)
+        case _:
+            yield minus, expr
+
+
+def _sum(terms: list[Term], scope: Scope) -> Expr:
+    """The terms added in order of rank, constants last; a subtraction for every term that is subtracted."""
+
+    def place(term: Term) -> tuple[bool, int]:
+        return isinstance(term[1], Const), scope.rank(term[1])
+
+    groups = [_added(sorted(group, key=_is_subtracted)) for _, group in groupby(sorted(terms, key=place), place)]
+    minus, total = _added(groups)
+    return Unary("-", total) if minus else total
+
+
+def _is_subtracted(term: Term) -> bool:
+    return term[0]
+
+
+def _added(terms: list[Term]) -> Term:
+    """Their sum, as one term: negative only if all of them are."""
+
+    def add(one: Term, two: Term) -> Term:
+        (minus, left), (other_minus, right) = one, two
+        if minus == other_minus:
+            return minus, Binary("+", left, right)
+        return False, Binary("-", right, left) if minus else Binary("-", left, right)
+
+    return reduce(add, terms)
+
+
+def _operands(expr: Expr, op: str) -> Iterator[Expr]:
+    """The operands of nested `op`, left to right."""
+    if isinstance(expr, Binary) and expr.op == op:
+        yield from _operands(expr.left, op)
+        yield from _operands(expr.right, op)
+    else:
+        yield expr
+
+
+def _chain(op: str, operands: list[Expr], scope: Scope) -> Expr:
+    """The operands joined in order of rank; a constant stands with the lowest rank there is, and last in it."""
+    lowest = min((scope.rank(e) for e in operands if not isinstance(e, Const)), default=0)
+
+    def rank(operand: Expr) -> int:
+        return lowest if isinstance(operand, Const) else scope.rank(operand)
+
+    def place(operand: Expr) -> tuple[int, bool]:
+        return rank(operand), isinstance(operand, Const)
+
+    def may_move(operand: Expr) -> bool:
+        return op not in LOGICAL or scope.is_total(operand)
+
+    parts: list[Expr] = []
+    for movable, run in groupby(operands, may_move):
+        if movable:
+            parts += [_joined(op, group) for _, group in groupby(sorted(run, key=place), rank)]
+        else:
+            parts += run
+    return _joined(op, parts)
+
+
+def _joined(op: str, operands: Iterable[Expr]) -> Expr:
+    return reduce(lambda left, right: Binary(op, left, right), operands)

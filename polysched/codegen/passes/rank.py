@@ -69,7 +69,7 @@ class Scope:
                 return 0
 
     def _knowing(self, nonzero: Iterator[Expr], depth: int) -> Mapping[Expr, int]:
-        return {**{expr: depth for expr in nonzero}, **self.nonzero}  # what was known further out wins
+        return {**dict.fromkeys(nonzero, depth), **self.nonzero}  # what was known further out wins
 
 
 def _nonzero_inside(loop: For) -> Iterator[Expr]:

@@ -1,0 +1,51 @@
+"""The few operations that C has no operator for, as small functions; a text holds those that it uses.
+
+    floordiv_i64(i - 1, 32)        min_f64(a, b)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from string import Template
+
+from polysched.codegen.emit.dialect import Dialect
+from polysched.ir.dtypes import ALL, DType
+
+# In order of definition. Divisors of -1 are special: the smallest integer divided by -1 wraps, but traps in C.
+# $T is the type, $U the unsigned one of its width; f16 compares as float.
+_BODIES = {
+    "min": "return ${wide}b < ${wide}a ? b : a;",
+    "max": "return ${wide}b > ${wide}a ? b : a;",
+    "truncdiv": "return b == -1 ? ($T)(0 - ($U)a) : ($T)(a / b);",
+    "truncmod": "return b == -1 ? 0 : ($T)(a % b);",
+    "floordiv": "$T q = $truncdiv(a, b), r = $truncmod(a, b); return ($T)(q - ((r != 0) & ((r ^ b) < 0)));",
+    "floormod": "$T r = $truncmod(a, b); return ($T)((r != 0) & ((r ^ b) < 0) ? r + b : r);",
+}
+_NEEDS = {"floordiv": ("truncdiv", "truncmod"), "floormod": ("truncmod",)}
+
+NAMES = frozenset(f"{op}_{dtype}" for op in _BODIES for dtype in ALL)
+
+
+def name_of(op: str, dtype: DType) -> str:
+    """The name of the function that computes `op` on two values of `dtype`."""
+    return f"{op}_{dtype}"
+
+
+def definitions(used: Iterable[tuple[str, DType]], dialect: Dialect) -> list[str]:
+    """The lines that define the helpers for these operations, and what they need themselves."""
+    wanted = {(need, dtype) for op, dtype in used for need in (op, *_NEEDS.get(op, ()))}
+    order = [(op, dtype) for dtype in ALL.values() for op in _BODIES if (op, dtype) in wanted]
+    return [line for op, dtype in order for line in _definition(op, dtype, dialect)]
+
+
+def _definition(op: str, dtype: DType, dialect: Dialect) -> list[str]:
+    own = dialect.type(dtype)
+    body = Template(_BODIES[op]).substitute(
+        T=own,
+        U=f"uint{dtype.bits}_t",
+        wide="(float)" if dtype.name == "f16" else "",
+        truncdiv=name_of("truncdiv", dtype),
+        truncmod=name_of("truncmod", dtype),
+    )
+    lines = [f"    {statement.strip()};" for statement in body.split(";") if statement.strip()]
+    return [f"{dialect.helper} {own} {name_of(op, dtype)}({own} a, {own} b)", "{", *lines, "}"]

@@ -1,0 +1,68 @@
+"""Names that C, C++ and CUDA all accept: what clashes with them is spelled anew.
+
+    double, y0, x'   ->   double_, y0_, x_
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+# Functions of the C library that a Call may name: by these names for f64, with an f appended for f32.
+MATH = frozenset(
+    "acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs fdim floor fma "
+    "fmax fmin fmod hypot lgamma log log10 log1p log2 pow rint round sin sinh sqrt tan tanh tgamma trunc".split()
+)
+
+_KEYWORDS = """
+    alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t char32_t class co_await
+    co_return co_yield compl concept const const_cast consteval constexpr constinit continue decltype default delete do
+    double dynamic_cast else enum explicit export extern false float for friend goto if inline int long mutable
+    namespace new noexcept not not_eq nullptr operator or or_eq private protected public register reinterpret_cast
+    requires restrict return short signed sizeof static static_assert static_cast struct switch template this
+    thread_local throw true try typedef typeid typename typeof union unsigned using virtual void volatile wchar_t while
+    xor xor_eq
+"""
+
+# What the headers that our text includes define besides: types, macros (gnu11 has `linux` and `unix`), functions.
+_LIBRARY = """
+    NULL INFINITY NAN HUGE_VAL HUGE_VALF EOF I linux unix i386 errno stdin stdout stderr main
+    size_t ssize_t ptrdiff_t div_t ldiv_t lldiv_t float_t double_t int8_t int16_t int32_t int64_t uint8_t uint16_t
+    uint32_t uint64_t intptr_t uintptr_t intmax_t uintmax_t half half2 uint uint3 uchar ushort ulong dim3 std
+    abort abs labs llabs div ldiv lldiv exit atexit atof atoi atol atoll malloc calloc realloc free aligned_alloc alloca
+    bsearch qsort rand srand random srandom system getenv setenv putenv unsetenv select signgam memcpy memset memcmp
+    perror printf
+    j0 j1 jn y0 y1 yn gamma drem scalb scalbn scalbln significand finite isinf isnan isfinite isnormal signbit fpclassify
+    isgreater isless isunordered frexp ldexp modf ilogb logb nearbyint nextafter nexttoward nan remainder remquo lrint
+    llrint lround llround exp10 pow10 sincos roundeven
+    sinpi cospi sincospi tanpi rsqrt rcbrt rhypot norm norm3d norm4d rnorm normcdf normcdfinv erfcx erfinv erfcinv
+    cyl_bessel_i0 cyl_bessel_i1 min max umin umax ullmin ullmax llmin llmax clock warpSize threadIdx blockIdx blockDim
+    gridDim allocate read_element grid_of
+"""
+
+RESERVED = frozenset(_KEYWORDS.split()) | frozenset(_LIBRARY.split()) | MATH | frozenset(name + "f" for name in MATH)
+
+
+class Names:
+    """Spells each name of the IR as an identifier, always the same way, and no two alike."""
+
+    def __init__(self, reserved: Iterable[str]):
+        self._taken = set(reserved)
+        self._spelling: dict[str, str] = {}
+
+    def __call__(self, name: str) -> str:
+        """The identifier for a name of the IR: the name itself where that is possible."""
+        if name not in self._spelling:
+            self._spelling[name] = self.fresh(name)
+        return self._spelling[name]
+
+    def fresh(self, wish: str) -> str:
+        """A new identifier, `wish` or close to it."""
+        name = re.sub(r"[^A-Za-z0-9_]", "_", wish)
+        # The implementation owns names that begin with two underscores, or with one and a capital letter.
+        if re.match(r"[0-9]|_[A-Z_]|polysched_|POLYSCHED_|cuda", name):
+            name = "v" + name
+        while name in self._taken or re.fullmatch(r"u?int_?(least|fast)?\d+_t|U?INT\w*\d+_\w+|M_\w+|FP_\w+", name):
+            name += "_"
+        self._taken.add(name)
+        return name

@@ -1,0 +1,116 @@
+"""Array contraction: a temporary array of which each iteration uses one element becomes a scalar of that iteration.
+
+    s: f64[n]                                 for i in 0..n (parallel):
+    for i in 0..n (parallel):                     s: f64
+        s[i] = 0                      ->          s = 0
+        for k in 0..n:                            for k in 0..n:
+            s[i] = s[i] + a[i, k]                     s = s + a[i, k]
+        b[i] = s[i]                               b[i] = s
+
+Needs: names are bound once.
+Keeps: every value; only where a temporary lives changes. A loop may hold the declaration if no value of the
+temporary flows from one of its iterations to another, which the exact dependences of the lowered nest tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from polysched import isl
+from polysched.deps.dataflow import dependences
+from polysched.deps.dependences import Dependence
+from polysched.ir.node import rewrite, substitute, walk
+from polysched.ir.nodes import Alloc, Array, Expr, For, Function, If, Let, Load, Stmt, Store, Var
+from polysched.model.extract import extract
+from polysched.model.scop import Access, Scop
+
+
+def contract(fn: Function) -> Function:
+    """`fn` with every temporary array that one block uses at one subscript declared there, as a scalar."""
+    temporaries = [stmt for stmt in fn.body if isinstance(stmt, Alloc) and stmt.array.shape]
+    if not temporaries:
+        return fn
+    scop = extract(_without_lets(fn), check_bounds=False)
+    flows = dependences(_only(scop, {alloc.array.name for alloc in temporaries})).of("flow")
+    body = fn.body
+    for alloc in temporaries:
+        mine = [flow for flow in flows if flow.array == alloc.array.name]
+        rest = tuple(stmt for stmt in body if stmt is not alloc)
+        contracted = _declared_inside(rest, alloc.array, lambda var, mine=mine: _stays(var, mine, scop))
+        body = body if contracted is None else contracted
+    return replace(fn, body=body)
+
+
+def _without_lets(fn: Function) -> Function:
+    """The same nest with every bound name replaced by its value."""
+    values: dict[str, Expr] = {}
+    for node in walk(fn.body):
+        if isinstance(node, Let):
+            values[node.name] = substitute(node.value, values)
+    return substitute(rewrite(fn, lambda node: () if isinstance(node, Let) else None), values)
+
+
+def _only(scop: Scop, arrays: set[str]) -> Scop:
+    """The scop with the accesses to these arrays alone."""
+
+    def keep(accesses: tuple[Access, ...]) -> tuple[Access, ...]:
+        return tuple(access for access in accesses if access.array in arrays)
+
+    return replace(
+        scop, statements=tuple(replace(s, reads=keep(s.reads), writes=keep(s.writes)) for s in scop.statements)
+    )
+
+
+def _stays(var: str, flows: list[Dependence], scop: Scop) -> bool:
+    """Is every value used in the same iteration of loop `var` that made it?"""
+    for flow in flows:
+        source, sink = (scop.statement(name).iterators for name in (flow.source, flow.sink))
+        if var not in source or var not in sink:
+            return False
+        same = flow.relation.equate(isl.dim_type.in_, source.index(var), isl.dim_type.out, sink.index(var))
+        if not flow.relation.is_subset(same):
+            return False
+    return True
+
+
+def _declared_inside(
+    body: tuple[Stmt, ...], array: Array, stays: Callable[[str], bool]
+) -> tuple[Stmt, ...] | None:
+    """`body` with the temporary declared in the innermost block that can hold it; None if that makes no scalar."""
+    users = [stmt for stmt in body if _subscripts(stmt, array.name)]
+    match users:
+        case [For(var=var, body=inner) as loop] if stays(var):
+            new = _declared_inside(inner, array, stays)
+            return None if new is None else _replaced(body, loop, replace(loop, body=new))
+        case [If(cond=cond, then=then, other=()) as branch] if not _subscripts(cond, array.name):
+            new = _declared_inside(then, array, stays)
+            return None if new is None else _replaced(body, branch, replace(branch, then=new))
+    subscripts = set(_subscripts(body, array.name))
+    if len(subscripts) != 1 or not _is_fixed(subscripts.pop(), body):
+        return None
+    return (Alloc(replace(array, shape=())), *rewrite(body, _scalar_rule(array.name)))
+
+
+def _subscripts(node: Any, name: str) -> list[tuple[Expr, ...]]:
+    """The subscripts with which the array of that name is used."""
+    return [n.index for n in walk(node) if isinstance(n, Load | Store) and n.array == name]
+
+
+def _is_fixed(index: tuple[Expr, ...], body: tuple[Stmt, ...]) -> bool:
+    """Does the subscript keep its value while the block runs?"""
+    loops = {node.var for node in walk(body) if isinstance(node, For)}
+    inside = loops | {node.name for node in walk(body) if isinstance(node, Let)}
+    return not any(isinstance(p, Load) or (isinstance(p, Var) and p.name in inside) for p in walk(index))
+
+
+def _replaced(body: tuple[Stmt, ...], old: Stmt, new: Stmt) -> tuple[Stmt, ...]:
+    return tuple(new if stmt is old else stmt for stmt in body)
+
+
+def _scalar_rule(name: str) -> Callable[[Any], Any]:
+    def rule(node: Any) -> Any:
+        return replace(node, index=()) if isinstance(node, Load | Store) and node.array == name else None
+
+    return rule

@@ -1,0 +1,19 @@
+"""The passes over expressions, in their order: what every kernel goes through between lowering and printing."""
+
+from __future__ import annotations
+
+from polysched import trace
+from polysched.codegen.passes.licm import licm
+from polysched.codegen.passes.normalize import normalize
+from polysched.ir.nodes import Function
+from polysched.ir.simplify import simplify
+from polysched.options import Options
+
+
+def improve_expressions(fn: Function, options: Options, *, gpu: bool) -> Function:
+    """`fn` with its index arithmetic and conditions simplified, and computed outside of the loops they do not need."""
+    tiny_loop = options.tiny_loop if gpu else 0
+    fn = trace.step("simplify", simplify, fn)  # first, so that only what is really there gets a temporary
+    fn = trace.step("normalize", normalize, fn, fast_math=options.fast_math)
+    fn = trace.step("licm", licm, fn, threshold=options.licm_threshold, tiny_loop=tiny_loop)
+    return trace.step("simplify", simplify, fn)  # inlines Lets of constants and variables, never a temporary

@@ -1,0 +1,30 @@
+"""What evaluating an expression may do beside giving a value."""
+
+from __future__ import annotations
+
+from polysched.ir.node import walk
+from polysched.ir.nodes import DIVISIONS, Binary, Call, Cast, Const, Expr, Load
+
+
+def is_pure(expr: Expr) -> bool:
+    """Whether evaluating it twice in a row gives the same value twice and changes nothing."""
+    return all(node.pure for node in walk(expr) if isinstance(node, Call))
+
+
+def is_total(expr: Expr) -> bool:
+    """Whether it may be evaluated, or not evaluated, at will: pure, free of loads, defined for all values."""
+    return is_pure(expr) and all(_is_total_operation(node) for node in walk(expr))
+
+
+def _is_total_operation(node: Expr) -> bool:
+    match node:
+        case Load():  # may be out of bounds
+            return False
+        case Binary(op, _, right) if op in DIVISIONS:
+            return isinstance(right, Const) and right.value != 0
+        case Binary("<<" | ">>", left, right):  # by too much is undefined
+            return isinstance(right, Const) and 0 <= right.value < left.dtype.bits
+        case Cast(arg, dtype):  # a float out of range is undefined
+            return not (arg.dtype.is_float and dtype.is_integer)
+        case _:
+            return True

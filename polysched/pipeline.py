@@ -1,0 +1,137 @@
+"""The compiler on one screen: a nest in, a kernel that is proven legal and can be called out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from polysched.codegen.emit.c import emit_c
+from polysched.codegen.emit.cuda import emit_cuda
+from polysched.codegen.gpu.mapping import map_to_gpu
+from polysched.codegen.lower import lower
+from polysched.codegen.passes.contract import contract
+from polysched.codegen.passes.linearize import linearize
+from polysched.codegen.passes.stage import improve_expressions
+from polysched.codegen.source import Source
+from polysched.deps.coincidence import mark_coincident
+from polysched.deps.dataflow import dependences
+from polysched.deps.dependences import Dependences
+from polysched.deps.legality import require_legal
+from polysched.errors import BudgetExceeded, LaunchError
+from polysched.explain import explain
+from polysched.frontend.python import Nest
+from polysched.ir.nodes import Function
+from polysched.model.expand import expand_temporaries
+from polysched.model.extract import extract
+from polysched.model.scop import Scop
+from polysched.model.tree import Tree
+from polysched.model.tree_text import show_tree
+from polysched.options import Options, Target
+from polysched.runtime.cpu import load
+from polysched.solve.scheduler import Scheduled, find_schedule
+from polysched.trace import Event, record, step
+from polysched.transform.parallel import mark_parallel
+from polysched.transform.tile import tile_all
+from polysched.transform.vectorize import vectorize
+from polysched.transform.wavefront import wavefront_all
+from polysched.verify import Verification, verify
+
+
+def optimize(
+    nest: Nest | Function, target: Target = "c", *, schedule: Tree | None = None, options: Options | None = None
+) -> Compiled:
+    """The nest compiled for `target`: scheduled by ILP, or as `schedule` says; mapped, lowered and printed.
+
+    InputError for a nest that cannot be compiled, IllegalSchedule for a `schedule` that breaks a dependence.
+    """
+    options = options or Options()
+    function = nest if isinstance(nest, Function) else nest.function
+    with record() as events:
+        expanded = step("expand", expand_temporaries, function)
+        scop = step("extract", extract, expanded)
+        deps = step("dependences", dependences, scop, reorder_reductions=options.reorder_reductions)
+        scheduled = (
+            step("schedule", find_schedule, scop, deps, options)
+            if schedule is None
+            else Scheduled(tree=schedule, rung="given", solves=())
+        )
+        step("legality", require_legal, scheduled.tree, deps, scop)
+        tree, kernel = _lower_within_budget(scop, deps, scheduled.tree, target, options)
+        kernel = step("contract", contract, kernel)
+        kernel = step("linearize", linearize, kernel)
+        kernel = improve_expressions(kernel, options, gpu=target == "cuda")
+        source = step("emit", emit_cuda if target == "cuda" else emit_c, kernel)
+    return Compiled(function, scop, deps, scheduled, tree, kernel, source, options, tuple(events))
+
+
+def _lower_within_budget(
+    scop: Scop, deps: Dependences, scheduled: Tree, target: Target, options: Options
+) -> tuple[Tree, Function]:
+    """The mapped tree and its loops; where isl's code generation outgrows its budget, the next simpler tree's."""
+    mapping = _map_to_gpu if target == "cuda" else _map_to_cpu
+    rungs: list[Callable[[], Tree]] = [
+        lambda: mapping(scheduled, scop, deps, options),
+        lambda: mark_coincident(scheduled, deps),
+    ]
+    for rung in rungs:
+        tree = rung()
+        step("legality of the mapping", require_legal, tree, deps, scop)
+        try:
+            return tree, step("lower", lambda t: lower(scop, t, operations=options.isl_operations), tree)
+        except BudgetExceeded:
+            continue
+    return scop.tree, step("lower", lambda t: lower(scop, t), scop.tree)
+
+
+def _map_to_cpu(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> Tree:
+    """Tiles, wavefronts where no loop is parallel, threads on the outermost loop, SIMD on the innermost."""
+    if options.tile:
+        tree = step("tile", tile_all, tree, options.tile_sizes)
+    if options.wavefront:
+        tree = step("wavefront", wavefront_all, tree)
+    tree = step("vectorize", vectorize, tree, scop, deps)
+    return step("parallel", mark_parallel, tree) if options.parallel else tree
+
+
+def _map_to_gpu(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> Tree:
+    return step("map to gpu", map_to_gpu, mark_coincident(tree, deps))
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A compiled nest, with every stage that led to it. Call it with the arrays: it runs in place."""
+
+    nest: Function
+    scop: Scop
+    dependences: Dependences
+    scheduled: Scheduled  # what the solver found: before tiling and mapping
+    tree: Tree  # what the kernel follows
+    kernel: Function
+    source: Source
+    options: Options
+    events: tuple[Event, ...]
+
+    @property
+    def schedule(self) -> str:
+        """The schedule tree, as text."""
+        return show_tree(self.tree)
+
+    @cached_property
+    def _run(self) -> Callable[..., None]:
+        if self.source.language != "c":
+            raise LaunchError(f"a {self.source.language} kernel cannot run here; optimize(nest, target=\"c\") can")
+        return load(self.source, self.nest, self.scop.valid_sizes)
+
+    def __call__(self, **arguments: Any) -> None:
+        """Compiles once (cached on disk) and runs in place; LaunchError before anything runs if arguments are wrong."""
+        self._run(**arguments)
+
+    def verify(self, **sizes: int) -> Verification:
+        """Checks the schedule against the dependences, and the kernel's results against the nest, interpreted."""
+        return verify(self, **sizes)
+
+    def explain(self) -> str:
+        """Why each loop is or is not parallel, permutable and tiled, with source lines."""
+        return explain(self.scop, self.dependences, self.scheduled)

@@ -1,0 +1,39 @@
+"""Wavefronts: parallelism where every loop of a permutable band carries a dependence (Bondhugula et al., PLDI 2008,
+section 5.3).
+
+    band: t, i       ->       band: t + i
+                                band: i        coincident: the iterations of one wavefront are independent
+
+Every member of a permutable band has dependence distances of zero or more. So a dependence that the sum of two
+members leaves at zero distance is at zero distance in both of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from polysched import isl
+from polysched.model.tree import Band, Member
+
+
+def wavefront(band: Band) -> Band:
+    """The sum of the first two members of `band` as a loop of its own, around the others, of which the second
+    member, now first, is coincident.
+
+    ValueError if the band is not permutable or has one member only.
+    """
+    if not band.permutable or len(band.members) < 2:
+        raise ValueError("a wavefront needs a permutable band of two or more members")
+    first, second, *rest = band.members
+    front = Member(_sum(first.schedule, second.schedule))
+    inner = replace(band, members=(replace(second, coincident=True), *rest))
+    return Band((front,), permutable=True, child=inner)
+
+
+def _sum(a: isl.UnionMap, b: isl.UnionMap) -> isl.UnionMap:
+    """{ S[i, j] -> [a + b] }"""
+    return isl.UnionMap.from_union_pw_aff(_function(a).add(_function(b)))
+
+
+def _function(schedule: isl.UnionMap) -> isl.UnionPwAff:
+    return schedule.as_union_pw_multi_aff().get_union_pw_aff(0)
