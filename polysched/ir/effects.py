@@ -13,10 +13,11 @@ def is_pure(expr: Expr) -> bool:
 
 def is_total(expr: Expr) -> bool:
     """Whether it may be evaluated, or not evaluated, at will: pure, free of loads, defined for all values."""
-    return is_pure(expr) and all(_is_total_operation(node) for node in walk(expr))
+    return is_pure(expr) and all(is_total_operation(node) for node in walk(expr))
 
 
-def _is_total_operation(node: Expr) -> bool:
+def is_total_operation(node: Expr) -> bool:
+    """Whether this operation, but for its operands, loads nothing and is defined for all values."""
     match node:
         case Load():  # may be out of bounds
             return False

@@ -1,44 +1,43 @@
 """Algebra on the loop IR: what a smaller expression computes to the bit, it computes.
 
-    if n * 1 + 0 > n && true:                    if n > n      ->  (nothing)
-    A[(i + 1) + 2 - 4] = 0 + B[i] * 1       ->  A[i - 1] = B[i]
-    for i in 3..3: ...                       ->  (nothing)
+    A[i * 1 + 2 - 3] = B[i] * 1.0 + 0.0     ->      A[i - 1] = B[i] + 0.0
+    for j in 3..3:
+        A[j] = A[i]                         ->
+    if n - n > 0 || i < 4:                  ->      if i < 4:
+        A[0] = 1.0                                      A[0] = 1.0
 
-`RULES` is the table: (pattern, what it becomes, conditions). `x` and `y` stand for any expression, the same one where
-a name repeats; `c` and `d` for constants; a number for that constant. What a rule builds is itself simplified, so
+`RULES` is the table: (pattern, what it becomes, conditions). `x`, `y`, `z` stand for any expression, the same one
+where a name repeats; `c`, `d` for constants; a number for that constant. What a rule builds is itself simplified, so
 `x + (c + d)` folds. Integers wrap, so nothing here assumes that i + 1 > i. Floats change only where no bit of the
 result does: x + 0.0 stays, since -0.0 + 0.0 is 0.0.
 
-Keeps: every trap, load and effect, and the order of those that stay. Idempotent.
+Keeps: every trap and effect, which elements are loaded and stored, and their order. Idempotent.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Any
 
 from polysched.ir.dtypes import DType, boolean
-from polysched.ir.effects import is_pure, is_total
+from polysched.ir.effects import is_total
 from polysched.ir.interp import evaluate
 from polysched.ir.node import rewrite
 from polysched.ir.nodes import (
-    COMPARISONS,
     DIVISIONS,
     Alloc,
     Binary,
-    Call,
     Cast,
     Const,
     Expr,
     For,
     If,
     Let,
-    Select,
     Stmt,
     Unary,
 )
+from polysched.ir.patterns import Hole, Rule, call, head, integer, lift, total, where
 
 
 def simplify(node: Any) -> Any:
@@ -74,210 +73,14 @@ def _step(expr: Expr) -> Expr | None:
         return folded
     if isinstance(expr, Cast):
         return _simpler_cast(expr)
-    for rule in _RULES_OF.get(_operator(expr), ()):
-        simpler = rule.apply(expr)
+    for rule in _RULES_OF.get(head(expr), ()):
+        simpler = rule.apply(expr, _reduced)
         if simpler is not None:
             return simpler
     return None
 
 
-# --- the language of rules
-
-
-@dataclass(frozen=True, eq=False)
-class Pattern:
-    """Base of patterns, which are built by Python's operators; `//` and `%` are floordiv and floormod."""
-
-    def __add__(self, other: Operand) -> Pattern:
-        return Node("+", (self, _lift(other)))
-
-    def __radd__(self, other: Operand) -> Pattern:
-        return Node("+", (_lift(other), self))
-
-    def __sub__(self, other: Operand) -> Pattern:
-        return Node("-", (self, _lift(other)))
-
-    def __rsub__(self, other: Operand) -> Pattern:
-        return Node("-", (_lift(other), self))
-
-    def __mul__(self, other: Operand) -> Pattern:
-        return Node("*", (self, _lift(other)))
-
-    def __rmul__(self, other: Operand) -> Pattern:
-        return Node("*", (_lift(other), self))
-
-    def __truediv__(self, other: Operand) -> Pattern:
-        return Node("/", (self, _lift(other)))
-
-    def __floordiv__(self, other: Operand) -> Pattern:
-        return Node("floordiv", (self, _lift(other)))
-
-    def __mod__(self, other: Operand) -> Pattern:
-        return Node("floormod", (self, _lift(other)))
-
-    def __and__(self, other: Operand) -> Pattern:
-        return Node("&", (self, _lift(other)))
-
-    def __or__(self, other: Operand) -> Pattern:
-        return Node("|", (self, _lift(other)))
-
-    def __xor__(self, other: Operand) -> Pattern:
-        return Node("^", (self, _lift(other)))
-
-    def __lshift__(self, other: Operand) -> Pattern:
-        return Node("<<", (self, _lift(other)))
-
-    def __rshift__(self, other: Operand) -> Pattern:
-        return Node(">>", (self, _lift(other)))
-
-    def __lt__(self, other: Operand) -> Pattern:
-        return Node("<", (self, _lift(other)))
-
-    def __le__(self, other: Operand) -> Pattern:
-        return Node("<=", (self, _lift(other)))
-
-    def __gt__(self, other: Operand) -> Pattern:
-        return Node(">", (self, _lift(other)))
-
-    def __ge__(self, other: Operand) -> Pattern:
-        return Node(">=", (self, _lift(other)))
-
-    def __neg__(self) -> Pattern:
-        return Node("-", (self,))
-
-    def __invert__(self) -> Pattern:
-        return Node("~", (self,))
-
-
-@dataclass(frozen=True, eq=False)
-class Hole(Pattern):
-    """Stands for any expression, or for any constant; one that repeats stands for one pure expression."""
-
-    name: str
-    constant: bool = False
-
-
-@dataclass(frozen=True, eq=False)
-class Number(Pattern):
-    """Stands for the constant of that value; a bool is a bool, a number takes the dtype of what it stands in."""
-
-    value: int | float | bool
-
-
-@dataclass(frozen=True, eq=False)
-class Node(Pattern):
-    op: str  # of a Unary or Binary, or "?:" for Select
-    args: tuple[Pattern, ...]
-
-
-Operand = Pattern | int | float
-
-
-def _lift(operand: Operand) -> Pattern:
-    return operand if isinstance(operand, Pattern) else Number(operand)
-
-
-def call(op: str) -> Callable[..., Pattern]:
-    """The operator as a function, for those that Python has no sign for."""
-    return lambda *args: Node(op, tuple(map(_lift, args)))
-
-
-Found = dict[str, Expr]  # what the holes stand for
-Condition = Callable[[Found], bool]
-
-
-@dataclass(frozen=True, eq=False)
-class Rule:
-    """`before` may be replaced by `after` if the conditions hold."""
-
-    kinds: str  # of the dtype of the operands: letters of DType.kind
-    before: Node
-    after: Pattern
-    conditions: tuple[Condition, ...]
-
-    def apply(self, expr: Expr) -> Expr | None:
-        """What the rule makes of `expr`, whose operands are simplified; None where it does not apply."""
-        found: Found = {}
-        if not self.matches(expr, found):
-            return None
-        return _instance(self.after, found, expr.dtype)
-
-    def matches(self, expr: Expr, found: Found) -> bool:
-        """Whether the rule applies; fills `found`."""
-        if not _matches(self.before, expr, found):
-            return False
-        return _operands(expr)[-1].dtype.kind in self.kinds and all(holds(found) for holds in self.conditions)
-
-
-def _matches(pattern: Pattern, expr: Expr, found: Found) -> bool:
-    match pattern:
-        case Hole(name, constant):
-            if name in found:
-                return found[name] == expr and is_pure(expr)
-            found[name] = expr
-            return isinstance(expr, Const) or not constant
-        case Number(value):
-            return expr == Const(value, expr.dtype)
-        case Node(op, args):
-            operands = _operands(expr)
-            return (op, len(args)) == _operator(expr) and all(map(_matches, args, operands, [found] * len(args)))
-    raise TypeError(f"unknown pattern {type(pattern).__name__}")
-
-
-def _instance(pattern: Pattern, found: Found, dtype: DType) -> Expr:
-    """The simplified expression that the pattern describes; its numbers are of `dtype`."""
-    match pattern:
-        case Hole(name, _):
-            return found[name]
-        case Number(value):
-            return Const(value, boolean if isinstance(value, bool) else dtype)
-        case Node(op, args):
-            return _reduced(_node(op, [_instance(arg, found, dtype) for arg in args]))
-    raise TypeError(f"unknown pattern {type(pattern).__name__}")
-
-
-def _node(op: str, args: list[Expr]) -> Expr:
-    if op == "?:":
-        return Select(*args)
-    return Unary(op, *args) if len(args) == 1 else Binary(op, *args)
-
-
-def _operator(expr: Expr) -> tuple[str, int]:
-    """The operator and the number of its operands: unary and binary minus are two."""
-    match expr:
-        case Unary(op, _):
-            return op, 1
-        case Binary(op, _, _):
-            return op, 2
-        case Select():
-            return "?:", 3
-        case _:
-            return "", 0
-
-
-def _operands(expr: Expr) -> tuple[Expr, ...]:
-    match expr:
-        case Unary(_, arg):
-            return (arg,)
-        case Binary(_, left, right):
-            return left, right
-        case Select(cond, then, other):
-            return cond, then, other
-        case _:
-            return ()
-
-
-# --- conditions
-
-
-def total(*holes: Hole) -> Condition:
-    """What these stand for may go: it cannot trap, loads nothing and has no effect."""
-    return lambda found: all(is_total(found[hole.name]) for hole in holes)
-
-
-def where(test: Callable[..., bool], *holes: Hole) -> Condition:
-    """The test holds of the constants that these stand for."""
-    return lambda found: test(*(found[hole.name] for hole in holes))
+# --- the rules
 
 
 def _is_negative(c: Const) -> bool:
@@ -289,18 +92,16 @@ def _have_positive_product(c: Const, d: Const) -> bool:
     return c.value > 0 and d.value > 0 and c.value * d.value < 1 << c.dtype.bits - 1
 
 
-# --- the rules
-
-x, y = Hole("x"), Hole("y")
+x, y, z = Hole("x"), Hole("y"), Hole("z")
 c, d = Hole("c", constant=True), Hole("d", constant=True)
-minimum, maximum, truncdiv, truncmod = call("min"), call("max"), call("truncdiv"), call("truncmod")
-both, either, negated, select, equal, unequal = call("&&"), call("||"), call("!"), call("?:"), call("=="), call("!=")
+minus, minimum, maximum, truncdiv, truncmod = map(call, ("-", "min", "max", "truncdiv", "truncmod"))
+both, either, negated, select, equal, unequal = map(call, ("&&", "||", "!", "?:", "==", "!="))
 
 
 def _rules(kinds: str, *rows: tuple[Any, ...]) -> Iterator[Rule]:
     """Rules for operands of these kinds of dtype; a select is of the kind of its branches."""
     for before, after, *conditions in rows:
-        yield Rule(kinds, before, _lift(after), tuple(conditions))
+        yield Rule(kinds, before, lift(after), tuple(conditions))
 
 
 _INTEGER_RULES = _rules(
@@ -328,7 +129,7 @@ _INTEGER_RULES = _rules(
     (x - x, 0, total(x)),
     (x + -y, x - y),
     (x - -y, x + y),
-    (--x, x),
+    (minus(minus(x)), x),
     ((x + y) - x, y, total(x)),
     ((x + y) - y, x, total(y)),
     ((x - y) + y, x, total(y)),
@@ -381,7 +182,7 @@ _FLOAT_RULES = _rules(
     (x / 1.0, x),
     (x + -y, x - y),
     (x - -y, x + y),
-    (--x, x),
+    (minus(minus(x)), x),
 )
 
 _NUMBER_RULES = _rules(
@@ -405,6 +206,10 @@ _BOOLEAN_RULES = _rules(
     (negated(negated(x)), x),
     (negated(equal(x, y)), unequal(x, y)),
     (negated(unequal(x, y)), equal(x, y)),
+    (negated(x < y), x >= y, integer(x)),
+    (negated(x > y), x <= y, integer(x)),
+    (negated(x <= y), x > y, integer(x)),
+    (negated(x >= y), x < y, integer(x)),
     (equal(x, True), x),
     (equal(x, False), negated(x)),
     (unequal(x, False), x),
@@ -417,8 +222,77 @@ _SELECT_RULES = _rules(
     "fiub",
     (select(True, x, y), x),
     (select(False, x, y), y),
-    (select(c, x, x), x, total(c)),
+    (select(z, x, x), x, total(z)),
+    (select(negated(z), x, y), select(z, y, x)),
 )
 
-RULES: tuple[Rule, ...] = ()
-_RULES_OF: dict[tuple[str, int], list[Rule]] = {}
+RULES = (*_INTEGER_RULES, *_SIGNED_RULES, *_FLOAT_RULES, *_NUMBER_RULES, *_BOOLEAN_RULES, *_SELECT_RULES)
+_RULES_OF = {
+    head: tuple(rule for rule in RULES if rule.head == head) for head in dict.fromkeys(rule.head for rule in RULES)
+}
+
+
+# --- what a table cannot say
+
+
+def _folded(expr: Expr) -> Const | None:
+    """The constant that an operation on constants gives; none where it traps, is undefined or not finite."""
+    match expr:
+        case Binary(op, _, Const(value=-1)) if op in DIVISIONS:  # some processors trap on the least integer / -1
+            return None
+        case Unary(_, Const()) | Binary(_, Const(), Const()) | Cast(Const(), _):
+            try:
+                value = evaluate(expr, {})
+            except (ZeroDivisionError, ValueError, OverflowError):
+                return None
+            return Const(value, expr.dtype) if math.isfinite(value) else None
+        case _:
+            return None
+
+
+def _simpler_cast(cast: Cast) -> Expr | None:
+    match cast:
+        case Cast(arg, dtype) if arg.dtype == dtype:
+            return arg
+        case Cast(Cast(arg, between), dtype) if _holds_all_of(between, arg.dtype):
+            return Cast(arg, dtype)
+        case _:
+            return None
+
+
+def _holds_all_of(wide: DType, narrow: DType) -> bool:
+    """Whether every value of `narrow` is one of `wide`."""
+    if wide == narrow or narrow == boolean:
+        return True
+    magnitude = narrow.bits - (narrow.kind == "i")  # bits that the value of an integer needs
+    match wide.kind, narrow.kind:
+        case "f", "f":
+            return wide.bits > narrow.bits
+        case "f", "i" | "u":
+            return magnitude <= {16: 11, 32: 24, 64: 53}[wide.bits]
+        case "i", "i" | "u":
+            return magnitude <= wide.bits - 1
+        case "u", "u":
+            return magnitude <= wide.bits
+        case _:
+            return False
+
+
+def _simpler_statement(stmt: If | For) -> Stmt | tuple[Stmt, ...] | None:
+    match stmt:
+        case If(Const(value=holds), then, other):
+            taken = then if holds else other
+            if not any(isinstance(s, Let | Alloc) for s in taken):
+                return taken
+            always = If(Const(True, boolean), taken, (), stmt.loc)  # the branch ends the scope of its names
+            return None if always == stmt else always
+        case If(cond, (), ()) if is_total(cond):
+            return ()
+        case If(cond, (), other) if other:
+            return If(_reduced(Unary("!", cond)), other, (), stmt.loc)
+        case For(_, Const(value=lo), Const(value=hi), step) if not range(int(lo), int(hi), step):
+            return ()
+        case For(_, lo, hi, _, ()) if is_total(lo) and is_total(hi):
+            return ()
+        case _:
+            return None

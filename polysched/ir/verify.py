@@ -46,7 +46,8 @@ from polysched.ir.nodes import (
 
 Stage = Literal["source", "lowered", "printed"]
 
-KINDS = frozenset(("serial", "parallel", "unrolled", "vector", *(f"{k}.{x}" for k in ("block", "thread") for x in "xyz")))
+_AXES = tuple(f"{level}.{axis}" for level in ("block", "thread") for axis in "xyz")
+KINDS = frozenset(("serial", "parallel", "unrolled", "vector", *_AXES))
 SPACES = frozenset({"global", "shared", "private"})
 
 

@@ -1,4 +1,4 @@
-"""Schedule trees to isl and back, and isl's YAML, which PPCG and isl's own tools read and write."""
+"""Schedule trees to isl and back."""
 
 from __future__ import annotations
 
@@ -38,20 +38,6 @@ def from_isl(schedule: isl.Schedule) -> Tree:
     return _convert(schedule.get_root())
 
 
-def to_yaml(tree: Tree) -> str:
-    """The tree in isl's YAML, one line a property."""
-    printer = isl.Printer.to_str(isl.DEFAULT_CONTEXT).set_yaml_style(_YAML_BLOCK)
-    return printer.print_schedule(to_isl(tree)).get_str()
-
-
-def from_yaml(text: str) -> Tree:
-    """The tree that a YAML text in isl's syntax describes; InputError if isl cannot read it."""
-    try:
-        return from_isl(isl.Schedule(text))
-    except isl.Error as error:
-        raise InputError(f"not a schedule tree in isl's YAML: {error}") from error
-
-
 def mark_text(mark: MarkValue) -> str:
     """The identifier that stands for a mark in isl: "parallel", "map:block.x", "kernel:k0", ..."""
     match mark:
@@ -63,7 +49,21 @@ def mark_text(mark: MarkValue) -> str:
             return type(mark).__name__.lower()
 
 
-_YAML_BLOCK = 0  # ISL_YAML_STYLE_BLOCK
+def parse_mark(text: str) -> MarkValue:
+    """The mark that `mark_text` gave this text; InputError for any other."""
+    kind, _, argument = text.partition(":")
+    match kind:
+        case "kernel":
+            return Kernel(argument)
+        case "map":
+            return Map(argument)
+        case "parallel":
+            return Parallel()
+        case "vector":
+            return Vector()
+        case "unroll":
+            return Unroll()
+    raise InputError(f"unknown mark '{text}': expected kernel:NAME, map:AXIS, parallel, vector or unroll")
 
 
 def _insert(tree: Tree, node: isl.ScheduleNode) -> isl.ScheduleNode:
@@ -121,7 +121,7 @@ def _convert(node: isl.ScheduleNode) -> Tree:
     if kind == isl.schedule_node_type.filter:
         return Filter(node.filter_get_filter(), child)
     if kind == isl.schedule_node_type.mark:
-        return Mark(_mark(node.mark_get_id().get_name()), child)
+        return Mark(parse_mark(node.mark_get_id().get_name()), child)
     if kind == isl.schedule_node_type.extension:
         return Extension(node.extension_get_extension(), child)
     raise InputError(f"schedule tree nodes of type '{kind.name}' are not supported")
@@ -137,19 +137,3 @@ def _members(node: isl.ScheduleNode) -> tuple[Member, ...]:
         Member(isl.UnionMap.from_union_pw_aff(schedule.get_at(k)), bool(node.band_member_get_coincident(k)))
         for k in range(node.band_n_member())
     )
-
-
-def _mark(text: str) -> MarkValue:
-    kind, _, argument = text.partition(":")
-    match kind:
-        case "kernel":
-            return Kernel(argument)
-        case "map":
-            return Map(argument)
-        case "parallel":
-            return Parallel()
-        case "vector":
-            return Vector()
-        case "unroll":
-            return Unroll()
-    raise InputError(f"unknown mark '{text}': expected kernel:NAME, map:AXIS, parallel, vector or unroll")

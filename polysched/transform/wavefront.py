@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from polysched import isl
-from polysched.model.tree import Band, Member
+from polysched.model.tree import Band, Member, Tree, children, with_children
 
 
 def wavefront(band: Band) -> Band:
@@ -28,6 +28,16 @@ def wavefront(band: Band) -> Band:
     front = Member(_sum(first.schedule, second.schedule))
     inner = replace(band, members=(replace(second, coincident=True), *rest))
     return Band((front,), permutable=True, child=inner)
+
+
+def wavefront_all(tree: Tree) -> Tree:
+    """`tree` with a wavefront in the first band of each nest that could have one, unless a loop there is parallel."""
+    if isinstance(tree, Band):
+        if any(member.coincident for member in tree.members):
+            return tree
+        if tree.permutable and len(tree.members) > 1:
+            return wavefront(tree)
+    return with_children(tree, tuple(wavefront_all(child) for child in children(tree)))
 
 
 def _sum(a: isl.UnionMap, b: isl.UnionMap) -> isl.UnionMap:

@@ -29,13 +29,6 @@ class Dialect:
     pragmas: Mapping[str, str]
     signed_wraps: bool  # False: overflow of a signed integer is undefined, and has to be spelled unsigned
 
-    def type(self, dtype: DType) -> str:
-        return self.types[dtype.name]
-
-    def parameter_type(self, dtype: DType) -> str:
-        """The type of a scalar parameter: f16 arrives as float, which all calling conventions agree about."""
-        return "float" if dtype.name == "f16" else self.type(dtype)
-
 
 C = Dialect(
     name="C",

@@ -39,7 +39,7 @@ def definitions(used: Iterable[tuple[str, DType]], dialect: Dialect) -> list[str
 
 
 def _definition(op: str, dtype: DType, dialect: Dialect) -> list[str]:
-    own = dialect.type(dtype)
+    own = dialect.types[dtype.name]
     body = Template(_BODIES[op]).substitute(
         T=own,
         U=f"uint{dtype.bits}_t",

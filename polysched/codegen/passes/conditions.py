@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+from polysched.ir.effects import is_pure
 from polysched.ir.node import walk
 from polysched.ir.nodes import Alloc, Barrier, Binary, Call, Expr, If, Let, Load, Select, Stmt, Store, Unary
 
@@ -39,14 +40,19 @@ def merged(first: Stmt, second: Stmt) -> If | None:
 
 def _can_change(statements: tuple[Stmt, ...], cond: Expr) -> bool:
     """Whether `cond` may give another value once `statements` ran, or does more than give one."""
-    if any(isinstance(node, Call) and not node.pure for node in walk(cond)):
-        return True
     read = {node.array for node in walk(cond) if isinstance(node, Load)}
-    return any(
-        (isinstance(node, Store) and node.array in read)
-        or (isinstance(node, Barrier | Call) and bool(read) and not getattr(node, "pure", False))
-        for node in walk(statements)
-    )
+
+    def may_write(node: Expr | Stmt) -> bool:
+        match node:
+            case Store(array):
+                return array in read
+            case Barrier():  # others write
+                return bool(read)
+            case Call(pure=pure):
+                return bool(read) and not pure
+        return False
+
+    return not is_pure(cond) or any(map(may_write, walk(statements)))
 
 
 def _binds(statements: tuple[Stmt, ...]) -> set[str]:

@@ -12,8 +12,9 @@ Two's complement addition and multiplication are associative and commutative for
 integers stay exact; floats are left alone unless `fast_math`. A constant stays the last addend: it becomes the
 immediate offset of an address, and neighbours in a stencil share the rest.
 
-Keeps: which elements are loaded and stored, in which order; the number of operations does not grow. Operands of
-`&&` and `||` that may trap, load or have an effect stay where they are, and nothing moves across them.
+Keeps: which elements are loaded and stored, in which order. Operands of `&&` and `||` that may trap, load or have an
+effect stay where they are, and nothing moves across them. The number of operations grows by no more than the `!` of
+merged conditions.
 """
 
 from __future__ import annotations
@@ -26,8 +27,9 @@ from itertools import groupby
 
 from polysched.codegen.passes.conditions import collapse, merged
 from polysched.codegen.passes.rank import Scope
-from polysched.ir.node import map_children, walk
-from polysched.ir.nodes import LOGICAL, Binary, Call, Const, Expr, For, Function, If, Let, Select, Stmt, Unary
+from polysched.ir.effects import is_pure
+from polysched.ir.node import map_children
+from polysched.ir.nodes import LOGICAL, Binary, Const, Expr, For, Function, If, Let, Select, Stmt, Unary
 
 Term = tuple[bool, Expr]  # whether it is subtracted, and what
 
@@ -105,7 +107,7 @@ class _Normalizer:
     def may_reorder(self, expr: Expr) -> bool:
         """Whether the operands of this arithmetic may be evaluated and rounded in another order."""
         exact = expr.dtype.is_integer or self.fast_math
-        return exact and not any(isinstance(node, Call) and not node.pure for node in walk(expr))
+        return exact and is_pure(expr)
 
 
 def _terms(expr: Expr, minus: bool = False) -> Iterator[Term]:

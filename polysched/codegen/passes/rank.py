@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from polysched.ir.effects import is_total_operation
 from polysched.ir.node import children, walk
-from polysched.ir.nodes import DIVISIONS, Binary, Call, Cast, Const, Expr, For, Load, Var
+from polysched.ir.nodes import DIVISIONS, Binary, Call, Const, Expr, For, Var
 
 
 @dataclass(frozen=True)
@@ -53,20 +54,13 @@ class Scope:
     def _free_from(self, node: Expr) -> int | None:
         """The depth from which on the operation of `node` may run unasked; None: only where it stands."""
         match node:
-            case Load() | Call(pure=False):
+            case Call(pure=False):
                 return None
-            case Binary(op, _, Const(value=value)) if op in DIVISIONS:
-                return 0 if value else None
+            case _ if is_total_operation(node):
+                return 0
             case Binary(op, _, divisor) if op in DIVISIONS:
                 return self.nonzero.get(divisor)
-            case Binary("<<" | ">>", _, Const(value=value)):
-                return 0 if 0 <= value < node.dtype.bits else None
-            case Binary("<<" | ">>"):  # by too much: undefined in C
-                return None
-            case Cast(arg, dtype) if arg.dtype.is_float and not dtype.is_float:  # out of range: undefined in C
-                return None
-            case _:
-                return 0
+        return None
 
     def _knowing(self, nonzero: Iterator[Expr], depth: int) -> Mapping[Expr, int]:
         return {**dict.fromkeys(nonzero, depth), **self.nonzero}  # what was known further out wins

@@ -1,0 +1,32 @@
+"""Prints a function as C (gnu11) with OpenMP; without -fopenmp the same text runs serially.
+
+    for i in 0..n (parallel):               void scale(double *restrict a, int64_t n)
+        a[i] = a[i] * 2.0                   {
+                                  ->            #pragma omp parallel for schedule(static)
+                                                for (int64_t i = 0; i < n; i++) {
+                                                    a[i] *= 2.0;
+                                                }
+                                            }
+Needs: arrays have at most one dimension (`linearize`); to be compiled with -fwrapv and -ffp-contract=off.
+"""
+
+from __future__ import annotations
+
+from polysched.codegen.emit.dialect import C
+from polysched.codegen.emit.printer import Printer
+from polysched.codegen.source import Source, parameters
+from polysched.ir.nodes import Function
+
+
+def emit_c(fn: Function) -> Source:
+    """The C text of `fn`: one function, arrays by pointer, sizes (int64_t) and scalars by value."""
+    printer = Printer(fn, C)
+    entry = printer.names.fresh(fn.name)
+    names = parameters(fn)
+    printer.line(f"void {entry}({printer.signature(names) or 'void'})")
+    printer.open("")
+    printer.mention(names)
+    printer.block(fn.body)
+    printer.close()
+    text = "\n".join([*printer.header(), *printer.lines, ""])
+    return Source(language="c", text=text, entry=entry, parameters=names)

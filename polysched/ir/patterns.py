@@ -1,0 +1,213 @@
+"""Rules for expressions, written as algebra and matched against the loop IR.
+
+    x, c, d = Hole("x"), Hole("c", constant=True), Hole("d", constant=True)
+    Rule("i", (x + c) + d, x + (c + d)).apply(i + 1 + 2, finish=fold)     ->  i + 3
+    Rule("i", x - x, lift(0), (total(x),)).apply(i / j - i / j, ...)      ->  None: i / j may trap
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from polysched.ir.dtypes import DType, boolean
+from polysched.ir.effects import is_pure, is_total
+from polysched.ir.nodes import Binary, Const, Expr, Select, Unary
+
+
+@dataclass(frozen=True, eq=False)
+class Pattern:
+    """Base of patterns, which are built by Python's operators; `//` and `%` are floordiv and floormod."""
+
+    def __add__(self, other: Operand) -> Pattern:
+        return Node("+", (self, lift(other)))
+
+    def __radd__(self, other: Operand) -> Pattern:
+        return Node("+", (lift(other), self))
+
+    def __sub__(self, other: Operand) -> Pattern:
+        return Node("-", (self, lift(other)))
+
+    def __rsub__(self, other: Operand) -> Pattern:
+        return Node("-", (lift(other), self))
+
+    def __mul__(self, other: Operand) -> Pattern:
+        return Node("*", (self, lift(other)))
+
+    def __rmul__(self, other: Operand) -> Pattern:
+        return Node("*", (lift(other), self))
+
+    def __truediv__(self, other: Operand) -> Pattern:
+        return Node("/", (self, lift(other)))
+
+    def __floordiv__(self, other: Operand) -> Pattern:
+        return Node("floordiv", (self, lift(other)))
+
+    def __mod__(self, other: Operand) -> Pattern:
+        return Node("floormod", (self, lift(other)))
+
+    def __and__(self, other: Operand) -> Pattern:
+        return Node("&", (self, lift(other)))
+
+    def __or__(self, other: Operand) -> Pattern:
+        return Node("|", (self, lift(other)))
+
+    def __xor__(self, other: Operand) -> Pattern:
+        return Node("^", (self, lift(other)))
+
+    def __lshift__(self, other: Operand) -> Pattern:
+        return Node("<<", (self, lift(other)))
+
+    def __rshift__(self, other: Operand) -> Pattern:
+        return Node(">>", (self, lift(other)))
+
+    def __lt__(self, other: Operand) -> Pattern:
+        return Node("<", (self, lift(other)))
+
+    def __le__(self, other: Operand) -> Pattern:
+        return Node("<=", (self, lift(other)))
+
+    def __gt__(self, other: Operand) -> Pattern:
+        return Node(">", (self, lift(other)))
+
+    def __ge__(self, other: Operand) -> Pattern:
+        return Node(">=", (self, lift(other)))
+
+    def __neg__(self) -> Pattern:
+        return Node("-", (self,))
+
+    def __invert__(self) -> Pattern:
+        return Node("~", (self,))
+
+
+@dataclass(frozen=True, eq=False)
+class Hole(Pattern):
+    """Stands for any expression, or for any constant; one that repeats stands for one pure expression."""
+
+    name: str
+    constant: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Number(Pattern):
+    """Stands for the constant of that value; a bool is a bool, a number takes the dtype of what it stands in."""
+
+    value: int | float | bool
+
+
+@dataclass(frozen=True, eq=False)
+class Node(Pattern):
+    op: str  # of a Unary or Binary, or "?:" for Select
+    args: tuple[Pattern, ...]
+
+
+Operand = Pattern | int | float
+
+
+def lift(operand: Operand) -> Pattern:
+    return operand if isinstance(operand, Pattern) else Number(operand)
+
+
+def call(op: str) -> Callable[..., Pattern]:
+    """The operator as a function, for those that Python has no sign for."""
+    return lambda *args: Node(op, tuple(map(lift, args)))
+
+
+Found = dict[str, Expr]  # what the holes stand for
+Condition = Callable[[Found], bool]
+
+
+@dataclass(frozen=True, eq=False)
+class Rule:
+    """`before` may be replaced by `after` if the conditions hold."""
+
+    kinds: str  # of the dtype of the operands: letters of DType.kind
+    before: Node
+    after: Pattern
+    conditions: tuple[Condition, ...]
+
+    @property
+    def head(self) -> tuple[str, int]:
+        """The operator, and the number of operands, of what the rule may apply to."""
+        return self.before.op, len(self.before.args)
+
+    def apply(self, expr: Expr, finish: Callable[[Expr], Expr]) -> Expr | None:
+        """What the rule makes of `expr`, every operation it builds passed through `finish`; None if it does not apply."""
+        found: Found = {}
+        if not _matches(self.before, expr, found) or _operands(expr)[-1].dtype.kind not in self.kinds:
+            return None
+        if not all(holds(found) for holds in self.conditions):
+            return None
+        return instance(self.after, found, expr.dtype, finish)
+
+
+def _matches(pattern: Pattern, expr: Expr, found: Found) -> bool:
+    match pattern:
+        case Hole(name, constant):
+            if name in found:
+                return found[name] == expr and is_pure(expr)
+            found[name] = expr
+            return isinstance(expr, Const) or not constant
+        case Number(value):
+            return expr == Const(value, expr.dtype)
+        case Node(op, args):
+            operands = _operands(expr)
+            return (op, len(args)) == head(expr) and all(map(_matches, args, operands, [found] * len(args)))
+    raise TypeError(f"unknown pattern {type(pattern).__name__}")
+
+
+def instance(pattern: Pattern, found: Found, dtype: DType, finish: Callable[[Expr], Expr] = lambda expr: expr) -> Expr:
+    """The expression that the pattern describes, each operation passed through `finish`; its numbers are of `dtype`."""
+    match pattern:
+        case Hole(name, _):
+            return found[name]
+        case Number(value):
+            return Const(value, boolean if isinstance(value, bool) else dtype)
+        case Node(op, args):
+            return finish(_node(op, [instance(arg, found, dtype, finish) for arg in args]))
+    raise TypeError(f"unknown pattern {type(pattern).__name__}")
+
+
+def _node(op: str, args: list[Expr]) -> Expr:
+    if op == "?:":
+        return Select(*args)
+    return Unary(op, *args) if len(args) == 1 else Binary(op, *args)
+
+
+def head(expr: Expr) -> tuple[str, int]:
+    """The operator and the number of its operands: unary and binary minus are two."""
+    match expr:
+        case Unary(op, _):
+            return op, 1
+        case Binary(op, _, _):
+            return op, 2
+        case Select():
+            return "?:", 3
+        case _:
+            return "", 0
+
+
+def _operands(expr: Expr) -> tuple[Expr, ...]:
+    match expr:
+        case Unary(_, arg):
+            return (arg,)
+        case Binary(_, left, right):
+            return left, right
+        case Select(cond, then, other):
+            return cond, then, other
+        case _:
+            return ()
+
+
+def total(*holes: Hole) -> Condition:
+    """What these stand for may go: it cannot trap, loads nothing and has no effect."""
+    return lambda found: all(is_total(found[hole.name]) for hole in holes)
+
+
+def integer(hole: Hole) -> Condition:
+    return lambda found: found[hole.name].dtype.is_integer
+
+
+def where(test: Callable[..., bool], *holes: Hole) -> Condition:
+    """The test holds of the constants that these stand for."""
+    return lambda found: test(*(found[hole.name] for hole in holes))

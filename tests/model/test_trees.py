@@ -1,0 +1,85 @@
+"""polysched/model/tree_isl.py, tree_text.py and tree_yaml.py: trees as isl's, as text, and as YAML in and out."""
+
+import random
+
+import nests
+import pytest
+
+from polysched import isl
+from polysched.errors import InputError
+from polysched.model.extract import extract
+from polysched.model.tree import Band, Domain, Filter, Map, Mark, Member, Parallel, Sequence, Unroll
+from polysched.model.tree_text import show_tree
+from polysched.model.tree_yaml import from_yaml, to_yaml
+
+DOMAIN = isl.UnionSet("[n] -> { S[i] : 0 <= i < n; T[i] : 0 <= i < n }")
+LOOP = Member(isl.UnionMap("[n] -> { S[i] -> [(i)]; T[i] -> [(i + 1)] }"), coincident=True)
+BOTH = Sequence((Filter(isl.UnionSet("[n] -> { S[i] }")), Filter(isl.UnionSet("[n] -> { T[i] }"))))
+TREE = Domain(DOMAIN, Mark(Parallel(), Band((LOOP,), True, BOTH)))
+
+
+def test_yaml_by_example():
+    domain = isl.UnionSet("[n] -> { S[i] : 0 <= i < n }")
+    loop = Member(isl.UnionMap("[n] -> { S[i] -> [(2i)] }"), coincident=True)
+    tree = Domain(domain, Mark(Parallel(), Band((loop,), True, Sequence((Filter(domain),)))))
+    assert to_yaml(tree) == (
+        'domain: "[n] -> { S[i] : 0 <= i < n }"\n'
+        "child:\n"
+        '  mark: "parallel"\n'
+        "  child:\n"
+        '    schedule: "[n] -> [{ S[i] -> [(2i)] }]"\n'
+        "    permutable: 1\n"
+        "    coincident: [ 1 ]\n"
+        "    child:\n"
+        "      sequence:\n"
+        '      - filter: "[n] -> { S[i] : 0 <= i < n }"\n'
+    )
+
+
+def test_text_by_example():
+    assert show_tree(TREE) == (
+        "domain: { S[i] : 0 <= i < n; T[i] : 0 <= i < n }\n"
+        "  mark: parallel\n"
+        "    band:\n"
+        "      [S[i] -> i; T[i] -> 1 + i] coincident\n"
+        "      sequence\n"
+        "        filter: S\n"
+        "        filter: T"
+    )
+
+
+@pytest.mark.parametrize("mark", [Map("block.x"), Unroll(), Parallel()], ids=str)
+def test_marks_survive(mark):
+    assert from_yaml(to_yaml(Domain(DOMAIN, Mark(mark, Band((LOOP,)))))).child.mark == mark
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("domain: 3", "isl cannot read '3' as a UnionSet"),
+        ("domain: [", "not YAML: "),
+        ("filter: '{ S[i] }'", "a schedule tree starts with a 'domain'"),
+        ("hello", "a node of a schedule tree has one of the keys domain, context, "),
+        ("domain: '{ S[i] }'\nchildren: 1", "unknown key 'children' beside 'domain'"),
+        ("domain: '{ S[i] }'\nchild: { set: [ { mark: parallel } ] }", "the children of a 'set' are a list of "),
+        (
+            "domain: '{ S[i] }'\nchild: { schedule: '[{ S[i] -> [(i)] }]', coincident: [1, 0] }",
+            "'coincident' needs one flag for each of the 1 members of the band, but is [1, 0]",
+        ),
+    ],
+)
+def test_what_is_no_tree_is_refused(text, message):
+    with pytest.raises(InputError) as error:
+        from_yaml(text)
+    assert message in str(error.value)
+
+
+def test_an_unknown_mark_is_refused():
+    with pytest.raises(InputError, match="unknown mark 'simd'"):
+        from_yaml(to_yaml(TREE).replace("parallel", "simd"))
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_the_way_there_and_back_is_the_identity(seed):
+    tree = extract(nests.random_nest(random.Random(seed))).tree
+    assert from_yaml(to_yaml(tree)) == tree
