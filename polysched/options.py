@@ -22,7 +22,8 @@ class Options:
     tile: bool = True  # tile permutable bands of two or more members
     tile_sizes: tuple[int, ...] = (32,)  # per band member, the last one repeats
     wavefront: bool = True  # skew tile loops when no outer one is parallel
-    parallel: bool = True  # mark parallel loops
+    parallel: bool = True  # run the outermost parallel loops on threads
+    vector: bool = True  # put the loop of least stride innermost, as SIMD where its iterations are independent
     licm_threshold: int = 1  # K: an invariant expression of this cost or more gets a temporary
     tiny_loop: int = 8  # constant trip counts up to this are unrolled by the GPU compiler, so nothing moves out
     solve_seconds: float = 5.0  # budget of one scheduling problem, then the named fallback

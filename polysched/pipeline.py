@@ -91,7 +91,8 @@ def _map_to_cpu(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> 
         tree = step("tile", tile_all, tree, options.tile_sizes)
     if options.wavefront:
         tree = step("wavefront", wavefront_all, tree)
-    tree = step("vectorize", vectorize, tree, scop, deps)
+    if options.vector:
+        tree = step("vectorize", vectorize, tree, scop, deps)
     return step("parallel", mark_parallel, tree) if options.parallel else tree
 
 

@@ -4,20 +4,22 @@
     interpret(fn, {"n": 4, "A": array}, log=touches)   ... and `touches` every access, in order
 
 The meaning of each node is the one stated in nodes.py, to the bit (arithmetic.py). What C leaves undefined is an error
-here, a subscript outside of its array too. Loops of every kind run serially, first iteration first.
+here, a subscript outside of its array too. Loops of every kind run serially, first iteration first; the threads of a
+block that meet at barriers or share memory run in turns, each up to the next barrier.
 """
 
 from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
 from polysched.ir.arithmetic import Value, binary, call, cast, fit, unary
+from polysched.ir.node import walk
 from polysched.ir.nodes import (
     Alloc,
     Array,
@@ -39,7 +41,9 @@ from polysched.ir.nodes import (
     Var,
 )
 
-Values = dict[str, Value]
+Values = dict[str, Any]  # what is bound: numbers, arrays, and these two, which no name of the IR can be
+_ITERATION = "<iteration>"  # values of the loop variables, outermost first
+_SHARED = "<shared>"  # the arrays that the threads of this block share
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,18 +63,16 @@ def interpret(fn: Function, arguments: Mapping[str, Any], log: list[Touch] | Non
     Raises ZeroDivisionError, and IndexError naming array and index (a negative subscript is out of bounds too).
     """
     values: Values = {name: int(arguments[name]) for name in fn.sizes}
-    values.update({scalar.name: fit(scalar.dtype)(arguments[scalar.name]) for scalar in fn.scalars})
-    machine = _Machine(log)
-    for array in fn.arrays:
-        machine.arrays[array.name] = _checked(array, arguments[array.name], values)
+    values |= {scalar.name: fit(scalar.dtype)(arguments[scalar.name]) for scalar in fn.scalars}
+    values |= {array.name: _checked(array, arguments[array.name], values) for array in fn.arrays}
     with np.errstate(all="ignore"):
-        machine.block(fn.body)(values)
+        _Compiler(log).block(fn.body)(values | {_ITERATION: (), _SHARED: {}})
 
 
 def evaluate(expr: Expr, values: Mapping[str, Value]) -> Value:
     """The value of an expression without loads, given those of its variables."""
     with np.errstate(all="ignore"):
-        return _Machine(None).expr(expr)(dict(values))
+        return _Compiler(None).expr(expr)(dict(values))
 
 
 def _checked(array: Array, given: Any, values: Values) -> np.ndarray:
@@ -82,13 +84,11 @@ def _checked(array: Array, given: Any, values: Values) -> np.ndarray:
 
 
 @dataclass
-class _Machine:
-    """Turns nodes into Python closures over `values`; holds the arrays, and where we are for the log."""
+class _Compiler:
+    """Turns nodes into Python closures over the values that are bound."""
 
     log: list[Touch] | None
-    arrays: dict[str, np.ndarray] = field(default_factory=dict)
     statement: Stmt | None = None  # the one being compiled
-    iteration: list[int] = field(default_factory=list)  # of the loops being run
 
     # --- statements
 
@@ -108,13 +108,15 @@ class _Machine:
                 return self.let(stmt)
             case Store():
                 return self.store(stmt)
+            case For() if _is_thread_loop(stmt) and _threads_meet(stmt):
+                return self.thread_block(stmt)
             case For():
                 return self.loop(stmt)
             case If():
                 return self.branch(stmt)
             case Alloc():
                 return self.alloc(stmt)
-            case Barrier():
+            case Barrier():  # outside of thread loops there is nobody to wait for
                 return lambda values: None
         raise TypeError(f"unknown statement {type(stmt).__name__}")
 
@@ -127,32 +129,32 @@ class _Machine:
         return run
 
     def store(self, stmt: Store) -> Callable[[Values], None]:
-        value, index, name, arrays = self.expr(stmt.value), self.subscript(stmt.index), stmt.array, self.arrays
+        value, index, name = self.expr(stmt.value), self.subscript(stmt.index), stmt.array
         note = self.note("write", name)
 
         def run(values: Values) -> None:
-            new = value(values)
-            at = index(values)
-            array = arrays[name]
+            new, at, array = value(values), index(values), values[name]
             _check_bounds(name, array, at)
-            note(at)
+            note(at, values)
             array[at] = new
 
         return run
 
     def loop(self, stmt: For) -> Callable[[Values], None]:
-        lo, hi = self.expr(stmt.lo), self.expr(stmt.hi)
-        body, var, step, iteration = self.block(stmt.body), stmt.var, stmt.step, self.iteration
+        iterations, body, var = self.iterations(stmt), self.block(stmt.body), stmt.var
 
         def run(values: Values) -> None:
-            iterations = range(lo(values), hi(values), step)
-            iteration.append(0)
-            for i in iterations:
-                values[var] = iteration[-1] = i
+            around = values[_ITERATION]
+            for i in iterations(values):
+                values[var], values[_ITERATION] = i, (*around, i)
                 body(values)
-            iteration.pop()
+            values[_ITERATION] = around
 
         return run
+
+    def iterations(self, stmt: For) -> Callable[[Values], range]:
+        lo, hi, step = self.expr(stmt.lo), self.expr(stmt.hi), stmt.step
+        return lambda values: range(lo(values), hi(values), step)
 
     def branch(self, stmt: If) -> Callable[[Values], None]:
         cond = self.expr(stmt.cond)
@@ -161,12 +163,76 @@ class _Machine:
 
     def alloc(self, stmt: Alloc) -> Callable[[Values], None]:
         """Uninitialised memory holds something unlikely, so that reading it shows."""
-        array, arrays = stmt.array, self.arrays
-        shape = [self.expr(extent) for extent in array.shape]
-        poison = {"f": math.nan, "b": True}.get(array.dtype.kind, 0x5A)
+        name, dtype, is_shared = stmt.array.name, stmt.array.dtype.numpy, stmt.array.space == "shared"
+        shape = [self.expr(extent) for extent in stmt.array.shape]
+        poison = {"f": math.nan, "b": True}.get(stmt.array.dtype.kind, 0x5A)
 
         def run(values: Values) -> None:
-            arrays[array.name] = np.full([extent(values) for extent in shape], poison, array.dtype.numpy)
+            values[name] = np.full([extent(values) for extent in shape], poison, dtype)
+            if is_shared:  # the first thread to come makes it for all
+                values[name] = values[_SHARED].setdefault(name, values[name])
+
+        return run
+
+    # --- threads that meet: as above, but giving way (yield) at each barrier
+
+    def thread_block(self, stmt: For) -> Callable[[Values], None]:
+        threads = self.threads(stmt)
+
+        def run(values: Values) -> None:
+            for _ in threads(values | {_SHARED: {}}):
+                pass  # all have reached the barrier: on to the next
+
+        return run
+
+    def threads(self, stmt: For) -> Callable[[Values], Iterator[None]]:
+        """All threads of the loop in turns; each has its own copy of what is bound."""
+        iterations, body, var = self.iterations(stmt), self.steps(stmt.body), stmt.var
+
+        def run(values: Values) -> Iterator[None]:
+            around = values[_ITERATION]
+            threads = [body(values | {var: i, _ITERATION: (*around, i)}) for i in iterations(values)]
+            while threads:
+                waiting = [thread for thread in threads if next(thread, "ended") is None]
+                if waiting and len(waiting) < len(threads):
+                    raise ValueError(f"some threads {var} wait at a barrier that others never reach")
+                threads = waiting
+                if threads:
+                    yield
+
+        return run
+
+    def steps(self, statements: tuple[Stmt, ...]) -> Callable[[Values], Iterator[None]]:
+        actions = [self.step(s) for s in statements]
+
+        def run(values: Values) -> Iterator[None]:
+            for action in actions:
+                yield from action(values)
+
+        return run
+
+    def step(self, stmt: Stmt) -> Callable[[Values], Iterator[None]]:
+        self.statement = stmt
+        match stmt:
+            case Barrier():
+                return lambda values: iter((None,))
+            case If(cond, then, other) if _threads_meet(stmt):
+                test, yes, no = self.expr(cond), self.steps(then), self.steps(other)
+                return lambda values: yes(values) if test(values) else no(values)
+            case For() if _threads_meet(stmt):
+                return self.threads(stmt) if _is_thread_loop(stmt) else self.loop_in_steps(stmt)
+            case _:
+                return _at_once(self.stmt(stmt))
+
+    def loop_in_steps(self, stmt: For) -> Callable[[Values], Iterator[None]]:
+        iterations, body, var = self.iterations(stmt), self.steps(stmt.body), stmt.var
+
+        def run(values: Values) -> Iterator[None]:
+            around = values[_ITERATION]
+            for i in iterations(values):
+                values[var], values[_ITERATION] = i, (*around, i)
+                yield from body(values)
+            values[_ITERATION] = around
 
         return run
 
@@ -201,13 +267,12 @@ class _Machine:
         raise TypeError(f"unknown expression {type(expr).__name__}")
 
     def load(self, expr: Load) -> Callable[[Values], Value]:
-        index, name, arrays, note = self.subscript(expr.index), expr.array, self.arrays, self.note("read", expr.array)
+        index, name, note = self.subscript(expr.index), expr.array, self.note("read", expr.array)
 
         def run(values: Values) -> Value:
-            at = index(values)
-            array = arrays[name]
+            at, array = index(values), values[name]
             _check_bounds(name, array, at)
-            note(at)
+            note(at, values)
             return array.item(*at)
 
         return run
@@ -216,13 +281,32 @@ class _Machine:
         parts = [self.expr(x) for x in index]
         return lambda values: tuple([part(values) for part in parts])
 
-    def note(self, kind: Literal["read", "write"], array: str) -> Callable[[tuple[int, ...]], None]:
+    def note(self, kind: Literal["read", "write"], array: str) -> Callable[[tuple[int, ...], Values], None]:
         """Logs an access of the statement being compiled."""
-        log, statement, iteration = self.log, self.statement, self.iteration
+        log, statement = self.log, self.statement
         if log is None:
-            return lambda index: None
+            return lambda index, values: None
         assert statement is not None
-        return lambda index: log.append(Touch(kind, array, index, statement, tuple(iteration)))
+        return lambda index, values: log.append(Touch(kind, array, index, statement, values[_ITERATION]))
+
+
+def _is_thread_loop(stmt: For) -> bool:
+    return stmt.kind.startswith("thread.")
+
+
+def _threads_meet(stmt: Stmt) -> bool:
+    """Whether threads that run it cannot run one after the other."""
+    return any(isinstance(s, Barrier) or (isinstance(s, Alloc) and s.array.space == "shared") for s in walk(stmt))
+
+
+def _at_once(action: Callable[[Values], None]) -> Callable[[Values], Iterator[None]]:
+    """The action as one that gives way, but never does."""
+
+    def run(values: Values) -> Iterator[None]:
+        action(values)
+        yield from ()
+
+    return run
 
 
 def _check_bounds(name: str, array: np.ndarray, index: tuple[int, ...]) -> None:

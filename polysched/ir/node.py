@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
-from functools import cache
 from typing import Any
 
-from polysched.ir.nodes import Expr, Var
+from polysched.ir.nodes import Array, Expr, Function, Stmt, Var
 
-
-@cache
-def _child_fields(cls: Hashable) -> tuple[str, ...]:
-    """Names of the fields that can hold nodes, in source order."""
-    leaf = ("str", "int", "bool", "DType", "Loc | None", "tuple[str, ...]", "int | float | bool")
-    return tuple(f.name for f in fields(cls) if f.type not in leaf)  # type: ignore[arg-type]
+_LEAF_TYPES = ("str", "int", "bool", "DType", "Loc | None", "tuple[str, ...]", "int | float | bool")
+_CHILD_FIELDS: dict[type, tuple[str, ...]] = {  # the fields that can hold nodes, in source order
+    cls: tuple(f.name for f in fields(cls) if f.type not in _LEAF_TYPES)  # type: ignore[arg-type]
+    for cls in (*Expr.__subclasses__(), *Stmt.__subclasses__(), Array, Function)
+}
 
 
 def children(node: Any) -> Iterator[Any]:
     """The nodes directly below `node`, left to right."""
-    for name in _child_fields(type(node)):
+    for name in _CHILD_FIELDS[type(node)]:
         value = getattr(node, name)
         if isinstance(value, tuple):
             yield from value
@@ -44,7 +42,7 @@ def map_children(node: Any, fn: Callable[[Any], Any]) -> Any:
     In a statement list `fn` may return a tuple, which is spliced in (the empty tuple deletes).
     """
     changes = {}
-    for name in _child_fields(type(node)):
+    for name in _CHILD_FIELDS[type(node)]:
         old = getattr(node, name)
         new = map_list(old, fn) if isinstance(old, tuple) else fn(old)
         if new is not old:

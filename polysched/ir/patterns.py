@@ -132,7 +132,7 @@ class Rule:
         return self.before.op, len(self.before.args)
 
     def apply(self, expr: Expr, finish: Callable[[Expr], Expr]) -> Expr | None:
-        """What the rule makes of `expr`, every operation it builds passed through `finish`; None if it does not apply."""
+        """`expr` by the rule, each operation that it builds passed through `finish`; None where it does not apply."""
         found: Found = {}
         if not _matches(self.before, expr, found) or _operands(expr)[-1].dtype.kind not in self.kinds:
             return None

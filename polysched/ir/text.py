@@ -105,7 +105,7 @@ def _list(exprs: tuple[Expr, ...]) -> str:
     return ", ".join(_expr(expr) for expr in exprs)
 
 
-# C's, weakest first.
+# C's, weakest first, but with all comparisons on one level.
 _LEVELS: tuple[tuple[str, ...], ...] = (
     ("?:",),
     ("||",),
@@ -113,8 +113,7 @@ _LEVELS: tuple[tuple[str, ...], ...] = (
     ("|",),
     ("^",),
     ("&",),
-    ("==", "!="),
-    ("<", "<=", ">", ">="),
+    ("==", "!=", "<", "<=", ">", ">="),
     ("<<", ">>"),
     ("+", "-"),
     ("*", "/"),

@@ -6,7 +6,12 @@ selects, Lets, names of loops used twice. No division is by zero as written; any
 
 from __future__ import annotations
 
+import os
 import random
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
 
 from polysched.ir.build import add, binary, const, floordiv, floormod, lift, load, store, var
 from polysched.ir.dtypes import DType, boolean, f64, i32, i64
@@ -23,6 +28,22 @@ def random_program(rng: random.Random) -> Function:
     generator = _Generator(rng)
     body = tuple(stmt for _ in range(2) for stmt in generator.block(0))
     return nest("program", "n m", (LONGS, INTS, FLOATS), *body, scalars=SCALARS)
+
+
+def texts_with_hash_seed(fn: Callable[[Function], Function], seed: int) -> str:
+    """What `fn` makes of some functions, printed by a Python with that hash seed."""
+    program = f"""
+import random
+from {fn.__module__} import {fn.__name__}
+from tests.codegen.programs import random_program
+from tests.nests import canonical
+for fn in (*canonical(), *(random_program(random.Random(seed)) for seed in range(20))):
+    print({fn.__name__}(fn))
+"""
+    env = {**os.environ, "PYTHONHASHSEED": str(seed)}
+    root = Path(__file__).parents[2]
+    run = subprocess.run([sys.executable, "-c", program], cwd=root, env=env, check=True, capture_output=True, text=True)
+    return run.stdout
 
 
 class _Generator:
@@ -54,7 +75,8 @@ class _Generator:
         return [self.store()]
 
     def loop(self, depth: int) -> For:
-        lo, hi = self.rng.choice(((0, var("n")), (1, var("m")), (0, 3), (-1, 2), (1, 4), (2, var("a")), (0, add(var("n"), 1))))
+        n, m, a = var("n"), var("m"), var("a")
+        lo, hi = self.rng.choice(((0, n), (1, m), (0, 3), (-1, 2), (1, 4), (2, a), (0, add(n, 1))))
         name = var("ijk"[depth])
         self.names.append(name)
         body = self.block(depth + 1)

@@ -1,8 +1,4 @@
-import os
 import random
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
@@ -13,7 +9,7 @@ from polysched.ir.node import walk
 from polysched.ir.nodes import Array, Barrier, Binary, Call, Expr, Function, If, Let, Select, Stmt, Unary
 from polysched.ir.text import show
 from polysched.ir.verify import verify
-from tests.codegen.programs import random_program
+from tests.codegen.programs import random_program, texts_with_hash_seed
 from tests.nests import arguments_for, assert_same_outcome, canonical, loop, nest, random_nest
 
 A, OUT, F = (Array(name, dtype, (const(100),)) for name, dtype in (("A", i64), ("Out", i64), ("F", f64)))
@@ -77,7 +73,7 @@ def test_a_constant_factor_goes_with_what_moves_furthest():
     ("expr", "text"),
     [
         (sub(k, i), "k - i"),
-        (sub(sub(k, i), n), "k - n - i"),
+        (sub(sub(k, i), n), "k - (n + i)"),
         (sub(i, sub(j, k)), "i - j + k"),
         (Unary("-", add(k, i)), "-(i + k)"),
         (Unary("-", sub(k, i)), "i - k"),
@@ -135,13 +131,13 @@ def test_A4_nested_conditionals_with_equal_branches_become_one():
     ],
 )
 def test_A4_each_rule(nested, text):
-    assert normal(nested).replace("p ? q ? x : y : z", "p ? (q ? x : y) : z") == text
+    assert normal(nested) == text
 
 
 def test_A9_only_operands_that_cannot_trap_move():
     assert normal(both(less(k, n), binary(">", load(A, k), 0), less(i, n))) == "k < n && A[k] > 0 && i < n"
     assert normal(both(binary("!=", m, 0), TRAPS, p)) == "m != 0 && floordiv(n, m) > 3 && p"
-    assert normal(both(less(k, n), less(i, n), TRAPS, r, less(i, n))) == "i < n && k < n && floordiv(n, m) > 3 && r && i < n"
+    assert normal(both(less(k, n), less(i, n), TRAPS, r)) == "i < n && k < n && floordiv(n, m) > 3 && r"
 
 
 def test_division_by_what_a_loop_makes_positive_may_move():
@@ -210,16 +206,4 @@ def test_random_programs_compute_the_same_bits_with_no_more_operations(seed):
 
 
 def test_A14_the_same_text_for_every_hash_seed():
-    assert len({texts_of("normalize", seed) for seed in ("0", "1", "2")}) == 1
-
-
-def texts_of(name: str, hash_seed: str) -> str:
-    program = (
-        "import random; from tests.codegen.programs import random_program; from tests.nests import canonical\n"
-        f"from polysched.codegen.passes.{name} import {name}\n"
-        "for fn in (*canonical(), *(random_program(random.Random(seed)) for seed in range(20))):\n"
-        f"    print({name}(fn))\n"
-    )
-    root = Path(__file__).parents[2]
-    env = {**os.environ, "PYTHONHASHSEED": hash_seed}
-    return subprocess.run([sys.executable, "-c", program], cwd=root, env=env, check=True, capture_output=True, text=True).stdout
+    assert len({texts_with_hash_seed(normalize, seed) for seed in range(3)}) == 1

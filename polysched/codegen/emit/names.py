@@ -50,6 +50,10 @@ class Names:
         self._taken = set(reserved)
         self._spelling: dict[str, str] = {}
 
+    def keep(self, names: Iterable[str]) -> None:
+        """These names are spelled as they are, though they are no identifiers."""
+        self._spelling.update((name, name) for name in names)
+
     def __call__(self, name: str) -> str:
         """The identifier for a name of the IR: the name itself where that is possible."""
         if name not in self._spelling:

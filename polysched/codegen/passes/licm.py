@@ -81,6 +81,10 @@ class _Mover:
         """The statements that remain of `old`, which stands inside of the blocks `around`."""
         here = _Block(dict(named))
         blocks = (*around, here)
+
+        def moved(expr: Expr) -> Expr:
+            return self.expr(expr, scope.depth, scope, blocks)
+
         for stmt in old:
             match stmt:
                 case Let(name, value):
@@ -92,22 +96,20 @@ class _Mover:
                     blocks[home].bind(replace(stmt, value=new))
                     scope = scope.binding(name, home)
                 case For(lo=lo, hi=hi, body=body):
-                    lo, hi = self.expr(lo, scope.depth, scope, blocks), self.expr(hi, scope.depth, scope, blocks)
+                    lo, hi = moved(lo), moved(hi)
                     if self.can_leave(stmt):
                         body = self.block(body, scope.inside(stmt), blocks, {})
                     else:
                         body = self.block(body, scope.inside(stmt, counts=False), around, here.named)
                     here.statements.append(replace(stmt, lo=lo, hi=hi, body=body))
                 case If(cond, then, other):
-                    new = self.expr(cond, scope.depth, scope, blocks)
+                    new = moved(cond)
                     then = self.block(then, scope.under(cond), around, here.named)
                     other = self.block(other, scope, around, here.named)
                     here.statements.append(replace(stmt, cond=new, then=then, other=other))
                 case Store(_, index, value):
                     index = self.subscripts(index, scope, blocks)
-                    here.statements.append(
-                        replace(stmt, index=index, value=self.expr(value, scope.depth, scope, blocks))
-                    )
+                    here.statements.append(replace(stmt, index=index, value=moved(value)))
                 case _:
                     here.statements.append(stmt)
         return tuple(here.statements)

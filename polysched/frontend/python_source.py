@@ -1,0 +1,70 @@
+"""From a Python function, or a text, to its syntax tree with true places: file, line, column."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from polysched.errors import InputError, Loc
+
+
+@dataclass(frozen=True)
+class Source:
+    """The lines of a file, the first of which has the number `first_line`."""
+
+    filename: str
+    lines: tuple[str, ...]
+    first_line: int = 1
+
+    def loc(self, node: ast.AST) -> Loc:
+        """Where the node starts. The parser counts columns in bytes of UTF-8; we count characters."""
+        line, offset = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
+        text = self.lines[line - 1] if line <= len(self.lines) else ""
+        column = len(text.encode()[:offset].decode(errors="ignore")) + 1
+        return Loc(self.filename, line + self.first_line - 1, column, text)
+
+    def error(self, node: ast.AST, message: str, hint: str = "") -> InputError:
+        return InputError(message, self.loc(node), hint)
+
+
+def definition_in(text: str, filename: str, first_line: int = 1) -> tuple[Source, ast.FunctionDef]:
+    """The only function that the text defines; InputError if it defines none or several, or is not Python."""
+    source, tree = _parse(text, filename, first_line)
+    found = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    if len(found) != 1:
+        names = ", ".join(f.name for f in found) or "none"
+        hint = "give the text of one function: def name(parameters): ..."
+        raise InputError(f"expected one function, found {names}", Loc(filename, first_line, 1), hint)
+    return source, found[0]
+
+
+def definition_of(function: Callable[..., Any]) -> tuple[Source, ast.FunctionDef]:
+    """The definition of a function in its file; InputError if the file is gone, or it is no `def`."""
+    if not inspect.isfunction(function):
+        raise InputError(f"a nest is a Python function, not {function!r}", None, "decorate a def with @nest")
+    name, code = function.__name__, function.__code__
+    try:
+        lines, _ = inspect.findsource(function)
+    except OSError:
+        loc, hint = Loc(code.co_filename, code.co_firstlineno, 1), "write it in a file, or give its text to parse_nest"
+        raise InputError(f"the source of '{name}' is not available", loc, hint) from None
+    source, tree = _parse("".join(lines), code.co_filename, 1)
+    for definition in (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)):
+        # The first line of the code is that of the first decorator.
+        if min(d.lineno for d in (definition, *definition.decorator_list)) == code.co_firstlineno:
+            return source, definition
+    loc = Loc(source.filename, code.co_firstlineno, 1, source.lines[code.co_firstlineno - 1])
+    raise InputError(f"'{name}' is not written as a def", loc, "write the nest as def name(parameters): ...")
+
+
+def _parse(text: str, filename: str, first_line: int) -> tuple[Source, ast.Module]:
+    source = Source(filename, tuple(text.split("\n")), first_line)
+    try:
+        return source, ast.parse(text)
+    except SyntaxError as error:
+        line, column = error.lineno or 1, error.offset or 1
+        loc = Loc(filename, line + first_line - 1, column, source.lines[line - 1] if line <= len(source.lines) else "")
+        raise InputError(f"this is not Python: {error.msg}", loc) from None

@@ -1,0 +1,83 @@
+"""Runs a C Source on numpy arrays, in place.
+
+    run = load(emit_c(linearize(fn)), fn)
+    run(A=a, n=4)                               sizes that the arrays show may be left out
+"""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass, field
+from typing import Any
+
+from polysched.codegen.source import Source
+from polysched.errors import ToolchainError
+from polysched.ir.nodes import Function
+from polysched.runtime.arguments import BoundArguments, bind
+from polysched.runtime.toolchain import compile_shared
+
+_SCALARS = {
+    "f64": ctypes.c_double,
+    "f32": ctypes.c_float,
+    "f16": ctypes.c_float,  # ctypes has no half; the text takes it as float
+    "bool": ctypes.c_bool,
+    **{f"i{bits}": getattr(ctypes, f"c_int{bits}") for bits in (8, 16, 32, 64)},
+    **{f"u{bits}": getattr(ctypes, f"c_uint{bits}") for bits in (8, 16, 32, 64)},
+}
+
+
+@dataclass(frozen=True)
+class CpuProgram:
+    """A loaded program; call it with the arguments of `fn` by name."""
+
+    fn: Function  # as the user gave it: its arrays have their own dimensions
+    library: ctypes.CDLL
+    entry: Any = field(repr=False)  # the C function
+    threads: int | None  # None: as many as OpenMP takes by itself
+
+    def __call__(self, **arguments: Any) -> None:
+        """Runs it in place; LaunchError, before anything runs, if the arguments do not fit."""
+        bound = bind(self.fn, arguments)
+        values = c_values(bound, self.fn)
+        if self.threads is None or not hasattr(self.library, "omp_set_num_threads"):  # a serial text links no OpenMP
+            self.entry(*values)
+            return
+        # The number of threads is a setting of the whole process: put it back.
+        before = self.library.omp_get_max_threads()
+        self.library.omp_set_num_threads(self.threads)
+        try:
+            self.entry(*values)
+        finally:
+            self.library.omp_set_num_threads(before)
+
+
+def load(source: Source, fn: Function, *, threads: int | None = None) -> CpuProgram:
+    """`source` compiled and loaded; `fn` is the function as the user calls it, before `linearize`."""
+    assert source.language == "c", f"a program in {source.language} does not run on the CPU"
+    library = open_library(str(compile_shared(source.text, source.entry)))
+    return CpuProgram(fn, library, c_function(library, source, fn), threads)
+
+
+def open_library(path: str) -> ctypes.CDLL:
+    """The library at `path`; ToolchainError if a function that it calls is nowhere."""
+    try:
+        return ctypes.CDLL(path)
+    except OSError as error:
+        raise ToolchainError(
+            f"the compiled program cannot be loaded: {error}; a function that it calls must be in a library "
+            "that the process has loaded with ctypes.CDLL(path, ctypes.RTLD_GLOBAL)"
+        ) from error
+
+
+def c_function(library: ctypes.CDLL, source: Source, fn: Function) -> Any:
+    """The entry of a loaded Source, with its C types."""
+    dtypes = {scalar.name: scalar.dtype.name for scalar in fn.scalars} | dict.fromkeys(fn.sizes, "i64")
+    entry = library[source.entry]
+    entry.argtypes = [_SCALARS[dtypes[name]] if name in dtypes else ctypes.c_void_p for name in source.parameters]
+    entry.restype = None
+    return entry
+
+
+def c_values(bound: BoundArguments, fn: Function) -> list[Any]:
+    """The arguments as the entry takes them; the arrays in `bound` must outlive the call."""
+    return [bound.arrays[name].ctypes.data if name in bound.arrays else bound.values[name] for name in bound.order]

@@ -1,0 +1,112 @@
+"""Compiles a text to a shared library with the system's compiler, through the cache.
+
+    POLYSCHED_CC, CC (for C++: POLYSCHED_CXX, CXX)     a compiler to prefer, options allowed: "ccache gcc"
+    cc, gcc, clang   (for C++: c++, g++, clang++)      else the first that is installed
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shlex
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from polysched.errors import ToolchainError
+from polysched.runtime.cache import cached
+
+# Integers wrap, and floats round once per operation; nothing here changes a bit of a result.
+EXACT = ("-fwrapv", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math")
+C_FLAGS = ("-std=gnu11", "-O3", "-march=native", "-fopenmp", *EXACT)
+
+_VARIABLES = {"c": ("POLYSCHED_CC", "CC"), "c++": ("POLYSCHED_CXX", "CXX")}
+_COMMANDS = {"c": ("cc", "gcc", "clang"), "c++": ("c++", "g++", "clang++")}
+_SUFFIX = {"c": ".c", "c++": ".cpp"}
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """A compiler that is installed."""
+
+    command: tuple[str, ...]
+    version: str  # the first line of what it says
+
+
+def find_compiler(language: str = "c") -> Compiler:
+    """The compiler for "c" or "c++"; ToolchainError if none is found, or the one asked for does not run."""
+    for variable in _VARIABLES[language]:
+        if command := shlex.split(os.environ.get(variable, "")):
+            try:
+                return _compiler(tuple(command))
+            except (OSError, subprocess.CalledProcessError) as error:
+                raise ToolchainError(f"{variable}={shlex.join(command)} is no compiler that runs: {error}") from error
+    for name in _COMMANDS[language]:
+        if path := shutil.which(name):
+            return _compiler((path,))
+    tried, variable = ", ".join(_COMMANDS[language]), _VARIABLES[language][0]
+    raise ToolchainError(
+        f"no {language.upper()} compiler found (tried {tried}); install gcc, or name one in {variable}, "
+        "or run the nest without a compiler by polysched.ir.interp.interpret"
+    )
+
+
+def compile_shared(text: str, name: str, *, language: str = "c", flags: tuple[str, ...] = C_FLAGS) -> Path:
+    """A shared library made from `text`, which is called `name` in messages; ToolchainError if it does not compile."""
+    compiler = find_compiler(language)
+    file = re.sub(r"\W", "_", name) + _SUFFIX[language]
+    command = (*compiler.command, *_supported(compiler, flags), "-shared", "-fPIC", file, "-lm")
+
+    def build(output: Path) -> None:
+        with tempfile.TemporaryDirectory(prefix="polysched-") as folder:
+            Path(folder, file).write_text(text)
+            run = subprocess.run(
+                [*command, "-o", str(output)], cwd=folder, capture_output=True, text=True, errors="replace"
+            )
+        if run.returncode != 0:
+            raise ToolchainError(_failure(command, run.stderr or run.stdout, text, file))
+
+    return cached((text, *command, compiler.version, _processor()), ".so", build)
+
+
+def _failure(command: tuple[str, ...], message: str, text: str, file: str) -> str:
+    """The command, what the compiler said, and the first line of ours that it complains about."""
+    parts = [f"the compiler failed: {shlex.join(command)}", message.strip()]
+    if found := re.search(rf"{re.escape(file)}:(\d+):(?:\d+:)? (?:fatal )?error", message):
+        number = int(found[1])
+        lines = text.splitlines()
+        if number <= len(lines):
+            parts.append(f"line {number} of {file}: {lines[number - 1].strip()}")
+    return "\n".join(parts)
+
+
+@cache
+def _compiler(command: tuple[str, ...]) -> Compiler:
+    run = subprocess.run([*command, "--version"], capture_output=True, text=True, errors="replace", check=True)
+    return Compiler(command, run.stdout.partition("\n")[0])
+
+
+@cache
+def _supported(compiler: Compiler, flags: tuple[str, ...]) -> tuple[str, ...]:
+    """The flags without -march=native, if the compiler does not know this machine."""
+    if "-march=native" not in flags:
+        return flags
+    probe = [*compiler.command, "-march=native", "-E", "-x", "c", os.devnull, "-o", os.devnull]
+    known = subprocess.run(probe, capture_output=True).returncode == 0
+    return flags if known else tuple(flag for flag in flags if flag != "-march=native")
+
+
+@cache
+def _processor() -> str:
+    """What -march=native depends on, so that machines can share a cache."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        lines = []
+    features = next((line for line in lines if line.startswith(("flags", "Features"))), platform.processor())
+    model = next((line for line in lines if line.startswith("model name")), "")
+    return f"{platform.machine()} {model} {features}"

@@ -1,0 +1,92 @@
+"""The layers of docs/architecture.md: imports point downward only, and stand at the top of their file."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parent.parent / "polysched"
+
+# From the top down; units on one line do not import each other.
+LAYERS = [
+    ["cli"],
+    ["demo"],
+    ["pipeline"],
+    ["verify", "explain"],
+    ["runtime"],
+    ["codegen"],
+    ["solve", "transform"],
+    ["deps"],
+    ["model", "frontend"],
+    ["ir"],
+    ["trace", "options", "isl"],
+    ["errors"],
+]
+LEVEL = {unit: level for level, units in enumerate(LAYERS) for unit in units}
+
+
+def faults(path: Path, source: str) -> Iterator[str]:
+    """What breaks the rules in one file, by line."""
+    unit = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef):
+            for inner in ast.walk(node):
+                if isinstance(inner, ast.Import | ast.ImportFrom):
+                    yield f"{path.name}:{inner.lineno}: import inside {node.name}"
+        for name in _imported(node):
+            target = (name.split(".") + [""])[1]
+            if name.split(".")[0] == "polysched" and target in LEVEL and target != unit:
+                if LEVEL[target] == LEVEL[unit]:
+                    yield f"{path.name}:{node.lineno}: {unit} and {target} stand on one layer"
+                elif LEVEL[target] < LEVEL[unit]:
+                    yield f"{path.name}:{node.lineno}: {unit} imports {target}, which is above it"
+
+
+def _imported(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom):
+        return [f"{node.module}.{alias.name}" for alias in node.names]
+    return []
+
+
+def files() -> list[Path]:
+    return sorted(path for path in PACKAGE.rglob("*.py") if path.name != "__init__.py")
+
+
+def test_every_unit_has_a_layer():
+    units = {path.relative_to(PACKAGE).parts[0].removesuffix(".py") for path in files()}
+    assert units == set(LEVEL)
+
+
+def test_imports_point_downward():
+    assert [fault for path in files() for fault in faults(path, path.read_text())] == []
+
+
+def test_only_one_file_imports_islpy():
+    assert [p.name for p in files() if "islpy" in "".join(_all_imports(p))] == ["isl.py"]
+
+
+def _all_imports(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        yield from _imported(node)
+
+
+@pytest.mark.parametrize(
+    ("unit", "source", "fault"),
+    [
+        ("ir/text.py", "from polysched.model.scop import Scop", "text.py:1: ir imports model, which is above it"),
+        ("ir/text.py", "import polysched.cli", "text.py:1: ir imports cli, which is above it"),
+        ("solve/cost.py", "from polysched import transform", "cost.py:1: solve and transform stand on one layer"),
+        ("ir/text.py", "def f():\n    import os", "text.py:2: import inside f"),
+    ],
+)
+def test_a_planted_fault_is_found(unit, source, fault):
+    assert list(faults(PACKAGE / unit, source)) == [fault]
+
+
+def test_what_points_downward_is_no_fault():
+    assert list(faults(PACKAGE / "model/scop.py", "from polysched.ir.nodes import Array")) == []
