@@ -1,1 +1,55 @@
-"""polysched: polyhedral scheduling in Python."""
+"""polysched: polyhedral scheduling in Python. Loop nests in, proven-legal parallel kernels out."""
+
+from polysched.errors import (
+    BudgetExceeded,
+    IllegalSchedule,
+    InputError,
+    LaunchError,
+    Loc,
+    PolyschedError,
+    ToolchainError,
+)
+from polysched.frontend.python import Nest, nest
+from polysched.ir.dtypes import boolean, f16, f32, f64, i8, i16, i32, i64, size, u8, u16, u32, u64
+from polysched.ir.interp import interpret
+from polysched.model.tree_text import show_tree
+from polysched.model.tree_yaml import from_yaml, to_yaml
+from polysched.options import Options
+from polysched.pipeline import Compiled, optimize
+from polysched.trace import record
+from polysched.verify import Verification, VerificationError
+
+__all__ = [
+    "BudgetExceeded",
+    "Compiled",
+    "IllegalSchedule",
+    "InputError",
+    "LaunchError",
+    "Loc",
+    "Nest",
+    "Options",
+    "PolyschedError",
+    "ToolchainError",
+    "Verification",
+    "VerificationError",
+    "boolean",
+    "f16",
+    "f32",
+    "f64",
+    "from_yaml",
+    "i8",
+    "i16",
+    "i32",
+    "i64",
+    "interpret",
+    "nest",
+    "optimize",
+    "record",
+    "show_tree",
+    "size",
+    "to_yaml",
+    "u8",
+    "u16",
+    "u32",
+    "u64",
+]

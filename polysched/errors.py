@@ -25,7 +25,10 @@ class Loc:
 
     def caret(self) -> str:
         """The source line and a caret under the column; empty when the text is unknown."""
-        return f"  {self.text}\n  {' ' * (self.column - 1)}^" if self.text else ""
+        if not self.text:
+            return ""
+        blank = "".join("\t" if character == "\t" else " " for character in self.text[: self.column - 1])
+        return f"  {self.text}\n  {blank}^"
 
 
 class PolyschedError(Exception):

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from polysched import isl
+from polysched.deps.coincidence import together
 from polysched.deps.dependences import Dependence, Dependences
 from polysched.errors import Loc
 from polysched.model.scop import Scop
@@ -66,14 +67,14 @@ def _band(band: Band, active: _Active, scop: Scop, indent: str) -> Iterator[str]
 
 def _between(active: _Active, member: Member) -> _Active:
     """The parts of the dependences that run between different iterations of the loop: it carries them."""
-    same = _same_iteration(member)
+    same = together(member)
     return _parts(active, lambda pairs: pairs.subtract(same))
 
 
 def _within(active: _Active, members: tuple[Member, ...]) -> _Active:
     """The parts of the dependences inside one iteration of all these loops."""
     for member in members:
-        same = _same_iteration(member)
+        same = together(member)
         active = _parts(active, lambda pairs, same=same: pairs.intersect(same))
     return active
 
@@ -87,11 +88,6 @@ def _parts(active: _Active, part: Callable[[isl.UnionMap], isl.UnionMap]) -> _Ac
     """The dependences of which something is left."""
     kept = ((d, part(isl.UnionMap.from_map(d.relation))) for d in active)
     return tuple(replace(d, relation=isl.Map.from_union_map(pairs)) for d, pairs in kept if not pairs.is_empty())
-
-
-def _same_iteration(member: Member) -> isl.UnionMap:
-    """{ S[i] -> T[j] } with equal values of the loop"""
-    return member.schedule.apply_range(member.schedule.reverse())
 
 
 def _witness(dependence: Dependence, scop: Scop) -> str:

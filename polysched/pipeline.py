@@ -30,6 +30,7 @@ from polysched.model.tree import Tree
 from polysched.model.tree_text import show_tree
 from polysched.options import Options, Target
 from polysched.runtime.cpu import load
+from polysched.runtime.emulate import emulate
 from polysched.solve.scheduler import Scheduled, find_schedule
 from polysched.trace import Event, record, step
 from polysched.transform.parallel import mark_parallel
@@ -55,34 +56,46 @@ def optimize(
         scheduled = (
             step("schedule", find_schedule, scop, deps, options)
             if schedule is None
-            else Scheduled(tree=schedule, rung="given", solves=())
+            else Scheduled(tree=schedule, rung="given")
         )
         step("legality", require_legal, scheduled.tree, deps, scop)
-        tree, kernel = _lower_within_budget(scop, deps, scheduled.tree, target, options)
+        tree, kernel, mapping = _lower_within_budget(scop, deps, scheduled.tree, target, options)
         kernel = step("contract", contract, kernel)
         kernel = step("linearize", linearize, kernel)
         kernel = improve_expressions(kernel, options, gpu=target == "cuda")
         source = step("emit", emit_cuda if target == "cuda" else emit_c, kernel)
-    return Compiled(function, scop, deps, scheduled, tree, kernel, source, options, tuple(events))
+    return Compiled(
+        nest=function,
+        scop=scop,
+        dependences=deps,
+        scheduled=scheduled,
+        tree=tree,
+        rungs={"schedule": scheduled.rung, "mapping": mapping},
+        kernel=kernel,
+        source=source,
+        options=options,
+        events=tuple(events),
+    )
 
 
 def _lower_within_budget(
     scop: Scop, deps: Dependences, scheduled: Tree, target: Target, options: Options
-) -> tuple[Tree, Function]:
-    """The mapped tree and its loops; where isl's code generation outgrows its budget, the next simpler tree's."""
+) -> tuple[Tree, Function, str]:
+    """The mapped tree, its loops, and which rung gave them: where isl's code generation outgrows its budget, the next
+    simpler tree is tried."""
     mapping = _map_to_gpu if target == "cuda" else _map_to_cpu
-    rungs: list[Callable[[], Tree]] = [
-        lambda: mapping(scheduled, scop, deps, options),
-        lambda: mark_coincident(scheduled, deps),
-    ]
-    for rung in rungs:
-        tree = rung()
-        step("legality of the mapping", require_legal, tree, deps, scop)
+    rungs: dict[str, Callable[[], Tree]] = {
+        "mapped": lambda: mapping(scheduled, scop, deps, options),
+        "not mapped": lambda: scheduled,
+        "source order": lambda: scop.tree,
+    }
+    for rung, make in rungs.items():
+        tree = step("legality of the mapping", require_legal, make(), deps, scop)
         try:
-            return tree, step("lower", lambda t: lower(scop, t, operations=options.isl_operations), tree)
+            return tree, step("lower", lambda t: lower(scop, t, operations=options.isl_operations), tree), rung
         except BudgetExceeded:
             continue
-    return scop.tree, step("lower", lambda t: lower(scop, t), scop.tree)
+    raise BudgetExceeded(f"isl cannot generate loops for '{scop.name}' with {options.isl_operations} operations")
 
 
 def _map_to_cpu(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> Tree:
@@ -100,7 +113,7 @@ def _map_to_gpu(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> 
     return step("map to gpu", map_to_gpu, mark_coincident(tree, deps))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Compiled:
     """A compiled nest, with every stage that led to it. Call it with the arrays: it runs in place."""
 
@@ -109,6 +122,7 @@ class Compiled:
     dependences: Dependences
     scheduled: Scheduled  # what the solver found: before tiling and mapping
     tree: Tree  # what the kernel follows
+    rungs: dict[str, str]  # which way each budgeted stage went
     kernel: Function
     source: Source
     options: Options
@@ -120,19 +134,33 @@ class Compiled:
         return show_tree(self.tree)
 
     @cached_property
-    def _run(self) -> Callable[..., None]:
-        if self.source.language != "c":
-            raise LaunchError(f"a {self.source.language} kernel cannot run here; optimize(nest, target=\"c\") can")
-        return load(self.source, self.nest, self.scop.valid_sizes)
+    def program(self) -> Callable[..., None]:
+        """The loaded program: C on this machine's threads; CUDA text on the CPU, one thread after another."""
+        loader = load if self.source.language == "c" else emulate
+        return loader(self.source, self.nest, self.scop.valid_sizes)
 
     def __call__(self, **arguments: Any) -> None:
         """Compiles once (cached on disk) and runs in place; LaunchError before anything runs if arguments are wrong."""
-        self._run(**arguments)
+        if self.source.language != "c":
+            raise LaunchError(
+                f"a {self.source.language} kernel cannot be launched from here yet: use the text in .source, "
+                'run it on the CPU with .program(...), or optimize(nest, target="c")'
+            )
+        self.program(**arguments)
 
     def verify(self, **sizes: int) -> Verification:
-        """Checks the schedule against the dependences, and the kernel's results against the nest, interpreted."""
-        return verify(self, **sizes)
+        """Checks the schedule against the dependences, and the program's results against the nest, interpreted."""
+        tolerance = 1e-6 if self.options.reorder_reductions or self.options.fast_math else 0.0
+        return verify(
+            self.nest,
+            self.program,
+            scop=self.scop,
+            dependences=self.dependences,
+            tree=self.tree,
+            sizes=sizes,
+            tolerance=tolerance,
+        )
 
     def explain(self) -> str:
         """Why each loop is or is not parallel, permutable and tiled, with source lines."""
-        return explain(self.scop, self.dependences, self.scheduled)
+        return explain(self.scop, self.dependences, self.scheduled.tree)

@@ -3,6 +3,8 @@
     fn = random_nest(random.Random(7))
     before = arguments_for(fn, random.Random(7), n=5)
     after = outcome(fn, before)                     # what the interpreter makes of a copy of the arguments
+
+Loops and extents are small on purpose: everybody's property tests run hundreds of these.
 """
 
 from __future__ import annotations
@@ -51,9 +53,6 @@ def assert_same_outcome(one: Function, other: Function, arguments: Mapping[str, 
     expected, actual = outcome(one, arguments), outcome(other, arguments)
     for name in expected:
         np.testing.assert_array_equal(actual[name], expected[name], err_msg=f"array {name}", strict=True)
-
-
-# --- the classics
 
 
 def stencil2(margin: int = 0) -> Function:
@@ -169,9 +168,7 @@ def canonical() -> tuple[Function, ...]:
 n, ni, nj, nk, tsteps, N = (var(name) for name in ("n", "ni", "nj", "nk", "tsteps", "N"))
 
 
-def nest(
-    name: str, sizes: str, arrays: Iterable[Array], *body: Stmt, scalars: tuple[Var, ...] = ()
-) -> Function:
+def nest(name: str, sizes: str, arrays: Iterable[Array], *body: Stmt, scalars: tuple[Var, ...] = ()) -> Function:
     """A Function whose `params` are sizes, scalars, arrays; `sizes` are separated by spaces."""
     arrays, size_names = tuple(arrays), tuple(sizes.split())
     params = (*size_names, *(s.name for s in scalars), *(a.name for a in arrays))
@@ -180,9 +177,6 @@ def nest(
 
 def loop(name: str, lo: Operand, hi: Operand, *body: Stmt, step: int = 1, kind: str = "serial") -> For:
     return For(name, lift(lo), lift(hi), step, body, kind)
-
-
-# --- random ones
 
 
 def random_nest(rng: random.Random, *, statements: int = 4, depth: int = 3) -> Function:

@@ -1,6 +1,6 @@
 """Scops written as isl text, for tests of what comes after extraction.
 
-    scop("[N] -> { : N >= 1 }", stmt("{ S[i, j] : 0 <= i < N and 0 <= j < N }", writes="a[i + 1, j]", reads="a[i, j - 1]"))
+    scop("[N] -> { : N >= 1 }", stmt("{ S[i] : 0 <= i < N }", writes="a[i + 1]", reads=["a[i]", "b[i]"]))
 """
 
 from __future__ import annotations
@@ -29,7 +29,10 @@ def stmt(
 
 
 def scop(
-    context: str, *statements: tuple[str, Sequence[str], Sequence[str], str], order: Sequence[Order] = (), kills: str = "{ }"
+    context: str,
+    *statements: tuple[str, Sequence[str], Sequence[str], str],
+    order: Sequence[Order] = (),
+    kills: str = "{ }",
 ) -> Scop:
     """A scop; `order` is a nest of names: `("i", "S", ("j", "T", "U"))` is a loop over S and, after it, a loop over
     T and U. The k-th loop inwards runs over the k-th iterator, down when written "-j". Default: each statement in

@@ -23,7 +23,7 @@ LAYERS = [
     ["model", "frontend"],
     ["ir"],
     ["trace", "options", "isl"],
-    ["errors"],
+    ["errors", "version"],
 ]
 LEVEL = {unit: level for level, units in enumerate(LAYERS) for unit in units}
 

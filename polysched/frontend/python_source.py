@@ -54,7 +54,7 @@ def definition_of(function: Callable[..., Any]) -> tuple[Source, ast.FunctionDef
     source, tree = _parse("".join(lines), code.co_filename, 1)
     for definition in (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)):
         # The first line of the code is that of the first decorator.
-        if min(d.lineno for d in (definition, *definition.decorator_list)) == code.co_firstlineno:
+        if min([definition.lineno, *(d.lineno for d in definition.decorator_list)]) == code.co_firstlineno:
             return source, definition
     loc = Loc(source.filename, code.co_firstlineno, 1, source.lines[code.co_firstlineno - 1])
     raise InputError(f"'{name}' is not written as a def", loc, "write the nest as def name(parameters): ...")

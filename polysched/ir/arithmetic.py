@@ -29,6 +29,7 @@ Value = Any  # int, float or bool: what the dtype says
 
 @cache
 def unary(op: str, dtype: DType) -> Callable[[Value], Value]:
+    """What a Unary does to an operand of `dtype`."""
     if op == "!":
         return operator.not_
     rounded, raw = fit(dtype), _RAW_UNARY[op]
@@ -37,6 +38,7 @@ def unary(op: str, dtype: DType) -> Callable[[Value], Value]:
 
 @cache
 def binary(op: str, dtype: DType) -> Callable[[Value, Value], Value]:
+    """What a Binary, but for `&&` and `||`, does to operands of `dtype`; ZeroDivisionError where a division traps."""
     if op in COMPARISONS:
         return _COMPARISONS[op]
     if op in ("min", "max"):
@@ -136,6 +138,7 @@ _round: dict[DType, Callable[[Value], float]] = {
 
 @cache
 def cast(source: DType, target: DType) -> Callable[[Value], Value]:
+    """What a Cast does to a value of `source`."""
     if target.kind == "b":
         return bool
     rounded = fit(target)

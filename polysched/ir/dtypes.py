@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 
 @dataclass(frozen=True)
@@ -23,6 +26,10 @@ class DType:
 
     def __getitem__(self, shape: str | int | tuple[str | int, ...]) -> ArrayType:
         return ArrayType(self, shape if isinstance(shape, tuple) else (shape,))
+
+    def __call__(self, number: Any) -> Any:
+        """The number as a numpy scalar of this type, wrapped or rounded: what a Cast makes of it."""
+        return np.asarray(number).astype(self.numpy)[()]
 
     def __str__(self) -> str:
         return self.name

@@ -43,7 +43,7 @@ from polysched.ir.nodes import (
 
 Values = dict[str, Any]  # what is bound: numbers, arrays, and these two, which no name of the IR can be
 _ITERATION = "<iteration>"  # values of the loop variables, outermost first
-_SHARED = "<shared>"  # the arrays that the threads of this block share
+_SHARED = "<shared>"  # the arrays that the threads of this block share; None outside of threads
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,7 @@ def interpret(fn: Function, arguments: Mapping[str, Any], log: list[Touch] | Non
     values |= {scalar.name: fit(scalar.dtype)(arguments[scalar.name]) for scalar in fn.scalars}
     values |= {array.name: _checked(array, arguments[array.name], values) for array in fn.arrays}
     with np.errstate(all="ignore"):
-        _Compiler(log).block(fn.body)(values | {_ITERATION: (), _SHARED: {}})
+        _Compiler(log).block(fn.body)(values | {_ITERATION: (), _SHARED: None})
 
 
 def evaluate(expr: Expr, values: Mapping[str, Value]) -> Value:
@@ -89,8 +89,6 @@ class _Compiler:
 
     log: list[Touch] | None
     statement: Stmt | None = None  # the one being compiled
-
-    # --- statements
 
     def block(self, statements: tuple[Stmt, ...]) -> Callable[[Values], None]:
         actions = [self.stmt(s) for s in statements]
@@ -169,12 +167,10 @@ class _Compiler:
 
         def run(values: Values) -> None:
             values[name] = np.full([extent(values) for extent in shape], poison, dtype)
-            if is_shared:  # the first thread to come makes it for all
+            if is_shared and values[_SHARED] is not None:  # the first thread to come makes it for all
                 values[name] = values[_SHARED].setdefault(name, values[name])
 
         return run
-
-    # --- threads that meet: as above, but giving way (yield) at each barrier
 
     def thread_block(self, stmt: For) -> Callable[[Values], None]:
         threads = self.threads(stmt)
@@ -186,7 +182,7 @@ class _Compiler:
         return run
 
     def threads(self, stmt: For) -> Callable[[Values], Iterator[None]]:
-        """All threads of the loop in turns; each has its own copy of what is bound."""
+        """All threads of the loop in turns, giving way (yield) at each barrier; each has its copy of what is bound."""
         iterations, body, var = self.iterations(stmt), self.steps(stmt.body), stmt.var
 
         def run(values: Values) -> Iterator[None]:
@@ -235,8 +231,6 @@ class _Compiler:
             values[_ITERATION] = around
 
         return run
-
-    # --- expressions
 
     def expr(self, expr: Expr) -> Callable[[Values], Value]:
         match expr:

@@ -3,6 +3,8 @@
     x, c, d = Hole("x"), Hole("c", constant=True), Hole("d", constant=True)
     Rule("i", (x + c) + d, x + (c + d)).apply(i + 1 + 2, finish=fold)     ->  i + 3
     Rule("i", x - x, lift(0), (total(x),)).apply(i / j - i / j, ...)      ->  None: i / j may trap
+
+A rule may apply where its pattern matches, the operands are of the kinds of dtype it names, and its conditions hold.
 """
 
 from __future__ import annotations

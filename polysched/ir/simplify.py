@@ -80,9 +80,6 @@ def _step(expr: Expr) -> Expr | None:
     return None
 
 
-# --- the rules
-
-
 def _is_negative(c: Const) -> bool:
     """... and so is not its own negative, as the least integer of a type is."""
     return -(1 << c.dtype.bits - 1) < c.value < 0
@@ -230,9 +227,6 @@ RULES = (*_INTEGER_RULES, *_SIGNED_RULES, *_FLOAT_RULES, *_NUMBER_RULES, *_BOOLE
 _RULES_OF = {
     head: tuple(rule for rule in RULES if rule.head == head) for head in dict.fromkeys(rule.head for rule in RULES)
 }
-
-
-# --- what a table cannot say
 
 
 def _folded(expr: Expr) -> Const | None:

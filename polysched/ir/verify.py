@@ -111,8 +111,6 @@ class _Verifier:
             self.fail(f"{name} is bound twice; after lowering every name is bound once")
         self.bound.add(name)
 
-    # --- statements
-
     def block(self, statements: tuple[Stmt, ...], outer: _Scope) -> None:
         """Names bound here hold for the rest of the block."""
         scope = outer.copy()
@@ -157,8 +155,6 @@ class _Verifier:
         inside = scope.copy()
         inside.scalars[stmt.var] = i64
         self.block(stmt.body, inside)
-
-    # --- expressions
 
     def expr(self, expr: Expr, scope: _Scope) -> DType:
         """The dtype of the expression, which holds what must hold."""

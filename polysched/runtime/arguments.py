@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from polysched import isl
 from polysched.codegen.source import parameters
 from polysched.errors import LaunchError
 from polysched.ir.dtypes import DType
@@ -34,8 +35,11 @@ class BoundArguments:
     arrays: dict[str, np.ndarray]
 
 
-def bind(fn: Function, arguments: Mapping[str, Any]) -> BoundArguments:
-    """The arguments for every parameter of `fn`, with the sizes that the arrays show; LaunchError if they do not fit."""
+def bind(fn: Function, arguments: Mapping[str, Any], valid_sizes: isl.Set | None = None) -> BoundArguments:
+    """The arguments of `fn`, and the sizes that the arrays show; LaunchError if they do not fit.
+
+    `valid_sizes`, { : ... }, are those for which all accesses are in bounds; None if they are for all sizes.
+    """
     order = parameters(fn)
     _check_names(fn, order, arguments)
     for array in fn.arrays:
@@ -43,6 +47,8 @@ def bind(fn: Function, arguments: Mapping[str, Any]) -> BoundArguments:
     sizes = _sizes(fn, arguments)
     for array in fn.arrays:
         _check_shape(array, arguments[array.name], sizes)
+    if valid_sizes is not None:
+        _check_bounds(fn, sizes, valid_sizes)
     _check_memory(fn, sizes)
     _check_overlap(fn, arguments)
     scalars = {scalar.name: _scalar(scalar, arguments[scalar.name]) for scalar in fn.scalars}
@@ -185,6 +191,13 @@ def _check_shape(array: Array, given: np.ndarray, sizes: Mapping[str, int]) -> N
         raise LaunchError(f"{array.name} is {signature(array)}, with {known} of shape {shape}, not {given.shape}")
 
 
+def _check_bounds(fn: Function, sizes: Mapping[str, int], valid_sizes: isl.Set) -> None:
+    known = " and ".join(f"{name} = {value}" for name, value in sizes.items())
+    point = isl.Set(f"[{', '.join(sizes)}] -> {{ : {known} }}")
+    if valid_sizes.intersect(point).is_empty():
+        raise LaunchError(f"with {known}, {fn.name} would leave its arrays; it is in bounds for {valid_sizes}")
+
+
 def _check_memory(fn: Function, sizes: Mapping[str, int]) -> None:
     """Temporaries whose extents are known now must have a size in bytes."""
     for node in walk(fn.body):
@@ -196,7 +209,7 @@ def _check_memory(fn: Function, sizes: Mapping[str, int]) -> None:
                     raise LaunchError(f"the temporary {node.array.name} has extent {extent} for {dict(sizes)}")
                 size *= max(extent, 1)
             if size > _LARGEST:
-                raise LaunchError(f"the temporary {node.array.name} {signature(node.array)} is larger than memory can be")
+                raise LaunchError(f"the temporary {node.array.name}, {signature(node.array)}, outgrows 64 bits")
 
 
 def _check_overlap(fn: Function, arguments: Mapping[str, Any]) -> None:
@@ -215,7 +228,7 @@ def _check_overlap(fn: Function, arguments: Mapping[str, Any]) -> None:
 def _scalar(scalar: Var, given: Any) -> int | float | bool:
     """A scalar argument as a Python number, if its dtype holds it exactly."""
     dtype = scalar.dtype
-    value = given.item() if isinstance(given, np.generic) or (isinstance(given, np.ndarray) and not given.ndim) else given
+    value = given.item() if isinstance(given, np.generic | np.ndarray) and not given.ndim else given
     if not isinstance(value, bool | int | float):
         raise LaunchError(f"{scalar.name} must be a number of type {dtype}, not {type(given).__name__} {given!r}")
     converted = _converted(value, dtype)

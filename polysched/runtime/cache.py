@@ -16,6 +16,8 @@ from pathlib import Path
 
 from polysched.errors import ToolchainError
 
+_HINT = "set POLYSCHED_CACHE to a writable directory"
+
 
 def cached(parts: Iterable[str], suffix: str, build: Callable[[Path], None]) -> Path:
     """The file for these parts; if there is no good one, `build` is called with the path to write it to."""
@@ -41,9 +43,9 @@ def _folder() -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ToolchainError(f"cannot create the cache {folder} ({error}); set POLYSCHED_CACHE to a writable directory")
+        raise ToolchainError(f"the cache cannot be created ({error}); {_HINT}") from error
     if not os.access(folder, os.W_OK):
-        raise ToolchainError(f"the cache {folder} cannot be written to; set POLYSCHED_CACHE to a writable directory")
+        raise ToolchainError(f"the cache {folder} cannot be written to; {_HINT}")
     return folder
 
 

@@ -10,6 +10,7 @@ import ctypes
 from dataclasses import dataclass, field
 from typing import Any
 
+from polysched import isl
 from polysched.codegen.source import Source
 from polysched.errors import ToolchainError
 from polysched.ir.nodes import Function
@@ -33,11 +34,12 @@ class CpuProgram:
     fn: Function  # as the user gave it: its arrays have their own dimensions
     library: ctypes.CDLL
     entry: Any = field(repr=False)  # the C function
-    threads: int | None  # None: as many as OpenMP takes by itself
+    valid_sizes: isl.Set | None = None  # { : ... } for which all accesses are in bounds; None: all
+    threads: int | None = None  # None: as many as OpenMP takes by itself
 
     def __call__(self, **arguments: Any) -> None:
         """Runs it in place; LaunchError, before anything runs, if the arguments do not fit."""
-        bound = bind(self.fn, arguments)
+        bound = bind(self.fn, arguments, self.valid_sizes)
         values = c_values(bound, self.fn)
         if self.threads is None or not hasattr(self.library, "omp_set_num_threads"):  # a serial text links no OpenMP
             self.entry(*values)
@@ -51,11 +53,13 @@ class CpuProgram:
             self.library.omp_set_num_threads(before)
 
 
-def load(source: Source, fn: Function, *, threads: int | None = None) -> CpuProgram:
+def load(
+    source: Source, fn: Function, valid_sizes: isl.Set | None = None, *, threads: int | None = None
+) -> CpuProgram:
     """`source` compiled and loaded; `fn` is the function as the user calls it, before `linearize`."""
     assert source.language == "c", f"a program in {source.language} does not run on the CPU"
     library = open_library(str(compile_shared(source.text, source.entry)))
-    return CpuProgram(fn, library, c_function(library, source, fn), threads)
+    return CpuProgram(fn, library, c_function(library, source, fn), valid_sizes, threads)
 
 
 def open_library(path: str) -> ctypes.CDLL:

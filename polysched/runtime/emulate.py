@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from polysched import isl
 from polysched.codegen.source import Source
 from polysched.errors import LaunchError
 from polysched.ir.nodes import Function
@@ -30,19 +31,20 @@ class Emulated:
     fn: Function
     library: ctypes.CDLL = field(repr=False)
     entry: Any = field(repr=False)
+    valid_sizes: isl.Set | None = None  # { : ... } for which all accesses are in bounds; None: all
     reverse: bool = False
 
     def __call__(self, **arguments: Any) -> None:
         """Runs it in place; LaunchError, before anything runs, if the arguments do not fit."""
-        bound = bind(self.fn, arguments)
+        bound = bind(self.fn, arguments, self.valid_sizes)
         ctypes.c_int.in_dll(self.library, "polysched_reverse").value = self.reverse
         self.entry(*c_values(bound, self.fn))
 
 
-def emulate(source: Source, fn: Function) -> Emulated:
+def emulate(source: Source, fn: Function, valid_sizes: isl.Set | None = None) -> Emulated:
     """`source` compiled for the CPU; `fn` is the function as the user calls it, before `linearize`."""
     if "__syncthreads" in source.text:
         raise LaunchError(f"{source.entry} has barriers; emulation runs one thread after another, and cannot wait")
     text = _HEADER.read_text() + f'#line 1 "{source.entry}.cu"\n' + source.text
     library = open_library(str(compile_shared(text, source.entry, language="c++", flags=_FLAGS)))
-    return Emulated(fn, library, c_function(library, source, fn))
+    return Emulated(fn, library, c_function(library, source, fn), valid_sizes)

@@ -21,7 +21,7 @@ from polysched.solve.independence import Vector, complement
 from polysched.solve.layout import STEEPEST, Layout
 from polysched.solve.problem import Problem
 
-Found = Mapping[str, tuple[Vector, ...]]  # the coefficients of the outer hyperplanes, per statement
+Found = dict[str, tuple[Vector, ...]]  # the coefficients of the hyperplanes found so far, per statement
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Form:
     iterators: Mapping[str, tuple[str, ...]]  # per statement
     signs: Mapping[str, np.ndarray]  # per statement, +1 or -1 per iterator
     signed: bool = False  # the Pluto+ form
-    _cache: dict[Edge, np.ndarray] = field(default_factory=dict)
+    cache: dict[Edge, np.ndarray] = field(default_factory=dict)  # rows of edges seen before
 
     def problem(self, statements: Sequence[str], edges: Iterable[Edge], found: Found, way: Way) -> Problem:
         """The ILP for the next hyperplane of these statements."""
@@ -80,11 +80,6 @@ class Form:
         new = [f"{_text(row, layout.names)} >= {bound}" for row, bound in zip(rows, least, strict=True)]
         return tuple(dict.fromkeys((*legal, *new, *bounds)))
 
-    def bound_text(self, statements: Sequence[str], x: np.ndarray) -> str:
-        """The value of u*N + w at a solution, as in "2" or "N + 1"."""
-        u, w = x[: len(self.sizes)], x[len(self.sizes)]
-        return sum_text(zip(map(int, u), self.sizes, strict=True), int(w))
-
     def layout(self, statements: Sequence[str]) -> Layout:
         return Layout(self.sizes, tuple((name, self.iterators[name]) for name in statements), self.signed)
 
@@ -100,13 +95,13 @@ class Form:
 
     def _edge_rows(self, edge: Edge) -> np.ndarray:
         """The cone's rows on phi(sink) - phi(source), and on u . sizes + w minus that; no row twice."""
-        if edge not in self._cache:
+        if edge not in self.cache:
             legal = self._difference(edge)
             bounds = -legal
             bounds[:, : len(self.sizes)] = edge.cone[:, 1 : 1 + len(self.sizes)]
             bounds[:, len(self.sizes)] = edge.cone[:, 0]
-            self._cache[edge] = np.concatenate([legal, bounds])
-        return self._cache[edge]
+            self.cache[edge] = np.concatenate([legal, bounds])
+        return self.cache[edge]
 
     def _difference(self, edge: Edge) -> np.ndarray:
         """The cone's rows on phi(sink) - phi(source)."""

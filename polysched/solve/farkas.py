@@ -55,11 +55,11 @@ class Edge:
     @property
     def uniform_distance(self) -> tuple[int, ...] | None:
         """i' - i if that is the same for all pairs of a loop."""
-        distances = self.relation.deltas() if self.is_loop else None
-        if distances is None or not distances.is_singleton():
+        if not self.is_loop:
             return None
-        point = distances.sample_point()
-        return tuple(point.get_coordinate_val(isl.dim_type.set, k).to_python() for k in range(distances.dim(isl.dim_type.set)))
+        distances = self.relation.deltas().to_set()
+        fixed = [distances.plain_get_val_if_fixed(isl.dim_type.set, k) for k in range(distances.dim(isl.dim_type.set))]
+        return tuple(v.to_python() for v in fixed) if all(v.is_int() for v in fixed) else None
 
     def difference(self, hyperplane: Hyperplane) -> np.ndarray:
         """phi(sink) - phi(source) as a vector y of the cone's columns."""

@@ -40,9 +40,6 @@ def test_a_sum() -> None:
     assert array.tolist() == [0, 1, 3, 6, 10]
 
 
-# --- nests against numpy
-
-
 def test_gemm() -> None:
     given = arguments_for(gemm(), random.Random(0), 4)
     expected = given["beta"] * given["C"] + given["alpha"] * given["A"] @ given["B"]
@@ -121,9 +118,6 @@ def _statements(body: tuple[Any, ...]) -> list[Any]:
     return [s for stmt in body for s in (stmt, *_statements(getattr(stmt, "body", getattr(stmt, "then", ()))))]
 
 
-# --- expressions
-
-
 def test_a_guard_protects_what_it_guards() -> None:
     trap = binary("==", binary("floordiv", 1, n), 1)
     for safe in (
@@ -132,9 +126,6 @@ def test_a_guard_protects_what_it_guards() -> None:
         Select(binary("==", n, 0), const(True, boolean), trap),
     ):
         evaluate(safe, {"n": 0})
-
-
-# --- statements
 
 
 def test_bounds_are_evaluated_once() -> None:
@@ -198,9 +189,6 @@ def test_every_dtype_loads_and_stores(dtype: DType) -> None:
     assert values.tolist() == [0, 0, 0, 0]
 
 
-# --- threads
-
-
 def _reverse(*, barrier: bool = True, only: Expr | None = None) -> Function:
     """out[n - 1 - x] = A[x] through shared memory, for blocks of four threads in two dimensions."""
     x, y, b = var("x"), var("y"), var("b")
@@ -238,9 +226,6 @@ def test_barriers_in_a_loop() -> None:
     body = loop("x", 0, n, loop("r", 0, 3, read, Barrier()), kind="thread.x")
     after = outcome(Function("f", ("n",), (A,), (body,)), {"n": 8, "A": np.arange(8)})
     assert after["A"].tolist() == np.cumsum(np.arange(8)).tolist()
-
-
-# --- the log
 
 
 def test_the_log_names_element_statement_and_iteration() -> None:

@@ -28,8 +28,6 @@ def test_a_subscript_becomes_readable() -> None:
     assert str(simplify(sub(add(mul(i, 1), 2), 3))) == "i - 1"
 
 
-# --- each rule, for all small values
-
 _BYTES = (-128, -127, -64, -3, -2, -1, 0, 1, 2, 3, 5, 64, 126, 127)
 _SOME: dict[DType, tuple[Any, ...]] = {
     i8: _BYTES,
@@ -128,9 +126,6 @@ def _shown(rule: Rule) -> Expr:
     return instance(rule.before, {name: Var(name, dtype) for name, dtype in types.items()}, i64)
 
 
-# --- what the table does not say
-
-
 @pytest.mark.parametrize(
     ("before", "after"),
     [
@@ -186,9 +181,6 @@ def test_zeros_of_different_sign_stay_apart() -> None:
     assert simplify(kept) is kept
 
 
-# --- statements
-
-
 A = Array("A", i64, (n,))
 write = store(A, (i,), 1)
 true, false = const(True, boolean), const(False, boolean)
@@ -224,9 +216,6 @@ def test_names_of_a_taken_branch_stay_in_it() -> None:
 def test_what_is_simple_comes_back_itself() -> None:
     for fn in canonical():
         assert simplify(fn) is fn
-
-
-# --- on random inputs
 
 
 def test_random_expressions_keep_value_and_traps() -> None:

@@ -52,9 +52,7 @@ def test_parameters_come_in_the_users_order() -> None:
 def test_the_other_statements() -> None:
     shared = Array("tile", f32, (const(4),), "shared")
     branch = If(p, (Barrier(),), (Alloc(Array("t", i32, ())),))
-    assert show((Alloc(shared), branch)) == (
-        "alloc tile: shared f32[4]\nif p:\n    barrier\nelse:\n    alloc t: i32[]"
-    )
+    assert show((Alloc(shared), branch)) == ("alloc tile: shared f32[4]\nif p:\n    barrier\nelse:\n    alloc t: i32[]")
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,15 @@
 """Prints a function as CUDA: kernels, and a host function that launches them on device pointers.
 
-    for t in 0..steps:                          for (int64_t t = 0; t < steps; t++) {
-        for b in 0..n by 32 (block.x):              POLYSCHED_LAUNCH(f_k0, grid_of((n + 31) / 32, 1, 1), dim3(32, 1, 1), a, n);
-            for i in b..min(n, b + 32)    ->    }
-                    (thread.x):
-                a[i] = a[i] * 2.0
+    for t in 0..steps:
+        for b in 0..n by 32 (block.x):                      for (int64_t t = 0; t < steps; t++) {
+            for i in b..min(n, b + 32) (thread.x):    ->        POLYSCHED_LAUNCH(f_k0, grid_of((n + 31) >> 5, 1, 1),
+                a[i] = a[i] * 2.0                                                dim3(32, 1, 1), n, a);
+                                                            }
 
 - Each outermost block or thread loop is a kernel; what is around it is host code.
 - Host code that stores to arrays is a kernel of one thread; where it loads from them, it copies the element back.
 - Block loops stride by the grid, so any grid is right; it is as large as the host can tell that there are iterations.
-- Thread loops stride by the block; where they have no more iterations than the block has threads, an `if` is enough.
+- Thread loops stride by the block; where they have no more iterations than it has threads, an `if` is enough.
 - In a kernel, a store outside of a loop over some axis of blocks or threads is done by the first one alone.
 - Temporaries of the host are device buffers; those of a kernel must be small and of constant size.
 
@@ -18,25 +18,16 @@ Needs: arrays have at most one dimension (`linearize`); names are bound once; to
 
 from __future__ import annotations
 
-from typing import Any
-
 from polysched.codegen.emit.dialect import CUDA
-from polysched.codegen.emit.extents import bounded, most_trips, trips
 from polysched.codegen.emit.printer import Printer, is_small
 from polysched.codegen.emit.shares import Around, Share, block_share, thread_share
+from polysched.codegen.emit.survey import AXES, Survey, is_mapped
 from polysched.codegen.source import Kernel, Source, parameters
 from polysched.errors import PolyschedError
 from polysched.ir.build import conjunction
-from polysched.ir.dtypes import boolean, f16, i64, u32
-from polysched.ir.node import substitute, walk
-from polysched.ir.nodes import Alloc, Array, Barrier, Binary, Cast, Const, Expr, For, Function, Let, Load, Stmt, Store, Var
-
-_AXES = "xyz"
-_BUILTINS = ("blockIdx", "threadIdx", "gridDim", "blockDim")
-_THREADS = {"x": 128, "y": 1, "z": 1}  # of a block, where the loops do not tell
-_MOST_THREADS = {"x": 1024, "y": 1024, "z": 64}
-_MOST_IN_BLOCK = 1024
-_BLOCKS = 1024  # along an axis, where the host cannot tell how many are needed
+from polysched.ir.dtypes import boolean, f16, i64
+from polysched.ir.node import walk
+from polysched.ir.nodes import Alloc, Array, Barrier, Binary, Const, Expr, For, Function, Let, Load, Stmt, Store, Var
 
 _LAUNCH = """\
 #ifndef POLYSCHED_LAUNCH
@@ -97,7 +88,8 @@ class _Host(Printer):
 
     def __init__(self, fn: Function):
         super().__init__(fn, CUDA)
-        self.names.keep(f"{builtin}.{axis}" for builtin in _BUILTINS for axis in _AXES)
+        builtins = [f"{name}.{axis}" for name in ("blockIdx", "threadIdx", "gridDim", "blockDim") for axis in AXES]
+        self.names.keep({name: f"(int64_t){name}" for name in builtins})
         self.entry = self.names.fresh(fn.name)
         self.kernels: list[Kernel] = []
         self.kernel_lines: list[str] = []
@@ -126,7 +118,7 @@ class _Host(Printer):
         super().let(stmt)
 
     def loop(self, loop: For) -> None:
-        if _is_mapped(loop):
+        if is_mapped(loop):
             self.launch((loop,))
         else:
             self.scalars[loop.var] = i64
@@ -172,17 +164,17 @@ class _Kernel(Printer):
 
     def __init__(self, host: _Host, statements: tuple[Stmt, ...]):
         super().__init__(host.fn, CUDA)
-        self.names, self.helpers, self.externals, self.includes = host.names, host.helpers, host.externals, host.includes
-        self.arrays, self.scalars, self.data = host.arrays, host.scalars, host.data
+        self.names, self.arrays, self.scalars, self.data = host.names, host.arrays, host.scalars, host.data
+        self.includes, self.helpers, self.externals = host.includes, host.helpers, host.externals
         self.statements = statements
         nodes = list(walk(statements))
         self.written = {node.array for node in nodes if isinstance(node, Store)}
         self.spaces = {node.array.name: node.array.space for node in nodes if isinstance(node, Alloc)}
-        self.axes = sorted({node.kind for node in nodes if isinstance(node, For) and _is_mapped(node)})
-        self.host_loops, self.nest = tuple(host.nest), []  # the loops around, outermost first
-        self.survey = survey = _Survey(statements)
-        self.grid = (survey.blocks("x"), survey.blocks("y"), survey.blocks("z"))
-        self.threads = _within_limits({axis: survey.threads(axis) for axis in _AXES})
+        self.axes = sorted({node.kind for node in nodes if isinstance(node, For) and is_mapped(node)})
+        self.host_loops = tuple(host.nest)
+        self.nest: list[For] = []  # the loops around in the kernel, outermost first
+        self.survey = survey = Survey(statements)
+        self.grid, self.threads = survey.grid(), survey.block()
 
     def text(self, name: str, names: tuple[str, ...]) -> list[str]:
         x, y, z = self.threads
@@ -220,7 +212,7 @@ class _Kernel(Printer):
         self.close()
 
     def loop(self, loop: For) -> None:
-        if not _is_mapped(loop):
+        if not is_mapped(loop):
             self.nest.append(loop)
             super().loop(loop)
             self.nest.pop()
@@ -230,8 +222,8 @@ class _Kernel(Printer):
         share = self.share(loop)
         var, first = self.names(loop.var), self.expr(share.first)
         if share.guard is None:
-            compare, stride = "<" if loop.step > 0 else ">", _mul(_count(loop.kind), loop.step)
-            self.open(f"for (int64_t {var} = {first}; {var} {compare} {self.bound(loop)}; {var} += {self.expr(stride)})")
+            compare, stride = "<" if loop.step > 0 else ">", self.expr(_times(_count(loop.kind), loop.step))
+            self.open(f"for (int64_t {var} = {first}; {var} {compare} {self.bound(loop)}; {var} += {stride})")
         else:
             self.line(f"const int64_t {var} = {first};")
             self.open("" if share.guard == Const(True, boolean) else f"if ({self.expr(share.guard)})")
@@ -245,19 +237,19 @@ class _Kernel(Printer):
         around = Around(
             lets=self.survey.lets,
             loops={loop.var: loop for loop in (*self.host_loops, *self.nest)},
-            serial=frozenset(loop.var for loop in self.nest if not _is_mapped(loop)),
+            serial=frozenset(loop.var for loop in self.nest if not is_mapped(loop)),
             alone=self.survey.loops_on(loop.kind) == 1,
         )
         if loop.kind.startswith("block"):
             return block_share(loop, _index(loop.kind), _count(loop.kind), around)
-        return thread_share(loop, _index(loop.kind), self.threads[_AXES.index(loop.kind[-1])], around)
+        return thread_share(loop, _index(loop.kind), self.threads[AXES.index(loop.kind[-1])], around)
 
     def alloc(self, array: Array) -> None:
         if not is_small(array):
             shape = ", ".join(str(extent) for extent in array.shape)
             raise PolyschedError(
-                f"{self.fn.name}: the temporary {array.name}[{shape}] is allocated inside of a kernel, where only small "
-                "ones of constant size can be; allocate it outside of the block loops"
+                f"{self.fn.name}: the temporary {array.name}[{shape}] is allocated inside of a kernel, where only "
+                "small ones of constant size can be; allocate it outside of the block loops"
             )
         if array.space == "shared":
             self.line(f"__shared__ {self.type(array.dtype)} {self.names(array.name)}[{self.expr(self.extent(array))}];")
@@ -265,83 +257,23 @@ class _Kernel(Printer):
             super().alloc(array)
 
 
-class _Survey:
-    """Collects how large the grid and the blocks of a kernel have to be."""
-
-    def __init__(self, statements: tuple[Stmt, ...]):
-        self.lets: dict[str, Expr] = {}  # values of the names bound in the kernel, without such names in them
-        self._trips: dict[str, list[Expr | None]] = {}  # of the block loops by kind; None: the host cannot tell
-        self._threads: dict[str, list[int | None]] = {}
-        self._visit(statements, {})
-
-    def loops_on(self, kind: str) -> int:
-        return len(self._trips.get(kind, ())) + len(self._threads.get(kind, ()))
-
-    def blocks(self, axis: str) -> Expr:
-        found = list(dict.fromkeys(self._trips.get(f"block.{axis}", ())))
-        if not found:
-            return Const(1)
-        known = [trip for trip in found if trip is not None]
-        if len(known) < len(found):
-            return Const(_BLOCKS)
-        largest = known[0]
-        for trip in known[1:]:
-            largest = Binary("max", largest, trip)
-        return largest
-
-    def threads(self, axis: str) -> int:
-        found = self._threads.get(f"thread.{axis}")
-        return max(_THREADS[axis] if most is None else most for most in found) if found else 1
-
-    def _visit(self, node: Any, inside: dict[str, For]) -> None:
-        match node:
-            case tuple():
-                for child in node:
-                    self._visit(child, inside)
-            case Let(name, value):
-                self.lets[name] = substitute(value, self.lets)
-            case For():
-                plain = For(node.var, substitute(node.lo, self.lets), substitute(node.hi, self.lets), node.step, ())
-                if node.kind.startswith("block"):
-                    self._trips.setdefault(node.kind, []).append(bounded(trips(plain), inside))
-                if node.kind.startswith("thread"):
-                    self._threads.setdefault(node.kind, []).append(most_trips(plain.lo, plain.hi, plain.step))
-                self._visit(node.body, {**inside, node.var: plain})
-            case Stmt():
-                for name in ("then", "other"):
-                    self._visit(getattr(node, name, ()), inside)
-
-
 def _needs_host(stmt: Stmt) -> bool:
     """Does it hold a kernel, or a temporary that a single thread cannot have?"""
     return any(
-        (isinstance(node, For) and _is_mapped(node)) or (isinstance(node, Alloc) and not is_small(node.array))
+        (isinstance(node, For) and is_mapped(node)) or (isinstance(node, Alloc) and not is_small(node.array))
         for node in walk(stmt)
     )
 
 
-def _is_mapped(loop: For) -> bool:
-    return loop.kind.startswith(("block", "thread"))
-
-
 def _index(kind: str) -> Expr:
     """block.x -> blockIdx.x"""
-    return Cast(Var(kind.replace(".", "Idx."), u32), i64)
+    return Var(kind.replace(".", "Idx."))
 
 
 def _count(kind: str) -> Expr:
     """block.x -> gridDim.x"""
-    return Cast(Var(f"{'gridDim' if kind.startswith('block') else 'blockDim'}{kind[-2:]}", u32), i64)
+    return Var(f"{'gridDim' if kind.startswith('block') else 'blockDim'}{kind[-2:]}")
 
 
-def _mul(expr: Expr, factor: int) -> Expr:
+def _times(expr: Expr, factor: int) -> Expr:
     return expr if factor == 1 else Binary("*", expr, Const(factor))
-
-
-def _within_limits(threads: dict[str, int]) -> tuple[int, int, int]:
-    """A block of these threads, halved along its longest axis until it is allowed; thread loops stride over the rest."""
-    sizes = {axis: min(max(threads[axis], 1), _MOST_THREADS[axis]) for axis in _AXES}
-    while sizes["x"] * sizes["y"] * sizes["z"] > _MOST_IN_BLOCK:
-        longest = max(_AXES, key=lambda axis: sizes[axis])
-        sizes[longest] //= 2
-    return sizes["x"], sizes["y"], sizes["z"]

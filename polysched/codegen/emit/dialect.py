@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from polysched.ir.dtypes import ALL, DType
+from polysched.ir.dtypes import ALL
 
 _INTEGERS = {name: f"{'u' if dtype.kind == 'u' else ''}int{dtype.bits}_t" for name, dtype in ALL.items()}
 

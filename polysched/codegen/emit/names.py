@@ -6,13 +6,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 # Functions of the C library that a Call may name: by these names for f64, with an f appended for f32.
-MATH = frozenset(
-    "acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs fdim floor fma "
-    "fmax fmin fmod hypot lgamma log log10 log1p log2 pow rint round sin sinh sqrt tan tanh tgamma trunc".split()
-)
+_MATH = """
+    acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs fdim floor fma
+    fmax fmin fmod hypot lgamma log log10 log1p log2 pow rint round sin sinh sqrt tan tanh tgamma trunc
+"""
+MATH = frozenset(_MATH.split())
 
 _KEYWORDS = """
     alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t char32_t class co_await
@@ -32,9 +33,9 @@ _LIBRARY = """
     abort abs labs llabs div ldiv lldiv exit atexit atof atoi atol atoll malloc calloc realloc free aligned_alloc alloca
     bsearch qsort rand srand random srandom system getenv setenv putenv unsetenv select signgam memcpy memset memcmp
     perror printf
-    j0 j1 jn y0 y1 yn gamma drem scalb scalbn scalbln significand finite isinf isnan isfinite isnormal signbit fpclassify
-    isgreater isless isunordered frexp ldexp modf ilogb logb nearbyint nextafter nexttoward nan remainder remquo lrint
-    llrint lround llround exp10 pow10 sincos roundeven
+    j0 j1 jn y0 y1 yn gamma drem scalb scalbn scalbln significand finite isinf isnan isfinite isnormal signbit
+    fpclassify isgreater isless isunordered frexp ldexp modf ilogb logb nearbyint nextafter nexttoward nan remainder
+    remquo lrint llrint lround llround exp10 pow10 sincos roundeven
     sinpi cospi sincospi tanpi rsqrt rcbrt rhypot norm norm3d norm4d rnorm normcdf normcdfinv erfcx erfinv erfcinv
     cyl_bessel_i0 cyl_bessel_i1 min max umin umax ullmin ullmax llmin llmax clock warpSize threadIdx blockIdx blockDim
     gridDim allocate read_element grid_of
@@ -50,9 +51,9 @@ class Names:
         self._taken = set(reserved)
         self._spelling: dict[str, str] = {}
 
-    def keep(self, names: Iterable[str]) -> None:
-        """These names are spelled as they are, though they are no identifiers."""
-        self._spelling.update((name, name) for name in names)
+    def keep(self, spelling: Mapping[str, str]) -> None:
+        """These names are spelled so, though that is no identifier."""
+        self._spelling.update(spelling)
 
     def __call__(self, name: str) -> str:
         """The identifier for a name of the IR: the name itself where that is possible."""

@@ -1,86 +1,38 @@
-"""Prints expressions and statements of the loop IR in a language of the C family, as its Dialect says.
+"""Prints the statements of the loop IR in a language of the C family, as its Dialect says.
 
     Store("C", (i * n + j,), C[i * n + j] + a * b)     ->     C[i * n + j] += a * b;
 
 Needs: arrays have at most one dimension (`linearize`).
-Exact: integers narrower than C's int and f16 are brought back to their type after each operation.
 """
 
 from __future__ import annotations
 
-import math
-
-import numpy as np
-
 from polysched.codegen.emit import helpers
 from polysched.codegen.emit.dialect import Dialect
-from polysched.codegen.emit.names import MATH, RESERVED, Names
+from polysched.codegen.emit.spelling import BINDING, UNARY, Speller, is_narrow
 from polysched.errors import PolyschedError
-from polysched.ir.dtypes import DType, f16, f32, f64, i32, i64, u16, u64
+from polysched.ir.dtypes import f16, f32, i64
 from polysched.ir.node import walk
-from polysched.ir.nodes import (
-    COMPARISONS,
-    Alloc,
-    Array,
-    Binary,
-    Call,
-    Cast,
-    Const,
-    Expr,
-    For,
-    Function,
-    If,
-    Let,
-    Load,
-    Select,
-    Stmt,
-    Store,
-    Unary,
-    Var,
-)
+from polysched.ir.nodes import Alloc, Array, Binary, Call, Const, Expr, For, Function, If, Let, Load, Stmt, Store, Var
 from polysched.version import __version__
 
-# How tightly the operators of C bind; a wider number binds tighter.
-_BINDING = {
-    "||": 4,
-    "&&": 5,
-    "|": 6,
-    "^": 7,
-    "&": 8,
-    **dict.fromkeys(("==", "!="), 9),
-    **dict.fromkeys(("<", "<=", ">", ">="), 10),
-    **dict.fromkeys(("<<", ">>"), 11),
-    **dict.fromkeys(("+", "-"), 12),
-    **dict.fromkeys(("*", "/", "truncdiv", "truncmod"), 13),
-}
-_SELECT, _UNARY, _PRIMARY = 3, 14, 15
-_SPELLING = {"truncdiv": "/", "truncmod": "%"}
-_LEAVES_RANGE = frozenset({"+", "-", "*", "/", "<<", "truncdiv"})  # on a narrow type, C's result may not fit it
-_OVERFLOWS = frozenset({"+", "-", "*"})
 _WIDTH = 110  # of a parameter list's lines
 _STACK_BYTES = 16384  # larger local arrays live on the heap
 
 
-class Printer:
-    """Collects the lines of functions of one text, and what these need before them."""
+class Printer(Speller):
+    """Collects the lines of the functions of one text."""
 
     def __init__(self, fn: Function, dialect: Dialect):
-        self.fn, self.dialect = fn, dialect
-        called = {node.fn for node in walk(fn.body) if isinstance(node, Call)}
-        self.names = Names(RESERVED | helpers.NAMES | called)
+        super().__init__(fn, dialect)
         self.arrays = {array.name: array for array in fn.arrays}
         self.scalars = {**dict.fromkeys(fn.sizes, i64), **{scalar.name: scalar.dtype for scalar in fn.scalars}}
         self.lines: list[str] = []
         self.depth = 0
-        self.includes = {"stdint.h"}
-        self.helpers: set[tuple[str, DType]] = set()
-        self.externals: set[str] = set()
-        self.variables: set[str] = set()  # arrays of rank 0 that are plain local variables
         self.around: list[str] = []  # kinds of the loops around, outermost first
         self.written = {node.array for node in walk(fn.body) if isinstance(node, Store)}
         self.read = {node.name for node in walk(fn.body) if isinstance(node, Var)}
         self.read |= {node.array for node in walk(fn.body) if isinstance(node, Load)}
-        self.data = _data_names(fn)
 
     # --- texts
 
@@ -128,11 +80,6 @@ class Printer:
         const = "" if array.name in self.written else "const "
         return f"{const}{self.type(array.dtype)} *{self.dialect.restrict} {self.names(array.name)}"
 
-    def type(self, dtype: DType) -> str:
-        if dtype.kind == "b":
-            self.includes.add("stdbool.h")
-        return self.dialect.types[dtype.name]
-
     def mention(self, names: tuple[str, ...]) -> None:
         """Keeps the compiler from warning about parameters that are not used."""
         for name in names:
@@ -174,7 +121,7 @@ class Printer:
         target = self.element(stmt.array, stmt.index)
         match stmt.value:
             case Binary("+" | "-" | "*" | "/" as op, Load(stmt.array, stmt.index, dtype), right) if (
-                not _is_narrow(dtype) and not self.overflows(stmt.value)
+                not is_narrow(dtype) and not self.overflows(stmt.value)
             ):
                 self.line(f"{target} {op}= {self.expr(right)};")
             case value:
@@ -212,7 +159,7 @@ class Printer:
     def bound(self, loop: For) -> str:
         """The upper bound as the loop tests it each time: named before the loop if the body might change it."""
         if not any(isinstance(node, Load | Call) for node in walk(loop.hi)):
-            return self.expr(loop.hi, _BINDING["<"] + 1)
+            return self.expr(loop.hi, BINDING["<"] + 1)
         end = self.names.fresh(f"{loop.var}_end")
         self.line(f"const int64_t {end} = {self.expr(loop.hi)};")
         return end
@@ -232,8 +179,8 @@ class Printer:
             self.line(f"{own} {name};")
         elif self.is_on_heap(array):
             self.includes.add("stdlib.h")
-            self.line(f"{own} *{self.dialect.restrict} {name} = malloc(sizeof({own}) * {self.expr(total, _UNARY)});")
-            self.line(f"if (!{name} && {self.expr(total, _UNARY)} > 0) abort();")
+            self.line(f"{own} *{self.dialect.restrict} {name} = malloc(sizeof({own}) * {self.expr(total, UNARY)});")
+            self.line(f"if (!{name} && {self.expr(total, UNARY)} > 0) abort();")
         else:
             self.line(f"{own} {name}[{self.expr(total)}];")
         if array.name not in self.read and (not array.shape or array.name not in self.written):
@@ -242,156 +189,13 @@ class Printer:
     def extent(self, array: Array) -> Expr:
         """The number of elements of an array that has at most one dimension."""
         if len(array.shape) > 1:
-            raise PolyschedError(f"{self.fn.name}: {array.name} has {len(array.shape)} dimensions; run `linearize` first")
+            raise PolyschedError(
+                f"{self.fn.name}: {array.name} has {len(array.shape)} dimensions; run the pass `linearize` first"
+            )
         return array.shape[0] if array.shape else Const(1)
 
     def is_on_heap(self, array: Array) -> bool:
         return bool(array.shape) and not is_small(array)
-
-    # --- expressions
-
-    def expr(self, expr: Expr, outer: int = 0) -> str:
-        """The text of an expression, in parentheses where it binds less tightly than `outer`."""
-        text, binding = self.spell(expr)
-        return f"({text})" if binding < outer else text
-
-    def spell(self, expr: Expr) -> tuple[str, int]:
-        """The text of an expression, and how tightly it binds."""
-        match expr:
-            case Const(value, dtype):
-                text = self.constant(value, dtype)
-                return text, _UNARY if text.startswith(("-", "(")) else _PRIMARY
-            case Var(name, _):
-                return self.names(name), _PRIMARY
-            case Load(array, index, _):
-                return self.element(array, index), _PRIMARY
-            case Unary(op, arg):
-                return self.unary(op, arg)
-            case Binary():
-                return self.binary(expr)
-            case Select(cond, then, other):
-                texts = self.expr(cond, _SELECT + 1), self.expr(then), self.expr(other, _SELECT)
-                return "{} ? {} : {}".format(*texts), _SELECT
-            case Call():
-                return self.call(expr)
-            case Cast(arg, dtype):
-                return self.cast(arg, dtype)
-        raise TypeError(f"unknown expression {type(expr).__name__}")
-
-    def element(self, array: str, index: tuple[Expr, ...]) -> str:
-        if len(index) > 1:
-            raise PolyschedError(f"{self.fn.name}: {array} has {len(index)} subscripts; run `linearize` first")
-        if array in self.variables:
-            return self.names(array)
-        return f"{self.names(array)}[{self.expr(index[0]) if index else 0}]"
-
-    def unary(self, op: str, arg: Expr) -> tuple[str, int]:
-        dtype = arg.dtype
-        if op == "-" and self.overflows(arg):
-            return self.unsigned(dtype, f"0 - {self.as_unsigned(arg)}")
-        operand = f"(float){self.expr(arg, _UNARY)}" if dtype == f16 else self.expr(arg, _UNARY)
-        text = f"{op}({operand})" if operand.startswith("-") else f"{op}{operand}"
-        return self.fitted(text, dtype, _UNARY) if _is_narrow(dtype) and op != "!" else (text, _UNARY)
-
-    def binary(self, expr: Binary) -> tuple[str, int]:
-        op, left, right, dtype = expr.op, expr.left, expr.right, expr.left.dtype
-        if op in ("floordiv", "floormod") and (cheaper := self.division(expr)):
-            return cheaper
-        if op not in _BINDING or (op in _SPELLING and _may_be_minus_one(right, self.fn)):
-            self.helpers.add((op, dtype))
-            return f"{helpers.name_of(op, dtype)}({self.expr(left)}, {self.expr(right)})", _PRIMARY
-        if op in _OVERFLOWS and self.overflows(expr):
-            return self.unsigned(dtype, f"{self.as_unsigned(left)} {op} {self.as_unsigned(right)}")
-        binding, (outer_left, outer_right) = _BINDING[op], _operand_bindings(op)
-        first, second = self.operand(left, outer_left), self.operand(right, outer_right)
-        wide = _is_wide(left) or (op not in ("<<", ">>") and _is_wide(right))
-        if dtype in (i64, u64) and op not in COMPARISONS and not wide:
-            first = f"({self.type(dtype)}){self.expr(left, _UNARY)}"  # or C would compute in int
-        text = f"{first} {_SPELLING.get(op, op)} {second}"
-        return self.fitted(text, dtype, binding) if op in _LEAVES_RANGE else (text, binding)
-
-    def operand(self, expr: Expr, outer: int) -> str:
-        return f"(float){self.expr(expr, _UNARY)}" if expr.dtype == f16 else self.expr(expr, outer)
-
-    def fitted(self, text: str, dtype: DType, binding: int) -> tuple[str, int]:
-        """The result of an operation, brought back to its type if C has computed it in a wider one."""
-        if not _is_narrow(dtype):
-            return text, binding
-        return f"({self.type(dtype)})({text})", _UNARY
-
-    def division(self, expr: Binary) -> tuple[str, int] | None:
-        """Division towards minus infinity where C has an operator for it: unsigned, or by a power of two."""
-        op, left, right = expr.op, expr.left, expr.right
-        if expr.dtype.kind == "u":
-            return self.binary(Binary("truncdiv" if op == "floordiv" else "truncmod", left, right))
-        match right:
-            case Const(int(value), dtype) if value > 0 and value & (value - 1) == 0:
-                shift, mask = Const(value.bit_length() - 1, dtype), Const(value - 1, dtype)
-                return self.binary(Binary(">>", left, shift) if op == "floordiv" else Binary("&", left, mask))
-        return None
-
-    def overflows(self, expr: Expr) -> bool:
-        """Must this operation on integers be spelled unsigned, so that it wraps?
-
-        Arithmetic on loop variables and sizes alone is that of subscripts and bounds, which stays in range.
-        """
-        if self.dialect.signed_wraps or expr.dtype not in (i32, i64, u16):  # C computes u16 in int
-            return False
-        return expr.dtype != i64 or _is_data(expr, self.data)
-
-    def as_unsigned(self, expr: Expr) -> str:
-        return f"(uint{max(expr.dtype.bits, 32)}_t){self.expr(expr, _UNARY)}"
-
-    def unsigned(self, dtype: DType, text: str) -> tuple[str, int]:
-        return f"({self.type(dtype)})({text})", _UNARY
-
-    def call(self, expr: Call) -> tuple[str, int]:
-        """A function of the C library, in the version for the dtype; any other name is the user's function."""
-        if expr.fn not in MATH or not expr.dtype.is_float:
-            types = ", ".join(self.type(arg.dtype) for arg in expr.args)
-            self.externals.add(f"{self.dialect.external} {self.type(expr.dtype)} {expr.fn}({types or 'void'});")
-            return f"{expr.fn}({', '.join(self.expr(arg) for arg in expr.args)})", _PRIMARY
-        self.includes.add("math.h")
-        name = expr.fn if expr.dtype == f64 else f"{expr.fn}f"
-        text = f"{name}({', '.join(self.operand(arg, 0) for arg in expr.args)})"
-        return self.fitted(text, expr.dtype, _PRIMARY)
-
-    def cast(self, arg: Expr, dtype: DType) -> tuple[str, int]:
-        if arg.dtype == dtype:
-            return self.spell(arg)
-        text = self.expr(arg, _UNARY)
-        # Through float, which holds all of f16 and every integer that does not become infinite there.
-        if f16 in (arg.dtype, dtype) and f64 != arg.dtype and f32 not in (arg.dtype, dtype):
-            text = f"(float){text}"
-        return f"({self.type(dtype)}){text}", _UNARY
-
-    def constant(self, value: int | float | bool, dtype: DType) -> str:
-        if dtype.is_float:
-            return self.float_constant(float(value), dtype)
-        if dtype.kind == "b":
-            self.includes.add("stdbool.h")
-            return "true" if value else "false"
-        if dtype.kind == "i":
-            if dtype.bits >= 32 and value == -(1 << dtype.bits - 1):
-                return f"INT{dtype.bits}_MIN"
-            return str(int(value))
-        return f"{int(value)}{'ull' if dtype.bits == 64 else 'u' if dtype.bits == 32 else ''}"
-
-    def float_constant(self, value: float, dtype: DType) -> str:
-        """The shortest text that reads back as the same number."""
-        if not math.isfinite(value):
-            self.includes.add("math.h")
-            text = "NAN" if math.isnan(value) else "INFINITY" if value > 0 else "-INFINITY"
-            return text if dtype != f16 else f"({self.type(dtype)}){text}"
-        if dtype == f64:
-            return repr(value)
-        with np.errstate(over="ignore"):
-            rounded = np.float32(value) if dtype == f32 else np.float32(np.float16(value))
-        if not np.isfinite(rounded):
-            return self.float_constant(float(rounded), dtype)
-        digits = str(rounded)
-        text = f"{digits}f" if "." in digits or "e" in digits else f"{digits}.0f"
-        return text if dtype == f32 else f"({self.type(dtype)}){text}"
 
 
 _USE_CUDA = "which only CUDA has; print it with emit_cuda"
@@ -405,63 +209,3 @@ def is_small(array: Array) -> bool:
         case (Const(int(extent)),):
             return extent * array.dtype.bits // 8 <= _STACK_BYTES
     return False
-
-
-
-
-def _operand_bindings(op: str) -> tuple[int, int]:
-    """How tightly the operands must bind to need no parentheses; gcc wants more of them than C does."""
-    own = _BINDING[op]
-    if op in ("&", "|", "^", "<<", ">>"):
-        return _UNARY, _UNARY
-    if op == "||":
-        return own, _BINDING["|"]
-    if op == "&&":
-        return own, own
-    if op in COMPARISONS:
-        return _BINDING["<<"], _BINDING["<<"]
-    return own, own + 1
-
-
-def _is_narrow(dtype: DType) -> bool:
-    """Does C compute this type in a wider one?"""
-    return dtype.bits < 32
-
-
-def _is_wide(expr: Expr) -> bool:
-    """Has the text of this i64 or u64 expression 64 bits? One of small constants alone has those of an int."""
-    match expr:
-        case Const(value, dtype):
-            return dtype.kind == "u" or not -(1 << 31) < value < 1 << 31
-        case Unary(_, arg):
-            return _is_wide(arg)
-        case Binary("min" | "max" | "floordiv" | "floormod"):
-            return True
-        case Binary(op, left, _) if op in ("<<", ">>"):
-            return _is_wide(left)
-        case Select(_, then, other):
-            return _is_wide(then) or _is_wide(other)
-    return True
-
-
-def _may_be_minus_one(divisor: Expr, fn: Function) -> bool:
-    """Could the division by this divisor overflow? Not if it is another constant, a size, or unsigned."""
-    match divisor:
-        case Const(value, _):
-            return value == -1
-        case Var(name, _):
-            return name not in fn.sizes and divisor.dtype.kind == "i"
-    return divisor.dtype.kind == "i"
-
-
-def _data_names(fn: Function) -> set[str]:
-    """Names of integers that are not made of loop variables and sizes alone, so may have any value."""
-    data = {scalar.name for scalar in fn.scalars}
-    for node in walk(fn.body):
-        if isinstance(node, Let) and (node.value.dtype != i64 or _is_data(node.value, data)):
-            data.add(node.name)
-    return data
-
-
-def _is_data(expr: Expr, data: set[str]) -> bool:
-    return any(isinstance(n, Load | Call | Cast) or (isinstance(n, Var) and n.name in data) for n in walk(expr))

@@ -31,7 +31,7 @@ class Share:
 class Around:
     """What is known around a loop in a kernel."""
 
-    lets: Mapping[str, Expr]  # values of names, without such names in them
+    lets: dict[str, Expr]  # values of names, without such names in them
     loops: Mapping[str, For]  # all loops around, by variable
     serial: frozenset[str]  # variables of those in the kernel that are neither block nor thread loops
     alone: bool  # no other loop of the kernel is on this axis
@@ -72,7 +72,8 @@ def _conditions(loop: For, start: Expr, threads: int, around: Around) -> Iterato
 def _first(loop: For, index: Expr, count: Expr, around: Around) -> Expr:
     """The first iteration of block or thread `index`; iteration i belongs to number i / step modulo `count`."""
     lo, step = substitute(loop.lo, around.lets), loop.step
-    if not _is_fixed(lo, around) and not (isinstance(count, Const) and is_multiple(lo, count.value * step, around.loops)):
+    is_origin = isinstance(count, Const) and is_multiple(lo, int(count.value) * step, around.loops)
+    if not is_origin and not _is_fixed(lo, around):
         index = floormod(sub(index, loop.lo if step == 1 else floordiv(loop.lo, step)), count)
     return _plus(loop.lo, index if step == 1 else mul(index, step))
 

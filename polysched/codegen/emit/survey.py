@@ -1,0 +1,79 @@
+"""How large the grid and the blocks of a kernel have to be.
+
+    for b in 0..n by 32 (block.x):
+        for i in b..min(n, b + 32) (thread.x):      ->      (n + 31) / 32 blocks of 32 threads
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from polysched.codegen.emit.extents import bounded, most_trips, trips
+from polysched.ir.build import binary
+from polysched.ir.node import substitute
+from polysched.ir.nodes import Const, Expr, For, Let, Stmt
+
+AXES = "xyz"
+_BLOCKS = 1024  # along an axis, where the host cannot tell how many are needed
+_THREADS = {"x": 128, "y": 1, "z": 1}  # of a block, where the loops do not tell
+_MOST_THREADS = {"x": 1024, "y": 1024, "z": 64}
+_MOST_IN_BLOCK = 1024
+
+
+def is_mapped(loop: For) -> bool:
+    """Is it a loop over blocks or threads?"""
+    return loop.kind.startswith(("block", "thread"))
+
+
+class Survey:
+    """What the loops of a kernel's statements ask for."""
+
+    def __init__(self, statements: tuple[Stmt, ...]):
+        self.lets: dict[str, Expr] = {}  # values of the names bound in the kernel, without such names in them
+        self._trips: dict[str, list[Expr | None]] = {}  # of the block loops by kind; None: the host cannot tell
+        self._threads: dict[str, list[int | None]] = {}
+        self._visit(statements, {})
+
+    def loops_on(self, kind: str) -> int:
+        return len(self._trips.get(kind, ())) + len(self._threads.get(kind, ()))
+
+    def grid(self) -> tuple[Expr, Expr, Expr]:
+        """Blocks along x, y and z, in what is bound outside of the kernel."""
+        return self._blocks("x"), self._blocks("y"), self._blocks("z")
+
+    def block(self) -> tuple[int, int, int]:
+        """Threads along x, y and z; halved along the longest axis until they are allowed, since thread loops stride."""
+        sizes = {axis: min(self._threads_on(axis), _MOST_THREADS[axis]) for axis in AXES}
+        while sizes["x"] * sizes["y"] * sizes["z"] > _MOST_IN_BLOCK:
+            longest = max(AXES, key=lambda axis: sizes[axis])
+            sizes[longest] //= 2
+        return sizes["x"], sizes["y"], sizes["z"]
+
+    def _blocks(self, axis: str) -> Expr:
+        found = list(dict.fromkeys(self._trips.get(f"block.{axis}", ())))
+        known = [trip for trip in found if trip is not None]
+        if len(known) < len(found):
+            return Const(_BLOCKS)
+        return binary("max", *known) if known else Const(1)
+
+    def _threads_on(self, axis: str) -> int:
+        found = self._threads.get(f"thread.{axis}", [1])
+        return max(1, *(_THREADS[axis] if most is None else most for most in found))
+
+    def _visit(self, node: Any, inside: dict[str, For]) -> None:
+        match node:
+            case tuple():
+                for child in node:
+                    self._visit(child, inside)
+            case Let(name, value):
+                self.lets[name] = substitute(value, self.lets)
+            case For():
+                plain = For(node.var, substitute(node.lo, self.lets), substitute(node.hi, self.lets), node.step, ())
+                if node.kind.startswith("block"):
+                    self._trips.setdefault(node.kind, []).append(bounded(trips(plain), inside))
+                if node.kind.startswith("thread"):
+                    self._threads.setdefault(node.kind, []).append(most_trips(plain.lo, plain.hi, plain.step))
+                self._visit(node.body, {**inside, node.var: plain})
+            case Stmt():
+                for name in ("then", "other"):
+                    self._visit(getattr(node, name, ()), inside)

@@ -1,0 +1,64 @@
+"""Which loops of a tree are parallel: found by following the dependences down the tree.
+
+    band: [i]     S[i, j] -> S[i, j+1]      ->      band: [i] coincident
+    band: [j]                                       band: [j]
+
+A dependence reaches a node if nothing above orders its pairs: bands leave those at distance zero on every member,
+sequences those within one child. Works on any tree, legal or not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from polysched import isl
+from polysched.deps.dependences import Dependences
+from polysched.model.tree import Band, Filter, Member, Tree, children, with_children
+
+
+def mark_coincident(tree: Tree, dependences: Dependences) -> Tree:
+    """The tree with `coincident` set on exactly the members that carry no dependence, updates of reductions too."""
+    return mark_under(tree, dependences.coincidence)
+
+
+def mark_under(tree: Tree, reaching: isl.UnionMap) -> Tree:
+    """As `mark_coincident`, for a tree whose root is reached by the dependences `reaching`."""
+    below = left_below(tree, reaching)
+    marked = with_children(tree, tuple(mark_under(child, below) for child in children(tree)))
+    if isinstance(marked, Band):
+        members = tuple(replace(m, coincident=carried(m, reaching).is_empty()) for m in marked.members)
+        return replace(marked, members=members)
+    return marked
+
+
+def bands_reached(tree: Tree, reaching: isl.UnionMap) -> Iterator[tuple[Band, isl.UnionMap]]:
+    """Every band, outer ones first, with the part of `reaching` that reaches it."""
+    if isinstance(tree, Band):
+        yield tree, reaching
+    below = left_below(tree, reaching)
+    for child in children(tree):
+        yield from bands_reached(child, below)
+
+
+def left_below(node: Tree, reaching: isl.UnionMap) -> isl.UnionMap:
+    """The part of `reaching` that the node itself leaves unordered."""
+    match node:
+        case Band(members=members):
+            for member in members:
+                reaching = reaching.intersect(together(member))
+            return reaching
+        case Filter(filter=filter):
+            return reaching.intersect_domain(filter).intersect_range(filter)
+        case _:
+            return reaching
+
+
+def carried(member: Member, reaching: isl.UnionMap) -> isl.UnionMap:
+    """The part of `reaching` that lies between different iterations of the member."""
+    return reaching.subtract(together(member))
+
+
+def together(member: Member) -> isl.UnionMap:
+    """{ instance -> instance } in the same iteration of the member."""
+    return member.schedule.apply_range(member.schedule.reverse())

@@ -1,0 +1,286 @@
+"""Does a schedule tree keep every dependence? If not, which pair of instances runs the wrong way round?
+
+    flow dependence on a: S[i=0, j=1] must run before S[i=1, j=0] (N = 2)
+      nest.py:5:13: S
+          a[i + 1, j] = a[i, j + 1]
+          ^
+
+The tree is walked from its root with the pairs that nothing has put in order so far: a band removes the pairs whose
+members differ, a sequence those in different children, and nothing may be left at a leaf.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from itertools import permutations
+from typing import Any
+
+from polysched import isl
+from polysched.deps.dependences import Dependence, Dependences
+from polysched.errors import IllegalSchedule
+from polysched.model.order import flatten
+from polysched.model.scop import Scop
+from polysched.model.tree import (
+    Band,
+    Context,
+    Domain,
+    Extension,
+    Filter,
+    Leaf,
+    Map,
+    Mark,
+    MarkValue,
+    Parallel,
+    Sequence,
+    Set,
+    Tree,
+    Vector,
+    walk,
+)
+from polysched.model.tree_isl import mark_text
+
+
+@dataclass(frozen=True)
+class Instance:
+    """One run of a statement."""
+
+    statement: str
+    iteration: tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Violation:
+    """Two instances in an order that breaks a dependence, or one instance that does not run exactly once."""
+
+    dependence: Dependence | None  # None: the source alone is at fault
+    source: Instance
+    sink: Instance | None
+    sizes: dict[str, int]
+    reason: str = ""  # what the tree does to them
+    scop: Scop | None = field(default=None, repr=False, compare=False)  # for names of iterators and source lines
+
+    def __str__(self) -> str:
+        text = self._instance(self.source)
+        if self.dependence is not None and self.sink is not None:
+            what = f"{self.dependence.kind} dependence on {self.dependence.array}"
+            text = f"{what}: {text} must run before {self._instance(self.sink)}"
+        sizes = ", ".join(f"{name} = {value}" for name, value in self.sizes.items())
+        return f"{text}{self.reason}" + (f" ({sizes})" if sizes else "") + self._source_lines()
+
+    def _instance(self, instance: Instance) -> str:
+        values = [str(x) for x in instance.iteration]
+        if self.scop is not None:
+            names = self.scop.statement(instance.statement).iterators
+            values = [f"{name}={value}" for name, value in zip(names, values, strict=True)]
+        return f"{instance.statement}[{', '.join(values)}]"
+
+    def _source_lines(self) -> str:
+        if self.scop is None:
+            return ""
+        names = dict.fromkeys(i.statement for i in (self.source, self.sink) if i is not None)
+        places = [(name, self.scop.statement(name).loc) for name in names]
+        lines = [line for name, loc in places if loc for line in (f"{loc}: {name}", *loc.caret().splitlines())]
+        return "".join(f"\n  {line}" for line in lines)
+
+
+def require_legal(tree: Tree, dependences: Dependences, scop: Scop | None = None) -> Tree:
+    """The tree itself; IllegalSchedule names a violated pair of instances if it is not legal."""
+    violation = first_violation(tree, dependences, scop)
+    if violation is not None:
+        raise IllegalSchedule(str(violation))
+    return tree
+
+
+def first_violation(
+    tree: Tree, dependences: Dependences, scop: Scop | None = None, *, check_flags: bool = True
+) -> Violation | None:
+    """The first fault found from the root of `tree`, for the smallest sizes and instances; None if it is legal.
+
+    Every instance must run exactly once (with `scop`, the instances of the scop: else those of the tree's domain),
+    and the source of each dependence before its sink. With `check_flags`, a band that is flagged permutable must
+    have no member that runs backwards, and members that are coincident, or marked to run on parallel threads or
+    lanes, must not separate the two ends of a dependence that reaches their band. ValueError for Extension nodes.
+    """
+    for violation in _violations(tree, dependences, scop, check_flags):
+        return replace(violation, scop=scop)
+    return None
+
+
+def _violations(tree: Tree, dependences: Dependences, scop: Scop | None, check_flags: bool) -> Iterator[Violation]:
+    yield from _not_once(tree, scop)
+    ordered = {id(d) for d in dependences.ordered}
+    pairs = tuple(
+        _Pairs(d, d.relation, id(d) in ordered) for d in dependences.of("flow", "anti", "output")
+    )
+    yield from _Checker(check_flags).check(tree, pairs, None)
+
+
+# --- every instance runs exactly once
+
+
+def _not_once(tree: Tree, scop: Scop | None) -> Iterator[Violation]:
+    times = flatten(tree)
+    assert isinstance(tree, Domain)
+    instances = tree.domain if scop is None else scop.domain
+    known = [scop.context] if scop else [node.context for node in walk(tree) if isinstance(node, Context)]
+    for context in known:
+        times, instances = times.intersect_params(context), instances.intersect_params(context)
+    run = times.domain()
+    yield from _instances(instances.subtract(run), " never runs")
+    yield from _instances(run.subtract(instances), " runs, but is no instance of the nest")
+    if not times.is_single_valued():
+        yield from _instances(times.subtract(times.lexmin()).domain(), " runs more than once")
+
+
+def _instances(wrong: isl.UnionSet, reason: str) -> Iterator[Violation]:
+    for points in isl.sets_of(wrong):
+        if not points.is_empty():
+            sizes, iteration = _smallest(points)
+            source = Instance(points.get_tuple_name(), iteration)
+            yield Violation(dependence=None, source=source, sink=None, sizes=sizes, reason=reason)
+
+
+# --- every dependence is kept
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """The pairs of a dependence that nothing has put in order on the way down to a node."""
+
+    dependence: Dependence
+    relation: isl.Map
+    ordered: bool  # False: a reduction's, which may run in any order but not at the same time
+
+    def violation(self, wrong: isl.Map, reason: str = "") -> Iterator[Violation]:
+        """The smallest pair of `wrong`, a part of the relation; nothing if it is empty."""
+        if wrong.is_empty():
+            return
+        sizes, point = _smallest(wrong.wrap())
+        depth = wrong.dim(isl.dim_type.in_)
+        yield Violation(
+            dependence=self.dependence,
+            source=Instance(self.dependence.source, point[:depth]),
+            sink=Instance(self.dependence.sink, point[depth:]),
+            sizes=sizes,
+            reason=reason,
+        )
+
+
+@dataclass(frozen=True)
+class _Checker:
+    check_flags: bool
+
+    def check(self, tree: Tree, pairs: tuple[_Pairs, ...], mark: MarkValue | None) -> Iterator[Violation]:
+        """The faults below a node; `mark` is a parallel one that speaks of the band below."""
+        match tree:
+            case Leaf():
+                for p in pairs:
+                    if p.ordered:
+                        yield from p.violation(p.relation, ", but nothing orders them")
+            case Band():
+                yield from self.band(tree, pairs, mark)
+            case Filter(filter=filter, child=child):
+                yield from self.check(child, _restrict(pairs, filter), mark)
+            case Sequence() | Set():
+                yield from self.branches(tree, pairs)
+            case Mark(mark=Parallel() | Vector() | Map() as parallel, child=child):
+                yield from self.check(child, pairs, parallel)
+            case Domain(child=child) | Context(child=child) | Mark(child=child):
+                yield from self.check(child, pairs, mark)
+            case Extension():
+                raise ValueError("legality of Extension nodes is not known: check the tree before copies are added")
+            case _:
+                raise AssertionError(f"unknown tree node {type(tree).__name__}")
+
+    def band(self, band: Band, pairs: tuple[_Pairs, ...], mark: MarkValue | None) -> Iterator[Violation]:
+        orders = _Orders(tuple(_by_statement(member.schedule) for member in band.members))
+        below = []
+        for p in pairs:
+            left = p.relation
+            for k, member in enumerate(band.members):
+                later, same = orders.of(k, p.dependence)
+                if p.ordered:
+                    yield from p.violation(left.intersect(later))
+                if p.ordered and self.check_flags and band.permutable and k > 0:
+                    reason = f", but member {k} of their permutable band puts it later"
+                    yield from p.violation(p.relation.intersect(later), reason)
+                flags = ["coincident"] if member.coincident else []
+                flags += [mark_text(mark)] if mark and k == 0 else []
+                if flags and self.check_flags:
+                    reason = f", but member {k} of their band, flagged {' and '.join(flags)}, separates them"
+                    yield from p.violation(p.relation.subtract(same), reason)
+                left = left.intersect(same)
+            if not left.is_empty():
+                below.append(replace(p, relation=left))
+        yield from self.check(band.child, tuple(below), None)
+
+    def branches(self, node: Sequence | Set, pairs: tuple[_Pairs, ...]) -> Iterator[Violation]:
+        parts = [_by_statement(branch.filter) for branch in node.children]
+        for p in pairs:
+            source, sink = p.dependence.source, p.dependence.sink
+            for first, second in permutations(range(len(parts)), 2):
+                if p.ordered and source in parts[second] and sink in parts[first]:
+                    crossing = p.relation.intersect_domain(parts[second][source]).intersect_range(parts[first][sink])
+                    if isinstance(node, Set):
+                        yield from p.violation(crossing, ", but the children of a set run in any order")
+                    elif first < second:
+                        yield from p.violation(crossing)
+        for branch in node.children:
+            yield from self.check(branch.child, _restrict(pairs, branch.filter), None)
+
+
+@dataclass(frozen=True)
+class _Orders:
+    """How the members of a band order two statements."""
+
+    schedules: tuple[dict[str, isl.Map], ...]  # for each member, { S[i, j] -> [i + j] } by statement
+    known: dict[tuple[int, str, str], tuple[isl.Map, isl.Map]] = field(default_factory=dict)
+
+    def of(self, k: int, d: Dependence) -> tuple[isl.Map, isl.Map]:
+        """{ source -> sink } for the pairs whose source member k runs later than the sink, and at the same time."""
+        key = (k, d.source, d.sink)
+        if key not in self.known:
+            source, sink = self.schedules[k][d.source], self.schedules[k][d.sink]
+            self.known[key] = source.lex_gt_map(sink), source.apply_range(sink.reverse())
+        return self.known[key]
+
+
+def _restrict(pairs: tuple[_Pairs, ...], filter: isl.UnionSet) -> tuple[_Pairs, ...]:
+    """The pairs of which both instances pass."""
+    passing = _by_statement(filter)
+    kept = []
+    for p in pairs:
+        source, sink = p.dependence.source, p.dependence.sink
+        if source in passing and sink in passing:
+            relation = p.relation.intersect_domain(passing[source]).intersect_range(passing[sink])
+            if not relation.is_empty():
+                kept.append(replace(p, relation=relation))
+    return tuple(kept)
+
+
+def _by_statement(union: Any) -> dict[str, Any]:
+    """The sets of a union set, or the maps of a union map, by the name of the statement whose instances they hold."""
+    if isinstance(union, isl.UnionSet):
+        sets = union.get_set_list()
+        return {s.get_tuple_name(): s for s in (sets.get_at(k) for k in range(union.n_set()))}
+    maps = union.get_map_list()
+    return {m.get_tuple_name(isl.dim_type.in_): m for m in (maps.get_at(k) for k in range(union.n_map()))}
+
+
+# --- witnesses
+
+
+def _smallest(points: isl.Set) -> tuple[dict[str, int], tuple[int, ...]]:
+    """The sizes and coordinates of a point of a set that is not empty: the smallest, sizes first, if there is one."""
+    names = [str(points.get_dim_name(isl.dim_type.param, k)) for k in range(points.dim(isl.dim_type.param))]
+    flat = points.flatten().move_dims(isl.dim_type.set, 0, isl.dim_type.param, 0, len(names))
+    for k in range(len(names)):
+        positive = flat.lower_bound_val(isl.dim_type.set, k, isl.Val(0))
+        flat = flat if positive.is_empty() else positive
+    with suppress(isl.Error):  # unbounded below: any point will do
+        flat = flat.lexmin()
+    point = flat.sample_point()
+    values = [point.get_coordinate_val(isl.dim_type.set, k).to_python() for k in range(flat.dim(isl.dim_type.set))]
+    return dict(zip(names, values, strict=False)), tuple(values[len(names) :])

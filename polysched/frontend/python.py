@@ -1,0 +1,274 @@
+"""From a plain Python function to a nest: the function is parsed, never run.
+
+    @nest
+    def seidel(a: f64["n", "n"], tsteps: size, n: size):      Function(name="seidel", sizes=("tsteps", "n"),
+        for t in range(tsteps):                          ->            arrays=(Array("a", f64, (n, n)),),
+            for i in range(1, n - 1):                                  body=(For("t", ...),), ...)
+                a[i, i] += a[i - 1, i + 1]
+
+Loops run over ranges with a constant step. `t = e` makes a scalar; its type is the common one of all that is assigned
+to it, so that `s = 0` followed by `s += a[i]` is of a's dtype, as when Python runs it.
+Annotations are read from the text too: the names of the types count, whatever they are imported from.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from polysched.frontend.arithmetic import Typed, binary, converted
+from polysched.frontend.promotion import Type, common
+from polysched.frontend.python_expressions import SYMBOLS, Expressions, Scope
+from polysched.frontend.python_signature import signature
+from polysched.frontend.python_source import Source, definition_in, definition_of
+from polysched.frontend.temporaries import declare
+from polysched.ir.nodes import Array, Const, Expr, For, Function, If, Stmt, Store, Var
+from polysched.ir.verify import verify
+
+
+@dataclass(frozen=True)
+class Nest:
+    """A loop nest, and the Python function that it was read from; calling it runs the latter, as a reference."""
+
+    function: Function
+    python: Callable[..., Any]
+
+    @property
+    def name(self) -> str:
+        return self.function.name
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.python(*args, **kwargs)
+
+
+def nest(function: Callable[..., Any]) -> Nest:
+    """The nest that a function with annotated parameters spells out; a decorator.
+
+    InputError with the place of what a nest cannot have, or if the source of the function is not available.
+    """
+    return Nest(_function(*definition_of(function)), function)
+
+
+def parse_nest(source: str, filename: str, first_line: int = 1) -> Function:
+    """The nest in a text that defines one function; `first_line` is the number of the text's first line."""
+    return _function(*definition_in(source, filename, first_line))
+
+
+def _function(source: Source, definition: ast.FunctionDef) -> Function:
+    params, scope = signature(source, definition)
+    body = _without_docstring_and_return(definition.body)
+    loops = [node.target for node in _walk(body) if isinstance(node, ast.For)]
+    scope.all_loops = frozenset(target.id for target in loops if isinstance(target, ast.Name))
+    scope.temporaries = _assigned(body) - set(params)
+    statements, types = _typed(source, scope, body)
+    temporaries = [Array(name, types[name].dtype, (), "private") for name in sorted(types)]
+    function = Function(
+        definition.name,
+        scope.sizes,
+        tuple(scope.arrays.values()),
+        declare(statements, temporaries, {*params, *scope.all_loops, *types}),
+        tuple(Var(name, dtype) for name, dtype in scope.scalars.items()),
+        params,
+        source.loc(definition),
+    )
+    verify(function, "source")
+    return function
+
+
+def _typed(source: Source, scope: Scope, body: Sequence[ast.stmt]) -> tuple[tuple[Stmt, ...], dict[str, Type]]:
+    """The statements, and the types of the scalars they assign: the least ones that hold all that is assigned.
+
+    A scalar may be read above the assignment that gives it its type, one of an earlier iteration; hence the repetition.
+    It ends because types only grow, and there are finitely many.
+    """
+    types: dict[str, Type] = {}
+    while True:
+        reader = _Statements(source, replace(scope, types=dict(types)))
+        statements = reader.block(body)
+        if reader.scope.types == types:
+            return statements, types
+        types = reader.scope.types
+
+
+def _without_docstring_and_return(body: Sequence[ast.stmt]) -> Sequence[ast.stmt]:
+    match body[0]:
+        case ast.Expr(value=ast.Constant(value=str())):
+            body = body[1:]
+    if body and isinstance(body[-1], ast.Return) and body[-1].value is None:
+        body = body[:-1]
+    return body
+
+
+def _walk(body: Iterable[ast.stmt]) -> Iterable[ast.AST]:
+    return (node for stmt in body for node in ast.walk(stmt))
+
+
+def _assigned(body: Iterable[ast.stmt]) -> frozenset[str]:
+    """Names that the statements assign, by = or an operator such as +=."""
+    targets = [
+        target
+        for node in _walk(body)
+        if isinstance(node, ast.Assign | ast.AugAssign)
+        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+    ]
+    return frozenset(target.id for target in targets if isinstance(target, ast.Name))
+
+
+class _Statements:
+    """Reads statements one after the other; the scope follows."""
+
+    def __init__(self, source: Source, scope: Scope):
+        self.source, self.scope = source, scope
+        self.expressions = Expressions(source, scope)
+
+    def block(self, nodes: Iterable[ast.stmt]) -> tuple[Stmt, ...]:
+        return tuple(stmt for node in nodes for stmt in self.statement(node))
+
+    def statement(self, node: ast.stmt) -> tuple[Stmt, ...]:
+        match node:
+            case ast.Pass():
+                return ()
+            case ast.For():
+                return (self.loop(node),)
+            case ast.If():
+                return (self.branch(node),)
+            case ast.Assign(targets=[target], value=value):
+                self.check_target(target)
+                return (self.store(target, self.expressions.value(value), node),)
+            case ast.Assign(targets=[_, second, *_]):
+                hint = "assign each on a line of its own"
+                raise self.source.error(second, "a chain of assignments cannot be in a nest", hint)
+            case ast.AugAssign(target=target, op=op, value=value):
+                self.check_target(target)
+                before, operand = self.expressions.value(target), self.expressions.value(value)
+                with self.expressions.at(node):
+                    return (self.store(target, binary(SYMBOLS[type(op)], before, operand), node),)
+            case ast.Expr(value=ast.Call() as call):
+                message = f"the call of '{ast.unparse(call.func)}' may read or write any memory"
+                raise self.source.error(node, message, "leave only loops, branches and assignments in the nest")
+            case ast.Expr(value=value):
+                message = f"'{ast.unparse(value)}' has no effect"
+                raise self.source.error(node, message, "assign it to an array element, or delete it")
+        name = type(node).__name__.lower()
+        what, hint = _REFUSED.get(type(node), (f"a statement '{name}'", "a nest has loops, branches and assignments"))
+        raise self.source.error(node, f"{what} cannot be in a nest", hint)
+
+    def loop(self, node: ast.For) -> For:
+        var = self.loop_variable(node.target)
+        lo, hi, step = self.bounds(node.iter)
+        if node.orelse:
+            raise self.source.error(node.orelse[0], "an else after a for cannot be in a nest", "put it after the loop")
+        outside = self.scope.loops
+        self.scope.loops = (*outside, var)
+        # An earlier iteration may have assigned anything that the body assigns.
+        self.scope.written |= _assigned(node.body)
+        body = self.block(node.body)
+        self.scope.loops = outside
+        return For(var, lo, hi, step, body, loc=self.source.loc(node))
+
+    def loop_variable(self, target: ast.expr) -> str:
+        if not isinstance(target, ast.Name):
+            message = f"'{ast.unparse(target)}' is not one loop variable"
+            raise self.source.error(target, message, "write one name, as in: for i in range(n)")
+        name, scope = target.id, self.scope
+        if name in scope.loops:
+            raise self.source.error(target, f"an outer loop has the variable '{name}' too", "rename one of them")
+        if name in (*scope.sizes, *scope.scalars, *scope.arrays):
+            raise self.source.error(target, f"the loop variable '{name}' is a parameter too", "rename one of them")
+        return name
+
+    def bounds(self, node: ast.expr) -> tuple[Expr, Expr, int]:
+        """lo, hi and step of a range."""
+        match node:
+            case ast.Call(func=ast.Name(id="range"), args=[hi], keywords=[]):
+                bounds: list[ast.expr] = [ast.copy_location(ast.Constant(0), hi), hi]
+                step = 1
+            case ast.Call(func=ast.Name(id="range"), args=[lo, hi], keywords=[]):
+                bounds, step = [lo, hi], 1
+            case ast.Call(func=ast.Name(id="range"), args=[lo, hi, by], keywords=[]):
+                bounds, step = [lo, hi], self.step(by)
+            case _:
+                message = f"a loop runs over a range, not over '{ast.unparse(node)}'"
+                raise self.source.error(node, message, "write range(n), range(lo, hi) or range(lo, hi, step)")
+        first, last = (self.expressions.integer(bound, "a bound of a loop") for bound in bounds)
+        return first, last, step
+
+    def step(self, node: ast.expr) -> int:
+        match self.expressions.integer(node, "the step of a loop"):
+            case Const(int(step)) if step != 0:
+                return step
+        message = f"the step of a loop must be a constant other than zero, not '{ast.unparse(node)}'"
+        raise self.source.error(node, message, "write a number; for a step of s, loop over k and use lo + s * k")
+
+    def branch(self, node: ast.If) -> If:
+        cond = self.expressions.condition(node.test)
+        before = self.scope.written
+        then, after_then = self.block(node.body), self.scope.written
+        self.scope.written = before
+        other = self.block(node.orelse)
+        self.scope.written |= after_then
+        return If(cond, then, other, self.source.loc(node))
+
+    def check_target(self, target: ast.expr) -> None:
+        """InputError for what a nest cannot assign."""
+        match target:
+            case ast.Subscript():
+                return
+            case ast.Name(id=name):
+                problem = self.problem_of_assigning(name)
+                if problem:
+                    raise self.source.error(target, *problem)
+            case ast.Tuple() | ast.List():
+                hint = "assign each on a line of its own"
+                raise self.source.error(target, "several targets of one assignment cannot be in a nest", hint)
+            case _:
+                message = f"'{ast.unparse(target)}' cannot be assigned in a nest"
+                raise self.source.error(target, message, "assign to an array element or to a name")
+
+    def problem_of_assigning(self, name: str) -> tuple[str, str] | None:
+        """Message and hint, if the name is not that of a scalar of the nest."""
+        scope = self.scope
+        if name in scope.arrays:
+            return f"the whole array '{name}' is assigned", "assign its elements in a loop"
+        if name in (*scope.sizes, *scope.scalars):
+            return f"the parameter '{name}' is assigned, and parameters are read-only", "assign another name"
+        if name in scope.loops:
+            return f"the loop variable '{name}' is changed in the body of its loop", "change the range of the loop"
+        if name in scope.all_loops:
+            return f"the loop variable '{name}' is assigned outside of its loop", "assign another name"
+        return None
+
+    def store(self, target: ast.expr, value: Typed, node: ast.stmt) -> Store:
+        """The value goes to the target in the target's dtype."""
+        loc = self.source.loc(node)
+        if isinstance(target, ast.Subscript):
+            array, index = self.expressions.element(target)
+            with self.expressions.at(node):
+                return Store(array.name, index, converted(value, array.dtype), loc)
+        assert isinstance(target, ast.Name), "check_target refuses the rest"
+        name, types = target.id, self.scope.types
+        types[name] = common(types[name], value.type) if name in types else value.type
+        self.scope.written |= {name}
+        return Store(name, (), converted(value, types[name].dtype), loc)
+
+
+_REFUSED: dict[type[ast.stmt], tuple[str, str]] = {
+    ast.While: ("a while loop", "write for i in range(n), with the number of iterations known before"),
+    ast.Break: ("break", "guard the rest of the body with an if"),
+    ast.Continue: ("continue", "guard the rest of the body with an if"),
+    ast.Return: ("a return inside, or with a value,", "store the result in an array parameter"),
+    ast.With: ("a with", "leave it around the call of the nest"),
+    ast.Try: ("a try", "leave it around the call of the nest"),
+    ast.Raise: ("a raise", "check before the call of the nest"),
+    ast.Assert: ("an assert", "check before the call of the nest"),
+    ast.Import: ("an import", "import at the top of the file"),
+    ast.ImportFrom: ("an import", "import at the top of the file"),
+    ast.FunctionDef: ("a function", "write its body where it is called"),
+    ast.AnnAssign: ("an annotated assignment", "convert the value, as in t = ps.f32(0)"),
+    ast.Delete: ("a del", "delete the line"),
+    ast.Global: ("a global", "pass the value as a parameter"),
+    ast.Nonlocal: ("a nonlocal", "pass the value as a parameter"),
+    ast.Match: ("a match", "write if and elif"),
+}

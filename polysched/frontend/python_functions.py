@@ -1,0 +1,69 @@
+"""What a nest can call, by name: sqrt, math.sqrt and np.sqrt are one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from polysched.errors import InputError
+from polysched.frontend.arithmetic import Typed, absolute, cast, extremum, function, power
+from polysched.ir.dtypes import ALL, DType, boolean, f64, i64
+
+DTYPES: dict[str, DType] = {**ALL, "bool_": boolean, "boolean": boolean}  # by the names of `polysched`
+
+
+def call(module: str, name: str, args: Sequence[Typed]) -> Typed:
+    """`module.name(args)`, where the module is "" for a plain name; an InputError without a place if there is none."""
+    written, name = (f"{module}.{name}" if module else name), _ALIASES.get(name, name)
+    _check(written, name, len(args))
+    match name:
+        case "min" | "max":
+            return extremum(name, args)
+        case "abs":
+            return absolute(args[0])
+        case "pow":
+            return power(*args)
+        case "float":
+            return Typed(cast(args[0], f64), weak=True)
+        case "int":
+            return Typed(cast(args[0], i64), weak=True)
+        case "floor" | "ceil" | "trunc" if module == "math":  # Python's own give an int
+            return Typed(cast(function(name, args), i64), weak=True)
+    return Typed(cast(args[0], _CASTS[name])) if name in _CASTS else function(name, args)
+
+
+def _check(written: str, name: str, given: int) -> None:
+    """InputError if there is no such function, or not of so many arguments."""
+    least, most = (1, 1) if name in _CASTS else _ARITY.get(name, (0, 0))
+    if most == 0:
+        hint = f"the functions are {', '.join(sorted(_ARITY))}, and casts such as ps.f32"
+        raise InputError(f"'{written}' is not a function that a nest can call", None, hint)
+    if not least <= given <= most:
+        wanted = f"{least} argument{'' if least == 1 else 's'}" if most == least else f"{least} arguments or more"
+        raise InputError(f"'{written}' takes {wanted}, not {given}", None)
+
+
+_ONE = """abs float int sqrt cbrt exp exp2 expm1 log log2 log10 log1p fabs floor ceil trunc rint erf erfc
+    sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh lgamma tgamma"""
+_TWO = "atan2 fmin fmax fmod hypot copysign pow"
+
+# The least and greatest number of arguments; functions of floats go by their C names.
+_ARITY: dict[str, tuple[int, int]] = {
+    **dict.fromkeys(_ONE.split(), (1, 1)),
+    **dict.fromkeys(_TWO.split(), (2, 2)),
+    "fma": (3, 3),
+    "min": (2, 100),
+    "max": (2, 100),
+}
+_ALIASES = {
+    "absolute": "abs",
+    "power": "pow",
+    "gamma": "tgamma",
+    "arcsin": "asin",
+    "arccos": "acos",
+    "arctan": "atan",
+    "arctan2": "atan2",
+    "arcsinh": "asinh",
+    "arccosh": "acosh",
+    "arctanh": "atanh",
+}
+_CASTS = {**DTYPES, **{dtype.numpy: dtype for dtype in ALL.values()}}

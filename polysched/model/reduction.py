@@ -1,0 +1,49 @@
+"""Recognises reductions: updates whose order only the rounding of floats can tell.
+
+    s[i] = s[i] + a[i, k] * b[k]      "+"          m = max(x[i], m)       "max"
+    s[i] = s[i] - x + y               "+"          s[i] = s[i - 1] + x    "": reads another element of s
+"""
+
+from __future__ import annotations
+
+from polysched.ir.node import walk
+from polysched.ir.nodes import Binary, Call, Expr, Load, Stmt, Store
+
+ASSOCIATIVE = frozenset({"+", "*", "min", "max", "&", "|", "^"})
+
+
+def reduction_operator(body: tuple[Stmt, ...]) -> str:
+    """The operator if `body` is one store a[f] = a[f] op e, where neither e nor f reads a; else "".
+
+    a[f] - e counts as "+". Subscripts that are loaded from an array are refused: they may differ each time.
+    """
+    match body:
+        case (Store(array=array, index=index, value=Binary(op=op) as value),):
+            operator = "+" if op == "-" else op
+            target = Load(array, index, value.dtype)
+            fixed = not any(isinstance(node, Load | Call) for node in walk(index))
+            if operator in ASSOCIATIVE and fixed and _accumulates(value, operator, target):
+                return operator
+    return ""
+
+
+def _accumulates(value: Expr, operator: str, target: Load) -> bool:
+    """Is `value` the target combined with operands that do not depend on it, by `operator` alone?"""
+    match value:
+        case Load():
+            return value == target
+        case Binary(op=op, left=left, right=right) if op == operator:
+            return (_accumulates(left, operator, target) and _is_independent(right, target.array)) or (
+                _accumulates(right, operator, target) and _is_independent(left, target.array)
+            )
+        case Binary(op="-", left=left, right=right) if operator == "+":
+            return _accumulates(left, operator, target) and _is_independent(right, target.array)
+    return False
+
+
+def _is_independent(value: Expr, array: str) -> bool:
+    """Does it neither read the array nor have an effect?"""
+    return not any(
+        (isinstance(node, Load) and node.array == array) or (isinstance(node, Call) and not node.pure)
+        for node in walk(value)
+    )

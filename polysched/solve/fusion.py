@@ -1,0 +1,79 @@
+"""Which strongly connected components share a band.
+
+    S: b[i] = a[i] + a[i+1]                       smart, max:   one loop for both, T shifted by one
+    T: c[i] = b[i] + b[i-1]                       none:         one loop each
+
+smart  where values flow between loops of equal depth (Pluto's cut by dimensionality: Bondhugula et al., CC 2008),
+       unless a loop that would be parallel alone, or a dimension of tiling, gets lost
+max    wherever a common hyperplane exists
+none   never
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from polysched.solve.bands import BandSearch, Plan
+from polysched.solve.cluster import Pair, strongly_connected
+from polysched.solve.cost import Found
+from polysched.solve.farkas import Edge
+
+Policy = Literal["smart", "max", "none"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fusion:
+    """Decides for one scop."""
+
+    search: BandSearch
+    policy: Policy
+    is_lenient: bool  # a component that takes too long is left without a band
+
+    def bands(self, names: Sequence[str], edges: Sequence[Edge], found: Found) -> list[Plan]:
+        """Bands for connected statements, to run one after the other."""
+        parts = strongly_connected(names, pairs(edges))
+        if len(parts) > 1 and self.policy == "max":
+            whole = self.search.widest(names, edges, found)
+            if whole.solves:
+                return [whole]
+        alone = self.search.within_share if self.is_lenient else self.search.of_component
+        plans: list[Plan] = []
+        for part in parts:
+            plan = alone(part, among(part, edges), found)
+            merged = self._merged(plans[-1], plan, edges, found) if plans else None
+            plans[-1:] = [merged] if merged else [*plans[-1:], plan]
+        return plans
+
+    def _merged(self, one: Plan, other: Plan, edges: Sequence[Edge], found: Found) -> Plan | None:
+        """One band for both, if that is allowed and pays."""
+        if not one.solves or not other.solves or not self._may_merge(one, other, edges, found):
+            return None
+        names = tuple(name for name in found if name in {*one.names, *other.names})  # in source order
+        both = self.search.widest(names, among(names, edges), found)
+        return both if both.solves and (self.policy == "max" or _pays(both, one, other)) else None
+
+    def _may_merge(self, one: Plan, other: Plan, edges: Sequence[Edge], found: Found) -> bool:
+        if self.policy != "smart":
+            return self.policy == "max"
+        flow = (edge for edge in edges if edge.dependence.kind == "flow")
+        meet = any(edge.source in one.names and edge.sink in other.names for edge in flow)
+        return meet and self.search.depth(one.names, found) == self.search.depth(other.names, found)
+
+
+def _pays(both: Plan, one: Plan, other: Plan) -> bool:
+    """Does the common band lose neither an outer parallel loop nor a dimension of tiling?"""
+    keeps_parallel = both.starts_parallel or not (one.starts_parallel or other.starts_parallel)
+    return keeps_parallel and len(both.solves) >= max(len(one.solves), len(other.solves))
+
+
+def among(names: Iterable[str], edges: Iterable[Edge]) -> tuple[Edge, ...]:
+    """The edges from one of these statements to another."""
+    names = set(names)
+    return tuple(edge for edge in edges if edge.source in names and edge.sink in names)
+
+
+def pairs(edges: Iterable[Edge]) -> list[Pair]:
+    """What must be kept in order, by statement names."""
+    return [(edge.source, edge.sink) for edge in edges if edge.required]

@@ -1,0 +1,158 @@
+"""The Pluto scheduler: a tree of permutable bands, whose hyperplanes are optima of ILPs.
+
+    for t: for i: a[t+1, i] = f(a[t, i-1], a[t, i], a[t, i+1])   ->   band: permutable
+                                                                        [S[t, i] -> t]
+                                                                        [S[t, i] -> t + i]
+
+Statements that no dependence connects are scheduled apart, in source order; of the others as many share a band as
+`fusion` lets. Below a band, only the dependences at distance zero on all its members are left.
+Bondhugula et al., PLDI 2008, section 3.
+
+All within a budget: what takes too long, or cannot be solved, falls back to the rungs of `budget.Rung`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
+
+from polysched import isl
+from polysched.deps.coincidence import mark_coincident
+from polysched.deps.dependences import Dependences
+from polysched.errors import BudgetExceeded
+from polysched.model.scop import Scop
+from polysched.model.tree import Band, Context, Domain, Filter, Leaf, Member, Tree
+from polysched.model.tree import Sequence as SequenceNode
+from polysched.options import Options
+from polysched.solve.bands import BandSearch, Plan
+from polysched.solve.budget import Deadline, Rung
+from polysched.solve.cluster import components
+from polysched.solve.cost import Form, Found
+from polysched.solve.directions import signs
+from polysched.solve.farkas import Edge, edges, parameter_space, within
+from polysched.solve.fusion import Fusion, among, pairs
+from polysched.solve.isl_scheduler import isl_schedule
+from polysched.solve.record import Solve
+from polysched.solve.source_order import source_order
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scheduled:
+    """A legal schedule, and where it comes from."""
+
+    tree: Tree
+    rung: Rung
+    solves: tuple[Solve, ...] = ()  # the hyperplanes of the tree, outermost first; empty unless Pluto found it
+    attempts: int = 0  # ILPs solved, also those that had no solution or led to a fusion that did not pay
+    in_source_order: tuple[str, ...] = ()  # statements that no hyperplane was found for, inside of their bands
+    reasons: tuple[str, ...] = ()  # why each better rung was given up
+
+
+def find_schedule(scop: Scop, dependences: Dependences, options: Options) -> Scheduled:
+    """A legal schedule with maximal permutable bands and coincident flags, within `options.solve_seconds`.
+
+    Never raises for want of budget: `Scheduled.rung` names the fallback that answered.
+    """
+    deadline = Deadline.after(options.solve_seconds)
+    reasons: list[str] = []
+    for rung in _LADDERS[options.scheduler]:
+        try:
+            with isl.quota(options.isl_operations):
+                return replace(_climb(rung, scop, dependences, options, deadline), reasons=tuple(reasons))
+        except BudgetExceeded as error:
+            reasons.append(f"{rung}: {error}")
+    return Scheduled(tree=scop.tree, rung="source order", reasons=tuple(reasons))
+
+
+_LADDERS: dict[str, tuple[Rung, ...]] = {
+    "pluto": ("pluto", "pluto per SCC", "source order with parallel loops found"),
+    "isl": ("isl", "source order with parallel loops found"),
+    "source": ("source order with parallel loops found",),
+}
+
+
+def _climb(rung: Rung, scop: Scop, dependences: Dependences, options: Options, deadline: Deadline) -> Scheduled:
+    """What this rung gives; BudgetExceeded if it takes too long."""
+    match rung:
+        case "pluto":
+            return _pluto(rung, scop, dependences, options, deadline.share(0.6))
+        case "pluto per SCC":
+            return _pluto(rung, scop, dependences, options, deadline.share(0.8))
+        case "isl":
+            return Scheduled(tree=isl_schedule(scop, dependences, deadline.share(0.8)), rung=rung)
+        case "source order with parallel loops found":
+            return Scheduled(tree=mark_coincident(scop.tree, dependences), rung=rung)
+    raise AssertionError(f"no way to climb to rung '{rung}'")
+
+
+def _pluto(rung: Rung, scop: Scop, dependences: Dependences, options: Options, deadline: Deadline) -> Scheduled:
+    per_component = rung == "pluto per SCC"
+    search = BandSearch(form=_form(scop, dependences, options), solver=options.solver, deadline=deadline)
+    policy = "none" if per_component else options.fusion
+    builder = _Builder(scop=scop, fusion=Fusion(search=search, policy=policy, is_lenient=per_component))
+    found: Found = {s.name: () for s in scop.statements}
+    order = builder.order(tuple(found), edges(scop, dependences), found)
+    if per_component and not builder.solves:
+        raise BudgetExceeded("no component was scheduled in time")
+    return Scheduled(
+        tree=Domain(scop.domain, Context(scop.context, order)),
+        rung=rung,
+        solves=tuple(builder.solves),
+        attempts=search.attempts,
+        in_source_order=tuple(builder.in_source_order),
+    )
+
+
+def _form(scop: Scop, dependences: Dependences, options: Options) -> Form:
+    space = parameter_space(scop, dependences)
+    count = space.dim(isl.dim_type.param)
+    return Form(
+        sizes=tuple(space.get_dim_name(isl.dim_type.param, k) for k in range(count)),
+        iterators={s.name: s.iterators for s in scop.statements},
+        signs=signs(scop.tree, scop.statements),
+        signed=options.negative_coefficients,
+    )
+
+
+@dataclass(kw_only=True)
+class _Builder:
+    """Builds the tree from the outside in."""
+
+    scop: Scop
+    fusion: Fusion
+    solves: list[Solve] = field(default_factory=list)
+    in_source_order: list[str] = field(default_factory=list)
+
+    def order(self, names: Sequence[str], edges: Iterable[Edge], found: Found) -> Tree:
+        """The order of these statements inside of the hyperplanes `found`, which leave `edges`."""
+        edges = tuple(edges)
+        parts = components(names, pairs(edges))
+        if self.fusion.policy == "max":
+            parts = [list(names)]
+        plans = [plan for part in parts for plan in self.fusion.bands(part, among(part, edges), found)]
+        if len(plans) == 1:
+            return self._tree(plans[0])
+        return SequenceNode(tuple(Filter(self._instances(plan.names), self._tree(plan)) for plan in plans))
+
+    def _tree(self, plan: Plan) -> Tree:
+        """The plan's band and what is below it."""
+        if not plan.solves:
+            return self._without_band(plan)
+        self.solves += plan.solves
+        members = tuple(Member(solve.schedule, solve.is_coincident) for solve in plan.solves)
+        left = [rest for edge in plan.edges for rest in within(edge, plan.hyperplanes)]
+        return Band(members, permutable=True, child=self.order(plan.names, left, plan.found))
+
+    def _without_band(self, plan: Plan) -> Tree:
+        """A leaf if every hyperplane of the one statement is found, else source order."""
+        if len(plan.names) == 1 and not self.fusion.search.depth(plan.names, plan.found):
+            return Leaf()
+        self.in_source_order += plan.names
+        relations = (isl.UnionMap.from_map(edge.relation.to_map()) for edge in plan.edges)
+        left = reduce(isl.UnionMap.union, relations, isl.UnionMap("{ }"))
+        return source_order(self.scop.tree, self._instances(plan.names), left)
+
+    def _instances(self, names: Iterable[str]) -> isl.UnionSet:
+        domains = (isl.UnionSet.from_set(self.scop.statement(name).domain) for name in names)
+        return reduce(isl.UnionSet.union, domains)

@@ -1,0 +1,35 @@
+"""Fixtures that all tests share: whole texts to compare with, and a cache of compiled programs of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-golden", action="store_true", help="write what is generated to tests/golden; review it")
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """`golden("gemm.c", text)` fails unless tests/golden/gemm.c holds exactly this text."""
+
+    def check(name: str, text: str) -> None:
+        path = GOLDEN / name
+        if request.config.getoption("--update-golden"):
+            path.write_text(text)
+        assert path.exists(), f"there is no tests/golden/{name}; run pytest --update-golden, and review it"
+        assert text == path.read_text(), f"tests/golden/{name} differs; if that is meant, run pytest --update-golden"
+
+    return check
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("POLYSCHED_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield

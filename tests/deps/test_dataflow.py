@@ -1,0 +1,178 @@
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from polysched import isl
+from polysched.deps.dataflow import dependences
+from polysched.model.extract import extract
+from polysched.model.scop import Scop
+from tests.deps.brute import brute_pairs, pairs_of, points
+from tests.nests import canonical, gemm, random_nest, stencil2
+from tests.scops import scop, stmt
+
+
+def test_b3_the_two_loop_stencil_has_three_flow_dependences_and_no_others():
+    deps = dependences(extract(stencil2(margin=1)))
+    expected = isl.UnionMap(
+        "[N] -> { S[i, j] -> S[i + 1, k] : j - 1 <= k <= j + 1 and 0 <= i < N - 1 and 0 <= j < N and 0 <= k < N }"
+    )
+    assert deps.flow.is_equal(expected)
+    assert deps.anti.is_empty() and deps.output.is_empty()
+    assert len(deps.pairs) == 3, "one for each pair of accesses"
+
+
+def test_b3_who_reads_the_value_of_an_element():
+    flow = isl.Map.from_union_map(dependences(extract(stencil2(margin=1))).flow)
+    sinks = flow.intersect_domain(isl.Set("{ S[2, 3] }")).range()  # which stores a[3][3]
+    assert points(sinks, {"N": 10}) == [(3, 2), (3, 3), (3, 4)]
+
+
+def test_the_example_of_the_module():
+    text = "\n".join(map(str, dependences(gemm_row()).pairs))
+    assert text == (
+        "flow on a: [n] -> { S[i] -> T[i' = i, j = 0] : 0 <= i < n }\n"
+        "flow on a: [n] -> { T[i, j] -> T[i' = i, j' = 1 + j] : 0 <= i < n and 0 <= j <= -2 + n }\n"
+        "output on a: [n] -> { S[i] -> T[i' = i, j = 0] : 0 <= i < n }\n"
+        "output on a: [n] -> { T[i, j] -> T[i' = i, j' = 1 + j] : 0 <= i < n and 0 <= j <= -2 + n }"
+    )
+
+
+def gemm_row(reduction: str = "") -> Scop:
+    return scop(
+        "[n] -> { : n >= 1 }",
+        stmt("{ S[i] : 0 <= i < n }", writes="a[i]"),
+        stmt("{ T[i, j] : 0 <= i < n and 0 <= j < n }", writes="a[i]", reads=["a[i]", "b[j]"], reduction=reduction),
+        order=[("i", "S", ("j", "T"))],
+    )
+
+
+def test_an_overwritten_value_is_not_read():
+    twice = scop(
+        "{ : }", stmt("{ S[] }", writes="t[]"), stmt("{ T[] }", writes="t[]"), stmt("{ U[] }", reads="t[]")
+    )
+    assert kinds(twice) == {("output", "S", "T"), ("flow", "T", "U")}
+
+
+def test_a_may_write_hides_nothing():
+    twice = scop(
+        "{ : }", stmt("{ S[] }", writes="t[]"), stmt("{ T[] }", writes="?t[]"), stmt("{ U[] }", reads="t[]")
+    )
+    assert kinds(twice) == {("output", "S", "T"), ("flow", "T", "U"), ("flow", "S", "U")}
+
+
+def test_a_kill_ends_a_value_but_keeps_its_memory_in_order():
+    text = "{ S[]; U[] }"
+    statements = (
+        stmt("{ S[] }", writes="t[]"),
+        stmt("{ T[] }", writes="?t[]"),
+        stmt("{ U[] }", reads="t[]"),
+    )
+    assert isl.UnionSet(text).n_set() == 2
+    killed = scop("{ : }", *statements, kills="{ T[] -> t[] }")
+    assert kinds(killed) == {("output", "S", "T"), ("flow", "T", "U")}
+
+
+def test_the_accesses_of_one_instance_are_no_dependence():
+    assert kinds(scop("[n] -> { : }", stmt("{ S[i] : 0 <= i < n }", writes="a[i]", reads="a[i]"))) == set()
+
+
+def test_a_scop_without_accesses_has_no_dependences():
+    assert dependences(scop("{ : }", stmt("{ S[] }")), with_input=True).pairs == ()
+
+
+def test_arrays_that_are_only_read_matter_for_input_alone():
+    reader = scop("[n] -> { : }", stmt("{ S[i] : 0 <= i < n }", writes="a[i]", reads=["b[i]", "b[i + 1]"]))
+    assert dependences(reader).pairs == ()
+    (only,) = dependences(reader, with_input=True).pairs
+    assert only.relation.is_equal(isl.Map("[n] -> { S[i] -> S[i + 1] : 0 <= i < n - 1 }"))
+
+
+def test_dependences_hold_what_is_known_of_the_sizes():
+    known = scop("[n] -> { : n >= 5 }", stmt("{ S[i] : 0 <= i < n }", writes="a[0]"))
+    (output,) = dependences(known).pairs
+    assert output.relation.params().is_equal(isl.Set("[n] -> { : n >= 5 }"))
+
+
+def test_reductions_are_marked_and_reordered_only_on_request():
+    row = gemm_row(reduction="+")
+    strict, free = dependences(row), dependences(row, reorder_reductions=True)
+    assert {(d.source, d.sink) for d in strict.pairs if d.reduction} == {("T", "T")}
+    assert ("T", "T") in {(d.source, d.sink) for d in strict.ordered}
+    assert ("T", "T") not in {(d.source, d.sink) for d in free.ordered}
+
+
+def test_every_update_of_a_reordered_reduction_follows_the_first_value():
+    (init,) = [d for d in dependences(gemm_row(reduction="+"), reorder_reductions=True).of("flow") if d.source == "S"]
+    assert init.relation.is_equal(isl.Map("[n] -> { S[i] -> T[i, j] : 0 <= i < n and 0 <= j < n }"))
+
+
+def test_gemm_reads_of_the_factors_are_no_dependence():
+    assert {d.array for d in dependences(extract(gemm())).pairs} == {"C"}
+
+
+def kinds(nest: Scop) -> set[tuple[str, str, str]]:
+    return {(d.kind, d.source, d.sink) for d in dependences(nest).pairs}
+
+
+# --- against brute force
+
+
+def assert_as_brute_force(nest: Scop, sizes: dict[str, int], reorder_reductions: bool = False) -> None:
+    found = dependences(nest, with_input=True, reorder_reductions=reorder_reductions)
+    assert pairs_of(found, sizes) == brute_pairs(nest, sizes, reorder_reductions=reorder_reductions)
+
+
+@pytest.mark.parametrize("nest", [fn for fn in canonical() if len(fn.sizes) == 1], ids=lambda fn: fn.name)
+def test_classics_equal_brute_force(nest):
+    assert_as_brute_force(extract(nest), {nest.sizes[0]: 5})
+
+
+def test_a_time_loop_equals_brute_force():
+    (jacobi,) = [fn for fn in canonical() if fn.name == "jacobi_1d"]
+    assert_as_brute_force(extract(jacobi), {"tsteps": 3, "n": 7})
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_nests_equal_brute_force(seed):
+    rng = random.Random(seed)
+    nest = extract(random_nest(rng))
+    assert_as_brute_force(nest, {"n": 4}, reorder_reductions=seed % 2 == 1)
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_random_scops_with_may_accesses_and_kills_equal_brute_force(seed):
+    rng = random.Random(seed)
+    assert_as_brute_force(random_scop(rng), {"n": 4}, reorder_reductions=seed % 2 == 1)
+
+
+def random_scop(rng: random.Random) -> Scop:
+    """Two statements in a loop and one behind it, over arrays a[x] and b[x, y] and a scalar t."""
+
+    def access(*iterators: str) -> str:
+        def subscript() -> str:
+            sign = rng.choice(["", "-"])
+            return f"{sign}{rng.choice(iterators)} + {rng.randint(-1, 1)}"
+
+        element = rng.choice([f"a[{subscript()}]", f"b[{subscript()}, {subscript()}]", "t[]", "?a[x] : 0 <= x < 3"])
+        return element if element.startswith("?") or rng.random() < 0.7 else f"?{element}"
+
+    def some(least: int, *iterators: str) -> list[str]:
+        return [access(*iterators) for _ in range(rng.randint(least, 2))]
+
+    return scop(
+        "[n] -> { : n >= 0 }",
+        stmt(f"{{ S[i, j] : 0 <= i < n and 0 <= j < {rng.choice(['n', 'i', 'n - i'])} }}",
+             writes=some(1, "i", "j"), reads=some(0, "i", "j")),
+        stmt("{ T[i] : 0 <= i < n }", writes=some(1, "i"), reads=some(1, "i")),
+        stmt("{ U[i] : 0 <= i < n }", writes=some(0, "i"), reads=some(1, "i")),
+        order=[("i", (rng.choice(["j", "-j"]), "S"), "T"), ("i", "U")],
+        kills=rng.choice(["{ }", "[n] -> { T[i] -> t[] : 0 <= i < n }", "[n] -> { S[i, 0] -> a[x] : 0 <= x <= i < n }"]),
+    )  # fmt: skip
+
+
+def test_a_kill_of_an_instance_that_does_not_run_is_ignored():
+    nest = scop("{ : }", stmt("{ S[] }", writes="t[]"), stmt("{ U[] }", reads="t[]"), kills="{ V[] -> t[] }")
+    assert kinds(replace(nest)) == {("flow", "S", "U")}
