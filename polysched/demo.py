@@ -1,52 +1,115 @@
-"""The main job on real nests: `polysched demo`."""
+"""The main job on real nests: the two-loop stencil step by step, then three classics checked and timed.
+
+    polysched demo
+"""
 
 from __future__ import annotations
 
-from polysched.frontend.python import nest
-from polysched.ir.dtypes import f64, size
+import statistics
+import time
+from typing import Any
 
+import numpy as np
 
-@nest
-def stencil(a: f64["N + 1", "N + 2"], N: size):
-    for i in range(N):
-        for j in range(N):
-            a[i + 1, j + 1] = 0.25 * a[i, j + 2] + 0.5 * a[i, j + 1] + 0.25 * a[i, j]
+from polysched.examples import gemm, jacobi_2d, seidel_2d, stencil
+from polysched.frontend.python import Nest
+from polysched.ir.interp import evaluate
+from polysched.ir.text import show
+from polysched.model.tree_text import show_tree
+from polysched.options import Options
+from polysched.pipeline import Compiled, optimize
 
-
-@nest
-def gemm(C: f64["n", "n"], A: f64["n", "n"], B: f64["n", "n"], n: size):
-    for i in range(n):
-        for j in range(n):
-            C[i, j] = 0.0
-            for k in range(n):
-                C[i, j] += A[i, k] * B[k, j]
-
-
-@nest
-def jacobi_2d(A: f64["n", "n"], B: f64["n", "n"], tsteps: size, n: size):
-    for t in range(tsteps):
-        for i in range(1, n - 1):
-            for j in range(1, n - 1):
-                B[i, j] = 0.2 * (A[i, j] + A[i, j - 1] + A[i, j + 1] + A[i + 1, j] + A[i - 1, j])
-        for i in range(1, n - 1):
-            for j in range(1, n - 1):
-                A[i, j] = 0.2 * (B[i, j] + B[i, j - 1] + B[i, j + 1] + B[i + 1, j] + B[i - 1, j])
-
-
-@nest
-def seidel_2d(A: f64["n", "n"], tsteps: size, n: size):
-    for t in range(tsteps):
-        for i in range(1, n - 1):
-            for j in range(1, n - 1):
-                A[i, j] = (
-                    A[i - 1, j - 1] + A[i - 1, j] + A[i - 1, j + 1]
-                    + A[i, j - 1] + A[i, j] + A[i, j + 1]
-                    + A[i + 1, j - 1] + A[i + 1, j] + A[i + 1, j + 1]
-                ) / 9.0  # fmt: skip
-
-
-NESTS = (gemm, jacobi_2d, seidel_2d)
+TIMED: tuple[tuple[Nest, dict[str, int]], ...] = (
+    (gemm, {"n": 1024}),
+    (jacobi_2d, {"tsteps": 100, "n": 1300}),
+    (seidel_2d, {"tsteps": 50, "n": 1000}),
+)
+RUNS = 5
+SOURCE_ORDER = Options(scheduler="source", tile=False, wavefront=False, vector=False, parallel=False)
 
 
 def demo() -> None:
-    """Prints."""
+    """Prints the walk-through and the table; AssertionError if a result differs from source order."""
+    walk_through()
+    _title("real nests: ours against source order, same compiler and flags")
+    print(f"{'nest':<11}{'sizes':<22}{'compile':>9}{'source order':>15}{'ours':>10}{'speed-up':>10}   result")
+    for nest, sizes in TIMED:
+        print(_row(nest, sizes))
+
+
+def walk_through() -> None:
+    """The stages of the two-loop stencil, printed."""
+    done = optimize(stencil)
+    _title("the nest")
+    print(show(done.nest))
+    _title("model: domain, accesses, source order")
+    for statement in done.scop.statements:
+        print(f"domain  {statement.domain}")
+        for kind, accesses in (("read", statement.reads), ("write", statement.writes)):
+            for access in accesses:
+                print(f"{kind:<7} {access.relation}")
+    print(show_tree(done.scop.tree))
+    _title("dependences")
+    for dependence in done.dependences.pairs:
+        print(dependence)
+    for k, solve in enumerate(done.scheduled.solves):
+        _title(f"hyperplane {k + 1}: the ILP's rows")
+        print("\n".join(solve.written))
+        print(f"lexmin  {_solution(solve.solution)}")
+        for distance in solve.distances:
+            print(f"        {distance}")
+    _title("schedule")
+    print(show_tree(done.scheduled.tree))
+    print(done.explain())
+    _title("schedule, tiled, with wavefronts of tiles on threads")
+    print(done.schedule)
+    _title("C")
+    print(done.source)
+    print(f"verified: {done.verify()}")
+    _title("CUDA")
+    cuda = optimize(stencil, target="cuda")
+    print(cuda.source)
+    print(f"verified on the CPU: {cuda.verify()}")
+
+
+def _solution(values: Any) -> str:
+    return "(" + ", ".join(values) + ") = (" + ", ".join(str(value) for value in values.values()) + ")"
+
+
+def _row(nest: Nest, sizes: dict[str, int]) -> str:
+    """One line of the table: medians of interleaved runs."""
+    start = time.perf_counter()
+    ours = optimize(nest)
+    compiled = time.perf_counter() - start
+    theirs = optimize(nest, options=SOURCE_ORDER)
+    arrays = _arrays(ours, sizes)
+    results = [_timed(program, arrays, sizes)[1] for program in (theirs, ours)]  # also the warm-up
+    same = all(np.array_equal(results[0][name], results[1][name]) for name in arrays)
+    assert same, f"{nest.name}: results differ from source order"
+    times = [[_timed(program, arrays, sizes)[0] for program in (theirs, ours)] for _ in range(RUNS)]
+    source_order, optimized = (statistics.median(column) for column in zip(*times, strict=True))
+    shown = ", ".join(f"{name}={value}" for name, value in sizes.items())
+    return (
+        f"{nest.name:<11}{shown:<22}{1e3 * compiled:>6.0f} ms{source_order:>13.3f} s{optimized:>8.3f} s"
+        f"{source_order / optimized:>9.2f}x   bit-equal"
+    )
+
+
+def _arrays(done: Compiled, sizes: dict[str, int]) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(0)
+    shapes = {a.name: [int(evaluate(extent, sizes)) for extent in a.shape] for a in done.nest.arrays}
+    return {name: rng.uniform(0.5, 1.5, shape) for name, shape in shapes.items()}
+
+
+def _timed(
+    program: Compiled, arrays: dict[str, np.ndarray], sizes: dict[str, int]
+) -> tuple[float, dict[str, np.ndarray]]:
+    """Seconds of one run on copies, and the copies after it."""
+    copies = {name: array.copy() for name, array in arrays.items()}
+    start = time.perf_counter()
+    program(**copies, **sizes)
+    return time.perf_counter() - start, copies
+
+
+def _title(text: str) -> None:
+    print(f"\n=== {text}\n")

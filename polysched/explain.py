@@ -74,8 +74,7 @@ def _between(active: _Active, member: Member) -> _Active:
 def _within(active: _Active, members: tuple[Member, ...]) -> _Active:
     """The parts of the dependences inside one iteration of all these loops."""
     for member in members:
-        same = together(member)
-        active = _parts(active, lambda pairs, same=same: pairs.intersect(same))
+        active = _parts(active, together(member).intersect)
     return active
 
 

@@ -34,6 +34,7 @@ from polysched.runtime.emulate import emulate
 from polysched.solve.scheduler import Scheduled, find_schedule
 from polysched.trace import Event, record, step
 from polysched.transform.parallel import mark_parallel
+from polysched.transform.strides import stride_one_innermost
 from polysched.transform.tile import tile_all
 from polysched.transform.vectorize import vectorize
 from polysched.transform.wavefront import wavefront_all
@@ -100,12 +101,14 @@ def _lower_within_budget(
 
 def _map_to_cpu(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> Tree:
     """Tiles, wavefronts where no loop is parallel, threads on the outermost loop, SIMD on the innermost."""
+    if options.vector:
+        tree = step("strides", stride_one_innermost, tree, scop)
     if options.tile:
         tree = step("tile", tile_all, tree, options.tile_sizes)
     if options.wavefront:
         tree = step("wavefront", wavefront_all, tree)
     if options.vector:
-        tree = step("vectorize", vectorize, tree, scop, deps)
+        tree = step("vectorize", vectorize, tree, deps)
     return step("parallel", mark_parallel, tree) if options.parallel else tree
 
 

@@ -34,7 +34,7 @@ class Verification:
     sizes: tuple[dict[str, int], ...]  # for which the kernel's arrays equal the interpreter's
 
     def __str__(self) -> str:
-        runs = "; ".join(", ".join(f"{name}={value}" for name, value in sizes.items()) or "once" for sizes in self.sizes)
+        runs = "; ".join(", ".join(f"{name}={n}" for name, n in sizes.items()) or "no sizes" for sizes in self.sizes)
         return f"legal for all sizes ({self.dependences} dependences); equal to the interpreted nest for {runs}"
 
 

@@ -12,9 +12,10 @@ PACKAGE = Path(__file__).parent.parent / "polysched"
 
 # From the top down; units on one line do not import each other.
 LAYERS = [
+    ["__main__"],
     ["cli"],
     ["demo"],
-    ["pipeline"],
+    ["pipeline", "examples"],
     ["verify", "explain"],
     ["runtime"],
     ["codegen"],

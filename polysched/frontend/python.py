@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from polysched.errors import Loc
 from polysched.frontend.arithmetic import Typed, binary, converted
 from polysched.frontend.promotion import Type, common
 from polysched.frontend.python_expressions import SYMBOLS, Expressions, Scope
@@ -136,7 +137,8 @@ class _Statements:
                 return (self.branch(node),)
             case ast.Assign(targets=[target], value=value):
                 self.check_target(target)
-                return (self.store(target, self.expressions.value(value), node),)
+                with self.expressions.at(value):
+                    return (self.store(target, self.expressions.value(value), self.source.loc(node)),)
             case ast.Assign(targets=[_, second, *_]):
                 hint = "assign each on a line of its own"
                 raise self.source.error(second, "a chain of assignments cannot be in a nest", hint)
@@ -144,13 +146,12 @@ class _Statements:
                 self.check_target(target)
                 before, operand = self.expressions.value(target), self.expressions.value(value)
                 with self.expressions.at(node):
-                    return (self.store(target, binary(SYMBOLS[type(op)], before, operand), node),)
+                    return (self.store(target, binary(SYMBOLS[type(op)], before, operand), self.source.loc(node)),)
             case ast.Expr(value=ast.Call() as call):
                 message = f"the call of '{ast.unparse(call.func)}' may read or write any memory"
                 raise self.source.error(node, message, "leave only loops, branches and assignments in the nest")
             case ast.Expr(value=value):
-                message = f"'{ast.unparse(value)}' has no effect"
-                raise self.source.error(node, message, "assign it to an array element, or delete it")
+                raise self.source.error(value, "this has no effect", "assign it to an array element, or delete it")
         name = type(node).__name__.lower()
         what, hint = _REFUSED.get(type(node), (f"a statement '{name}'", "a nest has loops, branches and assignments"))
         raise self.source.error(node, f"{what} cannot be in a nest", hint)
@@ -240,13 +241,11 @@ class _Statements:
             return f"the loop variable '{name}' is assigned outside of its loop", "assign another name"
         return None
 
-    def store(self, target: ast.expr, value: Typed, node: ast.stmt) -> Store:
+    def store(self, target: ast.expr, value: Typed, loc: Loc) -> Store:
         """The value goes to the target in the target's dtype."""
-        loc = self.source.loc(node)
         if isinstance(target, ast.Subscript):
             array, index = self.expressions.element(target)
-            with self.expressions.at(node):
-                return Store(array.name, index, converted(value, array.dtype), loc)
+            return Store(array.name, index, converted(value, array.dtype), loc)
         assert isinstance(target, ast.Name), "check_target refuses the rest"
         name, types = target.id, self.scope.types
         types[name] = common(types[name], value.type) if name in types else value.type
@@ -265,6 +264,7 @@ _REFUSED: dict[type[ast.stmt], tuple[str, str]] = {
     ast.Assert: ("an assert", "check before the call of the nest"),
     ast.Import: ("an import", "import at the top of the file"),
     ast.ImportFrom: ("an import", "import at the top of the file"),
+    ast.ClassDef: ("a class", "define it at the top of the file"),
     ast.FunctionDef: ("a function", "write its body where it is called"),
     ast.AnnAssign: ("an annotated assignment", "convert the value, as in t = ps.f32(0)"),
     ast.Delete: ("a del", "delete the line"),

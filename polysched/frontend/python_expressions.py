@@ -85,9 +85,11 @@ class Expressions:
                 return select(self.condition(test), self.value(then), self.value(other))
             case ast.Call():
                 return self.call(node)
-            case ast.Attribute(value=ast.Name(id=module), attr=attr) if not self.scope.is_bound(module):
-                if attr in _CONSTANTS:
-                    return Typed(Const(_CONSTANTS[attr], f64), weak=True)
+            case ast.Attribute(ast.Name(id=module), attr) if attr in _CONSTANTS and not self.scope.is_bound(module):
+                return Typed(Const(_CONSTANTS[attr], f64), weak=True)
+            case ast.Attribute():
+                hint = "pass the value as a parameter, as in n: ps.size"
+                raise InputError(f"the attribute '{ast.unparse(node)}' cannot be in a nest", None, hint)
         what, hint = _REFUSED.get(type(node), (f"'{ast.unparse(node)}'", "write it with numbers and array elements"))
         raise InputError(f"{what} cannot be in a nest", None, hint)
 
@@ -105,7 +107,7 @@ class Expressions:
         """An operand of and, or where their value is used: Python gives back the operand itself."""
         value = self.value(node)
         if value.type.dtype != boolean:
-            message = f"'{ast.unparse(node)}' is {a(value.type)}, and so might be the value of and, or"
+            message = f"'{ast.unparse(node)}' is {a(value.type)}, and the value of and, or is known only for bools"
             raise self.source.error(node, message, "compare it, as in x != 0")
         return value
 
@@ -163,8 +165,10 @@ class Expressions:
             parts = [*(base.slice.elts if isinstance(base.slice, ast.Tuple) else [base.slice]), *parts]
             base = base.value
         if not isinstance(base, ast.Name) or base.id not in self.scope.arrays:
-            if isinstance(base, ast.Name):
-                self.name(base)  # undeclared names have an error of their own
+            if isinstance(base, ast.Name) and not self.scope.is_bound(base.id):
+                hint = f'make it a parameter, as in {base.id}: ps.f64["n"]'
+                raise self.source.error(base, f"the array '{base.id}' is not declared", hint)
+            self.value(base)  # which may have an error of its own
             hint = 'an array is a parameter, as in a: ps.f64["n"]'
             raise self.source.error(base, f"'{ast.unparse(base)}' is not an array and has no elements", hint)
         array = self.scope.arrays[base.id]
@@ -250,7 +254,7 @@ _REFUSED: dict[type[ast.expr], tuple[str, str]] = {
     ast.Dict: ("a dict", "use an array parameter"),
     ast.Set: ("a set", "use an array parameter"),
     ast.JoinedStr: ("a string", f"the types are {', '.join(ALL)}"),
-    ast.Attribute: ("an attribute", "pass the value as a parameter, as in n: ps.size"),
+    ast.Slice: ("a slice", "write one number"),
 }
 
 

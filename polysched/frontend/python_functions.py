@@ -35,7 +35,7 @@ def _check(written: str, name: str, given: int) -> None:
     """InputError if there is no such function, or not of so many arguments."""
     least, most = (1, 1) if name in _CASTS else _ARITY.get(name, (0, 0))
     if most == 0:
-        hint = f"the functions are {', '.join(sorted(_ARITY))}, and casts such as ps.f32"
+        hint = "there are abs, min, max, C's functions of floats such as sqrt, exp or pow, and casts such as ps.f32"
         raise InputError(f"'{written}' is not a function that a nest can call", None, hint)
     if not least <= given <= most:
         wanted = f"{least} argument{'' if least == 1 else 's'}" if most == least else f"{least} arguments or more"

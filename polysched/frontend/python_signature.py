@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from polysched.frontend.python_expressions import Expressions, Scope
 from polysched.frontend.python_functions import DTYPES
 from polysched.frontend.python_source import Source
-from polysched.ir.dtypes import DType, Size, size
+from polysched.ir.dtypes import ALL, DType, Size, size
 from polysched.ir.nodes import Array, Expr
 
 
@@ -53,7 +53,7 @@ def _annotation(source: Source, param: ast.arg) -> tuple[DType | Size, Sequence[
     if name == "size" and shape is None:
         return size, None
     if name not in DTYPES:
-        message = f"'{ast.unparse(param.annotation)}' is not the type of a parameter"
+        message = f"the annotation of '{param.arg}' is not one of {', '.join(ALL)} and size"
         raise source.error(param.annotation, message, hint)
     return DTYPES[name], shape
 
@@ -65,7 +65,7 @@ def _extent(source: Source, scope: Scope, array: str, entry: ast.expr) -> Expr:
     for name in (n for n in ast.walk(node) if isinstance(n, ast.Name)):
         if name.id not in scope.sizes:
             message = f"the shape of '{array}' names '{name.id}', which is not a size parameter"
-            raise source.error(name, message, f"add the parameter {name.id}: ps.size")
+            raise source.error(name, message, f"declare the parameter {name.id}: ps.size")
     return Expressions(source, Scope(scope.sizes)).integer(node, "an extent")
 
 

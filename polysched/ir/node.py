@@ -10,7 +10,7 @@ from polysched.ir.nodes import Array, Expr, Function, Stmt, Var
 
 _LEAF_TYPES = ("str", "int", "bool", "DType", "Loc | None", "tuple[str, ...]", "int | float | bool")
 _CHILD_FIELDS: dict[type, tuple[str, ...]] = {  # the fields that can hold nodes, in source order
-    cls: tuple(f.name for f in fields(cls) if f.type not in _LEAF_TYPES)  # type: ignore[arg-type]
+    cls: tuple(f.name for f in fields(cls) if f.type not in _LEAF_TYPES)
     for cls in (*Expr.__subclasses__(), *Stmt.__subclasses__(), Array, Function)
 }
 

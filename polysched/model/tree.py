@@ -153,3 +153,8 @@ def walk(tree: Tree) -> Iterator[Tree]:
     yield tree
     for child in children(tree):
         yield from walk(child)
+
+
+def is_innermost(band: Band) -> bool:
+    """Is there no other band below it?"""
+    return not any(isinstance(node, Band) for node in walk(band.child))

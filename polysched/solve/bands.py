@@ -37,6 +37,11 @@ class Plan:
     def starts_parallel(self) -> bool:
         return bool(self.solves) and self.solves[0].is_coincident
 
+    @property
+    def steepest(self) -> int:
+        """The largest magnitude of a coefficient."""
+        return max((abs(c) for h in self.hyperplanes for affine in h.values() for c in affine.coefficients), default=0)
+
 
 @dataclass(kw_only=True)
 class BandSearch:

@@ -15,6 +15,7 @@ from polysched.errors import BudgetExceeded
 
 # Who found a schedule, best first: each is tried when the one before it outgrew its budget.
 Rung = Literal[
+    "given",  # by the user
     "pluto",
     "pluto per SCC",
     "isl",

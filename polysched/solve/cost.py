@@ -18,7 +18,7 @@ import numpy as np
 from polysched.solve.farkas import Edge
 from polysched.solve.hyperplane import Affine, Hyperplane, sum_text
 from polysched.solve.independence import Vector, complement
-from polysched.solve.layout import STEEPEST, Layout
+from polysched.solve.layout import STEEP_SIGNED, Layout
 from polysched.solve.problem import Problem
 
 Found = dict[str, tuple[Vector, ...]]  # the coefficients of the hyperplanes found so far, per statement
@@ -94,7 +94,7 @@ class Form:
         return np.concatenate([layout.bound, *ends])
 
     def _edge_rows(self, edge: Edge) -> np.ndarray:
-        """The cone's rows on phi(sink) - phi(source), and on u . sizes + w minus that; no row twice."""
+        """The cone's rows on phi(sink) - phi(source), and on u . sizes + w minus that."""
         if edge not in self.cache:
             legal = self._difference(edge)
             bounds = -legal
@@ -119,8 +119,7 @@ class Form:
         """Rows that keep each statement's hyperplane out of the span of those found, and their bounds."""
         rows, least = [_empty(layout)], []
         for name in statements:
-            depth = len(self.iterators[name])
-            basis = np.array(complement(found[name], depth), dtype=np.int64).reshape(-1, depth) * self.signs[name]
+            basis = self._complement(name, found)
             if self.signed:
                 columns = [layout.coefficients(name), layout.magnitudes(name), layout.side(name)]
                 local, bounds = _half_spaces(basis)
@@ -130,6 +129,12 @@ class Form:
             rows.append(_spread(local, np.concatenate(columns), layout.width))
             least += bounds
         return np.concatenate(rows), np.array(least, dtype=np.int64)
+
+    def _complement(self, name: str, found: Found) -> np.ndarray:
+        """What is orthogonal to the hyperplanes found, one vector a row, iterators counted forward."""
+        depth, signs = len(self.iterators[name]), self.signs[name].tolist()
+        forward = tuple(tuple(c * sign for c, sign in zip(row, signs, strict=True)) for row in found[name])
+        return np.array(complement(forward, depth), dtype=np.int64).reshape(-1, depth)
 
     def _legality_text(self, edge: Edge, layout: Layout) -> list[str]:
         rows = _spread(self._difference(edge), self._columns(edge, layout), layout.width)
@@ -171,7 +176,7 @@ def _half_spaces(basis: np.ndarray) -> tuple[np.ndarray, list[int]]:
     magnitude = np.concatenate([np.hstack([-one, one, column]), np.hstack([one, one, column])])
     if not count:
         return magnitude, [0] * len(magnitude)
-    digit = STEEPEST * int(np.abs(basis).sum(axis=1).max())
+    digit = STEEP_SIGNED * int(np.abs(basis).sum(axis=1).max())
     number = (digit + 1) ** np.arange(count) @ basis
     most = (digit + 1) ** count
     side = np.array([[*number, *[0] * depth, most], [*-number, *[0] * depth, -most]], dtype=np.int64)

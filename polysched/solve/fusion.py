@@ -4,7 +4,7 @@
     T: c[i] = b[i] + b[i-1]                       none:         one loop each
 
 smart  where values flow between loops of equal depth (Pluto's cut by dimensionality: Bondhugula et al., CC 2008),
-       unless a loop that would be parallel alone, or a dimension of tiling, gets lost
+       unless a loop that would be parallel alone, or a dimension of tiling, gets lost, or loops must be scaled
 max    wherever a common hyperplane exists
 none   never
 """
@@ -63,9 +63,10 @@ class Fusion:
 
 
 def _pays(both: Plan, one: Plan, other: Plan) -> bool:
-    """Does the common band lose neither an outer parallel loop nor a dimension of tiling?"""
+    """Does the common band lose neither an outer parallel loop nor a dimension of tiling, and is it no steeper?"""
     keeps_parallel = both.starts_parallel or not (one.starts_parallel or other.starts_parallel)
-    return keeps_parallel and len(both.solves) >= max(len(one.solves), len(other.solves))
+    keeps_tiles = len(both.solves) >= max(len(one.solves), len(other.solves))
+    return keeps_parallel and keeps_tiles and both.steepest <= max(one.steepest, other.steepest)
 
 
 def among(names: Iterable[str], edges: Iterable[Edge]) -> tuple[Edge, ...]:

@@ -15,8 +15,9 @@ import numpy as np
 
 from polysched.solve.problem import Objective
 
-LARGE = 1 << 20  # upper bound of unknowns that are minimised anyway
-STEEPEST = 4  # largest magnitude of a coefficient that may be negative (TOPLAS 2016, section 3.3)
+LARGE = 1 << 20  # upper bound of u, w, shifts and constants, which are minimised anyway
+STEEP = 32  # largest coefficient: a stencil of radius r needs r, a linearised index could ask for its extents
+STEEP_SIGNED = 4  # largest magnitude of a coefficient that may be negative (TOPLAS 2016, section 3.3)
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Layout:
 
     def affine(self, name: str) -> np.ndarray:
         """Coefficients, shift, constant."""
-        return np.concatenate([self.coefficients(name), self.shift(name), self.constant(name)])
+        return self._affine[name]
 
     def magnitudes(self, name: str) -> np.ndarray:
         """One column per iterator: of the magnitudes of the coefficients, which are themselves unless signed."""
@@ -78,11 +79,12 @@ class Layout:
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
         """The least and the greatest value of each unknown."""
         lower, upper = np.zeros(self.width, dtype=np.int64), np.full(self.width, LARGE)
-        if self.signed:
-            for name, _ in self.statements:
-                lower[self.coefficients(name)] = -STEEPEST
-                upper[self.coefficients(name)] = STEEPEST
-                upper[self.magnitudes(name)] = STEEPEST
+        for name, _ in self.statements:
+            steepest = STEEP_SIGNED if self.signed else STEEP
+            upper[self.coefficients(name)] = steepest
+            upper[self.magnitudes(name)] = steepest
+            if self.signed:
+                lower[self.coefficients(name)] = -steepest
                 upper[self.side(name)] = 1
         return lower, upper
 
@@ -103,6 +105,11 @@ class Layout:
 
     def _numbered(self, letter: str, items: tuple[str, ...]) -> list[str]:
         return [f"{letter}{k}" for k in range(1, len(items) + 1)] if len(self.statements) == 1 else []
+
+    @cached_property
+    def _affine(self) -> dict[str, np.ndarray]:
+        parts = {name: (self.coefficients(name), self.shift(name), self.constant(name)) for name, _ in self.statements}
+        return {name: np.concatenate(columns) for name, columns in parts.items()}
 
     @cached_property
     def _depth(self) -> dict[str, int]:

@@ -106,9 +106,9 @@ def _pluto(rung: Rung, scop: Scop, dependences: Dependences, options: Options, d
 
 def _form(scop: Scop, dependences: Dependences, options: Options) -> Form:
     space = parameter_space(scop, dependences)
-    count = space.dim(isl.dim_type.param)
+    sizes = (space.get_dim_name(isl.dim_type.param, k) for k in range(space.dim(isl.dim_type.param)))
     return Form(
-        sizes=tuple(space.get_dim_name(isl.dim_type.param, k) for k in range(count)),
+        sizes=tuple(size or "" for size in sizes),
         iterators={s.name: s.iterators for s in scop.statements},
         signs=signs(scop.tree, scop.statements),
         signed=options.negative_coefficients,

@@ -1,22 +1,33 @@
-"""How far apart in memory two neighbouring iterations of a loop touch an array.
+"""Puts the loop with the shortest strides innermost in each permutable band.
 
     for i: for j: for k: C[i, j] += A[i, k] * B[k, j]       along j: C 1, A 0, B 1       along k: C 0, A 1, B far
+
+    band: i, j, k       ->       band: i, k, j
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import reduce
 
 from polysched import isl
 from polysched.model.scop import Access, Scop, Statement
-from polysched.model.tree import Member
+from polysched.model.tree import Band, Member, Tree, children, is_innermost, with_children
 
 
-def far_accesses(scop: Scop, loops: tuple[Member, ...], innermost: int) -> int:
-    """How many accesses step by more than one element when `loops[innermost]` steps and the other loops stand.
+def stride_one_innermost(tree: Tree, scop: Scop, outer: tuple[Member, ...] = ()) -> Tree:
+    """`tree` with the members of innermost permutable bands reordered; `outer` are the members around `tree`."""
+    inside = (*outer, *tree.members) if isinstance(tree, Band) else outer
+    if isinstance(tree, Band) and tree.permutable and len(tree.members) > 1 and is_innermost(tree):
+        far = [_far_accesses(scop, inside, len(outer) + k) for k in range(len(tree.members))]
+        best = min(range(len(far)), key=lambda k: (far[k], -k))
+        others = (*tree.members[:best], *tree.members[best + 1 :])
+        return replace(tree, members=(*others, tree.members[best]))
+    return with_children(tree, tuple(stride_one_innermost(child, scop, inside) for child in children(tree)))
 
-    `loops` are all members around the statements, from the outermost band on.
-    """
+
+def _far_accesses(scop: Scop, loops: tuple[Member, ...], innermost: int) -> int:
+    """How many accesses step by more than one element when `loops[innermost]` steps and the other loops stand."""
     return sum(
         not _is_near(access, step)
         for statement in scop.statements

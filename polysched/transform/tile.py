@@ -9,22 +9,22 @@ from __future__ import annotations
 from dataclasses import replace
 
 from polysched import isl
-from polysched.model.tree import Band, Tree, children, with_children
+from polysched.model.tree import Band, Member, Tree, children, with_children
 
 
 def tile(band: Band, sizes: tuple[int, ...]) -> Band:
     """A band over blocks, around `band` itself, which then runs inside one block.
 
-    `sizes` holds the iterations of each member in a block; the last one repeats.
-    ValueError if the band is not permutable: a block would have to run before and after another.
+    `sizes` are the iterations of each member in a block: the last one is for the last member, the one before it
+    repeats for the others. ValueError if the band is not permutable: a block would have to run before and after
+    another.
     """
     if not band.permutable:
         raise ValueError("only a permutable band can be tiled")
-    blocks = tuple(
-        replace(member, schedule=_block_of(member.schedule, sizes[min(k, len(sizes) - 1)]))
-        for k, member in enumerate(band.members)
-    )
-    return Band(blocks, permutable=True, child=band)
+    *others, last = band.members
+    outer = sizes[:-1] or sizes
+    blocks = [_block_of(member, outer[min(k, len(outer) - 1)]) for k, member in enumerate(others)]
+    return Band((*blocks, _block_of(last, sizes[-1])), permutable=True, child=band)
 
 
 def tile_all(tree: Tree, sizes: tuple[int, ...]) -> Tree:
@@ -34,8 +34,7 @@ def tile_all(tree: Tree, sizes: tuple[int, ...]) -> Tree:
     return tile(tree, sizes) if isinstance(tree, Band) and tree.permutable and len(tree.members) > 1 else tree
 
 
-def _block_of(schedule: isl.UnionMap, size: int) -> isl.UnionMap:
+def _block_of(member: Member, size: int) -> Member:
     """{ S[i, j] -> [floor(value / size)] }"""
-    return schedule.apply_range(isl.UnionMap(f"{{ [x] -> [floor(x / {size})] }}"))
-
-
+    blocks = member.schedule.apply_range(isl.UnionMap(f"{{ [x] -> [floor(x / {size})] }}"))
+    return replace(member, schedule=blocks)

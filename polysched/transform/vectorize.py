@@ -1,47 +1,55 @@
-"""Chooses the innermost loop of every nest for its strides, and marks it for SIMD when its iterations are independent.
+"""Splits the innermost loop off every nest, and marks it for SIMD when its iterations are independent.
 
-    band: i, j, k                       band: i, k
+    band: i, k, j                       band: i, k
                             ->            mark: vector
     C[i, j] += A[i, k] * B[k, j]            band: j
+
+A loop over several statements that depend on each other is distributed if that makes its parts independent.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from polysched.deps.coincidence import mark_coincident
+from polysched import isl
+from polysched.deps.coincidence import carried, left_below
 from polysched.deps.dependences import Dependences
-from polysched.model.scop import Scop
-from polysched.model.tree import Band, Mark, Member, Tree, Vector, children, walk, with_children
-from polysched.transform.strides import far_accesses
+from polysched.model.tree import Band, Mark, Tree, Vector, children, is_innermost, walk, with_children
+from polysched.transform.distribute import distribute
 
 
-def vectorize(tree: Tree, scop: Scop, dependences: Dependences) -> Tree:
-    """`tree` with the member of least stride innermost in each innermost permutable band, and marked if coincident."""
-    return _mark_innermost(mark_coincident(_stride_one_innermost(tree, scop, ()), dependences))
+def vectorize(tree: Tree, dependences: Dependences) -> Tree:
+    """`tree` with every innermost loop in a band of its own, and marked if it carries no dependence."""
+    return _marked(_split(tree), dependences.coincidence)
 
 
-def _stride_one_innermost(tree: Tree, scop: Scop, outer: tuple[Member, ...]) -> Tree:
-    """Splits the best innermost member off each innermost band, so that its flag speaks of it alone."""
-    inside = (*outer, *tree.members) if isinstance(tree, Band) else outer
-    if not (isinstance(tree, Band) and _is_innermost(tree)):
-        return with_children(tree, tuple(_stride_one_innermost(child, scop, inside) for child in children(tree)))
-    if not tree.permutable or len(tree.members) == 1:
-        return tree
-    far = [far_accesses(scop, inside, len(outer) + k) for k in range(len(tree.members))]
-    best = min(range(len(far)), key=lambda k: (far[k], -k))
-    others = tree.members[:best] + tree.members[best + 1 :]
-    inner = Band((tree.members[best],), tree.permutable, tree.child)
-    return replace(tree, members=others, child=inner)
+def _split(tree: Tree) -> Tree:
+    """The last member of each innermost band in a band of its own, so that its flag speaks of it alone."""
+    if isinstance(tree, Band) and len(tree.members) > 1 and is_innermost(tree):
+        inner = Band(tree.members[-1:], tree.permutable, tree.child)
+        return replace(tree, members=tree.members[:-1], child=inner)
+    return with_children(tree, tuple(_split(child) for child in children(tree)))
 
 
-def _mark_innermost(tree: Tree) -> Tree:
-    below = tuple(_mark_innermost(child) for child in children(tree))
-    tree = with_children(tree, below)
-    if isinstance(tree, Band) and _is_innermost(tree) and len(tree.members) == 1 and tree.members[0].coincident:
-        return Mark(Vector(), tree)
-    return tree
+def _marked(tree: Tree, reaching: isl.UnionMap) -> Tree:
+    """Marks the coincident innermost loops; `reaching` are the dependences that nothing above orders."""
+    if isinstance(tree, Band) and len(tree.members) == 1 and is_innermost(tree):
+        return _vector(tree, reaching) or _distributed(tree, reaching) or tree
+    below = left_below(tree, reaching)
+    return with_children(tree, tuple(_marked(child, below) for child in children(tree)))
 
 
-def _is_innermost(band: Band) -> bool:
-    return not any(isinstance(node, Band) for node in walk(band.child))
+def _vector(band: Band, reaching: isl.UnionMap) -> Tree | None:
+    """The loop marked, if its iterations are independent."""
+    independent = carried(band.members[0], reaching).is_empty()
+    flagged = replace(band, members=(replace(band.members[0], coincident=bool(independent)),))
+    return Mark(Vector(), flagged) if independent else None
+
+
+def _distributed(band: Band, reaching: isl.UnionMap) -> Tree | None:
+    """The loop as several, if that is legal and one of them at least can be marked."""
+    parts = distribute(band, reaching)
+    if parts is None:
+        return None
+    marked = with_children(parts, tuple(_marked(part, reaching) for part in parts.children))
+    return marked if any(isinstance(node, Mark) for node in walk(marked)) else None

@@ -1,10 +1,11 @@
 """A nest means what its Python function does: run both, compare the bits."""
 
-from __future__ import annotations
+# ruff: noqa: F821, F841, SIM300, RUF021 - nests are not ordinary Python: annotations name sizes by texts
 
 import doctest
 import math
 import random
+from pathlib import Path
 from textwrap import dedent
 
 import numpy as np
@@ -188,11 +189,13 @@ def test_runs_as_numpy_for_all_dtypes(first: ps.DType, name: str) -> None:
     for second in ALL.values():
         if ps.boolean in (first, second) and name in ("sum", "temporary"):
             continue  # refused where both are bool
-        text = f'def mixed(a: {first}["n"], b: {second}["n"], n: size):\n    for i in range(n):\n        {ANY_DTYPE[name]}'
+        head = f'def mixed(a: {first}["n"], b: {second}["n"], n: size):'
+        text = f"{head}\n    for i in range(n):\n        {ANY_DTYPE[name]}"
         function = parse_nest(text, "mixed.py")
         scope: dict = {**ALL, "size": size}
         exec(text, scope)
-        arguments = {"n": 4, **{x: dtype(np.arange(4) + rng.randint(0, 3)) for x, dtype in zip("ab", (first, second), strict=True)}}
+        a, b = (dtype(np.arange(4) + rng.randint(0, 3)) for dtype in (first, second))
+        arguments = {"a": a, "b": b, "n": 4}
         actual = outcome(function, arguments)["b"]
         scope["mixed"](**arguments)
         np.testing.assert_array_equal(actual, arguments["b"], err_msg=text, strict=True)
@@ -227,7 +230,7 @@ def test_type_of_a_scalar(statements: str, declared: str) -> None:
 def test_places_of_statements() -> None:
     (loop,) = seidel.function.body
     inner = loop.body[0].body[0].body[0]
-    lines = open(__file__, encoding="utf-8").read().split("\n")
+    lines = Path(__file__).read_text(encoding="utf-8").split("\n")
     line = next(k for k, text in enumerate(lines, 1) if text.startswith("def seidel"))
     assert str(seidel.function.loc) == f"{__file__}:{line}:1"
     assert str(loop.loc) == f"{__file__}:{line + 1}:5"

@@ -165,6 +165,20 @@ CASES = {
                 t[] = a[j]
             b[i] = t[]""",
     ),
+    "one branch writes, another statement reads": (
+        """
+        if n > 2:
+            t = a[0]
+        if n > 2:
+            b[0] = t
+        """,
+        """\
+        alloc t: private f64[]
+        if n > 2:
+            t[] = a[0]
+        if n > 2:
+            b[0] = t[]""",
+    ),
     "the last value is used after its loop": (
         """
         t = 0.0

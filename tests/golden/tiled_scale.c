@@ -5,10 +5,12 @@ static inline int64_t min_i64(int64_t a, int64_t b)
 {
     return b < a ? b : a;
 }
+
 static inline int64_t truncmod_i64(int64_t a, int64_t b)
 {
     return b == -1 ? 0 : (int64_t)(a % b);
 }
+
 static inline int64_t floormod_i64(int64_t a, int64_t b)
 {
     int64_t r = truncmod_i64(a, b);

@@ -1,21 +1,23 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 
 import pytest
 
-from polysched import isl
 from polysched.deps.dataflow import dependences
+from polysched.errors import BudgetExceeded
 from polysched.model.extract import extract
 from polysched.model.scop import Scop
 from polysched.model.tree import Band, walk
 from polysched.model.tree_text import show_tree
 from polysched.options import Options
+from polysched.solve import bands
 from polysched.solve.scheduler import Scheduled, find_schedule
 from tests import nests
 from tests.scops import scop, stmt
 from tests.solve.enumerated import assert_legal
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # PuLP announces its next version
 
 
 def scheduled(model: Scop, **options) -> Scheduled:
@@ -92,7 +94,7 @@ def test_canonical_nests_are_legal(fn, fusion):
     assert found.rung == "pluto" and not found.in_source_order and not found.reasons
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(30))
 def test_random_nests_are_legal(seed):
     model = extract(nests.random_nest(random.Random(seed)), check_bounds=False)
     fusion = ("smart", "max", "none")[seed % 3]
@@ -106,7 +108,7 @@ def fdtd() -> Scop:
         "[T, N] -> { : T >= 1 and N >= 2 }",
         stmt(f"{{ E[t, i, j] : {inside} }}", writes="e[i, j]", reads=["e[i, j]", "h[i, j]", "h[i - 1, j]"]),
         stmt(f"{{ F[t, i, j] : {inside} }}", writes="f[i, j]", reads=["f[i, j]", "h[i, j]", "h[i, j - 1]"]),
-        stmt(f"{{ H[t, i, j] : {inside} }}", writes="h[i, j]", reads=["h[i, j]", "e[i + 1, j]", "e[i, j]", "f[i, j + 1]"]),
+        stmt(f"{{ H[t, i, j] : {inside} }}", writes="h[i, j]", reads=["h[i, j]", "e[i + 1, j]", "f[i, j + 1]"]),
         order=[("t", ("i", ("j", "E")), ("i", ("j", "F")), ("i", ("j", "H")))],
     )
 
@@ -132,17 +134,6 @@ def test_only_negative_coefficients_fuse_a_mirrored_read():
     assert rows(scheduled(mirrored())) == apart
     fused = rows(scheduled(mirrored(), negative_coefficients=True))
     assert fused == ["band:", "[S[i] -> 1 + i; T[i] -> N - i] coincident", "sequence", "filter: S", "filter: T"]
-
-
-def test_a_component_without_forward_hyperplane_gets_one_of_either_sign():
-    """a[N - i] reads what the earlier half wrote, in a loop that counts up but whose values flow down."""
-    model = scop(
-        "[N] -> { : N >= 1 }",
-        stmt("{ S[i, j] : 0 <= i < N and 0 <= j < N }", writes="a[j - i]", reads="a[j - i]"),
-        stmt("{ T[i, j] : 0 <= i < N and 0 <= j < N }", writes="b[j + i]", reads="b[j + i]"),
-        order=[("i", ("j", "S", "T"))],
-    )
-    assert scheduled(model).rung == "pluto"
 
 
 def test_the_source_order_of_a_downward_loop_inside_an_upward_one():
@@ -196,9 +187,6 @@ def test_without_isl_operations_the_fallback_is_the_source_tree_F3():
 
 
 def test_a_component_too_slow_for_its_share_is_left_in_source_order(monkeypatch):
-    from polysched.errors import BudgetExceeded
-    from polysched.solve import bands
-
     def slow(problem, solver, deadline):
         if "C3" in problem.names:
             raise BudgetExceeded("the scheduling ILP ran out of time")
@@ -208,4 +196,33 @@ def test_a_component_too_slow_for_its_share_is_left_in_source_order(monkeypatch)
     monkeypatch.setattr(bands, "lexmin", slow)
     found = scheduled(extract(nests.gemm()))
     assert found.rung == "pluto per SCC" and found.in_source_order == ("S1",)
-    assert rows(found)[6:] == ["band:", "[S1[i, j, k] -> i] coincident", "band:", "[S1[i, j, k] -> j] coincident", "band:", "[S1[i, j, k] -> k]"]
+    loops = [f"[S1[i, j, k] -> {loop}" for loop in ("i] coincident", "j] coincident", "k]")]
+    assert rows(found)[6:] == ["band:", loops[0], "band:", loops[1], "band:", loops[2]]
+
+
+def winograd() -> Scop:
+    """The inverse transform's tiles, and their copy into the output: nested floor and modulo by 4 and 14."""
+    return scop(
+        "[B] -> { : B >= 1 }",
+        stmt("{ S[co, p, vh, vw] : 0 <= co < 64 and 0 <= p < 196B and 0 <= vh, vw < 4 }", writes="I[co, p, vh, vw]"),
+        stmt(
+            "{ T[n, co, h, w] : 0 <= n < B and 0 <= co < 64 and 0 <= h, w < 56 }",
+            reads="I[co, 196n + 14*floor(h/4) + floor(w/4), h mod 4, w mod 4]",
+            writes="O[n, co, h, w]",
+        ),
+    )
+
+
+def test_nested_floor_and_modulo_do_not_hang_F3():
+    model = winograd()
+    ours = find_schedule(model, dependences(model), Options())
+    assert ours.rung == "pluto"
+    loops = [f"[S[co, p, vh, vw] -> {x}] coincident" for x in ("co", "p", "vh", "vw")]
+    assert rows(ours)[2:7] == ["band: permutable", *loops]
+
+
+def test_isl_scheduler_is_stopped_F3():
+    model = winograd()
+    found = find_schedule(model, dependences(model), Options(scheduler="isl", solve_seconds=1.0))
+    assert found.rung == "source order with parallel loops found"
+    assert found.reasons == ("isl: isl's scheduler ran out of time; a larger solve_seconds gives it more",)

@@ -35,7 +35,7 @@ def definitions(used: Iterable[tuple[str, DType]], dialect: Dialect) -> list[str
     """The lines that define the helpers for these operations, and what they need themselves."""
     wanted = {(need, dtype) for op, dtype in used for need in (op, *_NEEDS.get(op, ()))}
     order = [(op, dtype) for dtype in ALL.values() for op in _BODIES if (op, dtype) in wanted]
-    return [line for op, dtype in order for line in _definition(op, dtype, dialect)]
+    return [line for op, dtype in order for line in ("", *_definition(op, dtype, dialect))][1:]
 
 
 def _definition(op: str, dtype: DType, dialect: Dialect) -> list[str]:

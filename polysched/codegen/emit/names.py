@@ -43,6 +43,9 @@ _LIBRARY = """
 
 RESERVED = frozenset(_KEYWORDS.split()) | frozenset(_LIBRARY.split()) | MATH | frozenset(name + "f" for name in MATH)
 
+# Beginnings that the language, its headers or our own macros own, beside what cannot begin a name.
+_OWNED = re.compile(r"[0-9]|_[A-Z_]|polysched_|POLYSCHED_|cuda|u?int_?[a-z]*\d|U?INT\w*\d|M_|FP_")
+
 
 class Names:
     """Spells each name of the IR as an identifier, always the same way, and no two alike."""
@@ -64,10 +67,9 @@ class Names:
     def fresh(self, wish: str) -> str:
         """A new identifier, `wish` or close to it."""
         name = re.sub(r"[^A-Za-z0-9_]", "_", wish)
-        # The implementation owns names that begin with two underscores, or with one and a capital letter.
-        if re.match(r"[0-9]|_[A-Z_]|polysched_|POLYSCHED_|cuda", name):
+        if _OWNED.match(name):
             name = "v" + name
-        while name in self._taken or re.fullmatch(r"u?int_?(least|fast)?\d+_t|U?INT\w*\d+_\w+|M_\w+|FP_\w+", name):
+        while name in self._taken:
             name += "_"
         self._taken.add(name)
         return name

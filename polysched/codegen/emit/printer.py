@@ -109,7 +109,7 @@ class Printer(Speller):
             case Alloc():
                 self.alloc(stmt.array)
             case _:
-                raise PolyschedError(f"{self.fn.name}: {self.dialect.name} has no {type(stmt).__name__}; {_USE_CUDA}")
+                raise PolyschedError(f"{self.fn.name}: {self.dialect.name} has no {type(stmt).__name__}, {_USE_CUDA}")
 
     def let(self, stmt: Let) -> None:
         name = self.names(stmt.name)

@@ -22,6 +22,7 @@ from polysched.ir.dtypes import DType, f16, f32, f64, i32, i64, u16, u64
 from polysched.ir.node import walk
 from polysched.ir.nodes import (
     COMPARISONS,
+    LOGICAL,
     Binary,
     Call,
     Cast,
@@ -124,7 +125,7 @@ class Speller:
             return f"{helpers.name_of(op, dtype)}({self.expr(left)}, {self.expr(right)})", _PRIMARY
         if op in _OVERFLOWS and self.overflows(expr):
             return self.unsigned(dtype, f"{self.as_unsigned(left)} {op} {self.as_unsigned(right)}")
-        binding, (outer_left, outer_right) = BINDING[op], _operand_bindings(op)
+        binding, (outer_left, outer_right) = BINDING[op], _operand_bindings(expr)
         first, second = self.operand(left, outer_left), self.operand(right, outer_right)
         wide = _is_wide(left) or (op not in ("<<", ">>") and _is_wide(right))
         if dtype in (i64, u64) and op not in COMPARISONS and not wide:
@@ -216,15 +217,14 @@ class Speller:
         return text if dtype == f32 else f"({self.type(dtype)}){text}"
 
 
-def _operand_bindings(op: str) -> tuple[int, int]:
+def _operand_bindings(expr: Binary) -> tuple[int, int]:
     """How tightly the operands must bind to need no parentheses; gcc wants more of them than C does."""
-    own = BINDING[op]
+    op, own = expr.op, BINDING[expr.op]
     if op in ("&", "|", "^", "<<", ">>"):
         return UNARY, UNARY
-    if op == "||":
-        return own, BINDING["|"]
-    if op == "&&":
-        return own, own
+    if op in LOGICAL:  # associative, left to right whatever the grouping; no && in an || without parentheses
+        left, right = (isinstance(operand, Binary) and operand.op == op for operand in (expr.left, expr.right))
+        return own if left else BINDING["|"], own if right else BINDING["|"]
     if op in COMPARISONS:
         return BINDING["<<"], BINDING["<<"]
     return own, own + 1

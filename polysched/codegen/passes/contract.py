@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from polysched import isl
@@ -38,7 +39,7 @@ def contract(fn: Function) -> Function:
     for alloc in temporaries:
         mine = [flow for flow in flows if flow.array == alloc.array.name]
         rest = tuple(stmt for stmt in body if stmt is not alloc)
-        contracted = _declared_inside(rest, alloc.array, lambda var, mine=mine: _stays(var, mine, scop))
+        contracted = _declared_inside(rest, alloc.array, partial(_stays, flows=mine, scop=scop))
         body = body if contracted is None else contracted
     return replace(fn, body=body)
 

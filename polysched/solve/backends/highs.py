@@ -2,7 +2,8 @@
 
 The weighted sum of the objectives is minimised first. Each objective is then minimised alone to prove its value,
 under the values proven before; the simplex basis is kept, so a proof mostly takes no step. Most relaxations have
-an integral optimum; the others are settled by depth-first branch and bound.
+an integral optimum; the others are settled by depth-first branch and bound, or, where that gets lost and for rows
+with large factors, by HiGHS' own branch and cut.
 """
 
 from __future__ import annotations
@@ -16,13 +17,22 @@ from polysched.errors import BudgetExceeded
 from polysched.solve.budget import Deadline
 from polysched.solve.problem import Problem
 
+NODES = 100  # in one search: no PolyBench kernel needs ten; beyond it, cuts pay
 FRACTIONAL = 1e-6  # distance from an integer at which a column still counts as one
 BETTER = 1e-3  # by how much a branch must promise to improve; less than the smallest step of any objective
 
 
 def solve(problem: Problem, deadline: Deadline) -> np.ndarray | None:
     """The lexicographic minimum, or None."""
-    minimise = _MixedInteger(problem, deadline) if problem.big_m else _BranchAndBound(problem, deadline)
+    if not problem.big_m:
+        try:
+            return _lexicographic(problem, _BranchAndBound(problem, deadline))
+        except _TooManyNodes:
+            pass
+    return _lexicographic(problem, _MixedInteger(problem, deadline))
+
+
+def _lexicographic(problem: Problem, minimise: _BranchAndBound | _MixedInteger) -> np.ndarray | None:
     best = minimise(problem.cost)
     if best is None:
         return None
@@ -49,10 +59,11 @@ def _least(problem: Problem, row: np.ndarray) -> float:
 class _Model:
     """A Problem in HiGHS, to which rows can be added."""
 
-    def __init__(self, problem: Problem, deadline: Deadline, **options: object):
+    def __init__(self, problem: Problem, deadline: Deadline, **options: bool | int | float | str):
         self.deadline, self.width = deadline, len(problem.names)
         self.highs = highspy.Highs()
-        for name, value in {"output_flag": False, "threads": 1, **options}.items():
+        settings: dict[str, bool | int | float | str] = {"output_flag": False, "threads": 1, **options}
+        for name, value in settings.items():
             self.highs.setOptionValue(name, value)
         self.highs.passModel(_model(problem))
 
@@ -91,6 +102,10 @@ class _MixedInteger(_Model):
         return None if x is None else np.rint(x).astype(np.int64)
 
 
+class _TooManyNodes(Exception):
+    """Branch and bound gets lost; a solver with cuts may not."""
+
+
 class _BranchAndBound(_Model):
     """Depth first, upwards first, on the costliest fractional column."""
 
@@ -100,10 +115,14 @@ class _BranchAndBound(_Model):
 
     def __call__(self, cost: np.ndarray) -> np.ndarray | None:
         self.set_cost(cost)
+        self.nodes = 0
         return self._search(cost, None)
 
     def _search(self, cost: np.ndarray, best: np.ndarray | None) -> np.ndarray | None:
         """The best integral solution within the current bounds, if better than `best`, else `best`."""
+        self.nodes += 1
+        if self.nodes > NODES:
+            raise _TooManyNodes
         x = self.run()
         if x is None or (best is not None and cost @ x >= cost @ best - BETTER):
             return best
