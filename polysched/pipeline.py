@@ -15,7 +15,6 @@ from polysched.codegen.passes.contract import contract
 from polysched.codegen.passes.linearize import linearize
 from polysched.codegen.passes.stage import improve_expressions
 from polysched.codegen.source import Source
-from polysched.deps.coincidence import mark_coincident
 from polysched.deps.dataflow import dependences
 from polysched.deps.dependences import Dependences
 from polysched.deps.legality import require_legal
@@ -104,7 +103,7 @@ def _map_to_cpu(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> 
     if options.vector:
         tree = step("strides", stride_one_innermost, tree, scop)
     if options.tile:
-        tree = step("tile", tile_all, tree, options.tile_sizes)
+        tree = step("tile", tile_all, tree, deps, options.tile_sizes)
     if options.wavefront:
         tree = step("wavefront", wavefront_all, tree)
     if options.vector:
@@ -113,7 +112,7 @@ def _map_to_cpu(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> 
 
 
 def _map_to_gpu(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> Tree:
-    return step("map to gpu", map_to_gpu, mark_coincident(tree, deps))
+    return step("map to gpu", map_to_gpu, tree, deps)
 
 
 @dataclass(frozen=True, kw_only=True)

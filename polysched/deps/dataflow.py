@@ -1,24 +1,26 @@
-"""Exact dependences of a scop, from who wrote last (Feautrier, IJPP 1991), by isl's dataflow analysis.
+"""Exact dependences of a scop, from who wrote last (Feautrier, IJPP 1991).
 
     S: a[i] = 0                   flow    { S[i] -> T[i, 0] }              T[i, 0] reads what S[i] wrote
     T: a[i] = a[i] + b[j]         flow    { T[i, j] -> T[i, j + 1] }
                                   output  { S[i] -> T[i, 0] }              and overwrites it
                                   output  { T[i, j] -> T[i, j + 1] }
 
-Every access is analysed under a tag of its own, { [T[i, j] -> access0[]] -> a[i] }, so that a single call to isl
-gives the dependences pair by pair. An instance performs its reads, then its writes, as the statement lists them.
+Every access has its time: that of its instance, then the reads before the writes, in the order in which the
+statement lists them. The last write of an element before a read is the lexicographic maximum of the earlier times
+at which it is written; and a time tells which access of which instance it belongs to. The next write of an element
+is the last one when time runs backwards.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from functools import reduce
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
 
 from polysched import isl
 from polysched.deps.dependences import Dependence, Dependences, Kind
 from polysched.model.order import flatten
-from polysched.model.scop import Access, Scop, Statement
+from polysched.model.scop import Scop
 
 
 def dependences(scop: Scop, *, reorder_reductions: bool = False, with_input: bool = False) -> Dependences:
@@ -30,111 +32,117 @@ def dependences(scop: Scop, *, reorder_reductions: bool = False, with_input: boo
     `reorder_reductions` the updates of a reduction count as such: all of them follow whatever the first one
     follows in source order, and precede whatever the last one precedes, so that they may run in any order.
     """
-    accesses = [a for a in _accesses(scop) if with_input or _is_written(scop, a.access.array)]
-    reads = [a for a in accesses if not a.is_write]
-    writes = [a for a in accesses if a.is_write]
-    sure = [a for a in writes if a.access.must and not (reorder_reductions and a.is_update)]
-    times = _times(scop, accesses)
-    found = _pairs(_last(times, reads, sources=writes, hiding=sure, kills=_kills(scop)), accesses)
-    # The next write of an element is the last one if time runs backwards. A kill ends a value, not the use of its
-    # memory: it does not let a later write come sooner.
-    found += _pairs(_last(_backwards(times), accesses, sources=writes, hiding=sure).reverse(), accesses)
+    times = _times(scop)
+    accesses = list(_accesses(scop, times, reorder_reductions))
+    reads, writes = ([a for a in accesses if a.is_write is kind] for kind in (False, True))
+    backwards = [a.backwards() for a in accesses]
+    flow = _last(reads, writes, hiding=_kills(scop, times))
+    # A kill ends a value, not the use of its memory: it does not let a later write come sooner.
+    order = _last(backwards, [a for a in backwards if a.is_write])
+    found = [_dependence(source, sink, pairs) for sink, source, pairs in flow]
+    found += [_dependence(source, sink, pairs.reverse()) for source, sink, pairs in order]
     if with_input:
-        certain = [a for a in reads if a.access.must]
-        found += _pairs(_last(times, reads, sources=reads, hiding=certain, kills=_union(sure)), accesses)
-    return Dependences(tuple(found), reorder_reductions)
+        again = _last(reads, reads, hiding=[write for write in writes if write.hides])
+        found += [_dependence(source, sink, pairs) for sink, source, pairs in again]
+    return Dependences(tuple(d for d in found if not d.relation.is_empty()), reorder_reductions)
 
 
-@dataclass(frozen=True, eq=False)
-class _TaggedAccess:
-    """An access of a statement that can be told from its other accesses."""
+@dataclass(frozen=True)
+class _Access:
+    """An access of a statement, with its time."""
 
-    statement: Statement
-    access: Access
-    position: int  # among the accesses of the instance: reads, then writes
-    untag: isl.Map  # { [S[i, j] -> tag[]] -> S[i, j] }, the instances that perform it
+    statement: str
+    array: str
+    relation: isl.Map  # { S[i, j] -> a[i] }
+    time: isl.Map  # { S[i, j] -> [t0, t1, ..., position] }, as long for all statements
+    is_write: bool
+    hides: bool  # what came before it is no longer visible
+    is_update: bool = False  # the read or the write of a[f] in a reduction a[f] = a[f] op e
 
-    @property
-    def tag(self) -> str:
-        return f"access{self.position}"
+    @cached_property
+    def touches(self) -> isl.Map:
+        """{ a[i] -> [time] }"""
+        return self.relation.reverse().apply_range(self.time)
 
-    @property
-    def relation(self) -> isl.Map:
-        """{ [S[i, j] -> tag[]] -> a[i] }"""
-        return self.untag.apply_range(self.access.relation)
-
-    @property
-    def is_write(self) -> bool:
-        return self.position >= len(self.statement.reads)
-
-    @property
-    def is_update(self) -> bool:
-        """Is it the read or the write of a[f] in a reduction a[f] = a[f] op e?"""
-        return self.statement.reduction != "" and self.access.array == self.statement.writes[0].array
+    def backwards(self) -> _Access:
+        """The same, with time running backwards."""
+        return replace(self, time=isl.Map.from_pw_multi_aff(isl.PwMultiAff.from_map(self.time).neg()))
 
 
-def _is_written(scop: Scop, array: str) -> bool:
-    return any(write.array == array for statement in scop.statements for write in statement.writes)
+def _times(scop: Scop) -> dict[str, isl.Map]:
+    """{ S[i, j] -> [t0, t1, ...] } by statement; those without instances are left out."""
+    return {m.get_tuple_name(isl.dim_type.in_): m for m in isl.maps_of(flatten(scop.tree))}
 
 
-def _accesses(scop: Scop) -> Iterator[_TaggedAccess]:
-    for statement in scop.statements:
-        domain = statement.domain.intersect_params(scop.context)
-        for position, access in enumerate((*statement.reads, *statement.writes)):
-            yield _TaggedAccess(statement, access, position, _untag(domain, f"access{position}"))
+def _accesses(scop: Scop, times: dict[str, isl.Map], reorder_reductions: bool) -> Iterator[_Access]:
+    for s in scop.statements:
+        if s.name in times:
+            updated = {write.array for write in s.writes} if s.reduction else set()
+            for position, access in enumerate((*s.reads, *s.writes)):
+                is_write, is_update = position >= len(s.reads), access.array in updated
+                yield _Access(
+                    statement=s.name,
+                    array=access.array,
+                    relation=access.relation.intersect_domain(s.domain).intersect_params(scop.context),
+                    time=_at(times[s.name], position),
+                    is_write=is_write,
+                    hides=access.must and not (is_write and is_update and reorder_reductions),
+                    is_update=is_update,
+                )
 
 
-def _untag(domain: isl.Set, tag: str) -> isl.Map:
-    return isl.Map.from_domain_and_range(domain, isl.Set(f"{{ {tag}[] }}")).domain_map()
+def _kills(scop: Scop, times: dict[str, isl.Map]) -> list[_Access]:
+    """As writes that come before the accesses of their instance."""
+    kills = []
+    for m in isl.maps_of(scop.kills.intersect_params(scop.context)):
+        statement, array = m.get_tuple_name(isl.dim_type.in_), m.get_tuple_name(isl.dim_type.out)
+        if statement in times:
+            kills.append(_Access(statement, array, m, _at(times[statement], -1), is_write=True, hides=True))
+    return kills
 
 
-def _times(scop: Scop, accesses: Iterable[_TaggedAccess]) -> isl.UnionMap:
-    """{ [S[i, j] -> tag[]] -> [time of S[i, j], position of the access] }; a kill comes before the accesses."""
-    times = flatten(scop.tree)
-    # isl ignores, without a word, the accesses of instances that have no time
-    assert scop.domain.is_subset(times.domain()), "the source order must schedule every instance"
-    tags = [(a.untag, a.position) for a in accesses]
-    tags += [(_untag(s, "kill"), -1) for s in isl.sets_of(scop.kills.domain())]
-    untag = reduce(isl.UnionMap.union, (isl.UnionMap.from_map(m) for m, _ in tags), isl.UnionMap("{ }"))
-    positions = (isl.UnionMap.from_domain_and_range(m.domain(), isl.Set(f"{{ [{k}] }}")) for m, k in tags)
-    return untag.apply_range(times).flat_range_product(reduce(isl.UnionMap.union, positions, isl.UnionMap("{ }")))
-
-
-def _backwards(times: isl.UnionMap) -> isl.UnionMap:
-    """{ S[i] -> [-t0, -t1, ...] } for { S[i] -> [t0, t1, ...] }"""
-    negated = (isl.Map.from_pw_multi_aff(isl.PwMultiAff.from_map(m).neg()) for m in isl.maps_of(times))
-    return reduce(isl.UnionMap.union, (isl.UnionMap.from_map(m) for m in negated), isl.UnionMap("{ }"))
-
-
-def _kills(scop: Scop) -> isl.UnionMap:
-    """{ [S[i] -> kill[]] -> t[] }"""
-    maps = isl.maps_of(scop.kills.intersect_params(scop.context))
-    return reduce(
-        isl.UnionMap.union,
-        (isl.UnionMap.from_map(_untag(m.domain(), "kill").apply_range(m)) for m in maps),
-        isl.UnionMap("{ }"),
-    )
+def _at(time: isl.Map, position: int) -> isl.Map:
+    return time.flat_range_product(isl.Map.from_domain_and_range(time.domain(), isl.Set(f"{{ [{position}] }}")))
 
 
 def _last(
-    times: isl.UnionMap,
-    sinks: Iterable[_TaggedAccess],
-    *,
-    sources: Iterable[_TaggedAccess],
-    hiding: list[_TaggedAccess],
-    kills: isl.UnionMap | None = None,
-) -> isl.UnionMap:
-    """{ source access -> sink access } of one element, with no access `hiding` it, and no kill, in between."""
-    info = isl.UnionAccessInfo.from_sink(_union(sinks))
-    info = info.set_must_source(_union(hiding))
-    info = info.set_may_source(_union(a for a in sources if a not in hiding))
-    if kills is not None:
-        info = info.set_kill(kills)
-    return info.set_schedule_map(times).compute_flow().get_may_dependence()
+    sinks: Iterable[_Access], sources: list[_Access], hiding: Iterable[_Access] = ()
+) -> Iterator[tuple[_Access, _Access, isl.Map]]:
+    """A sink, a source, and { source instance -> sink instance }: both touch an element, the source first, with
+    nothing in between that hides it, neither another source nor one of `hiding`."""
+    walls = [access for access in (*sources, *hiding) if access.hides]
+    for sink in sinks:
+        candidates = [source for source in sources if source.array == sink.array]
+        if not candidates:
+            continue
+        element, now = _elements(sink)
+        earlier = now.lex_gt_map(_same(sink.time))  # { sink -> [time] }, like all that follows
+        none = isl.Map.empty(candidates[0].touches.get_space())
+        closed = reduce(isl.Map.union, (wall.touches for wall in walls if wall.array == sink.array), none)
+        last = element.apply_range(closed).intersect(earlier).coalesce().lexmax()
+        for source in candidates:
+            seen = last if source.hides else _since(last, element.apply_range(source.touches).intersect(earlier))
+            if seen.domain_is_wrapping():
+                seen = seen.domain_factor_domain()
+            yield sink, source, source.time.apply_range(seen.reverse())
 
 
-def _union(accesses: Iterable[_TaggedAccess]) -> isl.UnionMap:
-    return reduce(isl.UnionMap.union, (isl.UnionMap.from_map(a.relation) for a in accesses), isl.UnionMap("{ }"))
+def _elements(access: _Access) -> tuple[isl.Map, isl.Map]:
+    """{ T[j] -> a[x] } and { T[j] -> [time] }, with [T[j] -> a[x]] for T[j] where one access touches many elements."""
+    if access.relation.is_single_valued():
+        return access.relation, access.time
+    return access.relation.range_map(), access.relation.domain_map().apply_range(access.time)
+
+
+def _since(last: isl.Map, times: isl.Map) -> isl.Map:
+    """The part of `times` after `last`, or all of them where there is no last time."""
+    after = last.lex_lt_map(_same(last))
+    return times.intersect(after).union(times.subtract_domain(last.domain()))
+
+
+def _same(times: isl.Map) -> isl.Map:
+    """{ [t0, t1, ...] -> [t0, t1, ...] }"""
+    return isl.Map.identity(times.get_space().range().map_from_set())
 
 
 _KINDS: dict[tuple[bool, bool], Kind] = {  # whether source and sink write
@@ -145,40 +153,20 @@ _KINDS: dict[tuple[bool, bool], Kind] = {  # whether source and sink write
 }
 
 
-def _pairs(union: isl.UnionMap, accesses: list[_TaggedAccess]) -> list[Dependence]:
-    """One dependence for each pair of accesses in { source access -> sink access }, in the order of the accesses."""
-    index = {(a.statement.name, a.tag): k for k, a in enumerate(accesses)}
-    maps = union.get_map_list()
-    found: dict[tuple[int, int], isl.Map] = {}
-    for m in (maps.get_at(k) for k in range(union.n_map())):
-        source, sink = (index[_names(space)] for space in (m.get_space().domain(), m.get_space().range()))
-        relation = _between_instances(m.factor_domain())
-        if not relation.is_empty():
-            found[source, sink] = relation
-    return [_dependence(accesses[source], accesses[sink], found[source, sink]) for source, sink in sorted(found)]
-
-
-def _names(tagged: isl.Space) -> tuple[str, str]:
-    """The names in [S[i, j] -> tag[]]."""
-    inside = tagged.unwrap()
-    return inside.get_tuple_name(isl.dim_type.in_), inside.get_tuple_name(isl.dim_type.out)
-
-
-def _between_instances(relation: isl.Map) -> isl.Map:
-    """Without the pairs of an instance with itself, whose accesses stay in order anyway."""
-    if relation.get_tuple_name(isl.dim_type.in_) == relation.get_tuple_name(isl.dim_type.out):
-        same = isl.Map.identity(relation.get_space())
-        if not relation.is_disjoint(same):
-            relation = relation.subtract(same)
-    return relation.coalesce()
-
-
-def _dependence(source: _TaggedAccess, sink: _TaggedAccess, relation: isl.Map) -> Dependence:
+def _dependence(source: _Access, sink: _Access, pairs: isl.Map) -> Dependence:
     return Dependence(
         kind=_KINDS[source.is_write, sink.is_write],
-        source=source.statement.name,
-        sink=sink.statement.name,
-        array=source.access.array,
-        relation=relation,
-        reduction=source.statement is sink.statement and source.is_update and sink.is_update,
+        source=source.statement,
+        sink=sink.statement,
+        array=source.array,
+        relation=_between_instances(pairs).coalesce().remove_redundancies(),
+        reduction=source.statement == sink.statement and source.is_update and sink.is_update,
     )
+
+
+def _between_instances(pairs: isl.Map) -> isl.Map:
+    """Without the pairs of an instance with itself, whose accesses stay in order anyway."""
+    if pairs.get_tuple_name(isl.dim_type.in_) != pairs.get_tuple_name(isl.dim_type.out):
+        return pairs
+    same = isl.Map.identity(pairs.get_space())
+    return pairs if pairs.is_disjoint(same) else pairs.subtract(same)

@@ -9,7 +9,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from polysched import isl
+from polysched.deps.coincidence import left_below
+from polysched.deps.dependences import Dependences
 from polysched.model.tree import Band, Member, Tree, children, with_children
+from polysched.transform.vectorize import can_vectorize
 
 
 def tile(band: Band, sizes: tuple[int, ...]) -> Band:
@@ -27,11 +30,21 @@ def tile(band: Band, sizes: tuple[int, ...]) -> Band:
     return Band((*blocks, _block_of(last, sizes[-1])), permutable=True, child=band)
 
 
-def tile_all(tree: Tree, sizes: tuple[int, ...]) -> Tree:
-    """`tree` with every permutable band of two or more members tiled."""
-    below = tuple(tile_all(child, sizes) for child in children(tree))
-    tree = with_children(tree, below)
-    return tile(tree, sizes) if isinstance(tree, Band) and tree.permutable and len(tree.members) > 1 else tree
+def tile_all(tree: Tree, dependences: Dependences, sizes: tuple[int, ...]) -> Tree:
+    """`tree` with every permutable band of two or more members tiled.
+
+    The last of `sizes` is for innermost loops that will run as SIMD: others get the one before it.
+    """
+    return _tiled(tree, dependences.coincidence, sizes)
+
+
+def _tiled(tree: Tree, reaching: isl.UnionMap, sizes: tuple[int, ...]) -> Tree:
+    below = left_below(tree, reaching)
+    tree = with_children(tree, tuple(_tiled(child, below, sizes) for child in children(tree)))
+    if not (isinstance(tree, Band) and tree.permutable and len(tree.members) > 1):
+        return tree
+    fits = len(sizes) >= len(tree.members) or can_vectorize(tree, reaching)
+    return tile(tree, sizes if fits else sizes[:-1] or sizes)
 
 
 def _block_of(member: Member, size: int) -> Member:

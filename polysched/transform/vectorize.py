@@ -23,6 +23,11 @@ def vectorize(tree: Tree, dependences: Dependences) -> Tree:
     return _marked(_split(tree), dependences.coincidence)
 
 
+def can_vectorize(band: Band, reaching: isl.UnionMap) -> bool:
+    """Would the last member of `band` get a mark? `reaching` are the dependences that nothing above orders."""
+    return is_innermost(band) and any(isinstance(node, Mark) for node in walk(_marked(_split(band), reaching)))
+
+
 def _split(tree: Tree) -> Tree:
     """The last member of each innermost band in a band of its own, so that its flag speaks of it alone."""
     if isinstance(tree, Band) and len(tree.members) > 1 and is_innermost(tree):

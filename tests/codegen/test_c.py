@@ -10,7 +10,7 @@ from polysched.codegen.passes.linearize import linearize
 from polysched.errors import PolyschedError
 from polysched.ir.build import add, binary, const, floordiv, floormod, load, mul, store, sub, var
 from polysched.ir.dtypes import ALL, boolean, f16, f32, f64, i8, i32, i64, u8, u32, u64
-from polysched.ir.nodes import Alloc, Array, Barrier, Binary, Call, Cast, Const, If, Let, Select, Store, Unary, Var
+from polysched.ir.nodes import Alloc, Array, Barrier, Binary, Call, Cast, If, Let, Select, Store, Unary, Var
 from polysched.runtime.cpu import load as load_program
 from polysched.runtime.toolchain import C_FLAGS
 from tests.codegen.operations import awkward_values, every_operation
@@ -215,9 +215,11 @@ def test_nothing_unused_or_doubtful_makes_gcc_warn():
     """Parameters, Lets and temporaries that nothing reads, beside the operators that gcc likes to warn about."""
     out, unread, scalar = Array("out", f64, (n,)), Array("unread", f64, (n,)), Array("scalar", f64, (), "private")
     doubt = Binary("||", Binary("&&", Binary("<", i, n), Binary("<", n, m)), binary("==", binary("&", i, add(m, 1)), 0))
-    body = loop("i", 0, n, Let("t", mul(i, 2)), Alloc(scalar), store(scalar, (), 1.0), If(doubt, (store(out, (i,), 1.0),)))
+    guarded = If(doubt, (store(out, (i,), 1.0),))
+    body = loop("i", 0, n, Let("t", mul(i, 2)), Alloc(scalar), store(scalar, (), 1.0), guarded)
     idle = nest("idle", "n m unused", [out, unread], body, scalars=(x,))
-    for fn in (idle, tiled_scale(), *canonical(), *(every_operation(ALL[name]) for name in ("i8", "u16", "i64", "f16"))):
+    operations = (every_operation(ALL[name]) for name in ("i8", "u16", "i64", "f16"))
+    for fn in (idle, tiled_scale(), *canonical(), *operations):
         compiled = subprocess.run(
             ["gcc", *C_FLAGS, "-Wall", "-Wextra", "-Werror", "-c", "-xc", "-", "-o", "/dev/null"],
             input=emit_c(linearize(fn)).text, text=True, capture_output=True,

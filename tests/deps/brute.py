@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from polysched import isl
 from polysched.deps.dependences import Dependences
+from polysched.ir.interp import Touch, interpret
+from polysched.ir.node import walk
 from polysched.model.order import flatten
 from polysched.model.scop import Scop
 from polysched.model.tree import Tree
@@ -25,10 +28,13 @@ class Event:
     hides: bool
 
 
-def brute_pairs(scop: Scop, sizes: dict[str, int], *, reorder_reductions: bool = False) -> Pairs:
-    """All pairs of instances that depend on each other, input too, by replaying the accesses in source order."""
+Histories = dict[tuple[str, tuple[int, ...]], list[Event]]  # what happens to each element, in order
+
+
+def brute_pairs(histories: Histories) -> Pairs:
+    """All pairs of instances that depend on each other, input too."""
     found: Pairs = defaultdict(set)
-    for (array, _), history in _histories(scop, sizes, reorder_reductions).items():
+    for (array, _), history in histories.items():
         for k, event in enumerate(history):
             before = history[:k][::-1]
             if event.action == "read":
@@ -74,10 +80,8 @@ def points(space: isl.Set, sizes: dict[str, int]) -> list[tuple[int, ...]]:
     return sorted(found)
 
 
-def _histories(
-    scop: Scop, sizes: dict[str, int], reorder_reductions: bool
-) -> dict[tuple[str, tuple[int, ...]], list[Event]]:
-    """What happens to each element, in order."""
+def modelled(scop: Scop, sizes: dict[str, int], *, reorder_reductions: bool = False) -> Histories:
+    """The accesses that the scop has, in its source order."""
     elements: dict[tuple[Instance, str, int], list[tuple[str, tuple[int, ...]]]] = defaultdict(list)
     for s in scop.statements:
         for k, access in enumerate((*s.reads, *s.writes)):
@@ -99,6 +103,19 @@ def _histories(
             reordered = reorder_reductions and s.reduction != "" and action == "write"
             for element in elements[instance, action, k]:
                 histories[element].append(Event(instance, action, access.must and not reordered))
+    return histories
+
+
+def interpreted(scop: Scop, arguments: Mapping[str, Any]) -> Histories:
+    """The accesses that happen when the nest of an affine scop is interpreted."""
+    log: list[Touch] = []
+    interpret(scop.function, arguments, log)
+    owner = {id(node): s for s in scop.statements for node in walk(s.body)}
+    histories = defaultdict(list)
+    for touch in log:
+        statement = owner[id(touch.statement)]
+        instance = (statement.name, touch.iteration[: statement.depth])
+        histories[touch.array, touch.index].append(Event(instance, touch.kind, True))
     return histories
 
 

@@ -1,16 +1,16 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 
 import pytest
 
 from polysched import isl
 from polysched.deps.dataflow import dependences
+from polysched.ir.nodes import Function
 from polysched.model.extract import extract
 from polysched.model.scop import Scop
-from tests.deps.brute import brute_pairs, pairs_of, points
-from tests.nests import canonical, gemm, random_nest, stencil2
+from tests.deps.brute import brute_pairs, interpreted, modelled, pairs_of, points
+from tests.nests import arguments_for, canonical, gemm, random_nest, stencil2
 from tests.scops import scop, stmt
 
 
@@ -64,15 +64,8 @@ def test_a_may_write_hides_nothing():
 
 
 def test_a_kill_ends_a_value_but_keeps_its_memory_in_order():
-    text = "{ S[]; U[] }"
-    statements = (
-        stmt("{ S[] }", writes="t[]"),
-        stmt("{ T[] }", writes="?t[]"),
-        stmt("{ U[] }", reads="t[]"),
-    )
-    assert isl.UnionSet(text).n_set() == 2
-    killed = scop("{ : }", *statements, kills="{ T[] -> t[] }")
-    assert kinds(killed) == {("output", "S", "T"), ("flow", "T", "U")}
+    statements = stmt("{ S[] }", writes="t[]"), stmt("{ T[] }", writes="?t[]"), stmt("{ U[] }", reads="t[]")
+    assert kinds(scop("{ : }", *statements, kills="{ T[] -> t[] }")) == {("output", "S", "T"), ("flow", "T", "U")}
 
 
 def test_the_accesses_of_one_instance_are_no_dependence():
@@ -120,32 +113,38 @@ def kinds(nest: Scop) -> set[tuple[str, str, str]]:
 # --- against brute force
 
 
-def assert_as_brute_force(nest: Scop, sizes: dict[str, int], reorder_reductions: bool = False) -> None:
-    found = dependences(nest, with_input=True, reorder_reductions=reorder_reductions)
-    assert pairs_of(found, sizes) == brute_pairs(nest, sizes, reorder_reductions=reorder_reductions)
+# one store object in two places of lu leaves the log ambiguous; gemm has too many sizes
+CLASSICS = [fn for fn in canonical() if fn.name not in ("gemm", "lu")]
 
 
-@pytest.mark.parametrize("nest", [fn for fn in canonical() if len(fn.sizes) == 1], ids=lambda fn: fn.name)
-def test_classics_equal_brute_force(nest):
-    assert_as_brute_force(extract(nest), {nest.sizes[0]: 5})
+def test_lu_equals_its_accesses_replayed():
+    (nest,) = [extract(fn) for fn in canonical() if fn.name == "lu"]
+    assert pairs_of(dependences(nest, with_input=True), {"n": 5}) == brute_pairs(modelled(nest, {"n": 5}))
 
 
-def test_a_time_loop_equals_brute_force():
-    (jacobi,) = [fn for fn in canonical() if fn.name == "jacobi_1d"]
-    assert_as_brute_force(extract(jacobi), {"tsteps": 3, "n": 7})
+@pytest.mark.parametrize("nest", CLASSICS, ids=[fn.name for fn in CLASSICS])
+def test_classics_equal_their_interpretation(nest):
+    assert_as_interpreted(nest, random.Random(1), n=4)
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_random_nests_equal_brute_force(seed):
+@pytest.mark.parametrize("seed", range(25))
+def test_random_nests_equal_their_interpretation(seed):
     rng = random.Random(seed)
-    nest = extract(random_nest(rng))
-    assert_as_brute_force(nest, {"n": 4}, reorder_reductions=seed % 2 == 1)
+    assert_as_interpreted(random_nest(rng), rng, n=4)
+
+
+def assert_as_interpreted(nest: Function, rng: random.Random, n: int) -> None:
+    model, arguments = extract(nest), arguments_for(nest, rng, n)
+    sizes = {size: arguments[size] for size in nest.sizes}
+    assert pairs_of(dependences(model, with_input=True), sizes) == brute_pairs(interpreted(model, arguments))
 
 
 @pytest.mark.parametrize("seed", range(25))
 def test_random_scops_with_may_accesses_and_kills_equal_brute_force(seed):
     rng = random.Random(seed)
-    assert_as_brute_force(random_scop(rng), {"n": 4}, reorder_reductions=seed % 2 == 1)
+    nest, reorder, sizes = random_scop(rng), seed % 2 == 1, {"n": 4}
+    found = dependences(nest, with_input=True, reorder_reductions=reorder)
+    assert pairs_of(found, sizes) == brute_pairs(modelled(nest, sizes, reorder_reductions=reorder))
 
 
 def random_scop(rng: random.Random) -> Scop:
@@ -166,13 +165,16 @@ def random_scop(rng: random.Random) -> Scop:
         "[n] -> { : n >= 0 }",
         stmt(f"{{ S[i, j] : 0 <= i < n and 0 <= j < {rng.choice(['n', 'i', 'n - i'])} }}",
              writes=some(1, "i", "j"), reads=some(0, "i", "j")),
-        stmt("{ T[i] : 0 <= i < n }", writes=some(1, "i"), reads=some(1, "i")),
+        rng.choice([
+            stmt("{ T[i] : 0 <= i < n }", writes=some(1, "i"), reads=some(1, "i")),
+            stmt("{ T[i] : 0 <= i < n }", writes="t[]", reads=["t[]", "a[i]"], reduction="+"),
+        ]),
         stmt("{ U[i] : 0 <= i < n }", writes=some(0, "i"), reads=some(1, "i")),
         order=[("i", (rng.choice(["j", "-j"]), "S"), "T"), ("i", "U")],
-        kills=rng.choice(["{ }", "[n] -> { T[i] -> t[] : 0 <= i < n }", "[n] -> { S[i, 0] -> a[x] : 0 <= x <= i < n }"]),
+        kills=rng.choice(["{ }", "{ T[i] -> t[] : 0 <= i < 9 }", "{ S[i, 0] -> a[x] : 0 <= x <= i < 9 }"]),
     )  # fmt: skip
 
 
 def test_a_kill_of_an_instance_that_does_not_run_is_ignored():
     nest = scop("{ : }", stmt("{ S[] }", writes="t[]"), stmt("{ U[] }", reads="t[]"), kills="{ V[] -> t[] }")
-    assert kinds(replace(nest)) == {("flow", "S", "U")}
+    assert kinds(nest) == {("flow", "S", "U")}

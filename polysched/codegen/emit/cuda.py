@@ -21,6 +21,7 @@ from __future__ import annotations
 from polysched.codegen.emit.dialect import CUDA
 from polysched.codegen.emit.printer import Printer, is_small
 from polysched.codegen.emit.shares import Around, Share, block_share, thread_share
+from polysched.codegen.emit.spelling import UNARY
 from polysched.codegen.emit.survey import AXES, Survey, is_mapped
 from polysched.codegen.source import Kernel, Source, parameters
 from polysched.errors import PolyschedError
@@ -133,7 +134,7 @@ class _Host(Printer):
         self.arrays[array.name] = array
         name, own = self.names(array.name), self.type(array.dtype)
         self.line(f"{own} *{name} = NULL;")
-        self.line(f"cudaMalloc((void **)&{name}, sizeof({own}) * ({self.expr(self.extent(array))}));")
+        self.line(f"cudaMalloc((void **)&{name}, sizeof({own}) * {self.expr(self.extent(array), UNARY)});")
 
     def spell(self, expr: Expr) -> tuple[str, int]:
         text, binding = super().spell(expr)
@@ -155,8 +156,8 @@ class _Host(Printer):
         self.kernels.append(Kernel(name=name, parameters=names, grid=kernel.grid, block=kernel.threads))
         grid = ", ".join(self.expr(extent) for extent in kernel.grid)
         block = ", ".join(map(str, kernel.threads))
-        arguments = ", ".join(self.names(parameter) for parameter in names)
-        self.line(f"POLYSCHED_LAUNCH({name}, grid_of({grid}), dim3({block}), {arguments});")
+        arguments = [self.names(parameter) for parameter in names]
+        self.listing("POLYSCHED_LAUNCH", [name, f"grid_of({grid})", f"dim3({block})", *arguments], ";")
 
 
 class _Kernel(Printer):

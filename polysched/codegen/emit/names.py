@@ -27,7 +27,7 @@ _KEYWORDS = """
 
 # What the headers that our text includes define besides: types, macros (gnu11 has `linux` and `unix`), functions.
 _LIBRARY = """
-    NULL INFINITY NAN HUGE_VAL HUGE_VALF EOF I linux unix i386 errno stdin stdout stderr main
+    NULL INFINITY NAN HUGE_VAL HUGE_VALF EOF linux unix i386 errno stdin stdout stderr main
     size_t ssize_t ptrdiff_t div_t ldiv_t lldiv_t float_t double_t int8_t int16_t int32_t int64_t uint8_t uint16_t
     uint32_t uint64_t intptr_t uintptr_t intmax_t uintmax_t half half2 uint uint3 uchar ushort ulong dim3 std
     abort abs labs llabs div ldiv lldiv exit atexit atof atoi atol atoll malloc calloc realloc free aligned_alloc alloca
@@ -38,7 +38,7 @@ _LIBRARY = """
     remquo lrint llrint lround llround exp10 pow10 sincos roundeven
     sinpi cospi sincospi tanpi rsqrt rcbrt rhypot norm norm3d norm4d rnorm normcdf normcdfinv erfcx erfinv erfcinv
     cyl_bessel_i0 cyl_bessel_i1 min max umin umax ullmin ullmax llmin llmax clock warpSize threadIdx blockIdx blockDim
-    gridDim allocate read_element grid_of
+    gridDim read_element grid_of
 """
 
 RESERVED = frozenset(_KEYWORDS.split()) | frozenset(_LIBRARY.split()) | MATH | frozenset(name + "f" for name in MATH)

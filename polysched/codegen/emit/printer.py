@@ -7,6 +7,8 @@ Needs: arrays have at most one dimension (`linearize`).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from polysched.codegen.emit import helpers
 from polysched.codegen.emit.dialect import Dialect
 from polysched.codegen.emit.spelling import BINDING, UNARY, Speller, is_narrow
@@ -16,7 +18,7 @@ from polysched.ir.node import walk
 from polysched.ir.nodes import Alloc, Array, Binary, Call, Const, Expr, For, Function, If, Let, Load, Stmt, Store, Var
 from polysched.version import __version__
 
-_WIDTH = 110  # of a parameter list's lines
+_WIDTH = 105  # of the lines of a parameter list
 _STACK_BYTES = 16384  # larger local arrays live on the heap
 
 
@@ -56,16 +58,20 @@ class Printer(Speller):
         self.depth -= 1
         self.line("}")
 
+    def listing(self, head: str, items: Iterable[str], tail: str) -> None:
+        """`head(item, item, ...)tail`, on as many lines as it takes."""
+        row, separator = f"{head}(", ""
+        for item in items:
+            if len(row) + len(separator) + len(item) > _WIDTH:
+                self.line(f"{row},")
+                row, separator = "        ", ""
+            row += separator + item
+            separator = ", "
+        self.line(f"{row}){tail}")
+
     def signature(self, head: str, names: tuple[str, ...]) -> None:
         """Begins a function that takes these names, known to `scalars` or `arrays`."""
-        row = f"{head}("
-        for k, name in enumerate(names):
-            part = (", " if k else "") + self.parameter(name)
-            if len(row) + len(part) > _WIDTH:
-                self.line(f"{row},")
-                row, part = "        ", part.removeprefix(", ")
-            row += part
-        self.line(f"{row})" if names else f"{row}void)")
+        self.listing(head, [self.parameter(name) for name in names] or ["void"], "")
         self.open("")
 
     def parameter(self, name: str) -> str:

@@ -101,13 +101,25 @@ def is_multiple(expr: Expr, factor: int, loops: Mapping[str, For]) -> bool:
 
 
 def _operands(op: str, expr: Expr) -> Iterator[Expr]:
-    """The operands of a tree of this operator; the expression itself if it is another one."""
+    """The operands of a tree of this operator, which may have a constant added; else the expression itself."""
     match expr:
         case Binary(operator, left, right) if operator == op:
             yield from _operands(op, left)
             yield from _operands(op, right)
+        case Binary("+" | "-" as sign, Binary(operator, _, _) as inner, Const(int(value))) if operator == op:
+            for operand in _operands(op, inner):
+                yield _shifted(operand, value if sign == "+" else -value)
         case _:
             yield expr
+
+
+def _shifted(expr: Expr, distance: int) -> Expr:
+    match expr:
+        case Const(int(value)):
+            return Const(value + distance)
+        case Binary("+" | "-" as sign, rest, Const(int(value))):
+            return _shifted(rest, distance + (value if sign == "+" else -value))
+    return expr if distance == 0 else add(expr, distance) if distance > 0 else sub(expr, -distance)
 
 
 def _is_always_above(bound: Expr, start: Expr, distance: int) -> bool:

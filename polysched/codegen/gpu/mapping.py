@@ -5,35 +5,65 @@
                                         mark: map:thread.y   band: i
                                         mark: map:thread.x   band: j
                                         band: k
-Loops outside of the first coincident band stay on the host. Where a permutable band has no coincident member, its
-wavefronts are launched one after the other.
+Loops outside of the first coincident band stay on the host. Where no loop of a permutable band is parallel, not even
+inside of its first loops, its wavefronts are launched one after the other.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from polysched.model.tree import Band, Map, Mark, Member, Tree, children, with_children
+from polysched import isl
+from polysched.deps.coincidence import left_below, mark_under
+from polysched.deps.dependences import Dependences
+from polysched.model.tree import Band, Filter, Leaf, Map, Mark, Member, Tree, children, walk, with_children
+from polysched.transform.distribute import distribute
 from polysched.transform.tile import tile
 from polysched.transform.wavefront import wavefront
 
 BLOCKS = {1: (256,), 2: (8, 32), 3: (4, 4, 32)}  # threads along each mapped dimension; the last one is x
 
 
-def map_to_gpu(tree: Tree) -> Tree:
-    """`tree` with the outermost coincident members of each nest on blocks and threads.
+def map_to_gpu(tree: Tree, dependences: Dependences) -> Tree:
+    """`tree` with the outermost coincident members of each nest on blocks and threads."""
+    return _mapped(tree, dependences.coincidence)
 
-    Needs: coincident flags that hold (`mark_coincident`).
-    """
-    match tree:
-        case Band(members=members, permutable=permutable) if any(m.coincident for m in members):
-            serial, mapped, inside = _choose(members, permutable)
-            mapped_band = _on_threads(mapped, Band(inside, permutable, tree.child) if inside else tree.child)
-            return Band(serial, permutable, mapped_band) if serial else mapped_band
-        case Band(members=members, permutable=True) if len(members) > 1:
-            return map_to_gpu(wavefront(tree))
-        case _:
-            return with_children(tree, tuple(map_to_gpu(child) for child in children(tree)))
+
+def _mapped(tree: Tree, reaching: isl.UnionMap) -> Tree:
+    """`reaching` are the dependences that nothing above the node orders."""
+    if isinstance(tree, Band):
+        band = mark_under(replace(tree, child=Leaf()), reaching)
+        assert isinstance(band, Band)
+        return _mapped_band(replace(band, child=tree.child), reaching)
+    below = left_below(tree, reaching)
+    return with_children(tree, tuple(_mapped(child, below) for child in children(tree)))
+
+
+def _mapped_band(band: Band, reaching: isl.UnionMap) -> Tree:
+    """Coincident members on threads; else, of the loop distributed, and its first member on the host, what helps."""
+    if any(member.coincident for member in band.members):
+        serial, mapped, inside = _choose(band.members, band.permutable)
+        kernel = _on_threads(mapped, Band(inside, band.permutable, band.child) if inside else band.child)
+        return Band(serial, band.permutable, kernel) if serial else kernel
+    parts = distribute(band, reaching)
+    if parts is not None and all(_is_parallel(part, reaching) for part in parts.children):
+        return _mapped(parts, reaching)
+    first, rest = Band(band.members[:1], band.permutable), band.members[1:]
+    inner = _mapped(replace(band, members=rest) if rest else band.child, left_below(first, reaching))
+    if rest and band.permutable and not _is_on_threads(inner):
+        return _mapped(wavefront(band), reaching)
+    return replace(first, child=inner)
+
+
+def _is_parallel(part: Filter, reaching: isl.UnionMap) -> bool:
+    """Has the band below a coincident member?"""
+    (band,) = children(mark_under(part, reaching))
+    return isinstance(band, Band) and any(member.coincident for member in band.members)
+
+
+def _is_on_threads(tree: Tree) -> bool:
+    """Is anything in the tree mapped?"""
+    return any(isinstance(node, Mark) and isinstance(node.mark, Map) for node in walk(tree))
 
 
 def _choose(

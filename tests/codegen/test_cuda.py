@@ -1,0 +1,195 @@
+import random
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+from polysched.codegen.emit.cuda import emit_cuda
+from polysched.codegen.emit.extents import bounded, most_trips, trips
+from polysched.codegen.passes.linearize import linearize
+from polysched.errors import PolyschedError
+from polysched.ir.build import add, binary, const, floordiv, load, mul, store, sub, var
+from polysched.ir.dtypes import ALL, f64, i64
+from polysched.ir.nodes import Alloc, Array, Barrier, For, Let
+from polysched.ir.text import show
+from polysched.runtime.emulate import emulate
+from tests.codegen.operations import awkward_values, every_operation
+from tests.codegen.programs import random_program
+from tests.nests import arguments_for, canonical, loop, nest, outcome, random_nest
+
+n, i, j, t, b, r = (var(name) for name in "nijtbr")
+row, column = var("row"), var("column")
+A, B = Array("A", f64, (n, n)), Array("B", f64, (n, n))
+V, W = Array("V", i64, (n,)), Array("W", i64, (n,))
+
+
+def assert_runs_as_interpreted(fn, arguments):
+    """On the CPU, threads first to last and last to first."""
+    program = emulate(emit_cuda(linearize(fn)), fn)
+    expected = outcome(fn, arguments)
+    for program.reverse in (False, True):
+        given = {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in arguments.items()}
+        program(**given)
+        for name in expected:
+            np.testing.assert_array_equal(given[name], expected[name], err_msg=name, strict=True)
+
+
+def tile(var_name, start, end, size, axis, *body):
+    """A block loop over tiles, and a thread loop over the part of each that is in start..end."""
+    tile_name = f"{var_name}_tile"
+    first, last = binary("max", start, var(tile_name)), binary("min", end, add(var(tile_name), size))
+    inner = loop(var_name, first, last, *body, kind=f"thread.{axis}")
+    return loop(tile_name, 0, end, inner, step=size, kind=f"block.{axis}")
+
+
+def heat():
+    """Time steps on the host, each a grid of tiles; then one element on its own."""
+    around = ((sub(i, 1), j), (add(i, 1), j), (i, sub(j, 1)), (i, add(j, 1)))
+    mean = mul(0.25, add(*(load(A, *index) for index in around)))
+    inside = [(binary("max", tile, 1), binary("min", sub(n, 1), add(tile, size))) for tile, size in ((row, 8), (column, 32))]
+    columns = loop("j", *inside[1], store(B, (i, j), mean), kind="thread.x")
+    point = loop("i", *inside[0], columns, kind="thread.y")
+    grid = loop("row", 0, n, loop("column", 0, n, point, step=32, kind="block.x"), step=8, kind="block.y")
+    return nest("heat", "steps n", [A, B], loop("t", 0, var("steps"), grid, store(A, (0, 0), load(B, 1, 1))))
+
+
+def test_a_whole_text(golden):
+    source = emit_cuda(linearize(heat()))
+    golden("heat.cu", source.text)
+    assert source.entry == "heat"
+    assert [kernel.name for kernel in source.kernels] == ["heat_k0", "heat_k1"]
+    assert source.kernels[0].block == (32, 8, 1)
+    assert [show(extent) for extent in source.kernels[0].grid] == ["floordiv(n + 31, 32)", "floordiv(n + 7, 8)", "1"]
+    assert_runs_as_interpreted(heat(), arguments_for(heat(), random.Random(0), n=40))
+
+
+@pytest.mark.parametrize("dtype", [ALL[name] for name in ("u16", "i32", "i64", "f16", "f64")], ids=str)
+def test_every_operation_is_exact(dtype):
+    with np.errstate(all="ignore"):
+        assert_runs_as_interpreted(every_operation(dtype), awkward_values(dtype))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_programs_are_one_thread(seed):
+    for fn, size in ((random_nest(random.Random(seed)), 5), (random_program(random.Random(seed)), 3)):
+        arguments = arguments_for(fn, random.Random(seed), n=size)
+        try:
+            outcome(fn, arguments)
+        except ZeroDivisionError:
+            continue
+        assert_runs_as_interpreted(fn, arguments)
+
+
+def test_host_code_reads_elements_back_and_holds_buffers():
+    """A bound and a value loaded on the host, a temporary between two kernels."""
+    bound = var("bound")
+    buffer, one = Array("buffer", i64, (n,)), Array("one", i64, ())
+    body = (
+        Alloc(buffer),
+        Alloc(one),
+        store(one, (), 3),
+        tile("i", 0, n, 32, "x", store(buffer, (i,), mul(load(one), load(V, i)))),
+        Let("bound", load(V, 0)),
+        loop("t", 0, add(load(buffer, 1), 1), loop("r", 0, bound, store(W, (r,), t), kind="block.x")),
+        tile("j", 0, n, 32, "x", store(V, (j,), add(load(buffer, j), load(W, j)))),
+    )
+    fn = nest("f", "n", [V, W], *body)
+    text = emit_cuda(fn).text
+    assert "cudaMalloc((void **)&buffer, sizeof(int64_t) * n);" in text
+    assert "const int64_t bound = read_element(&V[0]);" in text
+    assert "const int64_t t_end = (int64_t)((uint64_t)read_element(&buffer[1]) + (uint64_t)1);" in text
+    assert_runs_as_interpreted(fn, {"n": 50, "V": np.arange(2, 52), "W": np.zeros(50, int)})
+
+
+def test_loops_on_one_axis_share_their_iterations_alike():
+    """Each loop reads what the one before has written, from other bounds: the same thread must run the same i."""
+    first, last = binary("max", b, 3), binary("min", n, add(b, 32))
+    loops = [
+        loop("i", first, last, store(V, (i,), mul(i, i)), kind="thread.x"),
+        loop("j", b, last, store(W, (j,), load(V, j)), kind="thread.x"),
+        loop("r", 0, 3, loop("t", add(b, r), last, store(W, (t,), add(load(W, t), r)), kind="thread.x")),
+    ]
+    fn = nest("f", "n", [V, W], loop("b", 0, n, *loops, step=32, kind="block.x"))
+    assert_runs_as_interpreted(fn, {"n": 70, "V": np.arange(70), "W": np.zeros(70, int)})
+
+
+def test_blocks_share_their_iterations_alike():
+    early = loop("i", 2, n, store(V, (i,), mul(i, i)), kind="block.x")
+    late = loop("j", 1, n, store(W, (j,), load(V, j)), kind="block.x")
+    fn = nest("f", "n", [V, W], loop("b", 0, 1, early, late, kind="block.y"))
+    assert_runs_as_interpreted(fn, {"n": 9, "V": np.arange(9), "W": np.zeros(9, int)})
+
+
+def test_a_store_outside_of_the_thread_loop_happens_once():
+    count = store(W, (b,), add(load(W, b), 1))
+    threads = loop("i", 0, 4, store(V, (b,), b), kind="thread.x")
+    fn = nest("f", "n", [V, W], loop("b", 0, n, count, threads, kind="block.x"))
+    assert "if ((int64_t)threadIdx.x == 0) {" in emit_cuda(fn).text
+    assert_runs_as_interpreted(fn, {"n": 5, "V": np.zeros(5, int), "W": np.zeros(5, int)})
+
+
+@pytest.mark.parametrize("step", [1, 3, -1, -2])
+def test_loops_longer_than_a_block_and_of_any_step_stride(step):
+    lo, hi = (1, n) if step > 0 else (sub(n, 1), 0)
+    fn = nest("f", "n", [V], loop("i", lo, hi, store(V, (i,), add(load(V, i), i)), step=step, kind="thread.x"))
+    assert emit_cuda(fn).kernels[0].block == (128, 1, 1)
+    assert_runs_as_interpreted(fn, {"n": 300, "V": np.zeros(300, int)})
+
+
+def test_a_large_grid_is_cut_and_strided_over():
+    """70 000 blocks along y, where 65 535 are allowed."""
+    fn = nest("f", "n", [V], loop("i", 0, n, store(V, (i,), i), kind="block.y"))
+    assert_runs_as_interpreted(fn, {"n": 70_000, "V": np.zeros(70_000, int)})
+
+
+def test_a_triangular_grid_is_as_large_as_its_widest_row():
+    body = loop("i", 0, n, loop("j", 0, add(i, 1), store(A, (i, j), 1.0), kind="block.x"), kind="block.y")
+    fn = nest("f", "n", [A], body)
+    assert show(emit_cuda(linearize(fn)).kernels[0].grid[0]) == "n - 1 + 1"
+    assert_runs_as_interpreted(fn, {"A": np.zeros((5, 5)), "n": 5})
+
+
+def test_nothing_runs_for_empty_grids():
+    fn = nest("f", "n", [V], loop("i", 3, n, store(V, (i,), i), kind="block.x"))
+    assert_runs_as_interpreted(fn, {"n": 2, "V": np.zeros(2, int)})
+
+
+def test_extents():
+    tile_loop = For("i", mul(32, b), binary("min", n, add(mul(32, b), 32)), 1, ())
+    assert most_trips(tile_loop.lo, tile_loop.hi, 1) == 32
+    assert most_trips(const(0), n, 1) is None
+    assert most_trips(binary("max", n, b), add(n, 7), 2) == 4
+    assert show(trips(For("i", const(1), n, 3, ()))) == "floordiv(n - 1 + 2, 3)"
+    around = {"i": For("i", const(0), n, 1, ())}
+    assert show(bounded(sub(n, i), around)) == "n - 0"
+    assert show(bounded(floordiv(mul(2, i), 3), around)) == "floordiv(2 * (n - 1), 3)"
+    assert bounded(mul(i, i), around) is None
+
+
+def test_what_cuda_cannot_do_is_refused():
+    twice = loop("i", 0, n, loop("j", 0, n, store(V, (j,), i), kind="thread.x"), kind="thread.x")
+    with pytest.raises(PolyschedError, match=r"loop j is on thread.x, as a loop around it is"):
+        emit_cuda(nest("f", "n", [V], twice))
+    large = loop("i", 0, n, Alloc(Array("big", f64, (n,))), store(V, (i,), i), kind="block.x")
+    with pytest.raises(PolyschedError, match=r"the temporary big\[n\] is allocated inside of a kernel"):
+        emit_cuda(nest("f", "n", [V], large))
+
+
+def test_barriers_and_shared_arrays_are_printed():
+    tile_array = Array("tile", f64, (const(32),), "shared")
+    body = loop("b", 0, n, Alloc(tile_array), Barrier(), store(V, (b,), b), kind="block.x")
+    text = emit_cuda(nest("f", "n", [V], body)).text
+    assert "__shared__ double tile[32];" in text
+    assert "__syncthreads();" in text
+
+
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="there is no nvcc to compile the CUDA texts with")
+def test_nvcc_accepts_the_texts(tmp_path):
+    functions = (heat(), *(every_operation(ALL[name]) for name in ("f16", "i8")), canonical()[1])
+    for k, fn in enumerate(functions):
+        (tmp_path / f"k{k}.cu").write_text(emit_cuda(linearize(fn)).text)
+    for path in sorted(tmp_path.glob("*.cu")):
+        command = ["nvcc", "-cubin", "-arch=sm_90", "-fmad=false", "-o", str(tmp_path / "out.cubin"), str(path)]
+        compiled = subprocess.run(command, capture_output=True, text=True)
+        assert compiled.returncode == 0, compiled.stderr

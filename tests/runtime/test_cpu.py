@@ -1,0 +1,79 @@
+import numpy as np
+import pytest
+
+from polysched.codegen.emit.c import emit_c
+from polysched.codegen.passes.linearize import linearize
+from polysched.errors import LaunchError, ToolchainError
+from polysched.ir.build import add, const, load, mul, store, var
+from polysched.ir.dtypes import ALL, f64, i64
+from polysched.ir.nodes import Array, Call, Cast, Store, Var
+from polysched.runtime import cpu
+from tests.nests import gemm, loop, nest
+
+n, i = var("n"), var("i")
+V = Array("V", f64, (n,))
+
+
+def test_a_nest_runs_in_place():
+    """The sizes come from the arrays."""
+    a, b, c = np.arange(6.0).reshape(2, 3), np.arange(12.0).reshape(3, 4), np.ones((2, 4))
+    run = cpu.load(emit_c(linearize(gemm())), gemm())
+    run(A=a, B=b, C=c, alpha=2.0, beta=3.0)
+    np.testing.assert_array_equal(c, 2 * (a @ b) + 3)
+
+
+@pytest.mark.parametrize("dtype", list(ALL.values()), ids=str)
+def test_scalars_of_every_dtype_arrive(dtype):
+    fn = nest("f", "", [Array("out", dtype, ())], Store("out", (), Var("s", dtype)), scalars=(Var("s", dtype),))
+    values = {"f": (-0.25, np.inf), "b": (True, False)}.get(dtype.kind) or (
+        np.iinfo(dtype.numpy).min,
+        np.iinfo(dtype.numpy).max,
+    )
+    run = cpu.load(emit_c(fn), fn)
+    for value in values:
+        out = np.zeros((), dtype.numpy)
+        run(out=out, s=value)
+        assert out[()] == value
+
+
+def test_the_number_of_threads_is_as_asked_and_set_back():
+    """As many threads as asked for enter the loop; the setting of the process is what it was."""
+    fn = nest("f", "n", [V], loop("i", 0, n, Store("V", (i,), Cast(Call("omp_get_num_threads", (), ALL["i32"]), f64)),
+                                  kind="parallel"))  # fmt: skip
+    default = cpu.load(emit_c(fn), fn)
+    before = default.library.omp_get_max_threads()
+    for threads in (1, 3):
+        out = np.zeros(8)
+        cpu.load(emit_c(fn), fn, threads=threads)(V=out)
+        assert set(out) == {float(threads)}
+        assert default.library.omp_get_max_threads() == before
+
+
+def test_empty_arrays_are_fine():
+    fn = nest("f", "n", [V], loop("i", 0, n, store(V, (i,), 1.0)))
+    cpu.load(emit_c(fn), fn)(V=np.zeros(0))
+
+
+def test_nothing_runs_when_an_argument_is_wrong():
+    fn = nest("f", "n", [V, Array("W", f64, (n,))], loop("i", 0, n, store(V, (i,), 1.0)))
+    out = np.zeros(4)
+    with pytest.raises(LaunchError, match="n is 4 by V's dimension 0, but 5 by W's dimension 0"):
+        cpu.load(emit_c(fn), fn)(V=out, W=np.zeros(5))
+    assert not out.any()
+
+
+def test_a_function_that_is_nowhere_is_named():
+    value = Call("nowhere_to_be_found", (const(1.0, f64),), f64)
+    fn = nest("f", "n", [V], loop("i", 0, n, Store("V", (i,), value)))
+    with pytest.raises((ToolchainError, LaunchError), match="nowhere_to_be_found"):
+        cpu.load(emit_c(fn), fn)
+
+
+def test_the_same_program_is_compiled_once(monkeypatch):
+    total = Array("total", i64, ())
+    fn = nest("once", "n", [total], loop("i", 0, n, store(total, (), add(load(total), mul(i, i)))))
+    cpu.load(emit_c(fn), fn)
+    monkeypatch.setattr("polysched.runtime.toolchain.subprocess.run", lambda *_, **__: pytest.fail("compiled again"))
+    result = np.zeros((), np.int64)
+    cpu.load(emit_c(fn), fn)(total=result, n=4)
+    assert result == 14

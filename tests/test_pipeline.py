@@ -1,0 +1,130 @@
+"""polysched/pipeline.py: nests come out as kernels that compute the same bits, whatever the options."""
+
+from __future__ import annotations
+
+import random
+
+import nests
+import numpy as np
+import pytest
+
+import polysched as ps
+from polysched.deps.legality import first_violation
+from polysched.examples import gemm, jacobi_2d, seidel_2d, stencil
+
+
+def test_a_nest_runs_in_place():
+    a = np.ones((9, 10))
+    done = ps.optimize(stencil)
+    done(a=a)
+    expected = np.ones((9, 10))
+    stencil(expected, 8)
+    assert np.array_equal(a, expected)
+
+
+@pytest.mark.parametrize("nest", [stencil, gemm, jacobi_2d, seidel_2d], ids=lambda nest: nest.name)
+@pytest.mark.parametrize("target", ["c", "cuda"])
+def test_the_examples_verify(nest, target):
+    assert "legal for all sizes" in str(ps.optimize(nest, target=target).verify())
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 7, 32, 33])
+def test_b9_tiled_wavefronts_of_the_stencil_equal_the_interpreter(n):
+    done = ps.optimize(stencil)
+    assert "floor((i)/32) + floor((i + j)/256)" in done.schedule
+    assert done.verify(N=n).sizes == ({"N": n},)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ps.Options(tile=False),
+        ps.Options(tile_sizes=(3,)),
+        ps.Options(tile_sizes=(4, 5, 6)),
+        ps.Options(wavefront=False),
+        ps.Options(vector=False),
+        ps.Options(parallel=False),
+        ps.Options(fusion="max"),
+        ps.Options(fusion="none"),
+        ps.Options(scheduler="isl"),
+        ps.Options(scheduler="source"),
+        ps.Options(solver="isl"),
+        ps.Options(negative_coefficients=True),
+        ps.Options(reorder_reductions=True),
+        ps.Options(licm_threshold=3),
+    ],
+    ids=lambda options: repr(options)[:0] or None,
+)
+@pytest.mark.parametrize("make", [nests.jacobi_1d, nests.lu, nests.triangular], ids=lambda make: make.__name__)
+def test_options_change_the_kernel_but_not_the_result(make, options):
+    ps.optimize(make(), options=options).verify()
+
+
+def test_a_budget_too_small_ends_in_a_named_rung():
+    done = ps.optimize(jacobi_2d, options=ps.Options(solve_seconds=0.0))
+    assert done.rungs["schedule"] in ("source order with parallel loops found", "source order")
+    done.verify()
+
+
+def test_loops_that_isl_cannot_generate_in_time_are_not_mapped():
+    done = ps.optimize(jacobi_2d, options=ps.Options(isl_operations=60_000))
+    assert done.rungs["mapping"] != "mapped"
+    done.verify()
+
+
+def test_a_given_schedule_is_checked():
+    identity = ps.optimize(stencil, options=ps.Options(scheduler="source")).scheduled.tree
+    assert ps.optimize(stencil, schedule=identity).rungs["schedule"] == "given"
+    backwards = ps.from_yaml(ps.to_yaml(identity).replace("[(i)]", "[(-i)]"))
+    with pytest.raises(ps.IllegalSchedule) as error:
+        ps.optimize(stencil, schedule=backwards)
+    assert "flow dependence on a: S[i=0, j=1] must run before S[i=1, j=0]" in str(error.value)
+
+
+def test_an_error_says_which_step_failed():
+    with pytest.raises(ps.InputError) as error:
+        ps.optimize(nests.stencil2())
+    assert any("in step 'extract'" in note for note in error.value.__notes__)
+
+
+def test_sizes_out_of_bounds_are_refused_at_the_call():
+    fn = nests.nest(
+        "copy",
+        "n m",
+        [a := ps_array("a", "n")],
+        nests.loop("i", 0, nests.var("m"), nests.store(a, (nests.var("i"),), 1.0)),
+    )
+    done = ps.optimize(fn)
+    with pytest.raises(ps.LaunchError, match="m"):
+        done(a=np.zeros(3), m=4)
+
+
+def ps_array(name, size):
+    return nests.Array(name, ps.f64, (nests.var(size),))
+
+
+RANDOM_NESTS = 500
+
+
+@pytest.mark.parametrize("batch", range(20))
+def test_random_nests_are_legal_and_equal_the_interpreter_bit_for_bit(batch):
+    for seed in range(batch, RANDOM_NESTS, 20):
+        check_random_nest(seed)
+
+
+def check_random_nest(seed: int) -> None:
+    rng = random.Random(seed)
+    fn = nests.random_nest(rng)
+    options = ps.Options(
+        tile_sizes=rng.choice([(2,), (3, 4), (32, 256)]),
+        fusion=rng.choice(["smart", "max", "none"]),
+        wavefront=rng.random() < 0.8,
+    )
+    done = ps.optimize(fn, options=options)
+    assert first_violation(done.tree, done.dependences, done.scop) is None
+    for n in (1, 2, 5):
+        arguments = nests.arguments_for(fn, rng, n)
+        expected = nests.outcome(fn, arguments)
+        done(**arguments)
+        for name, array in expected.items():
+            np.testing.assert_array_equal(arguments[name], array, err_msg=f"seed {seed}, n {n}, {name}", strict=True)
