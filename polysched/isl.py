@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -52,6 +53,15 @@ from islpy import (  # noqa: F401  (re-exported)
 from polysched.errors import BudgetExceeded
 
 T = TypeVar("T")
+
+
+def _by_text(value: Any) -> tuple[type, tuple[str]]:
+    return type(value), (str(value),)
+
+
+# islpy's own pickling raises where the two sides of a map share a name, as { S[i] -> S[i + 1] } does.
+for _kind in (Set, UnionSet, Map, UnionMap):
+    copyreg.pickle(_kind, _by_text)
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from polysched.bounded import call_within
 from polysched.codegen.emit.c import emit_c
 from polysched.codegen.emit.cuda import emit_cuda
 from polysched.codegen.gpu.mapping import map_to_gpu
@@ -92,10 +93,17 @@ def _lower_within_budget(
     for rung, make in rungs.items():
         tree = step("legality of the mapping", require_legal, make(), deps, scop)
         try:
-            return tree, step("lower", lambda t: lower(scop, t, operations=options.isl_operations), tree), rung
+            return tree, step("lower", _lower_bounded, tree, scop, options), rung
         except BudgetExceeded:
             continue
-    raise BudgetExceeded(f"isl cannot generate loops for '{scop.name}' with {options.isl_operations} operations")
+    raise BudgetExceeded(f"isl cannot generate loops for '{scop.name}' in {options.lower_seconds} s")
+
+
+def _lower_bounded(tree: Tree, scop: Scop, options: Options) -> Function:
+    try:
+        return lower(tree, scop, operations=options.lower_operations)
+    except BudgetExceeded:
+        return call_within(options.lower_seconds, lower, tree, scop)
 
 
 def _map_to_cpu(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> Tree:

@@ -23,7 +23,7 @@ LAYERS = [
     ["deps"],
     ["model", "frontend"],
     ["ir"],
-    ["trace", "options", "isl"],
+    ["trace", "options", "isl", "bounded"],
     ["errors", "version"],
 ]
 LEVEL = {unit: level for level, units in enumerate(LAYERS) for unit in units}

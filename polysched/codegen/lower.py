@@ -15,10 +15,11 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 
 from polysched import isl
+from polysched.codegen.tile_space import cut_at_tiles
 from polysched.ir.node import rewrite, substitute, walk
 from polysched.ir.nodes import Alloc, Binary, Const, Expr, For, Function, If, Let, Load, Stmt, Store, Var
 from polysched.model.affine import expression
-from polysched.model.scop import Scop
+from polysched.model.scop import Scop, Statement
 from polysched.model.tree import (
     Band,
     Kernel,
@@ -30,24 +31,24 @@ from polysched.model.tree import (
 from polysched.model.tree_isl import to_isl
 
 
-def lower(scop: Scop, tree: Tree, *, operations: int = 20_000_000) -> Function:
+def lower(tree: Tree, scop: Scop, *, operations: int = 0) -> Function:
     """The nest that runs the instances of `scop` in the order of `tree`.
 
-    BudgetExceeded if isl needs more than `operations` to generate the loops.
+    BudgetExceeded if isl needs more than `operations` to generate the loops; 0 is no limit.
     """
     with isl.quota(operations):
-        ast = _build(scop.context).node_from_schedule(to_isl(_one_member_bands(tree)))
-        body = _Lowering(scop).statements(ast, None)
+        outer, tiles = cut_at_tiles(tree)
+        inner = {tile.name: (tile.parameters, _ast(tile.tree, tile.context)) for tile in tiles}
+        body = _Lowering(scop, inner).statements(_ast(outer, scop.context), None)
     allocs = tuple(Alloc(array) for array in scop.arrays if array.space == "private")
     return replace(scop.function, body=(*allocs, *body))
 
 
-def _build(sizes: isl.Set) -> isl.AstBuild:
-    """isl's settings: bounds as min and max rather than guards, and no fused comparisons with `||`."""
-    context = isl.DEFAULT_CONTEXT
-    context.set_ast_build_detect_min_max(1)
-    context.set_ast_build_prefer_pdiv(1)
-    return isl.AstBuild.from_context(sizes)
+def _ast(tree: Tree, context: isl.Set) -> isl.AstNode:
+    """isl's loops, with bounds as min and max rather than guards."""
+    isl.DEFAULT_CONTEXT.set_ast_build_detect_min_max(1)
+    isl.DEFAULT_CONTEXT.set_ast_build_prefer_pdiv(1)
+    return isl.AstBuild.from_context(context).node_from_schedule(to_isl(_one_member_bands(tree)))
 
 
 def _one_member_bands(tree: Tree) -> Tree:
@@ -79,6 +80,7 @@ class _Lowering:
     """Walks isl's AST. `kind` is what the mark above asks of the next loop."""
 
     scop: Scop
+    tiles: dict[str, tuple[tuple[str, ...], isl.AstNode]]  # the names of a tile's coordinates, and its loops
     fresh: Iterator[int] = field(default_factory=count)
     names: dict[str, Expr] = field(default_factory=dict)  # isl's identifiers: sizes, and the loops around
 
@@ -98,7 +100,7 @@ class _Lowering:
             case isl.ast_node_type.for_:  # type: ignore[attr-defined]
                 return self.loop(node, kind or "serial")
             case isl.ast_node_type.user:
-                return self.instance(node.user_get_expr())
+                return self.user(node.user_get_expr())
         raise AssertionError(f"unknown AST node: {node}")
 
     def branch(self, node: isl.AstNode, kind: str | None) -> tuple[Stmt, ...]:
@@ -133,10 +135,22 @@ class _Lowering:
                 return Binary("+", bound, Const(1))
         raise AssertionError(f"isl made a loop that runs while {test}")
 
-    def instance(self, call: isl.AstExpr) -> tuple[Stmt, ...]:
-        """The body of a statement with its iterators bound; names that it binds are fresh in every copy."""
-        statement = self.scop.statement(call.get_op_arg(0).get_id().get_name() or "")
+    def user(self, call: isl.AstExpr) -> tuple[Stmt, ...]:
+        """The loops of a tile, or an instance of a statement."""
+        name = call.get_op_arg(0).get_id().get_name() or ""
         values = [expression(call.get_op_arg(k), self.names) for k in range(1, call.get_op_n_arg())]
+        if name not in self.tiles:
+            return self.instance(self.scop.statement(name), values)
+        coordinates, loops = self.tiles[name]
+        outer = self.names
+        self.names = outer | dict(zip(coordinates, values, strict=True))
+        try:
+            return self.statements(loops, None)
+        finally:
+            self.names = outer
+
+    def instance(self, statement: Statement, values: list[Expr]) -> tuple[Stmt, ...]:
+        """The body of a statement with its iterators bound; names that it binds are fresh in every copy."""
         body = self.renamed(statement.body)
         return substitute(body, dict(zip(statement.iterators, values, strict=True)))
 

@@ -21,7 +21,7 @@ from polysched import isl
 from polysched.deps.dependences import Dependence, Dependences
 from polysched.errors import IllegalSchedule
 from polysched.model.order import flatten
-from polysched.model.scop import Scop
+from polysched.model.scop import Scop, Statement
 from polysched.model.tree import (
     Band,
     Context,
@@ -71,18 +71,18 @@ class Violation:
 
     def _instance(self, instance: Instance) -> str:
         values = [str(x) for x in instance.iteration]
-        if self.scop is not None:
-            names = self.scop.statement(instance.statement).iterators
-            values = [f"{name}={value}" for name, value in zip(names, values, strict=True)]
+        for statement in self._statements(instance):
+            values = [f"{name}={value}" for name, value in zip(statement.iterators, values, strict=True)]
         return f"{instance.statement}[{', '.join(values)}]"
 
     def _source_lines(self) -> str:
-        if self.scop is None:
-            return ""
-        names = dict.fromkeys(i.statement for i in (self.source, self.sink) if i is not None)
-        places = [(name, self.scop.statement(name).loc) for name in names]
-        lines = [line for name, loc in places if loc for line in (f"{loc}: {name}", *loc.caret().splitlines())]
+        places = {s.name: s.loc for i in (self.source, self.sink) if i is not None for s in self._statements(i)}
+        lines = [line for name, loc in places.items() if loc for line in (f"{loc}: {name}", *loc.caret().splitlines())]
         return "".join(f"\n  {line}" for line in lines)
+
+    def _statements(self, instance: Instance) -> list[Statement]:
+        """The statement of the instance, if the scop is known and has it."""
+        return [s for s in self.scop.statements if s.name == instance.statement] if self.scop else []
 
 
 def require_legal(tree: Tree, dependences: Dependences, scop: Scop | None = None) -> Tree:
@@ -98,8 +98,8 @@ def first_violation(
 ) -> Violation | None:
     """The first fault found from the root of `tree`, for the smallest sizes and instances; None if it is legal.
 
-    Every instance must run exactly once (with `scop`, the instances of the scop: else those of the tree's domain),
-    and the source of each dependence before its sink. With `check_flags`, a band that is flagged permutable must
+    Every instance must run exactly once (those of `scop`, or else of the tree's domain and the dependences), and the
+    source of each dependence before its sink. With `check_flags`, a band that is flagged permutable must
     have no member that runs backwards, and members that are coincident, or marked to run on parallel threads or
     lanes, must not separate the two ends of a dependence that reaches their band. ValueError for Extension nodes.
     """
@@ -109,21 +109,20 @@ def first_violation(
 
 
 def _violations(tree: Tree, dependences: Dependences, scop: Scop | None, check_flags: bool) -> Iterator[Violation]:
-    yield from _not_once(tree, scop)
+    yield from _not_once(tree, dependences, scop)
     ordered = {id(d) for d in dependences.ordered}
-    pairs = tuple(
-        _Pairs(d, d.relation, id(d) in ordered) for d in dependences.of("flow", "anti", "output")
-    )
+    pairs = tuple(_Pairs(d, d.relation, id(d) in ordered) for d in dependences.of("flow", "anti", "output"))
     yield from _Checker(check_flags).check(tree, pairs, None)
 
 
 # --- every instance runs exactly once
 
 
-def _not_once(tree: Tree, scop: Scop | None) -> Iterator[Violation]:
+def _not_once(tree: Tree, dependences: Dependences, scop: Scop | None) -> Iterator[Violation]:
     times = flatten(tree)
     assert isinstance(tree, Domain)
-    instances = tree.domain if scop is None else scop.domain
+    ends = dependences.coincidence
+    instances = scop.domain if scop else tree.domain.union(ends.domain()).union(ends.range())
     known = [scop.context] if scop else [node.context for node in walk(tree) if isinstance(node, Context)]
     for context in known:
         times, instances = times.intersect_params(context), instances.intersect_params(context)

@@ -115,7 +115,8 @@ def _sizes(fn: Function, arguments: Mapping[str, Any]) -> dict[str, int]:
                 continue
             name, value = solved
             if value is None:
-                raise LaunchError(f"{place} is {actual}, but {extent} is {actual} for no size {name} of zero or more")
+                known = "".join(f", with {other} = {size}" for other, size in sorted(sizes.items()))
+                raise LaunchError(f"{place} is {actual}, but {extent} is that for no {name} of zero or more{known}")
             sizes[name], origin[name] = value, place
             progress = True
     if unknown := [name for name in fn.sizes if name not in sizes]:

@@ -64,9 +64,9 @@ def compile_shared(text: str, name: str, *, language: str = "c", flags: tuple[st
     def build(output: Path) -> None:
         with tempfile.TemporaryDirectory(prefix="polysched-") as folder:
             Path(folder, file).write_text(text)
-            run = subprocess.run(
-                [*command, "-o", str(output)], cwd=folder, capture_output=True, text=True, errors="replace"
-            )
+            english = {**os.environ, "LC_ALL": "C"}  # and plain quotes, so that messages are the same everywhere
+            full = [*command, "-o", str(output)]
+            run = subprocess.run(full, cwd=folder, env=english, capture_output=True, text=True, errors="replace")
         if run.returncode != 0:
             raise ToolchainError(_failure(command, run.stderr or run.stdout, text, file))
 

@@ -46,9 +46,10 @@ def _marked(tree: Tree, reaching: isl.UnionMap) -> Tree:
 
 def _vector(band: Band, reaching: isl.UnionMap) -> Tree | None:
     """The loop marked, if its iterations are independent."""
-    independent = carried(band.members[0], reaching).is_empty()
-    flagged = replace(band, members=(replace(band.members[0], coincident=bool(independent)),))
-    return Mark(Vector(), flagged) if independent else None
+    (member,) = band.members
+    if not carried(member, reaching).is_empty():
+        return None
+    return Mark(Vector(), replace(band, members=(replace(member, coincident=True),)))
 
 
 def _distributed(band: Band, reaching: isl.UnionMap) -> Tree | None:

@@ -47,7 +47,8 @@ def heat():
     """Time steps on the host, each a grid of tiles; then one element on its own."""
     around = ((sub(i, 1), j), (add(i, 1), j), (i, sub(j, 1)), (i, add(j, 1)))
     mean = mul(0.25, add(*(load(A, *index) for index in around)))
-    inside = [(binary("max", tile, 1), binary("min", sub(n, 1), add(tile, size))) for tile, size in ((row, 8), (column, 32))]
+    tiles = ((row, 8), (column, 32))
+    inside = [(binary("max", first, 1), binary("min", sub(n, 1), add(first, size))) for first, size in tiles]
     columns = loop("j", *inside[1], store(B, (i, j), mean), kind="thread.x")
     point = loop("i", *inside[0], columns, kind="thread.y")
     grid = loop("row", 0, n, loop("column", 0, n, point, step=32, kind="block.x"), step=8, kind="block.y")

@@ -135,6 +135,17 @@ def test_an_instance_that_the_nest_does_not_have_is_a_fault():
     assert fault(Domain(S.union(more), branches), pair) == "T[i=0] runs, but is no instance of the nest (n = 0)"
 
 
+def test_a_statement_that_the_nest_does_not_have_is_a_fault():
+    other = isl.UnionSet("{ copy[3] }")
+    branches = Sequence((Filter(S), Filter(T), Filter(other)))
+    domain = pair.domain.union(other)
+    assert fault(Domain(domain, branches), pair) == "copy[3] runs, but is no instance of the nest (n = 0)"
+
+
+def test_without_the_scop_the_dependences_tell_what_must_run():
+    assert str(first_violation(Domain(S), dependences(pair))) == "T[0] never runs (n = 1)"
+
+
 def test_reordered_reductions_may_run_backwards_but_not_in_parallel():
     total = scop("[n] -> { : }", stmt("{ S[i] : 0 <= i < n }", writes="s[]", reads=["s[]", "a[i]"], reduction="+"))
     free = dependences(total, reorder_reductions=True)

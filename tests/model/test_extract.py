@@ -149,6 +149,6 @@ def test_source_order_lowered_again_computes_the_same(seed):
     rng = random.Random(seed)
     fn = nests.random_nest(rng)
     scop = extract(fn)
-    lowered = lower(scop, scop.tree)
+    lowered = lower(scop.tree, scop)
     for size in (1, 2, 5):
         nests.assert_same_outcome(fn, lowered, nests.arguments_for(fn, rng, size))

@@ -38,5 +38,6 @@ def test_no_compiler_names_the_ways_out(monkeypatch):
     for variable in ("CC", "POLYSCHED_CC"):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setattr(toolchain.shutil, "which", lambda name: None)
-    with pytest.raises(ToolchainError, match=r"tried cc, gcc, clang\); install gcc, or .* without a compiler by .*interpret"):
+    ways_out = r"tried cc, gcc, clang\); install gcc, or .* without a compiler by .*interpret"
+    with pytest.raises(ToolchainError, match=ways_out):
         find_compiler()

@@ -1,0 +1,153 @@
+"""Cuts a tree into the loops over tiles and the loops inside a tile, so that isl generates each alone.
+
+    band: floor(t/64) + floor((2t + i)/64)        band: c0               over the convex hull { tile0[c0, c1] : ... }
+          floor((2t + i)/64)               ->           c1
+    band: t                                       for every tile0[c0, c1]:
+          2t + i                                      band: t, 2t + i    c0 and c1 being parameters
+
+In one piece isl finds the exact set of non-empty tiles by eliminating t and i over the integers, which takes it
+minutes where their coefficients are not one. The hull is found at once; a tile in it may be empty, and then its
+loops run zero times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
+
+from polysched import isl
+from polysched.model.tree import Band, Domain, Filter, Leaf, Member, Sequence, Set, Tree, walk, with_children
+
+
+def cut_at_tiles(tree: Tree) -> tuple[Tree, tuple[Tile, ...]]:
+    """`tree` down to the last bands that round, over tiles, and these tiles; without such bands, `tree` itself."""
+    if not isinstance(tree, Domain):
+        raise ValueError("a schedule tree starts with a Domain")
+    outer = _outer(tree.child, (), tree.domain, [])
+    if not outer.tiles:
+        return tree, ()
+    return Domain(_union((tile.hull for tile in outer.tiles), outer.plain), outer.tree), outer.tiles
+
+
+@dataclass(frozen=True)
+class Tile:
+    """Instances that share their bands down to one that rounds; a tile of them has the same values of the members."""
+
+    name: str
+    members: tuple[Member, ...]  # of all bands around, outermost first
+    instances: isl.UnionSet
+    inside: Tree  # the order inside a tile
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Names for the coordinates of one tile."""
+        return tuple(f"{self.name}_{k}" for k in range(len(self.members)))
+
+    @property
+    def tree(self) -> Tree:
+        """The tree of one tile, over its `parameters`."""
+        one = isl.UnionSet(f"[{self._parameters}] -> {{ {self.name}[{self._parameters}] }}")
+        return Domain(self._tile_of.intersect_range(one).domain(), self.inside)
+
+    @property
+    def context(self) -> isl.Set:
+        """What is known of the `parameters`: { : ... }"""
+        one = isl.Map(f"[{self._parameters}] -> {{ {self.name}[{self._parameters}] -> [] }}")
+        return self._hull.apply(one).params()
+
+    @property
+    def hull(self) -> isl.UnionSet:
+        """{ tile0[c0, c1] }, all tiles that hold an instance, and some that do not."""
+        return isl.UnionSet.from_set(self._hull)
+
+    @property
+    def is_bounded(self) -> bool:
+        """With the sizes free, the hull of bounded sets need not be bounded: { [i] : i = 0 or 0 <= i < n }."""
+        hull, kind = self._hull, isl.dim_type.set
+        dims = range(len(self.members))
+        return all(hull.dim_has_lower_bound(kind, k) and hull.dim_has_upper_bound(kind, k) for k in dims)
+
+    @cached_property
+    def _hull(self) -> isl.Set:
+        tiles = isl.Set.from_union_set(self._tile_of.range())
+        return isl.Set.from_basic_set(tiles.remove_divs().simple_hull())
+
+    @property
+    def _tile_of(self) -> isl.UnionMap:
+        """{ S[t, i] -> tile0[c0, c1] }"""
+        values = [member.schedule.intersect_domain(self.instances) for member in self.members]
+        maps = isl.maps_of(reduce(isl.UnionMap.flat_range_product, values))
+        named = (isl.UnionMap.from_map(m.set_tuple_name(isl.dim_type.out, self.name)) for m in maps)
+        return reduce(isl.UnionMap.union, named)
+
+    @property
+    def universe(self) -> isl.UnionSet:
+        return isl.UnionSet(f"{{ {self.name}[{self._parameters}] }}")
+
+    def coordinate(self, position: int) -> isl.UnionMap:
+        """{ tile0[c0, c1] -> [c1] }"""
+        return isl.UnionMap(f"{{ {self.name}[{self._parameters}] -> [{self.parameters[position]}] }}")
+
+    @property
+    def _parameters(self) -> str:
+        return ", ".join(self.parameters)
+
+
+@dataclass(frozen=True)
+class _Outer:
+    """A tree over tiles, and over the instances in `plain`, which are in no tile."""
+
+    tree: Tree
+    tiles: tuple[Tile, ...]
+    plain: isl.UnionSet
+
+
+def _outer(tree: Tree, around: tuple[Member, ...], instances: isl.UnionSet, made: list[Tile]) -> _Outer:
+    """`tree` down to the last bands that round; `made` numbers the tiles."""
+    match tree:
+        case _ if instances.is_empty():
+            return _Outer(Leaf(), (), instances)
+        case Band(members=members):
+            inside = (*around, *members)
+            tile = Tile(f"tile{len(made)}", inside, instances, tree.child)
+            if _is_last_to_round(tree) and tile.is_bounded:
+                made.append(tile)
+                below = _Outer(Leaf(), (tile,), isl.UnionSet("{ }"))
+            else:
+                below = _outer(tree.child, inside, instances, made)
+            renamed = tuple(_over_tiles(m, len(around) + k, below) for k, m in enumerate(members))
+            return replace(below, tree=replace(tree, members=renamed, child=below.tree))
+        case Filter(filter=filter, child=child):
+            below = _outer(child, around, instances.intersect(filter), made)
+            return replace(below, tree=Filter(_union((t.universe for t in below.tiles), below.plain), below.tree))
+        case Sequence(children=branches) | Set(children=branches):
+            parts = [_outer(branch, around, instances, made) for branch in branches]
+            tiles = tuple(tile for part in parts for tile in part.tiles)
+            plain = _union((part.plain for part in parts), isl.UnionSet("{ }"))
+            return _Outer(with_children(tree, tuple(part.tree for part in parts)), tiles, plain)
+        case Leaf():
+            return _Outer(tree, (), instances)
+        case _:
+            below = _outer(tree.child, around, instances, made)  # type: ignore[attr-defined]
+            return replace(below, tree=with_children(tree, (below.tree,)))
+
+
+def _over_tiles(member: Member, position: int, below: _Outer) -> Member:
+    coordinates = (tile.coordinate(position) for tile in below.tiles)
+    return replace(
+        member, schedule=reduce(isl.UnionMap.union, coordinates, member.schedule.intersect_domain(below.plain))
+    )
+
+
+def _is_last_to_round(band: Band) -> bool:
+    return _rounds(band) and not any(isinstance(node, Band) and _rounds(node) for node in walk(band.child))
+
+
+def _rounds(band: Band) -> bool:
+    """Does a member divide and round, as tile loops do?"""
+    return any("floor" in str(member.schedule.as_union_pw_multi_aff()) for member in band.members)
+
+
+def _union(sets: Iterable[isl.UnionSet], first: isl.UnionSet) -> isl.UnionSet:
+    return reduce(isl.UnionSet.union, sets, first)
