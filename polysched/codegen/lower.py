@@ -16,8 +16,10 @@ from itertools import count
 
 from polysched import isl
 from polysched.codegen.tile_space import cut_at_tiles
+from polysched.errors import BudgetExceeded
 from polysched.ir.node import rewrite, substitute, walk
 from polysched.ir.nodes import Alloc, Binary, Const, Expr, For, Function, If, Let, Load, Stmt, Store, Var
+from polysched.ir.text import show
 from polysched.model.affine import expression
 from polysched.model.scop import Scop, Statement
 from polysched.model.tree import (
@@ -34,7 +36,8 @@ from polysched.model.tree_isl import to_isl
 def lower(tree: Tree, scop: Scop, *, operations: int = 0) -> Function:
     """The nest that runs the instances of `scop` in the order of `tree`.
 
-    BudgetExceeded if isl needs more than `operations` to generate the loops; 0 is no limit.
+    BudgetExceeded if isl needs more than `operations` to generate the loops (0 is no limit), or makes one that does
+    not end.
     """
     with isl.quota(operations):
         outer, tiles = cut_at_tiles(tree)
@@ -133,7 +136,8 @@ class _Lowering:
                 return bound
             case Binary(op="<=", left=Var(name=var), right=bound) if var == name:
                 return Binary("+", bound, Const(1))
-        raise AssertionError(f"isl made a loop that runs while {test}")
+        # Where pieces of one domain have bounds in different sizes: { [i] : i = 0 or 0 <= i < n }.
+        raise BudgetExceeded(f"isl made a loop without a bound, that runs while {show(test)}")
 
     def user(self, call: isl.AstExpr) -> tuple[Stmt, ...]:
         """The loops of a tile, or an instance of a statement."""

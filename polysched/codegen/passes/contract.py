@@ -102,7 +102,7 @@ def _subscripts(node: Any, name: str) -> list[tuple[Expr, ...]]:
 def _is_fixed(index: tuple[Expr, ...], body: tuple[Stmt, ...]) -> bool:
     """Does the subscript keep its value while the block runs?"""
     loops = {node.var for node in walk(body) if isinstance(node, For)}
-    inside = loops | {node.name for node in walk(body) if isinstance(node, Let)}
+    inside = loops | {node.name for node in walk(body) if isinstance(node, Let) and node not in body}
     return not any(isinstance(p, Load) or (isinstance(p, Var) and p.name in inside) for p in walk(index))
 
 

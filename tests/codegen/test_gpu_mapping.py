@@ -1,0 +1,140 @@
+"""polysched/codegen/gpu/mapping.py: coincident loops on blocks and threads, the rest as loops."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import subprocess
+from math import prod
+
+import nests
+import numpy as np
+import pytest
+from nests import loop, nest
+
+import polysched as ps
+from polysched.codegen.gpu.mapping import map_to_gpu
+from polysched.deps.legality import first_violation
+from polysched.examples import gemm, jacobi_2d, seidel_2d, stencil
+from polysched.ir.build import add, load, store, sub, var
+from polysched.ir.dtypes import f64
+from polysched.ir.nodes import Array, Function
+from polysched.model.tree import Map, Mark, walk
+from polysched.model.tree_text import show_tree
+from polysched.runtime.emulate import emulate
+from tests.transform.scheduled import random_scheduled, scheduled
+
+EXAMPLES = [example.function for example in (stencil, gemm, jacobi_2d, seidel_2d)]
+i, j, n = var("i"), var("j"), var("n")
+A, B = Array("A", f64, (add(n, 1),)), Array("B", f64, (add(n, 1),))
+
+
+def copy() -> Function:
+    return nest("copy", "n", [A, B], loop("i", 0, n, store(B, (i,), load(A, i))))
+
+
+def recurrence() -> Function:
+    return nest("recurrence", "n", [A], loop("i", 0, n, store(A, (add(i, 1),), add(load(A, i), load(A, add(i, 1))))))
+
+
+def test_two_parallel_loops_are_a_grid_of_blocks_of_threads():
+    square = Array("Q", f64, (n, n))
+    fill = nest("fill", "n", [square], loop("i", 0, n, loop("j", 0, n, store(square, (i, j), 1.0))))
+    nest_ = scheduled(fill)
+    assert show_tree(map_to_gpu(nest_.tree, nest_.deps)) == (
+        "domain: { S[i, j] : 0 <= i < n and 0 <= j < n }\n"
+        "  context: { : n >= 0 }\n"
+        "    mark: map:block.y\n"
+        "      band:\n"
+        "        [S[i, j] -> floor((i)/8)] coincident\n"
+        "        mark: map:block.x\n"
+        "          band:\n"
+        "            [S[i, j] -> floor((j)/32)] coincident\n"
+        "            mark: map:thread.y\n"
+        "              band:\n"
+        "                [S[i, j] -> i] coincident\n"
+        "                mark: map:thread.x\n"
+        "                  band:\n"
+        "                    [S[i, j] -> j] coincident"
+    )
+
+
+def axes(fn: Function) -> list[str]:
+    done = scheduled(fn)
+    marks = (node.mark for node in walk(map_to_gpu(done.tree, done.deps)) if isinstance(node, Mark))
+    return [mark.axis for mark in marks if isinstance(mark, Map)]
+
+
+def test_one_parallel_loop_has_blocks_of_at_least_128_threads_along_x():
+    assert axes(copy()) == ["block.x", "thread.x"]
+    (kernel,) = ps.optimize(copy(), target="cuda").source.kernels
+    assert kernel.block[0] >= 128 and kernel.block[1:] == (1, 1)
+
+
+def test_a_serial_recurrence_is_one_kernel_of_one_thread():
+    assert axes(recurrence()) == []
+    (kernel,) = ps.optimize(recurrence(), target="cuda").source.kernels
+    assert kernel.block == (1, 1, 1) and [extent.value for extent in kernel.grid] == [1, 1, 1]
+
+
+def test_loops_around_the_parallel_ones_stay_on_the_host():
+    """Jacobi's time loop launches one grid for each of its two sweeps."""
+    assert axes(nests.jacobi_2d()) == ["block.y", "block.x", "thread.y", "thread.x"] * 2
+    kernels = ps.optimize(nests.jacobi_2d(), target="cuda").source.kernels
+    assert len(kernels) == 2 and all(prod(kernel.block) == 256 for kernel in kernels)
+
+
+def test_a_loop_that_is_parallel_inside_the_first_needs_no_wavefront():
+    """The skewed stencil: one launch for each i, threads along i + j."""
+    done = scheduled(nests.stencil2(margin=1))
+    text = show_tree(map_to_gpu(done.tree, done.deps))
+    assert "[S[i, j] -> i]\n      mark: map:block.x" in text and "floor((i + j)/256)" in text
+
+
+def test_where_no_loop_is_parallel_inside_another_wavefronts_are_launched():
+    square = Array("Q", f64, (add(n, 1), add(n, 1)))
+    around = add(load(square, sub(i, 1), j), load(square, i, sub(j, 1)))
+    body = loop("i", 1, n, loop("j", 1, n, store(square, (i, j), around)))
+    fn = nest("both_ways", "n", [square], body)
+    done = scheduled(fn)
+    mapped = map_to_gpu(done.tree, done.deps)
+    assert "[S[i, j] -> i + j]\n      mark: map:block.x" in show_tree(mapped)
+    done.assert_holds(mapped)
+
+
+def assert_legal_and_equal_to_the_interpreter(fn: Function, sizes: tuple[int, ...]) -> None:
+    """Threads run one after another, first to last and last to first: what depends on their order shows."""
+    done = ps.optimize(fn, target="cuda")
+    assert first_violation(done.tree, done.dependences, done.scop) is None
+    program = emulate(done.source, fn, done.scop.valid_sizes)
+    for size in sizes:
+        arguments = nests.arguments_for(fn, random.Random(size), size)
+        expected = nests.outcome(fn, arguments)
+        for program.reverse in (False, True):
+            given = {name: np.copy(value) if isinstance(value, np.ndarray) else value for name, value in arguments.items()}
+            program(**given)
+            for name in expected:
+                np.testing.assert_array_equal(given[name], expected[name], err_msg=name, strict=True)
+
+
+@pytest.mark.parametrize("fn", [*EXAMPLES, copy(), recurrence()], ids=lambda fn: fn.name)
+def test_examples_are_legal_and_equal_the_interpreter_in_both_directions(fn):
+    assert_legal_and_equal_to_the_interpreter(fn, (1, 2, 9, 34))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_nests_are_legal_and_equal_the_interpreter_in_both_directions(seed):
+    done = random_scheduled(seed)
+    assert first_violation(map_to_gpu(done.tree, done.deps), done.deps, done.scop) is None
+    assert_legal_and_equal_to_the_interpreter(done.fn, (1, 2, 6))
+
+
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="there is no nvcc to compile the CUDA texts with")
+def test_nvcc_accepts_the_texts(tmp_path):
+    functions = [*EXAMPLES, *(nests.random_nest(random.Random(seed)) for seed in range(2))]
+    paths = [tmp_path / f"k{k}.cu" for k in range(len(functions))]
+    for path, fn in zip(paths, functions, strict=True):
+        path.write_text(ps.optimize(fn, target="cuda").source.text)
+    command = ["nvcc", "-ptx", "-arch=sm_90", "-fmad=false", *map(str, paths)]
+    compiled = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert compiled.returncode == 0, compiled.stderr

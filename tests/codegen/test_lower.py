@@ -1,0 +1,167 @@
+"""polysched/codegen/lower.py: schedule trees become loops that run the same instances in the tree's order."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import nests
+import numpy as np
+import pytest
+from nests import loop, nest
+
+from polysched import isl
+from polysched.codegen.lower import lower
+from polysched.errors import BudgetExceeded
+from polysched.ir.build import add, load, store, sub, var
+from polysched.ir.dtypes import f64, i64
+from polysched.ir.interp import interpret
+from polysched.ir.node import walk
+from polysched.ir.nodes import Alloc, Array, For, Let
+from polysched.ir.text import show
+from polysched.ir.verify import verify
+from polysched.model.extract import extract
+from polysched.model.tree import Domain, Filter, Map, Mark, Parallel, Sequence, Unroll, Vector
+from polysched.transform.tile import tile
+from polysched.transform.wavefront import wavefront
+from tests.transform.scheduled import band, random_scheduled, scheduled
+
+i, k, n = var("i"), var("k"), var("n")
+A, B, M = Array("A", f64, (n,)), Array("B", f64, (n,)), Array("M", i64, (n,))
+STENCIL = extract(nests.stencil2(margin=1))
+
+
+def test_a_skewed_loop_around_another():
+    tree = Domain(STENCIL.domain, band("S[i, j] -> i + j", "S[i, j] -> j"))
+    assert show(lower(tree, STENCIL)).splitlines()[1:3] == [
+        "    for c0 in 0..2 * N - 1:",
+        "        for c1 in max(0, -N + c0 + 1)..min(N - 1, c0) + 1:",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("mark", "kind"),
+    [(Parallel(), "parallel"), (Vector(), "vector"), (Unroll(), "unrolled"), (Map("block.y"), "block.y")],
+    ids=["parallel", "vector", "unroll", "map"],
+)
+def test_a_mark_becomes_the_kind_of_the_first_loop_below_it(mark, kind):
+    marked = Mark(mark, band("S[i, j] -> i", "S[i, j] -> j"))
+    assert kinds(Domain(STENCIL.domain, marked)) == [kind, "serial"]
+    inner = replace(band("S[i, j] -> i"), child=Mark(mark, band("S[i, j] -> j")))
+    assert kinds(Domain(STENCIL.domain, inner)) == ["serial", kind]
+
+
+def test_every_loop_has_its_own_mark():
+    inner = replace(band("S[i, j] -> i"), child=Mark(Vector(), band("S[i, j] -> j")))
+    assert kinds(Domain(STENCIL.domain, Mark(Parallel(), inner))) == ["parallel", "vector"]
+
+
+def kinds(tree) -> list[str]:
+    return [node.kind for node in walk(lower(tree, STENCIL).body) if isinstance(node, For)]
+
+
+def test_strides_are_steps():
+    scop = extract(nests.strided())
+    assert [node.step for node in walk(lower(scop.tree, scop).body) if isinstance(node, For)] == [2]
+
+
+def test_steps_are_positive_even_where_the_loop_ran_down():
+    fn = nests.reversed_sweep()
+    scop = extract(fn)
+    lowered = lower(scop.tree, scop)
+    verify(lowered, "lowered")
+    assert [node.step for node in walk(lowered.body) if isinstance(node, For)] == [1]
+    nests.assert_same_outcome(fn, lowered, nests.arguments_for(fn, random.Random(0), 6))
+
+
+def test_a_loop_of_one_iteration_is_no_loop():
+    fn = nest("last", "n", [A], loop("i", sub(n, 1), n, store(A, (i,), 1.0)))
+    scop = extract(fn)
+    lowered = lower(scop.tree, scop)
+    verify(lowered, "lowered")
+    assert not any(isinstance(node, For) for node in walk(lowered.body))
+    nests.assert_same_outcome(fn, lowered, nests.arguments_for(fn, random.Random(0), 5))
+
+
+def test_one_iteration_that_differs_by_case_is_a_let():
+    """isl puts the value of an only iteration into the body itself where it can; random nest 102 has one left."""
+    done = random_scheduled(102)
+    assert any(isinstance(node, Let) for node in walk(lower(done.tree, done.scop).body))
+    done.assert_holds(done.tree)
+
+
+def opaque():
+    """A data-dependent loop over a temporary of its own: one statement."""
+    t = Array("t", f64, (), "private")
+    update = store(t, (), add(load(t), load(A, k)))
+    inner = loop("k", 0, load(M, i), update)
+    return nest("opaque", "n", [A, B, M], loop("i", 0, n, Alloc(t), store(t, (), 0.0), inner, store(B, (i,), load(t))))
+
+
+def test_loops_and_temporaries_inside_of_a_statement_are_fresh_in_every_copy():
+    fn = nest("twice", "n", [B, M], loop("i", 0, n, loop("k", 0, load(M, i), store(B, (i,), add(load(B, i), 1.0)))))
+    scop = extract(fn)
+    (statement,) = scop.statements
+    halves = (isl.UnionSet(f"{{ {statement.name}[i] : i % 2 = {half} }}") for half in (0, 1))
+    one = band(f"{statement.name}[i] -> i")
+    lowered = lower(Domain(scop.domain, Sequence(tuple(Filter(half, one) for half in halves))), scop)
+    verify(lowered, "lowered")
+    names = [node.var for node in walk(lowered.body) if isinstance(node, For)]
+    assert len(names) == len(set(names)) == 4
+    arguments = {"n": 5, "B": np.zeros(5), "M": np.array([3, 0, 2, 1, 4])}
+    nests.assert_same_outcome(fn, lowered, arguments)
+
+
+@pytest.mark.parametrize("taken", ["c0", "t_1"])
+def test_names_that_the_nest_has_are_not_taken_again(taken):
+    other = Array(taken, f64, (n,))
+    (rows,) = opaque().body
+    fn = nest("opaque", "n", [A, B, M, other], rows, rows, loop("i", 0, n, store(other, (i,), 2.0)))
+    scop = extract(fn)
+    lowered = lower(scop.tree, scop)
+    verify(lowered, "lowered")
+    arguments = {"n": 4, "A": np.arange(4.0), "B": np.zeros(4), "M": np.array([1, 0, 4, 2]), taken: np.zeros(4)}
+    nests.assert_same_outcome(fn, lowered, arguments)
+
+
+def test_a_budget_that_is_too_small_is_an_error_and_the_next_call_works():
+    with pytest.raises(BudgetExceeded, match="isl used up 100 operations"):
+        lower(STENCIL.tree, STENCIL, operations=100)
+    assert lower(STENCIL.tree, STENCIL, operations=10_000_000) == lower(STENCIL.tree, STENCIL)
+
+
+skewed = band("S[i, j] -> i", "S[i, j] -> i + j")
+B9 = {"skewed": skewed, "tiled": tile(skewed, (2, 3)), "wavefront": wavefront(tile(skewed, (2, 3)))}
+
+
+@pytest.mark.parametrize("order", B9.values(), ids=B9)
+@pytest.mark.parametrize("size", [1, 2, 3, 7])
+def test_B7_the_loops_scan_exactly_the_same_instances_and_keep_the_flow_dependences(order, size):
+    """The statement's body is replaced by one that notes when its instance ran."""
+    when, clock = Array("when", i64, (n, n)), Array("clock", i64, ())
+    tick = (store(when, (i, var("j")), load(clock)), store(clock, (), add(load(clock), 1)))
+    (statement,) = STENCIL.statements
+    watched = replace(STENCIL, statements=(replace(statement, body=tick),))
+    run = replace(lower(Domain(STENCIL.domain, order), watched), arrays=(when, clock), params=("N", "when", "clock"))
+    arguments = {"N": size, "when": np.full((size, size), -1), "clock": np.zeros((), int)}
+    interpret(replace(run, arrays=tuple(replace(a, shape=(var("N"),) * len(a.shape)) for a in run.arrays)), arguments)
+    times = arguments["when"]
+    assert sorted(times.flat) == list(range(size * size)) and arguments["clock"] == size * size
+    for row in range(size - 1):
+        for column in range(size):
+            assert all(times[row, column] < later for later in times[row + 1, max(column - 1, 0) : column + 2])
+
+
+@pytest.mark.parametrize("fn", nests.canonical(), ids=lambda fn: fn.name)
+def test_scheduled_nests_lower_to_well_formed_functions(fn):
+    done = scheduled(fn)
+    lowered = lower(done.tree, done.scop)
+    verify(lowered, "lowered")
+    nests.assert_same_outcome(fn, lowered, nests.arguments_for(fn, random.Random(1), 5))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_nests_lower_to_well_formed_functions_that_compute_the_same_bits(seed):
+    done = random_scheduled(seed)
+    verify(lower(done.tree, done.scop), "lowered")
+    done.assert_holds(done.tree)

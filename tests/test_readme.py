@@ -1,0 +1,31 @@
+"""The README's example prints what it says, and its table holds every option with its default."""
+
+from __future__ import annotations
+
+import doctest
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from polysched.options import Options
+
+README = Path(__file__).parents[1].joinpath("README.md").read_text()
+
+
+def test_the_example_prints_the_output_below_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, output = re.findall(r"^```(?:python)?\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)[1:3]
+    file = tmp_path / "smooth.py"
+    file.write_text(code)
+    exec(compile(code, str(file), "exec"), {})
+    printed = capsys.readouterr().out
+    blank = printed.replace("\n\n", "\n<BLANKLINE>\n")
+    assert doctest.OutputChecker().check_output(output, blank, doctest.ELLIPSIS), printed
+
+
+def test_the_table_of_options_is_complete() -> None:
+    rows = dict(re.findall(r"^\| `(\w+)` \| `(.+?)` \|", README, re.MULTILINE))
+    assert rows == {f.name: str(f.default) if f.type != "str" else f.default for f in fields(Options)} | {
+        name: f'"{getattr(Options(), name)}"' for name in ("scheduler", "solver", "fusion")
+    }
