@@ -10,13 +10,13 @@ import subprocess
 import sys
 
 import polysched as ps
-from polysched.demo import NESTS
+from polysched.examples import gemm, jacobi_2d, seidel_2d
 
 RUNS = 7
 STAGES = {
     "dependences": ("dependences",),
     "schedule": ("schedule", "legality"),
-    "mapping": ("tile", "wavefront", "vectorize", "parallel", "legality of the mapping"),
+    "mapping": ("strides", "tile", "wavefront", "vectorize", "parallel", "legality of the mapping"),
     "AST": ("lower",),
     "expressions and printing": ("expand", "extract", "contract", "linearize", "simplify", "normalize", "licm", "emit"),
 }
@@ -25,7 +25,7 @@ STAGES = {
 def main() -> None:
     print(f"import polysched: {_import_seconds():.2f} s (median of 5 processes)")
     print(f"{'nest':12}" + "".join(f"{stage:>26}" for stage in STAGES) + f"{'deps+schedule+AST':>20}   ms")
-    for nest in NESTS:
+    for nest in (gemm, jacobi_2d, seidel_2d):
         runs = [_run(nest) for _ in range(RUNS)]
         medians = {stage: statistics.median(run[stage] for run in runs) for stage in STAGES}
         core = statistics.median(run["dependences"] + run["schedule"] + run["AST"] for run in runs)
@@ -41,7 +41,8 @@ def _run(nest: ps.Nest) -> dict[str, float]:
 
 
 def _import_seconds() -> float:
-    command = [sys.executable, "-c", "import time; t = time.perf_counter(); import polysched; print(time.perf_counter() - t)"]
+    timed = "import time; t = time.perf_counter(); import polysched; print(time.perf_counter() - t)"
+    command = [sys.executable, "-c", timed]
     return statistics.median(float(subprocess.run(command, capture_output=True, text=True).stdout) for _ in range(5))
 
 

@@ -7,12 +7,12 @@ polysched show tree|deps|source|explain FILE.py:NEST    one stage of one nest
 from __future__ import annotations
 
 import argparse
-import importlib.util
+import runpy
 import sys
 from pathlib import Path
 
 from polysched.demo import demo
-from polysched.errors import InputError, PolyschedError
+from polysched.errors import InputError, Loc, PolyschedError
 from polysched.frontend.python import Nest
 from polysched.pipeline import Compiled, optimize
 
@@ -49,17 +49,16 @@ def _nest(place: str) -> Nest:
         raise InputError(f"'{place}' names no nest", hint="write FILE.py:NAME")
     if not Path(path).is_file():
         raise InputError(f"there is no file '{path}'")
-    spec = importlib.util.spec_from_file_location(Path(path).stem, path)
-    if spec is None or spec.loader is None:
+    if not path.endswith(".py"):
         raise InputError(f"'{path}' is not a Python file", hint="a nest is a Python function under @polysched.nest")
-    module = importlib.util.module_from_spec(spec)
     try:
-        spec.loader.exec_module(module)
+        names = runpy.run_path(path)
     except SyntaxError as error:
-        raise InputError(f"{path}:{error.lineno}:{error.offset}: {error.msg}") from error
-    nest = getattr(module, name, None)
+        loc = Loc(error.filename or path, error.lineno or 1, error.offset or 1, (error.text or "").rstrip("\n"))
+        raise InputError(f"this is not Python: {error.msg}", loc) from error
+    nest = names.get(name)
     if not isinstance(nest, Nest):
-        nests = sorted(key for key, value in vars(module).items() if isinstance(value, Nest))
+        nests = sorted(key for key, value in names.items() if isinstance(value, Nest))
         raise InputError(f"'{path}' has no nest '{name}'", hint=f"it has: {', '.join(nests) or 'none'}")
     return nest
 

@@ -20,7 +20,7 @@ class Options:
     reorder_reductions: bool = False  # let + * min max reductions run in another order (changes float rounding)
     fast_math: bool = False  # let floats be reassociated
     tile: bool = True  # tile permutable bands of two or more members
-    tile_sizes: tuple[int, ...] = (32, 256)  # the last is for SIMD loops, the one before it repeats for others
+    tile_sizes: tuple[int, ...] = (16, 256)  # the last is for SIMD loops, the one before it repeats for others
     wavefront: bool = True  # skew tile loops when no outer one is parallel
     parallel: bool = True  # run the outermost parallel loops on threads
     vector: bool = True  # put the loop of least stride innermost, as SIMD where its iterations are independent

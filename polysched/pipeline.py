@@ -71,7 +71,11 @@ def optimize(
         dependences=deps,
         scheduled=scheduled,
         tree=tree,
-        rungs={"schedule": scheduled.rung, "mapping": mapping},
+        rungs={
+            "dependences": "exact" if deps.is_exact else "memory-based where isl could not tell the last access",
+            "schedule": scheduled.rung,
+            "mapping": mapping,
+        },
         kernel=kernel,
         source=source,
         options=options,

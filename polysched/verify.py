@@ -14,7 +14,7 @@ import numpy as np
 from polysched import isl
 from polysched.deps.dependences import Dependences
 from polysched.deps.legality import first_violation
-from polysched.errors import PolyschedError
+from polysched.errors import LaunchError, PolyschedError
 from polysched.ir.dtypes import DType
 from polysched.ir.interp import evaluate, interpret
 from polysched.ir.nodes import Function
@@ -51,15 +51,21 @@ def verify(
 ) -> Verification:
     """Checks `tree` for all sizes, and `run` against the interpreted `nest` on random arrays of small sizes.
 
-    `sizes` fixes some sizes; `tolerance` is relative, for floats. VerificationError names what differs.
+    `sizes` fixes some sizes; `tolerance` is relative, for floats. VerificationError names what differs, LaunchError
+    sizes that the nest cannot be run with.
     """
-    violation = first_violation(tree, dependences)
+    violation = first_violation(tree, dependences, scop)
     if violation is not None:
         raise VerificationError(f"illegal schedule: {violation}")
     rng = np.random.default_rng(seed)
+    if unknown := sizes.keys() - set(scop.function.sizes):
+        raise LaunchError(f"'{scop.name}' has no size {', '.join(sorted(unknown))}: it has {list(scop.function.sizes)}")
     tried = tuple(_small_sizes(scop, sizes))
     if not tried:
-        raise VerificationError(f"no sizes to run with: they must satisfy {scop.valid_sizes}")
+        raise LaunchError(
+            f"no sizes to run with: they must satisfy {scop.valid_sizes}, "
+            f"and give at most {_MOST_INSTANCES} instances of statements to interpret"
+        )
     for chosen in tried:
         _compare(nest, run, chosen, tolerance, rng)
     return Verification(len(dependences.pairs), tried)
@@ -71,12 +77,13 @@ _MOST_INSTANCES = 20_000  # the interpreter's speed is some 10**5 instances a se
 
 def _small_sizes(scop: Scop, fixed: dict[str, int]) -> Iterator[dict[str, int]]:
     """Sizes at which the nest is valid and quickly interpreted: partial, full and several tiles."""
-    seen = []
+    candidates: list[dict[str, int]] = []
     for value in _TRIED:
         sizes = {name: fixed.get(name, value) for name in scop.function.sizes}
-        if sizes not in seen and _is_valid(scop, sizes) and _instances(scop, sizes) <= _MOST_INSTANCES:
-            seen.append(sizes)
-            yield sizes
+        if sizes not in candidates:
+            candidates.append(sizes)
+            if _is_valid(scop, sizes) and _instances(scop, sizes) <= _MOST_INSTANCES:
+                yield sizes
 
 
 def _is_valid(scop: Scop, sizes: dict[str, int]) -> bool:

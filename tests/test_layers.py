@@ -38,7 +38,7 @@ def faults(path: Path, source: str) -> Iterator[str]:
                 if isinstance(inner, ast.Import | ast.ImportFrom):
                     yield f"{path.name}:{inner.lineno}: import inside {node.name}"
         for name in _imported(node):
-            target = (name.split(".") + [""])[1]
+            target = [*name.split("."), ""][1]
             if name.split(".")[0] == "polysched" and target in LEVEL and target != unit:
                 if LEVEL[target] == LEVEL[unit]:
                     yield f"{path.name}:{node.lineno}: {unit} and {target} stand on one layer"

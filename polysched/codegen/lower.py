@@ -48,10 +48,14 @@ def lower(tree: Tree, scop: Scop, *, operations: int = 0) -> Function:
 
 
 def _ast(tree: Tree, context: isl.Set) -> isl.AstNode:
-    """isl's loops, with bounds as min and max rather than guards."""
+    """isl's loops, with bounds as min and max rather than guards; BudgetExceeded if isl fails inside, as it does on a
+    few unions of strided sets."""
     isl.DEFAULT_CONTEXT.set_ast_build_detect_min_max(1)
     isl.DEFAULT_CONTEXT.set_ast_build_prefer_pdiv(1)
-    return isl.AstBuild.from_context(context).node_from_schedule(to_isl(_one_member_bands(tree)))
+    try:
+        return isl.AstBuild.from_context(context).node_from_schedule(to_isl(_one_member_bands(tree)))
+    except isl.Error as error:
+        raise BudgetExceeded(f"isl cannot generate the loops: {error}") from error
 
 
 def _one_member_bands(tree: Tree) -> Tree:

@@ -19,6 +19,7 @@ from functools import cached_property, reduce
 
 from polysched import isl
 from polysched.deps.dependences import Dependence, Dependences, Kind
+from polysched.errors import BudgetExceeded
 from polysched.model.order import flatten
 from polysched.model.scop import Scop
 
@@ -31,6 +32,7 @@ def dependences(scop: Scop, *, reorder_reductions: bool = False, with_input: boo
     An access that only may happen is never the last one, so what came before it stays visible. With
     `reorder_reductions` the updates of a reduction count as such: all of them follow whatever the first one
     follows in source order, and precede whatever the last one precedes, so that they may run in any order.
+    Where isl cannot find the last access within its budget, all earlier ones count: `Dependences.is_exact` says so.
     """
     times = _times(scop)
     accesses = list(_accesses(scop, times, reorder_reductions))
@@ -39,11 +41,11 @@ def dependences(scop: Scop, *, reorder_reductions: bool = False, with_input: boo
     flow = _last(reads, writes, hiding=_kills(scop, times))
     # A kill ends a value, not the use of its memory: it does not let a later write come sooner.
     order = _last(backwards, [a for a in backwards if a.is_write])
-    found = [_dependence(source, sink, pairs) for sink, source, pairs in flow]
-    found += [_dependence(source, sink, pairs.reverse()) for source, sink, pairs in order]
+    found = [_dependence(pair.source, pair.sink, pair.instances, pair.is_exact) for pair in flow]
+    found += [_dependence(pair.sink, pair.source, pair.instances.reverse(), pair.is_exact) for pair in order]
     if with_input:
         again = _last(reads, reads, hiding=[write for write in writes if write.hides])
-        found += [_dependence(source, sink, pairs) for sink, source, pairs in again]
+        found += [_dependence(pair.source, pair.sink, pair.instances, pair.is_exact) for pair in again]
     return Dependences(tuple(d for d in found if not d.relation.is_empty()), reorder_reductions)
 
 
@@ -105,11 +107,18 @@ def _at(time: isl.Map, position: int) -> isl.Map:
     return time.flat_range_product(isl.Map.from_domain_and_range(time.domain(), isl.Set(f"{{ [{position}] }}")))
 
 
-def _last(
-    sinks: Iterable[_Access], sources: list[_Access], hiding: Iterable[_Access] = ()
-) -> Iterator[tuple[_Access, _Access, isl.Map]]:
-    """A sink, a source, and { source instance -> sink instance }: both touch an element, the source first, with
-    nothing in between that hides it, neither another source nor one of `hiding`."""
+@dataclass(frozen=True)
+class _Pair:
+    """Two accesses of one element, the source first, with nothing in between that hides it."""
+
+    source: _Access
+    sink: _Access
+    instances: isl.Map  # { source instance -> sink instance }
+    is_exact: bool
+
+
+def _last(sinks: Iterable[_Access], sources: list[_Access], hiding: Iterable[_Access] = ()) -> Iterator[_Pair]:
+    """The pairs that no other source and none of `hiding` hides; all pairs for a sink where isl cannot tell which."""
     walls = [access for access in (*sources, *hiding) if access.hides]
     for sink in sinks:
         candidates = [source for source in sources if source.array == sink.array]
@@ -119,12 +128,27 @@ def _last(
         earlier = now.lex_gt_map(_same(sink.time))  # { sink -> [time] }, like all that follows
         none = isl.Map.empty(candidates[0].touches.get_space())
         closed = reduce(isl.Map.union, (wall.touches for wall in walls if wall.array == sink.array), none)
-        last = element.apply_range(closed).intersect(earlier).coalesce().lexmax()
+        last = _latest(element.apply_range(closed).intersect(earlier))
         for source in candidates:
-            seen = last if source.hides else _since(last, element.apply_range(source.touches).intersect(earlier))
+            if last is not None and source.hides:
+                seen = last
+            else:
+                seen = _since(last, element.apply_range(source.touches).intersect(earlier))
             if seen.domain_is_wrapping():
                 seen = seen.domain_factor_domain()
-            yield sink, source, source.time.apply_range(seen.reverse())
+            yield _Pair(source, sink, source.time.apply_range(seen.reverse()), is_exact=last is not None)
+
+
+_OPERATIONS = 100_000  # of isl for one lexicographic maximum; the canonical nests need some hundreds
+
+
+def _latest(times: isl.Map) -> isl.Map | None:
+    """The lexicographic maximum; None if that outgrows its budget, or fails inside isl as on some strided unions."""
+    try:
+        with isl.quota(_OPERATIONS):
+            return times.coalesce().lexmax()
+    except (isl.Error, BudgetExceeded):
+        return None
 
 
 def _elements(access: _Access) -> tuple[isl.Map, isl.Map]:
@@ -134,8 +158,10 @@ def _elements(access: _Access) -> tuple[isl.Map, isl.Map]:
     return access.relation.range_map(), access.relation.domain_map().apply_range(access.time)
 
 
-def _since(last: isl.Map, times: isl.Map) -> isl.Map:
+def _since(last: isl.Map | None, times: isl.Map) -> isl.Map:
     """The part of `times` after `last`, or all of them where there is no last time."""
+    if last is None:
+        return times
     after = last.lex_lt_map(_same(last))
     return times.intersect(after).union(times.subtract_domain(last.domain()))
 
@@ -153,7 +179,7 @@ _KINDS: dict[tuple[bool, bool], Kind] = {  # whether source and sink write
 }
 
 
-def _dependence(source: _Access, sink: _Access, pairs: isl.Map) -> Dependence:
+def _dependence(source: _Access, sink: _Access, pairs: isl.Map, is_exact: bool) -> Dependence:
     return Dependence(
         kind=_KINDS[source.is_write, sink.is_write],
         source=source.statement,
@@ -161,6 +187,7 @@ def _dependence(source: _Access, sink: _Access, pairs: isl.Map) -> Dependence:
         array=source.array,
         relation=_between_instances(pairs).coalesce().remove_redundancies(),
         reduction=source.statement == sink.statement and source.is_update and sink.is_update,
+        is_exact=is_exact,
     )
 
 

@@ -25,6 +25,7 @@ class Dependence:
     array: str
     relation: isl.Map  # { source[i, j] -> sink[i', j'] }, not empty; the source runs first in source order
     reduction: bool = False  # only orders the updates of one reduction: may go if reductions may be reordered
+    is_exact: bool = True  # False: pairs that another access comes between are among them
 
     def __str__(self) -> str:
         note = ", reduction" if self.reduction else ""
@@ -37,6 +38,11 @@ class Dependences:
 
     pairs: tuple[Dependence, ...]
     reorder_reductions: bool = False  # what was allowed: then `validity` leaves out reduction dependences
+
+    @property
+    def is_exact(self) -> bool:
+        """Is every dependence the exact one, and none over-approximated?"""
+        return all(d.is_exact for d in self.pairs)
 
     def of(self, *kinds: Kind) -> tuple[Dependence, ...]:
         """The dependences of these kinds, in a fixed order."""

@@ -120,8 +120,9 @@ class _Collector:
         return relation.set_tuple_name(isl.dim_type.out, name), exact
 
     def any_element(self, extent: Expr) -> isl.Map:
-        """{ S[i] -> [x] : 0 <= x < extent }; unbounded when the extent is not affine."""
+        """{ S[i] -> [x] : 0 <= x < extent }; without the upper bound when the extent is not affine."""
         free = isl.Map.universe(isl.Map.from_pw_aff(self.space.function(Const(0))).get_space())
+        free = free.lower_bound_val(isl.dim_type.out, 0, isl.Val(0))
         try:
             upper = isl.Map.from_pw_aff(self.space.function(extent))
         except NotAffine:

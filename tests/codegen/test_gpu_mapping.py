@@ -111,7 +111,7 @@ def assert_legal_and_equal_to_the_interpreter(fn: Function, sizes: tuple[int, ..
         arguments = nests.arguments_for(fn, random.Random(size), size)
         expected = nests.outcome(fn, arguments)
         for program.reverse in (False, True):
-            given = {name: np.copy(value) if isinstance(value, np.ndarray) else value for name, value in arguments.items()}
+            given = arguments | {name: arguments[name].copy() for name in expected}
             program(**given)
             for name in expected:
                 np.testing.assert_array_equal(given[name], expected[name], err_msg=name, strict=True)

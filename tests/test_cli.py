@@ -1,0 +1,148 @@
+"""polysched/cli.py: one stage of one nest on standard output; refusals with status 2 and a message."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from polysched import cli
+from polysched.cli import main
+
+NESTS = '''\
+from __future__ import annotations
+from dataclasses import dataclass
+
+import polysched as ps
+
+@dataclass
+class Beside:
+    """A file may hold more than nests."""
+    number: int = 1
+
+@ps.nest
+def scan(a: ps.f64["n + 1"], n: ps.size):
+    for i in range(n):
+        a[i + 1] = a[i] + a[i + 1]
+
+@ps.nest
+def double(a: ps.f64["n"], n: ps.size):
+    for i in range(n):
+        a[i] = 2.0 * a[i]
+'''
+
+
+@pytest.fixture
+def file(tmp_path) -> Path:
+    path = tmp_path / "mine.py"
+    path.write_text(NESTS)
+    return path
+
+
+def shown(capsys, *arguments) -> str:
+    assert main(["show", *map(str, arguments)]) == 0
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    return captured.out
+
+
+def test_the_tree_of_a_nest(file, capsys):
+    assert shown(capsys, "tree", f"{file}:scan") == (
+        "domain: { S[i] : 0 <= i < n }\n"
+        "  context: { : n >= 0 }\n"
+        "    band:\n"
+        "      [S[i] -> i]\n"
+    )
+
+
+def test_its_dependences(file, capsys):
+    expected = "flow on a: [n] -> { S[i] -> S[i' = 1 + i] : 0 <= i <= -2 + n }\n"
+    assert shown(capsys, "deps", f"{file}:scan") == expected
+    assert shown(capsys, "deps", f"{file}:double") == "no dependences\n"
+
+
+def test_its_source_for_both_targets(file, capsys):
+    c = shown(capsys, "source", f"{file}:double")
+    assert "void double_(double *restrict a, int64_t n)\n{\n    #pragma omp parallel for" in c
+    cuda = shown(capsys, "source", f"{file}:double", "--target", "cuda")
+    assert "__global__ void" in cuda and 'extern "C" int double_(double *__restrict__ a, int64_t n)' in cuda
+
+
+def test_its_reasons(file, capsys):
+    text = shown(capsys, "explain", f"{file}:scan")
+    assert text == "1 loop\n  S[i] -> i\n    carries flow on a, S[0] -> S[1] (mine.py:14 -> mine.py:14)\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("gone.py:scan", None, "there is no file '{path}'"),
+        ("mine.py", "", "'{path}' names no nest\nhint: write FILE.py:NAME"),
+        ("mine.txt:scan", "", "'{path}' is not a Python file\nhint: a nest is a Python function under @polysched.nest"),
+        ("mine.py:scam", NESTS, "'{path}' has no nest 'scam'\nhint: it has: double, scan"),
+        ("mine.py:Beside", NESTS, "'{path}' has no nest 'Beside'\nhint: it has: double, scan"),
+        ("mine.py:scan", "x = 1\n", "'{path}' has no nest 'scan'\nhint: it has: none"),
+        ("mine.py:scan", "def scan(:\n", "{path}:1:10: this is not Python: invalid syntax\n  def scan(:\n           ^"),
+        (
+            "mine.py:scan",
+            NESTS.replace("for i in range(n)", "while n > 0"),
+            "{path}:13:5: a while loop cannot be in a nest\n      while n > 0:\n      ^\n"
+            "hint: write for i in range(n), with the number of iterations known before",
+        ),
+        (
+            "mine.py:scan",
+            NESTS.replace('"n + 1"', '"n"'),
+            "{path}:14:9: 'a' has shape [n], but i = 0 touches a[1] when n = 1\n"
+            "          a[i + 1] = a[i] + a[i + 1]\n          ^\n"
+            'hint: shrink the loop, guard the access, or declare the array larger, as in f64["n + 1"]',
+        ),
+    ],
+    ids=["no file", "no name", "no Python file", "no nest", "not a nest", "none at all", "syntax", "while", "bounds"],
+)
+def test_refusals(tmp_path, capsys, name, content, message):
+    path = tmp_path / name.partition(":")[0]
+    if content is not None:
+        path.write_text(content)
+    assert main(["show", "source", str(tmp_path / name)]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err == message.format(path=path) + "\n"
+
+
+def test_a_syntax_error_in_another_file_names_that_file(file, tmp_path, capsys, monkeypatch):
+    (tmp_path / "broken_neighbour.py").write_text("x = = 1\n")
+    file.write_text("import broken_neighbour\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert main(["show", "tree", f"{file}:scan"]) == 2
+    assert capsys.readouterr().err.startswith(f"{tmp_path / 'broken_neighbour.py'}:1:5: this is not Python")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "the following arguments are required: command"),
+        (["optimise"], "invalid choice: 'optimise' (choose from 'demo', 'show')"),
+        (["show", "tree"], "the following arguments are required: FILE.py:NEST"),
+        (["show", "kernel", "f.py:g"], "invalid choice: 'kernel' (choose from 'tree', 'deps', 'source', 'explain')"),
+        (["show", "tree", "f.py:g", "--target", "opencl"], "invalid choice: 'opencl' (choose from 'c', 'cuda')"),
+    ],
+    ids=" ".join,
+)
+def test_wrong_usage_is_refused(arguments, message, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(arguments)
+    assert stop.value.code == 2 and message in capsys.readouterr().err
+
+
+def test_demo_runs_the_demo(monkeypatch):
+    ran = []
+    monkeypatch.setattr(cli, "demo", lambda: ran.append(True))
+    assert main(["demo"]) == 0 and ran == [True]
+
+
+def test_the_module_is_the_command_and_its_status_is_the_process_s(tmp_path):
+    command = [sys.executable, "-m", "polysched", "show", "tree", str(tmp_path / "gone.py:scan")]
+    run = subprocess.run(command, capture_output=True, text=True, cwd=Path(cli.__file__).parents[1])
+    assert run.returncode == 2 and run.stderr == f"there is no file '{tmp_path / 'gone.py'}'\n"
