@@ -15,6 +15,7 @@ from polysched.demo import demo
 from polysched.errors import InputError, Loc, PolyschedError
 from polysched.frontend.python import Nest
 from polysched.pipeline import Compiled, optimize
+from polysched.version import __version__
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -32,11 +33,20 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="polysched", description="Loop nests in, proven-legal parallel kernels out.")
+    parser = argparse.ArgumentParser(
+        prog="polysched",
+        description="Loop nests in, proven-legal parallel kernels out.",
+        epilog="example: polysched show source kernel.py:gemm --target cuda",
+    )
+    parser.add_argument("--version", action="version", version=f"polysched {__version__}")
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("demo", help="the two-loop stencil step by step, then gemm, Jacobi and Seidel timed")
     show = commands.add_parser("show", help="print one stage of a nest")
-    show.add_argument("what", choices=["tree", "deps", "source", "explain"])
+    show.add_argument(
+        "what",
+        choices=["tree", "deps", "source", "explain"],
+        help="the mapped schedule, the exact dependences, the kernel's text, or why loops are parallel or not",
+    )
     show.add_argument("nest", metavar="FILE.py:NEST", help="a function decorated with @polysched.nest")
     show.add_argument("--target", choices=["c", "cuda"], default="c")
     return parser
@@ -66,9 +76,9 @@ def _nest(place: str) -> Nest:
 def _stage(done: Compiled, what: str) -> str:
     match what:
         case "tree":
-            return done.schedule
+            return str(done.schedule)
         case "deps":
-            return "\n".join(map(str, done.dependences.pairs)) or "no dependences"
+            return str(done.dependences)
         case "source":
             return done.source.text
         case "explain":

@@ -1,9 +1,9 @@
 """What can go wrong, one class a kind, and where in the user's source it did.
 
-    kernel.py:12:7: subscript 'i * i' is not affine in i
-          A[i * i] = 0
-            ^
-    hint: declare the access as data-dependent by loading the subscript from an array
+    kernel.py:12:5: subscript 'i * n + j' of 'A' is not affine: i * n
+          A[i * n + j] = 0
+          ^
+    hint: use a dimension for each index, as in A[i, j] for A[i * n + j]; ...
 """
 
 from __future__ import annotations

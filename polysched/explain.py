@@ -58,7 +58,7 @@ def _band(band: Band, active: _Active, scop: Scop, indent: str) -> Iterator[str]
         if not carried:
             yield f"{indent}    parallel"
         else:
-            inner = k > 0 and not _between(_within(active, band.members[:k]), member)
+            inner = not _between(_within(active, band.members[:k]), member)
             note = "; parallel inside the loops before it" if inner else ""
             yield f"{indent}    carries {_witness(carried[0], scop)}{note}"
     if band.permutable and count > 1 and not any(parallel):

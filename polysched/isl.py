@@ -59,7 +59,7 @@ def _by_text(value: Any) -> tuple[type, tuple[str]]:
     return type(value), (str(value),)
 
 
-# islpy's own pickling raises where the two sides of a map share a name, as { S[i] -> S[i + 1] } does.
+# islpy's own pickling raises where dimensions on the two sides of a map share a name, as those of dependences do.
 for _kind in (Set, UnionSet, Map, UnionMap):
     copyreg.pickle(_kind, _by_text)
 

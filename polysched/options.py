@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args, get_type_hints
+
+from polysched.errors import InputError
 
 Target = Literal["c", "cuda"]
 
@@ -30,3 +32,13 @@ class Options:
     isl_operations: int = 20_000_000  # budget of the isl calls of one scheduling problem
     lower_operations: int = 300_000  # of isl, to generate the loops; beyond it a process of their own goes on
     lower_seconds: float = 10.0  # budget of that process, then the next simpler tree is lowered
+
+    def __post_init__(self) -> None:
+        for name, hint in get_type_hints(type(self)).items():
+            value, choices = getattr(self, name), get_args(hint)
+            if name != "tile_sizes" and choices and value not in choices:
+                raise InputError(f"option {name} is {value!r}, but is one of {', '.join(map(repr, choices))}")
+        sizes = self.tile_sizes
+        if not sizes or not all(isinstance(size, int) and size > 0 for size in sizes):
+            needed = "one or more positive integers, as in (16, 256)"
+            raise InputError(f"option tile_sizes is {sizes!r}, but holds {needed}")

@@ -19,7 +19,7 @@ from polysched.codegen.source import Source
 from polysched.deps.dataflow import dependences
 from polysched.deps.dependences import Dependences
 from polysched.deps.legality import require_legal
-from polysched.errors import BudgetExceeded, LaunchError
+from polysched.errors import BudgetExceeded, InputError, LaunchError
 from polysched.explain import explain
 from polysched.frontend.python import Nest
 from polysched.ir.nodes import Function
@@ -27,7 +27,6 @@ from polysched.model.expand import expand_temporaries
 from polysched.model.extract import extract
 from polysched.model.scop import Scop
 from polysched.model.tree import Tree
-from polysched.model.tree_text import show_tree
 from polysched.options import Options, Target
 from polysched.runtime.cpu import load
 from polysched.runtime.emulate import emulate
@@ -44,12 +43,16 @@ from polysched.verify import Verification, verify
 def optimize(
     nest: Nest | Function, target: Target = "c", *, schedule: Tree | None = None, options: Options | None = None
 ) -> Compiled:
-    """The nest compiled for `target`: scheduled by ILP, or as `schedule` says; mapped, lowered and printed.
+    """The nest compiled for `target`, "c" or "cuda": print it, explain it, verify it, call it.
 
+    The order of its iterations is found by ILP, or is `schedule`, a tree as in `Compiled.scheduled.tree` or from
+    `from_yaml`; then loops are tiled and put on threads, and the code is generated.
     InputError for a nest that cannot be compiled, IllegalSchedule for a `schedule` that breaks a dependence.
     """
     options = options or Options()
-    function = nest if isinstance(nest, Function) else nest.function
+    function = _function(nest)
+    if target not in ("c", "cuda"):
+        raise InputError(f"there is no target '{target}'", hint="the targets are c and cuda")
     with record() as events:
         expanded = step("expand", expand_temporaries, function)
         scop = step("extract", extract, expanded)
@@ -70,7 +73,7 @@ def optimize(
         scop=scop,
         dependences=deps,
         scheduled=scheduled,
-        tree=tree,
+        schedule=tree,
         rungs={
             "dependences": "exact" if deps.is_exact else "memory-based where isl could not tell the last access",
             "schedule": scheduled.rung,
@@ -81,6 +84,15 @@ def optimize(
         options=options,
         events=tuple(events),
     )
+
+
+def _function(nest: Nest | Function) -> Function:
+    if isinstance(nest, Nest):
+        return nest.function
+    if isinstance(nest, Function):
+        return nest
+    name = getattr(nest, "__name__", nest)
+    raise InputError(f"'{name}' is not a nest", hint="decorate the function with @polysched.nest")
 
 
 def _lower_within_budget(
@@ -134,18 +146,13 @@ class Compiled:
     nest: Function
     scop: Scop
     dependences: Dependences
-    scheduled: Scheduled  # what the solver found: before tiling and mapping
-    tree: Tree  # what the kernel follows
+    scheduled: Scheduled  # what the solver found, `.tree`, before tiling and mapping
+    schedule: Tree  # what the kernel follows: tiled and mapped
     rungs: dict[str, str]  # which way each budgeted stage went
     kernel: Function
     source: Source
     options: Options
     events: tuple[Event, ...]
-
-    @property
-    def schedule(self) -> str:
-        """The schedule tree, as text."""
-        return show_tree(self.tree)
 
     @cached_property
     def program(self) -> Callable[..., None]:
@@ -154,7 +161,10 @@ class Compiled:
         return loader(self.source, self.nest, self.scop.valid_sizes)
 
     def __call__(self, **arguments: Any) -> None:
-        """Compiles once (cached on disk) and runs in place; LaunchError before anything runs if arguments are wrong."""
+        """Runs in place on arrays given by name; sizes that the arrays show may be left out.
+
+        The first call compiles, which is cached on disk. LaunchError, before anything runs, if an argument is wrong.
+        """
         if self.source.language != "c":
             raise LaunchError(
                 f"a {self.source.language} kernel cannot be launched from here yet: use the text in .source, "
@@ -163,18 +173,21 @@ class Compiled:
         self.program(**arguments)
 
     def verify(self, **sizes: int) -> Verification:
-        """Checks the schedule against the dependences, and the program's results against the nest, interpreted."""
+        """Checks the schedule against the dependences, and the program's results against the nest, interpreted.
+
+        `sizes` fixes some sizes, as in `done.verify(n=40)`; the others are small. VerificationError names what differs.
+        """
         tolerance = 1e-6 if self.options.reorder_reductions or self.options.fast_math else 0.0
         return verify(
             self.nest,
             self.program,
             scop=self.scop,
             dependences=self.dependences,
-            tree=self.tree,
+            tree=self.schedule,
             sizes=sizes,
             tolerance=tolerance,
         )
 
     def explain(self) -> str:
-        """Why each loop is or is not parallel, permutable and tiled, with source lines."""
+        """Why each loop that the solver found is or is not parallel, with source lines; tiles come after that."""
         return explain(self.scop, self.dependences, self.scheduled.tree)

@@ -105,7 +105,7 @@ def _point(scop: Scop, sizes: dict[str, int]) -> isl.Set:
 def _compare(
     nest: Function, run: Callable[..., None], sizes: dict[str, int], tolerance: float, rng: np.random.Generator
 ) -> None:
-    arguments: dict[str, Any] = {**sizes, **{s.name: _values(s.dtype, (), rng, 1) for s in nest.scalars}}
+    arguments: dict[str, Any] = {**sizes, **{s.name: _values(s.dtype, (), rng, 1)[()] for s in nest.scalars}}
     bound = max(1, min(sizes.values(), default=1))  # so that arrays of subscripts stay in bounds
     for array in nest.arrays:
         shape = tuple(int(evaluate(extent, sizes)) for extent in array.shape)
@@ -123,7 +123,7 @@ def _compare(
             )
 
 
-def _values(dtype: DType, shape: tuple[int, ...], rng: np.random.Generator, bound: int) -> Any:
+def _values(dtype: DType, shape: tuple[int, ...], rng: np.random.Generator, bound: int) -> np.ndarray:
     if dtype.is_float:
-        return rng.uniform(0.5, 1.5, shape).astype(dtype.numpy)[()]
-    return rng.integers(0, 2 if dtype.kind == "b" else bound, shape).astype(dtype.numpy)[()]
+        return np.asarray(rng.uniform(0.5, 1.5, shape), dtype.numpy)
+    return np.asarray(rng.integers(0, 2 if dtype.kind == "b" else bound, shape), dtype.numpy)

@@ -53,9 +53,14 @@ def test_a_process_that_dies_without_a_word_shows_its_status():
         call_within(PLENTY, os._exit, 7)
 
 
+SAME_NAMES = isl.Map("{ S[i] -> S[i + 1] }").set_dim_name(isl.dim_type.out, 0, "i")
+
+
 @pytest.mark.parametrize(
     "value",
     [
+        SAME_NAMES,
+        isl.UnionMap.from_map(SAME_NAMES),
         isl.Map("[n] -> { S[i] -> S[i + 1] : 0 <= i < n }"),
         isl.Map("{ S[i, j] -> S[i, j] }"),
         isl.UnionMap("[n] -> { S[i] -> S[i + 1]; S[i] -> T[i]; T[i] -> [i] }"),

@@ -82,6 +82,7 @@ def test_a_long_input_is_cut_and_put_on_one_line():
         ("keep,double", "--- double\n6\n--- keep\n(unchanged)\n"),
         ("all", "--- double\n6\n--- keep\n(unchanged)\n"),
         ("doub", ""),
+        ("doubled", ""),
     ],
 )
 def test_the_environment_names_the_steps_to_dump(wanted, dumped, monkeypatch, capsys):

@@ -19,7 +19,7 @@ from tests.transform.scheduled import band
 STENCIL = ps.optimize(stencil)
 
 
-def check(run=STENCIL.program, *, tree=STENCIL.tree, tolerance=0.0, **sizes):
+def check(run=STENCIL.program, *, tree=STENCIL.schedule, tolerance=0.0, **sizes):
     return verify(
         STENCIL.nest, run, scop=STENCIL.scop, dependences=STENCIL.dependences, tree=tree, sizes=sizes,
         tolerance=tolerance,

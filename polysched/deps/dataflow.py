@@ -139,7 +139,7 @@ def _last(sinks: Iterable[_Access], sources: list[_Access], hiding: Iterable[_Ac
             yield _Pair(source, sink, source.time.apply_range(seen.reverse()), is_exact=last is not None)
 
 
-_OPERATIONS = 100_000  # of isl for one lexicographic maximum; the canonical nests need some hundreds
+_OPERATIONS = 500_000  # of isl for one lexicographic maximum; the canonical nests need some hundreds
 
 
 def _latest(times: isl.Map) -> isl.Map | None:

@@ -39,6 +39,9 @@ class Dependences:
     pairs: tuple[Dependence, ...]
     reorder_reductions: bool = False  # what was allowed: then `validity` leaves out reduction dependences
 
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.pairs)) or "no dependences"
+
     @property
     def is_exact(self) -> bool:
         """Is every dependence the exact one, and none over-approximated?"""

@@ -10,8 +10,26 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from polysched import isl
-from polysched.ir.node import children
-from polysched.ir.nodes import Alloc, Array, Binary, Const, Expr, For, If, Let, Load, Select, Stmt, Store, Unary
+from polysched.errors import InputError, Loc
+from polysched.ir.node import children, walk
+from polysched.ir.nodes import (
+    Alloc,
+    Array,
+    Binary,
+    Call,
+    Const,
+    Expr,
+    For,
+    If,
+    Let,
+    Load,
+    Select,
+    Stmt,
+    Store,
+    Unary,
+    Var,
+)
+from polysched.ir.text import show
 from polysched.model.affine import AffineSpace, NotAffine
 from polysched.model.scop import Access
 
@@ -21,11 +39,15 @@ def accesses(
 ) -> tuple[tuple[Access, ...], tuple[Access, ...]]:
     """Reads and writes of an instance that runs `body`; a read that an earlier write of the body covers is left out.
 
-    Subscripts and conditions that are not affine over-approximate: any element, and may instead of must.
+    Data-dependent subscripts and conditions over-approximate: any element, and may instead of must. InputError for
+    subscripts in iterators and sizes alone that are not affine: nothing could show that they stay in bounds.
     """
     collector = _Collector(space, arrays)
     collector.statements(body, _Where(space.universe, True))
     return tuple(collector.reads), tuple(collector.writes)
+
+
+_HINT = "use a dimension for each index, as in A[i, j] for A[i * n + j]; or load the subscript from an array"
 
 
 @dataclass(frozen=True)
@@ -42,12 +64,14 @@ class _Collector:
     arrays: dict[str, Array]
     reads: list[Access] = field(default_factory=list)
     writes: list[Access] = field(default_factory=list)
+    loc: Loc | None = None  # of the statement at hand
 
     def statements(self, body: tuple[Stmt, ...], where: _Where) -> None:
         for stmt in body:
             self.statement(stmt, where)
 
     def statement(self, stmt: Stmt, where: _Where) -> None:
+        self.loc = stmt.loc
         match stmt:
             case Store(array=array, index=index, value=value):
                 for expr in (*index, value):
@@ -114,10 +138,19 @@ class _Collector:
         for subscript, extent in zip(index, array.shape, strict=True):
             try:
                 dimension = isl.Map.from_pw_aff(self.space.function(subscript))
-            except NotAffine:
+            except NotAffine as error:
+                if self.is_known(subscript):
+                    raise InputError(
+                        f"subscript '{show(subscript)}' of '{name}' is not affine: {show(error.expr)}", self.loc, _HINT
+                    ) from error
                 dimension, exact = self.any_element(extent), False
             relation = relation.flat_range_product(dimension)
         return relation.set_tuple_name(isl.dim_type.out, name), exact
+
+    def is_known(self, subscript: Expr) -> bool:
+        """Does it depend on nothing but iterators and sizes? Then it is a mistake rather than data."""
+        known = {*self.space.iterators, *self.space.sizes}
+        return all(n.name in known if isinstance(n, Var) else not isinstance(n, Load | Call) for n in walk(subscript))
 
     def any_element(self, extent: Expr) -> isl.Map:
         """{ S[i] -> [x] : 0 <= x < extent }; without the upper bound when the extent is not affine."""

@@ -65,6 +65,14 @@ def _body(domain: isl.UnionSet) -> str:
     return "{ " + "; ".join(bodies) + " }"
 
 
+def _install_str() -> None:
+    """`str(tree)` and f-strings give the text; tree.py cannot import this module."""
+    Tree.__str__ = show_tree  # type: ignore[method-assign,assignment]
+
+
+_install_str()
+
+
 def _strip(text: str) -> str:
     """isl's text without its `[n] -> ` prefix of parameters, and with single spaces."""
     body = text.partition("] -> {")[2]

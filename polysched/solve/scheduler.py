@@ -43,7 +43,7 @@ class Scheduled:
 
     tree: Tree
     rung: Rung
-    solves: tuple[Solve, ...] = ()  # the hyperplanes of the tree, outermost first; empty unless Pluto found it
+    solves: tuple[Solve, ...] = field(default=(), repr=False)  # one a hyperplane, outermost first; Pluto's alone
     attempts: int = 0  # ILPs solved, also those that had no solution or led to a fusion that did not pay
     in_source_order: tuple[str, ...] = ()  # statements that no hyperplane was found for, inside of their bands
     reasons: tuple[str, ...] = ()  # why each better rung was given up

@@ -101,6 +101,22 @@ def test_a_name_that_changes_in_an_inner_loop_is_no_fixed_subscript():
     assert_contracts(nest("f", "n", [B], Alloc(S), loop("i", 0, n, write, read)), left=["s"])
 
 
+def test_a_running_sum_is_one_scalar_around_its_loop():
+    start = If(binary("==", i, 0), (store(S, (0,), 0.0),))
+    add_on = store(S, (0,), add(load(S, 0), load(B, i)))
+    fn = nest("f", "n", [B], Alloc(S), loop("i", 0, n, start, add_on, store(B, (i,), load(S, 0))))
+    assert_contracts(fn)
+    assert isinstance(contract(fn).body[0], Alloc)
+
+
+def test_running_sums_of_columns_keep_their_elements():
+    """One subscript, but it changes in the loop inside; and each value is used in the next iteration outside."""
+    start = If(binary("==", i, 0), (store(S, (k,), 0.0),))
+    add_on = store(S, (k,), add(load(S, k), load(A, i, k)))
+    rows = loop("i", 0, n, loop("k", 0, n, start, add_on, store(A, (i, k), load(S, k))))
+    assert_contracts(nest("f", "n", [A], Alloc(S), rows), left=["s"])
+
+
 def test_each_of_two_temporaries_is_judged_alone():
     other = Array("t", f64, (n,), "private")
     fn = sums(store(B, (i,), load(S, i)), store(other, (i,), load(S, i)))

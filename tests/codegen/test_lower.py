@@ -15,15 +15,12 @@ from polysched.codegen.lower import lower
 from polysched.errors import BudgetExceeded
 from polysched.ir.build import add, load, store, sub, var
 from polysched.ir.dtypes import f64, i64
-from polysched.ir.interp import interpret
 from polysched.ir.node import walk
 from polysched.ir.nodes import Alloc, Array, For, Let
 from polysched.ir.text import show
 from polysched.ir.verify import verify
 from polysched.model.extract import extract
 from polysched.model.tree import Domain, Filter, Map, Mark, Parallel, Sequence, Unroll, Vector
-from polysched.transform.tile import tile
-from polysched.transform.wavefront import wavefront
 from tests.transform.scheduled import band, random_scheduled, scheduled
 
 i, k, n = var("i"), var("k"), var("n")
@@ -128,28 +125,6 @@ def test_a_budget_that_is_too_small_is_an_error_and_the_next_call_works():
     with pytest.raises(BudgetExceeded, match="isl used up 100 operations"):
         lower(STENCIL.tree, STENCIL, operations=100)
     assert lower(STENCIL.tree, STENCIL, operations=10_000_000) == lower(STENCIL.tree, STENCIL)
-
-
-skewed = band("S[i, j] -> i", "S[i, j] -> i + j")
-B9 = {"skewed": skewed, "tiled": tile(skewed, (2, 3)), "wavefront": wavefront(tile(skewed, (2, 3)))}
-
-
-@pytest.mark.parametrize("order", B9.values(), ids=B9)
-@pytest.mark.parametrize("size", [1, 2, 3, 7])
-def test_B7_the_loops_scan_exactly_the_same_instances_and_keep_the_flow_dependences(order, size):
-    """The statement's body is replaced by one that notes when its instance ran."""
-    when, clock = Array("when", i64, (n, n)), Array("clock", i64, ())
-    tick = (store(when, (i, var("j")), load(clock)), store(clock, (), add(load(clock), 1)))
-    (statement,) = STENCIL.statements
-    watched = replace(STENCIL, statements=(replace(statement, body=tick),))
-    run = replace(lower(Domain(STENCIL.domain, order), watched), arrays=(when, clock), params=("N", "when", "clock"))
-    arguments = {"N": size, "when": np.full((size, size), -1), "clock": np.zeros((), int)}
-    interpret(replace(run, arrays=tuple(replace(a, shape=(var("N"),) * len(a.shape)) for a in run.arrays)), arguments)
-    times = arguments["when"]
-    assert sorted(times.flat) == list(range(size * size)) and arguments["clock"] == size * size
-    for row in range(size - 1):
-        for column in range(size):
-            assert all(times[row, column] < later for later in times[row + 1, max(column - 1, 0) : column + 2])
 
 
 @pytest.mark.parametrize("fn", nests.canonical(), ids=lambda fn: fn.name)

@@ -139,9 +139,13 @@ def test_a_nest_that_stores_nothing_is_refused():
         extract(function(loop("i", 0, n)))
 
 
-def test_a_non_affine_product_makes_a_may_access():
-    (statement,) = extract(function(loop("i", 0, n, store(A, (mul(i, i),), 1.0)))).statements
-    assert not statement.writes[0].must
+def test_a_subscript_that_is_not_affine_is_refused():
+    with pytest.raises(InputError) as error:
+        extract(function(loop("i", 0, n, store(A, (mul(i, i),), 1.0))))
+    assert str(error.value) == (
+        "subscript 'i * i' of 'A' is not affine: i * i\n"
+        "hint: use a dimension for each index, as in A[i, j] for A[i * n + j]; or load the subscript from an array"
+    )
 
 
 @pytest.mark.parametrize("seed", range(60))

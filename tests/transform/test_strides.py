@@ -60,6 +60,8 @@ def test_loops_in_a_fixed_order_stay():
 def test_only_innermost_bands_are_reordered_and_the_loops_around_stand_still():
     tree = with_children(band(i), (band(j, k),))
     assert stride_one_innermost(tree, cube("b[k, j]", "a[k, i]")) == with_children(band(i), (band(k, j),))
+    outer = with_children(band(i, j), (band(k),))
+    assert stride_one_innermost(outer, cube("b[j, i]", "a[j, i]")) == outer
 
 
 def test_a_skewed_loop_is_judged_with_the_others_standing():
