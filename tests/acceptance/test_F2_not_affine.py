@@ -15,9 +15,9 @@ def scatter(a: ps.f64["n"], b: ps.f64["n"], index: ps.i64["n"], n: ps.size):
 
 
 @ps.nest
-def squares(a: ps.f64["n * n"], n: ps.size):
+def gather(a: ps.f64["n * n"], b: ps.f64["n"], index: ps.i64["n"], n: ps.size):
     for i in range(n):
-        a[i * i] = a[i * i] + 1.0
+        b[i] = b[i] + a[index[i] * n + i]
 
 
 @ps.nest
@@ -35,7 +35,7 @@ def clipped(a: ps.f64["n"], b: ps.f64["n"], n: ps.size):
 
 
 @pytest.mark.parametrize("target", ["c", "cuda"])
-@pytest.mark.parametrize("nest", [scatter, squares, ragged, clipped], ids=lambda nest: nest.name)
+@pytest.mark.parametrize("nest", [scatter, gather, ragged, clipped], ids=lambda nest: nest.name)
 def test_F2_what_is_not_affine_is_over_approximated_and_right(nest, target):
     assert len(ps.optimize(nest, target).verify().sizes) >= 3
 
@@ -56,6 +56,10 @@ REFUSED = {
     "unknown memory": (
         "for i in range(n):\n        frobnicate(a)",
         (5, 9, "the call of 'frobnicate' may read or write any memory", "leave only loops, branches and assignments"),
+    ),
+    "known, not affine": (
+        "for i in range(n):\n        a[i * i] = 0.0",
+        (5, 9, "subscript 'i * i' of 'a' is not affine: i * i", "use a dimension for each index"),
     ),
     "out of bounds": (
         "for i in range(n):\n        a[i + 1] = 0.0",

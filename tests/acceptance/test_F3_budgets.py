@@ -5,7 +5,7 @@
 import pytest
 
 import polysched as ps
-from polysched.model.tree import Mark, Parallel
+from polysched.model.tree import Mark, Parallel, walk
 
 
 @ps.nest

@@ -87,6 +87,12 @@ def test_an_extent_that_is_not_affine_is_left_to_the_call():
     )
 
 
+def test_a_subscript_that_is_loaded_may_be_any_element_of_it():
+    flat = Array("flat", f64, (mul(n, n),))
+    body = loop("i", 0, n, store(flat, (load(INDEX, i),), 1.0))
+    assert valid(body, arrays=(flat, INDEX)).is_equal(isl.Set("[n, m] -> { : n >= 0 and m >= 0 }"))
+
+
 def test_negative_subscripts_are_found_even_there():
     flat = Array("flat", f64, (mul(n, n),))
     with pytest.raises(InputError, match=r"touches flat\[-1\]"):
