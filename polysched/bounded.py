@@ -19,7 +19,8 @@ from polysched.errors import BudgetExceeded
 def call_within(seconds: float, fn: Callable[..., Any], *args: Any) -> Any:
     """`fn(*args)`, for a function of a module and values that pickle.
 
-    BudgetExceeded after `seconds`, of which starting the process takes some tenths, or if the call fails.
+    BudgetExceeded after `seconds`, of which starting the process takes some tenths, or if the call raises it or
+    brings the process down; RuntimeError if the call raises anything else.
     """
     # A fresh interpreter rather than a fork, which is not safe beside the threads of numeric libraries.
     command = [sys.executable, "-c", f"from {__name__} import _serve; _serve()"]
@@ -36,8 +37,11 @@ def call_within(seconds: float, fn: Callable[..., Any], *args: Any) -> Any:
     except subprocess.TimeoutExpired as error:
         raise BudgetExceeded(f"{fn.__name__} took more than {seconds:.1f} s") from error
     except subprocess.CalledProcessError as error:
-        last = error.stderr.decode(errors="replace").strip().splitlines()[-1:]
-        raise BudgetExceeded(f"{fn.__name__} failed: {''.join(last) or error.returncode}") from error
+        text = error.stderr.decode(errors="replace").strip()
+        if error.returncode == 1 and not text.splitlines()[-1].startswith("polysched.errors.BudgetExceeded"):
+            raise RuntimeError(f"{fn.__name__} failed in its process:\n{text}") from error
+        last = "".join(text.splitlines()[-1:])
+        raise BudgetExceeded(f"{fn.__name__} failed: {last or error.returncode}") from error
     return pickle.loads(answer.stdout)
 
 

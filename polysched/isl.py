@@ -72,6 +72,7 @@ def quota(operations: int) -> Iterator[None]:
     reset, so the count itself is asked. A quota is not a clock: single operations may be slow.
     """
     context = DEFAULT_CONTEXT
+    outer = context.get_max_operations()
     context.reset_operations()
     context.set_max_operations(operations)
     try:
@@ -81,7 +82,7 @@ def quota(operations: int) -> Iterator[None]:
             raise BudgetExceeded(f"isl used up {operations} operations") from error
         raise
     finally:
-        context.set_max_operations(0)
+        context.set_max_operations(outer)  # an outer quota starts anew
         context.reset_operations()
 
 

@@ -28,6 +28,7 @@ class Options:
     vector: bool = True  # put the loop of least stride innermost, as SIMD where its iterations are independent
     licm_threshold: int = 1  # K: an invariant expression of this cost or more gets a temporary
     tiny_loop: int = 8  # constant trip counts up to this are unrolled by the GPU compiler, so nothing moves out
+    dependence_seconds: float = 5.0  # budget of exact dependence analysis, then memory-based dependences
     solve_seconds: float = 5.0  # budget of one scheduling problem, then the named fallback
     isl_operations: int = 20_000_000  # budget of the isl calls of one scheduling problem
     lower_operations: int = 300_000  # of isl, to generate the loops; beyond it a process of their own goes on

@@ -23,10 +23,11 @@ from polysched.errors import BudgetExceeded, InputError, LaunchError
 from polysched.explain import explain
 from polysched.frontend.python import Nest
 from polysched.ir.nodes import Function
+from polysched.ir.verify import verify as verify_ir
 from polysched.model.expand import expand_temporaries
 from polysched.model.extract import extract
 from polysched.model.scop import Scop
-from polysched.model.tree import Tree
+from polysched.model.tree import Mark, Tree, walk
 from polysched.options import Options, Target
 from polysched.runtime.cpu import load
 from polysched.runtime.emulate import emulate
@@ -46,7 +47,8 @@ def optimize(
     """The nest compiled for `target`, "c" or "cuda": print it, explain it, verify it, call it.
 
     The order of its iterations is found by ILP, or is `schedule`, a tree as in `Compiled.scheduled.tree` or from
-    `from_yaml`; then loops are tiled and put on threads, and the code is generated.
+    `from_yaml`; then loops are tiled and put on threads, unless `schedule` has marks that say so itself, and the code
+    is generated.
     InputError for a nest that cannot be compiled, IllegalSchedule for a `schedule` that breaks a dependence.
     """
     options = options or Options()
@@ -56,7 +58,13 @@ def optimize(
     with record() as events:
         expanded = step("expand", expand_temporaries, function)
         scop = step("extract", extract, expanded)
-        deps = step("dependences", dependences, scop, reorder_reductions=options.reorder_reductions)
+        deps = step(
+            "dependences",
+            dependences,
+            scop,
+            reorder_reductions=options.reorder_reductions,
+            seconds=options.dependence_seconds,
+        )
         scheduled = (
             step("schedule", find_schedule, scop, deps, options)
             if schedule is None
@@ -90,6 +98,7 @@ def _function(nest: Nest | Function) -> Function:
     if isinstance(nest, Nest):
         return nest.function
     if isinstance(nest, Function):
+        verify_ir(nest, "source")
         return nest
     name = getattr(nest, "__name__", nest)
     raise InputError(f"'{name}' is not a nest", hint="decorate the function with @polysched.nest")
@@ -100,7 +109,7 @@ def _lower_within_budget(
 ) -> tuple[Tree, Function, str]:
     """The mapped tree, its loops, and which rung gave them: where isl's code generation outgrows its budget, the next
     simpler tree is tried."""
-    mapping = _map_to_gpu if target == "cuda" else _map_to_cpu
+    mapping = _as_it_is if _has_marks(scheduled) else _map_to_gpu if target == "cuda" else _map_to_cpu
     rungs: dict[str, Callable[[], Tree]] = {
         "mapped": lambda: mapping(scheduled, scop, deps, options),
         "not mapped": lambda: scheduled,
@@ -112,7 +121,7 @@ def _lower_within_budget(
             return tree, step("lower", _lower_bounded, tree, scop, options), rung
         except BudgetExceeded:
             continue
-    raise BudgetExceeded(f"isl cannot generate loops for '{scop.name}' in {options.lower_seconds} s")
+    return scop.tree, scop.function, "the nest as it was given"
 
 
 def _lower_bounded(tree: Tree, scop: Scop, options: Options) -> Function:
@@ -129,10 +138,18 @@ def _map_to_cpu(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> 
     if options.tile:
         tree = step("tile", tile_all, tree, deps, options.tile_sizes)
     if options.wavefront:
-        tree = step("wavefront", wavefront_all, tree)
+        tree = step("wavefront", wavefront_all, tree, deps)
     if options.vector:
         tree = step("vectorize", vectorize, tree, deps)
     return step("parallel", mark_parallel, tree) if options.parallel else tree
+
+
+def _as_it_is(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> Tree:
+    return tree
+
+
+def _has_marks(tree: Tree) -> bool:
+    return any(isinstance(node, Mark) for node in walk(tree))
 
 
 def _map_to_gpu(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> Tree:

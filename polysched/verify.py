@@ -105,22 +105,35 @@ def _point(scop: Scop, sizes: dict[str, int]) -> isl.Set:
 def _compare(
     nest: Function, run: Callable[..., None], sizes: dict[str, int], tolerance: float, rng: np.random.Generator
 ) -> None:
-    arguments: dict[str, Any] = {**sizes, **{s.name: _values(s.dtype, (), rng, 1)[()] for s in nest.scalars}}
-    bound = max(1, min(sizes.values(), default=1))  # so that arrays of subscripts stay in bounds
+    bound = max(1, min(sizes.values(), default=1))  # so that subscripts from arrays and scalars stay in bounds
+    arguments: dict[str, Any] = {**sizes, **{s.name: _values(s.dtype, (), rng, bound)[()] for s in nest.scalars}}
     for array in nest.arrays:
         shape = tuple(int(evaluate(extent, sizes)) for extent in array.shape)
         arguments[array.name] = _values(array.dtype, shape, rng, bound)
     expected = {name: np.copy(value) if isinstance(value, np.ndarray) else value for name, value in arguments.items()}
-    interpret(nest, expected)
+    try:
+        interpret(nest, expected)
+    except (IndexError, ZeroDivisionError) as error:
+        raise LaunchError(f"the nest cannot run on random integers below {bound}, for {sizes}: {error}") from error
     run(**arguments)
     for array in nest.arrays:
         actual, wanted = arguments[array.name], expected[array.name]
-        if not np.allclose(actual, wanted, rtol=tolerance, atol=tolerance, equal_nan=True):
-            where = tuple(int(x) for x in np.argwhere(~np.isclose(actual, wanted, tolerance, tolerance, True))[0])
+        equal = _equal(actual, wanted, tolerance)
+        if not equal.all():
+            where = tuple(int(x) for x in np.argwhere(~equal)[0])
             raise VerificationError(
                 f"'{array.name}{list(where)}' is {actual[where]}, but the interpreted nest says {wanted[where]}, "
                 f"for {sizes}"
             )
+
+
+def _equal(actual: np.ndarray, wanted: np.ndarray, tolerance: float) -> np.ndarray:
+    """Where the elements are equal: to the bit but for NaNs, or within the tolerance of floats."""
+    if not np.issubdtype(wanted.dtype, np.floating):
+        return actual == wanted
+    if tolerance:
+        return np.isclose(actual, wanted, rtol=tolerance, atol=tolerance, equal_nan=True)
+    return ((actual == wanted) & (np.signbit(actual) == np.signbit(wanted))) | (np.isnan(actual) & np.isnan(wanted))
 
 
 def _values(dtype: DType, shape: tuple[int, ...], rng: np.random.Generator, bound: int) -> np.ndarray:

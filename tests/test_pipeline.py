@@ -11,6 +11,7 @@ import pytest
 import polysched as ps
 from polysched.deps.legality import first_violation
 from polysched.examples import gemm, jacobi_2d, seidel_2d, stencil
+from polysched.frontend.python import parse_nest
 
 
 def test_a_nest_runs_in_place():
@@ -158,3 +159,84 @@ def test_what_is_no_nest_or_no_target_is_refused():
         ps.optimize(len)
     with pytest.raises(ps.InputError, match="there is no target 'opencl'"):
         ps.optimize(stencil, target="opencl")
+
+
+TRICKY = {
+    "loops named as ours": """
+def f(y: f64["n"], p: i64["n + 1"], v: f64["n"], n: size):
+    for c1 in range(n):
+        for k in range(p[c1], p[c1 + 1]):
+            y[c1] = y[c1] + v[k]
+""",
+    "a size named as a tile's coordinate": """
+def f(a: f64["tile0_0 + 1", "tile0_0 + 2"], tile0_0: size):
+    for i in range(tile0_0):
+        for j in range(tile0_0):
+            a[i + 1, j + 1] = a[i, j + 2] + a[i, j + 1] + a[i, j]
+""",
+    "a sum over two loops": """
+def f(s: f64[1], a: f64["n", "n"], n: size):
+    for i in range(n):
+        for j in range(n):
+            s[0] = s[0] + a[i, j]
+""",
+    "a polynomial product": """
+def f(a: f64["n"], b: f64["n"], c: f64["2 * n"], n: size):
+    for i in range(n):
+        for j in range(n):
+            c[i + j] += a[i] * b[j]
+""",
+    "a statement outside of all loops": """
+def f(a: f64["n + 1"], n: size):
+    a[0] = 1.0
+    for i in range(1, n):
+        a[i] = a[i - 1] + 1.0
+""",
+    "a guard of which only a part is affine": """
+def f(a: f64["n"], b: f64["n"], n: size):
+    for i in range(n):
+        if i + 1 < n and b[i] > 0.7:
+            a[i] = a[i + 1]
+""",
+    "a scalar used as an offset": """
+def f(a: i64["n"], m: i64, n: size):
+    for i in range(n):
+        a[i] = a[i] * m + m
+""",
+}
+
+
+@pytest.mark.parametrize("text", TRICKY.values(), ids=TRICKY)
+@pytest.mark.parametrize(
+    "options",
+    [ps.Options(), ps.Options(reorder_reductions=True), ps.Options(fusion="max"), ps.Options(tile_sizes=(2,))],
+    ids=["default", "reductions", "max", "tiles of 2"],
+)
+@pytest.mark.parametrize("target", ["c", "cuda"])
+def test_tricky_nests(text, options, target):
+    ps.optimize(parse_nest(text.strip(), "tricky.py"), target, options=options).verify()
+
+
+@pytest.mark.parametrize("name", ["max", "mod", "exists"])
+def test_a_size_that_isl_cannot_read_is_refused(name):
+    text = f'def f(a: f64["{name}"], {name}: size):\n    for i in range({name}):\n        a[i] = 1.0'
+    with pytest.raises(ps.InputError, match=f"'{name}' cannot name a size or a loop"):
+        ps.optimize(parse_nest(text, "f.py"))
+
+
+def test_a_tree_with_marks_is_not_mapped_again():
+    done = ps.optimize(jacobi_2d)
+    again = ps.optimize(jacobi_2d, schedule=done.schedule)
+    assert again.source == done.source
+
+
+def test_without_any_budget_the_nest_is_printed_as_it_was_given():
+    done = ps.optimize(nests.reversed_sweep(), options=ps.Options(lower_operations=1, lower_seconds=0.0))
+    assert done.rungs["mapping"] == "the nest as it was given"
+    done.verify()
+
+
+def test_no_time_for_dependences_leaves_safe_ones():
+    done = ps.optimize(seidel_2d, options=ps.Options(dependence_seconds=0.0))
+    assert done.rungs["dependences"].startswith("memory-based")
+    done.verify()

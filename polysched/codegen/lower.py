@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 
 from polysched import isl
+from polysched.codegen.source import parameters
 from polysched.codegen.tile_space import cut_at_tiles
 from polysched.errors import BudgetExceeded
 from polysched.ir.node import rewrite, substitute, walk
@@ -40,7 +41,7 @@ def lower(tree: Tree, scop: Scop, *, operations: int = 0) -> Function:
     not end.
     """
     with isl.quota(operations):
-        outer, tiles = cut_at_tiles(tree)
+        outer, tiles = cut_at_tiles(tree, scop.function.sizes)
         inner = {tile.name: (tile.parameters, _ast(tile.tree, tile.context)) for tile in tiles}
         body = _Lowering(scop, inner).statements(_ast(outer, scop.context), None)
     allocs = tuple(Alloc(array) for array in scop.arrays if array.space == "private")
@@ -93,7 +94,9 @@ class _Lowering:
 
     def __post_init__(self) -> None:
         self.names.update({size: Var(size) for size in self.scop.function.sizes})
-        self.taken = {*self.scop.function.params, *(array.name for array in self.scop.arrays)}
+        iterators = (name for statement in self.scop.statements for name in statement.iterators)
+        arrays = (array.name for array in self.scop.arrays)
+        self.taken = {*parameters(self.scop.function), *self.scop.function.sizes, *arrays, *iterators}
 
     def statements(self, node: isl.AstNode, kind: str | None) -> tuple[Stmt, ...]:
         match isl.ast_node_type(node.get_type()):

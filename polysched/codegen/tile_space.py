@@ -12,22 +12,33 @@ loops run zero times.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
+from itertools import count
 
 from polysched import isl
 from polysched.model.tree import Band, Domain, Filter, Leaf, Member, Sequence, Set, Tree, walk, with_children
 
 
-def cut_at_tiles(tree: Tree) -> tuple[Tree, tuple[Tile, ...]]:
-    """`tree` down to the last bands that round, over tiles, and these tiles; without such bands, `tree` itself."""
+def cut_at_tiles(tree: Tree, sizes: tuple[str, ...]) -> tuple[Tree, tuple[Tile, ...]]:
+    """`tree` down to the last bands that round, over tiles, and these tiles; without such bands, `tree` itself.
+
+    The names that tiles and their coordinates get differ from `sizes`.
+    """
     if not isinstance(tree, Domain):
         raise ValueError("a schedule tree starts with a Domain")
-    outer = _outer(tree.child, (), tree.domain, [])
+    outer = _outer(tree.child, (), tree.domain, _names(sizes))
     if not outer.tiles:
         return tree, ()
     return Domain(_union((tile.hull for tile in outer.tiles), outer.plain), outer.tree), outer.tiles
+
+
+def _names(sizes: tuple[str, ...]) -> Iterator[str]:
+    """tile0, tile1, ..., or tile_0, ... if a size begins like that."""
+    stems = ("tile" + "_" * k for k in count())
+    stem = next(stem for stem in stems if not any(size.startswith(stem) for size in sizes))
+    return (f"{stem}{k}" for k in count())
 
 
 @dataclass(frozen=True)
@@ -103,33 +114,32 @@ class _Outer:
     plain: isl.UnionSet
 
 
-def _outer(tree: Tree, around: tuple[Member, ...], instances: isl.UnionSet, made: list[Tile]) -> _Outer:
-    """`tree` down to the last bands that round; `made` numbers the tiles."""
+def _outer(tree: Tree, around: tuple[Member, ...], instances: isl.UnionSet, names: Iterator[str]) -> _Outer:
+    """`tree` down to the last bands that round; `names` are for the tiles."""
     match tree:
         case _ if instances.is_empty():
             return _Outer(Leaf(), (), instances)
         case Band(members=members):
             inside = (*around, *members)
-            tile = Tile(f"tile{len(made)}", inside, instances, tree.child)
-            if _is_last_to_round(tree) and tile.is_bounded:
-                made.append(tile)
+            tile = Tile(next(names), inside, instances, tree.child) if _is_last_to_round(tree) else None
+            if tile is not None and tile.is_bounded:
                 below = _Outer(Leaf(), (tile,), isl.UnionSet("{ }"))
             else:
-                below = _outer(tree.child, inside, instances, made)
+                below = _outer(tree.child, inside, instances, names)
             renamed = tuple(_over_tiles(m, len(around) + k, below) for k, m in enumerate(members))
             return replace(below, tree=replace(tree, members=renamed, child=below.tree))
         case Filter(filter=filter, child=child):
-            below = _outer(child, around, instances.intersect(filter), made)
+            below = _outer(child, around, instances.intersect(filter), names)
             return replace(below, tree=Filter(_union((t.universe for t in below.tiles), below.plain), below.tree))
         case Sequence(children=branches) | Set(children=branches):
-            parts = [_outer(branch, around, instances, made) for branch in branches]
+            parts = [_outer(branch, around, instances, names) for branch in branches]
             tiles = tuple(tile for part in parts for tile in part.tiles)
             plain = _union((part.plain for part in parts), isl.UnionSet("{ }"))
             return _Outer(with_children(tree, tuple(part.tree for part in parts)), tiles, plain)
         case Leaf():
             return _Outer(tree, (), instances)
         case _:
-            below = _outer(tree.child, around, instances, made)  # type: ignore[attr-defined]
+            below = _outer(tree.child, around, instances, names)  # type: ignore[attr-defined]
             return replace(below, tree=with_children(tree, (below.tree,)))
 
 
@@ -146,7 +156,14 @@ def _is_last_to_round(band: Band) -> bool:
 
 def _rounds(band: Band) -> bool:
     """Does a member divide and round, as tile loops do?"""
-    return any("floor" in str(member.schedule.as_union_pw_multi_aff()) for member in band.members)
+    functions = (f for m in band.members for f in _pieces(m.schedule.as_union_pw_multi_aff().get_union_pw_aff(0)))
+    return any(function.dim(isl.dim_type.div) > 0 for function in functions)
+
+
+def _pieces(function: isl.UnionPwAff) -> Iterator[isl.Aff]:
+    parts = function.get_pw_aff_list()
+    for k in range(parts.n_pw_aff()):
+        yield from (aff for _, aff in parts.get_at(k).get_pieces())
 
 
 def _union(sets: Iterable[isl.UnionSet], first: isl.UnionSet) -> isl.UnionSet:

@@ -13,6 +13,8 @@ is the last one when time runs backwards.
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
@@ -24,7 +26,9 @@ from polysched.model.order import flatten
 from polysched.model.scop import Scop
 
 
-def dependences(scop: Scop, *, reorder_reductions: bool = False, with_input: bool = False) -> Dependences:
+def dependences(
+    scop: Scop, *, reorder_reductions: bool = False, with_input: bool = False, seconds: float = math.inf
+) -> Dependences:
     """All dependences of `scop` within its context, one for each kind and pair of accesses, in a fixed order.
 
     Flow: a write and the reads of its value. Anti, output: a read or write, and the next write of that element.
@@ -32,19 +36,21 @@ def dependences(scop: Scop, *, reorder_reductions: bool = False, with_input: boo
     An access that only may happen is never the last one, so what came before it stays visible. With
     `reorder_reductions` the updates of a reduction count as such: all of them follow whatever the first one
     follows in source order, and precede whatever the last one precedes, so that they may run in any order.
-    Where isl cannot find the last access within its budget, all earlier ones count: `Dependences.is_exact` says so.
+    Where isl cannot find the last access within its budget, or when `seconds` have passed, all earlier ones count:
+    `Dependences.is_exact` says so.
     """
     times = _times(scop)
     accesses = list(_accesses(scop, times, reorder_reductions))
     reads, writes = ([a for a in accesses if a.is_write is kind] for kind in (False, True))
     backwards = [a.backwards() for a in accesses]
-    flow = _last(reads, writes, hiding=_kills(scop, times))
+    until = time.monotonic() + seconds
+    flow = _last(reads, writes, until, hiding=_kills(scop, times))
     # A kill ends a value, not the use of its memory: it does not let a later write come sooner.
-    order = _last(backwards, [a for a in backwards if a.is_write])
+    order = _last(backwards, [a for a in backwards if a.is_write], until)
     found = [_dependence(pair.source, pair.sink, pair.instances, pair.is_exact) for pair in flow]
     found += [_dependence(pair.sink, pair.source, pair.instances.reverse(), pair.is_exact) for pair in order]
     if with_input:
-        again = _last(reads, reads, hiding=[write for write in writes if write.hides])
+        again = _last(reads, reads, until, hiding=[write for write in writes if write.hides])
         found += [_dependence(pair.source, pair.sink, pair.instances, pair.is_exact) for pair in again]
     return Dependences(tuple(d for d in found if not d.relation.is_empty()), reorder_reductions)
 
@@ -117,8 +123,11 @@ class _Pair:
     is_exact: bool
 
 
-def _last(sinks: Iterable[_Access], sources: list[_Access], hiding: Iterable[_Access] = ()) -> Iterator[_Pair]:
-    """The pairs that no other source and none of `hiding` hides; all pairs for a sink where isl cannot tell which."""
+def _last(
+    sinks: Iterable[_Access], sources: list[_Access], until: float, hiding: Iterable[_Access] = ()
+) -> Iterator[_Pair]:
+    """The pairs that no other source and none of `hiding` hides; all pairs for a sink where isl cannot tell which, or
+    that is looked at after the time `until`."""
     walls = [access for access in (*sources, *hiding) if access.hides]
     for sink in sinks:
         candidates = [source for source in sources if source.array == sink.array]
@@ -128,7 +137,8 @@ def _last(sinks: Iterable[_Access], sources: list[_Access], hiding: Iterable[_Ac
         earlier = now.lex_gt_map(_same(sink.time))  # { sink -> [time] }, like all that follows
         none = isl.Map.empty(candidates[0].touches.get_space())
         closed = reduce(isl.Map.union, (wall.touches for wall in walls if wall.array == sink.array), none)
-        last = _latest(element.apply_range(closed).intersect(earlier))
+        is_late = time.monotonic() > until
+        last = None if is_late else _latest(element.apply_range(closed).intersect(earlier))
         for source in candidates:
             if last is not None and source.hides:
                 seen = last

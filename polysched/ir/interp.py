@@ -63,7 +63,7 @@ def interpret(fn: Function, arguments: Mapping[str, Any], log: list[Touch] | Non
     Raises ZeroDivisionError, and IndexError naming array and index (a negative subscript is out of bounds too).
     """
     values: Values = {name: int(arguments[name]) for name in fn.sizes}
-    values |= {scalar.name: fit(scalar.dtype)(arguments[scalar.name]) for scalar in fn.scalars}
+    values |= {scalar.name: fit(scalar.dtype)(np.asarray(arguments[scalar.name]).item()) for scalar in fn.scalars}
     values |= {array.name: _checked(array, arguments[array.name], values) for array in fn.arrays}
     with np.errstate(all="ignore"):
         _Compiler(log).block(fn.body)(values | {_ITERATION: (), _SHARED: None})

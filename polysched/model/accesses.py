@@ -111,6 +111,11 @@ class _Collector:
 
     def given(self, where: _Where, cond: Expr) -> _Where:
         """`where` narrowed to the instances for which `cond` holds, as far as that is known."""
+        match cond:
+            case Binary(op="&&", left=left, right=right):
+                return self.given(self.given(where, left), right)
+            case Unary(op="!", arg=Binary(op="||", left=left, right=right)):
+                return self.given(self.given(where, Unary("!", left)), Unary("!", right))
         try:
             return replace(where, instances=where.instances.intersect(self.space.where(cond)))
         except NotAffine:

@@ -17,10 +17,11 @@ from functools import reduce
 from polysched import isl
 from polysched.errors import InputError, Loc
 from polysched.ir.node import walk
-from polysched.ir.nodes import Alloc, Array, Binary, Const, Expr, For, Function, If, Load, Stmt, Store, Unary, Var
+from polysched.ir.nodes import Alloc, Array, Expr, For, Function, If, Load, Stmt, Store, Unary, Var
 from polysched.model.accesses import accesses
 from polysched.model.affine import AffineSpace, NotAffine
 from polysched.model.bounds import sizes_in_bounds
+from polysched.model.loops import loop_conditions, sizes_not_negative
 from polysched.model.reduction import reduction_operator
 from polysched.model.scop import Scop, Statement
 from polysched.model.tree import Band, Context, Domain, Filter, Leaf, Member, Sequence, Tree
@@ -31,6 +32,7 @@ def extract(fn: Function, *, check_bounds: bool = True) -> Scop:
 
     InputError if the nest stores nothing, or, with `check_bounds`, if an access leaves its array whenever it runs.
     """
+    _require_readable(fn)
     nest = _nest(fn.body, _Scope(fn.sizes))
     leaves = list(_leaves(nest))
     if not leaves:
@@ -39,8 +41,10 @@ def extract(fn: Function, *, check_bounds: bool = True) -> Scop:
     arrays = {a.name: a for a in _arrays(fn) if a.name not in local}
     names = ["S"] if len(leaves) == 1 else [f"S{k}" for k in range(len(leaves))]
     statements = tuple(_statement(name, leaf, arrays) for name, leaf in zip(names, leaves, strict=True))
-    positive = _sizes_not_negative(fn.sizes)
+    positive = sizes_not_negative(fn.sizes)
     valid = sizes_in_bounds(positive, statements, arrays, fn.sizes) if check_bounds else positive
+    if valid.is_empty():
+        raise InputError(f"no sizes keep all accesses of '{fn.name}' inside their arrays", fn.loc, "check the shapes")
     context = valid if valid.n_basic_set() == 1 else positive
     order = _order(nest, iter(statements))[0]
     return Scop(
@@ -52,6 +56,16 @@ def extract(fn: Function, *, check_bounds: bool = True) -> Scop:
         tree=Domain(_instances(statements), Context(context, order)),
         function=fn,
     )
+
+
+def _require_readable(fn: Function) -> None:
+    """Sizes and loop variables must be words that isl does not keep for itself, such as max and mod."""
+    loops = ((node.var, node.loc) for node in walk(fn.body) if isinstance(node, For))
+    for name, loc in dict([*loops, *((size, fn.loc) for size in fn.sizes)]).items():
+        try:
+            isl.Set(f"{{ [{name}] }}")
+        except isl.Error as error:
+            raise InputError(f"'{name}' cannot name a size or a loop: isl cannot read it", loc, "rename it") from error
 
 
 @dataclass(frozen=True)
@@ -103,7 +117,7 @@ def _nest(body: tuple[Stmt, ...], scope: _Scope) -> _Nest:
     found: list[_Leaf | _Loop] = []
     for group in _groups(body):
         match group:
-            case (For() as loop,) if scope.inside(loop).is_affine(*_loop_conditions(loop)):
+            case (For() as loop,) if scope.inside(loop).is_affine(*loop_conditions(loop)):
                 below = _nest(loop.body, scope.inside(loop))
                 found += [_Loop(loop, scope.sizes, below)] if below else []
             case (If(cond=cond, then=then, other=other),) if scope.is_affine(cond):
@@ -163,7 +177,7 @@ def _arrays(fn: Function) -> list[Array]:
 
 def _statement(name: str, leaf: _Leaf, arrays: dict[str, Array]) -> Statement:
     space = leaf.scope.space(name)
-    conditions = [c for loop in leaf.scope.loops for c in _loop_conditions(loop)]
+    conditions = [c for loop in leaf.scope.loops for c in loop_conditions(loop)]
     domain = reduce(isl.Set.intersect, (space.where(c) for c in (*conditions, *leaf.scope.guards)), space.universe)
     reads, writes = accesses(leaf.body, space, arrays)
     return Statement(
@@ -180,23 +194,6 @@ def _statement(name: str, leaf: _Leaf, arrays: dict[str, Array]) -> Statement:
 
 def _first_loc(body: tuple[Stmt, ...]) -> Loc | None:
     return next((stmt.loc for stmt in body if stmt.loc and not isinstance(stmt, Alloc)), None)
-
-
-def _loop_conditions(loop: For) -> list[Expr]:
-    """What holds for the values that the loop variable takes."""
-    var, stride = Var(loop.var), abs(loop.step)
-    first, last = ("<=", ">") if loop.step < 0 else (">=", "<")
-    conditions: list[Expr] = [Binary(first, var, loop.lo), Binary(last, var, loop.hi)]
-    if stride > 1:
-        phase = Binary("floormod", Binary("-", var, loop.lo), Const(stride))
-        conditions.append(Binary("==", phase, Const(0)))
-    return conditions
-
-
-def _sizes_not_negative(sizes: tuple[str, ...]) -> isl.Set:
-    space = AffineSpace("", (), sizes)
-    conditions = (space.where(Binary(">=", Var(size), Const(0))) for size in sizes)
-    return reduce(isl.Set.intersect, conditions, space.universe).params()
 
 
 def _order(nest: _Nest, statements: Iterator[Statement]) -> tuple[Tree, list[Statement]]:

@@ -134,7 +134,8 @@ class Form:
         """What is orthogonal to the hyperplanes found, one vector a row, iterators counted forward."""
         depth, signs = len(self.iterators[name]), self.signs[name].tolist()
         forward = tuple(tuple(c * sign for c, sign in zip(row, signs, strict=True)) for row in found[name])
-        return np.array(complement(forward, depth), dtype=np.int64).reshape(-1, depth)
+        vectors = complement(forward, depth)
+        return np.array(vectors, dtype=np.int64).reshape(len(vectors), depth)
 
     def _legality_text(self, edge: Edge, layout: Layout) -> list[str]:
         rows = _spread(self._difference(edge), self._columns(edge, layout), layout.width)

@@ -4,8 +4,8 @@ section 5.3).
     band: t, i       ->       band: t + i
                                 band: i        coincident: the iterations of one wavefront are independent
 
-Every member of a permutable band has dependence distances of zero or more. So a dependence that the sum of two
-members leaves at zero distance is at zero distance in both of them.
+Every member of a permutable band has distances of zero or more on the dependences that order it. So one that the sum
+of two members leaves at zero distance is at zero distance in both of them.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from polysched import isl
+from polysched.deps.coincidence import carried, left_below
+from polysched.deps.dependences import Dependences
 from polysched.model.tree import Band, Member, Tree, children, with_children
 
 
@@ -30,14 +32,27 @@ def wavefront(band: Band) -> Band:
     return Band((front,), permutable=True, child=inner)
 
 
-def wavefront_all(tree: Tree) -> Tree:
+def wavefront_all(tree: Tree, dependences: Dependences) -> Tree:
     """`tree` with a wavefront in the first band of each nest that could have one, unless a loop there is parallel."""
+    return _skewed(tree, dependences.coincidence)
+
+
+def _skewed(tree: Tree, reaching: isl.UnionMap) -> Tree:
+    """`reaching` are the dependences that nothing above the node orders."""
     if isinstance(tree, Band):
         if any(member.coincident for member in tree.members):
             return tree
         if tree.permutable and len(tree.members) > 1:
-            return wavefront(tree)
-    return with_children(tree, tuple(wavefront_all(child) for child in children(tree)))
+            front = wavefront(tree)
+            return front if _is_parallel_inside(front, reaching) else tree
+    below = left_below(tree, reaching)
+    return with_children(tree, tuple(_skewed(child, below) for child in children(tree)))
+
+
+def _is_parallel_inside(front: Band, reaching: isl.UnionMap) -> bool:
+    """Not where updates of a reduction may run in any order: their distances are of either sign."""
+    assert isinstance(front.child, Band)
+    return bool(carried(front.child.members[0], left_below(front, reaching)).is_empty())
 
 
 def _sum(a: isl.UnionMap, b: isl.UnionMap) -> isl.UnionMap:

@@ -67,7 +67,7 @@ def test_rows_become_independent_by_it():
         (loop("i", 2, n, *row_sum()), 10),
         (loop("i", 0, binary("min", n, m), *row_sum()), 7),
         (loop("i", sub(n, 1), -1, *row_sum(), step=-1), 10),
-        (loop("i", 0, n, *row_sum(), step=4), 10),
+        (loop("i", 0, n, *row_sum(), step=4), 9),
         (loop("i", 0, binary("floordiv", n, 3), *row_sum()), 3),
     ],
     ids=["from 2", "minimum", "down", "by 4", "a third"],
@@ -98,8 +98,14 @@ def test_left_as_they_are(body):
     assert expand_temporaries(fn) == fn
 
 
-def test_a_temporary_below_a_guard_is_left_in_its_statement():
+def test_a_temporary_below_a_guard_is_expanded_too():
     fn = function(loop("i", 0, n, If(binary("<", i, 3), row_sum())))
+    assert shapes(fn, n=5, m=1) == [(5,)]
+
+
+def test_a_temporary_larger_than_any_array_is_left():
+    m = var("m")
+    fn = nest("f", "n m", [A, B], loop("t", 0, m, loop("i", 0, n, *row_sum())))
     assert expand_temporaries(fn) == fn
 
 

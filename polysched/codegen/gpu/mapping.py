@@ -51,7 +51,9 @@ def _mapped_band(band: Band, reaching: isl.UnionMap) -> Tree:
     first, rest = Band(band.members[:1], band.permutable), band.members[1:]
     inner = _mapped(replace(band, members=rest) if rest else band.child, left_below(first, reaching))
     if rest and band.permutable and not _is_on_threads(inner):
-        return _mapped(wavefront(band), reaching)
+        front = wavefront(band)
+        skewed = replace(front, child=_mapped(front.child, left_below(front, reaching)))
+        return skewed if _is_on_threads(skewed) else replace(first, child=inner)
     return replace(first, child=inner)
 
 

@@ -8,8 +8,8 @@
         b[i] = s[i]                               b[i] = s
 
 Needs: names are bound once.
-Keeps: every value; only where a temporary lives changes. A loop may hold the declaration if no value of the
-temporary flows from one of its iterations to another, which the exact dependences of the lowered nest tell.
+Keeps: every value; only where a temporary lives changes. A loop may hold the declaration if every element is used in
+one of its iterations alone, which the access relations of the lowered nest tell.
 """
 
 from __future__ import annotations
@@ -20,12 +20,11 @@ from functools import partial
 from typing import Any
 
 from polysched import isl
-from polysched.deps.dataflow import dependences
-from polysched.deps.dependences import Dependence
 from polysched.ir.node import rewrite, substitute, walk
 from polysched.ir.nodes import Alloc, Array, Expr, For, Function, If, Let, Load, Stmt, Store, Var
+from polysched.model.affine import AffineSpace
 from polysched.model.extract import extract
-from polysched.model.scop import Access, Scop
+from polysched.model.scop import Scop
 
 
 def contract(fn: Function) -> Function:
@@ -34,12 +33,10 @@ def contract(fn: Function) -> Function:
     if not temporaries:
         return fn
     scop = extract(_without_lets(fn), check_bounds=False)
-    flows = dependences(_only(scop, {alloc.array.name for alloc in temporaries})).of("flow")
     body = fn.body
     for alloc in temporaries:
-        mine = [flow for flow in flows if flow.array == alloc.array.name]
         rest = tuple(stmt for stmt in body if stmt is not alloc)
-        contracted = _declared_inside(rest, alloc.array, partial(_stays, flows=mine, scop=scop))
+        contracted = _declared_inside(rest, alloc.array, partial(_stays, array=alloc.array.name, scop=scop))
         body = body if contracted is None else contracted
     return replace(fn, body=body)
 
@@ -53,27 +50,26 @@ def _without_lets(fn: Function) -> Function:
     return substitute(rewrite(fn, lambda node: () if isinstance(node, Let) else None), values)
 
 
-def _only(scop: Scop, arrays: set[str]) -> Scop:
-    """The scop with the accesses to these arrays alone."""
+def _iterations(scop: Scop, array: str, var: str) -> isl.UnionMap | None:
+    """{ t[x] -> [i] }: the iterations of loop `var` that use an element; None if a use is not in that loop."""
+    found = isl.UnionMap("{ }")
+    for statement in scop.statements:
+        for access in (*statement.reads, *statement.writes):
+            if access.array != array:
+                continue
+            if var not in statement.iterators:
+                return None
+            space = AffineSpace(statement.name, statement.iterators, scop.function.sizes)
+            value = isl.Map.from_pw_aff(space.function(Var(var)))
+            uses = access.relation.intersect_domain(statement.domain)
+            found = found.union(isl.UnionMap.from_map(uses.reverse().apply_range(value)))
+    return found
 
-    def keep(accesses: tuple[Access, ...]) -> tuple[Access, ...]:
-        return tuple(access for access in accesses if access.array in arrays)
 
-    return replace(
-        scop, statements=tuple(replace(s, reads=keep(s.reads), writes=keep(s.writes)) for s in scop.statements)
-    )
-
-
-def _stays(var: str, flows: list[Dependence], scop: Scop) -> bool:
-    """Is every value used in the same iteration of loop `var` that made it?"""
-    for flow in flows:
-        source, sink = (scop.statement(name).iterators for name in (flow.source, flow.sink))
-        if var not in source or var not in sink:
-            return False
-        same = flow.relation.equate(isl.dim_type.in_, source.index(var), isl.dim_type.out, sink.index(var))
-        if not flow.relation.is_subset(same):
-            return False
-    return True
+def _stays(var: str, array: str, scop: Scop) -> bool:
+    """Is every element used in one iteration of loop `var` alone?"""
+    iterations = _iterations(scop, array, var)
+    return iterations is not None and bool(iterations.is_single_valued())
 
 
 def _declared_inside(

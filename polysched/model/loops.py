@@ -1,0 +1,27 @@
+"""What loops and sizes say about the values of names."""
+
+from __future__ import annotations
+
+from functools import reduce
+
+from polysched import isl
+from polysched.ir.nodes import Binary, Const, Expr, For, Var
+from polysched.model.affine import AffineSpace
+
+
+def loop_conditions(loop: For) -> list[Expr]:
+    """What holds for the values that the loop variable takes."""
+    var, stride = Var(loop.var), abs(loop.step)
+    first, last = ("<=", ">") if loop.step < 0 else (">=", "<")
+    conditions: list[Expr] = [Binary(first, var, loop.lo), Binary(last, var, loop.hi)]
+    if stride > 1:
+        phase = Binary("floormod", Binary("-", var, loop.lo), Const(stride))
+        conditions.append(Binary("==", phase, Const(0)))
+    return conditions
+
+
+def sizes_not_negative(sizes: tuple[str, ...]) -> isl.Set:
+    """[n, m] -> { : n >= 0 and m >= 0 }"""
+    space = AffineSpace("", (), sizes)
+    conditions = (space.where(Binary(">=", Var(size), Const(0))) for size in sizes)
+    return reduce(isl.Set.intersect, conditions, space.universe).params()
