@@ -20,6 +20,7 @@ from polysched.errors import Loc
 from polysched.model.scop import Scop
 from polysched.model.tree import Band, Member, Sequence, Set, Tree, children
 from polysched.model.tree_text import member_text
+from polysched.model.witness import smallest
 
 
 def explain(scop: Scop, dependences: Dependences, tree: Tree) -> str:
@@ -91,12 +92,8 @@ def _parts(active: _Active, part: Callable[[isl.UnionMap], isl.UnionMap]) -> _Ac
 
 def _witness(dependence: Dependence, scop: Scop) -> str:
     """The dependence with its first pair of instances at the smallest sizes, and their source lines."""
-    pairs = dependence.relation.wrap()
-    point = pairs.intersect_params(pairs.params().lexmin()).lexmin().sample_point()
-    values = [
-        point.get_coordinate_val(isl.dim_type.set, k).get_num_si()
-        for k in range(point.get_space().dim(isl.dim_type.set))
-    ]
+    _, point = smallest(dependence.relation.wrap())
+    values = list(point)
     source, sink = scop.statement(dependence.source), scop.statement(dependence.sink)
     lines = " -> ".join(_line(s.loc) for s in (source, sink) if s.loc)
     pair = f"{source.name}{values[: source.depth]} -> {sink.name}{values[source.depth :]}"

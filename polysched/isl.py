@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copyreg
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -92,35 +92,6 @@ def _is_exhausted() -> bool:
     except Error:
         return True
     return False
-
-
-class Callbacks:
-    """Makes Python functions safe to hand to isl: an exception is kept, and raised when the block ends.
-
-    islpy swallows exceptions in callbacks, and for some arguments frees memory that isl still owns.
-    """
-
-    def __init__(self) -> None:
-        self.error: BaseException | None = None
-
-    def __enter__(self) -> Callbacks:
-        return self
-
-    def __exit__(self, kind: Any, value: Any, traceback: Any) -> None:
-        if self.error is not None:
-            raise self.error
-
-    def each(self, fn: Callable[[Any], None]) -> Callable[[Any], None]:
-        """For `foreach_*`: must return None to go on."""
-
-        def call(item: Any) -> None:
-            if self.error is None:
-                try:
-                    fn(item)
-                except BaseException as error:
-                    self.error = error
-
-        return call
 
 
 def maps_of(union: islpy.UnionMap) -> list[islpy.Map]:

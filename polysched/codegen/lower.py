@@ -25,8 +25,8 @@ from polysched.model.affine import expression
 from polysched.model.scop import Scop, Statement
 from polysched.model.tree import (
     Band,
-    Kernel,
     Mark,
+    Serial,
     Tree,
     children,
     with_children,
@@ -66,15 +66,12 @@ def _one_member_bands(tree: Tree) -> Tree:
         case Band(members=members, permutable=permutable):
             child = below[0]
             for member in reversed(members[1:]):
-                child = Mark(_PLAIN, Band((member,), permutable, child))
-            return Mark(_PLAIN, Band(members[:1], permutable, child))
+                child = Mark(Serial(), Band((member,), permutable, child))
+            return Mark(Serial(), Band(members[:1], permutable, child))
         case Mark(child=Band()):  # the mark is about the first member, which has a plain one by now
             return replace(tree, child=below[0].child)  # type: ignore[attr-defined]
         case _:
             return with_children(tree, below)
-
-
-_PLAIN = Kernel("")  # says nothing: the loop is serial
 
 
 def _kind(mark: str) -> str:

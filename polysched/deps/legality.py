@@ -12,7 +12,6 @@ members differ, a sequence those in different children, and nothing may be left 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import permutations
 from typing import Any
@@ -40,6 +39,7 @@ from polysched.model.tree import (
     walk,
 )
 from polysched.model.tree_isl import mark_text
+from polysched.model.witness import smallest
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ def _not_once(tree: Tree, dependences: Dependences, scop: Scop | None) -> Iterat
 def _instances(wrong: isl.UnionSet, reason: str) -> Iterator[Violation]:
     for points in isl.sets_of(wrong):
         if not points.is_empty():
-            sizes, iteration = _smallest(points)
+            sizes, iteration = smallest(points)
             source = Instance(points.get_tuple_name(), iteration)
             yield Violation(dependence=None, source=source, sink=None, sizes=sizes, reason=reason)
 
@@ -156,7 +156,7 @@ class _Pairs:
         """The smallest pair of `wrong`, a part of the relation; nothing if it is empty."""
         if wrong.is_empty():
             return
-        sizes, point = _smallest(wrong.wrap())
+        sizes, point = smallest(wrong.wrap())
         depth = wrong.dim(isl.dim_type.in_)
         yield Violation(
             dependence=self.dependence,
@@ -266,20 +266,3 @@ def _by_statement(union: Any) -> dict[str, Any]:
         return {s.get_tuple_name(): s for s in (sets.get_at(k) for k in range(union.n_set()))}
     maps = union.get_map_list()
     return {m.get_tuple_name(isl.dim_type.in_): m for m in (maps.get_at(k) for k in range(union.n_map()))}
-
-
-# --- witnesses
-
-
-def _smallest(points: isl.Set) -> tuple[dict[str, int], tuple[int, ...]]:
-    """The sizes and coordinates of a point of a set that is not empty: the smallest, sizes first, if there is one."""
-    names = [str(points.get_dim_name(isl.dim_type.param, k)) for k in range(points.dim(isl.dim_type.param))]
-    flat = points.flatten().move_dims(isl.dim_type.set, 0, isl.dim_type.param, 0, len(names))
-    for k in range(len(names)):
-        positive = flat.lower_bound_val(isl.dim_type.set, k, isl.Val(0))
-        flat = flat if positive.is_empty() else positive
-    with suppress(isl.Error):  # unbounded below: any point will do
-        flat = flat.lexmin()
-    point = flat.sample_point()
-    values = [point.get_coordinate_val(isl.dim_type.set, k).to_python() for k in range(flat.dim(isl.dim_type.set))]
-    return dict(zip(names, values, strict=False)), tuple(values[len(names) :])

@@ -12,6 +12,7 @@ from polysched.ir.nodes import Array, Var
 from polysched.ir.text import show
 from polysched.model.affine import AffineSpace, NotAffine
 from polysched.model.scop import Access, Statement
+from polysched.model.witness import smallest
 
 
 def sizes_in_bounds(
@@ -51,23 +52,15 @@ _HINT = "shrink the loop, guard the access, or declare the array larger, as in f
 
 
 def _complaint(statement: Statement, outside: isl.Map, array: Array, sizes: tuple[str, ...]) -> str:
-    point = _smallest(outside.wrap())
-    dims = range(point.get_space().dim(isl.dim_type.set))
-    values = [point.get_coordinate_val(isl.dim_type.set, k).get_num_si() for k in dims]
-    instance, element = values[: statement.depth], values[statement.depth :]
+    smallest_sizes, point = smallest(outside.wrap())
+    instance, element = point[: statement.depth], list(point[statement.depth :])
     where = ", ".join(f"{name} = {value}" for name, value in zip(statement.iterators, instance, strict=True))
-    given = ", ".join(f"{n} = {point.get_coordinate_val(isl.dim_type.param, k)}" for k, n in enumerate(sizes))
+    given = ", ".join(f"{name} = {smallest_sizes[name]}" for name in sizes)
     shape = ", ".join(show(extent) for extent in array.shape)
     return (
         f"'{array.name}' has shape [{shape}], but {where or 'the statement'} touches "
         f"{array.name}{element}" + (f" when {given}" if given else "")
     )
-
-
-def _smallest(points: isl.Set) -> isl.Point:
-    """A point with the smallest sizes, then the smallest coordinates."""
-    least = points.params().lexmin()
-    return points.intersect_params(least).lexmin().sample_point()
 
 
 def _box(array: Array, sizes: tuple[str, ...]) -> isl.Set:

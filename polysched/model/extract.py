@@ -55,6 +55,7 @@ def extract(fn: Function, *, check_bounds: bool = True) -> Scop:
         arrays=tuple(arrays.values()),
         tree=Domain(_instances(statements), Context(context, order)),
         function=fn,
+        kills=_kills(zip(leaves, statements, strict=True), arrays),
     )
 
 
@@ -100,6 +101,7 @@ class _Leaf:
 
     body: tuple[Stmt, ...]
     scope: _Scope
+    kills: tuple[str, ...] = ()  # temporaries whose life begins here
 
 
 @dataclass(frozen=True)
@@ -128,6 +130,10 @@ def _nest(body: tuple[Stmt, ...], scope: _Scope) -> _Nest:
                 found += [_guard(child, cond) for cond, part in guarded for child in _nest(part, scope)]
             case _ if any(isinstance(node, Store) for node in walk(group)):
                 found.append(_Leaf(group, scope))
+    born = tuple(stmt.array.name for stmt in body if isinstance(stmt, Alloc))
+    match found:
+        case [_Leaf() as first, *rest] if first.scope == scope:  # it runs once each time that the block is entered
+            found = [replace(first, kills=born), *rest]
     return tuple(found)
 
 
@@ -194,6 +200,17 @@ def _statement(name: str, leaf: _Leaf, arrays: dict[str, Array]) -> Statement:
 
 def _first_loc(body: tuple[Stmt, ...]) -> Loc | None:
     return next((stmt.loc for stmt in body if stmt.loc and not isinstance(stmt, Alloc)), None)
+
+
+def _kills(leaves: Iterable[tuple[_Leaf, Statement]], arrays: dict[str, Array]) -> isl.UnionMap:
+    """{ S[i] -> t[] }: what an earlier iteration left in a temporary is dead before S[i]."""
+    dead = (
+        isl.Map.from_domain_and_range(statement.domain, isl.Set(f"{{ {name}[] }}"))
+        for leaf, statement in leaves
+        for name in leaf.kills
+        if name in arrays and not arrays[name].shape
+    )
+    return reduce(isl.UnionMap.union, map(isl.UnionMap.from_map, dead), isl.UnionMap("{ }"))
 
 
 def _order(nest: _Nest, statements: Iterator[Statement]) -> tuple[Tree, list[Statement]]:

@@ -93,6 +93,11 @@ class Map:
 
 
 @dataclass(frozen=True)
+class Serial:
+    """The iterations of the first member of the band below run one after the other, as they do without a mark."""
+
+
+@dataclass(frozen=True)
 class Parallel:
     """The iterations of the first member of the band below run on parallel threads."""
 
@@ -107,7 +112,7 @@ class Unroll:
     """The first member of the band below is unrolled."""
 
 
-MarkValue = Kernel | Map | Parallel | Vector | Unroll
+MarkValue = Kernel | Map | Serial | Parallel | Vector | Unroll
 
 
 @dataclass(frozen=True)

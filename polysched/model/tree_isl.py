@@ -18,6 +18,7 @@ from polysched.model.tree import (
     Member,
     Parallel,
     Sequence,
+    Serial,
     Set,
     Tree,
     Unroll,
@@ -57,13 +58,15 @@ def parse_mark(text: str) -> MarkValue:
             return Kernel(argument)
         case "map":
             return Map(argument)
+        case "serial":
+            return Serial()
         case "parallel":
             return Parallel()
         case "vector":
             return Vector()
         case "unroll":
             return Unroll()
-    raise InputError(f"unknown mark '{text}': expected kernel:NAME, map:AXIS, parallel, vector or unroll")
+    raise InputError(f"unknown mark '{text}': expected kernel:NAME, map:AXIS, serial, parallel, vector or unroll")
 
 
 def _insert(tree: Tree, node: isl.ScheduleNode) -> isl.ScheduleNode:

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from callbacks import Callbacks
+
 from polysched import isl
 from polysched.deps.dependences import Dependences
 from polysched.ir.interp import Touch, interpret
@@ -75,7 +77,7 @@ def points(space: isl.Set, sizes: dict[str, int]) -> list[tuple[int, ...]]:
         dims = range(space.dim(isl.dim_type.set))
         found.append(tuple(point.get_coordinate_val(isl.dim_type.set, k).to_python() for k in dims))
 
-    with isl.Callbacks() as callbacks:
+    with Callbacks() as callbacks:
         space.foreach_point(callbacks.each(note))
     return sorted(found)
 

@@ -105,6 +105,14 @@ def test_a_temporary_between_two_stores_makes_one_statement():
     assert {a.array for a in (*statement.reads, *statement.writes)} == {"A", "B"}
 
 
+def test_a_temporary_is_dead_before_its_block():
+    t = Array("t", f64, (), "private")
+    summing = loop("k", 0, n, store(t, (), add(load(t), load(A, k))))
+    body = (Alloc(t), store(t, (), 0.0), summing, store(B, (i,), load(t)))
+    scop = extract(function(loop("i", 0, n, *body)))
+    assert scop.kills.is_equal(isl.UnionMap("[n] -> { S0[i] -> t[] : 0 <= i < n }"))
+
+
 def test_a_read_after_a_write_of_the_same_instance_is_not_a_read():
     t = Array("t", f64, (), "private")
     body = (Alloc(t), store(t, (), load(A, i)), store(B, (i,), load(t)), store(A, (i,), add(load(B, i), load(t))))

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations
 
+from callbacks import Callbacks
+
 from polysched import isl
 from polysched.model.scop import Scop
 from polysched.model.tree import Band, Context, Domain, Filter, Leaf, Mark, Sequence, Set, Tree
@@ -108,7 +110,7 @@ def _elements(points: isl.Set, sizes: dict[str, int]) -> list[tuple[int, ...]]:
         points = points.fix_val(isl.dim_type.param, k, isl.Val(sizes[points.get_dim_name(isl.dim_type.param, k)]))
     found: list[tuple[int, ...]] = []
     count = points.dim(isl.dim_type.set)
-    with isl.Callbacks() as guard:
+    with Callbacks() as guard:
         points.foreach_point(guard.each(lambda p: found.append(_coordinates(p, count))))
     return found
 

@@ -1,0 +1,21 @@
+"""A concrete case: the smallest sizes at which a set has a point, and its first point."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from polysched import isl
+
+
+def smallest(points: isl.Set) -> tuple[dict[str, int], tuple[int, ...]]:
+    """Sizes by name, and coordinates, of a point of a set that is not empty: the smallest, sizes first, if any is."""
+    names = [str(points.get_dim_name(isl.dim_type.param, k)) for k in range(points.dim(isl.dim_type.param))]
+    flat = points.flatten().move_dims(isl.dim_type.set, 0, isl.dim_type.param, 0, len(names))
+    for k in range(len(names)):
+        positive = flat.lower_bound_val(isl.dim_type.set, k, isl.Val(0))
+        flat = flat if positive.is_empty() else positive
+    with suppress(isl.Error):  # unbounded below: any point will do
+        flat = flat.lexmin()
+    point = flat.sample_point()
+    values = [point.get_coordinate_val(isl.dim_type.set, k).to_python() for k in range(flat.dim(isl.dim_type.set))]
+    return dict(zip(names, values, strict=False)), tuple(values[len(names) :])
