@@ -12,7 +12,7 @@ demo: .venv/installed
 test: .venv/installed
 	$(BIN)/ruff check .
 	$(BIN)/mypy polysched
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q -rs
 
 .venv/installed: setup.cfg pyproject.toml
 	$(PYTHON) -m venv .venv

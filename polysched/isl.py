@@ -5,7 +5,7 @@ from __future__ import annotations
 import copyreg
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any
 
 import islpy
 from islpy import (  # noqa: F401  (re-exported)
@@ -51,8 +51,6 @@ from islpy import (  # noqa: F401  (re-exported)
 )
 
 from polysched.errors import BudgetExceeded
-
-T = TypeVar("T")
 
 
 def _by_text(value: Any) -> tuple[type, tuple[str]]:
