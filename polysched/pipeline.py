@@ -115,13 +115,14 @@ def _lower_within_budget(
         "not mapped": lambda: scheduled,
         "source order": lambda: scop.tree,
     }
+    reason = ""
     for rung, make in rungs.items():
         tree = step("legality of the mapping", require_legal, make(), deps, scop)
         try:
-            return tree, step("lower", _lower_bounded, tree, scop, options), rung
-        except BudgetExceeded:
-            continue
-    return scop.tree, scop.function, "the nest as it was given"
+            return tree, step("lower", _lower_bounded, tree, scop, options), rung + reason
+        except BudgetExceeded as error:
+            reason = f", since {error}"
+    return scop.tree, scop.function, "the nest as it was given" + reason
 
 
 def _lower_bounded(tree: Tree, scop: Scop, options: Options) -> Function:

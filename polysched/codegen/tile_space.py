@@ -18,7 +18,7 @@ from functools import cached_property, reduce
 from itertools import count
 
 from polysched import isl
-from polysched.model.tree import Band, Domain, Filter, Leaf, Member, Sequence, Set, Tree, walk, with_children
+from polysched.model.tree import Band, Context, Domain, Filter, Leaf, Member, Sequence, Set, Tree, walk, with_children
 
 
 def cut_at_tiles(tree: Tree, sizes: tuple[str, ...]) -> tuple[Tree, tuple[Tile, ...]]:
@@ -136,6 +136,9 @@ def _outer(tree: Tree, around: tuple[Member, ...], instances: isl.UnionSet, name
             tiles = tuple(tile for part in parts for tile in part.tiles)
             plain = _union((part.plain for part in parts), isl.UnionSet("{ }"))
             return _Outer(with_children(tree, tuple(part.tree for part in parts)), tiles, plain)
+        case Context(context=context, child=child):  # without it, a hull over negative sizes may have no bound
+            below = _outer(child, around, instances.intersect_params(context), names)
+            return replace(below, tree=replace(tree, child=below.tree))
         case Leaf():
             return _Outer(tree, (), instances)
         case _:
