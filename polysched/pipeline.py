@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -112,6 +112,7 @@ def _lower_within_budget(
     mapping = _as_it_is if _has_marks(scheduled) else _map_to_gpu if target == "cuda" else _map_to_cpu
     rungs: dict[str, Callable[[], Tree]] = {
         "mapped": lambda: mapping(scheduled, scop, deps, options),
+        "mapped without tiles": lambda: mapping(scheduled, scop, deps, replace(options, tile=False, wavefront=False)),
         "not mapped": lambda: scheduled,
         "source order": lambda: scop.tree,
     }

@@ -198,6 +198,15 @@ def f(a: f64["n"], b: f64["n"], n: size):
         if i + 1 < n and b[i] > 0.7:
             a[i] = a[i + 1]
 """,
+    "statements that bound each other's tiles": """
+def f(e: f64["n"], h: f64["n"], T: size, n: size):
+    for t in range(T):
+        e[0] = h[0]
+        for i in range(1, n):
+            e[i] -= h[i] - h[i - 1]
+        for i in range(n - 1):
+            h[i] -= e[i + 1] - e[i]
+""",
     "a scalar used as an offset": """
 def f(a: i64["n"], m: i64, n: size):
     for i in range(n):
@@ -214,7 +223,9 @@ def f(a: i64["n"], m: i64, n: size):
 )
 @pytest.mark.parametrize("target", ["c", "cuda"])
 def test_tricky_nests(text, options, target):
-    ps.optimize(parse_nest(text.strip(), "tricky.py"), target, options=options).verify()
+    done = ps.optimize(parse_nest(text.strip(), "tricky.py"), target, options=options)
+    assert done.rungs["mapping"] == "mapped"
+    done.verify()
 
 
 @pytest.mark.parametrize("name", ["max", "mod", "exists"])
