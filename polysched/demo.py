@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from polysched.errors import ToolchainError
 from polysched.examples import gemm, jacobi_2d, seidel_2d, stencil
 from polysched.frontend.python import Nest
 from polysched.ir.interp import evaluate
@@ -69,7 +70,10 @@ def walk_through() -> None:
     _title("CUDA")
     cuda = optimize(stencil, target="cuda")
     print(cuda.source)
-    print(f"verified on the CPU: {cuda.verify()}")
+    try:
+        print(f"verified on the CPU: {cuda.verify()}")
+    except ToolchainError as error:  # C is enough for all else
+        print(f"not verified on the CPU: {error}")
 
 
 def _solution(values: Any) -> str:

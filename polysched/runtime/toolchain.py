@@ -50,8 +50,8 @@ def find_compiler(language: str = "c") -> Compiler:
             return _compiler((path,))
     tried, variable = ", ".join(_COMMANDS[language]), _VARIABLES[language][0]
     raise ToolchainError(
-        f"no {language.upper()} compiler found (tried {tried}); install gcc, or name one in {variable}, "
-        "or run the nest without a compiler by polysched.ir.interp.interpret"
+        f"no {language.upper()} compiler found (tried {tried}); install {'gcc' if language == 'c' else 'g++'}, or name "
+        f"one in {variable}, or run the nest without a compiler by polysched.interpret"
     )
 
 
