@@ -52,6 +52,10 @@ class BudgetExceeded(PolyschedError):
     """A solve outgrew its budget; callers answer with their named fallback."""
 
 
+class CannotLower(BudgetExceeded):
+    """isl's loops for a tree cannot be used, however long it may take; another tree is tried."""
+
+
 class ToolchainError(PolyschedError):
     """A compiler is missing or failed: the command, its message, the line of ours that it names."""
 

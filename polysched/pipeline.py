@@ -19,7 +19,7 @@ from polysched.codegen.source import Source
 from polysched.deps.dataflow import dependences
 from polysched.deps.dependences import Dependences
 from polysched.deps.legality import require_legal
-from polysched.errors import BudgetExceeded, InputError, LaunchError
+from polysched.errors import BudgetExceeded, CannotLower, InputError, LaunchError
 from polysched.explain import explain
 from polysched.frontend.python import Nest
 from polysched.ir.nodes import Function
@@ -117,8 +117,12 @@ def _lower_within_budget(
         "source order": lambda: scop.tree,
     }
     reason = ""
+    tried: list[Tree] = []
     for rung, make in rungs.items():
         tree = step("legality of the mapping", require_legal, make(), deps, scop)
+        if tree in tried:
+            continue
+        tried.append(tree)
         try:
             return tree, step("lower", _lower_bounded, tree, scop, options), rung + reason
         except BudgetExceeded as error:
@@ -129,6 +133,8 @@ def _lower_within_budget(
 def _lower_bounded(tree: Tree, scop: Scop, options: Options) -> Function:
     try:
         return lower(tree, scop, operations=options.lower_operations)
+    except CannotLower:
+        raise
     except BudgetExceeded:
         return call_within(options.lower_seconds, lower, tree, scop)
 

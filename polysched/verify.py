@@ -72,6 +72,7 @@ def verify(
 
 
 _TRIED = (1, 2, 3, 7, 17, 33, 65)
+_APART = 7  # here the sizes differ from each other, so that no two are mixed up unnoticed
 _MOST_INSTANCES = 20_000  # the interpreter's speed is some 10**5 instances a second
 
 
@@ -79,7 +80,8 @@ def _small_sizes(scop: Scop, fixed: dict[str, int]) -> Iterator[dict[str, int]]:
     """Sizes at which the nest is valid and quickly interpreted: partial, full and several tiles."""
     candidates: list[dict[str, int]] = []
     for value in _TRIED:
-        sizes = {name: fixed.get(name, value) for name in scop.function.sizes}
+        apart = int(value == _APART)
+        sizes = {name: fixed.get(name, value + k * apart) for k, name in enumerate(scop.function.sizes)}
         if sizes not in candidates:
             candidates.append(sizes)
             if _is_valid(scop, sizes) and _instances(scop, sizes) <= _MOST_INSTANCES:

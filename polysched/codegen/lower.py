@@ -17,7 +17,7 @@ from itertools import count
 from polysched import isl
 from polysched.codegen.source import parameters
 from polysched.codegen.tile_space import cut_at_tiles
-from polysched.errors import BudgetExceeded
+from polysched.errors import CannotLower
 from polysched.ir.node import rewrite, substitute, walk
 from polysched.ir.nodes import Alloc, Binary, Const, Expr, For, Function, If, Let, Load, Stmt, Store, Var
 from polysched.ir.text import show
@@ -37,8 +37,8 @@ from polysched.model.tree_isl import to_isl
 def lower(tree: Tree, scop: Scop, *, operations: int = 0) -> Function:
     """The nest that runs the instances of `scop` in the order of `tree`.
 
-    BudgetExceeded if isl needs more than `operations` to generate the loops (0 is no limit), or makes one that does
-    not end.
+    BudgetExceeded if isl needs more than `operations` to generate the loops (0 is no limit); CannotLower if it makes
+    one that does not end, or that is mapped to threads and in pieces.
     """
     with isl.quota(operations):
         outer, tiles = cut_at_tiles(tree, scop.function.sizes)
@@ -49,14 +49,14 @@ def lower(tree: Tree, scop: Scop, *, operations: int = 0) -> Function:
 
 
 def _ast(tree: Tree, context: isl.Set) -> isl.AstNode:
-    """isl's loops, with bounds as min and max rather than guards; BudgetExceeded if isl fails inside, as it does on a
+    """isl's loops, with bounds as min and max rather than guards; CannotLower if isl fails inside, as it does on a
     few unions of strided sets."""
     isl.DEFAULT_CONTEXT.set_ast_build_detect_min_max(1)
     isl.DEFAULT_CONTEXT.set_ast_build_prefer_pdiv(1)
     try:
         return isl.AstBuild.from_context(context).node_from_schedule(to_isl(_one_member_bands(tree)))
     except isl.Error as error:
-        raise BudgetExceeded(f"isl cannot generate the loops: {error}") from error
+        raise CannotLower(f"isl cannot generate the loops: {error}") from error
 
 
 def _one_member_bands(tree: Tree) -> Tree:
@@ -80,6 +80,38 @@ def _kind(mark: str) -> str:
     return {"parallel": "parallel", "vector": "vector", "unroll": "unrolled", "map": axis}.get(head, "serial")
 
 
+def _on_one_thread_each(body: tuple[Stmt, ...], kind: str) -> tuple[Stmt, ...]:
+    """`body`, if a mapped loop puts equal values on one thread; CannotLower if isl took it apart so that they may not.
+
+    One loop does. Several do if they step by one: the printer counts them from a common origin.
+    """
+    if kind.startswith(("block.", "thread.")):
+        loops, is_covered = _loops_of(body, kind)
+        if not is_covered or (len(loops) > 1 and any(loop.step != 1 for loop in loops)):
+            raise CannotLower(f"isl took the loop on {kind} apart: its iterations would not stay on their threads")
+    return body
+
+
+def _loops_of(body: tuple[Stmt, ...], kind: str) -> tuple[list[For], bool]:
+    """The outermost loops of this kind, and whether every store is in one of them."""
+    loops: list[For] = []
+    is_covered = True
+    for stmt in body:
+        match stmt:
+            case For(kind=found) if found == kind:
+                loops.append(stmt)
+            case For(body=inner):
+                below, covered = _loops_of(inner, kind)
+                loops, is_covered = [*loops, *below], is_covered and covered
+            case If(then=then, other=other):
+                for part in (then, other):
+                    below, covered = _loops_of(part, kind)
+                    loops, is_covered = [*loops, *below], is_covered and covered
+            case Store():
+                is_covered = False
+    return loops, is_covered
+
+
 @dataclass
 class _Lowering:
     """Walks isl's AST. `kind` is what the mark above asks of the next loop."""
@@ -101,7 +133,8 @@ class _Lowering:
                 below = node.block_get_children()
                 return tuple(s for k in range(below.n_ast_node()) for s in self.statements(below.get_at(k), kind))
             case isl.ast_node_type.mark:
-                return self.statements(node.mark_get_node(), _kind(node.mark_get_id().get_name() or ""))
+                kind = _kind(node.mark_get_id().get_name() or "")
+                return _on_one_thread_each(self.statements(node.mark_get_node(), kind), kind)
             case isl.ast_node_type.if_:  # type: ignore[attr-defined]  # missing in the stubs
                 return self.branch(node, kind)
             case isl.ast_node_type.for_:  # type: ignore[attr-defined]
@@ -141,7 +174,7 @@ class _Lowering:
             case Binary(op="<=", left=Var(name=var), right=bound) if var == name:
                 return Binary("+", bound, Const(1))
         # Where pieces of one domain have bounds in different sizes: { [i] : i = 0 or 0 <= i < n }.
-        raise BudgetExceeded(f"isl made a loop without a bound, that runs while {show(test)}")
+        raise CannotLower(f"isl made a loop without a bound, that runs while {show(test)}")
 
     def user(self, call: isl.AstExpr) -> tuple[Stmt, ...]:
         """The loops of a tile, or an instance of a statement."""

@@ -101,11 +101,11 @@ def _values(loops: tuple[For, ...], sizes: tuple[str, ...]) -> isl.Set:
 
 
 def _extents(values: isl.Set, sizes: tuple[str, ...]) -> tuple[Expr, ...]:
-    """One more than the largest value of each loop variable, in the sizes."""
+    """One more than the largest value of each loop variable, in the sizes; zero where the loops do not run."""
     build = isl.AstBuild.from_context(values.params())
     names: dict[str, Expr] = {size: Var(size) for size in sizes}
     most = (build.expr_from_pw_aff(values.dim_max(k)) for k in range(values.dim(isl.dim_type.set)))
-    return tuple(Binary("+", expression(ast, names), Const(1)) for ast in most)
+    return tuple(Binary("max", Binary("+", expression(ast, names), Const(1)), Const(0)) for ast in most)
 
 
 def _not_negative(values: isl.Set) -> isl.Set:

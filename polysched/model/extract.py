@@ -133,7 +133,7 @@ def _nest(body: tuple[Stmt, ...], scope: _Scope) -> _Nest:
     born = tuple(stmt.array.name for stmt in body if isinstance(stmt, Alloc))
     match found:
         case [_Leaf() as first, *rest] if first.scope == scope:  # it runs once each time that the block is entered
-            found = [replace(first, kills=born), *rest]
+            found = [replace(first, kills=(*first.kills, *born)), *rest]
     return tuple(found)
 
 

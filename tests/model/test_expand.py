@@ -44,7 +44,7 @@ def test_a_row_sum_gets_an_element_for_every_row():
     assert show(expand_temporaries(nest("sums", "n", [A, B], loop("i", 0, n, *row_sum())))) == (
         "def sums(n: size, A: f64[n, n], B: f64[n]):\n"
         "    for i in 0..n:\n"
-        "        alloc s: private f64[n - 1 + 1]\n"
+        "        alloc s: private f64[max(n - 1 + 1, 0)]\n"
         "        s[i] = 0.0\n"
         "        for k in 0..n:\n"
         "            s[i] = s[i] + A[i, k]\n"
