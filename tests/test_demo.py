@@ -44,7 +44,7 @@ STAGES = {
     "schedule": ["band: permutable", "[S[i, j] -> i + j]", "no loop is parallel here, but tiles are, along wavefronts"],
     "schedule, tiled, with wavefronts of tiles on threads": ["mark: parallel", "-> floor((i)/", "+ floor((i + j)/"],
     "C": ["#pragma omp parallel for", "verified: legal for all sizes (3 dependences)"],
-    "CUDA": ["__global__", "<<<", "verified on the CPU: "],
+    "CUDA": ["__global__", "<<<", "verified on the CPU: legal for all sizes (3 dependences)"],
 }  # fmt: skip
 
 
@@ -55,6 +55,8 @@ def test_the_stages_come_in_the_order_of_the_compiler(walk_through):
 @pytest.mark.parametrize("stage", STAGES)
 def test_each_stage_shows_its_key_lines(walk_through, stage):
     section = walk_through.partition(f"=== {stage}\n")[2].partition("\n=== ")[0]
+    if "not verified on the CPU: no C++ compiler found" in section:
+        pytest.skip("no C++ compiler found: the CUDA text cannot run on the CPU")
     assert [line for line in STAGES[stage] if line not in section] == []
 
 
