@@ -159,7 +159,7 @@ def _is_last_to_round(band: Band) -> bool:
 
 def _rounds(band: Band) -> bool:
     """Does a member divide and round, as tile loops do?"""
-    functions = (f for m in band.members for f in _pieces(m.schedule.as_union_pw_multi_aff().get_union_pw_aff(0)))
+    functions = (f for m in band.members for f in _pieces(m.function))
     return any(function.dim(isl.dim_type.div) > 0 for function in functions)
 
 

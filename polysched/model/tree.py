@@ -46,6 +46,11 @@ class Member:
     schedule: isl.UnionMap  # { S[i, j] -> [i + j] }, single-valued and total on what reaches the band
     coincident: bool = False  # it carries no dependence inside the band's parents: its iterations are parallel
 
+    @property
+    def function(self) -> isl.UnionPwAff:
+        """`schedule` as one function for each statement."""
+        return self.schedule.as_union_pw_multi_aff().get_union_pw_aff(0)
+
 
 @dataclass(frozen=True)
 class Band(Tree):

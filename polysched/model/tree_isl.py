@@ -77,7 +77,7 @@ def _insert(tree: Tree, node: isl.ScheduleNode) -> isl.ScheduleNode:
         case Band(members=members, permutable=permutable, child=child):
             functions = isl.UnionPwAffList.alloc(isl.DEFAULT_CONTEXT, len(members))
             for member in members:
-                functions = functions.add(member.schedule.as_union_pw_multi_aff().get_union_pw_aff(0))
+                functions = functions.add(member.function)
             space = isl.Space.set_alloc(isl.DEFAULT_CONTEXT, 0, len(members))
             space = space.align_params(functions.get_at(0).get_space())
             node = node.insert_partial_schedule(isl.MultiUnionPwAff.from_union_pw_aff_list(space, functions))

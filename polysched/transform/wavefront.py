@@ -27,7 +27,7 @@ def wavefront(band: Band) -> Band:
     if not band.permutable or len(band.members) < 2:
         raise ValueError("a wavefront needs a permutable band of two or more members")
     first, second, *rest = band.members
-    front = Member(_sum(first.schedule, second.schedule))
+    front = Member(isl.UnionMap.from_union_pw_aff(first.function.add(second.function)))
     inner = replace(band, members=(replace(second, coincident=True), *rest))
     return Band((front,), permutable=True, child=inner)
 
@@ -53,12 +53,3 @@ def _is_parallel_inside(front: Band, reaching: isl.UnionMap) -> bool:
     """Not where updates of a reduction may run in any order: their distances are of either sign."""
     assert isinstance(front.child, Band)
     return bool(carried(front.child.members[0], left_below(front, reaching)).is_empty())
-
-
-def _sum(a: isl.UnionMap, b: isl.UnionMap) -> isl.UnionMap:
-    """{ S[i, j] -> [a + b] }"""
-    return isl.UnionMap.from_union_pw_aff(_function(a).add(_function(b)))
-
-
-def _function(schedule: isl.UnionMap) -> isl.UnionPwAff:
-    return schedule.as_union_pw_multi_aff().get_union_pw_aff(0)
