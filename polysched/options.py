@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, get_args, get_type_hints
 
 from polysched.errors import InputError
+from polysched.machine import Machine, machine
 
 Target = Literal["c", "cuda"]
 
@@ -25,6 +26,9 @@ class Options:
     tile_sizes: tuple[int, ...] = (16, 256)  # the last is for SIMD loops, the one before it repeats for others
     wavefront: bool = True  # skew tile loops when no outer one is parallel
     parallel: bool = True  # run the outermost parallel loops on threads
+    register_tiles: bool = True  # keep what a loop adds to in registers, for a block of elements at a time
+    machine: Machine = field(default_factory=machine)  # vectors and caches that tiles are made for
+    contract_floats: bool = False  # let the C compiler round a * b + c once, as it does by default (-ffp-contract=fast)
     vector: bool = True  # put the loop of least stride innermost, as SIMD where its iterations are independent
     licm_threshold: int = 1  # K: an invariant expression of this cost or more gets a temporary
     tiny_loop: int = 8  # constant trip counts up to this are unrolled by the GPU compiler, so nothing moves out

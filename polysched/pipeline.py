@@ -14,6 +14,7 @@ from polysched.codegen.gpu.mapping import map_to_gpu
 from polysched.codegen.lower import lower
 from polysched.codegen.passes.contract import contract
 from polysched.codegen.passes.linearize import linearize
+from polysched.codegen.passes.register_tiles import register_tiles
 from polysched.codegen.passes.stage import improve_expressions
 from polysched.codegen.source import Source
 from polysched.deps.dataflow import dependences
@@ -34,6 +35,7 @@ from polysched.runtime.emulate import emulate
 from polysched.solve.scheduler import Scheduled, find_schedule
 from polysched.trace import Event, record, step
 from polysched.transform.parallel import mark_parallel
+from polysched.transform.register_tile import register_tile_all
 from polysched.transform.strides import stride_one_innermost
 from polysched.transform.tile import tile_all
 from polysched.transform.vectorize import vectorize
@@ -73,6 +75,7 @@ def optimize(
         step("legality", require_legal, scheduled.tree, deps, scop)
         tree, kernel, mapping = _lower_within_budget(scop, deps, scheduled.tree, target, options)
         kernel = step("contract", contract, kernel)
+        kernel = step("register tiles", register_tiles, kernel)
         kernel = step("linearize", linearize, kernel)
         kernel = improve_expressions(kernel, options, gpu=target == "cuda")
         source = step("emit", emit_cuda if target == "cuda" else emit_c, kernel)
@@ -147,6 +150,8 @@ def _map_to_cpu(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> 
         tree = step("tile", tile_all, tree, deps, options.tile_sizes)
     if options.wavefront:
         tree = step("wavefront", wavefront_all, tree, deps)
+    if options.register_tiles:
+        tree = step("register tile", register_tile_all, tree, scop, deps, options.machine)
     if options.vector:
         tree = step("vectorize", vectorize, tree, deps)
     return step("parallel", mark_parallel, tree) if options.parallel else tree

@@ -24,7 +24,7 @@ LAYERS = [
     ["model", "frontend"],
     ["ir"],
     ["trace", "options", "isl", "bounded"],
-    ["errors", "version"],
+    ["errors", "version", "machine"],
 ]
 LEVEL = {unit: level for level, units in enumerate(LAYERS) for unit in units}
 

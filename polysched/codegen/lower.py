@@ -18,8 +18,9 @@ from polysched import isl
 from polysched.codegen.source import parameters
 from polysched.codegen.tile_space import cut_at_tiles
 from polysched.errors import CannotLower
-from polysched.ir.node import rewrite, substitute, walk
-from polysched.ir.nodes import Alloc, Binary, Const, Expr, For, Function, If, Let, Load, Stmt, Store, Var
+from polysched.ir.node import substitute
+from polysched.ir.nodes import Alloc, Binary, Const, Expr, For, Function, If, Let, Stmt, Store, Var
+from polysched.ir.rename import rename_bound
 from polysched.ir.text import show
 from polysched.model.affine import expression
 from polysched.model.scop import Scop, Statement
@@ -192,28 +193,8 @@ class _Lowering:
 
     def instance(self, statement: Statement, values: list[Expr]) -> tuple[Stmt, ...]:
         """The body of a statement with its iterators bound; names that it binds are fresh in every copy."""
-        body = self.renamed(statement.body)
+        body = rename_bound(statement.body, self.name)
         return substitute(body, dict(zip(statement.iterators, values, strict=True)))
-
-    def renamed(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-        bound = {node.var: self.name() for node in walk(body) if isinstance(node, For)}
-        local = {node.array.name: self.name(node.array.name) for node in walk(body) if isinstance(node, Alloc)}
-        if not bound and not local:
-            return body
-
-        def rule(node: object) -> object:
-            match node:
-                case Var(name=name) if name in bound:
-                    return Var(bound[name], node.dtype)
-                case For(var=var):
-                    return replace(node, var=bound[var])
-                case Load(array=array) | Store(array=array) if array in local:
-                    return replace(node, array=local[array])
-                case Alloc(array=array):
-                    return replace(node, array=replace(array, name=local[array.name]))
-            return None
-
-        return rewrite(body, rule)
 
     def name(self, stem: str = "c") -> str:
         """A name that nothing else in the nest has: c0, c1, ...; a temporary keeps its own if it can."""

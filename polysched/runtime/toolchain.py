@@ -22,7 +22,7 @@ from polysched.runtime.cache import cached
 
 # Integers wrap, and floats round once per operation; nothing here changes a bit of a result.
 EXACT = ("-fwrapv", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math")
-C_FLAGS = ("-std=gnu11", "-O3", "-march=native", "-fopenmp", *EXACT)
+C_FLAGS = ("-std=gnu11", "-O3", "-march=native", "-mprefer-vector-width=512", "-fopenmp", *EXACT)
 
 _VARIABLES = {"c": ("POLYSCHED_CC", "CC"), "c++": ("POLYSCHED_CXX", "CXX")}
 _COMMANDS = {"c": ("cc", "gcc", "clang"), "c++": ("c++", "g++", "clang++")}

@@ -29,15 +29,16 @@ def stride_one_innermost(tree: Tree, scop: Scop, outer: tuple[Member, ...] = ())
 def _far_accesses(scop: Scop, loops: tuple[Member, ...], innermost: int) -> int:
     """How many accesses step by more than one element when `loops[innermost]` steps and the other loops stand."""
     return sum(
-        not _is_near(access, step)
+        stride(access, along) is None
         for statement in scop.statements
-        if (step := _step(statement, loops, innermost)) is not None
+        if (along := step(statement, loops, innermost)) is not None
         for access in (*statement.reads, *statement.writes)
     )
 
 
-def _step(statement: Statement, loops: tuple[Member, ...], innermost: int) -> isl.Map | None:
-    """{ S[x] -> S[x'] }: to the next instance along the loop; None when the statement does not move with it."""
+def step(statement: Statement, loops: tuple[Member, ...], innermost: int) -> isl.Map | None:
+    """{ S[x] -> S[x'] }: to the next instance along `loops[innermost]`, the others standing; None when the statement
+    does not move with it."""
     instances = isl.UnionSet.from_set(isl.Set.universe(statement.domain.get_space()))
     steps = []
     for k, member in enumerate(loops):
@@ -46,20 +47,26 @@ def _step(statement: Statement, loops: tuple[Member, ...], innermost: int) -> is
             return None
         ahead = _NEXT if k == innermost else _SAME
         steps.append(schedule.apply_range(ahead).apply_range(schedule.reverse()))
-    step = reduce(isl.UnionMap.intersect, steps)
-    return None if step.is_empty() else isl.Map.from_union_map(step)
+    along = reduce(isl.UnionMap.intersect, steps)
+    return None if along.is_empty() else isl.Map.from_union_map(along)
 
 
 _NEXT, _SAME = isl.UnionMap("{ [x] -> [x + 1] }"), isl.UnionMap("{ [x] -> [x] }")
 
 
-def _is_near(access: Access, step: isl.Map) -> bool:
-    """Does the access stay, or step by one along its last dimension?"""
-    deltas = access.relation.reverse().apply_range(step).apply_range(access.relation).deltas()
+def stride(access: Access, along: isl.Map) -> int | None:
+    """0 if the access stays, 1 if it may also step by one along its last dimension, None if it goes further."""
+    deltas = access.relation.reverse().apply_range(along).apply_range(access.relation).deltas()
+    if deltas.is_subset(_box(deltas, 0)):
+        return 0
+    return 1 if deltas.is_subset(_box(deltas, 1)) else None
+
+
+def _box(deltas: isl.Set, reach: int) -> isl.Set:
+    """Distances of at most `reach` along the last dimension, and of zero along the others."""
+    box = isl.Set.universe(deltas.get_space())
     rank = deltas.dim(isl.dim_type.set)
-    near = isl.Set.universe(deltas.get_space())
     for k in range(rank):
-        reach = int(k == rank - 1)
-        near = near.lower_bound_val(isl.dim_type.set, k, isl.Val(-reach))
-        near = near.upper_bound_val(isl.dim_type.set, k, isl.Val(reach))
-    return bool(deltas.is_subset(near))
+        most = reach if k == rank - 1 else 0
+        box = box.lower_bound_val(isl.dim_type.set, k, isl.Val(-most)).upper_bound_val(isl.dim_type.set, k, isl.Val(most))
+    return box

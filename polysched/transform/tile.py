@@ -26,8 +26,8 @@ def tile(band: Band, sizes: tuple[int, ...]) -> Band:
         raise ValueError("only a permutable band can be tiled")
     *others, last = band.members
     outer = sizes[:-1] or sizes
-    blocks = [_block_of(member, outer[min(k, len(outer) - 1)]) for k, member in enumerate(others)]
-    return Band((*blocks, _block_of(last, sizes[-1])), permutable=True, child=band)
+    blocks = [block_of(member, outer[min(k, len(outer) - 1)]) for k, member in enumerate(others)]
+    return Band((*blocks, block_of(last, sizes[-1])), permutable=True, child=band)
 
 
 def tile_all(tree: Tree, dependences: Dependences, sizes: tuple[int, ...]) -> Tree:
@@ -47,7 +47,7 @@ def _tiled(tree: Tree, reaching: isl.UnionMap, sizes: tuple[int, ...]) -> Tree:
     return tile(tree, sizes if fits else sizes[:-1] or sizes)
 
 
-def _block_of(member: Member, size: int) -> Member:
+def block_of(member: Member, size: int) -> Member:
     """{ S[i, j] -> [floor(value / size)] }"""
     blocks = member.schedule.apply_range(isl.UnionMap(f"{{ [x] -> [floor(x / {size})] }}"))
     return replace(member, schedule=blocks)

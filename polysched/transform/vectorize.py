@@ -14,7 +14,7 @@ from dataclasses import replace
 from polysched import isl
 from polysched.deps.coincidence import carried, left_below
 from polysched.deps.dependences import Dependences
-from polysched.model.tree import Band, Mark, Tree, Vector, children, is_innermost, walk, with_children
+from polysched.model.tree import Band, Mark, Tree, Unroll, Vector, children, is_innermost, walk, with_children
 from polysched.transform.distribute import distribute
 
 
@@ -38,6 +38,8 @@ def _split(tree: Tree) -> Tree:
 
 def _marked(tree: Tree, reaching: isl.UnionMap) -> Tree:
     """Marks the coincident innermost loops; `reaching` are the dependences that nothing above orders."""
+    if isinstance(tree, Mark) and isinstance(tree.mark, Vector | Unroll):
+        return tree
     if isinstance(tree, Band) and len(tree.members) == 1 and is_innermost(tree):
         return _vector(tree, reaching) or _distributed(tree, reaching) or tree
     below = left_below(tree, reaching)

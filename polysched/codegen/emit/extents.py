@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from polysched.ir.linear import added, forms
 from polysched.ir.node import walk
-from polysched.ir.nodes import Binary, Call, Const, Expr, For, Load, Unary, Var
-
-Linear = dict[Expr | None, int]  # factors of what is not taken apart; the constant is under None
+from polysched.ir.nodes import Binary, Call, Const, Expr, For, Load, Var
 
 
 def trips(loop: For) -> Expr:
@@ -24,8 +23,8 @@ def trips(loop: For) -> Expr:
 
 def most_trips(lo: Expr, hi: Expr, step: int) -> int | None:
     """The least constant that the number of iterations is known not to exceed; None if none is known."""
-    low, high = (_forms(lo, upper=False), _forms(hi, upper=True)) if step > 0 else (_forms(hi, False), _forms(lo, True))
-    spans = [_added(h, low_form, -1) for h in high for low_form in low]
+    low, high = (lo, hi) if step > 0 else (hi, lo)
+    spans = [added(above, below, -1) for above in forms(high, upper=True) for below in forms(low, upper=False)]
     constants = [span.get(None, 0) for span in spans if not any(span[atom] for atom in span if atom is not None)]
     if not constants:
         return None
@@ -59,25 +58,3 @@ def bounded(expr: Expr, inside: Mapping[str, For], upper: bool = True) -> Expr |
 
 def _both(op: str, left: Expr | None, right: Expr | None) -> Expr | None:
     return None if left is None or right is None else Binary(op, left, right)
-
-
-def _forms(expr: Expr, upper: bool) -> list[Linear]:
-    """Linear forms none of which `expr` exceeds (`upper`), or falls below."""
-    match expr:
-        case Const(int(value)):
-            return [{None: value}]
-        case Unary("-", arg):
-            return [_added({}, form, -1) for form in _forms(arg, not upper)]
-        case Binary("+", left, right):
-            return [_added(a, b, 1) for a in _forms(left, upper) for b in _forms(right, upper)]
-        case Binary("-", left, right):
-            return [_added(a, b, -1) for a in _forms(left, upper) for b in _forms(right, not upper)]
-        case Binary("*", Const(int(factor)), arg) | Binary("*", arg, Const(int(factor))):
-            return [_added({}, form, factor) for form in _forms(arg, upper == (factor >= 0))]
-        case Binary("min" | "max" as op, left, right) if (op == "min") == upper:
-            return [*_forms(left, upper), *_forms(right, upper)]
-    return [{expr: 1}]
-
-
-def _added(one: Linear, other: Linear, factor: int) -> Linear:
-    return {atom: one.get(atom, 0) + factor * other.get(atom, 0) for atom in {**one, **other}}

@@ -1,0 +1,343 @@
+"""Full register tiles apart from partial ones, and what stays in registers meanwhile.
+
+    for k in 0..m:                                    if i0 + 4 <= n && j0 + 8 <= n && 0 < m:
+        for i in i0..min(n, i0 + 4) (unrolled):           acc: f64[4, 8]
+            for j in j0..min(n, j0 + 8) (vector):         acc[i, j] = C[i0 + i, j0 + j]                   for all i, j
+                C[i, j] = C[i, j] + A[i, k] * B[k, j]     for k in 0..m:
+                                                  ->          acc[i, j] = acc[i, j] + A[..] * B[..]       for all i, j
+                                                          C[i0 + i, j0 + j] = acc[i, j]                   for all i, j
+                                                      else:
+                                                          as it was, nothing unrolled
+
+Where fullness depends on k, as in triangles, the range of k is cut in full and partial parts. So is it where an element
+kept in a register is read under another subscript.
+
+Needs: names are bound once; subscripts are not linearized yet.
+Keeps: every value, and the order of operations on each element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass, replace
+from functools import reduce
+from itertools import product
+from typing import Any
+
+from polysched.ir.build import binary, conjunction
+from polysched.ir.linear import Linear, added, expression, forms
+from polysched.ir.node import map_children, walk
+from polysched.ir.nodes import (
+    Alloc,
+    Array,
+    Binary,
+    Const,
+    Expr,
+    For,
+    Function,
+    If,
+    Let,
+    Load,
+    Select,
+    Stmt,
+    Store,
+    Var,
+)
+from polysched.ir.rename import fresh_names, rename_bound, used_names
+
+LARGEST = 64  # iterations of a loop that becomes a dimension of registers
+
+
+def register_tiles(fn: Function) -> Function:
+    """`fn` with every nest over unrolled loops in two versions: full tiles with constant bounds, and all others."""
+    return _Separator(fn).function()
+
+
+@dataclass(frozen=True)
+class _Side:
+    """A loop of the tile: it runs over `start`, `start` + 1, ..., `trips` iterations when the tile is full."""
+
+    loop: For
+    start: Linear
+    trips: int
+
+    @property
+    def var(self) -> Expr:
+        return Var(self.loop.var)
+
+
+@dataclass(frozen=True)
+class _Nest:
+    """A loop around a tile, and what the innermost loop of the tile runs."""
+
+    loop: For
+    sides: tuple[_Side, ...]
+    body: tuple[Stmt, ...]
+
+
+class _Separator:
+    def __init__(self, fn: Function):
+        self.fn = fn
+        taken = used_names(fn)
+        self.names = fresh_names("r", taken)
+        self.taken = taken
+        self.dtypes = {array.name: array.dtype for array in (*fn.arrays, *_local_arrays(fn))}
+
+    def function(self) -> Function:
+        return map_children(self.fn, self.visit)
+
+    def visit(self, node: Any) -> Any:
+        if isinstance(node, For):
+            nest = _nest(node)
+            if nest is not None:
+                return self.separated(nest) or _rolled(node)
+        return map_children(node, self.visit)
+
+    def separated(self, nest: _Nest) -> tuple[Stmt, ...] | None:
+        """The nest in full and partial parts; None if that is not for linear conditions to tell."""
+        kept = {name: index for name, index in _stored(nest).items() if _fits_registers(index, nest)}
+        found = list(_conditions(nest))
+        for name, index in list(kept.items()):
+            apart = _apart(name, index, nest, found)
+            if apart is None:
+                del kept[name]
+            else:
+                found += apart
+        split = _split([_worst(condition, nest) for condition in found], nest.loop)
+        if split is None:
+            return None
+        return self.parts(nest, split, kept)
+
+    def parts(self, nest: _Nest, split: _Split, kept: dict[str, tuple[Expr, ...]]) -> tuple[Stmt, ...]:
+        loop = nest.loop
+        if not split.lows and not split.highs:
+            nonempty = binary("<", loop.lo, loop.hi)
+            full = self.full(nest, loop.lo, loop.hi, kept)
+            return (If(conjunction([*split.always, nonempty]), full, (_rolled(self.copy(loop)),)),)
+        first, last = next(self.names), next(self.names)
+        clipped = Binary("min", reduce(lambda a, b: Binary("max", a, b), split.lows, loop.lo), loop.hi)
+        begin = Select(conjunction(split.always), clipped, loop.hi) if split.always else clipped
+        end = Binary("max", reduce(lambda a, b: Binary("min", a, b), split.highs, loop.hi), Var(first))
+        before = _rolled(self.copy(replace(loop, hi=Var(first))))
+        after = (_rolled(self.copy(replace(loop, lo=Var(last)))),) if split.highs else ()
+        return (
+            Let(first, begin),
+            Let(last, end),
+            before,
+            If(binary("<", Var(first), Var(last)), self.full(nest, Var(first), Var(last), kept)),
+            *after,
+        )
+
+    def full(self, nest: _Nest, lo: Expr, hi: Expr, kept: dict[str, tuple[Expr, ...]]) -> tuple[Stmt, ...]:
+        """The nest over a full tile, for values of its loop from lo to hi, with registers for the elements `kept`."""
+        before: list[Stmt] = []
+        after: list[Stmt] = []
+        renamed = {}
+        for name, index in kept.items():
+            register = next(fresh_names(f"{name}_", self.taken))
+            used = [side for side in nest.sides if any(side.var in walk(part) for part in index)]
+            array = Array(register, self.dtypes[name], tuple(Const(s.trips) for s in used), "private")
+            own = tuple(side.var for side in used)
+            load = Store(register, own, Load(name, index, array.dtype))
+            save = Store(name, index, Load(register, own, array.dtype))
+            before += [Alloc(array), *self.tile((load,), used, {register})]
+            after += self.tile((save,), used, {register})
+            renamed[name] = (register, own)
+        body = self.tile(_with_registers(nest.body, renamed), nest.sides, {register for register, _ in renamed.values()})
+        return (*before, replace(nest.loop, lo=lo, hi=hi, body=body), *after)
+
+    def tile(self, body: tuple[Stmt, ...], sides: Sequence[_Side], registers: Set[str]) -> tuple[Stmt, ...]:
+        """Loops over all of the tile around `body`, whose subscripts of `registers` count from zero."""
+        starts = {side.loop.var: binary("+", expression(side.start), side.var) for side in sides}
+        moved = _subscripts_moved(body, starts, registers)
+        for side in reversed(sides):
+            moved = (For(side.loop.var, Const(0), Const(side.trips), 1, moved, side.loop.kind, side.loop.loc),)
+        return self.copy_all(moved)
+
+    def copy(self, loop: For) -> For:
+        (copied,) = self.copy_all((loop,))
+        return copied
+
+    def copy_all(self, body: tuple[Stmt, ...]) -> tuple[Any, ...]:
+        return rename_bound(body, lambda name: next(self.names))
+
+
+@dataclass(frozen=True)
+class _Split:
+    """When a tile is full: `always` hold outside of its loop, which runs from one of `lows` to one of `highs`."""
+
+    always: list[Expr]
+    lows: list[Expr]
+    highs: list[Expr]
+
+
+def _nest(loop: For) -> _Nest | None:
+    """`loop` as a loop around a tile, if it is directly around unrolled loops."""
+    sides: list[_Side] = []
+    body = loop.body
+    while len(body) == 1 and isinstance(body[0], For) and body[0].kind in ("unrolled", "vector"):
+        side = _side(body[0], [s.loop.var for s in sides])
+        if side is None:
+            return None
+        sides.append(side)
+        body = body[0].body
+    is_flat = all(isinstance(stmt, Store | Let) for stmt in body)
+    if loop.step != 1 or not is_flat or not any(side.loop.kind == "unrolled" for side in sides):
+        return None
+    return _Nest(loop, tuple(sides), body)
+
+
+def _side(loop: For, outer: list[str]) -> _Side | None:
+    """The loop as a side of a tile, if a lower bound and an upper one are always as far from each other."""
+    choices = []
+    for low, high in product(forms(loop.lo, upper=False), forms(loop.hi, upper=True)):
+        span = added(high, low, -1)
+        is_fixed = not any(factor for atom, factor in span.items() if atom is not None)
+        if is_fixed and 1 <= span.get(None, 0) <= LARGEST and not any(_mentions(low, name) for name in outer):
+            choices.append((span[None], low))
+    if not choices or loop.step != 1:
+        return None
+    trips, start = min(choices, key=lambda choice: choice[0])
+    return _Side(loop, start, trips)
+
+
+def _mentions(form: Linear, name: str) -> bool:
+    return any(isinstance(node, Var) and node.name == name for atom in form if atom is not None for node in walk(atom))
+
+
+def _conditions(nest: _Nest) -> Iterator[Linear]:
+    """Forms that are zero or more where the tile is full."""
+    for side in nest.sides:
+        for low in forms(side.loop.lo, upper=False):
+            yield added(side.start, low, -1)
+        end = added(side.start, {None: side.trips}, 1)
+        for high in forms(side.loop.hi, upper=True):
+            yield added(high, end, -1)
+
+
+def _worst(form: Linear, nest: _Nest) -> Linear:
+    """The least value of the form for all of the tile."""
+    for side in nest.sides:
+        factor = form.get(side.var, 0)
+        if factor:
+            form = added(form, {side.var: factor}, -1)
+            form = added(form, side.start, factor)
+            form = added(form, {None: min(0, factor * (side.trips - 1))}, 1)
+    return {atom: factor for atom, factor in form.items() if factor}
+
+
+def _split(conditions: list[Linear], loop: For) -> _Split | None:
+    """What the conditions, forms that are zero or more, say outside of the loop and about its variable; None if one is
+    not linear in it."""
+    always, lows, highs = [], [], []
+    for form in conditions:
+        factor = form.get(Var(loop.var), 0)
+        rest = {atom: f for atom, f in form.items() if atom != Var(loop.var)}
+        if abs(factor) > 1 or _mentions(rest, loop.var):
+            return None
+        constant = not any(f for atom, f in rest.items() if atom is not None)
+        if factor == 1:
+            lows.append(expression(added({}, rest, -1)))
+        elif factor == -1:
+            highs.append(expression(added(rest, {None: 1}, 1)))
+        elif not constant:
+            always.append(binary(">=", expression(rest), 0))
+        elif rest.get(None, 0) < 0:
+            return None
+    return _Split(*(list(dict.fromkeys(part)) for part in (always, lows, highs)))
+
+
+def _stored(nest: _Nest) -> dict[str, tuple[Expr, ...]]:
+    """The arrays that the tile stores to at one subscript each, and that."""
+    stores: dict[str, set[tuple[Expr, ...]]] = {}
+    for stmt in nest.body:
+        if isinstance(stmt, Store):
+            stores.setdefault(stmt.array, set()).add(stmt.index)
+    return {name: next(iter(found)) for name, found in stores.items() if len(found) == 1}
+
+
+def _fits_registers(index: tuple[Expr, ...], nest: _Nest) -> bool:
+    """Is it a different element in each iteration of the tile, or in none, and the same in all of the loop?"""
+    if not index:
+        return False
+    names = {side.loop.var for side in nest.sides} | {nest.loop.var} | {s.name for s in nest.body if isinstance(s, Let)}
+    seen: list[str] = []
+    for part in index:
+        variables = [node.name for node in walk(part) if isinstance(node, Var) and node.name in names]
+        if any(isinstance(node, Load) for node in walk(part)) or nest.loop.var in variables or len(variables) > 1:
+            return False
+        if variables:
+            (form, *others) = forms(part, upper=True)
+            if others or abs(form.get(Var(variables[0]), 0)) != 1:
+                return False
+        seen += variables
+    return len(seen) == len(set(seen)) and set(seen) <= {side.loop.var for side in nest.sides}
+
+
+def _apart(
+    name: str, index: tuple[Expr, ...], nest: _Nest, found: list[Linear]
+) -> list[Linear] | None:
+    """Conditions under which other subscripts of the array meet no element of the tile; None if none are found."""
+    conditions: list[Linear] = []
+    others = {node.index for node in walk(nest.body) if isinstance(node, Load) and node.array == name} - {index}
+    key = Var(nest.loop.var)
+    falls = any(form.get(key, 0) < 0 for form in found)
+    rises = any(form.get(key, 0) > 0 for form in found)
+    for other in sorted(others, key=str):
+        choices = []
+        for own, part in zip(index, other, strict=True):
+            left, right = forms(own, upper=True), forms(part, upper=True)
+            if len(left) != 1 or len(right) != 1:
+                continue
+            distance = added(left[0], right[0], -1)  # own - other
+            if abs(distance.get(key, 0)) != 1 or any(right[0].get(side.var, 0) for side in nest.sides):
+                continue
+            is_below = falls or not rises
+            choices.append(added(distance if is_below else added({}, distance, -1), {None: -1}, 1))
+        if not choices:
+            return None
+        conditions.append(choices[0])
+    return conditions
+
+
+def _with_registers(body: tuple[Stmt, ...], renamed: dict[str, tuple[str, tuple[Expr, ...]]]) -> tuple[Stmt, ...]:
+    stored = {stmt.array: stmt.index for stmt in body if isinstance(stmt, Store)}
+
+    def visit(node: Any) -> Any:
+        node = map_children(node, visit)
+        if isinstance(node, Load | Store) and node.array in renamed and node.index == stored[node.array]:
+            name, own = renamed[node.array]
+            return replace(node, array=name, index=own)
+        return node
+
+    return tuple(visit(stmt) for stmt in body)
+
+
+def _subscripts_moved(body: tuple[Stmt, ...], starts: dict[str, Expr], registers: Set[str]) -> tuple[Any, ...]:
+    """`body` with tile variables counting from zero, in everything but the subscripts of registers."""
+
+    def visit(node: Any) -> Any:
+        if isinstance(node, Var) and node.name in starts:
+            return starts[node.name]
+        if isinstance(node, Load) and node.array in registers:
+            return node
+        if isinstance(node, Store) and node.array in registers:
+            return replace(node, value=visit(node.value))
+        return map_children(node, visit)
+
+    return tuple(visit(stmt) for stmt in body)
+
+
+def _rolled(loop: For) -> For:
+    """The loop with nothing unrolled, for tiles of any shape."""
+
+    def visit(node: Any) -> Any:
+        node = map_children(node, visit)
+        return replace(node, kind="serial") if isinstance(node, For) and node.kind == "unrolled" else node
+
+    rolled: For = visit(loop)
+    return rolled
+
+
+def _local_arrays(fn: Function) -> Iterator[Array]:
+    return (node.array for node in walk(fn.body) if isinstance(node, Alloc))

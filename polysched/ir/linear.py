@@ -1,0 +1,46 @@
+"""Integer expressions as sums of multiples of what cannot be taken apart.
+
+    forms(min(n, 2 * i + 3), upper=True)    ->    [{n: 1}, {i: 2, None: 3}]     none of which it exceeds
+"""
+
+from __future__ import annotations
+
+from polysched.ir.build import add, mul
+from polysched.ir.nodes import Binary, Const, Expr, Unary
+
+Linear = dict[Expr | None, int]  # factors of what is not taken apart; the constant is under None
+
+
+def forms(expr: Expr, upper: bool) -> list[Linear]:
+    """Linear forms none of which `expr` exceeds (`upper`), or falls below; it equals one of them if they differ by
+    min or max alone."""
+    match expr:
+        case Const(int(value)):
+            return [{None: value}]
+        case Unary("-", arg):
+            return [added({}, form, -1) for form in forms(arg, not upper)]
+        case Binary("+", left, right):
+            return [added(a, b, 1) for a in forms(left, upper) for b in forms(right, upper)]
+        case Binary("-", left, right):
+            return [added(a, b, -1) for a in forms(left, upper) for b in forms(right, not upper)]
+        case Binary("*", Const(int(factor)), arg) | Binary("*", arg, Const(int(factor))):
+            return [added({}, form, factor) for form in forms(arg, upper == (factor >= 0))]
+        case Binary("min" | "max" as op, left, right) if (op == "min") == upper:
+            return [*forms(left, upper), *forms(right, upper)]
+    return [{expr: 1}]
+
+
+def added(one: Linear, other: Linear, factor: int) -> Linear:
+    """one + factor * other"""
+    return {atom: one.get(atom, 0) + factor * other.get(atom, 0) for atom in {**one, **other}}
+
+
+def expression(form: Linear) -> Expr:
+    """The form as an expression, its constant last."""
+    total: Expr = Const(0)
+    for atom, factor in form.items():
+        if atom is not None and factor:
+            term = atom if factor == 1 else mul(atom, factor)
+            total = term if total == Const(0) else add(total, term)
+    constant = form.get(None, 0)
+    return total if constant == 0 and total != Const(0) else add(total, constant) if total != Const(0) else Const(constant)

@@ -1,0 +1,56 @@
+"""Fresh names, for copies of statements: every name is bound once in a lowered function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import count
+from typing import Any
+
+from polysched.ir.node import rewrite, walk
+from polysched.ir.nodes import Alloc, Call, For, Function, Let, Load, Store, Var
+
+
+def used_names(fn: Function) -> set[str]:
+    """Every name that something in `fn` has."""
+    parameters = {fn.name, *fn.params, *fn.sizes, *(s.name for s in fn.scalars), *(a.name for a in fn.arrays)}
+    return parameters | set(bound_names(fn.body)) | {node.fn for node in walk(fn.body) if isinstance(node, Call)}
+
+
+def bound_names(body: Any) -> Iterator[str]:
+    """Every name that a statement binds, as often as it does."""
+    for node in walk(body):
+        match node:
+            case Let(name):
+                yield name
+            case For(var):
+                yield var
+            case Alloc(array):
+                yield array.name
+
+
+def fresh_names(stem: str, taken: set[str]) -> Iterator[str]:
+    """stem0, stem1, ... without those `taken`, which grows by what is given out."""
+    for name in (f"{stem}{k}" for k in count()):
+        if name not in taken:
+            taken.add(name)
+            yield name
+
+
+def rename_bound(body: tuple[Any, ...], fresh: Callable[[str], str]) -> tuple[Any, ...]:
+    """`body` with each name that it binds replaced by what `fresh` makes of it."""
+    names = {name: fresh(name) for name in dict.fromkeys(bound_names(body))}
+
+    def rule(node: Any) -> Any:
+        match node:
+            case Var(name) | Let(name) if name in names:
+                return replace(node, name=names[name])
+            case For(var) if var in names:
+                return replace(node, var=names[var])
+            case Load(array) | Store(array) if array in names:
+                return replace(node, array=names[array])
+            case Alloc(array) if array.name in names:
+                return replace(node, array=replace(array, name=names[array.name]))
+        return None
+
+    return rewrite(body, rule) if names else body

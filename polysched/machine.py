@@ -1,0 +1,65 @@
+"""What is known of the processor that code is made for: its vectors and its caches.
+
+    machine()                       this one
+    Machine(vector_bytes=32)        another one, for `Options(machine=...)`
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+
+@dataclass(frozen=True, kw_only=True)
+class Machine:
+    """Sizes in bytes; the defaults are of a common x86-64 core."""
+
+    vector_bytes: int = 32
+    vector_registers: int = 16
+    l1: int = 32 << 10
+    l2: int = 512 << 10
+    l3: int = 8 << 20  # shared by all cores
+    cores: int = 1
+
+
+@cache
+def machine() -> Machine:
+    """This machine; the defaults where the system does not tell."""
+    vector_bytes, vector_registers = _vectors()
+    return Machine(
+        vector_bytes=vector_bytes,
+        vector_registers=vector_registers,
+        l1=_cache(1, Machine.l1),
+        l2=_cache(2, Machine.l2),
+        l3=_cache(3, Machine.l3),
+        cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
+    )
+
+
+def _vectors() -> tuple[int, int]:
+    """Bytes of a vector register, and how many there are."""
+    if platform.machine() in ("aarch64", "arm64"):
+        return 16, 32
+    features = _read("/proc/cpuinfo").split()
+    if "avx512f" in features:
+        return 64, 32
+    return (32, 16) if "avx2" in features or not features else (16, 16)
+
+
+def _cache(level: int, default: int) -> int:
+    for folder in sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*")):
+        is_data = _read(folder / "type").strip() in ("Data", "Unified")
+        if is_data and _read(folder / "level").strip() == str(level):
+            size = _read(folder / "size").strip()
+            return int(size.removesuffix("K")) << 10 if size.endswith("K") else default
+    return default
+
+
+def _read(path: str | Path) -> str:
+    try:
+        return Path(path).read_text()
+    except OSError:
+        return ""
