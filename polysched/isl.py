@@ -76,7 +76,7 @@ def quota(operations: int) -> Iterator[None]:
     try:
         yield
     except Error as error:
-        if _is_exhausted():
+        if is_exhausted():
             raise BudgetExceeded(f"isl used up {operations} operations") from error
         raise
     finally:
@@ -84,7 +84,8 @@ def quota(operations: int) -> Iterator[None]:
         context.reset_operations()
 
 
-def _is_exhausted() -> bool:
+def is_exhausted() -> bool:
+    """Has the quota been used up? Then every operation fails."""
     try:
         Set("{ [i] : 0 <= i < 2 }").is_empty()
     except Error:

@@ -23,7 +23,7 @@ class Options:
     reorder_reductions: bool = False  # let + * min max reductions run in another order (changes float rounding)
     fast_math: bool = False  # let floats be reassociated
     tile: bool = True  # tile permutable bands of two or more members
-    tile_sizes: tuple[int, ...] = (16, 256)  # the last is for SIMD loops, the one before it repeats for others
+    tile_sizes: tuple[int, ...] | None = None  # the last is for SIMD loops, the one before it repeats; None: by a model
     wavefront: bool = True  # skew tile loops when no outer one is parallel
     parallel: bool = True  # run the outermost parallel loops on threads
     register_tiles: bool = True  # keep what a loop adds to in registers, for a block of elements at a time
@@ -35,7 +35,7 @@ class Options:
     dependence_seconds: float = 5.0  # budget of exact dependence analysis, then memory-based dependences
     solve_seconds: float = 5.0  # budget of one scheduling problem, then the named fallback
     isl_operations: int = 20_000_000  # budget of the isl calls of one scheduling problem
-    lower_operations: int = 300_000  # of isl, to generate the loops; beyond it a process of their own goes on
+    lower_operations: int = 3_000_000  # of isl, to generate the loops; beyond it a process of their own goes on
     lower_seconds: float = 10.0  # budget of that process, then the next simpler tree is lowered
 
     def __post_init__(self) -> None:
@@ -44,6 +44,6 @@ class Options:
             if name != "tile_sizes" and choices and value not in choices:
                 raise InputError(f"option {name} is {value!r}, but is one of {', '.join(map(repr, choices))}")
         sizes = self.tile_sizes
-        if not sizes or not all(isinstance(size, int) and size > 0 for size in sizes):
-            needed = "one or more positive integers, as in (16, 256)"
+        if sizes is not None and not (sizes and all(isinstance(size, int) and size > 0 for size in sizes)):
+            needed = "one or more positive integers, as in (16, 256), or is None"
             raise InputError(f"option tile_sizes is {sizes!r}, but holds {needed}")

@@ -1,14 +1,23 @@
-"""PolyBench's kernels: compiled, they compute what source order computes, and what their names promise."""
+"""PolyBench's kernels: compiled, they compute what source order and the C files do, and what their names promise."""
 
 from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
 
 import polysched as ps
 from benchmarks.polybench import KERNELS, small_odd_sizes
+from benchmarks.polybench.baseline import BASELINE, ROUNDED, c_nest, load_c, load_c_for_sizes
+from benchmarks.polybench.contest import Contest, Wrong
+from benchmarks.polybench.data import copy, difference, initial_data
+from benchmarks.polybench.race import find_race
+from polysched.errors import PolyschedError
 
 SMALL_TILES = ps.Options(tile_sizes=(3, 5))  # so that small sizes have several tiles, full and partial ones
+AROUND_TILES = (1, 2, 3, 4, 5, 6)  # nothing inside a border, one point, a tile and one more or less of either size
 N = 37
 
 
@@ -24,19 +33,119 @@ def test_gemm_is_the_product_of_numpy(rng):
     np.testing.assert_allclose(c, expected)
 
 
+@cache
+def small_tiles(name):
+    return ps.optimize(KERNELS[name].nest, options=SMALL_TILES)
+
+
+@pytest.fixture(scope="module")
+def c_kernels():
+    """The C files, rounded as the nests say, so that results can be compared bit for bit."""
+    return load_c(KERNELS, ROUNDED)
+
+
 @pytest.mark.parametrize("name", KERNELS)
 def test_every_kernel_verifies(name):
-    done = ps.optimize(KERNELS[name].nest, options=SMALL_TILES)
+    done = small_tiles(name)
     done.verify()
     done.verify(**small_odd_sizes(KERNELS[name]))
 
 
-def test_every_kernel_has_sizes_for_every_data_set():
-    assert len(KERNELS) == 30
-    for kernel in KERNELS.values():
-        assert list(kernel.sizes) == ["mini", "small", "medium", "large"]
-        assert all(list(sizes) for sizes in kernel.sizes.values())
-        assert all(set(sizes) == set(kernel.nest.function.sizes) for sizes in kernel.sizes.values())
+@pytest.mark.parametrize("name", KERNELS)
+def test_every_kernel_computes_what_its_c_file_does_at_sizes_around_tiles(name, c_kernels):
+    for size in AROUND_TILES:
+        agree(small_tiles(name), c_kernels[name], name, dict.fromkeys(KERNELS[name].sizes["mini"], size))
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_every_kernel_read_from_c_computes_what_its_c_file_does(name, c_kernels):
+    pytest.importorskip("clang", reason="needs libclang")
+    done = ps.optimize(c_nest(name))
+    agree(done, c_kernels[name], name, KERNELS[name].sizes["mini"])
+    agree(done, c_kernels[name], name, small_odd_sizes(KERNELS[name]))
+
+
+def agree(done, c_kernel, name, sizes):
+    ours, theirs = initial_data(name, sizes), initial_data(name, sizes)
+    done(**ours)
+    c_kernel.bind(theirs)()
+    for array in KERNELS[name].nest.function.arrays:
+        what = f"{array.name} at {sizes}"
+        np.testing.assert_array_equal(ours[array.name], theirs[array.name], err_msg=what)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_the_data_make_no_nan_infinity_or_denormal_number(name, c_kernels):
+    data = initial_data(name, KERNELS[name].sizes["small"])
+    c_kernels[name].bind(data)()
+    for array in KERNELS[name].nest.function.arrays:
+        if array.dtype.is_float:
+            sizes = np.abs(data[array.name])
+            assert np.all((sizes == 0) | ((sizes > 1e-290) & (sizes < 1e290))), array.name
+
+
+def test_results_differ_where_rounding_does_not_explain_it():
+    expected = initial_data("gemm", KERNELS["gemm"].sizes["mini"])
+    found = copy(expected)
+    found["C"][0, 0] += 1e-12
+    assert difference("gemm", found, expected) == ""
+    found["C"][0, 0] += 1e-3
+    assert difference("gemm", found, expected).startswith("C differs by 1.0e-03")
+    found["C"][0, 0] = np.nan
+    assert difference("gemm", found, expected).startswith("C differs by nan")
+
+
+def test_integers_differ_by_any_amount():
+    expected = initial_data("floyd-warshall", {"n": 4})
+    found = copy(expected)
+    found["path"][1, 2] += 1
+    assert difference("floyd-warshall", found, expected) == "path differs in 1 of 16 integers"
+
+
+def test_a_contest_refuses_a_wrong_result():
+    contest = Contest("mvt", "mini", ps.Options())
+    gcc, ours = contest.gcc(), contest.ours(2)
+    samples = contest.in_turns([gcc, ours], runs=1)
+    assert contest.first_calls([gcc, ours]) > 0
+    assert [len(taken) for taken in samples] == [1, 1]
+    with pytest.raises(Wrong, match="nothing: x1 differs by"):
+        contest.first_calls([gcc, replace(ours, label="nothing", run=lambda: None)])
+
+
+def test_a_baseline_that_knows_the_sizes_computes_the_same():
+    sizes = KERNELS["gemm"].sizes["mini"]
+    known, unknown = initial_data("gemm", sizes), initial_data("gemm", sizes)
+    load_c_for_sizes("gemm", sizes, BASELINE).bind(known)()
+    load_c(["gemm"], BASELINE)["gemm"].bind(unknown)()
+    assert difference("gemm", known, unknown) == ""
+
+
+@pytest.mark.parametrize("name", ["jacobi-1d", "durbin", "doitgen"])  # a wavefront, scalars, a temporary row
+def test_generated_loops_have_no_races(name):
+    done = small_tiles(name)
+    found = find_race(done.source, done.nest, initial_data(name, KERNELS[name].sizes["mini"]))
+    assert found.race == ""
+    assert found.regions > 0
+    assert found.widest > 1
+
+
+@pytest.mark.parametrize("clause", ["", "schedule(dynamic)", "if(n > 1000)"])
+def test_a_planted_race_is_found_though_the_result_is_right(clause):
+    found = planted(f"#pragma omp parallel for {clause}")
+    assert found.regions == 1
+    assert found.race == "x[0] is written by iteration 0, and accessed by iteration 1, of parallel region 1"
+
+
+def test_barriers_are_not_checked_for_races():
+    with pytest.raises(PolyschedError, match="uses more of OpenMP than race"):
+        planted("#pragma omp parallel for ordered")
+
+
+def planted(pragma):
+    """The race check of a triangular solver whose outer loop, which carries dependences, is said to be parallel."""
+    done = ps.optimize(KERNELS["trisolv"].nest, options=ps.Options(scheduler="source", tile=False, parallel=False))
+    text = done.source.text.replace("    for (", f"    {pragma}\n    for (", 1)
+    return find_race(replace(done.source, text=text), done.nest, initial_data("trisolv", {"n": 7}))
 
 
 # verify() feeds random arrays, of which some kernels make NaN, which equals NaN. Here they get what they are for.

@@ -1,91 +1,82 @@
-"""What polysched makes of every kernel: `python -m benchmarks.polybench --check [--target c|cuda] [--kernel NAME]`.
+"""PolyBench's kernels: timed against gcc and others, verified, or checked for races.
 
-One line a kernel: milliseconds to compile it, and in dependences, scheduling and lowering; which rungs were taken other
-than the usual ones; how many of its loop nests run in parallel as a whole, `outer`, in parts, `inner`, and not at all;
-and whether the program computes what the interpreted nest does. The exit status is 1 if one does not.
+    python -m benchmarks.polybench --dataset large [--runs 5] [--threads 1 2]     timing.py
+    python -m benchmarks.polybench --rivals [--dataset large]                     rivals.py
+    python -m benchmarks.polybench --race                                         race.py
+    python -m benchmarks.polybench --check [--target c|cuda]                      check.py
+
+--kernel NAME ... takes some kernels only; --set FIELD=VALUE ... sets fields of Options.
+The exit status is 1 if a kernel is not right.
 """
 
 from __future__ import annotations
 
 import argparse
-import time
-from collections import Counter, defaultdict
-from collections.abc import Iterator
+import ast
+from dataclasses import fields
+from typing import Any
 
 import polysched as ps
-from benchmarks.polybench import KERNELS, Kernel, small_odd_sizes
-from polysched.errors import PolyschedError
-from polysched.ir.nodes import For, If, Stmt
-from polysched.options import Target
-
-STAGES = {"deps": "dependences", "schedule": "schedule", "lower": "lower"}
-USUAL = {"dependences": "exact", "schedule": "pluto", "mapping": "mapped"}
+from benchmarks.polybench import KERNELS
+from benchmarks.polybench.check import check_all
+from benchmarks.polybench.race import find_races
+from benchmarks.polybench.rivals import time_rivals
+from benchmarks.polybench.sizes import SETS
+from benchmarks.polybench.timing import time_all
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.polybench", description="PolyBench/C's kernels.")
-    parser.add_argument("--check", action="store_true", required=True, help="compile and verify, without timing runs")
-    parser.add_argument("--target", choices=("c", "cuda"), default="c")
-    parser.add_argument("--kernel", choices=list(KERNELS), help="only this one", metavar="NAME")
-    args = parser.parse_args()
-    names = [args.kernel] if args.kernel else list(KERNELS)
-    print(
-        f"{'kernel':15}{'ms':>7}"
-        + "".join(f"{stage:>10}" for stage in STAGES)
-        + "   nests: outer inner serial   result"
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.polybench", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    failed = 0
-    for name in names:
-        line, right = check(name, KERNELS[name], args.target)
-        failed += not right
-        print(line, flush=True)
-    print(f"{len(names) - failed} of {len(names)} verified")
-    raise SystemExit(failed > 0)
+    parser.add_argument("--dataset", choices=SETS, default="large", help="the sizes to time")
+    mode = parser.add_mutually_exclusive_group()
+    mode.add_argument("--rivals", action="store_true", help="time numpy and numba too")
+    mode.add_argument("--race", action="store_true", help="look for races in the generated OpenMP")
+    mode.add_argument("--check", action="store_true", help="compile and verify, without timing runs")
+    parser.add_argument("--kernel", choices=list(KERNELS), nargs="+", default=list(KERNELS), metavar="NAME")
+    parser.add_argument("--target", choices=("c", "cuda"), default="c", help="with --check")
+    parser.add_argument("--runs", type=int, default=5, help="samples of each contestant")
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2], help="ours, on these numbers of threads")
+    parser.add_argument("--from", choices=("python", "c"), default="python", dest="origin", help="which nest is ours")
+    parser.add_argument("--symbolic", action="store_true", help="gcc does not know the sizes either")
+    parser.add_argument("--set", type=_setting, nargs="+", default=[], dest="settings", metavar="FIELD=VALUE")
+    args = parser.parse_args()
+    options = _options(args.settings)
+    if args.check:
+        right = check_all(args.kernel, args.target)
+    elif args.race:
+        right = find_races(args.kernel, options)
+    elif args.rivals:
+        right = time_rivals(args.kernel, args.dataset, runs=args.runs, threads=max(args.threads), options=options)
+    else:
+        right = time_all(
+            args.kernel,
+            args.dataset,
+            runs=args.runs,
+            threads=args.threads,
+            options=options,
+            origin=args.origin,
+            symbolic=args.symbolic,
+        )
+    raise SystemExit(not right)
 
 
-def check(name: str, kernel: Kernel, target: Target) -> tuple[str, bool]:
-    """A line on the kernel, and whether it computes the right thing."""
-    start = time.perf_counter()
+def _setting(text: str) -> tuple[str, Any]:
+    name, equals, value = text.partition("=")
+    if not equals or name not in {field.name for field in fields(ps.Options)}:
+        raise argparse.ArgumentTypeError(f"'{text}' is not FIELD=VALUE with a field of polysched.Options")
     try:
-        done = ps.optimize(kernel.nest, target)
-    except PolyschedError as error:
-        return f"{name:15}not compiled: {error}", False
-    total = time.perf_counter() - start
-    seconds: defaultdict[str, float] = defaultdict(float)
-    for event in done.events:
-        seconds[event.name] += event.seconds
-    stages = "".join(f"{1e3 * seconds[step]:10.0f}" for step in STAGES.values())
-    kinds = Counter(nests(done.kernel.body))
-    counts = f"{kinds['outer']:12}{kinds['inner']:6}{kinds['serial']:7}"
-    rungs = "".join(f", {stage}: {rung}" for stage, rung in done.rungs.items() if rung != USUAL[stage])
-    try:
-        done.verify()
-        done.verify(**small_odd_sizes(kernel))
-        result = "right"
-    except PolyschedError as error:
-        result = f"{type(error).__name__}: {error}"
-    return f"{name:15}{1e3 * total:7.0f}{stages}{counts}   {result}{rungs}", result == "right"
+        return name, ast.literal_eval(value)
+    except (ValueError, SyntaxError):
+        return name, value
 
 
-def nests(body: tuple[Stmt, ...]) -> Iterator[str]:
-    """For every outermost loop, or kernel, of a program: what of it runs in parallel."""
-    for stmt in body:
-        match stmt:
-            case For(kind="serial"):
-                yield "inner" if any(parallel(inner) for inner in stmt.body) else "serial"
-            case For():
-                yield "outer"
-            case If(then=then, other=other):
-                yield from nests((*then, *other))
-
-
-def parallel(stmt: Stmt) -> bool:
-    match stmt:
-        case For(kind=kind, body=body):
-            return kind not in ("serial", "vector") or any(parallel(inner) for inner in body)
-        case If(then=then, other=other):
-            return any(parallel(inner) for inner in (*then, *other))
-    return False
+def _options(settings: list[tuple[str, Any]]) -> ps.Options:
+    """gcc contracts a * b + c by itself, so ours may too."""
+    known = {field.name for field in fields(ps.Options)}
+    contract = {"contract_floats": True} if "contract_floats" in known else {}
+    return ps.Options(**contract | dict(settings))
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ def gemver(
     """A += u1 v1' + u2 v2'; x += beta A' y + z; w += alpha A x"""
     for i in range(n):
         for j in range(n):
-            A[i, j] += u1[i] * v1[j] + u2[i] * v2[j]
+            A[i, j] = A[i, j] + u1[i] * v1[j] + u2[i] * v2[j]
     for i in range(n):
         for j in range(n):
             x[i] += beta * A[j, i] * y[j]

@@ -57,6 +57,8 @@ def _ast(tree: Tree, context: isl.Set) -> isl.AstNode:
     try:
         return isl.AstBuild.from_context(context).node_from_schedule(to_isl(_one_member_bands(tree)))
     except isl.Error as error:
+        if isl.is_exhausted():
+            raise
         raise CannotLower(f"isl cannot generate the loops: {error}") from error
 
 

@@ -115,17 +115,16 @@ class _Outer:
 
 
 def _outer(tree: Tree, around: tuple[Member, ...], instances: isl.UnionSet, names: Iterator[str]) -> _Outer:
-    """`tree` down to the last bands that round; `names` are for the tiles."""
+    """`tree` down to where nothing below rounds any more; `names` are for the tiles."""
+    if instances.is_empty():
+        return _Outer(Leaf(), (), instances)
+    if any(map(_rounds, around)) and not isinstance(tree, Filter) and not any(map(_rounds, _members(tree))):
+        tile = Tile(next(names), around, instances, tree)
+        if tile.is_bounded:
+            return _Outer(Leaf(), (tile,), isl.UnionSet("{ }"))
     match tree:
-        case _ if instances.is_empty():
-            return _Outer(Leaf(), (), instances)
         case Band(members=members):
-            inside = (*around, *members)
-            tile = Tile(next(names), inside, instances, tree.child) if _is_last_to_round(tree) else None
-            if tile is not None and tile.is_bounded:
-                below = _Outer(Leaf(), (tile,), isl.UnionSet("{ }"))
-            else:
-                below = _outer(tree.child, inside, instances, names)
+            below = _outer(tree.child, (*around, *members), instances, names)
             renamed = tuple(_over_tiles(m, len(around) + k, below) for k, m in enumerate(members))
             return replace(below, tree=replace(tree, members=renamed, child=below.tree))
         case Filter(filter=filter, child=child):
@@ -153,14 +152,13 @@ def _over_tiles(member: Member, position: int, below: _Outer) -> Member:
     )
 
 
-def _is_last_to_round(band: Band) -> bool:
-    return _rounds(band) and not any(isinstance(node, Band) and _rounds(node) for node in walk(band.child))
+def _members(tree: Tree) -> Iterator[Member]:
+    return (member for node in walk(tree) if isinstance(node, Band) for member in node.members)
 
 
-def _rounds(band: Band) -> bool:
-    """Does a member divide and round, as tile loops do?"""
-    functions = (f for m in band.members for f in _pieces(m.function))
-    return any(function.dim(isl.dim_type.div) > 0 for function in functions)
+def _rounds(member: Member) -> bool:
+    """Does it divide and round, as tile loops do?"""
+    return any(function.dim(isl.dim_type.div) > 0 for function in _pieces(member.function))
 
 
 def _pieces(function: isl.UnionPwAff) -> Iterator[isl.Aff]:

@@ -68,5 +68,6 @@ def _box(deltas: isl.Set, reach: int) -> isl.Set:
     rank = deltas.dim(isl.dim_type.set)
     for k in range(rank):
         most = reach if k == rank - 1 else 0
-        box = box.lower_bound_val(isl.dim_type.set, k, isl.Val(-most)).upper_bound_val(isl.dim_type.set, k, isl.Val(most))
+        box = box.lower_bound_val(isl.dim_type.set, k, isl.Val(-most))
+        box = box.upper_bound_val(isl.dim_type.set, k, isl.Val(most))
     return box

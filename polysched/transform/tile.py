@@ -9,42 +9,39 @@ from __future__ import annotations
 from dataclasses import replace
 
 from polysched import isl
-from polysched.deps.coincidence import left_below
 from polysched.deps.dependences import Dependences
+from polysched.model.scop import Scop
 from polysched.model.tree import Band, Member, Tree, children, with_children
-from polysched.transform.vectorize import can_vectorize
+from polysched.options import Options
+from polysched.transform.roles import Around
+from polysched.transform.separate import separate
+from polysched.transform.sizes import tile_sizes
 
 
 def tile(band: Band, sizes: tuple[int, ...]) -> Band:
     """A band over blocks, around `band` itself, which then runs inside one block.
 
-    `sizes` are the iterations of each member in a block: the last one is for the last member, the one before it
-    repeats for the others. ValueError if the band is not permutable: a block would have to run before and after
-    another.
+    `sizes` are the iterations of each member in a block; members with size 0 have none. ValueError if the band is not
+    permutable: a block would have to run before and after another.
     """
     if not band.permutable:
         raise ValueError("only a permutable band can be tiled")
-    *others, last = band.members
-    outer = sizes[:-1] or sizes
-    blocks = [block_of(member, outer[min(k, len(outer) - 1)]) for k, member in enumerate(others)]
-    return Band((*blocks, block_of(last, sizes[-1])), permutable=True, child=band)
+    blocks = [block_of(member, size) for member, size in zip(band.members, sizes, strict=True) if size]
+    return Band(tuple(blocks), permutable=True, child=band)
 
 
-def tile_all(tree: Tree, dependences: Dependences, sizes: tuple[int, ...]) -> Tree:
-    """`tree` with every permutable band of two or more members tiled.
-
-    The last of `sizes` is for innermost loops that will run as SIMD: others get the one before it.
-    """
-    return _tiled(tree, dependences.coincidence, sizes)
+def tile_all(tree: Tree, scop: Scop, dependences: Dependences, options: Options) -> Tree:
+    """`tree` with every permutable band tiled that gains by it."""
+    return _tiled(tree, scop, Around((), dependences.coincidence), options)
 
 
-def _tiled(tree: Tree, reaching: isl.UnionMap, sizes: tuple[int, ...]) -> Tree:
-    below = left_below(tree, reaching)
-    tree = with_children(tree, tuple(_tiled(child, below, sizes) for child in children(tree)))
-    if not (isinstance(tree, Band) and tree.permutable and len(tree.members) > 1):
+def _tiled(tree: Tree, scop: Scop, around: Around, options: Options) -> Tree:
+    below = around.below(tree)
+    tree = with_children(tree, tuple(_tiled(child, scop, below, options) for child in children(tree)))
+    if not (isinstance(tree, Band) and tree.permutable):
         return tree
-    fits = len(sizes) >= len(tree.members) or can_vectorize(tree, reaching)
-    return tile(tree, sizes if fits else sizes[:-1] or sizes)
+    sizes = tile_sizes(tree, scop, around, options)
+    return tree if sizes is None else separate(tile(tree, sizes), scop, around)
 
 
 def block_of(member: Member, size: int) -> Member:

@@ -91,6 +91,8 @@ class _Separator:
             nest = _nest(node)
             if nest is not None:
                 return self.separated(nest) or _rolled(node)
+            if node.kind == "unrolled" and not isinstance(node.hi, Const):
+                node = replace(node, kind="serial")
         return map_children(node, self.visit)
 
     def separated(self, nest: _Nest) -> tuple[Stmt, ...] | None:

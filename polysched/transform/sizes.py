@@ -1,0 +1,111 @@
+"""How large tiles are: from the caches, and from what each loop of the nest reuses.
+
+    C[i, j] += A[i, k] * B[k, j]      i 64, k 256, j 240    a column of blocks of B stays in L1, all of B's tile in L2
+    y[j] += A[i, j] * x[i]            j 512                 what is updated stays in L1
+    t[i] += A[i, j] * x[j]            none                  each element of A is used once
+    a stencil with time steps         16 each, 256 along the SIMD loop
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from polysched import isl
+from polysched.machine import Machine
+from polysched.model.scop import Scop, Statement
+from polysched.model.tree import Band
+from polysched.options import Options
+from polysched.transform.roles import Around, Roles, roles, statements_of
+from polysched.transform.strides import step, stride
+from polysched.transform.vectorize import can_vectorize
+
+
+@dataclass(frozen=True)
+class Block:
+    """A register tile: rows that are unrolled, and columns in a few vectors."""
+
+    rows: int
+    columns: int
+
+
+def register_block(statement: Statement, scop: Scop, machine: Machine) -> Block:
+    """Three vectors wide, and as many rows high as leaves registers for operands."""
+    lanes = max(1, machine.vector_bytes // _element_bytes(statement, scop))
+    return Block(rows=8 if machine.vector_registers >= 32 else 4, columns=3 * lanes)
+
+
+def tile_sizes(band: Band, scop: Scop, around: Around, options: Options) -> tuple[int, ...] | None:
+    """The size of a tile along each member of a permutable band, 0 for one that is not tiled; None to tile none."""
+    if len(band.members) < 2:
+        return None
+    if options.tile_sizes is not None:
+        return _given(options.tile_sizes, band, around.reaching)
+    statements = tuple(statements_of(band, scop))
+    for statement in statements:
+        found = roles(statement, band, around)
+        if found is not None:
+            block, element = register_block(statement, scop, options.machine), _element_bytes(statement, scop)
+            if len(statements) > 1:
+                return _shared(found, len(band.members), block)
+            return _for_registers(found, len(band.members), block, element, options.machine)
+    return _given((16, 256), band, around.reaching) if _reuses(band, scop, around) else None
+
+
+def _for_registers(
+    found: Roles, count: int, block: Block, element: int, machine: Machine
+) -> tuple[int, ...] | None:
+    sizes = [0] * count
+    if found.vector is not None and found.unrolled is not None:
+        serial = _power_of_two(3 * machine.l1 // 2 // (block.columns * element))
+        columns = machine.l2 // 2 // (serial * element) // block.columns * block.columns
+        sizes = [16] * count
+        sizes[found.serial] = serial
+        sizes[found.unrolled] = 8 * block.rows
+        sizes[found.vector] = max(block.columns, columns)
+    elif found.vector is not None:
+        sizes[found.vector] = machine.l1 // 8 // element
+    return tuple(sizes) if any(sizes) else None
+
+
+def _shared(found: Roles, count: int, block: Block) -> tuple[int, ...]:
+    """Small tiles for several statements: those that hold more than one run without registers."""
+    sizes = [64] * count
+    if found.unrolled is not None:
+        sizes[found.unrolled] = 8 * block.rows
+    if found.vector is not None:
+        sizes[found.vector] = 5 * block.columns
+    return tuple(sizes)
+
+
+def _given(sizes: tuple[int, ...], band: Band, reaching: isl.UnionMap) -> tuple[int, ...]:
+    """The last of `sizes` is for an innermost loop that will run as SIMD, the one before it repeats for others."""
+    count = len(band.members)
+    if len(sizes) >= count:
+        return (*sizes[: count - 1], sizes[-1])
+    outer = sizes[:-1] or sizes
+    last = sizes[-1] if can_vectorize(band, reaching) else outer[-1]
+    return (*(outer[min(k, len(outer) - 1)] for k in range(count - 1)), last)
+
+
+def _reuses(band: Band, scop: Scop, around: Around) -> bool:
+    """Does a tile bring anything: an element used again along an outer loop, or strides that go far inside?"""
+    if not all(member.coincident for member in band.members):
+        return True
+    every, last = (*around.members, *band.members), len(band.members) - 1
+    for statement in statements_of(band, scop):
+        for k in range(last + 1):
+            along = step(statement, every, len(around.members) + k)
+            if along is not None:
+                strides = [stride(access, along) for access in (*statement.reads, *statement.writes)]
+                if (0 in strides and k < last) or (None in strides and k == last):
+                    return True
+    return False
+
+
+def _element_bytes(statement: Statement, scop: Scop) -> int:
+    written = {access.array for access in statement.writes}
+    return max((array.dtype.bits // 8 for array in scop.arrays if array.name in written), default=8) or 1
+
+
+def _power_of_two(number: int) -> int:
+    return 1 << max(3, number.bit_length() - 1)
