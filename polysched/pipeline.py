@@ -147,7 +147,7 @@ def _map_to_cpu(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> 
     if options.vector:
         tree = step("strides", stride_one_innermost, tree, scop)
     if options.tile:
-        tree = step("tile", tile_all, tree, deps, options.tile_sizes)
+        tree = step("tile", tile_all, tree, scop, deps, options)
     if options.wavefront:
         tree = step("wavefront", wavefront_all, tree, deps)
     if options.register_tiles:

@@ -16,6 +16,8 @@ from itertools import count
 
 from polysched import isl
 from polysched.codegen.source import parameters
+from polysched.codegen.emit.extents import is_uneven
+from polysched.codegen.threads import worth_threads
 from polysched.codegen.tile_space import cut_at_tiles
 from polysched.errors import CannotLower
 from polysched.ir.node import substitute
@@ -123,6 +125,8 @@ class _Lowering:
     tiles: dict[str, tuple[tuple[str, ...], isl.AstNode]]  # the names of a tile's coordinates, and its loops
     fresh: Iterator[int] = field(default_factory=count)
     names: dict[str, Expr] = field(default_factory=dict)  # isl's identifiers: sizes, and the loops around
+    around: list[For] = field(default_factory=list)  # the loops around, without bodies
+    instances: list[str] = field(default_factory=list)  # the statements so far
 
     def __post_init__(self) -> None:
         self.names.update({size: Var(size) for size in self.scop.function.sizes})
@@ -164,9 +168,22 @@ class _Lowering:
             hi = self.upper_bound(node.for_get_cond(), name)
             step = expression(node.for_get_inc(), self.names)
             assert isinstance(step, Const) and step.value > 0, f"isl made a loop that steps by {step}"
-            return (For(name, lo, hi, int(step.value), self.statements(node.for_get_body(), None), kind),)
+            return (self.filled(For(name, lo, hi, int(step.value), (), kind), node.for_get_body()),)
         finally:
             self.names = outer
+
+    def filled(self, loop: For, body: isl.AstNode) -> For:
+        """The loop around `body`; a parallel one tells when it is worth its threads."""
+        before = len(self.instances)
+        self.around.append(loop)
+        loop = replace(loop, body=self.statements(body, None))
+        self.around.pop()
+        if loop.kind != "parallel":
+            return loop
+        inside = dict.fromkeys(self.instances[before:])
+        when = worth_threads(map(self.scop.statement, inside), self.scop.context, self.around)
+        # Inside of serial loops an iteration stays on the thread that has its data in the cache.
+        return replace(loop, kind="parallel" if self.around or not is_uneven(loop) else "dynamic", when=when)
 
     def upper_bound(self, cond: isl.AstExpr, name: str) -> Expr:
         """hi, with the loop running while name < hi."""
@@ -195,6 +212,7 @@ class _Lowering:
 
     def instance(self, statement: Statement, values: list[Expr]) -> tuple[Stmt, ...]:
         """The body of a statement with its iterators bound; names that it binds are fresh in every copy."""
+        self.instances.append(statement.name)
         body = rename_bound(statement.body, self.name)
         return substitute(body, dict(zip(statement.iterators, values, strict=True)))
 

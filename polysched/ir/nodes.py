@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING
 from polysched.errors import Loc
 from polysched.ir.dtypes import DType, boolean, i64
 
+PARALLEL = frozenset({"parallel", "dynamic"})  # kinds of loops on threads of a CPU
 COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
 LOGICAL = frozenset({"&&", "||"})
 DIVISIONS = frozenset({"floordiv", "floormod", "truncdiv", "truncmod"})
@@ -157,7 +158,11 @@ class Store(Stmt):
 
 @dataclass(frozen=True)
 class For(Stmt):
-    """`kind`: "serial", "parallel", "unrolled", "vector", "block.x/y/z" or "thread.x/y/z"."""
+    """`kind`: "serial", "parallel", "dynamic" (parallel, of iterations that differ in length), "unrolled", "vector",
+    "block.x/y/z" or "thread.x/y/z".
+
+    A parallel loop starts threads only where all of `when` hold.
+    """
 
     var: str
     lo: Expr
@@ -166,6 +171,7 @@ class For(Stmt):
     body: tuple[Stmt, ...]
     kind: str = "serial"
     loc: Loc | None = field(default=None, compare=False)
+    when: tuple[Expr, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from polysched.ir.nodes import (
     COMPARISONS,
     DIVISIONS,
     LOGICAL,
+    PARALLEL,
     Alloc,
     Array,
     Barrier,
@@ -47,7 +48,7 @@ from polysched.ir.nodes import (
 Stage = Literal["source", "lowered", "printed"]
 
 _AXES = tuple(f"{level}.{axis}" for level in ("block", "thread") for axis in "xyz")
-KINDS = frozenset(("serial", "parallel", "unrolled", "vector", *_AXES))
+KINDS = frozenset(("serial", *PARALLEL, "unrolled", "vector", *_AXES))
 SPACES = frozenset({"global", "shared", "private"})
 
 
@@ -145,6 +146,8 @@ class _Verifier:
     def loop(self, stmt: For, scope: _Scope) -> None:
         self.integer(stmt.lo, f"the lower bound of {stmt.var}", scope)
         self.integer(stmt.hi, f"the upper bound of {stmt.var}", scope)
+        for cond in stmt.when:
+            self.expect(cond, boolean, f"what loop {stmt.var} is parallel under", scope)
         if stmt.step == 0:
             self.fail(f"loop {stmt.var} has step 0 and would never end")
         if stmt.step < 0 and self.stage != "source":

@@ -40,6 +40,7 @@ C = Dialect(
         {
             "serial": "",
             "parallel": "#pragma omp parallel for schedule(static)",
+            "dynamic": "#pragma omp parallel for schedule(dynamic)",
             "vector": "#pragma omp simd",
             "unrolled": "#pragma GCC unroll 8",
         }
@@ -53,6 +54,6 @@ CUDA = Dialect(
     restrict="__restrict__",
     helper="__host__ __device__ static inline",
     external="extern __host__ __device__",
-    pragmas=MappingProxyType({"serial": "", "parallel": "", "vector": "", "unrolled": "#pragma unroll"}),
+    pragmas=MappingProxyType({"serial": "", "parallel": "", "dynamic": "", "vector": "", "unrolled": "#pragma unroll"}),
     signed_wraps=False,
 )

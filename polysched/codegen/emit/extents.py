@@ -31,6 +31,18 @@ def most_trips(lo: Expr, hi: Expr, step: int) -> int | None:
     return max(0, -(-min(constants) // abs(step)))
 
 
+def is_uneven(loop: For) -> bool:
+    """Does the number of iterations of a loop inside change from one iteration to the next?"""
+    return any(isinstance(inner, For) and _varies(inner, loop.var) for inner in walk(loop.body))
+
+
+def _varies(inner: For, var: str) -> bool:
+    spans = [
+        added(above, below, -1) for above in forms(inner.hi, upper=True) for below in forms(inner.lo, upper=False)
+    ]
+    return all(any(f and atom is not None and Var(var) in walk(atom) for atom, f in span.items()) for span in spans)
+
+
 def bounded(expr: Expr, inside: Mapping[str, For], upper: bool = True) -> Expr | None:
     """A bound of `expr` that holds for all values of the loop variables `inside`; None if none is found."""
     nodes = list(walk(expr))

@@ -15,7 +15,7 @@ from polysched.codegen.emit.spelling import BINDING, UNARY, Speller, is_narrow
 from polysched.errors import PolyschedError
 from polysched.ir.dtypes import f16, f32, i64
 from polysched.ir.node import walk
-from polysched.ir.nodes import Alloc, Array, Binary, Call, Const, Expr, For, Function, If, Let, Load, Stmt, Store, Var
+from polysched.ir.nodes import PARALLEL, Alloc, Array, Binary, Call, Const, Expr, For, Function, If, Let, Load, Stmt, Store, Var
 from polysched.version import __version__
 
 _WIDTH = 105  # of the lines of a parameter list
@@ -153,7 +153,7 @@ class Printer(Speller):
             self.line(pragma)
         size = abs(loop.step)
         advance = ("++" if loop.step > 0 else "--") if size == 1 else f" {'+' if loop.step > 0 else '-'}= {size}"
-        self.open(f"for (int64_t {var} = {lo}; {var} {'<' if loop.step > 0 else '>'} {hi}; {var}{advance})")
+        self.open(f"for ({self.type(i64)} {var} = {lo}; {var} {'<' if loop.step > 0 else '>'} {hi}; {var}{advance})")
         self.body(loop)
         self.close()
 
@@ -167,15 +167,19 @@ class Printer(Speller):
         if not any(isinstance(node, Load | Call) for node in walk(loop.hi)):
             return self.expr(loop.hi, BINDING["<"] + 1)
         end = self.names.fresh(f"{loop.var}_end")
-        self.line(f"const int64_t {end} = {self.expr(loop.hi)};")
+        self.line(f"const {self.type(i64)} {end} = {self.expr(loop.hi)};")
         return end
 
     def pragma(self, loop: For) -> str:
         """The line before the loop; within a parallel loop others run serially, within a vector loop all do."""
         if loop.kind not in self.dialect.pragmas:
             raise PolyschedError(f"{self.fn.name}: loop {loop.var} is on {loop.kind}, {_USE_CUDA}")
-        inside = loop.kind in self.around or "vector" in self.around
-        return "" if inside and loop.kind != "unrolled" else self.dialect.pragmas[loop.kind]
+        alike = PARALLEL if loop.kind in PARALLEL else {loop.kind}
+        inside = not alike.isdisjoint(self.around) or "vector" in self.around
+        if inside and loop.kind != "unrolled":
+            return ""
+        only = "".join(f" if({self.expr(cond)})" for cond in loop.when) if loop.kind in PARALLEL else ""
+        return self.dialect.pragmas[loop.kind] + only
 
     def alloc(self, array: Array) -> None:
         name, own = self.names(array.name), self.type(array.dtype)

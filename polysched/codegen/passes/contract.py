@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from polysched import isl
@@ -32,7 +32,7 @@ def contract(fn: Function) -> Function:
     temporaries = [stmt for stmt in fn.body if isinstance(stmt, Alloc) and stmt.array.shape]
     if not temporaries:
         return fn
-    scop = extract(_without_lets(fn), check_bounds=False)
+    scop = cache(lambda: extract(_without_lets(fn), check_bounds=False))  # slow, and seldom asked for
     body = fn.body
     for alloc in temporaries:
         rest = tuple(stmt for stmt in body if stmt is not alloc)
@@ -66,9 +66,9 @@ def _iterations(scop: Scop, array: str, var: str) -> isl.UnionMap | None:
     return found
 
 
-def _stays(var: str, array: str, scop: Scop) -> bool:
+def _stays(var: str, array: str, scop: Callable[[], Scop]) -> bool:
     """Is every element used in one iteration of loop `var` alone?"""
-    iterations = _iterations(scop, array, var)
+    iterations = _iterations(scop(), array, var)
     return iterations is not None and bool(iterations.is_single_valued())
 
 
