@@ -187,8 +187,9 @@ class Compiled:
     @cached_property
     def program(self) -> Callable[..., None]:
         """The loaded program: C on this machine's threads; CUDA text on the CPU, one thread after another."""
-        loader = load if self.source.language == "c" else emulate
-        return loader(self.source, self.nest, self.scop.valid_sizes)
+        if self.source.language == "c":
+            return load(self.source, self.nest, self.scop.valid_sizes, contract=self.options.contract_floats)
+        return emulate(self.source, self.nest, self.scop.valid_sizes)
 
     def __call__(self, **arguments: Any) -> None:
         """Runs in place on arrays given by name; sizes that the arrays show may be left out.
@@ -207,7 +208,9 @@ class Compiled:
 
         `sizes` fixes some sizes, as in `done.verify(n=40)`; the others are small. VerificationError names what differs.
         """
-        tolerance = 1e-6 if self.options.reorder_reductions or self.options.fast_math else 0.0
+        options = self.options
+        rounds = options.reorder_reductions or options.fast_math or options.contract_floats
+        tolerance = 1e-6 if rounds else 0.0
         return verify(
             self.nest,
             self.program,

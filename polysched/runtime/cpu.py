@@ -15,7 +15,7 @@ from polysched.codegen.source import Source
 from polysched.errors import ToolchainError
 from polysched.ir.nodes import Function
 from polysched.runtime.arguments import BoundArguments, bind
-from polysched.runtime.toolchain import compile_shared
+from polysched.runtime.toolchain import C_FLAGS, ROUND_EACH, compile_shared
 
 _SCALARS = {
     "f64": ctypes.c_double,
@@ -54,11 +54,18 @@ class CpuProgram:
 
 
 def load(
-    source: Source, fn: Function, valid_sizes: isl.Set | None = None, *, threads: int | None = None
+    source: Source,
+    fn: Function,
+    valid_sizes: isl.Set | None = None,
+    *,
+    threads: int | None = None,
+    contract: bool = False,
 ) -> CpuProgram:
-    """`source` compiled and loaded; `fn` is the function as the user calls it, before `linearize`."""
+    """`source` compiled and loaded; `fn` is the function as the user calls it, before `linearize`. With `contract`,
+    a * b + c of floats may be rounded once."""
     assert source.language == "c", f"a program in {source.language} does not run on the CPU"
-    library = open_library(str(compile_shared(source.text, source.entry)))
+    flags = tuple(flag for flag in C_FLAGS if not (contract and flag == ROUND_EACH))
+    library = open_library(str(compile_shared(source.text, source.entry, flags=flags)))
     return CpuProgram(fn, library, c_function(library, source, fn), valid_sizes, threads)
 
 

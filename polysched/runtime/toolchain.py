@@ -21,7 +21,8 @@ from polysched.errors import ToolchainError
 from polysched.runtime.cache import cached
 
 # Integers wrap, and floats round once per operation; nothing here changes a bit of a result.
-EXACT = ("-fwrapv", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math")
+ROUND_EACH = "-ffp-contract=off"
+EXACT = ("-fwrapv", ROUND_EACH, "-fno-math-errno", "-fno-trapping-math")
 C_FLAGS = ("-std=gnu11", "-O3", "-march=native", "-mprefer-vector-width=512", "-fopenmp", *EXACT)
 
 _VARIABLES = {"c": ("POLYSCHED_CC", "CC"), "c++": ("POLYSCHED_CXX", "CXX")}
