@@ -34,6 +34,7 @@ from polysched.runtime.cpu import load
 from polysched.runtime.emulate import emulate
 from polysched.solve.scheduler import Scheduled, find_schedule
 from polysched.trace import Event, record, step
+from polysched.transform.interleave import interleave_all
 from polysched.transform.parallel import mark_parallel
 from polysched.transform.register_tile import register_tile_all
 from polysched.transform.strides import stride_one_innermost
@@ -152,6 +153,7 @@ def _map_to_cpu(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> 
         tree = step("wavefront", wavefront_all, tree, deps)
     if options.register_tiles:
         tree = step("register tile", register_tile_all, tree, scop, deps, options.machine)
+        tree = step("interleave", interleave_all, tree, deps)
     if options.vector:
         tree = step("vectorize", vectorize, tree, deps)
     return step("parallel", mark_parallel, tree) if options.parallel else tree

@@ -1,11 +1,11 @@
 """When a parallel loop is worth its threads: where what it runs takes longer than to start them.
 
     for t in 0..m:                                      for t in 0..m:
-        for i in 0..n (parallel):               ->          for i in 0..n (parallel if m * n * n * 5 >= m * 60000):
+        for i in 0..n (parallel):               ->          for i in 0..n (parallel if m * n * n * 5 >= m * 400000):
             for j in 0..n: <5 operations>                       for j in 0..n: <5 operations>
 
 Work is counted over boxes around the domains, and starts over the loops around. Measured on 2 cores: a region takes 1.5
-microseconds on an idle machine, 40 on a busy one, in which a core makes 5000 to 100 000 operations.
+microseconds on an idle machine, 40 on a busy one, in which a core with SIMD makes some 20 000 to 500 000 operations.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from polysched.ir.simplify import simplify
 from polysched.model.affine import expression
 from polysched.model.scop import Statement
 
-OPERATIONS = 60_000
+OPERATIONS = 400_000
 
 
 def worth_threads(statements: Iterable[Statement], context: isl.Set, around: Sequence[For]) -> tuple[Expr, ...]:
@@ -47,7 +47,7 @@ def _work(statement: Statement, context: isl.Set) -> Expr:
     build = isl.AstBuild.from_context(domain.params())
     names: dict[str, Expr] = {}
     for k in range(domain.dim(isl.dim_type.param)):
-        name = domain.get_dim_name(isl.dim_type.param, k)
+        name = domain.get_dim_name(isl.dim_type.param, k) or ""
         names[name] = Var(name)
     total: Expr = Const(_operations(statement))
     for k in range(domain.dim(isl.dim_type.set)):

@@ -37,11 +37,11 @@ class _Tiling:
 
     def tiled(self, tree: Tree, around: Around) -> Tree:
         if isinstance(tree, Band) and tree.permutable and isinstance(tree.child, Leaf):
-            (statement, *others) = statements_of(tree, self.scop)
-            found = None if others else roles(statement, tree, around)
+            statements = tuple(statements_of(tree, self.scop))
+            found = roles(statements[0], tree, around) if len(statements) == 1 else None
             if found is None:
                 return tree
-            return _register_tile(tree, found, register_block(statement, self.scop, self.machine))
+            return _register_tile(tree, found, register_block(statements[0], self.scop, self.machine))
         below = around.below(tree)
         return with_children(tree, tuple(self.tiled(child, below) for child in children(tree)))
 

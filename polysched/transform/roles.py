@@ -57,15 +57,15 @@ def roles(statement: Statement, band: Band, around: Around) -> Roles | None:
     if vector is None and not rows:
         return None
     gathers = 0 if vector is None else loops.reads(vector).count(None)
-    if gathers and not rows:  # a dot product for each row: rows at a time, along which nothing is loaded
-        rows, vector, gathers = [vector], None, 0
+    if vector is not None and gathers and not rows:
+        rows, vector, gathers = [vector], None, 0  # a dot product for each row: rows at a time, nothing else loaded
     return Roles(serial=serial[-1], unrolled=rows[0] if rows else None, vector=vector, gathers=gathers)
 
 
 def statements_of(band: Band, scop: Scop) -> Iterator[Statement]:
     """The statements that reach the band, in source order."""
     names = {relation.get_tuple_name(isl.dim_type.in_) for relation in isl.maps_of(band.members[0].schedule)}
-    return (statement for statement in scop.statements if statement.name in names)
+    return (s for s in scop.statements if s.name in names and not s.domain.is_empty())
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from polysched.deps.dependences import Dependences
 from polysched.model.scop import Scop
 from polysched.model.tree import Band, Member, Tree, children, with_children
 from polysched.options import Options
+from polysched.transform.diamond import diamond
 from polysched.transform.roles import Around
 from polysched.transform.separate import separate
 from polysched.transform.sizes import tile_sizes
@@ -41,7 +42,12 @@ def _tiled(tree: Tree, scop: Scop, around: Around, options: Options) -> Tree:
     if not (isinstance(tree, Band) and tree.permutable):
         return tree
     sizes = tile_sizes(tree, scop, around, options)
-    return tree if sizes is None else separate(tile(tree, sizes), scop, around)
+    if sizes is None:
+        return tree
+    diamonds = diamond(tree, around.reaching) if options.diamond and all(sizes[:2]) else None
+    if diamonds is not None:
+        return replace(tile(diamonds, (sizes[1], *sizes[1:])), child=tree)
+    return separate(tile(tree, sizes), scop, around)
 
 
 def block_of(member: Member, size: int) -> Member:

@@ -18,8 +18,8 @@ Keeps: every value, and the order of operations on each element.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Sequence, Set
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import product
 from typing import Any
@@ -31,6 +31,7 @@ from polysched.ir.nodes import (
     Alloc,
     Array,
     Binary,
+    Call,
     Const,
     Expr,
     For,
@@ -74,6 +75,21 @@ class _Nest:
     sides: tuple[_Side, ...]
     body: tuple[Stmt, ...]
 
+    @property
+    def own_names(self) -> set[str]:
+        """What has another value in each iteration: means nothing outside."""
+        lets = {stmt.name for stmt in self.body if isinstance(stmt, Let)}
+        return {self.loop.var, *(side.loop.var for side in self.sides), *lets}
+
+
+@dataclass
+class _Registers:
+    """What holds elements at one place: how they are loaded and saved there, and the names they have meanwhile."""
+
+    before: list[Stmt] = field(default_factory=list)
+    after: list[Stmt] = field(default_factory=list)
+    named: dict[str, tuple[str, tuple[Expr, ...]]] = field(default_factory=dict)
+
 
 class _Separator:
     def __init__(self, fn: Function):
@@ -97,7 +113,8 @@ class _Separator:
 
     def separated(self, nest: _Nest) -> tuple[Stmt, ...] | None:
         """The nest in full and partial parts; None if that is not for linear conditions to tell."""
-        kept = {name: index for name, index in _stored(nest).items() if _fits_registers(index, nest)}
+        stored = _stored(nest)
+        kept = {name: index for name, index in stored.items() if _fits_registers(index, nest)}
         found = list(_conditions(nest))
         for name, index in list(kept.items()):
             apart = _apart(name, index, nest, found)
@@ -105,10 +122,10 @@ class _Separator:
                 del kept[name]
             else:
                 found += apart
-        split = _split([_worst(condition, nest) for condition in found], nest.loop)
+        split = _split([_worst(condition, nest) for condition in found], nest)
         if split is None:
             return None
-        return self.parts(nest, split, kept)
+        return self.parts(nest, split, kept | {n: index for n, index in stored.items() if _is_updated(n, index, nest)})
 
     def parts(self, nest: _Nest, split: _Split, kept: dict[str, tuple[Expr, ...]]) -> tuple[Stmt, ...]:
         loop = nest.loop
@@ -131,22 +148,24 @@ class _Separator:
         )
 
     def full(self, nest: _Nest, lo: Expr, hi: Expr, kept: dict[str, tuple[Expr, ...]]) -> tuple[Stmt, ...]:
-        """The nest over a full tile, for values of its loop from lo to hi, with registers for the elements `kept`."""
-        before: list[Stmt] = []
-        after: list[Stmt] = []
-        renamed = {}
+        """The nest over a full tile, for values of its loop from lo to hi, with registers for the elements `kept`:
+        around the loop, or in each of its iterations where they change with it."""
+        around, inside = _Registers(), _Registers()
         for name, index in kept.items():
+            place = inside if _uses(index, nest.loop.var) else around
             register = next(fresh_names(f"{name}_", self.taken))
-            used = [side for side in nest.sides if any(side.var in walk(part) for part in index)]
-            array = Array(register, self.dtypes[name], tuple(Const(s.trips) for s in used), "private")
+            used = [side for side in nest.sides if _uses(index, side.loop.var)]
+            array = Array(register, self.dtypes[name], tuple(Const(side.trips) for side in used), "private")
             own = tuple(side.var for side in used)
             load = Store(register, own, Load(name, index, array.dtype))
             save = Store(name, index, Load(register, own, array.dtype))
-            before += [Alloc(array), *self.tile((load,), used, {register})]
-            after += self.tile((save,), used, {register})
-            renamed[name] = (register, own)
-        body = self.tile(_with_registers(nest.body, renamed), nest.sides, {register for register, _ in renamed.values()})
-        return (*before, replace(nest.loop, lo=lo, hi=hi, body=body), *after)
+            place.before += [Alloc(array), *self.tile((load,), used, {register})]
+            place.after += self.tile((save,), used, {register})
+            place.named[name] = (register, own)
+        named = around.named | inside.named
+        tile = self.tile(_with_registers(nest.body, named), nest.sides, {register for register, _ in named.values()})
+        body = (*inside.before, *tile, *inside.after)
+        return (*around.before, replace(nest.loop, lo=lo, hi=hi, body=body), *around.after)
 
     def tile(self, body: tuple[Stmt, ...], sides: Sequence[_Side], registers: Set[str]) -> tuple[Stmt, ...]:
         """Loops over all of the tile around `body`, whose subscripts of `registers` count from zero."""
@@ -175,27 +194,31 @@ class _Split:
 
 def _nest(loop: For) -> _Nest | None:
     """`loop` as a loop around a tile, if it is directly around unrolled loops."""
+    loops: list[For] = [loop]
     sides: list[_Side] = []
     body = loop.body
     while len(body) == 1 and isinstance(body[0], For) and body[0].kind in ("unrolled", "vector"):
-        side = _side(body[0], [s.loop.var for s in sides])
+        side = _side(body[0], [around.var for around in loops])
         if side is None:
             return None
+        loops.append(body[0])
         sides.append(side)
         body = body[0].body
     is_flat = all(isinstance(stmt, Store | Let) for stmt in body)
-    if loop.step != 1 or not is_flat or not any(side.loop.kind == "unrolled" for side in sides):
+    may_change = any(isinstance(node, Load | Call) for each in loops for node in walk((each.lo, each.hi)))
+    if loop.step != 1 or may_change or not is_flat or not any(side.loop.kind == "unrolled" for side in sides):
         return None
     return _Nest(loop, tuple(sides), body)
 
 
-def _side(loop: For, outer: list[str]) -> _Side | None:
-    """The loop as a side of a tile, if a lower bound and an upper one are always as far from each other."""
+def _side(loop: For, around: Collection[str]) -> _Side | None:
+    """The loop as a side of a tile, if a lower bound and an upper one are always as far from each other, and stay in
+    the loops `around`."""
     choices = []
     for low, high in product(forms(loop.lo, upper=False), forms(loop.hi, upper=True)):
         span = added(high, low, -1)
         is_fixed = not any(factor for atom, factor in span.items() if atom is not None)
-        if is_fixed and 1 <= span.get(None, 0) <= LARGEST and not any(_mentions(low, name) for name in outer):
+        if is_fixed and 1 <= span.get(None, 0) <= LARGEST and not _mentions(low, around):
             choices.append((span[None], low))
     if not choices or loop.step != 1:
         return None
@@ -203,8 +226,9 @@ def _side(loop: For, outer: list[str]) -> _Side | None:
     return _Side(loop, start, trips)
 
 
-def _mentions(form: Linear, name: str) -> bool:
-    return any(isinstance(node, Var) and node.name == name for atom in form if atom is not None for node in walk(atom))
+def _mentions(form: Linear, names: Collection[str]) -> bool:
+    atoms = tuple(atom for atom, factor in form.items() if atom is not None and factor)
+    return any(isinstance(node, Var) and node.name in names for node in walk(atoms))
 
 
 def _conditions(nest: _Nest) -> Iterator[Linear]:
@@ -228,14 +252,15 @@ def _worst(form: Linear, nest: _Nest) -> Linear:
     return {atom: factor for atom, factor in form.items() if factor}
 
 
-def _split(conditions: list[Linear], loop: For) -> _Split | None:
+def _split(conditions: list[Linear], nest: _Nest) -> _Split | None:
     """What the conditions, forms that are zero or more, say outside of the loop and about its variable; None if one is
     not linear in it."""
     always, lows, highs = [], [], []
+    key = Var(nest.loop.var)
     for form in conditions:
-        factor = form.get(Var(loop.var), 0)
-        rest = {atom: f for atom, f in form.items() if atom != Var(loop.var)}
-        if abs(factor) > 1 or _mentions(rest, loop.var):
+        factor = form.get(key, 0)
+        rest = {atom: f for atom, f in form.items() if atom != key}
+        if abs(factor) > 1 or _mentions(rest, nest.own_names):
             return None
         constant = not any(f for atom, f in rest.items() if atom is not None)
         if factor == 1:
@@ -262,10 +287,9 @@ def _fits_registers(index: tuple[Expr, ...], nest: _Nest) -> bool:
     """Is it a different element in each iteration of the tile, or in none, and the same in all of the loop?"""
     if not index:
         return False
-    names = {side.loop.var for side in nest.sides} | {nest.loop.var} | {s.name for s in nest.body if isinstance(s, Let)}
     seen: list[str] = []
     for part in index:
-        variables = [node.name for node in walk(part) if isinstance(node, Var) and node.name in names]
+        variables = [node.name for node in walk(part) if isinstance(node, Var) and node.name in nest.own_names]
         if any(isinstance(node, Load) for node in walk(part)) or nest.loop.var in variables or len(variables) > 1:
             return False
         if variables:
@@ -276,9 +300,18 @@ def _fits_registers(index: tuple[Expr, ...], nest: _Nest) -> bool:
     return len(seen) == len(set(seen)) and set(seen) <= {side.loop.var for side in nest.sides}
 
 
-def _apart(
-    name: str, index: tuple[Expr, ...], nest: _Nest, found: list[Linear]
-) -> list[Linear] | None:
+def _is_updated(name: str, index: tuple[Expr, ...], nest: _Nest) -> bool:
+    """Does each iteration of the loop update one element several times, and use no other of the array?"""
+    is_one = {n.index for n in walk(nest.body) if isinstance(n, Load | Store) and n.array == name} == {index}
+    changes = any(_uses(index, variable) for variable in nest.own_names - {nest.loop.var})
+    return is_one and not changes and _uses(index, nest.loop.var) and not any(isinstance(n, Load) for n in walk(index))
+
+
+def _uses(index: tuple[Expr, ...], name: str) -> bool:
+    return any(isinstance(node, Var) and node.name == name for node in walk(index))
+
+
+def _apart(name: str, index: tuple[Expr, ...], nest: _Nest, found: list[Linear]) -> list[Linear] | None:
     """Conditions under which other subscripts of the array meet no element of the tile; None if none are found."""
     conditions: list[Linear] = []
     others = {node.index for node in walk(nest.body) if isinstance(node, Load) and node.array == name} - {index}
@@ -292,7 +325,7 @@ def _apart(
             if len(left) != 1 or len(right) != 1:
                 continue
             distance = added(left[0], right[0], -1)  # own - other
-            if abs(distance.get(key, 0)) != 1 or any(right[0].get(side.var, 0) for side in nest.sides):
+            if abs(distance.get(key, 0)) != 1 or _mentions(added(right[0], {key: right[0][key]}, -1), nest.own_names):
                 continue
             is_below = falls or not rises
             choices.append(added(distance if is_below else added({}, distance, -1), {None: -1}, 1))

@@ -1,0 +1,83 @@
+"""Diamond tiles: every tile of a wavefront may start at once (Bandishti, Pananilath, Bondhugula, SC 2012).
+
+    band: t, 2t + i       ->       band: 2t - i, 2t + i
+
+Tiles of t and 2t + i lie askew in time, so a wavefront begins with one tile and gets another one at each step. The sum
+of 2t - i and 2t + i is a multiple of t: their tiles are diamonds, and a wavefront of them is one period of time, with
+as many tiles as the space has. The loops inside a tile stay those of the old band.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from polysched import isl
+from polysched.model.tree import Band, Member
+
+STEEPEST = 8
+
+
+def diamond(band: Band, reaching: isl.UnionMap) -> Band | None:
+    """`band` with c * first - second, shifted by a constant for each statement, in place of its first member, to tile
+    by; None if no c makes that legal, or if a loop is parallel as it is.
+
+    `reaching` are the dependences that nothing above orders. The first two members want tiles of one size.
+    """
+    if not band.permutable or len(band.members) < 2 or any(member.coincident for member in band.members):
+        return None
+    first, second, *rest = band.members
+    distances = _distances(first, second, reaching)
+    for c in range(1, STEEPEST + 1):
+        shifts = _shifts(c, distances)
+        if shifts is not None:
+            return replace(band, members=(_mirrored(c, first, second, shifts), second, *rest))
+    return None
+
+
+def _distances(first: Member, second: Member, reaching: isl.UnionMap) -> dict[tuple[str, str], isl.Set]:
+    """{ [d0, d1] }, the distances along both members, from each statement to each that depends on it."""
+    both = first.schedule.flat_range_product(second.schedule)
+    found = {}
+    for relation in isl.maps_of(reaching):
+        pair = isl.UnionMap.from_map(relation).apply_domain(both).apply_range(both)
+        if not pair.is_empty():
+            deltas = isl.Map.from_union_map(pair).deltas()
+            ends = relation.get_tuple_name(isl.dim_type.in_), relation.get_tuple_name(isl.dim_type.out)
+            found[ends] = deltas.project_out(isl.dim_type.param, 0, deltas.dim(isl.dim_type.param))
+    return found
+
+
+def _shifts(c: int, distances: Mapping[tuple[str, str], isl.Set]) -> dict[str, int] | None:
+    """The least constants, zero or positive, with which no distance along c * first - second is negative; None if
+    there are none.
+
+    Where d is such a distance without them, shift(sink) >= shift(source) - d: longest paths (Bellman and Ford).
+    """
+    back = isl.Aff(f"{{ [d0, d1] -> [d1 - {c}d0] }}")
+    behind = {}
+    for ends, distance in distances.items():
+        most = distance.max_val(back)
+        if not most.is_int():
+            return None
+        behind[ends] = most.to_python()
+    shifts = {name: 0 for ends in behind for name in ends}
+    for _ in range(len(shifts) + 1):
+        before = dict(shifts)
+        for (source, sink), most in behind.items():
+            shifts[sink] = max(shifts[sink], shifts[source] + most)
+        if shifts == before:
+            return shifts
+    return None
+
+
+def _mirrored(c: int, first: Member, second: Member, shifts: Mapping[str, int]) -> Member:
+    """{ S[t, i] -> [c * first - second + shift] }"""
+    back = isl.UnionMap(f"{{ [x, y] -> [{c}x - y] }}")
+    maps = isl.maps_of(first.schedule.flat_range_product(second.schedule).apply_range(back))
+    moved = (m.apply_range(isl.Map(f"{{ [x] -> [x + {shifts.get(m.get_tuple_name(isl.dim_type.in_), 0)}] }}")) for m in maps)
+    members = [isl.UnionMap.from_map(m) for m in moved]
+    total = members[0]
+    for m in members[1:]:
+        total = total.union(m)
+    return Member(total)

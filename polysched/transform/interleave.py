@@ -1,0 +1,48 @@
+"""Interleaving: several rows at a time of a loop whose iterations wait for each other (unroll and jam).
+
+    band: i, j                                       band: floor(i/8), j
+                                            ->         mark: unroll
+    p[i, j] = 1 / (a * p[i, j - 1] + b)                  band: i
+
+Along j each division waits for the one before; eight rows of i keep the processor busy meanwhile.
+"""
+
+from __future__ import annotations
+
+from polysched import isl
+from polysched.deps.coincidence import left_below
+from polysched.deps.dependences import Dependences
+from polysched.model.tree import Band, Leaf, Mark, Sequence, Tree, Unroll, children, with_children
+from polysched.transform.tile import block_of
+from polysched.transform.vectorize import can_vectorize
+
+ROWS = 8
+
+
+def interleave_all(tree: Tree, dependences: Dependences) -> Tree:
+    """`tree` with an outer parallel loop of each innermost permutable band that cannot run as SIMD unrolled inside."""
+    return _interleaved(tree, dependences.coincidence)
+
+
+def _interleaved(tree: Tree, reaching: isl.UnionMap) -> Tree:
+    if isinstance(tree, Mark) and isinstance(tree.mark, Unroll):
+        return tree
+    if isinstance(tree, Band) and tree.permutable and _is_flat(tree) and not can_vectorize(tree, reaching):
+        *outer, last = tree.members
+        row = next((member for member in outer if member.coincident), None)
+        if row is not None and not last.coincident:
+            others = [member for member in outer if member is not row]
+            inside = Mark(Unroll(), Band((row,), True, tree.child))
+            return Band((*others, block_of(row, ROWS), last), True, inside)
+    below = left_below(tree, reaching)
+    return with_children(tree, tuple(_interleaved(child, below) for child in children(tree)))
+
+
+def _is_flat(band: Band) -> bool:
+    """Does it run statements, with no loop below?"""
+    match band.child:
+        case Leaf():
+            return True
+        case Sequence(children=branches):
+            return all(isinstance(branch.child, Leaf) for branch in branches)
+    return False
