@@ -34,6 +34,7 @@ from polysched.runtime.cpu import load
 from polysched.runtime.emulate import emulate
 from polysched.solve.scheduler import Scheduled, find_schedule
 from polysched.trace import Event, record, step
+from polysched.transform.fuse_tiles import fuse_tile_loops
 from polysched.transform.interleave import interleave_all
 from polysched.transform.parallel import mark_parallel
 from polysched.transform.register_tile import register_tile_all
@@ -148,6 +149,7 @@ def _map_to_cpu(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> 
     if options.vector:
         tree = step("strides", stride_one_innermost, tree, scop)
     if options.tile:
+        tree = step("fuse tile loops", fuse_tile_loops, tree, deps)
         tree = step("tile", tile_all, tree, scop, deps, options)
     if options.wavefront:
         tree = step("wavefront", wavefront_all, tree, deps)

@@ -118,7 +118,8 @@ def _outer(tree: Tree, around: tuple[Member, ...], instances: isl.UnionSet, name
     """`tree` down to where nothing below rounds any more; `names` are for the tiles."""
     if instances.is_empty():
         return _Outer(Leaf(), (), instances)
-    if any(map(_rounds, around)) and not isinstance(tree, Filter) and not any(map(_rounds, _members(tree))):
+    is_cut = any(m.rounds for m in around) and not any(m.rounds for m in _members(tree))
+    if is_cut and not isinstance(tree, Filter):
         tile = Tile(next(names), around, instances, tree)
         if tile.is_bounded:
             return _Outer(Leaf(), (tile,), isl.UnionSet("{ }"))
@@ -154,17 +155,6 @@ def _over_tiles(member: Member, position: int, below: _Outer) -> Member:
 
 def _members(tree: Tree) -> Iterator[Member]:
     return (member for node in walk(tree) if isinstance(node, Band) for member in node.members)
-
-
-def _rounds(member: Member) -> bool:
-    """Does it divide and round, as tile loops do?"""
-    return any(function.dim(isl.dim_type.div) > 0 for function in _pieces(member.function))
-
-
-def _pieces(function: isl.UnionPwAff) -> Iterator[isl.Aff]:
-    parts = function.get_pw_aff_list()
-    for k in range(parts.n_pw_aff()):
-        yield from (aff for _, aff in parts.get_at(k).get_pieces())
 
 
 def _union(sets: Iterable[isl.UnionSet], first: isl.UnionSet) -> isl.UnionSet:

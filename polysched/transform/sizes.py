@@ -36,7 +36,7 @@ def register_block(statement: Statement, scop: Scop, machine: Machine) -> Block:
 
 def tile_sizes(band: Band, scop: Scop, around: Around, options: Options) -> tuple[int, ...] | None:
     """The size of a tile along each member of a permutable band, 0 for one that is not tiled; None to tile none."""
-    if len(band.members) < 2:
+    if len(band.members) < 2 or any(member.rounds for member in around.members):
         return None
     if options.tile_sizes is not None:
         return _given(options.tile_sizes, band, around.reaching)
