@@ -1,8 +1,9 @@
 """Interleaving: several rows at a time of a loop whose iterations wait for each other (unroll and jam).
 
-    band: i, j                                       band: floor(i/8), j
-                                            ->         mark: unroll
-    p[i, j] = 1 / (a * p[i, j - 1] + b)                  band: i
+    band: i, j                                       band: floor(i/8)
+                                            ->         band: j
+    p[i, j] = 1 / (a * p[i, j - 1] + b)                  mark: unroll
+                                                           band: i
 
 Along j each division waits for the one before; eight rows of i keep the processor busy meanwhile.
 """
@@ -33,7 +34,7 @@ def _interleaved(tree: Tree, reaching: isl.UnionMap) -> Tree:
         if row is not None and not last.coincident:
             others = [member for member in outer if member is not row]
             inside = Mark(Unroll(), Band((row,), True, tree.child))
-            return Band((*others, block_of(row, ROWS), last), True, inside)
+            return Band((*others, block_of(row, ROWS)), True, Band((last,), True, inside))
     below = left_below(tree, reaching)
     return with_children(tree, tuple(_interleaved(child, below) for child in children(tree)))
 

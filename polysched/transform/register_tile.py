@@ -1,11 +1,12 @@
 """Register tiles: a block of elements that a loop adds to, small enough for the vector registers
 (Goto and van de Geijn, TOMS 2008).
 
-    band: i, k, j                               band: floor(j/24), floor(i/8), k
-                                    ->            mark: unroll
-    C[i, j] += A[i, k] * B[k, j]                    band: i
-                                                      mark: vector
-                                                        band: j
+    band: i, k, j                               band: floor(j/24), floor(i/8)
+                                    ->            band: k
+    C[i, j] += A[i, k] * B[k, j]                    mark: unroll
+                                                      band: i
+                                                        mark: vector
+                                                          band: j
 
 Without a loop to unroll, several updates of a row are made at a time; without a SIMD loop, several dot products.
 """
@@ -57,11 +58,11 @@ def _register_tile(band: Band, found: Roles, block: Block) -> Band:
             return Band((*others, block_of(serial, UPDATES)), True, inside)
         case Roles(unrolled=int(u), vector=None):
             inside = _marked(Unroll(), members[u], band.child)
-            return Band((*others, block_of(members[u], block.rows), serial), True, inside)
+            return Band((*others, block_of(members[u], block.rows)), True, Band((serial,), True, inside))
         case Roles(unrolled=int(u), vector=int(v)):
             inside = _marked(Unroll(), members[u], _marked(Vector(), members[v], band.child))
             blocks = (block_of(members[v], block.columns), block_of(members[u], block.rows))
-            return Band((*others, *blocks, serial), True, inside)
+            return Band((*others, *blocks), True, Band((serial,), True, inside))
     raise AssertionError(f"neither unrolled nor SIMD: {found}")
 
 
