@@ -1,31 +1,43 @@
 """The command line.
 
 polysched demo                                     the walk-through, then real nests, checked and timed
-polysched show tree|deps|source|explain FILE.py:NEST    one stage of one nest
+polysched opt FILE.c -o OUT.c                      the file with kernels in place of its #pragma scop regions
+polysched show tree|deps|source|explain PLACE      one stage of each nest at a place: FILE.c[:FUNCTION], FILE.py:NEST
+polysched explain PLACE                            why each loop is parallel or not
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 import runpy
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from polysched.demo import demo
 from polysched.errors import InputError, Loc, PolyschedError
+from polysched.frontend.c import read_c
 from polysched.frontend.python import Nest
+from polysched.frontend.region import Region
+from polysched.ir.nodes import Function
+from polysched.opt import rewrite, write
+from polysched.options import Options
 from polysched.pipeline import Compiled, optimize
 from polysched.version import __version__
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs one command; the exit status is 0, or 2 with a message on standard error."""
-    options = _parser().parse_args(arguments)
+    given = _parser().parse_args(arguments)
     try:
-        if options.command == "demo":
-            demo()
-        else:
-            print(_stage(optimize(_nest(options.nest), options.target), options.what))
+        match given.command:
+            case "demo":
+                demo()
+            case "opt":
+                _opt(given)
+            case "show" | "explain":
+                _show(given)
     except PolyschedError as error:
         print(error, file=sys.stderr)
         return 2
@@ -36,20 +48,111 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="polysched",
         description="Loop nests in, proven-legal parallel kernels out.",
-        epilog="example: polysched show source kernel.py:gemm --target cuda",
+        epilog="example: polysched opt kernel.c -o kernel.opt.c",
     )
     parser.add_argument("--version", action="version", version=f"polysched {__version__}")
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("demo", help="the two-loop stencil step by step, then gemm, Jacobi and Seidel timed")
-    show = commands.add_parser("show", help="print one stage of a nest")
+    knobs = _knobs()
+    opt = commands.add_parser("opt", parents=[knobs], help="replace the #pragma scop regions of a C file by kernels")
+    opt.add_argument("file", metavar="FILE.c")
+    opt.add_argument("-o", dest="out", metavar="OUT.c", help="the file to write; without it, standard output")
+    opt.add_argument("-v", "--verbose", action="store_true", help="say on standard error what each region became")
+    show = commands.add_parser("show", parents=[knobs], help="print one stage of each nest")
     show.add_argument(
         "what",
         choices=["tree", "deps", "source", "explain"],
         help="the mapped schedule, the exact dependences, the kernel's text, or why loops are parallel or not",
     )
-    show.add_argument("nest", metavar="FILE.py:NEST", help="a function decorated with @polysched.nest")
-    show.add_argument("--target", choices=["c", "cuda"], default="c")
+    explain = commands.add_parser("explain", parents=[knobs], help="say why each loop is parallel or not")
+    explain.set_defaults(what="explain")
+    for command in (show, explain):
+        command.add_argument("place", metavar="PLACE", help="FILE.c[:FUNCTION], or FILE.py:NEST, a @polysched.nest")
     return parser
+
+
+def _knobs() -> argparse.ArgumentParser:
+    """What every command that compiles takes."""
+    knobs = argparse.ArgumentParser(add_help=False)
+    knobs.add_argument("--target", choices=["c", "cuda"], default="c")
+    c = knobs.add_argument_group("reading C")
+    c.add_argument("-I", dest="include", action="append", default=[], metavar="DIR", help="a folder of headers")
+    c.add_argument("-D", dest="define", action="append", default=[], metavar="NAME[=VALUE]", help="define a macro")
+    c.add_argument("--pure", action="append", default=[], metavar="NAME", help="a function without side effects")
+    how = knobs.add_argument_group("compiling")
+    default = Options()
+    how.add_argument("--scheduler", choices=["pluto", "isl", "source"], default=default.scheduler)
+    how.add_argument("--fusion", choices=["smart", "max", "none"], default=default.fusion, help="which loops to fuse")
+    how.add_argument("--tile-sizes", type=_sizes, metavar="SIZES", help="as in 32,64: the last is for SIMD loops")
+    for name in ("tile", "wavefront", "parallel", "vector"):
+        how.add_argument(f"--no-{name}", dest=name, action="store_false")
+    how.add_argument("--reorder-reductions", action="store_true", help="sums in any order: floats may differ")
+    return knobs
+
+
+def _sizes(text: str) -> tuple[int, ...]:
+    if not re.fullmatch(r"0*[1-9]\d*(,0*[1-9]\d*)*", text):
+        raise argparse.ArgumentTypeError(f"'{text}' is no list of sizes, as in 32,64")
+    return tuple(int(size) for size in text.split(","))
+
+
+def _options(given: argparse.Namespace) -> Options:
+    return Options(
+        scheduler=given.scheduler,
+        fusion=given.fusion,
+        tile_sizes=given.tile_sizes,
+        tile=given.tile,
+        wavefront=given.wavefront,
+        parallel=given.parallel,
+        vector=given.vector,
+        reorder_reductions=given.reorder_reductions,
+    )
+
+
+def _opt(given: argparse.Namespace) -> None:
+    """Nothing is written unless all of it worked."""
+    source, target = Path(given.file), Path(given.out) if given.out is not None else None
+    if target is not None and target.exists() and source.exists() and target.samefile(source):
+        raise InputError(f"-o names '{source}' itself", hint="write to another file: regions are read once")
+    if target is None and given.target != "c":
+        raise InputError(f"--target {given.target} writes two files", hint="name the first: -o OUT.c")
+    regions = _regions(given.file, given)
+    out = rewrite(
+        source.read_bytes(), regions, given.target, name=target.stem if target else "", options=_options(given)
+    )
+    if target is None:
+        sys.stdout.buffer.write(out.text)
+    else:
+        if out.kernels:
+            write(target.with_name(f"{target.stem}_kernels.cu"), out.kernels.encode())
+        write(target, out.text)
+    for line in (*out.kept, *(out.done if given.verbose else ())):
+        print(line, file=sys.stderr)
+
+
+def _regions(path: str, given: argparse.Namespace) -> tuple[Region, ...]:
+    return read_c(path, include=given.include, define=given.define, pure=given.pure)
+
+
+def _show(given: argparse.Namespace) -> None:
+    """One stage of the nests at FILE.c, FILE.c:FUNCTION or FILE.py:NEST, one after the other."""
+    path, name = (given.place, "") if given.place.endswith(".c") else given.place.rpartition(":")[::2]
+    nests: Sequence[Nest | Function] = _c_nests(path, name, given) if path.endswith(".c") else [_nest(given.place)]
+    for k, nest in enumerate(nests):
+        done = optimize(nest, given.target, options=_options(given))
+        if len(nests) > 1:
+            print(f"{'' if k == 0 else chr(10)}{done.nest.name}:")
+        print(_stage(done, given.what))
+
+
+def _c_nests(path: str, name: str, given: argparse.Namespace) -> list[Function]:
+    """The nest of that name, or all of the file if it is empty."""
+    functions = [region.function for region in _regions(path, given)]
+    found = [function for function in functions if name in ("", function.name)]
+    if not found:
+        names = ", ".join(function.name for function in functions)
+        raise InputError(f"'{path}' has no region '{name}'", hint=f"it has: {names}")
+    return found
 
 
 def _nest(place: str) -> Nest:

@@ -61,6 +61,8 @@ def _band(band: Band, active: _Active, scop: Scop, indent: str) -> Iterator[str]
         else:
             inner = not _between(_within(active, band.members[:k]), member)
             note = "; parallel inside the loops before it" if inner else ""
+            if reorders and all(d.reduction for d in carried):
+                note = "; runs in parallel as a reduction where no other loop is parallel"
             yield f"{indent}    carries {_witness(carried[0], scop)}{note}"
     if band.permutable and count > 1 and not any(parallel):
         yield f"{indent}  no loop is parallel here, but tiles are, along wavefronts"

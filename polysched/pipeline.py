@@ -14,6 +14,8 @@ from polysched.codegen.gpu.mapping import map_to_gpu
 from polysched.codegen.lower import lower
 from polysched.codegen.passes.contract import contract
 from polysched.codegen.passes.linearize import linearize
+from polysched.codegen.passes.privatize import privatize
+from polysched.codegen.passes.packing import pack
 from polysched.codegen.passes.register_tiles import register_tiles
 from polysched.codegen.passes.stage import improve_expressions
 from polysched.codegen.source import Source
@@ -37,6 +39,7 @@ from polysched.trace import Event, record, step
 from polysched.transform.fuse_tiles import fuse_tile_loops
 from polysched.transform.interleave import interleave_all
 from polysched.transform.parallel import mark_parallel
+from polysched.transform.reductions import reduce_on_lanes, reduce_on_threads
 from polysched.transform.register_tile import register_tile_all
 from polysched.transform.strides import stride_one_innermost
 from polysched.transform.tile import tile_all
@@ -77,6 +80,8 @@ def optimize(
         step("legality", require_legal, scheduled.tree, deps, scop)
         tree, kernel, mapping = _lower_within_budget(scop, deps, scheduled.tree, target, options)
         kernel = step("contract", contract, kernel)
+        kernel = step("privatize", privatize, kernel, vector=options.vector)
+        kernel = step("pack", pack, kernel)
         kernel = step("register tiles", register_tiles, kernel)
         kernel = step("linearize", linearize, kernel)
         kernel = improve_expressions(kernel, options, gpu=target == "cuda")
@@ -158,7 +163,10 @@ def _map_to_cpu(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> 
         tree = step("interleave", interleave_all, tree, deps)
     if options.vector:
         tree = step("vectorize", vectorize, tree, deps)
-    return step("parallel", mark_parallel, tree) if options.parallel else tree
+    if options.parallel:
+        tree = step("parallel", mark_parallel, tree)
+        tree = step("reduce on threads", reduce_on_threads, tree, deps)
+    return step("reduce on lanes", reduce_on_lanes, tree, scop, deps) if options.vector else tree
 
 
 def _as_it_is(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> Tree:

@@ -75,6 +75,54 @@ def test_its_reasons(file, capsys):
     assert text == "1 loop\n  S[i] -> i\n    carries flow on a, S[0] -> S[1] (mine.py:14 -> mine.py:14)\n"
 
 
+def test_explain_is_a_command_of_its_own(file, capsys):
+    assert main(["explain", f"{file}:scan"]) == 0
+    assert capsys.readouterr().out == shown(capsys, "explain", f"{file}:scan")
+
+
+C_FILE = """\
+void scan(int n, double a[n + 1])
+{
+#pragma scop
+    for (int i = 0; i < n; i++)
+        a[i + 1] += a[i];
+#pragma endscop
+}
+void twice(int n, double a[n])
+{
+#pragma scop
+    for (int i = 0; i < n; i++)
+        a[i] *= FACTOR;
+#pragma endscop
+}
+"""
+
+
+@pytest.fixture
+def c_file(tmp_path) -> Path:
+    path = tmp_path / "mine.c"
+    path.write_text(C_FILE)
+    return path
+
+
+def test_the_regions_of_a_c_file_one_after_the_other(c_file, capsys):
+    text = shown(capsys, "deps", c_file, "-D", "FACTOR=2.0")
+    expected = "scan:\nflow on a: [n] -> { S[i] -> S[i' = 1 + i] : 0 <= i <= -2 + n }\n\ntwice:\nno dependences\n"
+    assert text == expected
+
+
+def test_one_region_of_a_c_file(c_file, capsys):
+    assert shown(capsys, "deps", f"{c_file}:twice", "-D", "FACTOR=2.0") == "no dependences\n"
+    assert main(["show", "deps", f"{c_file}:twist", "-D", "FACTOR=2.0"]) == 2
+    assert capsys.readouterr().err == f"'{c_file}' has no region 'twist'\nhint: it has: scan, twice\n"
+
+
+def test_knobs_reach_the_compiler(c_file, capsys):
+    with_threads = shown(capsys, "source", f"{c_file}:twice", "-D", "FACTOR=2.0")
+    without = shown(capsys, "source", f"{c_file}:twice", "-D", "FACTOR=2.0", "--no-parallel")
+    assert "omp parallel" in with_threads and "omp parallel" not in without
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
@@ -123,10 +171,11 @@ def test_a_syntax_error_in_another_file_names_that_file(file, tmp_path, capsys, 
     ("arguments", "message"),
     [
         ([], "the following arguments are required: command"),
-        (["optimise"], "invalid choice: 'optimise' (choose from 'demo', 'show')"),
-        (["show", "tree"], "the following arguments are required: FILE.py:NEST"),
+        (["optimise"], "invalid choice: 'optimise' (choose from 'demo', 'opt', 'show', 'explain')"),
+        (["show", "tree"], "the following arguments are required: PLACE"),
         (["show", "kernel", "f.py:g"], "invalid choice: 'kernel' (choose from 'tree', 'deps', 'source', 'explain')"),
         (["show", "tree", "f.py:g", "--target", "opencl"], "invalid choice: 'opencl' (choose from 'c', 'cuda')"),
+        (["opt", "f.c", "--tile-sizes", "32,0"], "argument --tile-sizes: '32,0' is no list of sizes, as in 32,64"),
     ],
     ids=" ".join,
 )

@@ -12,6 +12,7 @@ import polysched as ps
 from polysched.deps.legality import first_violation
 from polysched.examples import gemm, jacobi_2d, seidel_2d, stencil
 from polysched.frontend.python import parse_nest
+from polysched.machine import Machine, machine
 
 
 def test_a_nest_runs_in_place():
@@ -36,11 +37,18 @@ def test_b9_tiled_wavefronts_of_the_stencil_equal_the_interpreter(n):
     assert done.verify(N=n).sizes == ({"N": n},)
 
 
+# A machine of tiny vectors and caches, whose tiles are full at small sizes.
+TINY = Machine(vector_bytes=8, vector_registers=4, l1=64, l2=256, l3=512)
+
+
 @pytest.mark.parametrize(
     "options",
     [
         ps.Options(tile=False),
         ps.Options(tile_sizes=(3,)),
+        ps.Options(machine=TINY),
+        ps.Options(register_tiles=False),
+        ps.Options(contract_floats=True),
         ps.Options(tile_sizes=(4, 5, 6)),
         ps.Options(wavefront=False),
         ps.Options(vector=False),
@@ -117,13 +125,14 @@ def check_random_nest(seed: int) -> None:
     rng = random.Random(seed)
     fn = nests.random_nest(rng)
     options = ps.Options(
-        tile_sizes=rng.choice([(2,), (3, 4), (32, 256)]),
+        tile_sizes=rng.choice([None, (2,), (3, 4), (32, 256)]),
+        machine=rng.choice([machine(), TINY]),
         fusion=rng.choice(["smart", "max", "none"]),
         wavefront=rng.random() < 0.8,
     )
     done = ps.optimize(fn, options=options)
     assert first_violation(done.schedule, done.dependences, done.scop) is None
-    for n in (1, 2, 5):
+    for n in (1, 2, 5, 8):
         arguments = nests.arguments_for(fn, rng, n)
         expected = nests.outcome(fn, arguments)
         done(**arguments)
@@ -138,13 +147,16 @@ def test_dependences_that_isl_cannot_tell_are_over_approximated():
     done.verify()
 
 
+NEEDED = "but holds one or more positive integers, as in (16, 256), or is None"
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"fusion": "foo"}, "option fusion is 'foo', but is one of 'smart', 'max', 'none'"),
         ({"solver": "cplex"}, "option solver is 'cplex', but is one of 'highs', 'isl', 'pulp', 'scipy'"),
-        ({"tile_sizes": ()}, "option tile_sizes is (), but holds one or more positive integers, as in (16, 256)"),
-        ({"tile_sizes": (0,)}, "option tile_sizes is (0,), but holds one or more positive integers, as in (16, 256)"),
+        ({"tile_sizes": ()}, f"option tile_sizes is (), {NEEDED}"),
+        ({"tile_sizes": (0,)}, f"option tile_sizes is (0,), {NEEDED}"),
     ],
     ids=str,
 )

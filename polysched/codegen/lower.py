@@ -15,8 +15,8 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 
 from polysched import isl
-from polysched.codegen.source import parameters
 from polysched.codegen.emit.extents import is_uneven
+from polysched.codegen.source import parameters
 from polysched.codegen.threads import worth_threads
 from polysched.codegen.tile_space import cut_at_tiles
 from polysched.errors import CannotLower
@@ -85,6 +85,12 @@ def _kind(mark: str) -> str:
     return {"parallel": "parallel", "vector": "vector", "unroll": "unrolled", "map": axis}.get(head, "serial")
 
 
+def _reduces(mark: str) -> tuple[str, ...]:
+    """The arrays that the iterations of the marked loop update together."""
+    head, _, names = mark.partition(":")
+    return tuple(names.split(",")) if names and head in ("parallel", "vector") else ()
+
+
 def _on_one_thread_each(body: tuple[Stmt, ...], kind: str) -> tuple[Stmt, ...]:
     """`body`, if a mapped loop puts equal values on one thread; CannotLower if isl took it apart so that they may not.
 
@@ -119,7 +125,7 @@ def _loops_of(body: tuple[Stmt, ...], kind: str) -> tuple[list[For], bool]:
 
 @dataclass
 class _Lowering:
-    """Walks isl's AST. `kind` is what the mark above asks of the next loop."""
+    """Walks isl's AST; the `mark` above says what the next loop is."""
 
     scop: Scop
     tiles: dict[str, tuple[tuple[str, ...], isl.AstNode]]  # the names of a tile's coordinates, and its loops
@@ -134,29 +140,29 @@ class _Lowering:
         arrays = (array.name for array in self.scop.arrays)
         self.taken = {*parameters(self.scop.function), *self.scop.function.sizes, *arrays, *iterators}
 
-    def statements(self, node: isl.AstNode, kind: str | None) -> tuple[Stmt, ...]:
+    def statements(self, node: isl.AstNode, mark: str | None) -> tuple[Stmt, ...]:
         match isl.ast_node_type(node.get_type()):
             case isl.ast_node_type.block:
                 below = node.block_get_children()
-                return tuple(s for k in range(below.n_ast_node()) for s in self.statements(below.get_at(k), kind))
+                return tuple(s for k in range(below.n_ast_node()) for s in self.statements(below.get_at(k), mark))
             case isl.ast_node_type.mark:
-                kind = _kind(node.mark_get_id().get_name() or "")
-                return _on_one_thread_each(self.statements(node.mark_get_node(), kind), kind)
+                mark = node.mark_get_id().get_name() or ""
+                return _on_one_thread_each(self.statements(node.mark_get_node(), mark), _kind(mark))
             case isl.ast_node_type.if_:  # type: ignore[attr-defined]  # missing in the stubs
-                return self.branch(node, kind)
+                return self.branch(node, mark)
             case isl.ast_node_type.for_:  # type: ignore[attr-defined]
-                return self.loop(node, kind or "serial")
+                return self.loop(node, mark or "serial")
             case isl.ast_node_type.user:
                 return self.user(node.user_get_expr())
         raise AssertionError(f"unknown AST node: {node}")
 
-    def branch(self, node: isl.AstNode, kind: str | None) -> tuple[Stmt, ...]:
+    def branch(self, node: isl.AstNode, mark: str | None) -> tuple[Stmt, ...]:
         cond = expression(node.if_get_cond(), self.names)
-        then = self.statements(node.if_get_then_node(), kind)
-        other = self.statements(node.if_get_else_node(), kind) if node.if_has_else_node() else ()
+        then = self.statements(node.if_get_then_node(), mark)
+        other = self.statements(node.if_get_else_node(), mark) if node.if_has_else_node() else ()
         return (If(cond, then, other),)
 
-    def loop(self, node: isl.AstNode, kind: str) -> tuple[Stmt, ...]:
+    def loop(self, node: isl.AstNode, mark: str) -> tuple[Stmt, ...]:
         iterator = node.for_get_iterator().get_id().get_name() or ""
         name = self.name()
         lo = expression(node.for_get_init(), self.names)
@@ -168,7 +174,8 @@ class _Lowering:
             hi = self.upper_bound(node.for_get_cond(), name)
             step = expression(node.for_get_inc(), self.names)
             assert isinstance(step, Const) and step.value > 0, f"isl made a loop that steps by {step}"
-            return (self.filled(For(name, lo, hi, int(step.value), (), kind), node.for_get_body()),)
+            loop = For(name, lo, hi, int(step.value), (), _kind(mark), reduces=_reduces(mark))
+            return (self.filled(loop, node.for_get_body()),)
         finally:
             self.names = outer
 

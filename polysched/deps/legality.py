@@ -206,7 +206,7 @@ class _Checker:
                     reason = f", but member {k} of their permutable band puts it later"
                     yield from p.violation(p.relation.intersect(later), reason)
                 flags = ["coincident"] if member.coincident else []
-                flags += [mark_text(mark)] if mark and k == 0 else []
+                flags += [mark_text(mark)] if mark and k == 0 and not _reduces(mark, p) else []
                 if flags and self.check_flags:
                     reason = f", but member {k} of their band, flagged {' and '.join(flags)}, separates them"
                     yield from p.violation(p.relation.subtract(same), reason)
@@ -228,6 +228,12 @@ class _Checker:
                         yield from p.violation(crossing)
         for branch in node.children:
             yield from self.check(branch.child, _restrict(pairs, branch.filter), None)
+
+
+def _reduces(mark: MarkValue, pairs: _Pairs) -> bool:
+    """Are the pairs updates of a reduction, of which the marked loop has private copies?"""
+    names = mark.reduces if isinstance(mark, Parallel | Vector) else ()
+    return not pairs.ordered and pairs.dependence.array in names
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,11 @@ def declare(body: tuple[Stmt, ...], temporaries: Iterable[Array], taken: Iterabl
     return body
 
 
+def reads_earlier_value(body: tuple[Stmt, ...], name: str) -> bool:
+    """Whether the body may read a value that the scalar has before it."""
+    return _flow(body, name)[0]
+
+
 def _fresh_names(name: str, taken: set[str]) -> Iterator[str]:
     """`name` itself, then `name_2`, `name_3`, ...; each is taken when it is given."""
     yield name

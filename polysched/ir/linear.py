@@ -37,10 +37,6 @@ def added(one: Linear, other: Linear, factor: int) -> Linear:
 
 def expression(form: Linear) -> Expr:
     """The form as an expression, its constant last."""
-    total: Expr = Const(0)
-    for atom, factor in form.items():
-        if atom is not None and factor:
-            term = atom if factor == 1 else mul(atom, factor)
-            total = term if total == Const(0) else add(total, term)
+    terms = [atom if factor == 1 else mul(atom, factor) for atom, factor in form.items() if atom is not None and factor]
     constant = form.get(None, 0)
-    return total if constant == 0 and total != Const(0) else add(total, constant) if total != Const(0) else Const(constant)
+    return add(*terms, constant) if constant or not terms else add(*terms)

@@ -161,7 +161,9 @@ class For(Stmt):
     """`kind`: "serial", "parallel", "dynamic" (parallel, of iterations that differ in length), "unrolled", "vector",
     "block.x/y/z" or "thread.x/y/z".
 
-    A parallel loop starts threads only where all of `when` hold.
+    A parallel loop starts threads only where all of `when` hold. Iterations of a parallel loop, or of a SIMD one, do
+    not depend on each other but for updates a[f] = a[f] op e of the arrays that it `reduces`: of a SIMD loop's scalar
+    variables each lane has its own, `privatize` brings about the rest.
     """
 
     var: str
@@ -172,6 +174,7 @@ class For(Stmt):
     kind: str = "serial"
     loc: Loc | None = field(default=None, compare=False)
     when: tuple[Expr, ...] = ()
+    reduces: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -45,8 +45,8 @@ def rename_bound(body: tuple[Any, ...], fresh: Callable[[str], str]) -> tuple[An
         match node:
             case Var(name) | Let(name) if name in names:
                 return replace(node, name=names[name])
-            case For(var) if var in names:
-                return replace(node, var=names[var])
+            case For(var, reduces=reduces) if var in names:
+                return replace(node, var=names[var], reduces=tuple(names.get(name, name) for name in reduces))
             case Load(array) | Store(array) if array in names:
                 return replace(node, array=names[array])
             case Alloc(array) if array.name in names:

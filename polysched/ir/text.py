@@ -82,10 +82,11 @@ def _stmt(stmt: Stmt, indent: str) -> Iterator[str]:
             yield f"{indent}{name} = {_expr(value)}"
         case Store(array, index, value):
             yield f"{indent}{array}[{_list(index)}] = {_expr(value)}"
-        case For(var, lo, hi, step, body, kind, _, when):
+        case For(var, lo, hi, step, body, kind, _, when, reduces):
             by = "" if step == 1 else f" by {step}"
             only = f" if {' && '.join(map(_expr, when))}" if when else ""
-            how = "" if kind == "serial" else f" ({kind}{only})"
+            sums = f", reduces {', '.join(reduces)}" if reduces else ""
+            how = "" if kind == "serial" else f" ({kind}{only}{sums})"
             yield f"{indent}for {var} in {_expr(lo)}..{_expr(hi)}{by}{how}:"
             yield from _block(body, indent + _INDENT)
         case If(cond, then, other):

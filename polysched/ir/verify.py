@@ -152,6 +152,9 @@ class _Verifier:
             self.fail(f"loop {stmt.var} has step 0 and would never end")
         if stmt.step < 0 and self.stage != "source":
             self.fail(f"loop {stmt.var} has step {stmt.step}; after lowering steps are positive")
+        for name in stmt.reduces:
+            if name not in scope.arrays:
+                self.fail(f"loop {stmt.var} reduces {name}, which is no array that is known here")
         if stmt.kind not in KINDS:
             self.fail(f"loop {stmt.var} is of the unknown kind {stmt.kind!r}; there are {_list(sorted(KINDS))}")
         self.bind(stmt.var, scope)

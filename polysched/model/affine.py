@@ -4,6 +4,8 @@
     space.function(i + 2 * j)     { S[i, j] -> [i + 2j] }          raises NotAffine for i * j
     space.where(i < n)            { S[i, j] : i < n }
     expression(ast_expr, names)   the way back, from isl's AST
+    condition({ : m <= n })       m <= n
+    value({ [(n - 1)] })          n - 1
 """
 
 from __future__ import annotations
@@ -115,6 +117,27 @@ _RELATIONS = {"==": "eq_set", "!=": "ne_set", "<": "lt_set", "<=": "le_set", ">"
 def _nonzero(function: isl.PwAff) -> bool:
     """Is it one constant, and not zero?"""
     return bool(function.is_cst()) and not function.is_equal(function.sub(function))
+
+
+def condition(sizes: isl.Set) -> Expr:
+    """The boolean expression that tells the sizes in { : ... } from others; the true constant if all are in it."""
+    if sizes.plain_is_universe():
+        return Const(True, boolean)
+    return expression(_free_build(sizes).expr_from_set(sizes), _size_names(sizes))
+
+
+def value(function: isl.PwAff) -> Expr:
+    """The integer expression of a function of the sizes, { [f(n)] }, where it is defined."""
+    return expression(_free_build(function.domain()).expr_from_pw_aff(function), _size_names(function.domain()))
+
+
+def _free_build(sizes: isl.Set) -> isl.AstBuild:
+    return isl.AstBuild.from_context(isl.Set.universe(sizes.get_space()))
+
+
+def _size_names(sizes: isl.Set) -> dict[str, Expr]:
+    names = [sizes.get_dim_name(isl.dim_type.param, k) or "" for k in range(sizes.dim(isl.dim_type.param))]
+    return {name: Var(name) for name in names}
 
 
 def expression(ast: isl.AstExpr, names: dict[str, Expr]) -> Expr:

@@ -111,12 +111,17 @@ class Serial:
 
 @dataclass(frozen=True)
 class Parallel:
-    """The iterations of the first member of the band below run on parallel threads."""
+    """The iterations of the first member of the band below run on parallel threads, each with a private copy of the
+    arrays that it `reduces`: they are updated by reductions, which the loop may carry."""
+
+    reduces: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Vector:
-    """The iterations of the first member of the band below run as SIMD lanes."""
+    """The iterations of the first member of the band below run as SIMD lanes; `reduces` as in Parallel."""
+
+    reduces: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

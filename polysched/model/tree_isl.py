@@ -40,12 +40,14 @@ def from_isl(schedule: isl.Schedule) -> Tree:
 
 
 def mark_text(mark: MarkValue) -> str:
-    """The identifier that stands for a mark in isl: "parallel", "map:block.x", "kernel:k0", ..."""
+    """The identifier that stands for a mark in isl: "parallel", "parallel:s,t", "map:block.x", "kernel:k0"..."""
     match mark:
         case Kernel(name=name):
             return f"kernel:{name}"
         case Map(axis=axis):
             return f"map:{axis}"
+        case Parallel(reduces=names) | Vector(reduces=names) if names:
+            return f"{type(mark).__name__.lower()}:{','.join(names)}"
         case _:
             return type(mark).__name__.lower()
 
@@ -53,6 +55,7 @@ def mark_text(mark: MarkValue) -> str:
 def parse_mark(text: str) -> MarkValue:
     """The mark that `mark_text` gave this text; InputError for any other."""
     kind, _, argument = text.partition(":")
+    names = tuple(argument.split(",")) if argument else ()
     match kind:
         case "kernel":
             return Kernel(argument)
@@ -61,9 +64,9 @@ def parse_mark(text: str) -> MarkValue:
         case "serial":
             return Serial()
         case "parallel":
-            return Parallel()
+            return Parallel(names)
         case "vector":
-            return Vector()
+            return Vector(names)
         case "unroll":
             return Unroll()
     raise InputError(f"unknown mark '{text}': expected kernel:NAME, map:AXIS, serial, parallel, vector or unroll")

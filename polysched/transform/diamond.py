@@ -11,23 +11,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import reduce
 
 from polysched import isl
 from polysched.model.tree import Band, Member
+from polysched.transform.roles import Around
 
 STEEPEST = 8
 
 
-def diamond(band: Band, reaching: isl.UnionMap) -> Band | None:
+def diamond(band: Band, around: Around) -> Band | None:
     """`band` with c * first - second, shifted by a constant for each statement, in place of its first member, to tile
-    by; None if no c makes that legal, or if a loop is parallel as it is.
+    by; None if no c up to 8 makes that legal, or if a loop is parallel as it is.
 
-    `reaching` are the dependences that nothing above orders. The first two members want tiles of one size.
+    Tiles of the first two members are diamonds if they have one size, and then as high as 2 / c of it.
     """
-    if not band.permutable or len(band.members) < 2 or any(member.coincident for member in band.members):
+    parallel = any(member.coincident for member in (*around.members, *band.members))
+    if parallel or not band.permutable or len(band.members) < 2:
         return None
     first, second, *rest = band.members
-    distances = _distances(first, second, reaching)
+    distances = _distances(first, second, around.reaching)
     for c in range(1, STEEPEST + 1):
         shifts = _shifts(c, distances)
         if shifts is not None:
@@ -40,28 +43,28 @@ def _distances(first: Member, second: Member, reaching: isl.UnionMap) -> dict[tu
     both = first.schedule.flat_range_product(second.schedule)
     found = {}
     for relation in isl.maps_of(reaching):
-        pair = isl.UnionMap.from_map(relation).apply_domain(both).apply_range(both)
-        if not pair.is_empty():
-            deltas = isl.Map.from_union_map(pair).deltas()
+        pairs = isl.UnionMap.from_map(relation).apply_domain(both).apply_range(both)
+        if not pairs.is_empty():
+            deltas = isl.Map.from_union_map(pairs).deltas()
             ends = relation.get_tuple_name(isl.dim_type.in_), relation.get_tuple_name(isl.dim_type.out)
             found[ends] = deltas.project_out(isl.dim_type.param, 0, deltas.dim(isl.dim_type.param))
     return found
 
 
 def _shifts(c: int, distances: Mapping[tuple[str, str], isl.Set]) -> dict[str, int] | None:
-    """The least constants, zero or positive, with which no distance along c * first - second is negative; None if
-    there are none.
+    """The least constants, none below zero, with which no distance along c * first - second is; None if there are none.
 
-    Where d is such a distance without them, shift(sink) >= shift(source) - d: longest paths (Bellman and Ford).
+    Where d is the least such distance without them, shift(sink) >= shift(source) - d: longest paths, as by Bellman and
+    Ford.
     """
     back = isl.Aff(f"{{ [d0, d1] -> [d1 - {c}d0] }}")
     behind = {}
-    for ends, distance in distances.items():
-        most = distance.max_val(back)
-        if not most.is_int():
+    for ends, deltas in distances.items():
+        most = deltas.max_val(back)
+        if not most.is_int():  # unbounded, with the sizes
             return None
         behind[ends] = most.to_python()
-    shifts = {name: 0 for ends in behind for name in ends}
+    shifts = {statement: 0 for ends in behind for statement in ends}
     for _ in range(len(shifts) + 1):
         before = dict(shifts)
         for (source, sink), most in behind.items():
@@ -73,11 +76,8 @@ def _shifts(c: int, distances: Mapping[tuple[str, str], isl.Set]) -> dict[str, i
 
 def _mirrored(c: int, first: Member, second: Member, shifts: Mapping[str, int]) -> Member:
     """{ S[t, i] -> [c * first - second + shift] }"""
-    back = isl.UnionMap(f"{{ [x, y] -> [{c}x - y] }}")
-    maps = isl.maps_of(first.schedule.flat_range_product(second.schedule).apply_range(back))
-    moved = (m.apply_range(isl.Map(f"{{ [x] -> [x + {shifts.get(m.get_tuple_name(isl.dim_type.in_), 0)}] }}")) for m in maps)
-    members = [isl.UnionMap.from_map(m) for m in moved]
-    total = members[0]
-    for m in members[1:]:
-        total = total.union(m)
-    return Member(total)
+    moved = []
+    for values in isl.maps_of(first.schedule.flat_range_product(second.schedule)):
+        shift = shifts.get(values.get_tuple_name(isl.dim_type.in_), 0)
+        moved.append(isl.UnionMap.from_map(values.apply_range(isl.Map(f"{{ [x, y] -> [{c}x - y + {shift}] }}"))))
+    return Member(reduce(isl.UnionMap.union, moved))

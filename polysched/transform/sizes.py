@@ -60,7 +60,7 @@ def _for_registers(
         columns = machine.l2 // 2 // (serial * element) // block.columns * block.columns
         sizes = [16] * count
         sizes[found.serial] = serial
-        sizes[found.unrolled] = 8 * block.rows
+        sizes[found.unrolled] = (16 if found.gathers else 8) * block.rows  # what is packed serves more rows
         sizes[found.vector] = max(block.columns, columns)
     elif found.vector is not None:
         sizes[found.vector] = machine.l1 // 8 // element

@@ -44,9 +44,9 @@ def _tiled(tree: Tree, scop: Scop, around: Around, options: Options) -> Tree:
     sizes = tile_sizes(tree, scop, around, options)
     if sizes is None:
         return tree
-    diamonds = diamond(tree, around.reaching) if options.diamond and all(sizes[:2]) else None
+    diamonds = diamond(tree, around) if options.diamond and options.wavefront and all(sizes[:2]) else None
     if diamonds is not None:
-        return replace(tile(diamonds, (sizes[1], *sizes[1:])), child=tree)
+        return replace(tile(diamonds, (sizes[1], *sizes[1:])), child=tree)  # the loops inside stay as they are
     return separate(tile(tree, sizes), scop, around)
 
 

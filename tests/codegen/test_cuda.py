@@ -99,7 +99,7 @@ def test_host_code_reads_elements_back_and_holds_buffers():
     text = emit_cuda(fn).text
     assert "cudaMalloc((void **)&buffer, sizeof(int64_t) * n);" in text
     assert "const int64_t bound = read_element(&V[0]);" in text
-    assert "const int64_t t_end = (int64_t)((uint64_t)read_element(&buffer[1]) + (uint64_t)1);" in text
+    assert "const int64_t t_end = (int64_t)((uint64_t)read_element(&buffer[1]) + 1ull);" in text
     assert_runs_as_interpreted(fn, {"n": 50, "V": np.arange(2, 52), "W": np.zeros(50, int)})
 
 

@@ -1,7 +1,7 @@
 """Nests up to their schedule, and what must hold of it after any transformation.
 
     nest = scheduled(gemm())
-    nest.assert_holds(tile_all(nest.tree, nest.deps, (32,)))
+    nest.assert_holds(tiled(nest, 32))
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from polysched.model.scop import Scop
 from polysched.model.tree import Band, Member, Tree
 from polysched.options import Options
 from polysched.solve.scheduler import find_schedule
+from polysched.transform.tile import tile_all
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,11 @@ def scheduled(fn: Function) -> Scheduled:
     scop = extract(fn)
     deps = dependences(scop)
     return Scheduled(fn, scop, deps, find_schedule(scop, deps, Options()).tree)
+
+
+def tiled(nest: Scheduled, *sizes: int) -> Tree:
+    """Its loops in tiles of these sizes."""
+    return tile_all(nest.tree, nest.scop, nest.deps, Options(tile_sizes=sizes))
 
 
 def random_scheduled(seed: int) -> Scheduled:

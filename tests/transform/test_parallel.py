@@ -6,7 +6,7 @@ import nests
 import pytest
 
 from polysched import isl
-from polysched.model.tree import Band, Filter, Mark, Parallel, Sequence, Tree, children, with_children
+from polysched.model.tree import Band, Filter, Mark, Parallel, Sequence, Tree, Vector, children, with_children
 from polysched.model.tree_text import show_tree
 from polysched.transform.parallel import mark_parallel
 from tests.transform.scheduled import band, random_scheduled, scheduled
@@ -47,11 +47,25 @@ def test_threads_are_not_started_inside_threads():
 
 def test_nests_side_by_side_are_marked_each():
     branches = tuple(
-        Filter(isl.UnionSet(f"{{ S[k, i, j] : i % 2 = {part} }}"), band(i, coincident=flags))
+        Filter(isl.UnionSet(f"{{ S[k, i, j] : i % 3 = {part} }}"), band(i, j, coincident=flags))
         for part, flags in enumerate([(0,), (), (0,)])
     )
     marked = mark_parallel(with_children(band(k), (Sequence(branches),)))
     assert [isinstance(branch.child, Mark) for branch in children(children(marked)[0])] == [True, False, True]
+
+
+def test_one_loop_alone_has_threads_unless_others_repeat_it():
+    loop = band(i, coincident=(0,))
+    assert mark_parallel(loop) == Mark(Parallel(), loop)
+    repeated = with_children(band(k), (loop,))
+    assert mark_parallel(repeated) == repeated
+
+
+def test_a_simd_loop_has_threads_instead_of_lanes_unless_others_repeat_it():
+    loop = band(i, coincident=(0,))
+    assert mark_parallel(Mark(Vector(), loop)) == Mark(Parallel(), loop)
+    repeated = with_children(band(k), (Mark(Vector(), loop),))
+    assert mark_parallel(repeated) == repeated
 
 
 def test_a_serial_nest_stays():
@@ -65,7 +79,10 @@ def test_random_nests_have_one_mark_on_a_path_and_it_is_true(seed):
     marked = mark_parallel(nest.tree)
     for path in paths(marked):
         loops = [node for node in path if isinstance(node, Band)]
-        assert sum(isinstance(node, Mark) for node in path) == any(m.coincident for b in loops for m in b.members)
+        *outer, last = loops or [Band((), True)]
+        is_long = len(last.members) > 1 or not outer
+        counted = [*outer, last] if is_long else outer
+        assert sum(isinstance(node, Mark) for node in path) == any(m.coincident for b in counted for m in b.members)
     nest.assert_holds(marked)
 
 

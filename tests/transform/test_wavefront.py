@@ -11,9 +11,8 @@ from polysched.deps.dependences import Dependences
 from polysched.model.tree import Filter, Sequence, with_children
 from polysched.model.tree import walk as nodes
 from polysched.model.tree_text import show_tree
-from polysched.transform.tile import tile_all
 from polysched.transform.wavefront import wavefront, wavefront_all
-from tests.transform.scheduled import band, random_scheduled, scheduled
+from tests.transform.scheduled import band, random_scheduled, scheduled, tiled
 
 i, j, k = "S[i, j, k] -> i", "S[i, j, k] -> j", "S[i, j, k] -> k"
 
@@ -78,9 +77,9 @@ def test_each_nest_gets_its_own_below_the_loops_they_share():
 
 def test_only_the_first_band_of_a_nest_is_skewed():
     seidel = scheduled(nests.seidel_2d())
-    tiled = tile_all(seidel.tree, seidel.deps, (4,))
-    fronts = wavefront_all(tiled, seidel.deps)
-    assert sum(1 for _ in nodes(fronts)) == sum(1 for _ in nodes(tiled)) + 1
+    tiles = tiled(seidel, 4)
+    fronts = wavefront_all(tiles, seidel.deps)
+    assert sum(1 for _ in nodes(fronts)) == sum(1 for _ in nodes(tiles)) + 1
     seidel.assert_holds(fronts)
 
 

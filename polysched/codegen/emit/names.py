@@ -64,6 +64,10 @@ class Names:
             self._spelling[name] = self.fresh(name)
         return self._spelling[name]
 
+    def __contains__(self, name: str) -> bool:
+        """Has this name of the IR been spelled?"""
+        return name in self._spelling
+
     def fresh(self, wish: str) -> str:
         """A new identifier, `wish` or close to it."""
         name = re.sub(r"[^A-Za-z0-9_]", "_", wish)

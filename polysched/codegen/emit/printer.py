@@ -7,7 +7,7 @@ Needs: arrays have at most one dimension (`linearize`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from polysched.codegen.emit import helpers
 from polysched.codegen.emit.dialect import Dialect
@@ -15,11 +15,28 @@ from polysched.codegen.emit.spelling import BINDING, UNARY, Speller, is_narrow
 from polysched.errors import PolyschedError
 from polysched.ir.dtypes import f16, f32, i64
 from polysched.ir.node import walk
-from polysched.ir.nodes import PARALLEL, Alloc, Array, Binary, Call, Const, Expr, For, Function, If, Let, Load, Stmt, Store, Var
+from polysched.ir.nodes import (
+    PARALLEL,
+    Alloc,
+    Array,
+    Binary,
+    Call,
+    Const,
+    Expr,
+    For,
+    Function,
+    If,
+    Let,
+    Load,
+    Stmt,
+    Store,
+    Var,
+)
+from polysched.model.reduction import reduction_operator
 from polysched.version import __version__
 
 _WIDTH = 105  # of the lines of a parameter list
-_STACK_BYTES = 16384  # larger local arrays live on the heap
+_STACK_BYTES = 1 << 17  # larger local arrays live on the heap
 
 
 class Printer(Speller):
@@ -174,12 +191,24 @@ class Printer(Speller):
         """The line before the loop; within a parallel loop others run serially, within a vector loop all do."""
         if loop.kind not in self.dialect.pragmas:
             raise PolyschedError(f"{self.fn.name}: loop {loop.var} is on {loop.kind}, {_USE_CUDA}")
+        if loop.reduces and loop.kind in PARALLEL:
+            names = ", ".join(loop.reduces)
+            raise PolyschedError(
+                f"{self.fn.name}: iterations of the parallel loop {loop.var} all update {names}; "
+                "run the pass `privatize` first"
+            )
         alike = PARALLEL if loop.kind in PARALLEL else {loop.kind}
         inside = not alike.isdisjoint(self.around) or "vector" in self.around
         if inside and loop.kind != "unrolled":
             return ""
         only = "".join(f" if({self.expr(cond)})" for cond in loop.when) if loop.kind in PARALLEL else ""
-        return self.dialect.pragmas[loop.kind] + only
+        return self.dialect.pragmas[loop.kind] + only + "".join(f" {clause}" for clause in self.reductions(loop))
+
+    def reductions(self, loop: For) -> Iterator[str]:
+        """The clauses of a SIMD loop for the variables that it reduces."""
+        for node in walk(loop.body):
+            if isinstance(node, Store) and node.array in loop.reduces:
+                yield f"reduction({reduction_operator((node,))}:{self.names(node.array)})"
 
     def alloc(self, array: Array) -> None:
         name, own = self.names(array.name), self.type(array.dtype)

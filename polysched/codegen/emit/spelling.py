@@ -18,7 +18,7 @@ from polysched.codegen.emit import helpers
 from polysched.codegen.emit.dialect import Dialect
 from polysched.codegen.emit.names import MATH, RESERVED, Names
 from polysched.errors import PolyschedError
-from polysched.ir.dtypes import DType, f16, f32, f64, i32, i64, u16, u64
+from polysched.ir.dtypes import ALL, DType, f16, f32, f64, i32, i64, u16, u64
 from polysched.ir.node import walk
 from polysched.ir.nodes import (
     COMPARISONS,
@@ -121,8 +121,7 @@ class Speller:
         if op in ("floordiv", "floormod") and (cheaper := self.division(expr)):
             return cheaper
         if op not in BINDING or (op in _SPELLING and _may_be_minus_one(right, self.fn)):
-            self.helpers.add((op, dtype))
-            return f"{helpers.name_of(op, dtype)}({self.expr(left)}, {self.expr(right)})", _PRIMARY
+            return f"{self.helper(op, dtype)}({self.expr(left)}, {self.expr(right)})", _PRIMARY
         if op in _OVERFLOWS and self.overflows(expr):
             return self.unsigned(dtype, f"{self.as_unsigned(left)} {op} {self.as_unsigned(right)}")
         binding, (outer_left, outer_right) = BINDING[op], _operand_bindings(expr)
@@ -132,6 +131,11 @@ class Speller:
             first = f"({self.type(dtype)}){self.expr(left, UNARY)}"  # or C would compute in int
         text = f"{first} {_SPELLING.get(op, op)} {second}"
         return self.fitted(text, dtype, binding) if op in _LEAVES_RANGE else (text, binding)
+
+    def helper(self, op: str, dtype: DType) -> str:
+        """The name of what computes `op`, which C has no operator for."""
+        self.helpers.add((op, dtype))
+        return helpers.name_of(op, dtype)
 
     def operand(self, expr: Expr, outer: int) -> str:
         return f"(float){self.expr(expr, UNARY)}" if expr.dtype == f16 else self.expr(expr, outer)
@@ -163,14 +167,20 @@ class Speller:
         return expr.dtype != i64 or _is_data(expr, self.data)
 
     def as_unsigned(self, expr: Expr) -> str:
-        return f"(uint{max(expr.dtype.bits, 32)}_t){self.expr(expr, UNARY)}"
+        bits = max(expr.dtype.bits, 32)
+        match expr:
+            case Const(int(value)) if value >= 0:
+                return self.constant(value, ALL[f"u{bits}"])
+            case Binary("+" | "-" | "*" as op, left, right) if expr.dtype.bits == bits and self.overflows(expr):
+                return f"({self.as_unsigned(left)} {op} {self.as_unsigned(right)})"
+        return f"({self.type(ALL[f'u{bits}'])}){self.expr(expr, UNARY)}"
 
     def unsigned(self, dtype: DType, text: str) -> tuple[str, int]:
         return f"({self.type(dtype)})({text})", UNARY
 
     def call(self, expr: Call) -> tuple[str, int]:
         """A function of the C library, in the version for the dtype; any other name is the user's function."""
-        if expr.fn not in MATH or not expr.dtype.is_float:
+        if not is_in_library(expr):
             types = ", ".join(self.type(arg.dtype) for arg in expr.args)
             self.externals.add(f"{self.dialect.external} {self.type(expr.dtype)} {expr.fn}({types or 'void'});")
             return f"{expr.fn}({', '.join(self.expr(arg) for arg in expr.args)})", _PRIMARY
@@ -228,6 +238,11 @@ def _operand_bindings(expr: Binary) -> tuple[int, int]:
     if op in COMPARISONS:
         return BINDING["<<"], BINDING["<<"]
     return own, own + 1
+
+
+def is_in_library(call: Call) -> bool:
+    """Is it a function of the C library, which CUDA has too?"""
+    return call.fn in MATH and call.dtype.is_float
 
 
 def is_narrow(dtype: DType) -> bool:

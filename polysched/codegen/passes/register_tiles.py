@@ -18,12 +18,12 @@ Keeps: every value, and the order of operations on each element.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from itertools import product
 from typing import Any
 
+from polysched.codegen.passes.tile_nest import Side, TileNest, mentions, tile_nest
 from polysched.ir.build import binary, conjunction
 from polysched.ir.linear import Linear, added, expression, forms
 from polysched.ir.node import map_children, walk
@@ -31,7 +31,6 @@ from polysched.ir.nodes import (
     Alloc,
     Array,
     Binary,
-    Call,
     Const,
     Expr,
     For,
@@ -46,40 +45,10 @@ from polysched.ir.nodes import (
 )
 from polysched.ir.rename import fresh_names, rename_bound, used_names
 
-LARGEST = 64  # iterations of a loop that becomes a dimension of registers
-
 
 def register_tiles(fn: Function) -> Function:
     """`fn` with every nest over unrolled loops in two versions: full tiles with constant bounds, and all others."""
     return _Separator(fn).function()
-
-
-@dataclass(frozen=True)
-class _Side:
-    """A loop of the tile: it runs over `start`, `start` + 1, ..., `trips` iterations when the tile is full."""
-
-    loop: For
-    start: Linear
-    trips: int
-
-    @property
-    def var(self) -> Expr:
-        return Var(self.loop.var)
-
-
-@dataclass(frozen=True)
-class _Nest:
-    """A loop around a tile, and what the innermost loop of the tile runs."""
-
-    loop: For
-    sides: tuple[_Side, ...]
-    body: tuple[Stmt, ...]
-
-    @property
-    def own_names(self) -> set[str]:
-        """What has another value in each iteration: means nothing outside."""
-        lets = {stmt.name for stmt in self.body if isinstance(stmt, Let)}
-        return {self.loop.var, *(side.loop.var for side in self.sides), *lets}
 
 
 @dataclass
@@ -104,14 +73,14 @@ class _Separator:
 
     def visit(self, node: Any) -> Any:
         if isinstance(node, For):
-            nest = _nest(node)
+            nest = tile_nest(node)
             if nest is not None:
                 return self.separated(nest) or _rolled(node)
             if node.kind == "unrolled" and not isinstance(node.hi, Const):
                 node = replace(node, kind="serial")
         return map_children(node, self.visit)
 
-    def separated(self, nest: _Nest) -> tuple[Stmt, ...] | None:
+    def separated(self, nest: TileNest) -> tuple[Stmt, ...] | None:
         """The nest in full and partial parts; None if that is not for linear conditions to tell."""
         stored = _stored(nest)
         kept = {name: index for name, index in stored.items() if _fits_registers(index, nest)}
@@ -127,7 +96,7 @@ class _Separator:
             return None
         return self.parts(nest, split, kept | {n: index for n, index in stored.items() if _is_updated(n, index, nest)})
 
-    def parts(self, nest: _Nest, split: _Split, kept: dict[str, tuple[Expr, ...]]) -> tuple[Stmt, ...]:
+    def parts(self, nest: TileNest, split: _Split, kept: dict[str, tuple[Expr, ...]]) -> tuple[Stmt, ...]:
         loop = nest.loop
         if not split.lows and not split.highs:
             nonempty = binary("<", loop.lo, loop.hi)
@@ -147,7 +116,7 @@ class _Separator:
             *after,
         )
 
-    def full(self, nest: _Nest, lo: Expr, hi: Expr, kept: dict[str, tuple[Expr, ...]]) -> tuple[Stmt, ...]:
+    def full(self, nest: TileNest, lo: Expr, hi: Expr, kept: dict[str, tuple[Expr, ...]]) -> tuple[Stmt, ...]:
         """The nest over a full tile, for values of its loop from lo to hi, with registers for the elements `kept`:
         around the loop, or in each of its iterations where they change with it."""
         around, inside = _Registers(), _Registers()
@@ -167,7 +136,7 @@ class _Separator:
         body = (*inside.before, *tile, *inside.after)
         return (*around.before, replace(nest.loop, lo=lo, hi=hi, body=body), *around.after)
 
-    def tile(self, body: tuple[Stmt, ...], sides: Sequence[_Side], registers: Set[str]) -> tuple[Stmt, ...]:
+    def tile(self, body: tuple[Stmt, ...], sides: Sequence[Side], registers: Set[str]) -> tuple[Stmt, ...]:
         """Loops over all of the tile around `body`, whose subscripts of `registers` count from zero."""
         starts = {side.loop.var: binary("+", expression(side.start), side.var) for side in sides}
         moved = _subscripts_moved(body, starts, registers)
@@ -192,46 +161,7 @@ class _Split:
     highs: list[Expr]
 
 
-def _nest(loop: For) -> _Nest | None:
-    """`loop` as a loop around a tile, if it is directly around unrolled loops."""
-    loops: list[For] = [loop]
-    sides: list[_Side] = []
-    body = loop.body
-    while len(body) == 1 and isinstance(body[0], For) and body[0].kind in ("unrolled", "vector"):
-        side = _side(body[0], [around.var for around in loops])
-        if side is None:
-            return None
-        loops.append(body[0])
-        sides.append(side)
-        body = body[0].body
-    is_flat = all(isinstance(stmt, Store | Let) for stmt in body)
-    may_change = any(isinstance(node, Load | Call) for each in loops for node in walk((each.lo, each.hi)))
-    if loop.step != 1 or may_change or not is_flat or not any(side.loop.kind == "unrolled" for side in sides):
-        return None
-    return _Nest(loop, tuple(sides), body)
-
-
-def _side(loop: For, around: Collection[str]) -> _Side | None:
-    """The loop as a side of a tile, if a lower bound and an upper one are always as far from each other, and stay in
-    the loops `around`."""
-    choices = []
-    for low, high in product(forms(loop.lo, upper=False), forms(loop.hi, upper=True)):
-        span = added(high, low, -1)
-        is_fixed = not any(factor for atom, factor in span.items() if atom is not None)
-        if is_fixed and 1 <= span.get(None, 0) <= LARGEST and not _mentions(low, around):
-            choices.append((span[None], low))
-    if not choices or loop.step != 1:
-        return None
-    trips, start = min(choices, key=lambda choice: choice[0])
-    return _Side(loop, start, trips)
-
-
-def _mentions(form: Linear, names: Collection[str]) -> bool:
-    atoms = tuple(atom for atom, factor in form.items() if atom is not None and factor)
-    return any(isinstance(node, Var) and node.name in names for node in walk(atoms))
-
-
-def _conditions(nest: _Nest) -> Iterator[Linear]:
+def _conditions(nest: TileNest) -> Iterator[Linear]:
     """Forms that are zero or more where the tile is full."""
     for side in nest.sides:
         for low in forms(side.loop.lo, upper=False):
@@ -241,7 +171,7 @@ def _conditions(nest: _Nest) -> Iterator[Linear]:
             yield added(high, end, -1)
 
 
-def _worst(form: Linear, nest: _Nest) -> Linear:
+def _worst(form: Linear, nest: TileNest) -> Linear:
     """The least value of the form for all of the tile."""
     for side in nest.sides:
         factor = form.get(side.var, 0)
@@ -252,7 +182,7 @@ def _worst(form: Linear, nest: _Nest) -> Linear:
     return {atom: factor for atom, factor in form.items() if factor}
 
 
-def _split(conditions: list[Linear], nest: _Nest) -> _Split | None:
+def _split(conditions: list[Linear], nest: TileNest) -> _Split | None:
     """What the conditions, forms that are zero or more, say outside of the loop and about its variable; None if one is
     not linear in it."""
     always, lows, highs = [], [], []
@@ -260,7 +190,7 @@ def _split(conditions: list[Linear], nest: _Nest) -> _Split | None:
     for form in conditions:
         factor = form.get(key, 0)
         rest = {atom: f for atom, f in form.items() if atom != key}
-        if abs(factor) > 1 or _mentions(rest, nest.own_names):
+        if abs(factor) > 1 or mentions(rest, nest.own_names):
             return None
         constant = not any(f for atom, f in rest.items() if atom is not None)
         if factor == 1:
@@ -274,7 +204,7 @@ def _split(conditions: list[Linear], nest: _Nest) -> _Split | None:
     return _Split(*(list(dict.fromkeys(part)) for part in (always, lows, highs)))
 
 
-def _stored(nest: _Nest) -> dict[str, tuple[Expr, ...]]:
+def _stored(nest: TileNest) -> dict[str, tuple[Expr, ...]]:
     """The arrays that the tile stores to at one subscript each, and that."""
     stores: dict[str, set[tuple[Expr, ...]]] = {}
     for stmt in nest.body:
@@ -283,7 +213,7 @@ def _stored(nest: _Nest) -> dict[str, tuple[Expr, ...]]:
     return {name: next(iter(found)) for name, found in stores.items() if len(found) == 1}
 
 
-def _fits_registers(index: tuple[Expr, ...], nest: _Nest) -> bool:
+def _fits_registers(index: tuple[Expr, ...], nest: TileNest) -> bool:
     """Is it a different element in each iteration of the tile, or in none, and the same in all of the loop?"""
     if not index:
         return False
@@ -300,7 +230,7 @@ def _fits_registers(index: tuple[Expr, ...], nest: _Nest) -> bool:
     return len(seen) == len(set(seen)) and set(seen) <= {side.loop.var for side in nest.sides}
 
 
-def _is_updated(name: str, index: tuple[Expr, ...], nest: _Nest) -> bool:
+def _is_updated(name: str, index: tuple[Expr, ...], nest: TileNest) -> bool:
     """Does each iteration of the loop update one element several times, and use no other of the array?"""
     is_one = {n.index for n in walk(nest.body) if isinstance(n, Load | Store) and n.array == name} == {index}
     changes = any(_uses(index, variable) for variable in nest.own_names - {nest.loop.var})
@@ -311,7 +241,7 @@ def _uses(index: tuple[Expr, ...], name: str) -> bool:
     return any(isinstance(node, Var) and node.name == name for node in walk(index))
 
 
-def _apart(name: str, index: tuple[Expr, ...], nest: _Nest, found: list[Linear]) -> list[Linear] | None:
+def _apart(name: str, index: tuple[Expr, ...], nest: TileNest, found: list[Linear]) -> list[Linear] | None:
     """Conditions under which other subscripts of the array meet no element of the tile; None if none are found."""
     conditions: list[Linear] = []
     others = {node.index for node in walk(nest.body) if isinstance(node, Load) and node.array == name} - {index}
@@ -325,7 +255,7 @@ def _apart(name: str, index: tuple[Expr, ...], nest: _Nest, found: list[Linear])
             if len(left) != 1 or len(right) != 1:
                 continue
             distance = added(left[0], right[0], -1)  # own - other
-            if abs(distance.get(key, 0)) != 1 or _mentions(added(right[0], {key: right[0][key]}, -1), nest.own_names):
+            if abs(distance.get(key, 0)) != 1 or mentions(added(right[0], {key: right[0][key]}, -1), nest.own_names):
                 continue
             is_below = falls or not rises
             choices.append(added(distance if is_below else added({}, distance, -1), {None: -1}, 1))

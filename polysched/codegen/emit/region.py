@@ -1,0 +1,279 @@
+"""Prints a kernel in place of the C statements that it was made from, which stay for the calls it is not right for.
+
+    #pragma scop                          #pragma scop
+    for (i = 0; i < n; i++)               {
+        A[i] = B[i];                          const long long n_ = n;
+    #pragma endscop                           if (n >= 0 && apart(A, n_, B, n_)) {
+                                   ->             double *restrict A_ = A;
+                                                  const double *restrict B_ = B;
+                                                  #pragma omp parallel for schedule(static)
+                                                  for (long long c0 = 0; c0 < n_; c0++) {
+                                                      A_[c0] = B_[c0];
+                                                  }
+                                              } else {
+                                          for (i = 0; i < n; i++)
+                                              A[i] = B[i];
+                                              }
+                                          }
+                                          #pragma endscop
+
+The text is a block of C99, so it needs no header and no function before it: types are C's own, and what C has no
+operator for is a macro of the block. Generated names differ from all of the file, headers included. Nothing depends on
+compiler flags such as -fwrapv: what could overflow is computed unsigned.
+
+Needs: arrays have at most one dimension (`linearize`). To be compiled by gcc or clang.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import combinations
+from string import Template
+from types import MappingProxyType
+
+from polysched import isl
+from polysched.codegen.emit import helpers
+from polysched.codegen.emit.dialect import C
+from polysched.codegen.emit.names import RESERVED, Names
+from polysched.codegen.emit.printer import Printer
+from polysched.codegen.emit.spelling import BINDING
+from polysched.codegen.source import parameters
+from polysched.frontend.region import Region
+from polysched.ir.dtypes import ALL, DType, f16, i64
+from polysched.ir.nodes import Array, Binary, Const, Expr, Function
+from polysched.model.affine import condition
+from polysched.version import __version__
+
+_NARROW = {"bool": "_Bool", "i8": "signed char", "u8": "unsigned char", "i16": "short", "u16": "unsigned short"}
+_WIDE = {"i32": "int", "u32": "unsigned", "i64": "long long", "u64": "unsigned long long"}
+_TYPES = MappingProxyType({**C.types, **_NARROW, **_WIDE})
+_DIALECT = replace(C, name="a C block", types=_TYPES, signed_wraps=False)
+
+# The parameters and the lines of each macro. Operands are pure: it does not matter how often one is computed. As in
+# `helpers`, the smallest integer divided by -1 wraps.
+_MACROS = {
+    "min": ("(a, b)", "(${wide}(b) < ${wide}(a) ? (b) : (a))"),
+    "max": ("(a, b)", "(${wide}(b) > ${wide}(a) ? (b) : (a))"),
+    "truncdiv": ("(a, b)", "((b) == -1 ? ($T)(0 - ($U)(a)) : ($T)((a) / (b)))"),
+    "truncmod": ("(a, b)", "((b) == -1 ? 0 : ($T)((a) % (b)))"),
+    "floordiv": (
+        "(a, b)",
+        "((b) == -1 ? ($T)(0 - ($U)(a)) :",
+        "            ($T)((a) / (b) - ((a) % (b) != 0 && ((a) % (b) < 0) != ((b) < 0))))",
+    ),
+    "floormod": (
+        "(a, b)",
+        "((b) == -1 ? 0 :",
+        "            ($T)((a) % (b) + ((a) % (b) != 0 && ((a) % (b) < 0) != ((b) < 0) ? (b) : 0)))",
+    ),
+}
+_APART = (
+    "(p, m, q, n)",
+    "((__UINTPTR_TYPE__)((p) + (m)) <= (__UINTPTR_TYPE__)(q) ||",
+    " (__UINTPTR_TYPE__)((q) + (n)) <= (__UINTPTR_TYPE__)(p))",
+)
+_WIDTH = 105  # of the lines of a condition
+
+
+def emit_region(kernel: Function, region: Region, valid_sizes: isl.Set) -> tuple[str, str]:
+    """The lines before and after the region's own text, which make that the other branch of an `if`.
+
+    `kernel` is what became of the region's nest; its accesses are in bounds for `valid_sizes`, { : ... }.
+    """
+    return _Block(kernel, region).wrap(valid_sizes)
+
+
+def emit_call(kernel: Function, region: Region, valid_sizes: isl.Set, entry: str) -> tuple[str, str]:
+    """As `emit_region`, but the kernel is behind a function that returns 0 if it has run, and else has changed nothing.
+
+    It takes the parameters of `kernel`: arrays as void *, sizes as long long.
+    """
+    return _Call(kernel, region, entry).wrap(valid_sizes)
+
+
+class _Block(Printer):
+    """Prints the block from the inside out: what is declared depends on what is used."""
+
+    def __init__(self, kernel: Function, region: Region):
+        super().__init__(kernel, _DIALECT)
+        self.region = region
+        self.macros = {name: _fresh(name, region.taken) for name in sorted({*helpers.NAMES, "apart"})}
+        self.names = Names(RESERVED | region.taken | set(self.macros.values()))
+        self.needs_apart = False
+
+    def wrap(self, valid_sizes: isl.Set) -> tuple[str, str]:
+        body = self.printed(2, self.kernel)
+        tests = list(self.tests(valid_sizes))
+        locals_ = self.printed(2, self.declare_locals)
+        sizes = self.printed(1, self.declare_sizes)
+        begin = self.printed(0, lambda: self.begin(body))
+        condition = self.printed(1, lambda: self.condition(tests))
+        end = self.printed(0, lambda: self.end(body))
+        before = [*begin, "{", *sizes, *condition, *locals_, *body, "    } else {"]
+        return self.indented(before), self.indented(["    }", "}", *end])
+
+    def printed(self, depth: int, prints: Callable[[], None]) -> list[str]:
+        """The lines that `prints` adds."""
+        self.depth, self.lines = depth, []
+        prints()
+        return self.lines
+
+    def indented(self, lines: list[str]) -> str:
+        return "".join(f"{self.region.indent}{line}\n" for line in lines)
+
+    def kernel(self) -> None:
+        self.block(self.fn.body)
+
+    # --- when the kernel is right
+
+    def tests(self, valid_sizes: isl.Set) -> Iterator[str]:
+        """What must hold, each a condition in C; the assumptions are about the sizes as the user has them."""
+        for assumption in self.region.assumptions:
+            yield f"({assumption})" if "||" in assumption or "?" in assumption else assumption
+        for test in _conjuncts(condition(valid_sizes.gist(self.assumed_signs()))):
+            yield self.expr(test, BINDING["|"])
+        for one, other in combinations([array for array in self.fn.arrays if array.name in self.names], 2):
+            if {one.name, other.name} & self.written and not {one.name, other.name} & self.region.unaliased:
+                self.needs_apart = True
+                yield f"{self.macros['apart']}({self.place(one)}, {self.place(other)})"
+
+    def assumed_signs(self) -> isl.Set:
+        """{ : n >= 0 } for all sizes n of which it is assumed."""
+        texts = self.region.expressions
+        signs = [f"{size} >= 0" for size in self.fn.sizes if f"{texts[size]} >= 0" in self.region.assumptions]
+        return isl.Set(f"[{', '.join(self.fn.sizes)}] -> {{ : {' and '.join(signs) or 'true'} }}")
+
+    def place(self, array: Array) -> str:
+        """Where an array begins, and its number of elements."""
+        return f"{self.region.expressions[array.name]}, {self.expr(self.extent(array))}"
+
+    def condition(self, tests: list[str]) -> None:
+        row = "if ("
+        for k, test in enumerate(tests or ["1"]):
+            if k and len(row) + len(test) > _WIDTH:
+                self.line(f"{row} &&")
+                row = "    " + test
+            else:
+                row += f" && {test}" if k else test
+        self.line(f"{row}) {{")
+
+    # --- what it declares
+
+    def declare_sizes(self) -> None:
+        for name in self.fn.sizes:
+            if name in self.names:
+                self.line(f"const {self.type(i64)} {self.names(name)} = {self.region.expressions[name]};")
+
+    def declare_locals(self) -> None:
+        for scalar in self.fn.scalars:
+            if scalar.name in self.names:
+                value = self.region.expressions[scalar.name]
+                self.line(f"const {self.type(scalar.dtype)} {self.names(scalar.name)} = {value};")
+        for array in self.fn.arrays:
+            if array.name in self.names:
+                self.line(f"{self.pointer(array)} = {self.region.expressions[array.name]};")
+        if "stdlib.h" in self.includes:
+            self.line("extern void *malloc(__SIZE_TYPE__), free(void *), abort(void);")
+
+    def pointer(self, array: Array) -> str:
+        """A pointer to the user's own type: C's `long` and `long long` must not stand for each other."""
+        if array.dtype.is_float:
+            return super().pointer(array)
+        const, place = "" if array.name in self.written else "const ", self.region.expressions[array.name]
+        element = place[1:] if place.startswith("&") else f"*{place}" if place.isidentifier() else f"*({place})"
+        return f"{const}__typeof__({element}) *{self.dialect.restrict} {self.names(array.name)}"
+
+    # --- around it
+
+    def begin(self, body: list[str]) -> None:
+        self.line(f"/* {self.region.function.name}: generated by polysched {__version__}, with the text as it was */")
+        if _has_pragmas(body):
+            self.line("#pragma GCC diagnostic push")
+            self.line('#pragma GCC diagnostic ignored "-Wunknown-pragmas"')
+        for name, (operands, *text) in self.definitions():
+            separator = " \\\n    " if len(text) > 1 else " "
+            for line in separator.join([f"#define {name}{operands}", *text]).split("\n"):
+                self.line(line)
+
+    def end(self, body: list[str]) -> None:
+        for name, _ in self.definitions():
+            self.line(f"#undef {name}")
+        if _has_pragmas(body):
+            self.line("#pragma GCC diagnostic pop")
+
+    def definitions(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """The macros that the block uses; their parameters, and the lines that they stand for."""
+        if self.needs_apart:
+            yield self.macros["apart"], _APART
+        for dtype in ALL.values():
+            types = {"T": self.type(dtype), "U": self.type(ALL[f"u{dtype.bits}"]), "wide": "(float)" * (dtype == f16)}
+            for op, texts in _MACROS.items():
+                if (op, dtype) in self.helpers:
+                    lines = tuple(Template(text).substitute(types) for text in texts)
+                    yield self.macros[helpers.name_of(op, dtype)], lines
+
+    # --- what has no header here
+
+    def helper(self, op: str, dtype: DType) -> str:
+        return self.macros[super().helper(op, dtype)]
+
+    def constant(self, value: int | float | bool, dtype: DType) -> str:
+        if dtype.kind == "b":
+            return "1" if value else "0"
+        if dtype.kind == "i" and dtype.bits >= 32 and value == -(1 << dtype.bits - 1):
+            return f"(-{(1 << dtype.bits - 1) - 1}{'ll' if dtype == i64 else ''} - 1)"
+        if dtype.is_float and not math.isfinite(value):
+            text = '__builtin_nan("")' if math.isnan(value) else "__builtin_inf()"
+            return f"({self.type(dtype)}){'-' if value < 0 else ''}{text}"
+        return super().constant(value, dtype)
+
+
+class _Call(_Block):
+    """Prints a block around a call."""
+
+    def __init__(self, kernel: Function, region: Region, entry: str):
+        super().__init__(kernel, region)
+        self.entry = entry
+        self.passed = [(name, self.names(name)) for name in parameters(kernel)]
+
+    def kernel(self) -> None:
+        self.line(f"/* {self.entry} has run it. */")
+
+    def tests(self, valid_sizes: isl.Set) -> Iterator[str]:
+        yield from super().tests(valid_sizes)
+        values = (local if name in self.fn.sizes else self.region.expressions[name] for name, local in self.passed)
+        yield f"{self.entry}({', '.join(values)}) == 0"
+
+    def declare_sizes(self) -> None:
+        super().declare_sizes()
+        self.listing(f"extern int {self.entry}", [self.parameter(name) for name, _ in self.passed], ";")
+
+    def declare_locals(self) -> None:
+        pass
+
+    def pointer(self, array: Array) -> str:
+        return f"{'' if array.name in self.written else 'const '}void *{self.names(array.name)}"
+
+
+def _fresh(name: str, taken: frozenset[str]) -> str:
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _conjuncts(expr: Expr) -> Iterator[Expr]:
+    """The operands of a tree of &&; none for what is always true."""
+    match expr:
+        case Binary("&&", left, right):
+            yield from _conjuncts(left)
+            yield from _conjuncts(right)
+        case Const(True):
+            return
+        case _:
+            yield expr
+
+
+def _has_pragmas(lines: list[str]) -> bool:
+    return any(line.lstrip().startswith("#pragma") for line in lines)

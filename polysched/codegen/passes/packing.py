@@ -1,0 +1,161 @@
+"""Packing: what a register tile reads with large strides is copied to a small array first, once for many tiles
+(Goto and van de Geijn, TOMS 2008, section 4).
+
+    for i0 in 0..n by 8:                                A_: f64[256, 24]
+        for k in k0..min(m, k0 + 256):                  A_[k - k0, j - j0] = A[j, k]            for all
+            for i in i0.. (unrolled):           ->      for i0 in 0..n by 8:
+                for j in j0.. (vector):                     ...
+                    C[i, j] += A[i, k] * A[j, k]                    C[i, j] += A[i, k] * A_[k - k0, j - j0]
+
+Needs: names are bound once; subscripts are not linearized yet; before `register_tiles`.
+Keeps: every value. An array that the tiles change is packed only if no element of what they read is among what they
+write, which the bounds of the loops must show. Copies stay inside the array: the last element of a dimension stands for
+those beyond it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+from polysched.codegen.emit.extents import bounded, most_trips
+from polysched.codegen.passes.tile_nest import Side, TileNest, mentions, tile_nest
+from polysched.ir.build import binary, sub
+from polysched.ir.linear import Linear, added, expression, forms
+from polysched.ir.node import map_children, substitute, walk
+from polysched.ir.nodes import Alloc, Array, Const, Expr, For, Function, If, Load, Stmt, Store, Var
+from polysched.ir.rename import fresh_names, used_names
+
+LONGEST = 512  # iterations of the loop around a tile that a copy holds
+
+
+def pack(fn: Function) -> Function:
+    """`fn` with a copy of each array that a SIMD loop of a register tile steps through with large strides."""
+    return _Packer(fn).function()
+
+
+class _Packer:
+    def __init__(self, fn: Function):
+        self.fn = fn
+        self.arrays = {array.name: array for array in fn.arrays}
+        self.taken = used_names(fn)
+        self.variables = fresh_names("p", self.taken)
+        self.around: dict[str, For] = {}
+
+    def function(self) -> Function:
+        return map_children(self.fn, self.visit)
+
+    def visit(self, node: Any) -> Any:
+        if not isinstance(node, For):
+            return map_children(node, self.visit)
+        self.around[node.var] = node
+        nest = tile_nest(node.body[0]) if len(node.body) == 1 and isinstance(node.body[0], For) else None
+        new = self.packed(node, nest) if nest is not None and node.step == 1 else map_children(node, self.visit)
+        del self.around[node.var]
+        return new
+
+    def packed(self, tiles: For, nest: TileNest) -> Any:
+        """The loop over tiles, behind the copies that it reads."""
+        copies: list[Stmt] = []
+        for load in dict.fromkeys(node for node in walk(nest.body) if isinstance(node, Load)):
+            lanes = _lanes(load, nest, tiles)
+            span = self.span(tiles, nest.loop, load)
+            if lanes is None or span is None or not self.stays(load, tiles, nest):
+                continue
+            first, end, most = span
+            name = next(fresh_names(f"{load.array}_", self.taken))
+            copy = Array(name, load.dtype, (most, Const(lanes.trips)), "private")
+            index = (sub(Var(nest.loop.var), first), sub(lanes.var, expression(lanes.start)))
+            tiles = _replaced(tiles, load, Load(copy.name, index, load.dtype))
+            copies += [Alloc(copy), self.filled(copy, load, lanes, nest.loop.var, first, end, tiles)]
+        return (*copies, tiles) if copies else tiles
+
+    def span(self, tiles: For, loop: For, load: Load) -> tuple[Expr, Expr, Const] | None:
+        """The range of the loop around a tile for all `tiles`, as far as the array goes, and how long it is at most."""
+        first = bounded(loop.lo, {tiles.var: tiles}, upper=False)
+        end = bounded(loop.hi, {tiles.var: tiles}, upper=True)
+        extents = [e for part, e in zip(load.index, self.extents(load), strict=False) if part == Var(loop.var)]
+        if first is None or end is None or len(extents) != 1:
+            return None
+        most = most_trips(first, end, 1)
+        if most is None or most > LONGEST:
+            return None
+        return first, binary("min", end, extents[0]), Const(most)
+
+    def extents(self, load: Load) -> tuple[Expr, ...]:
+        return self.arrays[load.array].shape if load.array in self.arrays else ()
+
+    def stays(self, load: Load, tiles: For, nest: TileNest) -> bool:
+        """Do the tiles write no element of the array that they load?"""
+        inner = {loop.var: loop for loop in (tiles, nest.loop, *(side.loop for side in nest.sides))}
+        outer = {name: loop for name, loop in self.around.items() if name != tiles.var}
+        stores = [node for node in walk(nest.body) if isinstance(node, Store) and node.array == load.array]
+        return all(_are_apart(store.index, load.index, outer, inner) for store in stores)
+
+    def filled(self, copy: Array, load: Load, lanes: Side, loop: str, first: Expr, end: Expr, tiles: For) -> Stmt:
+        """Loops that fill the copy."""
+        lane, k = next(self.variables), next(self.variables)
+        column = binary("+", expression(lanes.start), Var(lane))
+        inside = [
+            binary("min", column, sub(extent, 1)) if part == lanes.var else Var(k) if part == Var(loop) else part
+            for part, extent in zip(load.index, self.extents(load), strict=True)
+        ]
+        store = Store(copy.name, (sub(Var(k), first), Var(lane)), replace(load, index=tuple(inside)))
+        rows = For(k, first, end, 1, (store,))
+        columns = For(lane, Const(0), Const(lanes.trips), 1, (rows,))
+        return If(binary("<", tiles.lo, tiles.hi), (columns,))
+
+
+def _lanes(load: Load, nest: TileNest, tiles: For) -> Side | None:
+    """The SIMD side that the load steps along in another dimension than the last; None if it has none, or changes with
+    the tiles, other sides or in another way."""
+    lanes = nest.sides[-1]
+    if lanes.loop.kind != "vector" or len(load.index) < 2 or mentions(lanes.start, [tiles.var]):
+        return None
+    simple = [lanes.var, Var(nest.loop.var)]
+    others = {*nest.own_names, tiles.var}
+    for part in load.index:
+        if part not in simple and any(isinstance(n, Load) or getattr(n, "name", "") in others for n in walk(part)):
+            return None
+    is_far = load.index.count(lanes.var) == 1 and load.index[-1] != lanes.var
+    return lanes if is_far and load.index.count(Var(nest.loop.var)) == 1 else None
+
+
+def _replaced(tiles: For, old: Load, new: Load) -> For:
+    def visit(node: Any) -> Any:
+        return new if node == old else map_children(node, visit)
+
+    replaced: For = visit(tiles)
+    return replaced
+
+
+def _are_apart(
+    one: tuple[Expr, ...], other: tuple[Expr, ...], outer: Mapping[str, For], inner: Mapping[str, For]
+) -> bool:
+    """Are the subscripts never equal, in the same iteration of `outer` and any two of `inner`?"""
+    again: dict[str, Expr] = {name: Var(f"{name}'") for name in inner}
+    loops = {**outer, **inner}
+    for name, loop in inner.items():
+        loops[f"{name}'"] = replace(loop, lo=substitute(loop.lo, again), hi=substitute(loop.hi, again))
+    for left, right in zip(one, substitute(other, again), strict=True):
+        for above, below in ((left, right), (right, left)):
+            for high, low in product(forms(above, upper=False), forms(below, upper=True)):
+                least = _least(added(high, low, -1), loops)
+                if least is not None and least > 0:
+                    return True
+    return False
+
+
+def _least(form: Linear, loops: Mapping[str, For]) -> int | None:
+    """A constant that the form is never below; None if none is found. Inner loops come last in `loops`."""
+    for name in reversed(loops):
+        factor, loop = form.get(Var(name), 0), loops[name]
+        if factor:
+            rest = added(form, {Var(name): factor}, -1)
+            ends = forms(loop.lo, upper=False) if factor > 0 else forms(sub(loop.hi, 1), upper=True)
+            found = [least for end in ends if (least := _least(added(rest, end, factor), loops)) is not None]
+            return max(found, default=None)
+    is_constant = not any(factor for atom, factor in form.items() if atom is not None)
+    return form.get(None, 0) if is_constant else None

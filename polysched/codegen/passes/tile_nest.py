@@ -1,0 +1,86 @@
+"""Nests over register tiles, as lowering leaves them: a loop directly around unrolled and SIMD ones.
+
+    for k in 0..m:
+        for i in i0..min(n, i0 + 4) (unrolled):         start i0, 4 trips when full
+            for j in j0..min(n, j0 + 8) (vector):       start j0, 8 trips when full
+                C[i, j] = C[i, j] + A[i, k] * B[k, j]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from itertools import product
+
+from polysched.ir.linear import Linear, added, forms
+from polysched.ir.node import walk
+from polysched.ir.nodes import Call, Expr, For, Let, Load, Stmt, Store, Var
+
+LARGEST = 64  # iterations of a loop that becomes a dimension of registers
+
+
+@dataclass(frozen=True)
+class Side:
+    """A loop of the tile: it runs over `start`, `start` + 1, ..., `trips` iterations when the tile is full."""
+
+    loop: For
+    start: Linear
+    trips: int
+
+    @property
+    def var(self) -> Expr:
+        return Var(self.loop.var)
+
+
+@dataclass(frozen=True)
+class TileNest:
+    """A loop around a tile, and what the innermost loop of the tile runs."""
+
+    loop: For
+    sides: tuple[Side, ...]
+    body: tuple[Stmt, ...]
+
+    @property
+    def own_names(self) -> set[str]:
+        """What has another value in each iteration: means nothing outside."""
+        lets = {stmt.name for stmt in self.body if isinstance(stmt, Let)}
+        return {self.loop.var, *(side.loop.var for side in self.sides), *lets}
+
+
+def tile_nest(loop: For) -> TileNest | None:
+    """`loop` as a loop around a tile, if it is directly around unrolled loops."""
+    loops: list[For] = [loop]
+    sides: list[Side] = []
+    body = loop.body
+    while len(body) == 1 and isinstance(body[0], For) and body[0].kind in ("unrolled", "vector"):
+        side = _side(body[0], [around.var for around in loops])
+        if side is None:
+            return None
+        loops.append(body[0])
+        sides.append(side)
+        body = body[0].body
+    is_flat = all(isinstance(stmt, Store | Let) for stmt in body)
+    may_change = any(isinstance(node, Load | Call) for each in loops for node in walk((each.lo, each.hi)))
+    if loop.step != 1 or may_change or not is_flat or not any(side.loop.kind == "unrolled" for side in sides):
+        return None
+    return TileNest(loop, tuple(sides), body)
+
+
+def _side(loop: For, around: Collection[str]) -> Side | None:
+    """The loop as a side of a tile, if a lower bound and an upper one are always as far from each other, and stay in
+    the loops `around`."""
+    choices = []
+    for low, high in product(forms(loop.lo, upper=False), forms(loop.hi, upper=True)):
+        span = added(high, low, -1)
+        is_fixed = not any(factor for atom, factor in span.items() if atom is not None)
+        if is_fixed and 1 <= span.get(None, 0) <= LARGEST and not mentions(low, around):
+            choices.append((span[None], low))
+    if not choices or loop.step != 1:
+        return None
+    trips, start = min(choices, key=lambda choice: choice[0])
+    return Side(loop, start, trips)
+
+
+def mentions(form: Linear, names: Collection[str]) -> bool:
+    atoms = tuple(atom for atom, factor in form.items() if atom is not None and factor)
+    return any(isinstance(node, Var) and node.name in names for node in walk(atoms))

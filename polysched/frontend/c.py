@@ -1,0 +1,251 @@
+"""From the `#pragma scop` regions of a C file to nests.
+
+    void scale(int n, double A[n], double x)       def scale(n: size, A: f64[n], x: f64):
+    {                                                  for i in 0..n:
+    #pragma scop                             ->            A[i] = A[i] * x
+        for (int i = 0; i < n; i++)
+            A[i] *= x;                             expressions  {n: "n", A: "A", x: "x"}
+    #pragma endscop                                assumptions  ("n >= 0",)
+    }
+
+The nest computes what the C text does, to the bit, under the assumptions of its Region. What could not be shown to be
+so is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from clang.cindex import CursorKind
+
+from polysched.frontend.c_arrays import is_restrict
+from polysched.frontend.c_clang import Key, Node, key, variable, walk
+from polysched.frontend.c_expressions import Expressions
+from polysched.frontend.c_liveness import read_after
+from polysched.frontend.c_pragmas import Marked, marked_regions
+from polysched.frontend.c_proofs import Proofs
+from polysched.frontend.c_shapes import shaped
+from polysched.frontend.c_source import Source, parse
+from polysched.frontend.c_statements import Statements
+from polysched.frontend.c_types import greatest
+from polysched.frontend.c_variables import Variables, find_variables, is_array, is_pointer
+from polysched.frontend.region import Region
+from polysched.frontend.temporaries import declare, reads_earlier_value
+from polysched.ir.dtypes import DType, i64
+from polysched.ir.node import rewrite
+from polysched.ir.node import walk as walk_ir
+from polysched.ir.nodes import Array, Cast, Expr, For, Function, Load, Stmt, Store, Var
+from polysched.ir.verify import verify
+
+
+def read_c(
+    path: str | Path, *, include: Sequence[str] = (), define: Sequence[str] = (), pure: Sequence[str] = ()
+) -> tuple[Region, ...]:
+    """The regions of a C file, in its order, read as a compiler does with `-I include` and `-D define`.
+
+    `pure` names functions whose calls only compute a value from their arguments. InputError, with the place, for what
+    a nest cannot be, for pragmas that do not pair, and for what clang cannot parse.
+    """
+    source = parse(str(path), include, define)
+    names: dict[str, int] = {}
+    regions: list[Region] = []
+    for marked in marked_regions(source):
+        function = marked.function.spelling
+        names[function] = names.get(function, 0) + 1
+        name = function if names[function] == 1 else f"{function}_{names[function]}"
+        regions.append(_region(source, marked, name, frozenset(pure)))
+    return tuple(regions)
+
+
+def _region(source: Source, marked: Marked, name: str, pure: frozenset[str]) -> Region:
+    variables = find_variables(source, marked.function, marked.statements)
+    _require_local(source, marked, variables)
+    proofs = Proofs(variables.types, variables.expressions)
+    read = Expressions(source, variables, proofs, pure=pure)
+    body = Statements(read).block(marked.statements)
+    body, arrays = _exposed_in_memory(*shaped(body, read), variables)
+    _require_loops_dead(source, marked, variables)
+    temporaries = _temporaries(marked, variables, body, arrays)
+    body = declare(body, temporaries, variables.expressions)
+    body = _with_sizes(body, variables.sizes)
+    private = {array.name for array in temporaries}
+    shared = tuple(a for a in arrays.values() if a.space == "global" and a.name not in private)
+    function = _function(source, marked, name, body, shared, variables)
+    verify(function, "source")
+    sized = [_range_of(size, variables) for size in function.sizes]
+    every = arrays | read.arrays
+    return Region(
+        function=function,
+        path=source.path,
+        begin=marked.begin,
+        end=marked.end,
+        indent=marked.indent,
+        expressions={parameter: _expression(parameter, every, variables) for parameter in function.params},
+        unaliased=_unaliased(shared, variables),
+        assumptions=(*(text for text in sized if text), *proofs.assumptions),
+        taken=source.names,
+    )
+
+
+# --- what lives on behind the region
+
+
+def _require_local(source: Source, marked: Marked, variables: Variables) -> None:
+    """What the region declares is gone after it: the generated code has a block of its own."""
+    end = marked.statements[-1].extent.end.offset
+    for node in walk(marked.path[-1]):
+        if node.kind == CursorKind.DECL_REF_EXPR and node.extent.start.offset >= end:
+            decl = variable(node)
+            if decl is not None and key(decl) in variables.declared:
+                message = f"'{decl.spelling}' is declared in the region, and used after it"
+                raise source.error(node, message, "declare it before the region")
+
+
+def _require_loops_dead(source: Source, marked: Marked, variables: Variables) -> None:
+    """The nest leaves no value in the loop variables."""
+    for name, node in _mentioned(marked).items():
+        decl = variable(node)
+        if decl is None or name not in variables.loops - variables.declared:
+            continue
+        hint = f"declare '{decl.spelling}' in the for, as in for (int {decl.spelling} = 0; ...)"
+        if name in variables.exposed:
+            message = f"other functions may read the loop variable '{decl.spelling}'"
+            raise source.error(node, message, hint)
+        if (read := read_after(marked.path, marked.statements, name)) is not None:
+            message = f"the loop variable '{decl.spelling}' is read after the region, where it has no value"
+            raise source.error(read, message, hint)
+
+
+def _mentioned(marked: Marked) -> dict[Key, Node]:
+    """The first place where each variable is named."""
+    found: dict[Key, Node] = {}
+    for node in (node for statement in marked.statements for node in walk(statement)):
+        if node.kind == CursorKind.DECL_REF_EXPR and (decl := variable(node)) is not None:
+            found.setdefault(key(decl), node)
+    return found
+
+
+def _temporaries(
+    marked: Marked, variables: Variables, body: tuple[Stmt, ...], arrays: dict[str, Array]
+) -> list[Array]:
+    """Scalars whose value neither enters nor leaves the region."""
+    stored = {node.array for node in walk_ir(body) if isinstance(node, Store)}
+    found: list[Array] = []
+    for array in arrays.values():
+        if array.shape:
+            continue
+        decl = variables.decls[array.name]
+        if key(decl) in variables.declared:
+            if array.name not in stored:
+                message = f"'{decl.spelling}' is read, and never assigned"
+                raise variables.source.error(decl, message, f"give it a value, as in {decl.spelling} = 0")
+            found.append(replace(array, space="private"))
+        elif not (
+            key(decl) in variables.exposed
+            or reads_earlier_value(body, array.name)
+            or read_after(marked.path, marked.statements, key(decl))
+        ):
+            found.append(replace(array, space="private"))
+    return found
+
+
+# --- the nest
+
+
+def _function(
+    source: Source, marked: Marked, name: str, body: tuple[Stmt, ...], arrays: tuple[Array, ...], variables: Variables
+) -> Function:
+    """The parameters in the order of their declarations."""
+    loops = {node.var for node in walk_ir(body) if isinstance(node, For)}
+    used = {node.name: node for node in walk_ir((*body, *arrays)) if isinstance(node, Var) and node.name not in loops}
+    sizes = tuple(sorted((size for size in used if size in variables.sizes), key=variables.order))
+    scalars = tuple(used[scalar] for scalar in sorted(set(used) - set(sizes), key=variables.order))
+    params = sorted((*sizes, *(s.name for s in scalars), *(a.name for a in arrays)), key=variables.order)
+    loc = source.loc(marked.statements[0])
+    in_order = tuple(sorted(arrays, key=lambda array: variables.order(array.name)))
+    return Function(name, sizes, in_order, body, scalars, tuple(params), loc)
+
+
+def _with_sizes(body: tuple[Stmt, ...], sizes: set[str]) -> tuple[Stmt, ...]:
+    """A size is an i64; its value in C's type is a Cast of that."""
+
+    def rule(node: Expr | Stmt) -> Expr | None:
+        match node:
+            case Var(name, dtype) if name in sizes and dtype != i64:
+                return Cast(Var(name), dtype)
+        return None
+
+    changed: tuple[Stmt, ...] = rewrite(body, rule)
+    return changed
+
+
+# --- what ties it to the file
+
+
+def _expression(name: str, arrays: dict[str, Array], variables: Variables) -> str:
+    """The value of a size or scalar, a pointer to the first element of an array."""
+    text = variables.expressions[name]
+    if name not in arrays:
+        return text
+    rank = len(arrays[name].shape)
+    return text if rank == 1 else f"&{text}{'[0]' * rank}"
+
+
+def _range_of(size: str, variables: Variables) -> str:
+    """What a size must be beyond what its C type says: an i64 that is not negative."""
+    if size not in variables.decls:
+        return ""
+    dtype, text = variables.types[size], variables.expressions[size]
+    if dtype.kind == "i":
+        return f"{text} >= 0"
+    return f"{text} <= {greatest(i64)}" if greatest(dtype) > greatest(i64) else ""
+
+
+def _unaliased(arrays: Iterable[Array], variables: Variables) -> frozenset[str]:
+    """Arrays that overlap no other: restrict pointers; and where no other pointer is around, all that is declared."""
+    decls = {array.name: variables.decls[array.name] for array in arrays}
+    roaming = any(_roams(name, variables) for name in decls)
+    return frozenset(
+        name
+        for name, decl in decls.items()
+        if is_restrict(decl)
+        or (not is_pointer(decl) and (not roaming or (not is_array(decl) and key(decl) not in variables.exposed)))
+    )
+
+
+def _exposed_in_memory(
+    body: tuple[Stmt, ...], arrays: dict[str, Array], variables: Variables
+) -> tuple[tuple[Stmt, ...], dict[str, Array]]:
+    """Scalars that a store through a pointer may change are read from memory; InputError for sizes among them."""
+    stored = {node.array for node in walk_ir(body) if isinstance(node, Store)}
+    pointers = [a for a in arrays.values() if a.name in stored and a.space == "global" and _roams(a.name, variables)]
+    used = {node.name for node in walk_ir(body) if isinstance(node, Var)} | variables.sizes
+    changing: dict[str, Array] = {}
+    for name in sorted(used & set(variables.decls)):
+        decl, dtype = variables.decls[name], variables.types[name]
+        writer = next((pointer for pointer in pointers if _may_alias(pointer.dtype, dtype)), None)
+        if writer is None or key(decl) not in variables.exposed or decl.type.is_const_qualified():
+            continue
+        if name in variables.sizes:
+            message = f"'{name}' may change in the region: '{writer.name}' may point to it"
+            hint = f"copy '{name}' to a local variable before the region"
+            raise variables.source.error(decl, message, hint)
+        changing[name] = Array(name, dtype, ())
+
+    def rule(node: Expr | Stmt) -> Expr | None:
+        return Load(node.name, (), node.dtype) if isinstance(node, Var) and node.name in changing else None
+
+    return rewrite(body, rule), arrays | changing
+
+
+def _roams(name: str, variables: Variables) -> bool:
+    """Is it a pointer that may point into another array?"""
+    decl = variables.decls[name]
+    return is_pointer(decl) and not is_restrict(decl)
+
+
+def _may_alias(one: DType, other: DType) -> bool:
+    """C's rule of effective types: equal but for the sign, or characters."""
+    return one.bits == 8 or (one.bits == other.bits and one.is_float == other.is_float)

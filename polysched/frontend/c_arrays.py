@@ -1,0 +1,100 @@
+"""Arrays and pointers as C declares them: the element, the extents, restrict.
+
+    double A[n][m]       f64, extents (n, m)          double (*A)[m]         f64, extents (?, m)
+    static float B[100]  f32, extents (100,)          double *restrict p     f64, extents (?,), overlaps nothing
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from clang.cindex import CursorKind, Type, TypeKind
+
+from polysched.frontend.c_clang import Node, children, constant, key, variable, walk
+from polysched.frontend.c_types import dtype_of
+from polysched.frontend.c_variables import Variables, is_pointer
+from polysched.ir.dtypes import DType
+
+_LAYERS = (TypeKind.CONSTANTARRAY, TypeKind.VARIABLEARRAY, TypeKind.INCOMPLETEARRAY)
+_NAMES = (TypeKind.TYPEDEF, TypeKind.ELABORATED)
+
+
+@dataclass(frozen=True)
+class Declared:
+    """What the declaration of an array or a pointer says."""
+
+    dtype: DType
+    extents: tuple[Node | int | None, ...]  # an expression, a number, or None if it is not said
+
+
+def declared(variables: Variables, decl: Node) -> Declared:
+    """InputError for an array that a nest cannot have."""
+    error = variables.source.error
+    kind, layers, is_named = decl.type, list[Type](), False
+    while True:
+        if kind.kind in _NAMES:
+            kind, is_named = kind.get_canonical(), True
+        elif kind.kind in _LAYERS or (kind.kind == TypeKind.POINTER and not layers):
+            if kind.kind == TypeKind.VARIABLEARRAY and is_named:
+                hint = "write the extents where the array is declared"
+                raise error(decl, f"the extents of '{decl.spelling}' stand in a typedef", hint)
+            layers.append(kind)
+            kind = kind.get_pointee() if kind.kind == TypeKind.POINTER else kind.element_type
+        else:
+            break
+    dtype = dtype_of(kind)
+    if dtype is None or kind.is_volatile_qualified():
+        if kind.get_canonical().kind == TypeKind.POINTER:
+            message = f"the elements of '{decl.spelling}' are pointers, and its rows may lie anywhere"
+            raise error(decl, message, f"declare it as one array, as in double {decl.spelling}[n][m]")
+        hint = "a nest has arrays of integers, float and double"
+        raise error(decl, f"'{decl.spelling}' has elements of the type '{kind.spelling}'", hint)
+    return Declared(dtype, _extents(variables, decl, layers))
+
+
+def _extents(variables: Variables, decl: Node, layers: list[Type]) -> tuple[Node | int | None, ...]:
+    """Outermost first. The expressions below a declaration are those of its arrays, the innermost one first."""
+    written = [c for c in children(decl) if c.kind.is_expression()]
+    sized = sum(1 for layer in layers if layer.kind in (TypeKind.CONSTANTARRAY, TypeKind.VARIABLEARRAY))
+    outermost_first = iter(reversed(written[:sized]))
+    found: list[Node | int | None] = []
+    for layer in layers:
+        if layer.kind == TypeKind.CONSTANTARRAY:
+            next(outermost_first, None)
+            found.append(layer.element_count)
+        elif layer.kind == TypeKind.VARIABLEARRAY:
+            extent = next(outermost_first)
+            changing = _changing(variables, extent)
+            if changing is None:
+                found.append(extent)
+            elif found or not is_pointer(decl):
+                message = f"'{changing}' is an extent of '{decl.spelling}', and may change after the declaration"
+                hint = f"declare '{decl.spelling}' with a variable of the function that is never assigned"
+                raise variables.source.error(extent, message, hint)
+            else:
+                found.append(None)
+        else:
+            found.append(None)
+    return tuple(found)
+
+
+def _changing(variables: Variables, extent: Node) -> str | None:
+    """A variable of the extent that may have another value than when the array was declared."""
+    for node in walk(extent):
+        name = variable(node) if node.kind == CursorKind.DECL_REF_EXPR and constant(node) is None else None
+        if name is not None and key(name) in variables.assigned | variables.exposed:
+            return str(name.spelling)
+    return None
+
+
+def is_restrict(decl: Node) -> bool:
+    return _pointer_type(decl).is_restrict_qualified()
+
+
+def _pointer_type(decl: Node) -> Type:
+    """The type after C's adjustment of array parameters to pointers."""
+    if decl.kind == CursorKind.PARM_DECL:
+        parameters = [c for c in children(decl.semantic_parent) if c.kind == CursorKind.PARM_DECL]
+        position = [key(parameter) for parameter in parameters].index(key(decl))
+        return list(decl.semantic_parent.type.argument_types())[position]
+    return decl.type

@@ -1,0 +1,143 @@
+"""Calls in a region: functions of math.h, functions that are seen to be pure, and those that the user calls so.
+
+    sqrtf(x)       Call("sqrt", x: f32)            abs(k)      max(k, -k)
+    square(x + y)  where `return v * v;` is all    Call("f", ...) for a longer body that only computes
+    of its body:   v * v with v = x + y            from its arguments, or for --pure f
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from clang.cindex import CursorKind, StorageClass, TypeKind
+
+from polysched.errors import InputError
+from polysched.frontend.c_clang import Key, Node, children, constant, key, unary_operator, variable, walk
+from polysched.frontend.c_source import Source
+from polysched.frontend.c_types import dtype_of
+from polysched.frontend.c_variables import is_pointer
+from polysched.ir.dtypes import DType, f32, f64
+from polysched.ir.node import walk as walk_ir
+from polysched.ir.nodes import Binary, Call, Expr, Unary
+
+# The functions of math.h that only compute, by the number of their arguments; with an f appended for float.
+_UNARY = """
+    acos acosh asin asinh atan atanh cbrt ceil cos cosh erf erfc exp exp2 expm1 fabs floor log log10 log1p log2 rint
+    round sin sinh sqrt tan tanh tgamma trunc
+"""
+_BINARY = "atan2 copysign fdim fmax fmin fmod hypot pow"
+_MATH = {**dict.fromkeys(_UNARY.split(), 1), **dict.fromkeys(_BINARY.split(), 2), "fma": 3}
+_ABSOLUTE = ("abs", "labs", "llabs")
+_LARGE = 1000  # nodes of an inlined body
+_DECLARATIONS = (CursorKind.VAR_DECL, CursorKind.PARM_DECL)
+
+
+class Reader(Protocol):
+    """What reads the arguments: `Expressions` of c_expressions.py."""
+
+    source: Source
+    pure: frozenset[str]
+    arguments: dict[Key, Expr]
+
+    def value(self, node: Node) -> Expr: ...
+    def dtype(self, node: Node) -> DType: ...
+
+
+def called(reader: Reader, node: Node) -> Expr:
+    """The value of a call; InputError if the function may write memory, for all that is known."""
+    function = node.referenced
+    if function is None or function.kind != CursorKind.FUNCTION_DECL:
+        raise reader.source.error(node, "a call through a pointer may write memory", "call a function by its name")
+    name, passed = function.spelling.removeprefix("__builtin_"), children(node)[1:]
+    body, dtype = _body(function), dtype_of(node.type)
+    if dtype is None:
+        raise _unknown(reader, node, name)
+    for argument in passed:
+        if dtype_of(argument.type) is None:
+            message = f"'{name}' is given '{reader.source.text(argument)}', no number"
+            raise reader.source.error(argument, message, "a call in a region computes from numbers alone")
+    if body is None and dtype in (f32, f64):
+        base = name.removesuffix("f") if dtype == f32 else name
+        if _MATH.get(base) == len(passed):
+            return Call(base, tuple(reader.value(argument) for argument in passed), dtype)
+    if body is None and name in _ABSOLUTE and len(passed) == 1:
+        value = reader.value(passed[0])
+        return Binary("max", value, Unary("-", value))
+    if name in reader.pure or _has_attribute(function):
+        return Call(name, tuple(reader.value(argument) for argument in passed), dtype)
+    if body is None or function.type.kind == TypeKind.FUNCTIONNOPROTO or function.type.is_function_variadic():
+        raise _unknown(reader, node, name)
+    values = [reader.value(argument) for argument in passed]
+    if (inlined := _inlined(reader, function, body, values)) is not None:
+        return inlined
+    if not _only_computes(function, body, frozenset({key(function)})):
+        raise _unknown(reader, node, name)
+    return Call(name, tuple(values), dtype)
+
+
+def _unknown(reader: Reader, node: Node, name: str) -> InputError:
+    return reader.source.error(node, f"the call of '{name}' may write memory", f"declare it pure with --pure {name}")
+
+
+def _body(function: Node) -> Node | None:
+    definition = function.get_definition()
+    below = children(definition) if definition is not None else []
+    return next((child for child in below if child.kind == CursorKind.COMPOUND_STMT), None)
+
+
+def _has_attribute(function: Node) -> bool:
+    """`__attribute__((const))` says that it reads no memory either."""
+    return any(child.kind == CursorKind.CONST_ATTR for child in function.get_children())
+
+
+def _inlined(reader: Reader, function: Node, body: Node, values: list[Expr]) -> Expr | None:
+    """The value of a function whose body is one `return`; None for any other, or where it grows too large."""
+    statements = children(body)
+    if len(statements) != 1 or statements[0].kind != CursorKind.RETURN_STMT:
+        return None
+    parameters = [key(c) for c in children(function.get_definition()) if c.kind == CursorKind.PARM_DECL]
+    outside = dict(reader.arguments)
+    if any(parameter in outside for parameter in parameters):  # it calls itself
+        return None
+    reader.arguments.update(zip(parameters, values, strict=True))
+    try:
+        (result,) = children(statements[0])
+        value = reader.value(result)
+    finally:
+        reader.arguments.clear()
+        reader.arguments.update(outside)
+    return value if sum(1 for _ in walk_ir(value)) <= _LARGE else None
+
+
+def _only_computes(function: Node, body: Node, seen: frozenset[Key]) -> bool:
+    """Does the function read its arguments alone, and write nothing but variables of its own?"""
+    own = {key(node) for node in walk(function.get_definition()) if node.kind in _DECLARATIONS and not _is_shared(node)}
+    for node in walk(body):
+        decl = variable(node) if node.kind == CursorKind.DECL_REF_EXPR else None
+        is_own = decl is None or (key(decl) in own and not decl.type.is_volatile_qualified())
+        if not is_own and constant(node) is None:
+            return False
+        if node.kind in (CursorKind.GOTO_STMT, CursorKind.INDIRECT_GOTO_STMT, CursorKind.ASM_STMT):
+            return False
+        if unary_operator(node) in ("*", "&") or (node.kind in _DECLARATIONS and is_pointer(node)):
+            return False
+        if node.kind == CursorKind.CALL_EXPR and not _is_pure_call(node, seen):
+            return False
+    return True
+
+
+def _is_pure_call(node: Node, seen: frozenset[Key]) -> bool:
+    function = node.referenced
+    if function is None or function.kind != CursorKind.FUNCTION_DECL:
+        return False
+    if key(function) in seen:
+        return True
+    if (body := _body(function)) is not None:
+        return _only_computes(function, body, seen | {key(function)})
+    name = function.spelling.removeprefix("__builtin_")
+    return name in _ABSOLUTE or name in _MATH or name.removesuffix("f") in _MATH or _has_attribute(function)
+
+
+def _is_shared(decl: Node) -> bool:
+    """Does a variable of the function keep its value from call to call?"""
+    return decl.storage_class in (StorageClass.STATIC, StorageClass.EXTERN)

@@ -1,0 +1,156 @@
+"""What libclang knows of C's syntax trees beyond its Python class: operators, constants, skipped text.
+
+Operators and constants come from the tree, so they are right inside of macros too, where tokens are missing.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from clang import cindex
+from clang.cindex import Cursor, CursorKind, TypeKind
+
+Node: TypeAlias = Cursor
+Key = tuple[str, int]
+
+
+class _Ranges(ctypes.Structure):
+    _fields_ = (("count", ctypes.c_uint), ("ranges", ctypes.POINTER(cindex.SourceRange)))
+
+
+_LIBRARY = cindex.conf.lib
+for _name, _arguments, _result in (
+    ("clang_getCursorBinaryOperatorKind", [Cursor], ctypes.c_int),
+    ("clang_getBinaryOperatorKindSpelling", [ctypes.c_int], cindex._CXString),
+    ("clang_getCursorUnaryOperatorKind", [Cursor], ctypes.c_int),
+    ("clang_Cursor_Evaluate", [Cursor], ctypes.c_void_p),
+    ("clang_EvalResult_getKind", [ctypes.c_void_p], ctypes.c_int),
+    ("clang_EvalResult_getAsLongLong", [ctypes.c_void_p], ctypes.c_longlong),
+    ("clang_EvalResult_isUnsignedInt", [ctypes.c_void_p], ctypes.c_uint),
+    ("clang_EvalResult_getAsUnsigned", [ctypes.c_void_p], ctypes.c_ulonglong),
+    ("clang_EvalResult_getAsDouble", [ctypes.c_void_p], ctypes.c_double),
+    ("clang_EvalResult_dispose", [ctypes.c_void_p], None),
+    ("clang_getSkippedRanges", [cindex.TranslationUnit, cindex.c_object_p], ctypes.POINTER(_Ranges)),
+    ("clang_disposeSourceRangeList", [ctypes.POINTER(_Ranges)], None),
+):
+    _function = getattr(_LIBRARY, _name)
+    _function.argtypes, _function.restype = _arguments, _result
+_LIBRARY.clang_getBinaryOperatorKindSpelling.errcheck = cindex._CXString.from_result
+
+# CXUnaryOperatorKind, from 1.
+_UNARY = ("post++", "post--", "++", "--", "&", "*", "+", "-", "~", "!", "__real", "__imag", "__extension__")
+_INTEGER_NAMES = """
+    BOOL CHAR_U UCHAR USHORT UINT ULONG ULONGLONG CHAR_S SCHAR SHORT INT LONG LONGLONG ENUM
+"""
+_INTEGERS = frozenset(getattr(TypeKind, name) for name in _INTEGER_NAMES.split())
+
+
+
+def operator(node: Node) -> str:
+    """The operator of a binary expression, also of an assignment: `+`, `<<=`, ...; "" if it is none."""
+    if node.kind not in (CursorKind.BINARY_OPERATOR, CursorKind.COMPOUND_ASSIGNMENT_OPERATOR):
+        return ""
+    kind = _LIBRARY.clang_getCursorBinaryOperatorKind(node)
+    return str(_LIBRARY.clang_getBinaryOperatorKindSpelling(kind))
+
+
+def unary_operator(node: Node) -> str:
+    """The operator of a unary expression: `-`, `!`, `++`, `post++`, ...; "" if it is none."""
+    if node.kind != CursorKind.UNARY_OPERATOR:
+        return ""
+    return _UNARY[_LIBRARY.clang_getCursorUnaryOperatorKind(node) - 1]
+
+
+def constant(node: Node) -> int | float | None:
+    """The value of an integer expression or of a floating literal that the compiler knows; else None."""
+    if not is_integer(node) and node.kind != CursorKind.FLOATING_LITERAL:
+        return None
+    value = _evaluated(node)
+    return None if value is None or any(_has_effect(part) for part in walk(node)) else value
+
+
+def _has_effect(node: Node) -> bool:
+    """Clang knows the value of `(i = 2, 3)` too."""
+    assigns = operator(node)[-1:] == "=" and operator(node) not in ("==", "!=", "<=", ">=")
+    steps = unary_operator(node)[-2:] in ("++", "--")
+    return assigns or steps or node.kind in (CursorKind.CALL_EXPR, CursorKind.StmtExpr)
+
+
+def _evaluated(node: Node) -> int | float | None:
+    result = _LIBRARY.clang_Cursor_Evaluate(node)
+    if not result:
+        return None
+    try:
+        match _LIBRARY.clang_EvalResult_getKind(result):
+            case 1 if _LIBRARY.clang_EvalResult_isUnsignedInt(result):
+                return int(_LIBRARY.clang_EvalResult_getAsUnsigned(result))
+            case 1:
+                return int(_LIBRARY.clang_EvalResult_getAsLongLong(result))
+            case 2:
+                return float(_LIBRARY.clang_EvalResult_getAsDouble(result))
+        return None
+    finally:
+        _LIBRARY.clang_EvalResult_dispose(result)
+
+
+def is_integer(node: Node) -> bool:
+    """Has the expression an integer type? bool and enumerations are."""
+    return node.type.get_canonical().kind in _INTEGERS
+
+
+def children(node: Node) -> list[Node]:
+    return list(node.get_children())
+
+
+def operands(node: Node) -> list[Node]:
+    """The expressions directly below, without names of types."""
+    return [child for child in node.get_children() if child.kind != CursorKind.TYPE_REF]
+
+
+def walk(node: Node) -> Iterator[Node]:
+    yield node
+    for child in node.get_children():
+        yield from walk(child)
+
+
+def bare(node: Node) -> Node:
+    """The expression without parentheses."""
+    while node.kind == CursorKind.PAREN_EXPR:
+        (node,) = node.get_children()
+    return node
+
+
+def stripped(node: Node) -> Node:
+    """The expression without parentheses and implicit conversions."""
+    while node.kind in (CursorKind.PAREN_EXPR, CursorKind.UNEXPOSED_EXPR):
+        below = operands(node)
+        if len(below) != 1:
+            break
+        (node,) = below
+    return node
+
+
+def variable(node: Node) -> Node | None:
+    """The declaration of the variable or parameter that the expression names; None if it is anything else."""
+    node = stripped(node)
+    if node.kind != CursorKind.DECL_REF_EXPR:
+        return None
+    decl = node.referenced
+    return decl if decl is not None and decl.kind in (CursorKind.VAR_DECL, CursorKind.PARM_DECL) else None
+
+
+def key(decl: Node) -> Key:
+    """The same for all declarations of one variable, and for no other."""
+    return decl.spelling, decl.canonical.hash
+
+
+def skipped(unit: cindex.TranslationUnit) -> list[tuple[int, int]]:
+    """Offsets of the parts of the main file that the preprocessor leaves out."""
+    ranges = _LIBRARY.clang_getSkippedRanges(unit, unit.get_file(unit.spelling))
+    try:
+        found = ranges.contents
+        return [(found.ranges[k].start.offset, found.ranges[k].end.offset) for k in range(found.count)]
+    finally:
+        _LIBRARY.clang_disposeSourceRangeList(ranges)

@@ -1,0 +1,183 @@
+"""The head of a C loop as the range of a loop of the IR.
+
+    for (i = lo; i < hi; i++)           lo .. hi            for (i = hi - 1; i >= lo; i -= 2)    hi - 1 .. lo - 1, -2
+    for (i = lo; i <= a && i <= b; i++) lo .. min(a, b) + 1     for (i = lo; i != hi; i++)       lo .. hi
+
+C tests the condition again for each iteration: nothing in the body may change it, which `c_statements.py` sees to.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+
+from clang.cindex import CursorKind
+
+from polysched.frontend.c_clang import (
+    Node,
+    bare,
+    children,
+    constant,
+    key,
+    operands,
+    operator,
+    stripped,
+    unary_operator,
+    variable,
+    walk,
+)
+from polysched.frontend.c_expressions import Expressions
+from polysched.frontend.c_proofs import Unproven
+from polysched.frontend.c_types import dtype_of, greatest, holds, least
+from polysched.frontend.c_variables import set_by
+from polysched.ir.dtypes import DType
+from polysched.ir.nodes import Binary, Const, Expr
+from polysched.model.affine import NotAffine
+
+_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "!=": "!="}
+_HINT = "write for (i = lo; i < hi; i++)"
+
+
+@dataclass(frozen=True)
+class Head:
+    """A loop over lo, lo + step, ... while before hi (step > 0), or after it."""
+
+    decl: Node
+    lo: Expr
+    hi: Expr
+    step: int
+    body: Node
+
+
+def head_of(read: Expressions, loop: Node) -> Head:
+    """InputError for a loop that is no range with a constant step."""
+    error = read.source.error
+    if len(children(loop)) != 4:
+        raise error(loop, "a loop needs a start, a condition and a step", _HINT)
+    start, condition, change, body = children(loop)
+    decl, first = _start(read, start)
+    dtype = dtype_of(decl.type)
+    if dtype is None or not dtype.is_integer or decl.type.is_volatile_qualified():
+        raise error(start, f"the loop variable '{decl.spelling}' has the type '{decl.type.spelling}'", "use an int")
+    step = _step(read, change, decl)
+    lo = read.index(first)
+    ends = [_end(read, test, decl, dtype, step, lo) for test in _conjuncts(condition)]
+    hi = reduce(lambda one, other: Binary("min" if step > 0 else "max", one, other), ends)
+    return Head(decl, lo, hi, step, body)
+
+
+def _start(read: Expressions, start: Node) -> tuple[Node, Node]:
+    """The loop variable and its first value."""
+    error, below = read.source.error, children(start)
+    if start.kind == CursorKind.DECL_STMT:
+        if len(below) == 1 and below[0].kind == CursorKind.VAR_DECL and (values := _initialiser(below[0])):
+            return below[0], values[-1]
+        raise error(start, "a loop starts with one variable and its value", _HINT)
+    decl = set_by(start) if operator(start) == "=" else None
+    if decl is None:
+        raise error(start, "a loop starts with one assignment to its variable", _HINT)
+    return decl, below[1]
+
+
+def _initialiser(decl: Node) -> list[Node]:
+    return [child for child in operands(decl) if child.kind.is_expression()]
+
+
+def _step(read: Expressions, change: Node, decl: Node) -> int:
+    """The constant that each iteration adds."""
+    error = read.source.error
+    target = set_by(bare(change))
+    if target is None or key(target) != key(decl):
+        raise error(change, f"a loop ends an iteration with a step of its variable '{decl.spelling}'", _HINT)
+    node = bare(change)
+    if unary := unary_operator(node):
+        return 1 if unary.endswith("++") else -1
+    value, op = children(node)[1], operator(node)
+    total = stripped(value)
+    if op == "=" and operator(total) in ("+", "-"):
+        value, op = _added(total, decl), f"{operator(total)}="
+    step = None if value is None else constant(stripped(value))
+    if op not in ("+=", "-=") or not isinstance(step, int) or not step:
+        raise error(change, f"'{read.source.text(change)}' is no constant step", "write i += 2, with a number")
+    return step if op == "+=" else -step
+
+
+def _added(total: Node, decl: Node) -> Node | None:
+    """2 in i + 2, 2 + i and i - 2."""
+    left, right = children(total)
+    if _is(left, decl):
+        return right
+    return left if operator(total) == "+" and _is(right, decl) else None
+
+
+def _conjuncts(condition: Node) -> list[Node]:
+    condition = bare(condition)
+    if operator(condition) == "&&":
+        return [test for part in children(condition) for test in _conjuncts(part)]
+    return [condition]
+
+
+def _end(read: Expressions, test: Node, decl: Node, dtype: DType, step: int, lo: Expr) -> Expr:
+    """What the variable stays before (after, for a negative step)."""
+    error, op = read.source.error, operator(test)
+    if op not in _MIRRORED:
+        raise error(test, f"the loop condition '{read.source.text(test)}' is no comparison", "write i < hi")
+    left, right = children(test)
+    if not _is(left, decl):
+        left, right, op = right, left, _MIRRORED[op]
+    if not _is(left, decl):
+        hint = f"compare '{decl.spelling}' alone, as in {decl.spelling} < hi"
+        raise error(test, f"the loop condition does not compare the loop variable '{decl.spelling}'", hint)
+    if any(_is(node, decl) for node in walk(right)):
+        hint = "compare the variable with what stays the same"
+        raise error(test, f"the bound '{read.source.text(right)}' changes with the loop variable", hint)
+    bound = read.index(right)
+    if op == "!=" and abs(step) != 1:
+        raise error(test, "a loop with != may step over its bound", "write < or >")
+    if op != "!=" and (op in ("<", "<=")) != (step > 0):
+        raise error(test, f"the loop steps away from its bound in '{read.source.text(test)}'", "turn the step around")
+    hi = _plus(bound, 1 if step > 0 else -1) if op in ("<=", ">=") else bound
+    last = hi if abs(step) == 1 else _plus(hi, step - 1 if step > 0 else step + 1)  # when the loop ends
+    compared = read.dtype(left)
+    wraps = dtype.kind == "u" or dtype.bits < 32
+    needed: list[Expr] = []
+    if wraps and op == "!=":
+        needed.append(Binary("<=" if step > 0 else ">=", lo, bound))
+    if wraps and not (op in ("<", ">", "!=") and abs(step) == 1 and compared == dtype):
+        needed += _within(last, dtype)
+    if not holds(compared, dtype):
+        needed += [*_within(lo, compared), *_within(last, compared)]
+    for condition in needed:
+        _require(read, test, condition, decl)
+    return hi
+
+
+def _plus(bound: Expr, amount: int) -> Expr:
+    """n - 2 + 1 is n - 1."""
+    match bound:
+        case Const(int(value)):
+            return Const(value + amount)
+        case Binary("+" | "-" as op, rest, Const(int(value))):
+            total = (value if op == "+" else -value) + amount
+            return Binary("+" if total > 0 else "-", rest, Const(abs(total))) if total else rest
+    return Binary("+" if amount > 0 else "-", bound, Const(abs(amount)))
+
+
+def _within(expr: Expr, dtype: DType) -> list[Expr]:
+    high = Const(min(greatest(dtype), (1 << 63) - 1))
+    return [Binary(">=", expr, Const(least(dtype))), Binary("<=", expr, high)]
+
+
+def _require(read: Expressions, test: Node, condition: Expr, decl: Node) -> None:
+    """The test must mean what it says in mathematics, up to the one that ends the loop."""
+    try:
+        read.proofs.require(condition, read.where)
+    except (Unproven, NotAffine):
+        message = f"'{decl.spelling}' may wrap around before '{read.source.text(test)}' fails"
+        raise read.source.error(test, message, "count and compare in int or long") from None
+
+
+def _is(node: Node, decl: Node) -> bool:
+    """Is it the variable, converted perhaps?"""
+    name = variable(node)
+    return name is not None and key(name) == key(decl)

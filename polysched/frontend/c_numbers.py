@@ -1,0 +1,239 @@
+"""Integers of C as i64: what bounds, subscripts and affine conditions are made of.
+
+    A[i + 2 * n - 1]        i + 2 * n - 1, without the Casts of the value that C computes in int
+    A[(i << 2) + k / 2]     i * 4 + truncdiv(k, 2)
+
+This is the number that C computes: a signed overflow is undefined in C, and that an unsigned operation does not wrap,
+nor a conversion change the number, is shown by the loops around, or assumed of the parameters (c_proofs.py), or the
+text is refused.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from clang.cindex import CursorKind
+
+from polysched.frontend.c_clang import (
+    Key,
+    Node,
+    bare,
+    children,
+    constant,
+    is_integer,
+    key,
+    operands,
+    operator,
+    unary_operator,
+    variable,
+    walk,
+)
+from polysched.frontend.c_operators import chosen, converted
+from polysched.frontend.c_proofs import Proofs, Unproven, Where
+from polysched.frontend.c_source import Source
+from polysched.frontend.c_types import dtype_of, greatest, holds, least
+from polysched.frontend.c_variables import Variables
+from polysched.frontend.promotion import fits
+from polysched.ir.dtypes import DType, boolean, i64
+from polysched.ir.nodes import COMPARISONS, Binary, Const, Expr, Select, Unary, Var
+from polysched.model.affine import NotAffine
+
+CASTS = (CursorKind.UNEXPOSED_EXPR, CursorKind.CSTYLE_CAST_EXPR)
+_RING = ("+", "-", "*")  # on unsigned numbers, what wraps on the way does no harm if the result fits
+
+
+@dataclass
+class Numbers(ABC):
+    """Reads integers at a place of a region; every method raises InputError at the part that it cannot read."""
+
+    source: Source
+    variables: Variables
+    proofs: Proofs
+    where: Where = field(default_factory=Where)
+    arguments: dict[Key, Expr] = field(default_factory=dict)  # of the functions that are being inlined
+
+    @abstractmethod
+    def value(self, node: Node) -> Expr:
+        """What C computes, in its C type."""
+
+    @abstractmethod
+    def condition(self, node: Node) -> Expr:
+        """Whether the expression is not zero."""
+
+    def dtype(self, node: Node) -> DType:
+        dtype = dtype_of(node.type)
+        if dtype is None or node.type.is_volatile_qualified():
+            message = f"'{self.source.text(node)}' has the type '{node.type.spelling}'"
+            raise self.source.error(node, message, "a nest computes with integers, float and double")
+        return dtype
+
+    def bound(self, decl: Node, node: Node) -> Expr | None:
+        """A loop variable, or an integer that is set once, as i64; None for other variables."""
+        if key(decl) in self.variables.bindings:
+            return self.variables.bindings[key(decl)]
+        if key(decl) not in self.variables.loops:
+            return None
+        hint = "assign it to another variable inside of the loop"
+        raise self.source.error(node, f"the loop variable '{decl.spelling}' is used outside of its loop", hint)
+
+    def shown_or_none(self, node: Node) -> Expr | None:
+        """The number as i64, if that needs no assumption."""
+        before = list(self.proofs.assumptions)
+        exact = self.exact_or_none(node)
+        if self.proofs.assumptions == before:
+            return None if exact is None else exact[0]
+        self.proofs.assumptions[:] = before
+        return None
+
+    @contextmanager
+    def given(self, condition: Expr) -> Iterator[None]:
+        before = self.where
+        self.where = before.given(condition)
+        try:
+            yield
+        finally:
+            self.where = before
+
+    def index(self, node: Node) -> Expr:
+        """An integer as i64."""
+        if not is_integer(node):
+            message = f"'{self.source.text(node)}' has the type '{node.type.spelling}', and is used as an integer"
+            raise self.source.error(node, message, "convert it, as in (int)x")
+        expr = None if self.has_data(node) else self.exact(node)
+        return converted(self.value(node), i64) if expr is None else expr
+
+    def has_data(self, node: Node) -> bool:
+        """Does the number depend on anything but loop variables and integers that stay as they are?"""
+        for part in walk(node):
+            if part.kind in (CursorKind.ARRAY_SUBSCRIPT_EXPR, CursorKind.CALL_EXPR) or unary_operator(part) == "*":
+                return constant(node) is None
+            if part.kind.is_expression() and not is_integer(part):
+                return constant(node) is None
+            decl = variable(part) if part.kind == CursorKind.DECL_REF_EXPR else None
+            if decl is not None and key(decl) not in self.variables.bindings:
+                variables = self.variables
+                is_loop = key(decl) in variables.loops
+                changes = variables.is_memory(decl) or (variables.is_temporary(decl) and not is_loop)
+                if changes or key(decl) in self.arguments:
+                    return True
+        return False
+
+    def exact_or_none(self, *nodes: Node) -> list[Expr] | None:
+        """The numbers as i64; None where they come from data, or cannot be shown to be what C computes."""
+        if any(self.has_data(node) for node in nodes):
+            return None
+        before, sparing = list(self.proofs.assumptions), self.proofs.sparing
+        self.proofs.sparing = True
+        try:
+            found = [self.exact(node) for node in nodes]
+        except Unproven:
+            found = [None]
+        finally:
+            self.proofs.sparing = sparing
+        exact = [expr for expr in found if expr is not None]
+        if len(exact) < len(nodes):
+            self.proofs.assumptions[:] = before
+            return None
+        return exact
+
+    def exact(self, node: Node) -> Expr | None:
+        """The number as i64; None for operators that have no such reading. Unproven if it may differ from C's."""
+        expr = self.ring(node)
+        if expr is not None and self.may_leave_type(node):
+            try:
+                self.require_type(expr, node)
+            except NotAffine:
+                raise self.unproven(node, "it is not affine, so nothing shows the contrary") from None
+        return expr
+
+    def ring(self, node: Node) -> Expr | None:
+        """The number before it is wrapped to its type."""
+        node, number = bare(node), constant(node)
+        if number is not None:
+            return Const(int(number)) if fits(int(number), i64) else None
+        below = operands(node)
+        match node.kind:
+            case CursorKind.DECL_REF_EXPR:
+                decl = variable(node)
+                assert decl is not None, "has_data refuses the rest"
+                if (bound := self.bound(decl, node)) is not None:
+                    return bound
+                name = self.variables.name(decl)
+                self.variables.sizes.add(name)
+                return Var(name)
+            case kind if kind in CASTS and len(below) == 1 and self.dtype(node) != boolean:
+                return self.exact(below[0])
+            case CursorKind.UNARY_OPERATOR if unary_operator(node) in ("+", "-", "__extension__"):
+                arg = self.operand(node, below[0])
+                return Unary("-", arg) if arg is not None and unary_operator(node) == "-" else arg
+            case CursorKind.BINARY_OPERATOR if operator(node) in _RING:
+                return _both(operator(node), self.operand(node, below[0]), self.operand(node, below[1]))
+            case CursorKind.BINARY_OPERATOR if operator(node) in ("/", "%"):
+                op = {"/": "truncdiv", "%": "truncmod"}[operator(node)]
+                return _both(op, self.exact(below[0]), self.exact(below[1]))
+            case CursorKind.BINARY_OPERATOR if operator(node) in ("<<", ">>", "&"):
+                return self.power_of_two(node)
+            case CursorKind.CONDITIONAL_OPERATOR:
+                return self.choice(*below)
+        if operator(node) in COMPARISONS or operator(node) in ("&&", "||") or unary_operator(node) == "!":
+            return Select(self.condition(node), Const(1), Const(0))
+        return None
+
+    def operand(self, node: Node, below: Node) -> Expr | None:
+        return self.ring(below) if self.dtype(node).kind == "u" else self.exact(below)
+
+    def power_of_two(self, node: Node) -> Expr | None:
+        """i << 2 is i * 4, i >> 2 is floor(i / 4), and i & 3 is i modulo 4, negative i too."""
+        op, (left, right) = operator(node), children(node)
+        if op == "&" and constant(left) is not None:
+            left, right = right, left
+        number = constant(right)
+        if number is None or (op == "&" and (number < 0 or int(number) & (int(number) + 1))):
+            return None
+        arg = self.operand(node, left) if op == "<<" else self.exact(left)
+        if op == "&":
+            return _both("floormod", arg, Const(int(number) + 1))
+        if not 0 <= number < 31:
+            return None
+        return _both("*" if op == "<<" else "floordiv", arg, Const(1 << int(number)))
+
+    def choice(self, test: Node, then: Node, other: Node) -> Expr | None:
+        cond = self.condition(test)
+        with self.given(cond):
+            first = self.exact(then)
+        with self.given(Unary("!", cond)):
+            second = self.exact(other)
+        if first is None or second is None:
+            return None
+        return chosen(cond, first, second)
+
+    def may_leave_type(self, node: Node) -> bool:
+        """Could C's result differ from the integer that the operation has in mathematics? Signed overflow cannot."""
+        node = bare(node)
+        if constant(node) is not None:
+            return False
+        if node.kind in CASTS:
+            return not holds(self.dtype(node), self.dtype(operands(node)[0]))
+        wraps = operator(node) in (*_RING, "<<") or unary_operator(node) == "-"
+        return wraps and self.dtype(node).kind == "u"
+
+    def require_type(self, expr: Expr, node: Node) -> None:
+        """Unproven if the number may not fit in the C type of the expression; NotAffine if that cannot be asked."""
+        dtype = self.dtype(node)
+        low, high = max(least(dtype), -(1 << 63)), min(greatest(dtype), (1 << 63) - 1)
+        for condition in (Binary(">=", expr, Const(low)), Binary("<=", expr, Const(high))):
+            try:
+                self.proofs.require(condition, self.where)
+            except Unproven as error:
+                raise self.unproven(node, error.message) from None
+
+    def unproven(self, node: Node, why: str) -> Unproven:
+        message = f"'{self.source.text(node)}' may leave '{node.type.spelling}': {why}"
+        return Unproven(message, self.source.loc(node), "use signed integers, or loop bounds that keep it in range")
+
+
+def _both(op: str, left: Expr | None, right: Expr | None) -> Expr | None:
+    return None if left is None or right is None else Binary(op, left, right)

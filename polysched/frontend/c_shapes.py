@@ -1,0 +1,145 @@
+"""The shapes of the arrays of a region: extents that the declaration leaves open, and rows found in A[i * n + j].
+
+    double *A, for (i = 0; i < n; i++) A[i] = ...      A: f64[n]
+    double *A, A[i * m + j] with 0 <= j < m            A: f64[n, m], A[i, j]
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import reduce
+
+from polysched import isl
+from polysched.frontend.c_arrays import is_restrict
+from polysched.frontend.c_elements import UNKNOWN
+from polysched.frontend.c_expressions import Expressions
+from polysched.frontend.c_proofs import Proofs, Where, accesses
+from polysched.frontend.c_rows import Rows, rows_of
+from polysched.frontend.c_variables import is_pointer
+from polysched.ir.dtypes import i64
+from polysched.ir.node import rewrite
+from polysched.ir.nodes import Array, Binary, Const, Expr, Load, Stmt, Store, Var
+from polysched.ir.text import show
+from polysched.model.affine import NotAffine, expression
+
+_ENDLESS = 1 << 40  # the extent of an array that no declaration and no loop bounds: more elements than memory has
+
+
+def shaped(body: tuple[Stmt, ...], read: Expressions) -> tuple[tuple[Stmt, ...], dict[str, Array]]:
+    """The body with rows for subscripts, and the arrays with all their extents."""
+    arrays = dict(read.arrays)
+    for name, node in read.products.items():
+        uses = [(access.index[0], where) for access, where in accesses(body) if access.array == name]
+        rows = rows_of(uses, read.proofs)
+        if rows is None:
+            message = f"subscript '{read.source.text(node)}' of '{name}' is not affine, and shows no rows"
+            hint = f"write {name}[i * n + j] with j from 0 to n - 1, or declare {name}[][n]"
+            raise read.source.error(node, message, hint)
+        body = _with_rows(body, name, rows)
+        arrays[name] = replace(arrays[name], shape=(UNKNOWN, *rows.extents))
+    for array in arrays.values():
+        if array.shape and (array.shape[0] == UNKNOWN or not _is_affine(array.shape[0], read.proofs)):
+            arrays[array.name] = replace(array, shape=(_extent(array.name, body, read), *array.shape[1:]))
+    for name, limit in read.wraps.items():
+        _assume_products_fit(arrays[name], limit, read)
+    return body, arrays
+
+
+def _with_rows(body: tuple[Stmt, ...], name: str, rows: Rows) -> tuple[Stmt, ...]:
+    def rule(node: Expr | Stmt) -> Expr | Stmt | None:
+        if isinstance(node, Load | Store) and node.array == name:
+            return replace(node, index=rows.subscripts[node.index[0]])
+        return None
+
+    changed: tuple[Stmt, ...] = rewrite(body, rule)
+    return changed
+
+
+def _is_affine(extent: Expr, proofs: Proofs) -> bool:
+    try:
+        proofs.space(Where(), (extent,)).function(extent)
+    except NotAffine:
+        return False
+    return True
+
+
+# --- the outermost extent
+
+
+def _extent(name: str, body: tuple[Stmt, ...], read: Expressions) -> Expr:
+    """One more than the largest first subscript; a size of its own where that is unknown."""
+    extents: list[Expr] = []
+    for access, where in accesses(body):
+        if access.array == name:
+            most = _largest(access.index[0], where, read.proofs)
+            if most is None:
+                return _unknown_extent(name, read)
+            extents.append(most)
+    kept: list[Expr] = []
+    for extent in dict.fromkeys(extents):
+        if not any(_is_at_most(extent, other, read.proofs) for other in kept):
+            kept = [other for other in kept if not _is_at_most(other, extent, read.proofs)] + [extent]
+    return reduce(lambda one, other: Binary("max", one, other), kept)
+
+
+def _largest(subscript: Expr, where: Where, proofs: Proofs) -> Expr | None:
+    """The least affine expression in sizes that is not negative and above the subscript; None if it has no bound."""
+    space = proofs.space(where, (subscript,))
+    try:
+        value = space.function(subscript)
+    except NotAffine:
+        return None
+    values = isl.Map.from_pw_aff(value).intersect_domain(proofs.instances(where, space)).range()
+    if values.is_empty():
+        return Const(0)
+    try:
+        most = values.dim_max(0)
+    except isl.Error:  # there is no largest one
+        return None
+    one = isl.PwAff.from_aff(isl.Aff.val_on_domain(isl.LocalSpace.from_space(most.get_domain_space()), isl.Val(1)))
+    above = most.add(one)
+    simple = above.gist(above.domain()).coalesce()
+    build = isl.AstBuild.from_context(proofs.ranges(space.sizes) if simple.n_piece() == 1 else above.domain().params())
+    extent = expression(build.expr_from_pw_aff(simple), {size: Var(size) for size in space.sizes})
+    return extent if proofs.shows(Binary(">=", extent, Const(0)), Where()) else Binary("max", extent, Const(0))
+
+
+def _is_at_most(one: Expr, other: Expr, proofs: Proofs) -> bool:
+    return proofs.shows(Binary("<=", one, other), Where())
+
+
+def _unknown_extent(name: str, read: Expressions) -> Expr:
+    decl = read.variables.decls[name]
+    if not is_restrict(decl) and is_pointer(decl):
+        message = f"nothing shows how far '{decl.spelling}' reaches, so whether it overlaps another array"
+        raise read.source.error(decl, message, f"declare it restrict, or with its extent, as in {decl.spelling}[n]")
+    size = read.variables.fresh(f"{name}_extent")
+    read.variables.sizes.add(size)
+    read.variables.types[size] = i64
+    read.variables.expressions[size] = f"{_ENDLESS}LL"
+    return Var(size)
+
+
+# --- unsigned subscripts
+
+
+def _assume_products_fit(array: Array, limit: int, read: Expressions) -> None:
+    """The number of elements bounds every subscript: if it fits in the type of the subscripts, none of them wraps."""
+    outer, *rows = (_c_text(extent, read.variables.expressions) for extent in array.shape)
+    empty = "".join(f"{row} == 0 || " for row in rows)
+    read.proofs.assumptions.append(f"({empty}{outer} <= {limit}{''.join(f' / {row}' for row in rows)})")
+
+
+def _c_text(expr: Expr, names: dict[str, str]) -> str:
+    """The extent in C, computed in 64 bits."""
+    match expr:
+        case Const(value):
+            return f"{value}LL"
+        case Var(name):
+            return f"(long long){names[name]}"
+        case Binary("+" | "-" | "*" as op, left, right):
+            return f"({_c_text(left, names)} {op} {_c_text(right, names)})"
+        case Binary("max" | "min" as op, left, right):
+            one, other = _c_text(left, names), _c_text(right, names)
+            return f"({one} {'>' if op == 'max' else '<'} {other} ? {one} : {other})"
+    raise TypeError(f"{show(expr)} is no extent")

@@ -1,0 +1,224 @@
+"""From C statements to those of the loop IR.
+
+    for (int i = 0; i < n; i++) {              for i in 0..n:
+        int k = i + 1;                 ->          A[i + 1] = A[i + 1] + f64(i32(i))
+        A[k] += i;
+    }
+
+An integer that is set once, to a sum of loop variables and parameters, is replaced by it, so that subscripts stay
+affine. Other scalars of the region become temporaries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from clang.cindex import CursorKind, StorageClass
+
+from polysched.errors import InputError
+from polysched.frontend.c_clang import (
+    Node,
+    bare,
+    children,
+    is_integer,
+    key,
+    operands,
+    operator,
+    unary_operator,
+    variable,
+)
+from polysched.frontend.c_expressions import Expressions
+from polysched.frontend.c_loops import head_of
+from polysched.frontend.c_operators import arithmetic, converted
+from polysched.frontend.c_types import dtype_of, promoted
+from polysched.frontend.c_variables import is_array, is_pointer
+from polysched.ir.node import walk as walk_ir
+from polysched.ir.nodes import Alloc, Call, Const, Expr, For, If, Load, Stmt, Store, Unary, Var
+from polysched.ir.text import show
+from polysched.model.affine import NotAffine
+
+
+class Statements:
+    """Reads statements one after the other."""
+
+    def __init__(self, read: Expressions):
+        self.read, self.source, self.variables = read, read.source, read.variables
+
+    def block(self, nodes: Iterable[Node]) -> tuple[Stmt, ...]:
+        return tuple(stmt for node in nodes for stmt in self.statement(node))
+
+    def statement(self, node: Node) -> tuple[Stmt, ...]:
+        match node.kind:
+            case CursorKind.COMPOUND_STMT:
+                return self.block(children(node))
+            case CursorKind.NULL_STMT:
+                return ()
+            case CursorKind.DECL_STMT:
+                return tuple(stmt for decl in children(node) for stmt in self.declaration(decl))
+            case CursorKind.FOR_STMT:
+                return (self.loop(node),)
+            case CursorKind.IF_STMT:
+                return (self.branch(node),)
+            case CursorKind.PAREN_EXPR:
+                return self.statement(bare(node))
+        if operator(node) == ",":
+            return self.block(children(node))
+        if operator(node) == "=":
+            target, value = children(node)
+            self.check_target(target)
+            return (self.store(node, target, self.read.value(value)),)
+        if node.kind == CursorKind.COMPOUND_ASSIGNMENT_OPERATOR:
+            target, operand = children(node)
+            return (self.update(node, target, operand, operator(node)[:-1]),)
+        if unary_operator(node)[-2:] in ("++", "--"):
+            return (self.step(node),)
+        raise self.refused(node)
+
+    def update(self, node: Node, target: Node, operand: Node, op: str) -> Stmt:
+        """`a op= b`: clang has converted b to the type in which C computes, but for shifts."""
+        self.check_target(target)
+        before, value = self.read.value(target), self.read.value(operand)
+        dtype = promoted(before.dtype) if op in ("<<", ">>") else value.dtype
+        after = arithmetic(op, converted(before, dtype), value)
+        return self.store(node, target, converted(after, before.dtype))
+
+    def step(self, node: Node) -> Stmt:
+        (target,) = children(node)
+        self.check_target(target)
+        before = self.read.value(target)
+        dtype = promoted(before.dtype)
+        after = arithmetic(unary_operator(node)[-1], converted(before, dtype), converted(Const(1), dtype))
+        return self.store(node, target, converted(after, before.dtype))
+
+    def store(self, node: Node, target: Node, value: Expr) -> Stmt:
+        decl, loc = variable(target), self.source.loc(node)
+        if decl is None:
+            array, index = self.read.element(target)
+            return Store(array.name, index, value, loc)
+        return Store(self.read.scalar(decl, self.read.dtype(target)).name, (), value, loc)
+
+    def check_target(self, target: Node) -> None:
+        """InputError for a variable that a region cannot assign."""
+        decl = variable(target)
+        if decl is None:
+            return
+        name = decl.spelling
+        if is_array(decl):
+            hint = "subscript a pointer that stays where it is"
+            raise self.source.error(target, f"the pointer '{name}' changes in the region", hint)
+        if key(decl) in self.variables.bindings:
+            message = f"the loop variable '{name}' is changed in the body of its loop"
+            raise self.source.error(target, message, "change the bounds or the step of the loop")
+        if key(decl) in self.variables.loops:
+            message = f"the loop variable '{name}' is assigned outside of its loop"
+            raise self.source.error(target, message, "assign another variable")
+
+    def declaration(self, decl: Node) -> tuple[Stmt, ...]:
+        error, name = self.source.error, decl.spelling
+        if decl.kind != CursorKind.VAR_DECL:
+            raise error(decl, "only variables can be declared in a region", "move the declaration before the region")
+        if decl.storage_class in (StorageClass.STATIC, StorageClass.EXTERN):
+            raise error(decl, f"'{name}' outlives the region", "declare it before the region")
+        if is_array(decl):
+            return (self.local_array(decl),)
+        if decl.type.is_volatile_qualified() or dtype_of(decl.type) is None:
+            hint = "a nest has integers, float and double"
+            raise error(decl, f"'{name}' has the type '{decl.type.spelling}'", hint)
+        values = [part for part in operands(decl) if part.kind.is_expression()]
+        if not values:
+            return ()
+        is_fixed = is_integer(values[0]) and key(decl) not in self.variables.written
+        if is_fixed and (exact := self.read.shown_or_none(values[0])) is not None:
+            self.variables.bindings[key(decl)] = exact
+            return ()
+        array = self.read.scalar(decl, self.read.dtype(values[0]))
+        return (Store(array.name, (), self.read.value(values[0]), self.source.loc(decl)),)
+
+    def local_array(self, decl: Node) -> Stmt:
+        array = self.read.array(decl, decl)
+        if is_pointer(decl):
+            raise self.source.error(decl, f"the pointer '{decl.spelling}' is declared in the region",
+                                    "subscript the array that it points to")
+        if any(part.kind == CursorKind.INIT_LIST_EXPR for part in children(decl)):
+            raise self.source.error(decl, f"'{decl.spelling}' has an initialiser", "assign its elements in loops")
+        names = {node.name for extent in array.shape for node in walk_ir(extent) if isinstance(node, Var)}
+        if names & {loop.var for loop in self.read.where.loops}:
+            message = f"the extent of '{decl.spelling}' changes from iteration to iteration"
+            raise self.source.error(decl, message, "declare it with its largest extent")
+        return Alloc(array, self.source.loc(decl))
+
+    def loop(self, node: Node) -> For:
+        head = head_of(self.read, node)
+        variables, outside = self.variables, self.read.where
+        if key(head.decl) in variables.bindings:
+            message = f"an outer loop has the variable '{head.decl.spelling}' too"
+            raise self.source.error(node, message, "use another one")
+        name = variables.loop_name(head.decl, (loop.var for loop in outside.loops))
+        loop = For(name, head.lo, head.hi, head.step, (), loc=self.source.loc(node))
+        self.require_affine(node, loop)
+        bindings = dict(variables.bindings)
+        self.read.where = outside.inside(loop)
+        variables.bindings[key(head.decl)] = Var(name)
+        body = self.statement(head.body)
+        self.read.where, variables.bindings = outside, bindings
+        self.require_fixed(node, loop.hi, body)
+        return replace(loop, body=body)
+
+    def require_affine(self, node: Node, loop: For) -> None:
+        """Bounds may come from data; of loop variables and parameters they must be sums."""
+        space = self.read.proofs.space(self.read.where, (loop.lo, loop.hi))
+        for bound in (loop.lo, loop.hi):
+            try:
+                space.function(bound)
+            except NotAffine as found:
+                if not any(isinstance(part, Load | Call) for part in walk_ir(bound)):
+                    message = f"a bound of this loop is not affine: {show(found.expr)}"
+                    hint = "use sums of loop variables and parameters, and products with numbers"
+                    raise self.source.error(node, message, hint) from None
+
+    def require_fixed(self, node: Node, hi: Expr, body: tuple[Stmt, ...]) -> None:
+        """C tests the condition again after each iteration."""
+        tested = {part.array for part in walk_ir(hi) if isinstance(part, Load)}
+        for stmt in walk_ir(body):
+            if isinstance(stmt, Store) and stmt.array in tested:
+                message = f"the body writes '{stmt.array}', which the condition of the loop reads"
+                raise self.source.error(node, message, "copy the bound to a variable before the loop")
+
+    def branch(self, node: Node) -> If:
+        test, *parts = children(node)
+        cond = self.read.condition(test)
+        with self.read.given(cond):
+            then = self.statement(parts[0])
+        with self.read.given(Unary("!", cond)):
+            other = self.statement(parts[1]) if len(parts) > 1 else ()
+        return If(cond, then, other, self.source.loc(node))
+
+    def refused(self, node: Node) -> InputError:
+        if node.kind == CursorKind.CALL_EXPR:
+            self.read.value(node)  # which may have an error of its own
+            return self.source.error(node, "the result of this call is not used", "assign it, or delete the call")
+        if node.kind in _REFUSED:
+            what, hint = _REFUSED[node.kind]
+            return self.source.error(node, f"{what} cannot be in a region", hint)
+        if node.kind.is_expression():
+            return self.source.error(node, "this has no effect", "assign it, or delete it")
+        hint = "a region has loops, branches and assignments"
+        return self.source.error(node, f"'{self.source.text(node)}' cannot be in a region", hint)
+
+
+_LEAVES = "guard the rest of the body with an if"
+_COUNTED = "write for (i = lo; i < hi; i++), with the number of iterations known before"
+_REFUSED: dict[CursorKind, tuple[str, str]] = {
+    CursorKind.WHILE_STMT: ("a while loop", _COUNTED),
+    CursorKind.DO_STMT: ("a do loop", _COUNTED),
+    CursorKind.GOTO_STMT: ("goto", "write loops and branches"),
+    CursorKind.INDIRECT_GOTO_STMT: ("goto", "write loops and branches"),
+    CursorKind.LABEL_STMT: ("a label", "write loops and branches"),
+    CursorKind.BREAK_STMT: ("break", _LEAVES),
+    CursorKind.CONTINUE_STMT: ("continue", _LEAVES),
+    CursorKind.RETURN_STMT: ("return", "put the pragmas around less"),
+    CursorKind.SWITCH_STMT: ("switch", "write if and else"),
+    CursorKind.ASM_STMT: ("inline assembly", "put it outside of the region"),
+    CursorKind.MS_ASM_STMT: ("inline assembly", "put it outside of the region"),
+}

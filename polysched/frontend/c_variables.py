@@ -1,0 +1,150 @@
+"""The variables of a region: what each one is to the nest.
+
+    for (i = 0; i < n; i++) {           i loop variable, n size, A array, x scalar (by value),
+        double t = x * A[i];            t temporary of the region,
+        s += t;                         s array of rank 0, bound to &s: it is written and lives on
+    }
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from clang.cindex import CursorKind, LinkageKind, StorageClass, TypeKind
+
+from polysched import isl
+from polysched.frontend.c_clang import Key, Node, children, key, operator, stripped, unary_operator, variable, walk
+from polysched.frontend.c_source import Source
+from polysched.frontend.c_types import dtype_of
+from polysched.ir.dtypes import DType
+from polysched.ir.nodes import Expr
+
+_POINTERS = (TypeKind.POINTER, TypeKind.CONSTANTARRAY, TypeKind.VARIABLEARRAY, TypeKind.INCOMPLETEARRAY)
+
+
+@dataclass
+class Variables:
+    """Names and roles of the variables that a region mentions."""
+
+    source: Source
+    loops: frozenset[Key]  # set by the head of a for
+    written: frozenset[Key]  # assigned otherwise
+    declared: frozenset[Key]  # in the region
+    exposed: frozenset[Key]  # their address is taken, or other functions see them
+    assigned: frozenset[Key]  # anywhere in the function
+    reserved: frozenset[str]  # names that generated ones must not take
+    names: dict[Key, str] = field(default_factory=dict)
+    loop_names: set[str] = field(default_factory=set)
+    decls: dict[str, Node] = field(default_factory=dict)  # by name in the nest
+    types: dict[str, DType] = field(default_factory=dict)  # of scalars, by name in the nest
+    expressions: dict[str, str] = field(default_factory=dict)  # C's spelling, by name in the nest
+    sizes: set[str] = field(default_factory=set)
+    bindings: dict[Key, Expr] = field(default_factory=dict)  # integers of the region that are set once, as i64
+
+    def name(self, decl: Node) -> str:
+        """The variable's name in the nest: its own, unless another one has it or isl keeps it for itself."""
+        if key(decl) not in self.names:
+            name = self.fresh(decl.spelling)
+            self.names[key(decl)] = name
+            self.decls[name] = decl
+            self.expressions[name] = decl.spelling
+            if dtype := dtype_of(decl.type):
+                self.types[name] = dtype
+        return self.names[key(decl)]
+
+    def fresh(self, wish: str) -> str:
+        """`wish`, or `wish_2`, ... where that is taken."""
+        name = self.free(wish, {*self.expressions, *self.loop_names})
+        self.expressions[name] = name
+        return name
+
+    def loop_name(self, decl: Node, around: Iterable[str]) -> str:
+        """A name for a loop variable that no loop around has; loops side by side may share one."""
+        name = self.free(decl.spelling, {*self.expressions, *around})
+        self.loop_names.add(name)
+        return name
+
+    def free(self, wish: str, taken: set[str]) -> str:
+        name, count = wish, 1
+        while name in taken or not _is_readable(name) or (count > 1 and name in self.reserved):
+            count += 1
+            name = f"{wish}_{count}"
+        return name
+
+    def order(self, name: str) -> tuple[int, str]:
+        """Where it is declared, for a list in the user's order."""
+        decl = self.decls.get(name)
+        return (decl.location.offset if decl is not None else 1 << 62), name
+
+    def is_memory(self, decl: Node) -> bool:
+        """Is the scalar read from memory, since the region writes it?"""
+        return key(decl) in self.written
+
+    def is_temporary(self, decl: Node) -> bool:
+        return key(decl) in self.declared
+
+
+def find_variables(source: Source, function: Node, statements: Iterable[Node]) -> Variables:
+    statements = tuple(statements)
+    loops, written, declared = _scan(statements)
+    every_loop, every_written, _ = _scan((function,))
+    taken = (stripped(children(node)[0]) for node in walk(function) if unary_operator(node) == "&")
+    addressed = {key(decl) for node in taken if (decl := variable(node)) is not None}
+    seen = (variable(node) for node in walk(function) if node.kind == CursorKind.DECL_REF_EXPR)
+    shared = {key(decl) for decl in seen if decl is not None and _outlives(decl)}
+    exposed, assigned = frozenset(addressed | shared), every_loop | every_written
+    return Variables(source, loops, written, declared, exposed, assigned, source.names)
+
+
+def _scan(statements: Iterable[Node]) -> tuple[frozenset[Key], frozenset[Key], frozenset[Key]]:
+    """Variables that heads of loops set, that are assigned otherwise, and that are declared."""
+    loops: set[Key] = set()
+    written: set[Key] = set()
+    declared: set[Key] = set()
+    heads: set[int] = set()
+    for node in (node for statement in statements for node in walk(statement)):
+        if node.kind == CursorKind.FOR_STMT:
+            for part in children(node)[:-1]:
+                if (decl := set_by(part)) is not None:
+                    loops.add(key(decl))
+                    heads.add(part.hash)
+                for below in part.get_children():
+                    if below.kind == CursorKind.VAR_DECL:
+                        loops.add(key(below))
+        elif node.kind == CursorKind.VAR_DECL:
+            declared.add(key(node))
+        elif node.hash not in heads and (decl := set_by(node)) is not None:
+            written.add(key(decl))
+    return frozenset(loops), frozenset(written), frozenset(declared)
+
+
+def set_by(node: Node) -> Node | None:
+    """The variable that an assignment, ++ or -- sets; None if it is no such expression, or sets an element."""
+    op, unary = operator(node), unary_operator(node)
+    sets = op == "=" or (op.endswith("=") and op not in ("==", "!=", "<=", ">=")) or unary[-2:] in ("++", "--")
+    return variable(children(node)[0]) if sets else None
+
+
+def _outlives(decl: Node) -> bool:
+    """Is it global, or static?"""
+    return decl.linkage != LinkageKind.NO_LINKAGE or decl.storage_class in (StorageClass.STATIC, StorageClass.EXTERN)
+
+
+def is_pointer(decl: Node) -> bool:
+    """Is it declared as a pointer, or an array parameter?"""
+    kind = decl.type.get_canonical().kind
+    return kind == TypeKind.POINTER or (decl.kind == CursorKind.PARM_DECL and kind in _POINTERS)
+
+
+def is_array(decl: Node) -> bool:
+    return decl.type.get_canonical().kind in _POINTERS
+
+
+def _is_readable(name: str) -> bool:
+    """isl keeps some words for itself, such as max and mod."""
+    try:
+        isl.Set(f"{{ [{name}] }}")
+    except isl.Error:
+        return False
+    return True

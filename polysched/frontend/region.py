@@ -1,0 +1,27 @@
+"""What `read_c` finds in a C file: regions, each with the nest that it is and what ties the nest to the file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from polysched.ir.nodes import Function
+
+
+@dataclass(frozen=True, kw_only=True)
+class Region:
+    """One `#pragma scop` region of a C file, and the nest that it is.
+
+    The nest means the region where all `assumptions` hold, the arrays do not overlap, and the sizes are those for
+    which the model finds every access in bounds. A size that is negative, say, fails `n >= 0`: such calls run the
+    original text.
+    """
+
+    function: Function  # its name is the C function's; a second region in it is called f_2
+    path: str
+    begin: int  # text[begin:end], in bytes, are the lines between the two pragma lines
+    end: int
+    indent: str  # white space before the first pragma
+    expressions: dict[str, str]  # parameter -> C: the value of a size or scalar, a pointer to an array's first element
+    unaliased: frozenset[str]  # arrays that overlap no other of the nest, as the C text shows
+    assumptions: tuple[str, ...]  # C conditions, in names visible at the region
+    taken: frozenset[str]  # identifiers and macros of the file, and what its headers declare: generated names differ

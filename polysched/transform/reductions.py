@@ -1,0 +1,135 @@
+"""Marks loops that carry nothing but updates of reductions: on threads where no loop is parallel, and as SIMD.
+
+    band: i                             mark: parallel, of s
+                            ->            band: i
+    s = s + a[i] * b[i]
+
+What the mark names has to become private to the threads and lanes (codegen/passes/privatize.py).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from polysched import isl
+from polysched.deps.coincidence import carried, left_below, together
+from polysched.deps.dependences import Dependences, union
+from polysched.model.scop import Scop
+from polysched.model.tree import (
+    Band,
+    Mark,
+    Member,
+    Parallel,
+    Tree,
+    Unroll,
+    Vector,
+    children,
+    is_innermost,
+    walk,
+    with_children,
+)
+from polysched.transform.roles import statements_of
+from polysched.transform.strides import step, stride
+
+
+def reduce_on_threads(tree: Tree, dependences: Dependences) -> Tree:
+    """`tree` with the outermost loop that carries reductions alone marked, in each nest that has no parallel loop.
+
+    Nothing changes unless the order of reductions is free. As for parallel loops, a single loop that others repeat
+    does not pay.
+    """
+    return _threads(tree, _Reaching.of(dependences), is_repeated=False) if dependences.reorder_reductions else tree
+
+
+def reduce_on_lanes(tree: Tree, scop: Scop, dependences: Dependences) -> Tree:
+    """`tree` with every innermost loop that carries reductions alone, and reads no far elements, marked for SIMD."""
+    if not dependences.reorder_reductions:
+        return tree
+    return _lanes(tree, scop, _Reaching.of(dependences), ())
+
+
+@dataclass(frozen=True)
+class _Reaching:
+    """The dependences that nothing above a node orders."""
+
+    ordered: isl.UnionMap
+    updates: tuple[tuple[str, isl.UnionMap], ...]  # of each array, its updates by reductions
+
+    @classmethod
+    def of(cls, dependences: Dependences) -> _Reaching:
+        free = [d for d in dependences.of("flow", "anti", "output") if d.reduction]
+        names = sorted({d.array for d in free})
+        updates = tuple((name, union(d for d in free if d.array == name)) for name in names)
+        return cls(dependences.validity, updates)
+
+    def below(self, node: Tree) -> _Reaching:
+        """The same for the children of `node`."""
+        updates = tuple((name, left_below(node, pairs)) for name, pairs in self.updates)
+        return _Reaching(left_below(node, self.ordered), updates)
+
+    def inside(self, member: Member) -> _Reaching:
+        """The same within one iteration of the member."""
+        same = together(member)
+        return _Reaching(self.ordered.intersect(same), tuple((n, pairs.intersect(same)) for n, pairs in self.updates))
+
+    def reduced(self, member: Member) -> tuple[str, ...]:
+        """The arrays whose updates the member carries, if it carries nothing else; else ()."""
+        if not carried(member, self.ordered).is_empty():
+            return ()
+        return tuple(name for name, pairs in self.updates if not carried(member, pairs).is_empty())
+
+
+def _threads(tree: Tree, reaching: _Reaching, *, is_repeated: bool) -> Tree:
+    if isinstance(tree, Band) and not any(isinstance(n, Mark) and isinstance(n.mark, Parallel) for n in walk(tree)):
+        return _on_threads(tree, reaching, is_repeated) or _below(tree, reaching, is_repeated=True)
+    if isinstance(tree, Mark):  # what it says of the loop below stays
+        return tree
+    return _below(tree, reaching, is_repeated or isinstance(tree, Band))
+
+
+def _below(tree: Tree, reaching: _Reaching, is_repeated: bool) -> Tree:
+    inside = reaching.below(tree)
+    return with_children(tree, tuple(_threads(child, inside, is_repeated=is_repeated) for child in children(tree)))
+
+
+def _on_threads(band: Band, reaching: _Reaching, is_repeated: bool) -> Tree | None:
+    """The band with its first member that can be marked, in front if the band is permutable."""
+    for k, member in enumerate(band.members):
+        names = reaching.reduced(member)
+        before, after = band.members[:k], band.members[k + 1 :]
+        if band.permutable:
+            before, after = (), (*before, *after)
+        is_single = not after and is_innermost(band)
+        if names and not (is_single and (is_repeated or before)):
+            inner = Mark(Parallel(names), Band((member, *after), band.permutable, band.child))
+            return Band(before, band.permutable, inner) if before else inner
+        if not band.permutable:
+            reaching = reaching.inside(member)
+    return None
+
+
+def _lanes(tree: Tree, scop: Scop, reaching: _Reaching, outer: tuple[Member, ...]) -> Tree:
+    if isinstance(tree, Mark) and isinstance(tree.mark, Vector | Unroll):
+        return tree
+    if isinstance(tree, Mark) and isinstance(tree.child, Band):  # a loop has one mark
+        return replace(tree, child=_lanes_below(tree.child, scop, reaching, outer))
+    if isinstance(tree, Band) and len(tree.members) == 1 and is_innermost(tree):
+        names = reaching.reduced(tree.members[0])
+        return Mark(Vector(names), tree) if names and _reads_rows(tree, scop, outer) else tree
+    return _lanes_below(tree, scop, reaching, outer)
+
+
+def _lanes_below(tree: Tree, scop: Scop, reaching: _Reaching, outer: tuple[Member, ...]) -> Tree:
+    inside = reaching.below(tree)
+    outer = (*outer, *tree.members) if isinstance(tree, Band) else outer
+    return with_children(tree, tuple(_lanes(child, scop, inside, outer) for child in children(tree)))
+
+
+def _reads_rows(band: Band, scop: Scop, outer: tuple[Member, ...]) -> bool:
+    """Does no access step further than by one along the only member of the band?"""
+    loops = (*outer, *band.members)
+    for statement in statements_of(band, scop):
+        along = step(statement, loops, len(outer))
+        if along is None or any(stride(access, along) is None for access in (*statement.reads, *statement.writes)):
+            return False
+    return True

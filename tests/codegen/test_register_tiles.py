@@ -1,0 +1,307 @@
+"""polysched/codegen/passes/register_tiles.py: full tiles apart from partial ones, with registers for their elements."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from types import MappingProxyType
+
+import nests
+import pytest
+from nests import add, binary, loop, mul, n, nest, sub, var
+
+from polysched.codegen.passes.register_tiles import LARGEST, register_tiles
+from polysched.ir.build import const, floordiv, floormod, load
+from polysched.ir.dtypes import i64
+from polysched.ir.node import walk
+from polysched.ir.nodes import Alloc, Array, Expr, For, Function, If, Let, Load, Stmt, Store
+from polysched.ir.simplify import simplify
+from polysched.ir.text import show
+from polysched.ir.verify import verify
+
+ROWS, COLUMNS = 2, 3
+i, j, k, i0, j0 = (var(name) for name in ("i", "j", "k", "i0", "j0"))
+FAR = add(mul(3, n), 9)  # an extent that no subscript below reaches
+A, B, C = (Array(name, i64, (FAR, FAR)) for name in "ABC")
+S = Array("S", i64, ())
+SIZES = (0, 1, ROWS, COLUMNS, COLUMNS + 1, 7)  # none, partial tiles, full ones, and both
+
+
+def tiled(*body: Stmt, lo=0, hi=n, step=1, lows=MappingProxyType({}), highs=MappingProxyType({})) -> Function:
+    """Tiles of 2 by 3 over i and j, around a loop k from lo to hi; `lows` and `highs` bound i and j besides."""
+
+    def bounds(name: str, size: int, tile: Expr) -> tuple[Expr, Expr]:
+        first, end = mul(size, tile), binary("min", n, add(mul(size, tile), size))
+        first = binary("max", first, 0, lows[name]) if name in lows else first
+        return first, binary("min", end, highs[name]) if name in highs else end
+
+    inner = loop("j", *bounds("j", COLUMNS, j0), *body, kind="vector")
+    outer = loop("i", *bounds("i", ROWS, i0), inner, kind="unrolled")
+    around_k = loop("k", lo, hi, outer, step=step)
+    return nest("tiled", "n", (A, B, C, S), _tiles("i0", ROWS, _tiles("j0", COLUMNS, around_k)))
+
+
+def _tiles(name: str, size: int, body: Stmt) -> For:
+    return loop(name, 0, floordiv(add(n, size - 1), size), body)
+
+
+def update(target, *factors, op="+") -> Store:
+    return Store(target.array, target.index, binary(op, target, mul(*factors)))
+
+
+def result(fn: Function) -> Function:
+    """What the pass makes of `fn`: verified, and with the same outcome at sizes around that of a tile."""
+    done = register_tiles(fn)
+    verify(done, "lowered")
+    for size in SIZES:
+        nests.assert_same_outcome(fn, done, nests.arguments_for(fn, random.Random(size), size))
+    return done
+
+
+def registers(fn: Function) -> list[str]:
+    """The arrays that have elements in registers somewhere."""
+    return [node.array.name.rpartition("_")[0] for node in walk(fn.body) if isinstance(node, Alloc)]
+
+
+def unrolled(fn: Function) -> list[For]:
+    return [node for node in walk(fn.body) if isinstance(node, For) and node.kind == "unrolled"]
+
+
+PRODUCT = update(load(C, i, j), load(A, i, k), load(B, k, j))
+UPDATE_OF_LU = update(load(C, i, j), load(C, i, k), load(C, k, j), op="-")
+
+
+def test_a_matrix_product_keeps_a_block_in_registers():
+    fn = tiled(PRODUCT)
+    assert show(fn.body[0].body[0].body) == """\
+for k in 0..n:
+    for i in 2 * i0..min(n, 2 * i0 + 2) (unrolled):
+        for j in 3 * j0..min(n, 3 * j0 + 3) (vector):
+            C[i, j] = C[i, j] + A[i, k] * B[k, j]"""
+    assert show(simplify(result(fn).body[0].body[0].body)) == """\
+if n + i0 * -2 - 2 >= 0 && n + j0 * -3 - 3 >= 0 && 0 < n:
+    alloc C_0: private i64[2, 3]
+    for r0 in 0..2 (unrolled):
+        for r1 in 0..3 (vector):
+            C_0[r0, r1] = C[i0 * 2 + r0, j0 * 3 + r1]
+    for k in 0..n:
+        for r4 in 0..2 (unrolled):
+            for r5 in 0..3 (vector):
+                C_0[r4, r5] = C_0[r4, r5] + A[i0 * 2 + r4, k] * B[k, j0 * 3 + r5]
+    for r2 in 0..2 (unrolled):
+        for r3 in 0..3 (vector):
+            C[i0 * 2 + r2, j0 * 3 + r3] = C_0[r2, r3]
+else:
+    for r6 in 0..n:
+        for r7 in i0 * 2..min(n, i0 * 2 + 2):
+            for r8 in j0 * 3..min(n, j0 * 3 + 3) (vector):
+                C[r7, r8] = C[r7, r8] + A[r7, r6] * B[r6, r8]"""
+
+
+def test_where_fullness_depends_on_the_loop_it_is_cut_in_three():
+    """trmm: rows above k alone, so a tile is full from where k has left it."""
+    done = result(tiled(update(load(C, i, j), load(A, k, i), load(B, k, j)), highs={"i": k}))
+    stmts = simplify(done.body[0].body[0].body)
+    assert show(stmts[:2]) == """\
+r0 = n + i0 * -2 - 2 >= 0 && n + j0 * -3 - 3 >= 0 ? min(max(i0 * 2 + 2, 0), n) : n
+r1 = max(n, r0)"""
+    assert [type(stmt) for stmt in stmts[2:]] == [For, If]
+    assert registers(done) == ["C"]
+
+
+def test_a_full_part_may_come_first():
+    """lu: rows below k alone, so a tile is full until k comes to it, and its own row and column are read apart."""
+    stmts = simplify(result(tiled(UPDATE_OF_LU, lows={"i": add(k, 1), "j": add(k, 1)})).body[0].body[0].body)
+    assert show(stmts[:2]) == """\
+r0 = i0 * 2 >= 0 && n + i0 * -2 - 2 >= 0 && j0 * 3 >= 0 && n + j0 * -3 - 3 >= 0 ? min(n, 0) : n
+r1 = max(min(min(n, i0 * 2), j0 * 3), r0)"""
+    assert [type(stmt) for stmt in stmts[2:]] == [For, If, For]
+
+
+TRIANGLES = {
+    "k < i": {"lo": 0, "hi": n, "lows": {"i": add(k, 1)}},
+    "k <= i": {"lows": {"i": k}},
+    "k > i": {"highs": {"i": k}},
+    "k < i, k < j": {"lows": {"i": add(k, 1), "j": add(k, 1)}},
+    "k < i, j <= i": {"lows": {"i": add(k, 1)}, "highs": {"j": add(i, 1)}},
+    "j < k < i": {"lows": {"i": add(k, 1)}, "highs": {"j": k}},
+    "i < k, k < j": {"lows": {"j": add(k, 1)}, "highs": {"i": k}},
+    "i + k < n": {"highs": {"i": sub(n, k)}},
+    "i + k > 4, j >= i": {"lows": {"i": sub(4, k), "j": i}},
+    "i + j + k < n": {"highs": {"j": sub(sub(n, k), i)}},
+    "2 k < i": {"lows": {"i": mul(2, k)}},
+    "k in the tile": {"lo": mul(2, i0), "hi": binary("min", n, add(mul(2, i0), 2))},
+    "k after the tile": {"lo": add(mul(2, i0), 2), "hi": n},
+    "k before the tile": {"lo": 0, "hi": mul(2, i0)},
+    "k from min, max of several": {
+        "lo": binary("max", 0, sub(mul(2, i0), 3), sub(j0, 1)),
+        "hi": binary("min", n, add(i0, j0), add(mul(3, j0), 2)),
+    },
+    "never": {"lo": n, "hi": 0},
+    "step 2": {"step": 2},
+    "nothing is linear": {"highs": {"i": floordiv(k, 2), "j": floordiv(i, 2)}},
+}
+BODIES = {
+    "product": [PRODUCT],
+    "own row and column": [UPDATE_OF_LU],
+    "own row": [update(load(C, i, j), load(C, i, k), load(A, k, j), op="-")],
+    "own column, one further": [update(load(C, i, j), load(C, add(k, 1), j))],
+    "own transpose": [update(load(C, i, j), load(C, j, i))],
+    "its neighbour": [update(load(C, i, j), load(C, i, add(j, 1)))],
+    "the element before k": [update(load(C, i, j), load(C, add(sub(n, k), 1), j))],
+    "elements that another array tells": [update(load(C, i, j), load(C, floormod(load(A, i, k), FAR), j))],
+    "elements at k and what another array tells": [
+        update(load(C, i, j), load(C, add(k, floormod(load(A, i, j), 2)), j))
+    ],
+    "elements that a let tells": [
+        Let("t", floormod(load(A, i, k), 2)),
+        update(load(C, i, j), load(C, add(k, var("t")), j)),
+    ],
+    "a scalar": [update(load(S), load(A, i, k), load(B, k, j))],
+    "one element": [update(load(C, 1, add(i0, 2)), load(A, i, k), load(B, k, j))],
+    "one element of each row": [update(load(C, i, 1), load(A, j, k))],
+    "one element of each k": [update(load(C, k, 2), load(A, i, j))],
+    "one element of each k, and another": [update(load(C, k, 2), load(C, k, i))],
+    "a diagonal": [update(load(C, i, i), load(A, j, k))],
+    "elements met again": [update(load(C, add(i, j), 0), load(A, i, k))],
+    "every other": [update(load(C, mul(2, i), j), load(A, i, k))],
+    "reversed": [update(load(C, sub(n, i), j), load(A, i, k), load(B, k, j))],
+    "reversed, others above": [update(load(C, sub(n, i), j), load(C, k, j))],
+    "moving with k": [update(load(C, add(i, k), j), load(A, i, k))],
+    "a copy": [Store("C", (i, j), load(A, i, k))],
+    "two arrays": [PRODUCT, update(load(A, i, j), load(B, k, i))],
+    "one array twice": [PRODUCT, update(load(C, i, j), load(B, k, i), op="-")],
+    "one array at two places": [PRODUCT, update(load(C, j, i), load(B, k, i), op="-")],
+    "one array at two places, one not read": [PRODUCT, Store("C", (j, i), load(B, k, i))],
+    "arrays that use each other": [update(load(C, i, j), load(A, i, j)), update(load(A, i, j), load(C, i, k))],
+    "lets": [Let("t", mul(load(A, i, k), load(C, i, j))), Store("C", (i, j), add(var("t"), 1))],
+    "a subscript of itself": [update(load(C, i, j), load(A, floormod(load(C, i, j), FAR), k))],
+}
+
+
+@pytest.mark.parametrize("bounds", TRIANGLES)
+@pytest.mark.parametrize("body", BODIES)
+def test_every_body_in_every_shape_computes_the_same(bounds, body):
+    result(tiled(*BODIES[body], **TRIANGLES[bounds]))
+
+
+@pytest.mark.parametrize(
+    ("bounds", "body", "expected"),
+    [
+        ({}, "product", ["C"]),
+        ({}, "a scalar", []),  # the C compiler's
+        ({}, "one element", ["C"]),
+        ({}, "one element of each row", ["C"]),
+        ({}, "one element of each k", ["C"]),
+        ({}, "one element of each k, and another", []),
+        ({}, "a diagonal", []),
+        ({}, "elements met again", []),
+        ({}, "every other", []),
+        ({}, "reversed", ["C"]),
+        ({}, "moving with k", []),
+        ({}, "own transpose", []),
+        ({}, "its neighbour", []),
+        ({}, "own row", ["C"]),
+        ({}, "elements that another array tells", []),
+        ({}, "elements at k and what another array tells", []),
+        ({}, "elements that a let tells", []),
+        ({}, "two arrays", ["C", "A"]),
+        ({}, "one array twice", ["C"]),
+        ({}, "one array at two places", []),
+        ({}, "one array at two places, one not read", []),
+        ({}, "arrays that use each other", ["C", "A"]),
+        ({}, "lets", ["C"]),
+    ],
+)
+def test_what_stays_in_registers(bounds, body, expected):
+    done = result(tiled(*BODIES[body], **bounds))
+    assert registers(done) == expected
+    assert unrolled(done) != []
+
+
+def test_tiles_of_fewer_iterations_than_one_and_of_very_many_are_not_unrolled():
+    for trips in (0, LARGEST + 1):
+        rows = loop("i", i0, add(i0, trips), Store("C", (i, k), load(A, i, k)), kind="unrolled")
+        arrays = [Array(name, i64, (add(n, LARGEST + 9), add(n, 9))) for name in "AC"]
+        done = register_tiles(nest("f", "n", arrays, loop("i0", 0, n, loop("k", 0, n, rows))))
+        assert unrolled(done) == []
+
+
+def test_a_loop_that_cannot_be_a_side_of_a_tile_is_not_unrolled():
+    """It begins where another one is, or in steps."""
+    for bounds in ({"lo": k, "hi": add(k, 2)}, {"lo": 0, "hi": 4, "step": 2}):
+        lo, hi, step = bounds["lo"], bounds["hi"], bounds.get("step", 1)
+        rows = loop("i", lo, binary("min", hi, n), Store("C", (i, k), load(A, i, k)), step=step, kind="unrolled")
+        done = result(nest("f", "n", (A, C), loop("k", 0, n, rows)))
+        assert unrolled(done) == []
+
+
+def test_a_tile_that_moves_with_the_loop_has_no_registers():
+    """Its elements change from one iteration to the next, though no subscript names k."""
+    rows = loop("i", k, binary("min", add(k, 2), n), update(load(C, i, 0), load(A, k, i)), kind="unrolled")
+    assert registers(result(nest("f", "n", (A, C), loop("k", 0, n, rows)))) == []
+
+
+def test_loops_with_constant_bounds_stay_unrolled():
+    fn = nest("f", "n", (A, C), loop("i", 0, 3, update(load(C, i, 0), load(A, 0, i)), kind="unrolled"))
+    assert register_tiles(fn) == fn
+
+
+def test_bounds_that_the_loop_may_change_are_read_as_often_as_before():
+    end = floormod(load(C, 0, 0), 4)
+    rows = loop("i", 0, binary("min", 2, add(end, 1)), update(load(C, i, 0), load(A, k, i)), kind="unrolled")
+    assert unrolled(result(nest("f", "n", (A, C), loop("k", 0, n, rows)))) == []
+    rows = loop("i", 0, binary("min", 2, add(k, 1)), update(load(C, i, 0), load(A, k, i)), kind="unrolled")
+    result(nest("f", "n", (A, C), loop("k", 0, end, rows)))
+
+
+def test_guards_inside_a_tile_leave_it_as_it_was():
+    fn = tiled(If(binary("<", k, i), (PRODUCT,)))
+    done = result(fn)
+    assert unrolled(done) == [] and registers(done) == []
+
+
+def test_names_that_are_taken_are_not_given_again():
+    taken = (Array("C_0", i64, (FAR, FAR)), Array("r0", i64, (n,)))
+    fn = tiled(update(load(C, i, j), load(taken[0], k, j)))
+    result(replace(fn, arrays=(*fn.arrays, *taken), params=()))
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_random_tiles_compute_the_same(seed):
+    result(random_tiles(random.Random(seed)))
+
+
+def test_random_tiles_have_full_tiles_and_registers():
+    done = [register_tiles(random_tiles(random.Random(seed))) for seed in range(120)]
+    assert sum(bool(registers(fn)) for fn in done) > 30
+    assert sum(bool(unrolled(fn)) for fn in done) > 60
+
+
+def random_tiles(rng: random.Random) -> Function:
+    """Updates in tiles of any shape, of what may be read elsewhere."""
+    affines = (i, j, k, i, j, k, add(i, 1), add(k, 1), add(j, 2), add(i, k), sub(n, i), sub(n, k), const(1))
+
+    def affine() -> Expr:
+        return rng.choice(affines)
+
+    def bound(names: str) -> dict[str, Expr]:
+        outer = [k, add(k, 1), sub(n, k), const(2), mul(2, k), floordiv(k, 2)]
+        return {name: rng.choice([*outer, *([i] if name == "j" else [])]) for name in names if rng.random() < 0.3}
+
+    def operand() -> Expr:
+        return Load(rng.choice("ABCC"), (affine(), affine()), i64)
+
+    def statement() -> Stmt:
+        index = rng.choice(((i, j), (i, j), (i, j), (j, i), (i, const(0)), (affine(), affine())))
+        operands = [operand() for _ in range(rng.choice((1, 2)))]
+        return update(Load(rng.choice("CCCA"), index, i64), *operands, op=rng.choice("+-"))
+
+    ends = (const(0), n, mul(2, i0), add(mul(2, i0), 2), mul(3, j0), add(mul(3, j0), 1))
+    shape = {
+        "lo": binary("max", 0, *rng.sample(ends, rng.choice((0, 1, 2)))),
+        "hi": binary("min", n, *rng.sample(ends, rng.choice((0, 0, 1, 2)))),
+        "step": rng.choice((1, 1, 1, 1, 1, 2)),
+    }
+    body = [statement() for _ in range(rng.choice((1, 1, 2)))]
+    return tiled(*body, lows=bound("ij"), highs=bound("ij"), **shape)

@@ -1,0 +1,39 @@
+"""model/touched.py: what must be copied for a nest to run elsewhere."""
+
+from __future__ import annotations
+
+import polysched as ps
+from polysched.ir.text import show
+from polysched.model.extract import extract
+from polysched.model.touched import touched_elements
+
+
+def counts(nest) -> dict[str, str]:
+    return {name: show(count) for name, count in touched_elements(extract(nest.function)).items()}
+
+
+def test_rows_that_are_not_touched_need_not_be_there():
+    @ps.nest
+    def first(A: ps.f64["n", "m"], B: ps.f64["n"], s: ps.f64[()], n: ps.size, m: ps.size, k: ps.size):
+        for i in range(k):
+            A[i, 0] = B[2 * i + 1]
+
+    assert counts(first) == {"A": "(k if k >= 1 else 0) * m", "B": "2 * k if k >= 1 else 0", "s": "1"}
+
+
+def test_what_depends_on_data_may_be_anywhere():
+    @ps.nest
+    def scatter(A: ps.f64["n"], at: ps.i64["m"], n: ps.size, m: ps.size):
+        for i in range(m):
+            A[at[i]] = 1.0
+
+    assert counts(scatter) == {"A": "n if m >= 1 else 0", "at": "m"}
+
+
+def test_an_array_that_nothing_touches_is_not_copied():
+    @ps.nest
+    def idle(A: ps.f64["n"], B: ps.f64["n"], n: ps.size):
+        for i in range(n):
+            A[i] = 1.0
+
+    assert counts(idle) == {"A": "n", "B": "0"}

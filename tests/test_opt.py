@@ -1,0 +1,236 @@
+"""polysched/opt.py and `polysched opt`: the same results from the rewritten file, and no other byte changed."""
+
+from __future__ import annotations
+
+import ctypes
+import difflib
+import os
+import shutil
+import subprocess
+from copy import copy as copy_of
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from polysched import opt, runtime
+from polysched.cli import main
+from polysched.errors import CannotLower
+from polysched.options import Options
+from tests.frontend.c_programs import Programs
+from tests.frontend.test_c_programs import FUNCTIONS, text_of
+
+RUNTIME = Path(runtime.__file__).parent
+KERNELS = Path(__file__).parent / "c" / "kernels.c"  # prints what its regions compute
+COPY = b"""\
+void copy(int n, double *to, const double *from)
+{
+    int i;
+    #pragma scop
+    for (i = 0; i < n; i++) /* forward */
+        to[i] = from[i];
+    #pragma endscop
+}
+"""
+STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas", "-ffp-contract=off")
+
+gcc = pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
+
+
+@pytest.fixture
+def copy(tmp_path) -> Path:
+    path = tmp_path / "copy.c"
+    path.write_bytes(COPY)
+    return path
+
+
+def rewritten(path: Path, *arguments: str) -> bytes:
+    out = path.with_suffix(".opt.c")
+    assert main(["opt", str(path), "-o", str(out), *arguments]) == 0
+    return out.read_bytes()
+
+
+def without_regions(text: bytes) -> list[bytes]:
+    """The file's pieces between regions, pragmas included."""
+    begin, end = b"#pragma scop", b"#pragma endscop"
+    first, *rest = text.split(begin)
+    return [first, *(piece[piece.index(end) :] for piece in rest)]
+
+
+def test_a_region_becomes_a_block(copy, golden):
+    golden("copy.opt.c", rewritten(copy).decode())
+
+
+@gcc
+@pytest.mark.parametrize("flags", [["-O1"], ["-O2", "-fopenmp"], ["-O3", "-march=native"]], ids=" ".join)
+def test_results_are_the_same_to_the_bit(tmp_path, flags):
+    file = tmp_path / "kernels.c"
+    shutil.copy(KERNELS, file)
+    rewritten(file, "--tile-sizes", "4,8")
+    assert ran(file.with_suffix(".opt.c"), *flags) == ran(file, "-O1")
+
+
+def ran(file: Path, *flags: str) -> str:
+    program = file.with_suffix("")
+    subprocess.run(["gcc", *STRICT, *flags, str(file), "-o", str(program)], check=True)
+    return subprocess.run([str(program)], check=True, capture_output=True, text=True).stdout
+
+
+class Both(Programs):
+    """The functions of a text; `rewritten` is the library of what `opt` makes of it."""
+
+    def __init__(self, text: str, folder: Path, pure: tuple[str, ...]):
+        super().__init__(text, folder, pure)
+        out = opt.rewrite(text.encode(), tuple(self.regions.values()), options=Options(tile_sizes=(3, 4)))
+        assert out.kept == ()
+        (folder / "out.c").write_bytes(out.text)
+        flags = ["-std=c99", "-ffp-contract=off", "-O1", "-fopenmp", "-fPIC", "-shared", "-Wl,-Bsymbolic"]
+        subprocess.run(["gcc", *flags, str(folder / "out.c"), "-o", str(folder / "out.so"), "-lm"], check=True)
+        self.rewritten = copy_of(self)
+        self.rewritten.original = ctypes.CDLL(str(folder / "out.so"))
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory) -> Both:
+    return Both(text_of(FUNCTIONS), tmp_path_factory.mktemp("constructs"), ("opaque",))
+
+
+@gcc
+@pytest.mark.parametrize("name", [head.partition("(")[0] for head in FUNCTIONS])
+def test_every_construct_of_c(both, name):
+    region = both.regions[name]
+    for n in (2, 9):
+        sizes = {size: n + k for k, size in enumerate(region.function.sizes)}
+        given = {"k": np.array([3, -1, 7, 0, 2] * 2, np.int32)[:n]} if name == "indirect" else {}
+        both.check(name, sizes, given, lambda **arguments: both.rewritten.run_original(region, arguments))
+
+
+@pytest.fixture
+def for_cuda(tmp_path) -> Path:
+    """The kernels for CUDA; `kernels.opt_kernels.cu` is beside the file."""
+    file = tmp_path / "kernels.c"
+    shutil.copy(KERNELS, file)
+    rewritten(file, "--target", "cuda")
+    return file.with_suffix(".opt.c")
+
+
+@gcc
+@pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
+def test_cuda_kernels_give_the_same_results(for_cuda):
+    """On the CPU: a thread after the other."""
+    text = (RUNTIME / "cuda_on_cpu.h").read_text() + for_cuda.with_name("kernels.opt_kernels.cu").read_text()
+    kernels = for_cuda.with_name("kernels.cpp")
+    kernels.write_text(text.replace("#pragma once", ""))
+    flags = ["-std=gnu++17", "-O1", "-fwrapv", "-ffp-contract=off"]
+    subprocess.run(["g++", *flags, "-c", str(kernels), "-o", str(kernels.with_suffix(".o"))], check=True)
+    assert ran(for_cuda, "-O1", str(kernels.with_suffix(".o")), "-lstdc++") == ran(for_cuda.with_name("kernels.c"))
+
+
+@gcc
+def test_where_cuda_fails_the_regions_run_as_they_were(for_cuda):
+    names = ("gemm", "jacobi", "scan", "seidel")
+    failing = for_cuda.with_name("failing.c")
+    failing.write_text("".join(f"int {name}_of_kernels_opt(void) {{ return 100; }}\n" for name in names))
+    assert ran(for_cuda, "-O1", str(failing)) == ran(for_cuda.with_name("kernels.c"))
+
+
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="needs nvcc")
+def test_nvcc_compiles_the_kernels(for_cuda):
+    kernels = for_cuda.with_name("kernels.opt_kernels.cu")
+    subprocess.run(["nvcc", "-fmad=false", "-c", str(kernels), "-o", str(kernels.with_suffix(".o"))], check=True)
+
+
+def test_cuda_has_none_of_the_user_s_functions(copy, capsys):
+    copy.write_bytes(b"double f(double);\n" + COPY.replace(b"= from[i]", b"= f(from[i])"))
+    assert rewritten(copy, "--target", "cuda", "--pure", "f") == copy.read_bytes()
+    assert capsys.readouterr().err == f"{copy}:6: copy keeps its text: CUDA has no f\n"
+    assert not copy.with_name("copy.opt_kernels.cu").exists()
+
+
+def test_cuda_needs_an_output(copy, capsys):
+    assert main(["opt", str(copy), "--target", "cuda"]) == 2
+    assert capsys.readouterr().err == "--target cuda writes two files\nhint: name the first: -o OUT.c\n"
+
+
+def test_every_other_byte_stays(tmp_path):
+    file = tmp_path / "kernels.c"
+    shutil.copy(KERNELS, file)
+    text = rewritten(file)
+    assert without_regions(text) == without_regions(KERNELS.read_bytes())
+    before, after = KERNELS.read_text().splitlines(), text.decode().splitlines()
+    assert [line for line in difflib.ndiff(before, after) if line.startswith("-")] == []
+
+
+@gcc
+def test_no_warning_is_ours(tmp_path):
+    file = tmp_path / "kernels.c"
+    shutil.copy(KERNELS, file)
+    rewritten(file)
+    command = ["gcc", "-std=c99", "-Wall", "-Wextra", "-c", "-o", os.devnull, str(file.with_suffix(".opt.c"))]
+    said = subprocess.run(command, check=True, capture_output=True, text=True).stderr
+    assert [line for line in said.splitlines() if "warning:" in line and "scop" not in line] == []
+
+
+def test_line_ends_and_what_is_not_ascii_stay(copy):
+    copy.write_bytes(COPY.replace(b"/* forward */", b"/* \xc3\xa9 */").replace(b"\n", b"\r\n"))
+    text = rewritten(copy)
+    assert text.count(b"\n") == text.count(b"\r\n") > COPY.count(b"\n")
+    assert b"for (i = 0; i < n; i++) /* \xc3\xa9 */\r\n        to[i] = from[i];\r\n" in text
+
+
+def test_without_an_output_the_file_goes_to_standard_output(copy, capfdbinary):
+    text = rewritten(copy)
+    assert main(["opt", str(copy)]) == 0
+    assert capfdbinary.readouterr() == (text, b"")
+
+
+def test_verbose_says_what_each_region_became(copy, capsys):
+    rewritten(copy, "-v")
+    assert capsys.readouterr().err == f"{copy}:5: copy: 1 loops, 1 parallel\n"
+
+
+def test_a_region_that_is_best_left_alone_keeps_its_text(copy, capsys, monkeypatch):
+    def fails(*_, **__):
+        raise CannotLower("isl cannot generate the loops")
+
+    monkeypatch.setattr(opt, "optimize", fails)
+    assert rewritten(copy) == COPY
+    assert capsys.readouterr().err == f"{copy}:5: copy keeps its text: isl cannot generate the loops\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (COPY.replace(b"#pragma endscop", b""), "{path}:4:5: this #pragma scop has no #pragma endscop"),
+        (COPY.replace(b"#pragma", b"//"), "{path} has no #pragma scop"),
+        (COPY.replace(b"i < n", b"i < m"), "{path}:5:21: use of undeclared identifier 'm'"),
+        (COPY.replace(b"to[i] = ", b"to[i * i] = "), "{path}:6:"),
+    ],
+    ids=["unclosed", "none", "no C", "not affine"],
+)
+def test_what_is_refused_writes_nothing(copy, capsys, text, message):
+    copy.write_bytes(text)
+    out = copy.with_name("out.c")
+    out.write_text("as before")
+    assert main(["opt", str(copy), "-o", str(out)]) == 2
+    assert capsys.readouterr().err.startswith(message.format(path=copy))
+    assert out.read_text() == "as before"
+    assert sorted(path.name for path in copy.parent.iterdir()) == ["copy.c", "out.c"]
+
+
+def test_the_input_is_not_overwritten(copy, capsys):
+    assert main(["opt", str(copy), "-o", str(copy)]) == 2
+    message = f"-o names '{copy}' itself\nhint: write to another file: regions are read once\n"
+    assert capsys.readouterr().err == message
+    assert copy.read_bytes() == COPY
+
+
+def test_an_output_that_cannot_be_written_is_named(copy, capsys):
+    out = copy.parent / "gone" / "out.c"
+    assert main(["opt", str(copy), "-o", str(out)]) == 2
+    assert capsys.readouterr().err == f"'{out}' cannot be written: No such file or directory\n"
+
+
+def test_a_device_is_written_to_and_not_replaced(copy):
+    assert main(["opt", str(copy), "-o", os.devnull]) == 0
+    assert not Path(os.devnull).is_file()
