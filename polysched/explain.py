@@ -25,10 +25,12 @@ from polysched.model.witness import smallest
 
 def explain(scop: Scop, dependences: Dependences, tree: Tree) -> str:
     """One paragraph for each band of `tree`, outermost first; the witnesses have the smallest sizes there are."""
-    return "\n".join(_lines(tree, dependences.of("flow", "anti", "output"), scop, ""))
+    free = dependences.reorder_reductions
+    active = (replace(d, reduction=d.reduction and free) for d in dependences.of("flow", "anti", "output"))
+    return "\n".join(_lines(tree, tuple(active), scop, ""))
 
 
-_Active = tuple[Dependence, ...]
+_Active = tuple[Dependence, ...]  # `reduction` only where the order of updates is free
 
 
 def _lines(tree: Tree, active: _Active, scop: Scop, indent: str) -> Iterator[str]:
@@ -55,14 +57,14 @@ def _band(band: Band, active: _Active, scop: Scop, indent: str) -> Iterator[str]
     for k, member in enumerate(band.members):
         yield indent + "  " + "; ".join(member_text(part) for part in isl.maps_of(member.schedule))
         carried = _between(active, member)
-        parallel.append(not carried)
+        is_free = all(d.reduction for d in carried)
+        parallel.append(is_free)
         if not carried:
             yield f"{indent}    parallel"
         else:
             inner = not _between(_within(active, band.members[:k]), member)
             note = "; parallel inside the loops before it" if inner else ""
-            if reorders and all(d.reduction for d in carried):
-                note = "; runs in parallel as a reduction where no other loop is parallel"
+            note = "; runs in parallel as a reduction where no other loop is parallel" if is_free else note
             yield f"{indent}    carries {_witness(carried[0], scop)}{note}"
     if band.permutable and count > 1 and not any(parallel):
         yield f"{indent}  no loop is parallel here, but tiles are, along wavefronts"

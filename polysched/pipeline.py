@@ -14,8 +14,8 @@ from polysched.codegen.gpu.mapping import map_to_gpu
 from polysched.codegen.lower import lower
 from polysched.codegen.passes.contract import contract
 from polysched.codegen.passes.linearize import linearize
-from polysched.codegen.passes.privatize import privatize
 from polysched.codegen.passes.packing import pack
+from polysched.codegen.passes.privatize import privatize
 from polysched.codegen.passes.register_tiles import register_tiles
 from polysched.codegen.passes.stage import improve_expressions
 from polysched.codegen.source import Source

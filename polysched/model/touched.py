@@ -19,7 +19,7 @@ def touched_elements(scop: Scop) -> dict[str, Expr]:
     touched = {s.get_tuple_name(): s for s in isl.sets_of(scop.reads.union(scop.writes).range())}
     counts: dict[str, Expr] = {}
     for array in scop.function.arrays:
-        count: Expr = Const(1)
+        count: Expr = Const(0 if array.shape else 1)
         if array.shape and array.name in touched:
             count = _rows(touched[array.name], scop.valid_sizes, otherwise=array.shape[0])
         for extent in array.shape[1:]:

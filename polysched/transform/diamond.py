@@ -58,12 +58,12 @@ def _shifts(c: int, distances: Mapping[tuple[str, str], isl.Set]) -> dict[str, i
     Ford.
     """
     back = isl.Aff(f"{{ [d0, d1] -> [d1 - {c}d0] }}")
-    behind = {}
+    behind: dict[tuple[str, str], int] = {}
     for ends, deltas in distances.items():
-        most = deltas.max_val(back)
-        if not most.is_int():  # unbounded, with the sizes
+        furthest = deltas.max_val(back)
+        if not furthest.is_int():  # as far as a size
             return None
-        behind[ends] = most.to_python()
+        behind[ends] = furthest.to_python()
     shifts = {statement: 0 for ends in behind for statement in ends}
     for _ in range(len(shifts) + 1):
         before = dict(shifts)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from dataclasses import replace
+from functools import reduce
+from itertools import product
 
 import nests
 import pytest
 
 from polysched import isl
-from polysched.deps.dependences import Dependences
-from polysched.model.tree import Band
+from polysched.model.tree import Band, Domain, Tree
 from polysched.model.tree import walk as nodes
 from polysched.model.tree_text import show_tree
 from polysched.options import Options
@@ -20,6 +22,7 @@ from polysched.transform.tile import tile_all
 from polysched.transform.wavefront import wavefront_all
 from tests.transform.scheduled import Scheduled, band, random_scheduled, scheduled
 
+NOTHING = isl.UnionMap("{ }")
 time_and_space = band("S[t, i] -> t", "S[t, i] -> t + i")
 
 
@@ -27,7 +30,7 @@ def around(dependences: str) -> Around:
     return Around((), isl.UnionMap(dependences))
 
 
-def tiled(nest: Scheduled, *sizes: int, use_diamonds: bool = True):
+def tiled(nest: Scheduled, *sizes: int, use_diamonds: bool = True) -> Tree:
     options = Options(tile_sizes=sizes, diamond=use_diamonds)
     return wavefront_all(tile_all(nest.tree, nest.scop, nest.deps, options), nest.deps)
 
@@ -83,34 +86,25 @@ def test_loops_in_a_fixed_order_have_none():
     assert diamond(band("S[t, i] -> t"), Around((), NOTHING)) is None
 
 
-NOTHING = Dependences(()).coincidence
+def test_every_wavefront_has_as_many_tiles_as_the_space():
+    jacobi = scheduled(nests.jacobi_1d())
+    askew = tiles_of_fronts(tiled(jacobi, 8, use_diamonds=False), tsteps=32, n=66)
+    diamonds = tiles_of_fronts(tiled(jacobi, 8), tsteps=32, n=66)
+    assert askew == [1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 3, 3, 3, 2, 2, 2, 1, 1, 1]
+    assert diamonds == [8, 9, 8, 9, 8, 9, 8, 9, 8, 9, 8, 9, 8, 9, 8, 9, 8]  # 64 elements in tiles of 8
 
 
-def test_a_wavefront_begins_with_as_many_tiles_as_it_ever_has():
-    def tiles(use_diamonds: bool) -> list[int]:
-        fronts = tiles_of_fronts(tiled(scheduled(nests.jacobi_1d()), 8, use_diamonds=use_diamonds), tsteps=32, n=66)
-        return fronts
-
-    assert tiles(use_diamonds=True) == []
-    assert tiles(use_diamonds=False) == []
-
-
-def tiles_of_fronts(tree, **sizes: int) -> list[int]:
-    """How many tiles each wavefront has."""
+def tiles_of_fronts(tree: Tree, **sizes: int) -> list[int]:
+    """How many tiles each wavefront has, the first one first."""
     front, blocks = [node for node in nodes(tree) if isinstance(node, Band)][:2]
-    instances = tree.domain
-    for name, value in sizes.items():
-        instances = instances.intersect_params(isl.Set(f"[{name}] -> {{ : {name} = {value} }}"))
-    members = (front.members[0], *blocks.members)
-    values = [member.schedule.intersect_domain(instances).range() for member in members]
-    times = members[0].schedule.intersect_domain(instances)
-    for member in members[1:]:
-        times = times.flat_range_product(member.schedule)
-    counts: dict[int, int] = {}
-    isl.Set.from_union_set(times.range()).foreach_point(
-        lambda point: counts.__setitem__(key := point.get_coordinate_val(isl.dim_type.set, 0).to_python(), counts.get(key, 0) + 1)
-    )
-    return [counts[key] for key in sorted(counts)]
+    assert isinstance(tree, Domain)
+    given = " and ".join(f"{name} = {value}" for name, value in sizes.items())
+    instances = tree.domain.intersect_params(isl.Set(f"[{', '.join(sizes)}] -> {{ : {given} }}"))
+    schedules = (member.schedule.intersect_domain(instances) for member in (*front.members, *blocks.members))
+    tiles = isl.Set.from_union_set(reduce(isl.UnionMap.flat_range_product, schedules).range())
+    found: Counter[int] = Counter()
+    tiles.foreach_point(lambda tile: found.update([tile.get_coordinate_val(isl.dim_type.set, 0).to_python()]))
+    return [count for _, count in sorted(found.items())]
 
 
 @pytest.mark.parametrize("nest", [nests.jacobi_1d(), nests.jacobi_2d()], ids=lambda fn: fn.name)
@@ -126,3 +120,22 @@ def test_stencils_compute_the_same_bits(nest, sizes):
 def test_random_nests_are_legal_and_compute_the_same_bits(seed):
     nest = random_scheduled(seed)
     nest.assert_holds(tiled(nest, 2, 3))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_least_steepness_is_found_with_shifts_that_make_it_legal(seed):
+    """Against all steepnesses and shifts, on random uniform dependences between two statements."""
+    rng = random.Random(seed)
+    members = band("S[t, i] -> t; T[t, i] -> t", "S[t, i] -> i; T[t, i] -> i")
+    edges = [("S", "T", 0, rng.randint(0, 2))]
+    edges += [(*rng.choices("ST", k=2), 1, rng.randint(0, 5)) for _ in range(3)]
+    relation = "; ".join(f"{a}[t, i] -> {b}[t + {d0}, i + {d1}]" for a, b, d0, d1 in edges)
+    found = diamond(members, around(f"{{ {relation} }}"))
+
+    def is_legal(c: int, shifts: dict[str, int]) -> bool:
+        return all(c * d0 - d1 + shifts[b] - shifts[a] >= 0 for a, b, d0, d1 in edges)
+
+    ways = [(c, {"S": s, "T": t}) for c, s, t in product(range(1, 9), range(9), range(9))]
+    c, shifts = next((c, shifts) for c, shifts in ways if is_legal(c, shifts))
+    text = "; ".join(f"{name}[t, i] -> {c} * t - i + {shift}" for name, shift in shifts.items())
+    assert found is not None and found.members[0].schedule == band(text).members[0].schedule

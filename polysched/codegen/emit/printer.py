@@ -7,7 +7,7 @@ Needs: arrays have at most one dimension (`linearize`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from polysched.codegen.emit import helpers
 from polysched.codegen.emit.dialect import Dialect
@@ -202,13 +202,11 @@ class Printer(Speller):
         if inside and loop.kind != "unrolled":
             return ""
         only = "".join(f" if({self.expr(cond)})" for cond in loop.when) if loop.kind in PARALLEL else ""
-        return self.dialect.pragmas[loop.kind] + only + "".join(f" {clause}" for clause in self.reductions(loop))
-
-    def reductions(self, loop: For) -> Iterator[str]:
-        """The clauses of a SIMD loop for the variables that it reduces."""
-        for node in walk(loop.body):
-            if isinstance(node, Store) and node.array in loop.reduces:
-                yield f"reduction({reduction_operator((node,))}:{self.names(node.array)})"
+        updates = {n.array: reduction_operator((n,)) for n in walk(loop.body) if isinstance(n, Store)}
+        if any(not updates.get(name) for name in loop.reduces):  # simplified to s = s
+            return ""
+        sums = "".join(f" reduction({updates[name]}:{self.names(name)})" for name in loop.reduces)
+        return self.dialect.pragmas[loop.kind] + only + sums
 
     def alloc(self, array: Array) -> None:
         name, own = self.names(array.name), self.type(array.dtype)

@@ -15,7 +15,7 @@ those beyond it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -23,9 +23,10 @@ from typing import Any
 from polysched.codegen.emit.extents import bounded, most_trips
 from polysched.codegen.passes.tile_nest import Side, TileNest, mentions, tile_nest
 from polysched.ir.build import binary, sub
+from polysched.ir.dtypes import i64
 from polysched.ir.linear import Linear, added, expression, forms
 from polysched.ir.node import map_children, substitute, walk
-from polysched.ir.nodes import Alloc, Array, Const, Expr, For, Function, If, Load, Stmt, Store, Var
+from polysched.ir.nodes import Alloc, Array, Binary, Const, Expr, For, Function, If, Load, Stmt, Store, Var
 from polysched.ir.rename import fresh_names, used_names
 
 LONGEST = 512  # iterations of the loop around a tile that a copy holds
@@ -43,11 +44,18 @@ class _Packer:
         self.taken = used_names(fn)
         self.variables = fresh_names("p", self.taken)
         self.around: dict[str, For] = {}
+        self.facts: list[Linear] = []  # forms that are zero or more here
 
     def function(self) -> Function:
         return map_children(self.fn, self.visit)
 
     def visit(self, node: Any) -> Any:
+        if isinstance(node, If) and not node.other:
+            known = len(self.facts)
+            self.facts += _facts(node.cond)
+            inside = map_children(node, self.visit)
+            del self.facts[known:]
+            return inside
         if not isinstance(node, For):
             return map_children(node, self.visit)
         self.around[node.var] = node
@@ -92,7 +100,7 @@ class _Packer:
         inner = {loop.var: loop for loop in (tiles, nest.loop, *(side.loop for side in nest.sides))}
         outer = {name: loop for name, loop in self.around.items() if name != tiles.var}
         stores = [node for node in walk(nest.body) if isinstance(node, Store) and node.array == load.array]
-        return all(_are_apart(store.index, load.index, outer, inner) for store in stores)
+        return all(_are_apart(store.index, load.index, outer, inner, self.facts) for store in stores)
 
     def filled(self, copy: Array, load: Load, lanes: Side, loop: str, first: Expr, end: Expr, tiles: For) -> Stmt:
         """Loops that fill the copy."""
@@ -131,10 +139,25 @@ def _replaced(tiles: For, old: Load, new: Load) -> For:
     return replaced
 
 
+def _facts(cond: Expr) -> Iterator[Linear]:
+    """Forms that are zero or more where the condition holds."""
+    match cond:
+        case Binary("&&", left, right):
+            yield from _facts(left)
+            yield from _facts(right)
+        case Binary(">=", above, below) | Binary("<=", below, above) if above.dtype == i64:
+            for high, low in product(forms(above, upper=True), forms(below, upper=False)):
+                yield added(high, low, -1)
+
+
 def _are_apart(
-    one: tuple[Expr, ...], other: tuple[Expr, ...], outer: Mapping[str, For], inner: Mapping[str, For]
+    one: tuple[Expr, ...],
+    other: tuple[Expr, ...],
+    outer: Mapping[str, For],
+    inner: Mapping[str, For],
+    facts: Sequence[Linear],
 ) -> bool:
-    """Are the subscripts never equal, in the same iteration of `outer` and any two of `inner`?"""
+    """Are the subscripts never equal, in the same iteration of `outer`, where `facts` hold, and any two of `inner`?"""
     again: dict[str, Expr] = {name: Var(f"{name}'") for name in inner}
     loops = {**outer, **inner}
     for name, loop in inner.items():
@@ -142,20 +165,23 @@ def _are_apart(
     for left, right in zip(one, substitute(other, again), strict=True):
         for above, below in ((left, right), (right, left)):
             for high, low in product(forms(above, upper=False), forms(below, upper=True)):
-                least = _least(added(high, low, -1), loops)
+                least = _least(added(high, low, -1), loops, facts)
                 if least is not None and least > 0:
                     return True
     return False
 
 
-def _least(form: Linear, loops: Mapping[str, For]) -> int | None:
+def _least(form: Linear, loops: Mapping[str, For], facts: Sequence[Linear]) -> int | None:
     """A constant that the form is never below; None if none is found. Inner loops come last in `loops`."""
     for name in reversed(loops):
-        factor, loop = form.get(Var(name), 0), loops[name]
+        var = Var(name)
+        factor = form.get(var, 0)
         if factor:
-            rest = added(form, {Var(name): factor}, -1)
-            ends = forms(loop.lo, upper=False) if factor > 0 else forms(sub(loop.hi, 1), upper=True)
-            found = [least for end in ends if (least := _least(added(rest, end, factor), loops)) is not None]
-            return max(found, default=None)
+            ends = forms(loops[name].lo, upper=False) if factor > 0 else forms(sub(loops[name].hi, 1), upper=True)
+            smaller = [added(added(form, {var: factor}, -1), end, factor) for end in ends]
+            usable = (fact for fact in facts if fact.get(var, 0) * factor > 0 and factor % fact[var] == 0)
+            smaller += [added(form, fact, -(factor // fact[var])) for fact in usable]
+            found = [_least(rest, loops, facts) for rest in smaller]
+            return max((least for least in found if least is not None), default=None)
     is_constant = not any(factor for atom, factor in form.items() if atom is not None)
     return form.get(None, 0) if is_constant else None

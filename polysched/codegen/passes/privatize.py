@@ -217,9 +217,7 @@ class _Privatizer:
         return next(fresh_names(f"{update.array.name}_", self.taken))
 
 
-def _place(
-    array: Array, subscripts: list[tuple[Expr, ...]], loop: For
-) -> tuple[tuple[Expr, ...], _Row | None] | None:
+def _place(array: Array, subscripts: list[tuple[Expr, ...]], loop: For) -> tuple[tuple[Expr, ...], _Row | None] | None:
     """The subscript that all of these are, as it is outside of the loop, and the row in which they differ; None if they
     differ in two dimensions, or by what is not known outside."""
     loops = {node.var: node for node in walk(loop) if isinstance(node, For)}
