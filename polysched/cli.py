@@ -17,9 +17,9 @@ from pathlib import Path
 
 from polysched.demo import demo
 from polysched.errors import InputError, Loc, PolyschedError
-from polysched.frontend.c import read_c
+from polysched.frontend.c.read import read_c
 from polysched.frontend.python import Nest
-from polysched.frontend.region import Region
+from polysched.frontend.c.region import Region
 from polysched.ir.nodes import Function
 from polysched.opt import rewrite, write
 from polysched.options import Options
@@ -110,7 +110,7 @@ def _options(given: argparse.Namespace) -> Options:
 
 
 def _opt(given: argparse.Namespace) -> None:
-    """Nothing is written unless all of it worked."""
+    """Nothing is written unless all regions could be compiled."""
     source, target = Path(given.file), Path(given.out) if given.out is not None else None
     if target is not None and target.exists() and source.exists() and target.samefile(source):
         raise InputError(f"-o names '{source}' itself", hint="write to another file: regions are read once")
@@ -123,11 +123,12 @@ def _opt(given: argparse.Namespace) -> None:
     if target is None:
         sys.stdout.buffer.write(out.text)
     else:
-        if out.kernels:
-            write(target.with_name(f"{target.stem}_kernels.cu"), out.kernels.encode())
+        if out.cuda:
+            write(target.with_name(f"{target.stem}_kernels.cu"), out.cuda.encode())
         write(target, out.text)
-    for line in (*out.kept, *(out.done if given.verbose else ())):
-        print(line, file=sys.stderr)
+    for region in out.regions:
+        if region.is_kept or given.verbose:
+            print(region, file=sys.stderr)
 
 
 def _regions(path: str, given: argparse.Namespace) -> tuple[Region, ...]:

@@ -1,8 +1,8 @@
 """C in, C out: every `#pragma scop` region of a file becomes the kernel for it; no other byte changes.
 
-    out = rewrite(path.read_bytes(), read_c(str(path)))
-    out.text                                        the new file
-    print(*out.notes, sep="\\n")                     kernel.c:7: gemm: 3 loops, 1 parallel, 1 vector
+    out = rewrite(path.read_bytes(), read_c(path))
+    write(new_path, out.text)
+    for region in out.regions: print(region)        kernel.c:7: gemm: 3 loops, 1 parallel, 1 vector
                                                     kernel.c:31: gemm_2 keeps its text: ...
 """
 
@@ -19,7 +19,7 @@ from polysched.codegen.emit.offload import emit_offload, in_one_file
 from polysched.codegen.emit.region import emit_call, emit_region
 from polysched.codegen.emit.spelling import is_in_library
 from polysched.errors import BudgetExceeded, InputError
-from polysched.frontend.region import Region
+from polysched.frontend.c.region import Region
 from polysched.ir.node import walk
 from polysched.ir.nodes import Call, For
 from polysched.model.touched import touched_elements
@@ -28,13 +28,31 @@ from polysched.pipeline import Compiled, optimize
 
 
 @dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What became of a region; its text is the line that says so."""
+
+    region: Region
+    place: str  # file, line and name
+    summary: str  # what the kernel is like, or why there is none
+    before: str = ""  # the lines that are put before and after the region's text
+    after: str = ""
+    cuda: str = ""  # what they call
+
+    @property
+    def is_kept(self) -> bool:
+        return not self.before
+
+    def __str__(self) -> str:
+        return f"{self.place} keeps its text: {self.summary}" if self.is_kept else f"{self.place}: {self.summary}"
+
+
+@dataclass(frozen=True, kw_only=True)
 class Rewritten:
     """A C file with kernels in it."""
 
     text: bytes
-    kernels: str  # of a CUDA file beside it, which it calls; "" if there are none
-    kept: tuple[str, ...]  # for each region that keeps its text, a line that says why
-    done: tuple[str, ...]  # for each other region, a line that says what it became
+    cuda: str  # the text of a CUDA file that it calls; "" if it calls none
+    regions: tuple[Outcome, ...]  # in the order of the file
 
 
 def rewrite(
@@ -43,41 +61,34 @@ def rewrite(
     """The file `data` with a kernel for each of its regions, in the file's own line ends.
 
     A region that is best left alone keeps its text. InputError if a region cannot be compiled. For CUDA, the text calls
-    functions of `kernels` whose names end with `name`; where CUDA fails, the regions run as they were.
+    functions whose names end with `name`; where CUDA fails, the regions run as they were.
     """
     newline = b"\r\n" if b"\r\n" in data else b"\n"
-    pieces: list[bytes] = []
-    kernels: list[str] = []
-    kept: list[str] = []
-    done: list[str] = []
-    last = 0
+    outcomes: list[Outcome] = []
+    text, last = b"", 0
     for region in sorted(regions, key=lambda region: region.begin):
-        place = f"{region.path}:{1 + data.count(newline[-1:], 0, region.begin)}: {region.function.name}"
-        compiled = _compiled(region, target, options)
-        if isinstance(compiled, str):
-            kept.append(f"{place} keeps its text: {compiled}")
-            continue
-        done.append(f"{place}: {_summary(compiled)}")
-        kernel, valid_sizes = compiled.kernel, compiled.scop.valid_sizes
-        if target == "cuda":
-            entry = _entry(f"{region.function.name}_of_{name}", region)
-            kernels.append(emit_offload(kernel, entry, touched_elements(compiled.scop)))
-            before, after = emit_call(kernel, region, valid_sizes, entry)
-        else:
-            before, after = emit_region(kernel, region, valid_sizes)
-        pieces += [
-            data[last : region.begin],
-            before.encode().replace(b"\n", newline),
-            data[region.begin : region.end],
-            after.encode().replace(b"\n", newline),
-        ]
+        place = f"{region.path}:{1 + data.count(newline, 0, region.begin)}: {region.function.name}"
+        outcome = _outcome(region, place, target, name, options)
+        before, after = (part.encode().replace(b"\n", newline) for part in (outcome.before, outcome.after))
+        text += data[last : region.begin] + before + data[region.begin : region.end] + after
         last = region.end
-    return Rewritten(
-        text=b"".join([*pieces, data[last:]]),
-        kernels=in_one_file(kernels) if kernels else "",
-        kept=tuple(kept),
-        done=tuple(done),
-    )
+        outcomes.append(outcome)
+    cuda = in_one_file(outcome.cuda for outcome in outcomes if outcome.cuda)
+    return Rewritten(text=text + data[last:], cuda=cuda, regions=tuple(outcomes))
+
+
+def _outcome(region: Region, place: str, target: Target, name: str, options: Options | None) -> Outcome:
+    done = _compiled(region, target, options)
+    if isinstance(done, str):
+        return Outcome(region=region, place=place, summary=done)
+    cuda = ""
+    if target == "cuda":
+        entry = _entry(f"{region.function.name}_of_{name}", region)
+        cuda = emit_offload(done.kernel, entry, touched_elements(done.scop))
+        before, after = emit_call(done.kernel, region, done.scop.valid_sizes, entry)
+    else:
+        before, after = emit_region(done.kernel, region, done.scop.valid_sizes)
+    return Outcome(region=region, place=place, summary=_summary(done), before=before, after=after, cuda=cuda)
 
 
 def _compiled(region: Region, target: Target, options: Options | None) -> Compiled | str:

@@ -49,7 +49,7 @@ def c_entry(name: str) -> str:
 
 def c_nest(name: str) -> Function:
     """The nest of a kernel as our C front end reads it."""
-    from polysched.frontend.c import read_c  # needs libclang
+    from polysched.frontend.c.read import read_c  # needs libclang
 
     (region,) = read_c(c_file(name))
     return region.function

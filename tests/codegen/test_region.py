@@ -13,7 +13,7 @@ from polysched.codegen.emit.c import emit_c
 from polysched.codegen.emit.region import emit_call, emit_region
 from polysched.codegen.passes.linearize import linearize
 from polysched.codegen.source import Source, parameters
-from polysched.frontend.region import Region
+from polysched.frontend.c.region import Region
 from polysched.ir.build import add, binary, const, load, store, sub, var
 from polysched.ir.dtypes import ALL, boolean, f32, f64, i32, i64
 from polysched.ir.nodes import Alloc, Array, Cast, Let, Store, Var

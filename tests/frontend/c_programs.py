@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from nests import _random_value
 
-from polysched.frontend.c import read_c
-from polysched.frontend.region import Region
+from polysched.frontend.c.read import read_c
+from polysched.frontend.c.region import Region
 from polysched.ir.dtypes import DType
 from polysched.ir.interp import evaluate
 from polysched.ir.nodes import Function

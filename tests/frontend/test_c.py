@@ -9,8 +9,8 @@ from textwrap import dedent
 import pytest
 
 from polysched.errors import InputError
-from polysched.frontend.c import read_c
-from polysched.frontend.region import Region
+from polysched.frontend.c.read import read_c
+from polysched.frontend.c.region import Region
 from polysched.ir.text import show
 
 GEMM = """\

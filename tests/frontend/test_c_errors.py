@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from polysched.errors import InputError
-from polysched.frontend.c import read_c
+from polysched.frontend.c.read import read_c
 
 HEAD = """\
 #include <math.h>

@@ -44,10 +44,11 @@ def emit_offload(fn: Function, entry: str, elements: Mapping[str, Expr]) -> str:
 
 
 def in_one_file(texts: Iterable[str]) -> str:
-    """Texts of `emit_offload` as one: each header is included once, outside of namespaces."""
+    """Texts of `emit_offload` as one, "" if there are none: headers are included once, outside of namespaces."""
     lines = [line for text in texts for line in text.splitlines()]
     includes = sorted({line for line in lines if line.startswith("#include ")})
-    return "\n".join([*includes, "", *(line for line in lines if line not in includes), ""])
+    rest = [line for line in lines if line not in includes]
+    return "\n".join([*includes, "", *rest, ""]) if lines else ""
 
 
 class _Offload(Printer):

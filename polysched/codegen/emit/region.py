@@ -40,7 +40,7 @@ from polysched.codegen.emit.names import RESERVED, Names
 from polysched.codegen.emit.printer import Printer
 from polysched.codegen.emit.spelling import BINDING
 from polysched.codegen.source import parameters
-from polysched.frontend.region import Region
+from polysched.frontend.c.region import Region
 from polysched.ir.dtypes import ALL, DType, f16, i64
 from polysched.ir.nodes import Array, Binary, Const, Expr, Function
 from polysched.model.affine import condition

@@ -15,7 +15,7 @@ from functools import reduce
 
 from polysched import isl
 from polysched.errors import InputError
-from polysched.frontend.c_types import greatest
+from polysched.frontend.c.types import greatest
 from polysched.ir.dtypes import DType, i64
 from polysched.ir.node import children, walk
 from polysched.ir.nodes import Alloc, Binary, Const, Expr, For, If, Load, Select, Stmt, Store, Unary, Var

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from clang.cindex import CursorKind
 
-from polysched.frontend.c_calls import called
-from polysched.frontend.c_clang import (
+from polysched.frontend.c.calls import called
+from polysched.frontend.c.clang import (
     Node,
     bare,
     children,
@@ -25,11 +25,11 @@ from polysched.frontend.c_clang import (
     unary_operator,
     variable,
 )
-from polysched.frontend.c_elements import Elements
-from polysched.frontend.c_numbers import CASTS
-from polysched.frontend.c_operators import arithmetic, chosen, converted
-from polysched.frontend.c_types import holds
-from polysched.frontend.c_variables import is_array
+from polysched.frontend.c.elements import Elements
+from polysched.frontend.c.numbers import CASTS
+from polysched.frontend.c.operators import arithmetic, chosen, converted
+from polysched.frontend.c.types import holds
+from polysched.frontend.c.variables import is_array
 from polysched.ir.dtypes import boolean
 from polysched.ir.nodes import COMPARISONS, Binary, Const, Expr, Load, Unary, Var
 

@@ -26,7 +26,7 @@ from clang.cindex import (
 )
 
 from polysched.errors import InputError, Loc
-from polysched.frontend.c_clang import Node
+from polysched.frontend.c.clang import Node
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,10 @@ from typing import Protocol
 from clang.cindex import CursorKind, StorageClass, TypeKind
 
 from polysched.errors import InputError
-from polysched.frontend.c_clang import Key, Node, children, constant, key, unary_operator, variable, walk
-from polysched.frontend.c_source import Source
-from polysched.frontend.c_types import dtype_of
-from polysched.frontend.c_variables import is_pointer
+from polysched.frontend.c.clang import Key, Node, children, constant, key, unary_operator, variable, walk
+from polysched.frontend.c.source import Source
+from polysched.frontend.c.types import dtype_of
+from polysched.frontend.c.variables import is_pointer
 from polysched.ir.dtypes import DType, f32, f64
 from polysched.ir.node import walk as walk_ir
 from polysched.ir.nodes import Binary, Call, Expr, Unary

@@ -15,7 +15,7 @@ from functools import reduce
 from itertools import pairwise
 
 from polysched.errors import InputError
-from polysched.frontend.c_proofs import Proofs, Where
+from polysched.frontend.c.proofs import Proofs, Where
 from polysched.ir.node import walk
 from polysched.ir.nodes import Binary, Const, Expr, Unary, Var
 from polysched.ir.text import show

@@ -20,18 +20,18 @@ from pathlib import Path
 
 from clang.cindex import CursorKind
 
-from polysched.frontend.c_arrays import is_restrict
-from polysched.frontend.c_clang import Key, Node, key, variable, walk
-from polysched.frontend.c_expressions import Expressions
-from polysched.frontend.c_liveness import read_after
-from polysched.frontend.c_pragmas import Marked, marked_regions
-from polysched.frontend.c_proofs import Proofs
-from polysched.frontend.c_shapes import shaped
-from polysched.frontend.c_source import Source, parse
-from polysched.frontend.c_statements import Statements
-from polysched.frontend.c_types import greatest
-from polysched.frontend.c_variables import Variables, find_variables, is_array, is_pointer
-from polysched.frontend.region import Region
+from polysched.frontend.c.arrays import is_restrict
+from polysched.frontend.c.clang import Key, Node, key, variable, walk
+from polysched.frontend.c.expressions import Expressions
+from polysched.frontend.c.liveness import read_after
+from polysched.frontend.c.pragmas import Marked, marked_regions
+from polysched.frontend.c.proofs import Proofs
+from polysched.frontend.c.region import Region
+from polysched.frontend.c.shapes import shaped
+from polysched.frontend.c.source import Source, parse
+from polysched.frontend.c.statements import Statements
+from polysched.frontend.c.types import greatest
+from polysched.frontend.c.variables import Variables, find_variables, is_array, is_pointer
 from polysched.frontend.temporaries import declare, reads_earlier_value
 from polysched.ir.dtypes import DType, i64
 from polysched.ir.node import rewrite

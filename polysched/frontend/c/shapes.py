@@ -10,12 +10,12 @@ from dataclasses import replace
 from functools import reduce
 
 from polysched import isl
-from polysched.frontend.c_arrays import is_restrict
-from polysched.frontend.c_elements import UNKNOWN
-from polysched.frontend.c_expressions import Expressions
-from polysched.frontend.c_proofs import Proofs, Where, accesses
-from polysched.frontend.c_rows import Rows, rows_of
-from polysched.frontend.c_variables import is_pointer
+from polysched.frontend.c.arrays import is_restrict
+from polysched.frontend.c.elements import UNKNOWN
+from polysched.frontend.c.expressions import Expressions
+from polysched.frontend.c.proofs import Proofs, Where, accesses
+from polysched.frontend.c.rows import Rows, rows_of
+from polysched.frontend.c.variables import is_pointer
 from polysched.ir.dtypes import i64
 from polysched.ir.node import rewrite
 from polysched.ir.nodes import Array, Binary, Const, Expr, Load, Stmt, Store, Var

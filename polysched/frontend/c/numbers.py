@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 from clang.cindex import CursorKind
 
-from polysched.frontend.c_clang import (
+from polysched.frontend.c.clang import (
     Key,
     Node,
     bare,
@@ -31,11 +31,11 @@ from polysched.frontend.c_clang import (
     variable,
     walk,
 )
-from polysched.frontend.c_operators import chosen, converted
-from polysched.frontend.c_proofs import Proofs, Unproven, Where
-from polysched.frontend.c_source import Source
-from polysched.frontend.c_types import dtype_of, greatest, holds, least
-from polysched.frontend.c_variables import Variables
+from polysched.frontend.c.operators import chosen, converted
+from polysched.frontend.c.proofs import Proofs, Unproven, Where
+from polysched.frontend.c.source import Source
+from polysched.frontend.c.types import dtype_of, greatest, holds, least
+from polysched.frontend.c.variables import Variables
 from polysched.frontend.promotion import fits
 from polysched.ir.dtypes import DType, boolean, i64
 from polysched.ir.nodes import COMPARISONS, Binary, Const, Expr, Select, Unary, Var

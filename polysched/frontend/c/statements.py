@@ -17,7 +17,7 @@ from dataclasses import replace
 from clang.cindex import CursorKind, StorageClass
 
 from polysched.errors import InputError
-from polysched.frontend.c_clang import (
+from polysched.frontend.c.clang import (
     Node,
     bare,
     children,
@@ -28,11 +28,11 @@ from polysched.frontend.c_clang import (
     unary_operator,
     variable,
 )
-from polysched.frontend.c_expressions import Expressions
-from polysched.frontend.c_loops import head_of
-from polysched.frontend.c_operators import arithmetic, converted
-from polysched.frontend.c_types import dtype_of, promoted
-from polysched.frontend.c_variables import is_array, is_pointer
+from polysched.frontend.c.expressions import Expressions
+from polysched.frontend.c.loops import head_of
+from polysched.frontend.c.operators import arithmetic, converted
+from polysched.frontend.c.types import dtype_of, promoted
+from polysched.frontend.c.variables import is_array, is_pointer
 from polysched.ir.node import walk as walk_ir
 from polysched.ir.nodes import Alloc, Call, Const, Expr, For, If, Load, Stmt, Store, Unary, Var
 from polysched.ir.text import show

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from clang.cindex import CursorKind, Type, TypeKind
 
-from polysched.frontend.c_clang import Node, children, constant, key, variable, walk
-from polysched.frontend.c_types import dtype_of
-from polysched.frontend.c_variables import Variables, is_pointer
+from polysched.frontend.c.clang import Node, children, constant, key, variable, walk
+from polysched.frontend.c.types import dtype_of
+from polysched.frontend.c.variables import Variables, is_pointer
 from polysched.ir.dtypes import DType
 
 _LAYERS = (TypeKind.CONSTANTARRAY, TypeKind.VARIABLEARRAY, TypeKind.INCOMPLETEARRAY)

@@ -13,7 +13,7 @@ from functools import reduce
 
 from clang.cindex import CursorKind
 
-from polysched.frontend.c_clang import (
+from polysched.frontend.c.clang import (
     Node,
     bare,
     children,
@@ -26,10 +26,10 @@ from polysched.frontend.c_clang import (
     variable,
     walk,
 )
-from polysched.frontend.c_expressions import Expressions
-from polysched.frontend.c_proofs import Unproven
-from polysched.frontend.c_types import dtype_of, greatest, holds, least
-from polysched.frontend.c_variables import set_by
+from polysched.frontend.c.expressions import Expressions
+from polysched.frontend.c.proofs import Unproven
+from polysched.frontend.c.types import dtype_of, greatest, holds, least
+from polysched.frontend.c.variables import set_by
 from polysched.ir.dtypes import DType
 from polysched.ir.nodes import Binary, Const, Expr
 from polysched.model.affine import NotAffine

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from clang.cindex import CursorKind, TokenKind
 
 from polysched.errors import InputError
-from polysched.frontend.c_clang import Node, children, skipped
-from polysched.frontend.c_source import Source, functions
+from polysched.frontend.c.clang import Node, children, skipped
+from polysched.frontend.c.source import Source, functions
 
 _KINDS = ("scop", "endscop")
 
