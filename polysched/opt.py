@@ -58,19 +58,20 @@ class Rewritten:
 def rewrite(
     data: bytes, regions: Sequence[Region], target: Target = "c", *, name: str = "", options: Options | None = None
 ) -> Rewritten:
-    """The file `data` with a kernel for each of its regions, in the file's own line ends.
+    """The file `data` with a kernel for each of its regions, in their own line ends.
 
     A region that is best left alone keeps its text. InputError if a region cannot be compiled. For CUDA, the text calls
     functions whose names end with `name`; where CUDA fails, the regions run as they were.
     """
-    newline = b"\r\n" if b"\r\n" in data else b"\n"
     outcomes: list[Outcome] = []
     text, last = b"", 0
     for region in sorted(regions, key=lambda region: region.begin):
-        place = f"{region.path}:{1 + data.count(newline, 0, region.begin)}: {region.function.name}"
+        place = f"{region.path}:{1 + data.count(b"\n", 0, region.begin)}: {region.function.name}"
         outcome = _outcome(region, place, target, name, options)
+        old = data[region.begin : region.end]
+        newline = b"\r\n" if old.endswith(b"\r\n") else b"\n"
         before, after = (part.encode().replace(b"\n", newline) for part in (outcome.before, outcome.after))
-        text += data[last : region.begin] + before + data[region.begin : region.end] + after
+        text += data[last : region.begin] + before + old + after
         last = region.end
         outcomes.append(outcome)
     cuda = in_one_file(outcome.cuda for outcome in outcomes if outcome.cuda)

@@ -24,7 +24,7 @@ from polysched.ir.text import show
 from polysched.ir.verify import verify
 
 i, j, n, m = var("i"), var("j"), var("n"), var("m")
-A, S, Y = Array("A", f64, (n, n)), Array("s", f64, (1,)), Array("y", f64, (n,))
+A, S, Y = Array("A", f64, (n, n)), Array("s", f64, (Const(1),)), Array("y", f64, (n,))
 a, b = Array("a", f64, (n,)), Array("b", f64, (n,))
 add_up = store(S, (0,), add(load(S, 0), mul(load(a, i), load(b, i))))
 
@@ -94,7 +94,7 @@ def test_every_reduction_of_floats_computes_the_same(op, kind):
 @pytest.mark.parametrize("dtype", [i32, i64, u8])
 @pytest.mark.parametrize("op", ["+", "*", "min", "max", "&", "|", "^"])
 def test_every_reduction_of_integers_computes_the_same_bits(op, dtype):
-    total, values = Array("s", dtype, (1,)), Array("a", dtype, (n,))
+    total, values = Array("s", dtype, (Const(1),)), Array("a", dtype, (n,))
     body = store(total, (0,), binary(op, load(total, 0), load(values, i)))
     assert_same(reducing(body, arrays=(total, values)), exact=True)
 

@@ -10,7 +10,8 @@ import nests
 import pytest
 from nests import add, binary, loop, mul, n, nest, sub, var
 
-from polysched.codegen.passes.register_tiles import LARGEST, register_tiles
+from polysched.codegen.passes.register_tiles import register_tiles
+from polysched.codegen.passes.tile_nest import LARGEST
 from polysched.ir.build import const, floordiv, floormod, load
 from polysched.ir.dtypes import i64
 from polysched.ir.node import walk

@@ -171,7 +171,7 @@ def _are_apart(
     return False
 
 
-def _least(form: Linear, loops: Mapping[str, For], facts: Sequence[Linear]) -> int | None:
+def _least(form: Linear, loops: dict[str, For], facts: Sequence[Linear]) -> int | None:
     """A constant that the form is never below; None if none is found. Inner loops come last in `loops`."""
     for name in reversed(loops):
         var = Var(name)
