@@ -18,8 +18,8 @@ from pathlib import Path
 from polysched.demo import demo
 from polysched.errors import InputError, Loc, PolyschedError
 from polysched.frontend.c.read import read_c
-from polysched.frontend.python import Nest
 from polysched.frontend.c.region import Region
+from polysched.frontend.python import Nest
 from polysched.ir.nodes import Function
 from polysched.opt import rewrite, write
 from polysched.options import Options

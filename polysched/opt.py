@@ -66,7 +66,8 @@ def rewrite(
     outcomes: list[Outcome] = []
     text, last = b"", 0
     for region in sorted(regions, key=lambda region: region.begin):
-        place = f"{region.path}:{1 + data.count(b"\n", 0, region.begin)}: {region.function.name}"
+        line = 1 + data.count(b"\n", 0, region.begin)
+        place = f"{region.path}:{line}: {region.function.name}"
         outcome = _outcome(region, place, target, name, options)
         old = data[region.begin : region.end]
         newline = b"\r\n" if old.endswith(b"\r\n") else b"\n"

@@ -12,6 +12,7 @@ from polysched.codegen.emit.c import emit_c
 from polysched.codegen.emit.cuda import emit_cuda
 from polysched.codegen.gpu.mapping import map_to_gpu
 from polysched.codegen.lower import lower
+from polysched.codegen.passes.accumulate import accumulate
 from polysched.codegen.passes.contract import contract
 from polysched.codegen.passes.linearize import linearize
 from polysched.codegen.passes.packing import pack
@@ -83,6 +84,7 @@ def optimize(
         kernel = step("privatize", privatize, kernel, vector=options.vector)
         kernel = step("pack", pack, kernel)
         kernel = step("register tiles", register_tiles, kernel)
+        kernel = step("accumulate", accumulate, kernel)
         kernel = step("linearize", linearize, kernel)
         kernel = improve_expressions(kernel, options, gpu=target == "cuda")
         source = step("emit", emit_cuda if target == "cuda" else emit_c, kernel)

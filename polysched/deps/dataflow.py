@@ -85,9 +85,10 @@ def _times(scop: Scop) -> dict[str, isl.Map]:
 def _accesses(scop: Scop, times: dict[str, isl.Map], reorder_reductions: bool) -> Iterator[_Access]:
     for s in scop.statements:
         if s.name in times:
-            updated = {write.array for write in s.writes} if s.reduction else set()
+            updated = {write.array: write.relation for write in s.writes} if s.reduction else {}
             for position, access in enumerate((*s.reads, *s.writes)):
-                is_write, is_update = position >= len(s.reads), access.array in updated
+                is_write = position >= len(s.reads)
+                is_update = access.array in updated and access.relation.is_equal(updated[access.array])
                 yield _Access(
                     statement=s.name,
                     array=access.array,

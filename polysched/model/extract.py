@@ -23,7 +23,7 @@ from polysched.model.affine import AffineSpace, NotAffine
 from polysched.model.bounds import sizes_in_bounds
 from polysched.model.loops import loop_conditions, sizes_not_negative
 from polysched.model.reduction import reduction_operator
-from polysched.model.scop import Scop, Statement
+from polysched.model.scop import Access, Scop, Statement
 from polysched.model.tree import Band, Context, Domain, Filter, Leaf, Member, Sequence, Tree
 
 
@@ -194,8 +194,20 @@ def _statement(name: str, leaf: _Leaf, arrays: dict[str, Array]) -> Statement:
         reads=reads,
         body=leaf.body,
         loc=_first_loc(leaf.body),
-        reduction=reduction_operator(leaf.body),
+        reduction=reduction_operator(leaf.body) if _updates_alone(reads, writes, domain) else "",
     )
+
+
+def _updates_alone(reads: tuple[Access, ...], writes: tuple[Access, ...], domain: isl.Set) -> bool:
+    """Is what an instance reads of the arrays that it writes the very element, or surely another one?"""
+    for write in writes:
+        element = write.relation.intersect_domain(domain)
+        for read in reads:
+            if read.array == write.array:
+                other = read.relation.intersect_domain(domain)
+                if not (other.is_equal(element) or other.is_disjoint(element)):
+                    return False
+    return True
 
 
 def _first_loc(body: tuple[Stmt, ...]) -> Loc | None:

@@ -1,7 +1,7 @@
 """Recognises reductions: updates whose order only the rounding of floats can tell.
 
     s[i] = s[i] + a[i, k] * b[k]      "+"          m = max(x[i], m)       "max"
-    s[i] = s[i] - x + y               "+"          s[i] = s[i - 1] + x    "": reads another element of s
+    s[i] = s[i] - x + y               "+"          s[i] = s[i - 1] + x    "": updates no element of s
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ ASSOCIATIVE = frozenset({"+", "*", "min", "max", "&", "|", "^"})
 
 
 def reduction_operator(body: tuple[Stmt, ...]) -> str:
-    """The operator if `body` is one store a[f] = a[f] op e, where neither e nor f reads a; else "".
+    """The operator if `body` is one store a[f] = a[f] op e, where e reads a under other subscripts alone; else "".
 
-    a[f] - e counts as "+". Subscripts that are loaded from an array are refused: they may differ each time.
+    a[f] - e counts as "+". Subscripts f that are loaded from an array are refused: they may differ each time.
     """
     match body:
         case (Store(array=array, index=index, value=Binary(op=op) as value),):
@@ -33,17 +33,14 @@ def _accumulates(value: Expr, operator: str, target: Load) -> bool:
         case Load():
             return value == target
         case Binary(op=op, left=left, right=right) if op == operator:
-            return (_accumulates(left, operator, target) and _is_independent(right, target.array)) or (
-                _accumulates(right, operator, target) and _is_independent(left, target.array)
+            return (_accumulates(left, operator, target) and _is_independent(right, target)) or (
+                _accumulates(right, operator, target) and _is_independent(left, target)
             )
         case Binary(op="-", left=left, right=right) if operator == "+":
-            return _accumulates(left, operator, target) and _is_independent(right, target.array)
+            return _accumulates(left, operator, target) and _is_independent(right, target)
     return False
 
 
-def _is_independent(value: Expr, array: str) -> bool:
-    """Does it neither read the array nor have an effect?"""
-    return not any(
-        (isinstance(node, Load) and node.array == array) or (isinstance(node, Call) and not node.pure)
-        for node in walk(value)
-    )
+def _is_independent(value: Expr, target: Load) -> bool:
+    """Does it neither read the target nor have an effect?"""
+    return not any(node == target or (isinstance(node, Call) and not node.pure) for node in walk(value))

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from polysched.deps.coincidence import carried
 from polysched.deps.dependences import Dependences
 from polysched.machine import Machine
 from polysched.model.scop import Scop
@@ -42,12 +43,12 @@ class _Tiling:
             found = roles(statements[0], tree, around) if len(statements) == 1 else None
             if found is None:
                 return tree
-            return _register_tile(tree, found, register_block(statements[0], self.scop, self.machine))
+            return _register_tile(tree, found, register_block(statements[0], self.scop, self.machine), around)
         below = around.below(tree)
         return with_children(tree, tuple(self.tiled(child, below) for child in children(tree)))
 
 
-def _register_tile(band: Band, found: Roles, block: Block) -> Band:
+def _register_tile(band: Band, found: Roles, block: Block, around: Around) -> Band:
     members = band.members
     taken = (found.serial, found.unrolled, found.vector)
     others = tuple(members[k] for k in range(len(members)) if k not in taken)
@@ -55,7 +56,9 @@ def _register_tile(band: Band, found: Roles, block: Block) -> Band:
     match found:
         case Roles(unrolled=None, vector=int(v)):
             inside = _marked(Vector(), members[v], _marked(Unroll(), serial, band.child))
-            return Band((*others, block_of(serial, UPDATES)), True, inside)
+            blocks = Band((*others, block_of(serial, UPDATES)), True, inside)
+            # Iterations that are independent within each update need not be so across several of them.
+            return blocks if carried(members[v], around.below(blocks).reaching).is_empty() else band
         case Roles(unrolled=int(u), vector=None):
             inside = _marked(Unroll(), members[u], band.child)
             return Band((*others, block_of(members[u], block.rows)), True, Band((serial,), True, inside))

@@ -198,16 +198,23 @@ def test_where_threads_are_not_worth_it_lanes_are():
 
 
 @pytest.mark.parametrize(
-    "body",
+    ("kind", "body"),
     [
-        store(Y, (binary("floordiv", i, 2),), add(load(Y, binary("floordiv", i, 2)), load(a, i))),  # lanes: two at a time
-        store(Y, (0,), add(load(Y, 0), load(Y, 1))),  # reads more of y than what it updates
-        store(Y, (0,), sub(load(a, i), load(Y, 0))),  # no reduction at all
+        ("vector", store(Y, (binary("floordiv", i, 2),), add(load(Y, binary("floordiv", i, 2)), load(a, i)))),
+        ("parallel", store(Y, (0,), add(load(Y, 0), load(Y, 1)))),  # reads more of y than what it updates
+        ("parallel", store(Y, (0,), sub(load(a, i), load(Y, 0)))),  # no reduction at all
     ],
 )
-def test_what_does_not_fit_runs_serially(body):
-    fn = reducing(body, names="y", kind="vector", arrays=(Y, a))
+def test_what_does_not_fit_runs_serially(kind, body):
+    fn = reducing(body, names="y", kind=kind, arrays=(Y, a))
     assert kinds(assert_same(fn, sizes=(2, 5), exact=True)) == ["serial"]
+
+
+def test_lanes_may_read_elements_that_nothing_updates():
+    """As the rows of a triangular system do."""
+    row = store(Y, (sub(n, 1),), sub(load(Y, sub(n, 1)), mul(load(a, i), load(Y, i))))
+    done = assert_same(reducing(row, names="y", kind="vector", hi=sub(n, 1), arrays=(Y, a)))
+    assert "y_0[] = y_0[] - a[i] * y[i]" in show(done)
 
 
 def test_elements_that_move_in_two_dimensions_are_not_copied():

@@ -1,7 +1,6 @@
 """model/touched.py: what must be copied for a nest to run elsewhere."""
 
-from __future__ import annotations
-
+# ruff: noqa: F821 - nests are not ordinary Python: annotations name sizes by texts
 import polysched as ps
 from polysched.ir.text import show
 from polysched.model.extract import extract

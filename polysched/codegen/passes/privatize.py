@@ -120,8 +120,12 @@ class _Privatizer:
             operators = {reduction_operator((store,)) for store in stores}
             if not stores and not loads:
                 continue  # where isl has cut the loop in pieces
+            updating = [node for node in walk(tuple(stores)) if isinstance(node, Load) and node.array == name]
+            others = [node for node in loads if node.index not in {store.index for store in stores}]
             place = _place(self.arrays[name], [store.index for store in stores], loop)
-            if len(loads) != len(stores) or len(operators) != 1 or "" in operators or place is None:
+            if len(updating) != len(loads) or len(operators) != 1 or "" in operators or place is None:
+                return None
+            if others and loop.kind in PARALLEL:  # lanes may read other elements, which no iteration updates
                 return None
             index, row = place
             found.append(_Update(array=self.arrays[name], op=operators.pop(), index=index, row=row))
@@ -138,7 +142,7 @@ class _Privatizer:
             before += [Alloc(Array(variable, dtype, (), "private"))]
             before += [Store(variable, (), Load(update.array.name, update.index, dtype))]
             after += [Store(update.array.name, update.index, Load(variable, (), dtype))]
-        body = rewrite(loop.body, _moves({name: (variable, ()) for name, variable in names.items()}))
+        body = rewrite(loop.body, _variables(names, [n for n in walk(loop.body) if isinstance(n, Store)]))
         reduced = tuple(names.get(update.array.name, update.array.name) for update in updates)
         lanes = replace(loop, body=body, reduces=reduced)
         return (If(binary("<", loop.lo, loop.hi), (*before, lanes, *after)),) if moved else (lanes,)
@@ -248,6 +252,17 @@ def _plain(expr: Expr) -> Expr:
     """The expression with what adds up to nothing left out."""
     found = forms(expr, upper=True)
     return expression({k: v for k, v in found[0].items() if v}) if len(found) == 1 else expr
+
+
+def _variables(names: Mapping[str, str], stores: list[Store]) -> Any:
+    """The rule that puts variables in place of the elements that are stored, of the arrays named."""
+    updated = {(store.array, store.index) for store in stores}
+
+    def rule(node: Any) -> Any:
+        is_moved = isinstance(node, Load | Store) and node.array in names and (node.array, node.index) in updated
+        return replace(node, array=names[node.array], index=()) if is_moved else None
+
+    return rule
 
 
 def _moves(elements: Mapping[str, tuple[str, tuple[Expr, ...]]], rows: Mapping[str, _Row] | None = None) -> Any:
