@@ -120,10 +120,11 @@ def _entry(wish: str, region: Region) -> str:
 
 def _summary(done: Compiled) -> str:
     kinds = Counter(node.kind for node in walk(done.kernel.body) if isinstance(node, For))
-    loops = [f"{sum(kinds.values())} loops", *(f"{kinds[kind]} {kind}" for kind in sorted(kinds) if kind != "serial")]
+    count = sum(kinds.values())
+    special = [f"{kinds[kind]} {kind}" for kind in sorted(kinds) if kind != "serial"]
     usual = ("exact", "mapped", done.options.scheduler)
     rungs = [f"{stage} {rung}" for stage, rung in done.rungs.items() if rung not in usual]
-    return ", ".join([*loops, *rungs])
+    return ", ".join([f"{count} loop{'s' if count != 1 else ''}", *special, *rungs])
 
 
 def write(path: Path, text: bytes) -> None:

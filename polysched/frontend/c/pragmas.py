@@ -58,8 +58,10 @@ def _pragmas(source: Source) -> Iterator[_Pragma]:
     """The pragmas of ours that the preprocessor sees: not those in comments, strings, or left out by #if."""
     out = skipped(source.unit)
     tokens = list(source.unit.get_tokens(extent=source.unit.cursor.extent))
+    # Comments and strings need not be UTF-8, and libclang's binding reads no other spelling.
+    words = ["" if token.kind in (TokenKind.COMMENT, TokenKind.LITERAL) else token.spelling for token in tokens]
     for k in range(len(tokens) - 2):
-        if [token.spelling for token in tokens[k : k + 2]] != ["#", "pragma"] or tokens[k + 2].spelling not in _KINDS:
+        if words[k : k + 2] != ["#", "pragma"] or words[k + 2] not in _KINDS:
             continue
         offset, last = tokens[k].extent.start.offset, tokens[k + 2].extent.end.offset
         line = source.data.rfind(b"\n", 0, offset) + 1
@@ -69,10 +71,10 @@ def _pragmas(source: Source) -> Iterator[_Pragma]:
             if token.extent.start.offset >= _next_line(source.data, last):
                 break
             if token.kind != TokenKind.COMMENT:
-                raise InputError(f"'{token.spelling}' after #pragma {tokens[k + 2].spelling}",
+                raise InputError(f"'{token.spelling}' after #pragma {words[k + 2]}",
                                  source.place(token.extent.start), "leave nothing else on that line")
             last = token.extent.end.offset
-        yield _Pragma(tokens[k + 2].spelling, offset, line, _next_line(source.data, last))
+        yield _Pragma(words[k + 2], offset, line, _next_line(source.data, last))
 
 
 def _next_line(data: bytes, offset: int) -> int:

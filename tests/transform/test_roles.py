@@ -1,0 +1,107 @@
+"""polysched/transform/roles.py: what each loop of a nest is good for."""
+
+from __future__ import annotations
+
+import nests
+import pytest
+from scops import scop, stmt
+
+from polysched.deps.dataflow import dependences
+from polysched.model.tree import with_children
+from polysched.transform.roles import Around, Roles, roles, statements_of
+from tests.transform.scheduled import band
+
+I, J, K = "S[i, j, k] -> i", "S[i, j, k] -> j", "S[i, j, k] -> k"
+CUBE = "{ S[i, j, k] : 0 <= i, j, k < n }"
+SQUARE = "{ S[i, j] : 0 <= i, j < n }"
+LOOPS = {CUBE: band(I, J, K), SQUARE: band("S[i, j] -> i", "S[i, j] -> j")}
+
+
+def found(writes: str, *reads: str, domain: str = CUBE, context: str = "[n] -> { : }"):
+    """Roles of the loops i, j, k of one statement, by letter."""
+    nest = scop(context, stmt(domain, writes=writes, reads=reads))
+    given = roles(nest.statements[0], LOOPS.get(domain, LOOPS[CUBE]), Around((), dependences(nest).coincidence))
+    if given is None:
+        return None
+    names = {None: None, 0: "i", 1: "j", 2: "k"}
+    return {"serial": names[given.serial], "unrolled": names[given.unrolled], "vector": names[given.vector]}
+
+
+def test_a_matrix_product_has_all_three():
+    assert found("C[i, j]", "C[i, j]", "A[i, k]", "B[k, j]") == {"serial": "k", "unrolled": "i", "vector": "j"}
+
+
+@pytest.mark.parametrize(
+    ("writes", "reads", "expected"),
+    [
+        ("C[i, j]", ["C[i, j]", "A[k, i]", "B[k, j]"], ("k", "i", "j")),
+        ("C[k, j]", ["C[k, j]", "A[k, i]", "B[i, j]"], ("i", "k", "j")),
+        ("C[j, i]", ["C[j, i]", "A[j, k]", "B[k, i]"], ("k", "j", "i")),
+        ("C[i, j]", ["A[i, j]", "B[k]"], ("k", "i", "j")),
+    ],
+    ids=["A transposed", "k is a row", "j is a row", "no update: the last one counts"],
+)
+def test_roles_follow_from_strides_not_from_names(writes, reads, expected):
+    assert found(writes, *reads) == dict(zip(("serial", "unrolled", "vector"), expected, strict=True))
+
+
+def test_a_matrix_times_a_vector_along_its_rows_is_a_dot_product_for_each_row():
+    assert found("y[i]", "y[i]", "A[i, j]", "x[j]", domain=SQUARE) == {
+        "serial": "j",
+        "unrolled": "i",
+        "vector": None,
+    }
+
+
+def test_the_transpose_times_a_vector_updates_what_is_written():
+    assert found("y[j]", "y[j]", "A[i, j]", "x[i]", domain=SQUARE) == {
+        "serial": "i",
+        "unrolled": None,
+        "vector": "j",
+    }
+
+
+@pytest.mark.parametrize(
+    ("writes", "reads"),
+    [("A[i, j, k]", ["A[i, j, k]", "B[i]"]), ("A[i + k, j + i]", ["A[i + k, j + i]"])],
+    ids=["nothing stays in place", "all elements move"],
+)
+def test_without_a_loop_that_leaves_what_is_written_in_place_there_are_none(writes, reads):
+    assert found(writes, *reads) is None
+
+
+def test_a_loop_that_carries_a_dependence_when_innermost_is_not_for_simd():
+    """Each element needs the one before it of the same k."""
+    assert found("C[i, j]", "C[i, j - 1]", "A[i, k]", "B[k, j]")["vector"] is None
+
+
+def test_a_loop_that_does_not_move_the_statement_leaves_it_alone():
+    """Of two statements in one nest, T has no loop k."""
+    nest = scop(
+        "[n] -> { : }",
+        stmt("{ T[i, j] : 0 <= i, j < n }", writes="C[i, j]"),
+        stmt(CUBE, writes="C[i, j]", reads=["C[i, j]", "A[i, k]", "B[k, j]"]),
+    )
+    loops = band(f"{I}; T[i, j] -> i", f"{J}; T[i, j] -> j", f"{K}; T[i, j] -> 0")
+    around = Around((), dependences(nest).coincidence)
+    given = [roles(statement, loops, around) for statement in nest.statements]
+    assert given == [None, Roles(serial=2, unrolled=0, vector=1)]
+
+
+def test_loops_around_stand_still():
+    """Inside of i, the product of a row is an update of it."""
+    nest = scop("[n] -> { : }", stmt(CUBE, writes="C[i, j]", reads=["C[i, j]", "A[i, k]", "B[k, j]"]))
+    inside = band(J, K)
+    tree = with_children(band(I), (inside,))
+    around = Around((), dependences(nest).coincidence).below(tree)
+    assert around.members == tree.members
+    assert roles(nest.statements[0], inside, around) == Roles(serial=1, unrolled=None, vector=0)
+
+
+def test_statements_that_never_run_do_not_reach_a_band():
+    fn = nests.random_nest(nests.random.Random(2))  # S1 is in a loop without iterations
+    nest = scop(
+        "[n] -> { : }", stmt(CUBE, writes="C[i, j]"), stmt("{ T[i, j, k] : 0 <= i < 0 and 0 <= j, k < n }", writes="D[i]")
+    )
+    loops = band(f"{I}; T[i, j, k] -> i", f"{J}; T[i, j, k] -> j")
+    assert [statement.name for statement in statements_of(loops, nest)] == ["S"]
