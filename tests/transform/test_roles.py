@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import nests
 import pytest
 from scops import scop, stmt
 
@@ -11,10 +10,10 @@ from polysched.model.tree import with_children
 from polysched.transform.roles import Around, Roles, roles, statements_of
 from tests.transform.scheduled import band
 
-I, J, K = "S[i, j, k] -> i", "S[i, j, k] -> j", "S[i, j, k] -> k"
+ALONG_I, ALONG_J, ALONG_K = "S[i, j, k] -> i", "S[i, j, k] -> j", "S[i, j, k] -> k"
 CUBE = "{ S[i, j, k] : 0 <= i, j, k < n }"
 SQUARE = "{ S[i, j] : 0 <= i, j < n }"
-LOOPS = {CUBE: band(I, J, K), SQUARE: band("S[i, j] -> i", "S[i, j] -> j")}
+LOOPS = {CUBE: band(ALONG_I, ALONG_J, ALONG_K), SQUARE: band("S[i, j] -> i", "S[i, j] -> j")}
 
 
 def found(writes: str, *reads: str, domain: str = CUBE, context: str = "[n] -> { : }"):
@@ -82,7 +81,7 @@ def test_a_loop_that_does_not_move_the_statement_leaves_it_alone():
         stmt("{ T[i, j] : 0 <= i, j < n }", writes="C[i, j]"),
         stmt(CUBE, writes="C[i, j]", reads=["C[i, j]", "A[i, k]", "B[k, j]"]),
     )
-    loops = band(f"{I}; T[i, j] -> i", f"{J}; T[i, j] -> j", f"{K}; T[i, j] -> 0")
+    loops = band(f"{ALONG_I}; T[i, j] -> i", f"{ALONG_J}; T[i, j] -> j", f"{ALONG_K}; T[i, j] -> 0")
     around = Around((), dependences(nest).coincidence)
     given = [roles(statement, loops, around) for statement in nest.statements]
     assert given == [None, Roles(serial=2, unrolled=0, vector=1)]
@@ -91,17 +90,15 @@ def test_a_loop_that_does_not_move_the_statement_leaves_it_alone():
 def test_loops_around_stand_still():
     """Inside of i, the product of a row is an update of it."""
     nest = scop("[n] -> { : }", stmt(CUBE, writes="C[i, j]", reads=["C[i, j]", "A[i, k]", "B[k, j]"]))
-    inside = band(J, K)
-    tree = with_children(band(I), (inside,))
+    inside = band(ALONG_J, ALONG_K)
+    tree = with_children(band(ALONG_I), (inside,))
     around = Around((), dependences(nest).coincidence).below(tree)
     assert around.members == tree.members
     assert roles(nest.statements[0], inside, around) == Roles(serial=1, unrolled=None, vector=0)
 
 
 def test_statements_that_never_run_do_not_reach_a_band():
-    fn = nests.random_nest(nests.random.Random(2))  # S1 is in a loop without iterations
-    nest = scop(
-        "[n] -> { : }", stmt(CUBE, writes="C[i, j]"), stmt("{ T[i, j, k] : 0 <= i < 0 and 0 <= j, k < n }", writes="D[i]")
-    )
-    loops = band(f"{I}; T[i, j, k] -> i", f"{J}; T[i, j, k] -> j")
+    never = stmt("{ T[i, j, k] : 0 <= i < 0 and 0 <= j, k < n }", writes="D[i]")
+    nest = scop("[n] -> { : }", stmt(CUBE, writes="C[i, j]"), never)
+    loops = band(f"{ALONG_I}; T[i, j, k] -> i", f"{ALONG_J}; T[i, j, k] -> j")
     assert [statement.name for statement in statements_of(loops, nest)] == ["S"]

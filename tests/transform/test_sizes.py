@@ -15,7 +15,7 @@ from tests.transform.scheduled import band
 AVX512 = Machine(vector_bytes=64, vector_registers=32, l1=48 << 10, l2=2 << 20)
 AVX2 = Machine(vector_bytes=32, vector_registers=16, l1=32 << 10, l2=512 << 10)
 TINY = Machine(vector_bytes=8, vector_registers=4, l1=64, l2=256)
-I, J, K = "S[i, j, k] -> i", "S[i, j, k] -> j", "S[i, j, k] -> k"
+ALONG_I, ALONG_J, ALONG_K = "S[i, j, k] -> i", "S[i, j, k] -> j", "S[i, j, k] -> k"
 CUBE = "{ S[i, j, k] : 0 <= i, j, k < n }"
 GEMM = scop("[n] -> { : }", stmt(CUBE, writes="C[i, j]", reads=["C[i, j]", "A[i, k]", "B[k, j]"]))
 
@@ -33,7 +33,7 @@ def test_a_register_tile_is_three_vectors_wide_and_leaves_registers_for_operands
 
 @pytest.mark.parametrize("machine", [AVX512, AVX2], ids=["AVX-512", "AVX2"])
 def test_tiles_of_a_matrix_product_fit_the_caches_and_hold_whole_register_tiles(machine):
-    i, j, k = sizes(band(I, J, K), machine=machine)
+    i, j, k = sizes(band(ALONG_I, ALONG_J, ALONG_K), machine=machine)
     block = register_block(GEMM.statements[0], GEMM, machine)
     assert i % block.rows == 0
     assert j % block.columns == 0
@@ -42,17 +42,17 @@ def test_tiles_of_a_matrix_product_fit_the_caches_and_hold_whole_register_tiles(
 
 
 def test_the_smallest_caches_have_tiles_too():
-    assert min(sizes(band(I, J, K), machine=TINY)) > 0
+    assert min(sizes(band(ALONG_I, ALONG_J, ALONG_K), machine=TINY)) > 0
 
 
 def test_one_loop_is_not_tiled():
-    assert sizes(band(I)) is None
+    assert sizes(band(ALONG_I)) is None
 
 
 def test_loops_inside_of_tiles_are_not_tiled_again():
     tiles = band("S[i, j, k] -> floor(i / 32)").members
     around = Around(tiles, dependences(GEMM).coincidence)
-    assert tile_sizes(band(I, J, K), GEMM, around, Options()) is None
+    assert tile_sizes(band(ALONG_I, ALONG_J, ALONG_K), GEMM, around, Options()) is None
 
 
 @pytest.mark.parametrize(
@@ -61,11 +61,11 @@ def test_loops_inside_of_tiles_are_not_tiled_again():
     ids=str,
 )
 def test_of_sizes_that_are_given_the_last_is_for_the_simd_loop_and_the_one_before_it_repeats(given, expected):
-    assert sizes(band(I, K, J), tile_sizes=given) == expected
+    assert sizes(band(ALONG_I, ALONG_K, ALONG_J), tile_sizes=given) == expected
 
 
 def test_a_last_loop_that_is_not_for_simd_has_the_size_of_the_others():
-    assert sizes(band(I, J, K), tile_sizes=(16, 256)) == (16, 16, 16)
+    assert sizes(band(ALONG_I, ALONG_J, ALONG_K), tile_sizes=(16, 256)) == (16, 16, 16)
 
 
 def test_an_update_of_a_vector_is_tiled_along_the_vector_alone():

@@ -7,10 +7,10 @@
                 for j in j0.. (vector):                     ...
                     C[i, j] += A[i, k] * A[j, k]                    C[i, j] += A[i, k] * A_[k - k0, j - j0]
 
-Needs: names are bound once; subscripts are not linearized yet; before `register_tiles`.
+Needs: names are bound once, steps are positive; subscripts are not linearized yet; before `register_tiles`.
 Keeps: every value. An array that the tiles change is packed only if no element of what they read is among what they
-write, which the bounds of the loops must show. Copies stay inside the array: the last element of a dimension stands for
-those beyond it.
+write, which the bounds of the loops must show. A copy takes only what lies inside the array: bounds that hold for all
+tiles, and starts of full ones, may reach beyond it. The other elements of a copy have no value, and are never read.
 """
 
 from __future__ import annotations
@@ -22,11 +22,26 @@ from typing import Any
 
 from polysched.codegen.emit.extents import bounded, most_trips
 from polysched.codegen.passes.tile_nest import Side, TileNest, mentions, tile_nest
-from polysched.ir.build import binary, sub
+from polysched.ir.build import binary, conjunction, sub
 from polysched.ir.dtypes import i64
 from polysched.ir.linear import Linear, added, expression, forms
 from polysched.ir.node import map_children, substitute, walk
-from polysched.ir.nodes import Alloc, Array, Binary, Const, Expr, For, Function, If, Load, Stmt, Store, Var
+from polysched.ir.nodes import (
+    PARALLEL,
+    Alloc,
+    Array,
+    Binary,
+    Call,
+    Const,
+    Expr,
+    For,
+    Function,
+    If,
+    Load,
+    Stmt,
+    Store,
+    Var,
+)
 from polysched.ir.rename import fresh_names, used_names
 
 LONGEST = 512  # iterations of the loop around a tile that a copy holds
@@ -40,7 +55,7 @@ def pack(fn: Function) -> Function:
 class _Packer:
     def __init__(self, fn: Function):
         self.fn = fn
-        self.arrays = {array.name: array for array in fn.arrays}
+        self.extents = {array.name: array.shape for array in fn.arrays}
         self.taken = used_names(fn)
         self.variables = fresh_names("p", self.taken)
         self.around: dict[str, For] = {}
@@ -60,7 +75,8 @@ class _Packer:
             return map_children(node, self.visit)
         self.around[node.var] = node
         nest = tile_nest(node.body[0]) if len(node.body) == 1 and isinstance(node.body[0], For) else None
-        new = self.packed(node, nest) if nest is not None and node.step == 1 else map_children(node, self.visit)
+        can_pack = node.step == 1 and node.kind in ("serial", *PARALLEL)
+        new = self.packed(node, nest) if nest is not None and can_pack else map_children(node, self.visit)
         del self.around[node.var]
         return new
 
@@ -74,46 +90,53 @@ class _Packer:
                 continue
             first, end, most = span
             name = next(fresh_names(f"{load.array}_", self.taken))
-            copy = Array(name, load.dtype, (most, Const(lanes.trips)), "private")
-            index = (sub(Var(nest.loop.var), first), sub(lanes.var, expression(lanes.start)))
+            copy = Array(name, load.dtype, (Const(most), Const(lanes.trips)), "private")
+            origin = {nest.loop.var: first, lanes.loop.var: expression(lanes.start)}
+            copies += [Alloc(copy), self.filled(copy, load, origin, end, tiles)]
+            index = tuple(sub(Var(name), start) for name, start in origin.items())
             tiles = _replaced(tiles, load, Load(copy.name, index, load.dtype))
-            copies += [Alloc(copy), self.filled(copy, load, lanes, nest.loop.var, first, end, tiles)]
         return (*copies, tiles) if copies else tiles
 
-    def span(self, tiles: For, loop: For, load: Load) -> tuple[Expr, Expr, Const] | None:
-        """The range of the loop around a tile for all `tiles`, as far as the array goes, and how long it is at most."""
+    def span(self, tiles: For, loop: For, load: Load) -> tuple[Expr, Expr, int] | None:
+        """The range of the loop around a tile for all `tiles`, and how long it is at most."""
         first = bounded(loop.lo, {tiles.var: tiles}, upper=False)
         end = bounded(loop.hi, {tiles.var: tiles}, upper=True)
-        extents = [e for part, e in zip(load.index, self.extents(load), strict=False) if part == Var(loop.var)]
-        if first is None or end is None or len(extents) != 1:
+        if first is None or end is None or load.array not in self.extents:
             return None
+        first = self.from_zero(first)
         most = most_trips(first, end, 1)
-        if most is None or most > LONGEST:
-            return None
-        return first, binary("min", end, extents[0]), Const(most)
+        return None if most is None or most > LONGEST else (first, end, most)
 
-    def extents(self, load: Load) -> tuple[Expr, ...]:
-        return self.arrays[load.array].shape if load.array in self.arrays else ()
+    def from_zero(self, expr: Expr) -> Expr:
+        """The expression, which stays as it is if it is never below zero."""
+        loops = _known(self.around)
+        leasts = [_least(form, loops, self.facts) for form in forms(expr, upper=False)]
+        return expr if any(least is not None and least >= 0 for least in leasts) else binary("max", expr, 0)
 
     def stays(self, load: Load, tiles: For, nest: TileNest) -> bool:
         """Do the tiles write no element of the array that they load?"""
-        inner = {loop.var: loop for loop in (tiles, nest.loop, *(side.loop for side in nest.sides))}
-        outer = {name: loop for name, loop in self.around.items() if name != tiles.var}
+        inner = _known({loop.var: loop for loop in (tiles, nest.loop, *(side.loop for side in nest.sides))})
+        outer = _known({name: loop for name, loop in self.around.items() if name != tiles.var})
         stores = [node for node in walk(nest.body) if isinstance(node, Store) and node.array == load.array]
         return all(_are_apart(store.index, load.index, outer, inner, self.facts) for store in stores)
 
-    def filled(self, copy: Array, load: Load, lanes: Side, loop: str, first: Expr, end: Expr, tiles: For) -> Stmt:
-        """Loops that fill the copy."""
-        lane, k = next(self.variables), next(self.variables)
-        column = binary("+", expression(lanes.start), Var(lane))
-        inside = [
-            binary("min", column, sub(extent, 1)) if part == lanes.var else Var(k) if part == Var(loop) else part
-            for part, extent in zip(load.index, self.extents(load), strict=True)
-        ]
-        store = Store(copy.name, (sub(Var(k), first), Var(lane)), replace(load, index=tuple(inside)))
-        rows = For(k, first, end, 1, (store,))
-        columns = For(lane, Const(0), Const(lanes.trips), 1, (rows,))
-        return If(binary("<", tiles.lo, tiles.hi), (columns,))
+    def filled(self, copy: Array, load: Load, origin: Mapping[str, Expr], end: Expr, tiles: For) -> Stmt:
+        """Loops that fill the copy, whose first element is at `origin`, with what lies inside the array."""
+        (loop, first), (lane, start) = origin.items()
+        names = dict(zip(origin, self.variables, strict=False))
+        own: dict[str, Expr] = {name: Var(new) for name, new in names.items()}
+        ends = {Var(loop): end, Var(lane): binary("+", start, copy.shape[1])}
+        inside = [binary("<", tiles.lo, tiles.hi)]
+        for part, extent in zip(load.index, self.extents[load.array], strict=True):
+            if part in ends:
+                ends[part] = binary("min", ends[part], extent)
+            else:
+                inside += [binary("<=", 0, part), binary("<", part, extent)]
+        target = tuple(sub(own[name], at) for name, at in origin.items())
+        store = Store(copy.name, target, substitute(load, own))
+        rows = For(names[loop], first, ends[Var(loop)], 1, (store,))
+        columns = For(names[lane], self.from_zero(start), ends[Var(lane)], 1, (rows,))
+        return If(conjunction(inside), (columns,))
 
 
 def _lanes(load: Load, nest: TileNest, tiles: For) -> Side | None:
@@ -125,7 +148,7 @@ def _lanes(load: Load, nest: TileNest, tiles: For) -> Side | None:
     simple = [lanes.var, Var(nest.loop.var)]
     others = {*nest.own_names, tiles.var}
     for part in load.index:
-        if part not in simple and any(isinstance(n, Load) or getattr(n, "name", "") in others for n in walk(part)):
+        if part not in simple and (_may_change(part) or any(getattr(n, "name", "") in others for n in walk(part))):
             return None
     is_far = load.index.count(lanes.var) == 1 and load.index[-1] != lanes.var
     return lanes if is_far and load.index.count(Var(nest.loop.var)) == 1 else None
@@ -145,9 +168,19 @@ def _facts(cond: Expr) -> Iterator[Linear]:
         case Binary("&&", left, right):
             yield from _facts(left)
             yield from _facts(right)
-        case Binary(">=", above, below) | Binary("<=", below, above) if above.dtype == i64:
+        case Binary(">=", above, below) | Binary("<=", below, above) if above.dtype == i64 and not _may_change(cond):
             for high, low in product(forms(above, upper=True), forms(below, upper=False)):
                 yield added(high, low, -1)
+
+
+def _may_change(expr: Expr) -> bool:
+    """Can it have another value when it is evaluated again, its variables being the same?"""
+    return any(isinstance(node, Load | Call) for node in walk(expr))
+
+
+def _known(loops: Mapping[str, For]) -> dict[str, For]:
+    """The loops of whose bounds something can be said later on."""
+    return {name: loop for name, loop in loops.items() if not (_may_change(loop.lo) or _may_change(loop.hi))}
 
 
 def _are_apart(
@@ -179,9 +212,11 @@ def _least(form: Linear, loops: dict[str, For], facts: Sequence[Linear]) -> int 
         if factor:
             ends = forms(loops[name].lo, upper=False) if factor > 0 else forms(sub(loops[name].hi, 1), upper=True)
             smaller = [added(added(form, {var: factor}, -1), end, factor) for end in ends]
-            usable = (fact for fact in facts if fact.get(var, 0) * factor > 0 and factor % fact[var] == 0)
-            smaller += [added(form, fact, -(factor // fact[var])) for fact in usable]
             found = [_least(rest, loops, facts) for rest in smaller]
+            for fact in facts:
+                if fact.get(var, 0) * factor > 0 and factor % fact[var] == 0:
+                    rest = added(form, fact, -(factor // fact[var]))
+                    found.append(_least(rest, loops, [other for other in facts if other is not fact]))  # each one once
             return max((least for least in found if least is not None), default=None)
     is_constant = not any(factor for atom, factor in form.items() if atom is not None)
     return form.get(None, 0) if is_constant else None
