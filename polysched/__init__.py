@@ -9,6 +9,7 @@ from polysched.errors import (
     PolyschedError,
     ToolchainError,
 )
+from polysched.frontend.c.read import from_c
 from polysched.frontend.python import Nest, nest
 from polysched.ir.dtypes import boolean, f16, f32, f64, i8, i16, i32, i64, size, u8, u16, u32, u64
 from polysched.ir.interp import interpret
@@ -36,6 +37,7 @@ __all__ = [
     "f16",
     "f32",
     "f64",
+    "from_c",
     "from_yaml",
     "i8",
     "i16",

@@ -16,8 +16,9 @@ from functools import reduce
 from polysched import isl
 from polysched.codegen.emit.extents import bounded, trips
 from polysched.ir.build import add, binary, mul
+from polysched.ir.dtypes import f64
 from polysched.ir.node import walk
-from polysched.ir.nodes import Binary, Call, Const, Expr, For, Load, Store, Var
+from polysched.ir.nodes import Binary, Call, Cast, Const, Expr, For, Load, Store, Var
 from polysched.ir.simplify import simplify
 from polysched.model.affine import expression
 from polysched.model.scop import Statement
@@ -32,12 +33,12 @@ def worth_threads(statements: Iterable[Statement], context: isl.Set, around: Seq
     if not work:
         return ()
     inside = {loop.var: loop for loop in around}
-    starts: Expr = Const(OPERATIONS)
+    starts: Expr = Const(float(OPERATIONS), f64)
     for loop in around:
         count = bounded(trips(loop), inside)
         if count is None:
             return ()
-        starts = mul(count, starts)
+        starts = mul(Cast(count, f64), starts)
     return (simplify(binary(">=", reduce(add, work), starts)),)
 
 
@@ -49,10 +50,11 @@ def _work(statement: Statement, context: isl.Set) -> Expr:
     for k in range(domain.dim(isl.dim_type.param)):
         name = domain.get_dim_name(isl.dim_type.param, k) or ""
         names[name] = Var(name)
-    total: Expr = Const(_operations(statement))
+    total: Expr = Const(float(_operations(statement)), f64)  # the product of some sizes is too much for an i64
     for k in range(domain.dim(isl.dim_type.set)):
         last, first = domain.dim_max(k), domain.dim_min(k)
-        total = mul(expression(build.expr_from_pw_aff(last.sub(first).add_constant_val(isl.Val(1))), names), total)
+        extent = expression(build.expr_from_pw_aff(last.sub(first).add_constant_val(isl.Val(1))), names)
+        total = mul(Cast(extent, f64), total)
     return total
 
 

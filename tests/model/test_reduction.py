@@ -1,3 +1,4 @@
+# ruff: noqa: UP037 - annotations of nests name sizes by texts
 from __future__ import annotations
 
 import pytest

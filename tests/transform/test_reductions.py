@@ -1,5 +1,7 @@
 """polysched/transform/reductions.py: loops that carry reductions alone run on threads, or as SIMD; end to end too."""
 
+# ruff: noqa: F821, UP037 - nests are not ordinary Python: annotations name sizes by texts
+
 from __future__ import annotations
 
 import numpy as np
@@ -107,7 +109,9 @@ def test_a_mark_survives_its_text(mark):
     assert parse_mark(mark_text(mark)) == mark
 
 
-@pytest.mark.parametrize(("names", "free", "is_legal"), [(("s",), True, True), ((), True, False), (("s",), False, False)])
+@pytest.mark.parametrize(
+    ("names", "free", "is_legal"), [(("s",), True, True), ((), True, False), (("s",), False, False)]
+)
 def test_only_a_mark_that_names_the_array_may_separate_free_updates(names, free, is_legal):
     deps = dependences(SUM, reorder_reductions=free)
     tree = SUM.tree

@@ -115,8 +115,8 @@ class _Packer:
 
     def stays(self, load: Load, tiles: For, nest: TileNest) -> bool:
         """Do the tiles write no element of the array that they load?"""
-        inner = _known({loop.var: loop for loop in (tiles, nest.loop, *(side.loop for side in nest.sides))})
-        outer = _known({name: loop for name, loop in self.around.items() if name != tiles.var})
+        inner = {loop.var: loop for loop in (tiles, nest.loop, *(side.loop for side in nest.sides))}
+        outer = {name: loop for name, loop in self.around.items() if name != tiles.var}
         stores = [node for node in walk(nest.body) if isinstance(node, Store) and node.array == load.array]
         return all(_are_apart(store.index, load.index, outer, inner, self.facts) for store in stores)
 
@@ -179,7 +179,7 @@ def _may_change(expr: Expr) -> bool:
 
 
 def _known(loops: Mapping[str, For]) -> dict[str, For]:
-    """The loops of whose bounds something can be said later on."""
+    """Those of the loops whose bounds are the same when they are evaluated again."""
     return {name: loop for name, loop in loops.items() if not (_may_change(loop.lo) or _may_change(loop.hi))}
 
 
@@ -198,7 +198,7 @@ def _are_apart(
     for left, right in zip(one, substitute(other, again), strict=True):
         for above, below in ((left, right), (right, left)):
             for high, low in product(forms(above, upper=False), forms(below, upper=True)):
-                least = _least(added(high, low, -1), loops, facts)
+                least = _least(added(high, low, -1), _known(loops), facts)
                 if least is not None and least > 0:
                     return True
     return False

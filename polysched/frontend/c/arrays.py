@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from clang.cindex import CursorKind, Type, TypeKind
@@ -88,7 +89,9 @@ def _changing(variables: Variables, extent: Node) -> str | None:
 
 
 def is_restrict(decl: Node) -> bool:
-    return _pointer_type(decl).is_restrict_qualified()
+    # The adjusted type of `double A[restrict n][m]` has lost the qualifier; how it was written has not.
+    written = re.search(r"\[[^\]]*\brestrict\b", decl.type.spelling.partition("]")[0])
+    return written is not None or _pointer_type(decl).is_restrict_qualified()
 
 
 def _pointer_type(decl: Node) -> Type:

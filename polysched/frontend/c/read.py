@@ -40,6 +40,16 @@ from polysched.ir.nodes import Array, Cast, Expr, For, Function, Load, Stmt, Sto
 from polysched.ir.verify import verify
 
 
+def from_c(
+    path: str | Path, *, include: Sequence[str] = (), define: Sequence[str] = (), pure: Sequence[str] = ()
+) -> tuple[Function, ...]:
+    """The nests of a C file's `#pragma scop` regions, in its order, for `optimize`; arguments and errors as `read_c`.
+
+    Each is named for its C function; a nest's arguments are the variables that the region uses.
+    """
+    return tuple(region.function for region in read_c(path, include=include, define=define, pure=pure))
+
+
 def read_c(
     path: str | Path, *, include: Sequence[str] = (), define: Sequence[str] = (), pure: Sequence[str] = ()
 ) -> tuple[Region, ...]:

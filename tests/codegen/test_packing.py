@@ -1,0 +1,179 @@
+"""polysched/codegen/passes/packing.py: copies of what register tiles read with large strides."""
+
+from __future__ import annotations
+
+import random
+
+import nests
+import pytest
+from nests import add, binary, loop, mul, nest, sub, var
+
+from polysched.codegen.passes.packing import LONGEST, pack
+from polysched.codegen.passes.register_tiles import register_tiles
+from polysched.ir.build import const, floordiv, floormod, load
+from polysched.ir.dtypes import f32, f64, i32, i64
+from polysched.ir.node import walk
+from polysched.ir.nodes import Alloc, Array, Expr, For, Function, If, Let, Load, Select, Stmt, Store
+from polysched.ir.simplify import simplify
+from polysched.ir.text import show
+from polysched.ir.verify import verify
+
+ROWS, COLUMNS, DEPTH = 2, 3, 4
+n, m, i, j, k, i0, j0, k0, t = (var(name) for name in ("n", "m", "i", "j", "k", "i0", "j0", "k0", "t"))
+A, B = Array("A", i64, (n, m)), Array("B", i64, (n, m))  # no larger than what i, j < n and k < m reach
+C, S = Array("C", i64, (n, n)), Array("S", i64, (m, m))
+D = Array("D", i64, (n,))
+SIZES = (0, 1, ROWS, COLUMNS, DEPTH, DEPTH + 1, 8)
+PRODUCT = Store("C", (i, j), add(load(C, i, j), mul(load(A, i, k), load(A, j, k))))
+
+
+def tiled(*body: Stmt, where=(), kind="serial", **bounds: tuple[Expr | None, Expr | None]) -> Function:
+    """Tiles of 2 by 3 over i and j, around a block of 4 iterations of k < m; `bounds` of loops hold besides, and the
+    conditions `where` around the loop over tiles."""
+
+    def block(name: str, size: int, number: Expr, end: Expr) -> tuple[Expr, Expr]:
+        first, last = bounds.get(name, (None, None))
+        low, high = mul(size, number), binary("min", end, add(mul(size, number), size))
+        return low if first is None else binary("max", low, first), high if last is None else binary("min", high, last)
+
+    def over(name: str, size: int, end: Expr, inside: Stmt, kind: str = "serial") -> For:
+        return loop(name, *bounds.get(name, (0, floordiv(add(end, size - 1), size))), inside, kind=kind)
+
+    columns = loop("j", *block("j", COLUMNS, j0, n), *body, kind="vector")
+    rows = loop("i", *block("i", ROWS, i0, n), columns, kind="unrolled")
+    around = loop("k", *block("k", DEPTH, k0, m), rows)
+    tiles: Stmt = over("i0", ROWS, n, around, kind)
+    for condition in where:
+        tiles = If(condition, (tiles,))
+    return nest("tiled", "n m", (A, B, C, D, S), over("k0", DEPTH, m, over("j0", COLUMNS, n, tiles)))
+
+
+def packed(fn: Function) -> Function:
+    """What the pass makes of `fn`: verified, and with the same outcome at sizes around that of a tile."""
+    done = pack(fn)
+    verify(done, "lowered")
+    for size in SIZES:
+        arguments = nests.arguments_for(fn, random.Random(size), size)
+        nests.assert_same_outcome(fn, done, arguments)
+        nests.assert_same_outcome(fn, register_tiles(done), arguments)
+    return done
+
+
+def copies(fn: Function) -> list[str]:
+    """The arrays that are copied somewhere."""
+    return [node.array.name.rpartition("_")[0] for node in walk(fn.body) if isinstance(node, Alloc)]
+
+
+def test_rows_that_are_read_as_columns_are_copied_once_for_all_tiles():
+    fn = tiled(PRODUCT)
+    assert show(simplify(packed(fn).body[0].body[0].body)) == """\
+alloc A_0: private i64[4, 3]
+if 0 < floordiv(n + 1, 2):
+    for p1 in j0 * 3..min(j0 * 3 + 3, n):
+        for p0 in k0 * 4..min(min(m, k0 * 4 + 4), m):
+            A_0[p0 - k0 * 4, p1 - j0 * 3] = A[p1, p0]
+for i0 in 0..floordiv(n + 1, 2):
+    for k in k0 * 4..min(m, k0 * 4 + 4):
+        for i in i0 * 2..min(n, i0 * 2 + 2) (unrolled):
+            for j in j0 * 3..min(n, j0 * 3 + 3) (vector):
+                C[i, j] = C[i, j] + A[i, k] * A_0[k - k0 * 4, j - j0 * 3]"""
+
+
+def update(target: Load, *factors: Expr) -> Store:
+    return Store(target.array, target.index, add(target, mul(*factors)))
+
+
+BODIES: dict[str, tuple[list[Stmt], list[str]]] = {
+    "one array": ([PRODUCT], ["A"]),
+    "two arrays": ([update(load(C, i, j), load(A, j, k), load(B, j, k))], ["A", "B"]),
+    "one element twice": ([update(load(C, i, j), load(A, j, k), load(A, j, k))], ["A"]),
+    "two statements": ([PRODUCT, update(load(C, j, i), load(A, j, k))], ["A"]),
+    "unit strides": ([update(load(C, i, j), load(S, k, j))], []),
+    "another row": ([update(load(C, i, j), load(A, i, k))], []),
+    "one element for each lane": ([update(load(C, i, j), load(A, j, 0))], []),
+    "one dimension": ([update(load(C, i, j), load(D, j))], []),
+    "a diagonal": ([update(load(C, i, j), load(S, j, j))], []),
+    "the next column": ([update(load(C, i, j), load(S, j, floormod(add(k, 1), m)))], []),
+    "what another array tells": ([update(load(C, i, j), load(A, j, floormod(load(A, i, k), m)))], []),
+    "an element that tells another": ([update(load(C, i, j), load(D, floormod(load(A, j, k), n)))], ["A"]),
+    "a let": ([Let("s", load(A, j, k)), update(load(C, i, j), var("s"))], ["A"]),
+    "what a let tells": ([Let("s", k), update(load(C, i, j), load(A, j, var("s")))], []),
+    "read where it is asked for": (
+        [update(load(C, i, j), Select(binary("<", add(j, k), n), load(A, add(j), k), const(1)))],
+        ["A"],
+    ),
+    "written where it is read": ([update(load(S, i, j), load(S, j, k))], []),
+    "written at its transpose": ([update(load(S, j, i), load(S, j, k))], []),
+    "written at a place that is read": ([update(load(C, i, j), load(S, j, k)), Store("S", (n, n), const(3))], []),
+    "written where another array tells": (
+        [update(load(C, i, j), load(S, j, k)), Store("S", (floormod(load(A, i, k), m), n), const(3))],
+        [],
+    ),
+}
+SHAPES: dict[str, dict] = {
+    "blocks": {},
+    "j <= i": {"j": (None, add(i, 1))},
+    "j >= i": {"j": (i, None)},
+    "k < i": {"i": (add(k, 1), None)},
+    "k > j": {"j": (None, k)},
+    "k in a band of i0": {"k": (sub(i0, 1), add(i0, 2))},
+    "j in a band of j0": {"j": (sub(j0, 1), add(j0, 2))},
+    "never": {"k": (m, const(0))},
+    "no tiles": {"i0": (n, const(0))},
+    "tiles from below zero": {"k0": (const(-1), floordiv(add(m, 3), 4)), "i": (const(0), add(k, 1))},
+    "tiles beyond the end": {"j0": (const(-1), add(n, 1)), "j": (const(0), n)},
+    "k < j": {"j0": (k0, floordiv(add(n, 2), 3)), "j": (add(k, 1), None)},
+    "k before the tile": {"k": (None, mul(3, j0))},
+    "conditions": {"where": [binary(">=", mul(3, j0), add(mul(4, k0), 4)), binary("<=", i0, j0)]},
+    "on threads": {"kind": "parallel"},
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("body", BODIES)
+def test_every_body_in_every_shape_computes_the_same(body, shape):
+    packed(tiled(*BODIES[body][0], **SHAPES[shape]))
+
+
+@pytest.mark.parametrize("body", BODIES)
+def test_what_is_copied(body):
+    stmts, expected = BODIES[body]
+    assert copies(pack(tiled(*stmts))) == expected
+
+
+OWN_ROWS = update(load(S, i, j), load(S, i, k), load(S, j, k))  # of a Cholesky factorisation
+BEFORE, BEHIND = {"k": (None, mul(3, j0))}, {"i": (add(mul(3, j0), 3), None)}
+
+
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        {"k": (None, mul(3, j0))},
+        {"k": (None, sub(mul(3, j0), 1))},
+        {"j": (add(mul(4, k0), 4), None)},
+        {"i": (add(mul(3, j0), 3), None)},
+        {"i": (binary("max", mul(5, k0), add(mul(3, j0), 3)), None)},
+        {"where": [binary(">=", mul(3, j0), add(mul(4, k0), 4))]},
+        {"where": [binary("&&", binary(">=", n, 2), binary("<=", add(mul(4, k0), 4), mul(3, j0)))]},
+    ],
+    ids=str,
+)
+def test_an_array_that_the_tiles_change_is_copied_where_they_read_apart(bounds):
+    assert copies(packed(tiled(OWN_ROWS, **bounds))) == ["S"]
+
+
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        {},
+        {"k": (None, add(mul(3, j0), 1))},
+        {"j": (add(k, 1), None)},  # its k, not that of the other
+        {"i": (add(j, 1), None)},
+        {"i": (add(mul(3, j0), 2), None)},
+        {"where": [binary(">=", mul(3, j0), add(mul(4, k0), 3))]},
+        {"where": [binary(">=", load(D, 0), mul(4, k0)), binary("<=", load(D, 0), mul(3, j0))]},
+    ],
+    ids=str,
+)
+def test_nor_is_it_where_a_single_element_may_be_met(bounds):
+    assert copies(packed(tiled(OWN_ROWS, **bounds))) == []
