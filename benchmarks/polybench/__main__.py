@@ -24,6 +24,8 @@ from benchmarks.polybench.rivals import time_rivals
 from benchmarks.polybench.sizes import SETS
 from benchmarks.polybench.timing import time_all
 
+ORIGIN = "ours is compiled from the Python nest, from the C file, or is the C file as `polysched opt` rewrites it"
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(
@@ -38,7 +40,7 @@ def main() -> None:
     parser.add_argument("--target", choices=("c", "cuda"), default="c", help="with --check")
     parser.add_argument("--runs", type=int, default=5, help="samples of each contestant")
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2], help="ours, on these numbers of threads")
-    parser.add_argument("--from", choices=("python", "c"), default="python", dest="origin", help="which nest is ours")
+    parser.add_argument("--from", choices=("python", "c", "opt"), default="python", dest="origin", help=ORIGIN)
     parser.add_argument("--symbolic", action="store_true", help="gcc does not know the sizes either")
     parser.add_argument("--set", type=_setting, nargs="+", default=[], dest="settings", metavar="FIELD=VALUE")
     args = parser.parse_args()

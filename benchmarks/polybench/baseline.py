@@ -14,7 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.polybench import KERNELS
+from polysched.frontend.c.read import read_c
 from polysched.ir.nodes import Function
+from polysched.opt import rewrite
+from polysched.options import Options
 from polysched.runtime.toolchain import EXACT, compile_shared
 
 BASELINE = ("-O3", "-march=native")  # what we are measured against: gcc's own defaults, so a * b + c is one rounding
@@ -49,8 +52,6 @@ def c_entry(name: str) -> str:
 
 def c_nest(name: str) -> Function:
     """The nest of a kernel as our C front end reads it."""
-    from polysched.frontend.c.read import read_c  # needs libclang
-
     (region,) = read_c(c_file(name))
     return region.function
 
@@ -74,6 +75,13 @@ def load_c_for_sizes(name: str, sizes: Mapping[str, int], flags: tuple[str, ...]
     text = f"{_text(name)}\n__attribute__((flatten)) void for_sizes({declared})\n{{\n    {entry}({passed});\n}}\n"
     library = ctypes.CDLL(str(compile_shared(text, entry, flags=(*flags, "-fno-semantic-interposition"))))
     return _kernel(name, library["for_sizes"])
+
+
+def load_rewritten(name: str, options: Options, flags: tuple[str, ...]) -> tuple[CKernel, ctypes.CDLL]:
+    """The C function of a kernel as `polysched opt` rewrites its file, and the library that it is in."""
+    rewritten = rewrite(c_file(name).read_bytes(), read_c(c_file(name)), options=options)
+    library = ctypes.CDLL(str(compile_shared(rewritten.text.decode(), c_entry(name), flags=flags)))
+    return _kernel(name, library[c_entry(name)]), library
 
 
 def _text(name: str) -> str:

@@ -15,11 +15,12 @@ import gc
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import polysched as ps
 from benchmarks.polybench import KERNELS
-from benchmarks.polybench.baseline import BASELINE, c_nest, load_c, load_c_for_sizes
+from benchmarks.polybench.baseline import BASELINE, c_nest, load_c, load_c_for_sizes, load_rewritten
 from benchmarks.polybench.data import copy, difference, initial_data, restore
 from polysched.runtime.arguments import bind, written
 from polysched.runtime.cpu import c_values
@@ -44,13 +45,15 @@ class Contest:
     """A kernel, compiled by polysched and by gcc, and its data."""
 
     def __init__(self, name: str, dataset: str, options: ps.Options, *, origin: str = "python"):
-        """`origin`: ours starts from the "python" nest or from the "c" file."""
+        """`origin`: ours starts from the "python" nest or from the "c" file, or is that file as `polysched opt` rewrites
+        it ("opt"), compiled by gcc with the flags of the baseline and -fopenmp."""
         self.name, self.dataset = name, dataset
         start = time.perf_counter()
-        self.done = done = ps.optimize(c_nest(name) if origin == "c" else KERNELS[name].nest, options=options)
+        self.done = done = ps.optimize(KERNELS[name].nest if origin == "python" else c_nest(name), options=options)
         self.compile_seconds = time.perf_counter() - start  # dependences, schedule and code generation
         start = time.perf_counter()
-        self.program: Any = done.program
+        self.rewritten = load_rewritten(name, options, (*BASELINE, "-fopenmp")) if origin == "opt" else None
+        self.program: Any = None if self.rewritten else done.program
         self.build_seconds = time.perf_counter() - start  # gcc, of our text
         fn = KERNELS[name].nest.function
         self.fresh = initial_data(name, KERNELS[name].sizes[dataset])
@@ -67,12 +70,17 @@ class Contest:
 
     def ours(self, threads: int) -> Contestant:
         """Ours on that many threads; a serial program is linked with no OpenMP, and runs on one."""
-        values = c_values(bind(self.done.nest, self.work, self.done.scop.valid_sizes), self.done.nest)
-        entry, library = self.program.entry, self.program.library
+        if self.rewritten:
+            kernel, library = self.rewritten
+            call = kernel.bind(self.work)
+        else:
+            values = c_values(bind(self.done.nest, self.work, self.done.scop.valid_sizes), self.done.nest)
+            library = self.program.library
+            call = partial(self.program.entry, *values)
         can_set = hasattr(library, "omp_set_num_threads")
         return Contestant(
             f"ours on {threads} threads",
-            lambda: entry(*values),
+            call,
             lambda: library.omp_set_num_threads(threads) if can_set else None,
         )
 

@@ -76,7 +76,7 @@ def _only(points: Band, statement: Statement) -> Band:
 
 
 def _below(tree: Tree, own: isl.UnionSet) -> Tree:
-    """What one statement runs below: its branch alone if the tree is a sequence."""
-    if not isinstance(tree, Sequence):
-        return tree
-    return next(branch.child for branch in tree.children if not branch.filter.intersect(own).is_empty())
+    """What one statement runs below: its branch alone if the tree is a sequence in which it has one."""
+    branches = tree.children if isinstance(tree, Sequence) else ()
+    its = [branch for branch in branches if not branch.filter.intersect(own).is_empty()]
+    return its[0].child if len(its) == 1 else tree

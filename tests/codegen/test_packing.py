@@ -23,7 +23,7 @@ n, m, i, j, k, i0, j0, k0, t = (var(name) for name in ("n", "m", "i", "j", "k", 
 A, B = Array("A", i64, (n, m)), Array("B", i64, (n, m))  # no larger than what i, j < n and k < m reach
 C, S = Array("C", i64, (n, n)), Array("S", i64, (m, m))
 D = Array("D", i64, (n,))
-SIZES = (0, 1, ROWS, COLUMNS, DEPTH, DEPTH + 1, 8)
+SIZES = (0, 1, COLUMNS, DEPTH + 1)  # none, partial tiles, full ones, and both
 PRODUCT = Store("C", (i, j), add(load(C, i, j), mul(load(A, i, k), load(A, j, k))))
 
 
@@ -55,7 +55,6 @@ def packed(fn: Function) -> Function:
     for size in SIZES:
         arguments = nests.arguments_for(fn, random.Random(size), size)
         nests.assert_same_outcome(fn, done, arguments)
-        nests.assert_same_outcome(fn, register_tiles(done), arguments)
     return done
 
 
@@ -104,7 +103,7 @@ BODIES: dict[str, tuple[list[Stmt], list[str]]] = {
     ),
     "written where it is read": ([update(load(S, i, j), load(S, j, k))], []),
     "written at its transpose": ([update(load(S, j, i), load(S, j, k))], []),
-    "written at a place that is read": ([update(load(C, i, j), load(S, j, k)), Store("S", (n, n), const(3))], []),
+    "written apart": ([update(load(C, i, j), load(S, j, k)), Store("S", (n, n), const(3))], ["S"]),
     "written where another array tells": (
         [update(load(C, i, j), load(S, j, k)), Store("S", (floormod(load(A, i, k), m), n), const(3))],
         [],
@@ -124,7 +123,7 @@ SHAPES: dict[str, dict] = {
     "tiles beyond the end": {"j0": (const(-1), add(n, 1)), "j": (const(0), n)},
     "k < j": {"j0": (k0, floordiv(add(n, 2), 3)), "j": (add(k, 1), None)},
     "k before the tile": {"k": (None, mul(3, j0))},
-    "conditions": {"where": [binary(">=", mul(3, j0), add(mul(4, k0), 4)), binary("<=", i0, j0)]},
+    "conditions": {"where": [binary(">=", mul(3, j0), add(mul(4, k0), 4)), binary("<=", k0, j0)]},
     "on threads": {"kind": "parallel"},
 }
 
@@ -142,7 +141,6 @@ def test_what_is_copied(body):
 
 
 OWN_ROWS = update(load(S, i, j), load(S, i, k), load(S, j, k))  # of a Cholesky factorisation
-BEFORE, BEHIND = {"k": (None, mul(3, j0))}, {"i": (add(mul(3, j0), 3), None)}
 
 
 @pytest.mark.parametrize(
@@ -168,7 +166,7 @@ def test_an_array_that_the_tiles_change_is_copied_where_they_read_apart(bounds):
         {},
         {"k": (None, add(mul(3, j0), 1))},
         {"j": (add(k, 1), None)},  # its k, not that of the other
-        {"i": (add(j, 1), None)},
+        {"j": (None, i)},
         {"i": (add(mul(3, j0), 2), None)},
         {"where": [binary(">=", mul(3, j0), add(mul(4, k0), 3))]},
         {"where": [binary(">=", load(D, 0), mul(4, k0)), binary("<=", load(D, 0), mul(3, j0))]},

@@ -53,16 +53,16 @@ def test_a_matrix_product_runs_in_blocks_of_rows_and_columns():
     product = cube(update(load(C, i, j), load(A, i, k), load(B, k, j)))
     assert below_the_root(register_tiled(product)) == """\
 band: permutable
-  [S0[i, j, k] -> floor((j)/3)] coincident
-  [S0[i, j, k] -> floor((i)/4)] coincident
+  [S[i, j, k] -> floor((j)/3)] coincident
+  [S[i, j, k] -> floor((i)/4)] coincident
   band: permutable
-    [S0[i, j, k] -> k]
+    [S[i, j, k] -> k]
     mark: unroll
       band: permutable
-        [S0[i, j, k] -> i] coincident
+        [S[i, j, k] -> i] coincident
         mark: vector
           band: permutable
-            [S0[i, j, k] -> j] coincident"""
+            [S[i, j, k] -> j] coincident"""
     product.assert_holds(register_tiled(product))
 
 
