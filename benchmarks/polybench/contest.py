@@ -45,8 +45,8 @@ class Contest:
     """A kernel, compiled by polysched and by gcc, and its data."""
 
     def __init__(self, name: str, dataset: str, options: ps.Options, *, origin: str = "python"):
-        """`origin`: ours starts from the "python" nest or from the "c" file, or is that file as `polysched opt` rewrites
-        it ("opt"), compiled by gcc with the flags of the baseline and -fopenmp."""
+        """`origin`: ours starts from the "python" nest or from the "c" file, or is that file as `polysched opt`
+        rewrites it ("opt"), compiled by gcc with the flags of the baseline and -fopenmp."""
         self.name, self.dataset = name, dataset
         start = time.perf_counter()
         self.done = done = ps.optimize(KERNELS[name].nest if origin == "python" else c_nest(name), options=options)

@@ -45,6 +45,8 @@ def worth_threads(statements: Iterable[Statement], context: isl.Set, around: Seq
 def _work(statement: Statement, context: isl.Set) -> Expr:
     """Instances in a box around the domain, times operations of one."""
     domain = statement.domain.intersect_params(context)
+    if domain.is_empty():
+        return Const(0.0, f64)
     build = isl.AstBuild.from_context(domain.params())
     names: dict[str, Expr] = {}
     for k in range(domain.dim(isl.dim_type.param)):

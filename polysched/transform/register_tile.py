@@ -56,9 +56,9 @@ def _register_tile(band: Band, found: Roles, block: Block, around: Around) -> Ba
     match found:
         case Roles(unrolled=None, vector=int(v)):
             inside = _marked(Vector(), members[v], _marked(Unroll(), serial, band.child))
-            blocks = Band((*others, block_of(serial, UPDATES)), True, inside)
+            tiled = Band((*others, block_of(serial, UPDATES)), True, inside)
             # Iterations that are independent within each update need not be so across several of them.
-            return blocks if carried(members[v], around.below(blocks).reaching).is_empty() else band
+            return tiled if carried(members[v], around.below(tiled).reaching).is_empty() else band
         case Roles(unrolled=int(u), vector=None):
             inside = _marked(Unroll(), members[u], band.child)
             return Band((*others, block_of(members[u], block.rows)), True, Band((serial,), True, inside))

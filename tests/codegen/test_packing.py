@@ -69,7 +69,7 @@ def test_rows_that_are_read_as_columns_are_copied_once_for_all_tiles():
 alloc A_0: private i64[4, 3]
 if 0 < floordiv(n + 1, 2):
     for p1 in j0 * 3..min(j0 * 3 + 3, n):
-        for p0 in k0 * 4..min(min(m, k0 * 4 + 4), m):
+        for p0 in k0 * 4..min(m, k0 * 4 + 4):
             A_0[p0 - k0 * 4, p1 - j0 * 3] = A[p1, p0]
 for i0 in 0..floordiv(n + 1, 2):
     for k in k0 * 4..min(m, k0 * 4 + 4):

@@ -126,6 +126,12 @@ def test_an_empty_simd_loop_does_not_touch_the_element():
     assert_same(reducing(last, names="y", kind="vector", arrays=(Y, a)))
 
 
+def test_an_argument_without_dimensions_is_no_variable():
+    argument = Array("s", f64, ())
+    fn = reducing(store(argument, (), add(load(argument), load(a, i))), kind="vector", arrays=(argument, a))
+    assert "(vector, reduces s_0)" in show(assert_same(fn))
+
+
 def test_bounds_and_steps_are_kept():
     assert_same(reducing(add_up, lo=2, hi=sub(n, 1), step=3))
 
@@ -234,7 +240,7 @@ def test_the_text_of_simd_loops_names_operator_and_variable():
 
 
 def test_a_parallel_loop_that_reduces_is_not_printed():
-    with pytest.raises(PolyschedError, match="sums: iterations of the parallel loop i all update s; run the pass `priv"):
+    with pytest.raises(PolyschedError, match="the parallel loop i all update s; run the pass `privatize` first"):
         emit_c(linearize(reducing(add_up)))
 
 

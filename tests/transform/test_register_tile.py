@@ -55,13 +55,13 @@ def test_a_matrix_product_runs_in_blocks_of_rows_and_columns():
 band: permutable
   [S[i, j, k] -> floor((j)/3)] coincident
   [S[i, j, k] -> floor((i)/4)] coincident
-  band: permutable
+  band:
     [S[i, j, k] -> k]
     mark: unroll
-      band: permutable
+      band:
         [S[i, j, k] -> i] coincident
         mark: vector
-          band: permutable
+          band:
             [S[i, j, k] -> j] coincident"""
     product.assert_holds(register_tiled(product))
 

@@ -9,10 +9,11 @@ import nests
 import pytest
 from nests import add, load, loop, mul, n, nest, store, var
 
+from benchmarks.polybench import KERNELS
 from polysched import isl
 from polysched.ir.dtypes import f64
 from polysched.ir.nodes import Array
-from polysched.model.tree import Band, Filter, Leaf, Sequence, Tree, children, walk, with_children
+from polysched.model.tree import Band, Filter, Leaf, Sequence, Tree, children, with_children
 from polysched.model.tree_text import show_tree
 from polysched.transform.roles import Around, statements_of
 from polysched.transform.separate import separate
@@ -99,39 +100,43 @@ def test_a_statement_in_two_branches_of_the_points_keeps_both():
     assert alone.child.child == points.child
 
 
-@pytest.mark.parametrize("make", [nests.lu, nests.triangular, nests.gemm], ids=lambda make: make.__name__)
-def test_separated_nests_are_legal_and_compute_the_same_bits(make):
-    nest = scheduled(make())
-    for size in (2, 3):
-        nest.assert_holds(tiled(nest, size))
+FACTORISATIONS = ["lu", "cholesky", "trisolv"]
+
+
+@pytest.mark.parametrize("name", FACTORISATIONS)
+@pytest.mark.parametrize("size", [2, 3])
+def test_factorisations_stay_legal_and_compute_the_same_bits(name, size):
+    nest = scheduled(KERNELS[name].nest.function)
+    nest.assert_holds(tiled(nest, size))
+
+
+@pytest.mark.parametrize("name", FACTORISATIONS)
+def test_each_instance_of_a_factorisation_is_in_exactly_one_branch(name):
+    assert branches_are_a_partition(scheduled(KERNELS[name].nest.function)) == 1
 
 
 @pytest.mark.parametrize("seed", range(40))
 def test_each_instance_of_a_random_nest_is_in_exactly_one_branch(seed):
-    nest = random_scheduled(seed)
+    branches_are_a_partition(random_scheduled(seed))
+
+
+def branches_are_a_partition(nest: Scheduled) -> int:
+    """Checks all bands of the nest in tiles; how many had statements to separate."""
+    count = 0
     for blocks, around in bands(nest.tree, Around((), nest.deps.coincidence)):
         apart = separate(blocks, nest.scop, around)
         if apart != blocks:
+            count += 1
             filters = [branch.filter for branch in apart.child.children]
             domains = [isl.UnionSet.from_set(s.domain) for s in statements_of(blocks, nest.scop)]
             assert reduce(isl.UnionSet.union, filters).is_equal(reduce(isl.UnionSet.union, domains))
-            assert reduce(isl.UnionSet.disjoint_union, filters) if False else True
-            for k, one in enumerate(filters):
-                assert all(one.is_disjoint(other) for other in filters[:k])
+            assert all(one.is_disjoint(other) for k, one in enumerate(filters) for other in filters[:k])
+    return count
 
 
 def bands(tree: Tree, around: Around):
-    """Every band of points in tiles, with what is around them."""
+    """Every permutable band in tiles, with what is around it."""
     if isinstance(tree, Band) and tree.permutable:
         yield tile(tree, (SIZE,) * len(tree.members)), around
     for child in children(tree):
         yield from bands(child, around.below(tree))
-
-
-def test_the_random_nests_have_statements_to_separate():
-    found = 0
-    for seed in range(40):
-        nest = random_scheduled(seed)
-        for blocks, around in bands(nest.tree, Around((), nest.deps.coincidence)):
-            found += separate(blocks, nest.scop, around) != blocks
-    assert found >= 3

@@ -133,7 +133,7 @@ class _Privatizer:
 
     def on_lanes(self, loop: For, updates: list[_Update]) -> tuple[Stmt, ...]:
         """The loop on scalar variables, which take the elements of arrays meanwhile."""
-        moved = [update for update in updates if update.array.shape]
+        moved = [update for update in updates if update.array.shape or update.array.space == "global"]
         names = {update.array.name: self.variable(update) for update in moved}
         before: list[Stmt] = []
         after: list[Stmt] = []
