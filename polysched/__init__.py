@@ -13,6 +13,7 @@ from polysched.frontend.c.read import from_c
 from polysched.frontend.python import Nest, nest
 from polysched.ir.dtypes import boolean, f16, f32, f64, i8, i16, i32, i64, size, u8, u16, u32, u64
 from polysched.ir.interp import interpret
+from polysched.machine import Machine
 from polysched.model.tree_text import show_tree
 from polysched.model.tree_yaml import from_yaml, to_yaml
 from polysched.options import Options
@@ -27,6 +28,7 @@ __all__ = [
     "InputError",
     "LaunchError",
     "Loc",
+    "Machine",
     "Nest",
     "Options",
     "PolyschedError",

@@ -14,7 +14,7 @@ Target = Literal["c", "cuda"]
 @dataclass(frozen=True, kw_only=True)
 class Options:
     """How to compile. The defaults are safe and meant to be fast; results do not depend on them
-    unless `reorder_reductions` or `fast_math` is set."""
+    unless `reorder_reductions`, `fast_math` or `contract_floats` is set."""
 
     scheduler: Literal["pluto", "isl", "source"] = "pluto"  # who finds the schedule
     solver: Literal["highs", "isl", "pulp", "scipy"] = "highs"  # back end of the Pluto ILP

@@ -65,6 +65,13 @@ def durations(s: ps.f64["m"], a: ps.f64["n"], m: ps.size, n: ps.size):
             s[t] += a[i] * s[t - 1]
 
 
+@ps.nest
+def running(s: ps.f64[1], a: ps.f64["n"], b: ps.f64["n"], n: ps.size):
+    for i in range(n):
+        s[0] += a[i]
+        b[i] = s[0]
+
+
 NESTS = {"dot": dot, "extremes": extremes, "total": total, "columns": columns, "product": product}
 
 
@@ -135,6 +142,7 @@ def _replaced(tree, old, new):
         (total, ["parallel:s", "vector:s"]),
         (columns, ["parallel:y", "vector:t", "vector"]),
         (durations, ["vector:s"]),
+        (running, []),  # every sum is wanted
     ],
 )
 def test_the_marks_of_nests_in_source_order(nest, expected):

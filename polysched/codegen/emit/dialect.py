@@ -1,19 +1,20 @@
 """What tells one language of the C family from another: the tables that the printer reads.
 
-    C                                              CUDA
-    static inline int64_t min_i64(...)             __host__ __device__ static inline int64_t min_i64(...)
-    const double *restrict A                       const double *__restrict__ A
-    #pragma omp parallel for schedule(static)      (blocks and threads)
+    C          static inline int64_t min_i64(...)                         const double *restrict A
+    CUDA       __host__ __device__ static inline int64_t min_i64(...)     const double *__restrict__ A
+    OpenCL     static inline long min_i64(...)                            __global const double *restrict A
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
+from polysched.codegen.emit.names import OPENCL_NAMES
 from polysched.ir.dtypes import ALL
 
+_OPENCL = {8: "char", 16: "short", 32: "int", 64: "long"}
 _INTEGERS = {name: f"{'u' if dtype.kind == 'u' else ''}int{dtype.bits}_t" for name, dtype in ALL.items()}
 
 
@@ -23,11 +24,38 @@ class Dialect:
 
     name: str
     types: Mapping[str, str]  # by the name of the dtype
+    passed: Mapping[str, str] = MappingProxyType({})  # those that have another one as parameters and behind pointers
+    least: Mapping[str, str] = MappingProxyType({"i32": "INT32_MIN", "i64": "INT64_MIN"})  # C has no literals for them
+    suffixes: Mapping[str, str] = MappingProxyType({"u32": "u", "u64": "ull"})  # of literals
+    float_suffix: str = "f"  # of the library's functions for f32
+    pointer: str = ""  # what a pointer to an array begins with
     restrict: str
     helper: str  # what a helper function's definition begins with
-    external: str  # what a declaration of the user's function begins with
+    external: str  # what a declaration of the user's function begins with; "": it cannot call them
     pragmas: Mapping[str, str]
     signed_wraps: bool  # False: overflow of a signed integer is undefined, and has to be spelled unsigned
+    reserved: frozenset[str] = frozenset()  # names that it has besides those of C and CUDA
+
+
+@dataclass(frozen=True, kw_only=True)
+class KernelDialect(Dialect):
+    """A language of kernels. `ids` spells, by axis, "block.x.index", "block.x.count" and the same of "thread.x"."""
+
+    kernel: str  # what a kernel's definition begins with, for blocks of {x}, {y} and {z} threads
+    shared: str  # what the declaration of an array that a block's threads share begins with
+    barrier: str
+    ids: Mapping[str, str]
+
+
+def _ids(spelling: str, axes: str, **functions: str) -> Mapping[str, str]:
+    """For every id and axis, `spelling` of its function in the language and the name of the axis there."""
+    return MappingProxyType(
+        {
+            f"{id_[:-6]}.{axis}.{id_[-5:]}": spelling.format(function, name)
+            for id_, function in functions.items()
+            for axis, name in zip("xyz", axes, strict=True)
+        }
+    )
 
 
 C = Dialect(
@@ -48,12 +76,62 @@ C = Dialect(
     signed_wraps=True,  # by -fwrapv
 )
 
-CUDA = Dialect(
+_UNROLLED = MappingProxyType(
+    {"serial": "", "parallel": "", "dynamic": "", "vector": "", "unrolled": "#pragma unroll"}
+)
+
+# C as a program of any compiler's, that starts kernels.
+C99 = replace(C, name="C", pragmas=MappingProxyType({}), signed_wraps=False, reserved=OPENCL_NAMES)
+
+CUDA = KernelDialect(
     name="CUDA",
     types=MappingProxyType({**_INTEGERS, "f64": "double", "f32": "float", "f16": "__half", "bool": "bool"}),
     restrict="__restrict__",
     helper="__host__ __device__ static inline",
     external="extern __host__ __device__",
-    pragmas=MappingProxyType({"serial": "", "parallel": "", "dynamic": "", "vector": "", "unrolled": "#pragma unroll"}),
+    pragmas=_UNROLLED,
     signed_wraps=False,
+    kernel="__global__ void __launch_bounds__({threads})",
+    shared="__shared__",
+    barrier="__syncthreads();",
+    ids=_ids(
+        "(int64_t){}.{}",
+        "xyz",
+        block_index="blockIdx",
+        block_count="gridDim",
+        thread_index="threadIdx",
+        thread_count="blockDim",
+    ),
+)
+
+OPENCL = KernelDialect(
+    name="OpenCL",
+    types=MappingProxyType(
+        {
+            **{f"{sign}{bits}": name for bits, own in _OPENCL.items() for sign, name in (("i", own), ("u", f"u{own}"))},
+            **{"f64": "double", "f32": "float", "f16": "half", "bool": "bool"},
+        }
+    ),
+    passed=MappingProxyType({"bool": "uchar"}),
+    least=MappingProxyType({"i32": "INT_MIN", "i64": "LONG_MIN"}),
+    suffixes=MappingProxyType({"u32": "u", "u64": "ul"}),
+    float_suffix="",  # its functions are overloaded
+    pointer="__global ",
+    restrict="restrict",
+    helper="static inline",
+    external="",
+    pragmas=_UNROLLED,
+    signed_wraps=False,
+    reserved=OPENCL_NAMES,
+    kernel="__kernel void __attribute__((reqd_work_group_size({x}, {y}, {z})))",
+    shared="__local",
+    barrier="barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);",
+    ids=_ids(
+        "(long){}({})",
+        "012",
+        block_index="get_group_id",
+        block_count="get_num_groups",
+        thread_index="get_local_id",
+        thread_count="get_local_size",
+    ),
 )

@@ -42,7 +42,7 @@ def _definition(op: str, dtype: DType, dialect: Dialect) -> list[str]:
     own = dialect.types[dtype.name]
     body = Template(_BODIES[op]).substitute(
         T=own,
-        U=f"uint{dtype.bits}_t",
+        U=dialect.types.get(f"u{dtype.bits}"),  # there is none of a float
         wide="(float)" if dtype.name == "f16" else "",
         truncdiv=name_of("truncdiv", dtype),
         truncmod=name_of("truncmod", dtype),

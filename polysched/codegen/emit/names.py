@@ -1,4 +1,4 @@
-"""Names that C, C++ and CUDA all accept: what clashes with them is spelled anew.
+"""Names that C, C++ and CUDA all accept, and OpenCL's: what clashes with them is spelled anew.
 
     double, y0, x'   ->   double_, y0_, x_
 """
@@ -41,10 +41,24 @@ _LIBRARY = """
     gridDim read_element grid_of
 """
 
+# What OpenCL C has besides, and the functions that our host code for it defines.
+_OPENCL = """
+    kernel global local constant private read_only write_only read_write bool char uchar short ushort int uint long
+    ulong float double half event_t sampler_t image1d_t image1d_buffer_t image1d_array_t image2d_t image2d_array_t
+    image3d_t barrier mem_fence read_mem_fence write_mem_fence prefetch async_work_group_copy
+    async_work_group_strided_copy wait_group_events shuffle shuffle2 select bitselect any all
+    acospi asinpi atanpi atan2pi fract mad maxmag minmag powr pown rootn lgamma_r nan clamp degrees radians mix step
+    smoothstep sign cross dot distance length normalize fast_distance fast_length fast_normalize
+    abs_diff add_sat sub_sat hadd rhadd clz mad_hi mad_sat mul_hi mul24 mad24 rotate upsample popcount vec_step printf
+    isequal isnotequal isgreaterequal islessequal islessgreater isordered isunordered dim3 grid_of block_of
+"""
+_VECTORS = (f"{name}{k}" for name in "char short int long float double half".split() for k in (2, 3, 4, 8, 16))
+OPENCL_NAMES = frozenset(_OPENCL.split()) | frozenset(name for own in _VECTORS for name in (own, f"u{own}"))
+
 RESERVED = frozenset(_KEYWORDS.split()) | frozenset(_LIBRARY.split()) | MATH | frozenset(name + "f" for name in MATH)
 
 # Beginnings that the language, its headers or our own macros own, beside what cannot begin a name.
-_OWNED = re.compile(r"[0-9]|_[A-Z_]|polysched_|POLYSCHED_|cuda|u?int_?[a-z]*\d|U?INT\w*\d|M_|FP_")
+_OWNED = re.compile(r"[0-9]|_[A-Z_]|polysched_|POLYSCHED_|cuda|cl_|cl[A-Z]|CL[A-Z_]|u?int_?[a-z]*\d|U?INT\w*\d|M_|FP_")
 
 
 class Names:

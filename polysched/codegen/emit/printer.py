@@ -13,7 +13,7 @@ from polysched.codegen.emit import helpers
 from polysched.codegen.emit.dialect import Dialect
 from polysched.codegen.emit.spelling import BINDING, UNARY, Speller, is_narrow
 from polysched.errors import PolyschedError
-from polysched.ir.dtypes import f16, f32, i64
+from polysched.ir.dtypes import DType, f16, f32, i64
 from polysched.ir.node import walk
 from polysched.ir.nodes import (
     PARALLEL,
@@ -96,12 +96,16 @@ class Printer(Speller):
         if name in self.arrays:
             return self.pointer(self.arrays[name])
         dtype = self.scalars[name]
-        return f"{self.type(f32 if dtype == f16 else dtype)} {self.names(name)}"
+        return f"{self.passed(f32 if dtype == f16 else dtype)} {self.names(name)}"
 
     def pointer(self, array: Array) -> str:
         """The declaration of a pointer to an array."""
         const = "" if array.name in self.written else "const "
-        return f"{const}{self.type(array.dtype)} *{self.dialect.restrict} {self.names(array.name)}"
+        own = f"{self.dialect.pointer}{const}{self.passed(array.dtype)}"
+        return f"{own} *{self.dialect.restrict} {self.names(array.name)}"
+
+    def passed(self, dtype: DType) -> str:
+        return self.dialect.passed.get(dtype.name) or self.type(dtype)
 
     def mention(self, names: tuple[str, ...]) -> None:
         """Keeps the compiler from warning about parameters that are not used."""

@@ -49,7 +49,8 @@ from polysched.version import __version__
 _NARROW = {"bool": "_Bool", "i8": "signed char", "u8": "unsigned char", "i16": "short", "u16": "unsigned short"}
 _WIDE = {"i32": "int", "u32": "unsigned", "i64": "long long", "u64": "unsigned long long"}
 _TYPES = MappingProxyType({**C.types, **_NARROW, **_WIDE})
-_DIALECT = replace(C, name="a C block", types=_TYPES, signed_wraps=False)
+_LEAST = MappingProxyType({"i32": "(-2147483647 - 1)", "i64": "(-9223372036854775807ll - 1)"})
+_DIALECT = replace(C, name="a C block", types=_TYPES, least=_LEAST, signed_wraps=False)
 
 # The parameters and the lines of each macro. Operands are pure: it does not matter how often one is computed. As in
 # `helpers`, the smallest integer divided by -1 wraps.
@@ -222,8 +223,6 @@ class _Block(Printer):
     def constant(self, value: int | float | bool, dtype: DType) -> str:
         if dtype.kind == "b":
             return "1" if value else "0"
-        if dtype.kind == "i" and dtype.bits >= 32 and value == -(1 << dtype.bits - 1):
-            return f"(-{(1 << dtype.bits - 1) - 1}{'ll' if dtype == i64 else ''} - 1)"
         if dtype.is_float and not math.isfinite(value):
             text = '__builtin_nan("")' if math.isnan(value) else "__builtin_inf()"
             return f"({self.type(dtype)}){'-' if value < 0 else ''}{text}"

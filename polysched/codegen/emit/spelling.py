@@ -61,7 +61,7 @@ class Speller:
     def __init__(self, fn: Function, dialect: Dialect):
         self.fn, self.dialect = fn, dialect
         called = {node.fn for node in walk(fn.body) if isinstance(node, Call)}
-        self.names = Names(RESERVED | helpers.NAMES | called)
+        self.names = Names(RESERVED | dialect.reserved | helpers.NAMES | called)
         self.includes = {"stdint.h"}
         self.helpers: set[tuple[str, DType]] = set()
         self.externals: set[str] = set()
@@ -181,11 +181,13 @@ class Speller:
     def call(self, expr: Call) -> tuple[str, int]:
         """A function of the C library, in the version for the dtype; any other name is the user's function."""
         if not is_in_library(expr):
+            if not self.dialect.external:
+                raise PolyschedError(f"{self.fn.name}: {self.dialect.name} has no {expr.fn}, a function of the user's")
             types = ", ".join(self.type(arg.dtype) for arg in expr.args)
             self.externals.add(f"{self.dialect.external} {self.type(expr.dtype)} {expr.fn}({types or 'void'});")
             return f"{expr.fn}({', '.join(self.expr(arg) for arg in expr.args)})", _PRIMARY
         self.includes.add("math.h")
-        name = expr.fn if expr.dtype == f64 else f"{expr.fn}f"
+        name = expr.fn if expr.dtype == f64 else f"{expr.fn}{self.dialect.float_suffix}"
         text = f"{name}({', '.join(self.operand(arg, 0) for arg in expr.args)})"
         return self.fitted(text, expr.dtype, _PRIMARY)
 
@@ -205,10 +207,8 @@ class Speller:
             self.includes.add("stdbool.h")
             return "true" if value else "false"
         if dtype.kind == "i":
-            if dtype.bits >= 32 and value == -(1 << dtype.bits - 1):
-                return f"INT{dtype.bits}_MIN"
-            return str(int(value))
-        return f"{int(value)}{'ull' if dtype.bits == 64 else 'u' if dtype.bits == 32 else ''}"
+            return self.dialect.least[dtype.name] if _has_no_literal(value, dtype) else str(int(value))
+        return f"{int(value)}{self.dialect.suffixes.get(dtype.name, '')}"
 
     def float_constant(self, value: float, dtype: DType) -> str:
         """The shortest text that reads back as the same number."""
@@ -248,6 +248,11 @@ def is_in_library(call: Call) -> bool:
 def is_narrow(dtype: DType) -> bool:
     """Does C compute this type in a wider one?"""
     return dtype.bits < 32
+
+
+def _has_no_literal(value: int | float | bool, dtype: DType) -> bool:
+    """Is it the least integer of its type, whose absolute value has another type?"""
+    return dtype.bits >= 32 and value == -(1 << dtype.bits - 1)
 
 
 def _is_wide(expr: Expr) -> bool:

@@ -1,0 +1,118 @@
+"""polysched/codegen/threads.py: when a parallel loop is worth its threads."""
+
+from __future__ import annotations
+
+import nests
+import pytest
+from nests import add, binary, const, load, loop, n, nest, store, sub, var
+
+from polysched import isl
+from polysched.codegen.lower import lower
+from polysched.codegen.threads import OPERATIONS, worth_threads
+from polysched.ir.build import floordiv
+from polysched.ir.dtypes import f64
+from polysched.ir.interp import evaluate
+from polysched.ir.node import walk
+from polysched.ir.nodes import Array, Call, For, Var
+from polysched.ir.text import show
+from polysched.model.extract import extract
+from polysched.transform.parallel import mark_parallel
+from tests.transform.scheduled import random_scheduled, scheduled, tiled
+
+i, j, m = var("i"), var("j"), var("m")
+A, B = Array("A", f64, (n, n)), Array("B", f64, (n, n))
+COPY = store(A, (i, j), load(B, i, j))  # two operations
+
+
+def conditions(body, around=(), sizes="n") -> list[str]:
+    scop = extract(nest("f", sizes, (A, B), body))
+    return [show(cond) for cond in worth_threads(scop.statements, scop.context, around)]
+
+
+def test_work_is_the_instances_times_the_operations_of_one():
+    assert conditions(loop("i", 0, n, loop("j", 0, n, COPY))) == [f"f64(n) * (f64(n) * 2.0) >= {OPERATIONS}.0"]
+
+
+def test_threads_are_started_in_each_iteration_of_the_loops_around():
+    t = loop("t", 0, var("T"))
+    (text,) = conditions(loop("i", 0, n, loop("j", 0, n, COPY)), (t,))
+    assert text == f"f64(n) * (f64(n) * 2.0) >= f64(T) * {OPERATIONS}.0"
+
+
+def test_a_triangle_counts_as_the_box_around_it():
+    assert conditions(loop("i", 0, n, loop("j", 0, add(i, 1), COPY))) == [f"f64(n) * (f64(n) * 2.0) >= {OPERATIONS}.0"]
+
+
+def test_loops_around_are_counted_for_all_values_of_those_around_them():
+    around = (loop("t", 0, n), loop("u", var("t"), n))
+    (text,) = conditions(loop("i", 0, n, loop("j", 0, n, COPY)), around)
+    assert not {"t", "u"} & set(text.split())
+
+
+def test_a_loop_around_whose_iterations_are_not_known_leaves_the_threads():
+    around = (loop("t", 0, load(A, 0, 0)),)
+    assert conditions(loop("i", 0, n, loop("j", 0, n, COPY)), around) == []
+    assert worth_threads((), isl.Set("{ : }"), ()) == ()
+
+
+def test_many_large_sizes_do_not_overflow():
+    scop = extract(nest("f", "n", (A, B), loop("i", 0, n, loop("j", 0, n, loop("k", 0, n, loop("l", 0, n, COPY))))))
+    (cond,) = worth_threads(scop.statements, scop.context, ())
+    assert evaluate(cond, {"n": 100_000}) is True
+
+
+def test_a_call_costs_more_than_an_operation():
+    root = store(A, (i, j), Call("sqrt", (load(B, i, j),), f64))
+    assert conditions(loop("i", 0, n, loop("j", 0, n, root))) == [f"f64(n) * (f64(n) * 22.0) >= {OPERATIONS}.0"]
+
+
+@pytest.mark.parametrize(
+    "bounds",
+    [(0, 0), (5, 3), (n, 0), (0, floordiv(n, 3)), (binary("max", 0, sub(n, 3)), binary("min", n, 7))],
+    ids=["empty", "backwards", "never", "rounded", "of several"],
+)
+def test_any_bounds_give_a_condition_over_sizes(bounds):
+    scop = extract(nest("f", "n", (A, B), loop("i", *bounds, loop("j", 0, n, COPY))))
+    found = worth_threads(scop.statements, scop.context, ())
+    for cond in found:
+        assert {node.name for node in walk(cond) if isinstance(node, Var)} <= {"n"}
+        assert evaluate(cond, {"n": 0}) is False
+
+
+def test_without_loops_a_statement_makes_the_work_of_one():
+    scop = extract(nest("f", "n", (A, B), store(A, (const(0), const(0)), 1.0)))
+    (cond,) = worth_threads(scop.statements, scop.context, ())
+    assert show(cond) == "false"
+
+
+def parallel_loops(fn) -> list[For]:
+    return [node for node in walk(fn.body) if isinstance(node, For) and node.kind in ("parallel", "dynamic")]
+
+
+def test_lowered_loops_say_when_and_uneven_ones_are_shared_out_one_by_one():
+    copy, triangle = (
+        scheduled(nest("f", "n", (A, B), loop("i", 0, n, loop("j", 0, end, COPY)))) for end in (n, add(i, 1))
+    )
+    (even,) = parallel_loops(lower(mark_parallel(copy.tree), copy.scop))
+    (uneven,) = parallel_loops(lower(mark_parallel(triangle.tree), triangle.scop))
+    assert (even.kind, uneven.kind) == ("parallel", "dynamic")
+    assert [show(cond) for cond in even.when] == [f"f64(n) * (f64(n) * 2.0) >= {OPERATIONS}.0"]
+
+
+def test_inside_of_a_serial_loop_iterations_stay_on_their_threads():
+    fn = nests.lu()
+    nest = scheduled(fn)
+    for tree in (nest.tree, tiled(nest, 2)):
+        for node in parallel_loops(lower(mark_parallel(tree), nest.scop)):
+            assert node.kind == "parallel"
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_conditions_of_random_nests_can_be_told_where_the_loop_is(seed):
+    """They are over sizes, and names that are bound around: the verifier holds this of lowered functions."""
+    nest = random_scheduled(seed)
+    for tree in (nest.tree, tiled(nest, 2)):
+        marked = mark_parallel(tree)
+        nest.assert_holds(marked)
+        for node in parallel_loops(lower(marked, nest.scop)):
+            assert len(node.when) <= 1
