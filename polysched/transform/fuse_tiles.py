@@ -12,7 +12,6 @@ between the nests stays within one value of their loops j. Done inside of other 
 
 from __future__ import annotations
 
-
 from polysched import isl
 from polysched.deps.coincidence import together
 from polysched.deps.dependences import Dependences
@@ -30,14 +29,14 @@ def fuse_tile_loops(tree: Tree, dependences: Dependences) -> Tree:
 
 def _fused(tree: Tree, around: Around) -> Tree:
     below = around.below(tree)
-    if isinstance(tree, Sequence) and around.members:
-        branches: list[Filter] = []
-        for branch in tree.children:
-            both = _pair(branches[-1], branch, around.reaching) if branches else None
-            branches[-1:] = [both] if both else [*branches[-1:], branch]
-        if len(branches) < len(tree.children):
-            return branches[0].child if len(branches) == 1 else Sequence(tuple(branches))
-    return with_children(tree, tuple(_fused(child, below) for child in children(tree)))
+    tree = with_children(tree, tuple(_fused(child, below) for child in children(tree)))
+    if not (isinstance(tree, Sequence) and around.members):
+        return tree
+    branches: list[Filter] = []
+    for branch in tree.children:
+        both = _pair(branches[-1], branch, around.reaching) if branches else None
+        branches[-1:] = [both] if both else [*branches[-1:], branch]
+    return branches[0].child if len(branches) == 1 else Sequence(tuple(branches))
 
 
 def _pair(one: Filter, other: Filter, reaching: isl.UnionMap) -> Filter | None:
@@ -50,7 +49,8 @@ def _pair(one: Filter, other: Filter, reaching: isl.UnionMap) -> Filter | None:
     for first in one.child.members:
         for second in other.child.members:
             if first.coincident and second.coincident:
-                common = Member(first.schedule.union(second.schedule), coincident=True)
+                values = first.schedule.intersect_domain(one.filter)
+                common = Member(values.union(second.schedule.intersect_domain(other.filter)), coincident=True)
                 if between.is_subset(together(common)):
                     inside = Sequence((one, other))
                     return Filter(one.filter.union(other.filter), Band((block_of(common, BLOCK),), True, inside))

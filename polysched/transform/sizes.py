@@ -48,7 +48,9 @@ def tile_sizes(band: Band, scop: Scop, around: Around, options: Options) -> tupl
             if len(statements) > 1:
                 return _shared(found, len(band.members), block)
             return _for_registers(found, len(band.members), block, element, options.machine)
-    return _given((16, 256), band, around.reaching) if _reuses(band, scop, around) else None
+    if not _reuses(band, scop, around):
+        return None
+    return _for_cache(band, statements, scop, around, options.machine)
 
 
 def _for_registers(
@@ -75,6 +77,20 @@ def _shared(found: Roles, count: int, block: Block) -> tuple[int, ...]:
     if found.vector is not None:
         sizes[found.vector] = 5 * block.columns
     return tuple(sizes)
+
+
+def _for_cache(
+    band: Band, statements: tuple[Statement, ...], scop: Scop, around: Around, machine: Machine
+) -> tuple[int, ...]:
+    """Tiles of which all arrays fit into L2, with rows as long as that allows where they run as SIMD."""
+    count = len(band.members)
+    outer = 32 if count <= 3 else 8
+    if not can_vectorize(band, around.reaching):
+        return *(16,) * (count - 1), 256 if any(member.coincident for member in band.members) else 16
+    arrays = {access.array for statement in statements for access in (*statement.writes, *statement.reads)}
+    element = max(_element_bytes(statement, scop) for statement in statements)
+    row = machine.l2 // (len(arrays) * outer ** (count - 2) * element)
+    return *(outer,) * (count - 1), min(1024 if count > 2 else 512, _power_of_two(row))
 
 
 def _given(sizes: tuple[int, ...], band: Band, reaching: isl.UnionMap) -> tuple[int, ...]:

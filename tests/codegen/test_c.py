@@ -1,6 +1,7 @@
 import random
 import shutil
 import subprocess
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -192,6 +193,27 @@ def test_a_parallel_loop_inside_another_is_serial():
     assert text.count("#pragma omp parallel for") == 1
 
 
+@pytest.mark.parametrize(
+    ("kind", "when", "pragma"),
+    [
+        ("parallel", (), "#pragma omp parallel for schedule(static)"),
+        ("dynamic", (), "#pragma omp parallel for schedule(dynamic)"),
+        ("dynamic", (binary(">=", n, 3),), "#pragma omp parallel for schedule(dynamic) if(n >= 3)"),
+        (
+            "parallel",
+            (binary(">=", n, 3), binary("<", n, 9)),
+            "#pragma omp parallel for schedule(static) if(n >= 3 && n < 9)",  # gcc takes one condition only
+        ),
+    ],
+    ids=["even", "uneven", "worth it", "two conditions"],
+)
+def test_iterations_are_shared_out_as_the_loop_says(kind, when, pragma):
+    out = Array("out", f64, (n,))
+    fn = nest("f", "n", [out], replace(loop("i", 0, n, store(out, (i,), 1.0), kind=kind), when=when))
+    assert pragma in [line.strip() for line in emit_c(fn).text.splitlines()]
+    assert_runs_as_interpreted(fn, {"n": 5, "out": np.zeros(5)})
+
+
 def test_large_temporaries_live_on_the_heap_and_small_ones_on_the_stack():
     out, large, small = Array("out", i64, (n,)), Array("large", i64, (n,)), Array("small", i64, (const(4),))
     fill = [store(large, (i,), mul(i, i)), store(small, (const(0),), i)]
@@ -232,8 +254,8 @@ def test_nothing_unused_or_doubtful_makes_gcc_warn():
     [
         (store(Array("out", f64, (n, n)), (i, i), 0.0), "out has 2 subscripts; run the pass `linearize` first"),
         (Alloc(Array("t", f64, (n, n))), "t has 2 dimensions; run the pass `linearize` first"),
-        (loop("i", 0, n, kind="block.x"), "loop i is on block.x, which only CUDA has"),
-        (Barrier(), "C has no Barrier, which only CUDA has; print it with emit_cuda"),
+        (loop("i", 0, n, kind="block.x"), "loop i is on block.x, which only GPUs have"),
+        (Barrier(), "C has no Barrier, which only GPUs have; print it with emit_cuda or emit_opencl"),
     ],
 )
 def test_what_c_cannot_say_is_refused(statement, message):

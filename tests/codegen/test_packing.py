@@ -8,10 +8,9 @@ import nests
 import pytest
 from nests import add, binary, loop, mul, nest, sub, var
 
-from polysched.codegen.passes.packing import LONGEST, pack
-from polysched.codegen.passes.register_tiles import register_tiles
+from polysched.codegen.passes.packing import pack
 from polysched.ir.build import const, floordiv, floormod, load
-from polysched.ir.dtypes import f32, f64, i32, i64
+from polysched.ir.dtypes import i64
 from polysched.ir.node import walk
 from polysched.ir.nodes import Alloc, Array, Expr, For, Function, If, Let, Load, Select, Stmt, Store
 from polysched.ir.simplify import simplify

@@ -256,6 +256,13 @@ def test_bounds_that_the_loop_may_change_are_read_as_often_as_before():
     result(nest("f", "n", (A, C), loop("k", 0, end, rows)))
 
 
+def test_loops_that_reduce_an_array_by_its_name_keep_it():
+    columns = replace(loop("j", 0, 3, update(load(S), load(A, i, j)), kind="vector"), reduces=("S",))
+    rows = loop("i", mul(2, k), binary("min", n, add(mul(2, k), 2)), columns, kind="unrolled")
+    done = result(nest("f", "n", (A, S), loop("k", 0, floordiv(add(n, 1), 2), rows)))
+    assert [node.reduces for node in walk(done.body) if isinstance(node, For)] == [(), (), ("S",)]
+
+
 def test_guards_inside_a_tile_leave_it_as_it_was():
     fn = tiled(If(binary("<", k, i), (PRODUCT,)))
     done = result(fn)

@@ -44,6 +44,13 @@ def test_a_function() -> None:
     )
 
 
+def test_a_loop_says_when_it_is_parallel() -> None:
+    many = (binary(">", n, 9), binary("<", n, 99))
+    assert show(For("i", const(0), n, 1, (), "dynamic", when=many)).startswith(
+        "for i in 0..n (dynamic if n > 9 && n < 99):"
+    )
+
+
 def test_parameters_come_in_the_users_order() -> None:
     fn = Function("f", ("n",), (A,), (), (Var("alpha", f32),), ("A", "alpha", "n"))
     assert show(fn) == "def f(A: f64[n, n], alpha: f32, n: size):\n    pass"

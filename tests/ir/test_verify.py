@@ -91,6 +91,8 @@ def _loop(*body: Any, **changes: Any) -> For:
         (_function(If(n, ())), "the condition of an if, n, is i64; it must be bool"),
         (_function(Let("t", Select(n, n, n))), "the condition of a select, n, is i64"),
         (_function(Let("t", Select(binary("<", n, 1), n, load(A, n)))), "the other branch of a select, .* is f64"),
+        (_function(_loop(when=(n,))), "what loop i is parallel under, n, is i64; it must be bool"),
+        (_function(_loop(when=(binary("<", i, 1),))), "i is not bound here"),
         (_function(_loop(step=0)), "loop i has step 0 and would never end"),
         (_function(_loop(kind="simd")), "unknown kind 'simd'; there are block.x"),
         (_function(Alloc(Array("t", f64, (), "local"))), "t is in the unknown space 'local'"),

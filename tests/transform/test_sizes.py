@@ -2,87 +2,137 @@
 
 from __future__ import annotations
 
+import nests
 import pytest
-from scops import scop, stmt
 
-from polysched.deps.dataflow import dependences
+from polysched.frontend.python import parse_nest
+from polysched.ir.nodes import Function
 from polysched.machine import Machine
+from polysched.model.tree import Band, walk
 from polysched.options import Options
 from polysched.transform.roles import Around
 from polysched.transform.sizes import Block, register_block, tile_sizes
-from tests.transform.scheduled import band
+from polysched.transform.strides import stride_one_innermost
+from tests.transform.scheduled import scheduled
 
-AVX512 = Machine(vector_bytes=64, vector_registers=32, l1=48 << 10, l2=2 << 20)
-AVX2 = Machine(vector_bytes=32, vector_registers=16, l1=32 << 10, l2=512 << 10)
-TINY = Machine(vector_bytes=8, vector_registers=4, l1=64, l2=256)
-ALONG_I, ALONG_J, ALONG_K = "S[i, j, k] -> i", "S[i, j, k] -> j", "S[i, j, k] -> k"
-CUBE = "{ S[i, j, k] : 0 <= i, j, k < n }"
-GEMM = scop("[n] -> { : }", stmt(CUBE, writes="C[i, j]", reads=["C[i, j]", "A[i, k]", "B[k, j]"]))
+WIDE = Machine(vector_bytes=64, vector_registers=32, l1=32 << 10, l2=1 << 20)
+SMALL = Machine(vector_bytes=16, vector_registers=8, l1=512, l2=4 << 10)
+NONE = Machine(vector_bytes=8, vector_registers=2, l1=0, l2=0)
 
 
-def sizes(loops, nest=GEMM, **options):
-    return tile_sizes(loops, nest, Around((), dependences(nest).coincidence), Options(**options))
+def nest(text: str) -> Function:
+    return parse_nest("def f(" + text.strip(), "sizes.py")
 
 
-def test_a_register_tile_is_three_vectors_wide_and_leaves_registers_for_operands():
-    (statement,) = GEMM.statements
-    assert register_block(statement, GEMM, AVX512) == Block(rows=8, columns=24)
-    assert register_block(statement, GEMM, AVX2) == Block(rows=4, columns=12)
-    assert register_block(statement, GEMM, TINY) == Block(rows=4, columns=3)
+PRODUCT = nest("""
+C: f64["n", "m"], A: f64["n", "p"], B: f64["p", "m"], n: size, m: size, p: size):
+    for i in range(n):
+        for j in range(m):
+            for k in range(p):
+                C[i, j] += A[i, k] * B[k, j]
+""")
+ROW = nest("""
+y: f64["m"], A: f64["n", "m"], x: f64["n"], n: size, m: size):
+    for i in range(n):
+        for j in range(m):
+            y[j] += A[i, j] * x[i]
+""")
+DOT = nest("""
+y: f64["n"], A: f64["n", "m"], x: f64["m"], n: size, m: size):
+    for i in range(n):
+        for j in range(m):
+            y[i] += A[i, j] * x[j]
+""")
+ROWS = nest("""
+C: f64["n", "n"], A: f64["n", "m"], n: size, m: size):
+    for i in range(n):
+        for j in range(n):
+            for k in range(m):
+                C[i, j] += A[i, k] * A[j, k]
+""")
+COPY = nest("""
+A: f64["n", "n"], B: f64["n", "n"], n: size):
+    for i in range(n):
+        for j in range(n):
+            A[i, j] = B[i, j]
+""")
+TRANSPOSE = nest("""
+A: f64["n", "n"], B: f64["n", "n"], n: size):
+    for i in range(n):
+        for j in range(n):
+            A[i, j] = B[j, i]
+""")
 
 
-@pytest.mark.parametrize("machine", [AVX512, AVX2], ids=["AVX-512", "AVX2"])
-def test_tiles_of_a_matrix_product_fit_the_caches_and_hold_whole_register_tiles(machine):
-    i, j, k = sizes(band(ALONG_I, ALONG_J, ALONG_K), machine=machine)
-    block = register_block(GEMM.statements[0], GEMM, machine)
-    assert i % block.rows == 0
-    assert j % block.columns == 0
-    assert k * block.columns * 8 <= 1.5 * machine.l1, "a column of blocks of B"
-    assert k * j * 8 <= machine.l2, "all of B's tile"
+def sizes(fn: Function, machine: Machine = WIDE, **options) -> dict[str, int] | None:
+    """The size along each loop of the only band of several members."""
+    made = scheduled(fn)
+    tree = stride_one_innermost(made.tree, made.scop)
+    (band,) = (node for node in walk(tree) if isinstance(node, Band) and len(node.members) > 1)
+    around = Around((), made.deps.coincidence)
+    found = tile_sizes(band, made.scop, around, Options(machine=machine, **options))
+    names = [str(member.function).rpartition("[(")[2].partition(")]")[0] for member in band.members]
+    return None if found is None else dict(zip(names, found, strict=True))
 
 
-def test_the_smallest_caches_have_tiles_too():
-    assert min(sizes(band(ALONG_I, ALONG_J, ALONG_K), machine=TINY)) > 0
+def test_a_block_of_each_factor_of_a_product_fits_a_cache():
+    """A column of blocks of B, 256 by 24 elements, in three halves of L1; all of its tile, 256 by 240, in half of L2."""
+    assert sizes(PRODUCT) == {"i": 64, "k": 256, "j": 240}
 
 
-def test_one_loop_is_not_tiled():
-    assert sizes(band(ALONG_I)) is None
+@pytest.mark.parametrize(
+    ("fn", "expected"),
+    [
+        (ROW, {"i": 0, "j": 512}),
+        (DOT, None),
+        (ROWS, {"i": 128, "k": 256, "j": 240}),
+        (COPY, None),
+        (TRANSPOSE, {"i": 16, "j": 256}),
+        (nests.seidel_2d(), {"t": 16, "t + i": 16, "2t + i + j": 16}),
+    ],
+    ids=["update of a row", "dot products", "packed", "copy", "transpose", "stencil"],
+)
+def test_sizes_follow_what_is_reused(fn, expected):
+    assert sizes(fn) == expected
 
 
-def test_loops_inside_of_tiles_are_not_tiled_again():
-    tiles = band("S[i, j, k] -> floor(i / 32)").members
-    around = Around(tiles, dependences(GEMM).coincidence)
-    assert tile_sizes(band(ALONG_I, ALONG_J, ALONG_K), GEMM, around, Options()) is None
+def test_sizes_follow_the_machine():
+    assert sizes(PRODUCT, SMALL) == {"i": 32, "k": 16, "j": 12}
+    assert sizes(PRODUCT, NONE) == {"i": 32, "k": 8, "j": 3}
+    assert sizes(ROW, NONE) is None
 
 
 @pytest.mark.parametrize(
     ("given", "expected"),
-    [((32,), (32, 32, 32)), ((16, 256), (16, 16, 256)), ((2, 4, 8), (2, 4, 8)), ((2, 4, 8, 16), (2, 4, 16))],
+    [
+        ((5,), {"i": 5, "k": 5, "j": 5}),
+        ((5, 7), {"i": 5, "k": 5, "j": 7}),
+        ((4, 5, 6), {"i": 4, "k": 5, "j": 6}),
+        ((4, 5, 6, 7), {"i": 4, "k": 5, "j": 7}),
+    ],
     ids=str,
 )
-def test_of_sizes_that_are_given_the_last_is_for_the_simd_loop_and_the_one_before_it_repeats(given, expected):
-    assert sizes(band(ALONG_I, ALONG_K, ALONG_J), tile_sizes=given) == expected
+def test_given_sizes_are_taken(given, expected):
+    assert sizes(PRODUCT, tile_sizes=given) == expected
 
 
-def test_a_last_loop_that_is_not_for_simd_has_the_size_of_the_others():
-    assert sizes(band(ALONG_I, ALONG_J, ALONG_K), tile_sizes=(16, 256)) == (16, 16, 16)
+def test_a_single_loop_and_the_loops_of_tiles_have_no_tiles():
+    made = scheduled(PRODUCT)
+    (band,) = (node for node in walk(made.tree) if isinstance(node, Band))
+    around = Around((), made.deps.coincidence)
+    assert tile_sizes(Band(band.members[:1], True), made.scop, around, Options()) is None
 
 
-def test_an_update_of_a_vector_is_tiled_along_the_vector_alone():
-    nest = scop("[n] -> { : }", stmt("{ S[i, j] : 0 <= i, j < n }", writes="y[j]", reads=["y[j]", "A[i, j]", "x[i]"]))
-    i, j = sizes(band("S[i, j] -> i", "S[i, j] -> j"), nest, machine=AVX2)
-    assert i == 0
-    assert j * 8 <= AVX2.l1
-
-
-def test_what_is_used_once_is_not_tiled():
-    """Dot products: each element of A is read once, in the order in which it is stored."""
-    nest = scop("[n] -> { : }", stmt("{ S[i, j] : 0 <= i, j < n }", writes="y[i]", reads=["y[i]", "A[i, j]", "x[j]"]))
-    assert sizes(band("S[i, j] -> i", "S[i, j] -> j", coincident=(0,)), nest) is None
-
-
-def test_a_copy_is_tiled_only_where_it_goes_far():
-    square = "{ S[i, j] : 0 <= i, j < n }"
-    loops = band("S[i, j] -> i", "S[i, j] -> j", coincident=(0, 1))
-    assert sizes(loops, scop("[n] -> { : }", stmt(square, writes="b[i, j]", reads="a[i, j]"))) is None
-    assert sizes(loops, scop("[n] -> { : }", stmt(square, writes="b[i, j]", reads="a[j, i]"))) == (16, 256)
+@pytest.mark.parametrize(
+    ("machine", "dtype", "block"),
+    [
+        (WIDE, "f64", Block(8, 24)),
+        (WIDE, "f32", Block(8, 48)),
+        (Machine(), "f64", Block(4, 12)),
+        (SMALL, "i32", Block(4, 12)),
+        (NONE, "f64", Block(4, 3)),
+    ],
+)
+def test_register_blocks_are_three_vectors_wide(machine, dtype, block):
+    scop = scheduled(nest(f'a: {dtype}["n"], n: size):\n    for i in range(n):\n        a[i] = 0')).scop
+    assert register_block(scop.statements[0], scop, machine) == block

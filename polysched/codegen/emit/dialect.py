@@ -14,7 +14,10 @@ from types import MappingProxyType
 from polysched.codegen.emit.names import OPENCL_NAMES
 from polysched.ir.dtypes import ALL
 
-_OPENCL = {8: "char", 16: "short", 32: "int", 64: "long"}
+_PASSED: Mapping[str, str] = MappingProxyType({})
+_LEAST = MappingProxyType({"i32": "INT32_MIN", "i64": "INT64_MIN"})
+_SUFFIXES = MappingProxyType({"u32": "u", "u64": "ull"})
+_UNROLLED = MappingProxyType({"serial": "", "parallel": "", "dynamic": "", "vector": "", "unrolled": "#pragma unroll"})
 _INTEGERS = {name: f"{'u' if dtype.kind == 'u' else ''}int{dtype.bits}_t" for name, dtype in ALL.items()}
 
 
@@ -24,9 +27,9 @@ class Dialect:
 
     name: str
     types: Mapping[str, str]  # by the name of the dtype
-    passed: Mapping[str, str] = MappingProxyType({})  # those that have another one as parameters and behind pointers
-    least: Mapping[str, str] = MappingProxyType({"i32": "INT32_MIN", "i64": "INT64_MIN"})  # C has no literals for them
-    suffixes: Mapping[str, str] = MappingProxyType({"u32": "u", "u64": "ull"})  # of literals
+    passed: Mapping[str, str]  # those that have another one as parameters and behind pointers
+    least: Mapping[str, str]  # the least integers: C has no literals for them
+    suffixes: Mapping[str, str]  # of literals
     float_suffix: str = "f"  # of the library's functions for f32
     pointer: str = ""  # what a pointer to an array begins with
     restrict: str
@@ -39,20 +42,21 @@ class Dialect:
 
 @dataclass(frozen=True, kw_only=True)
 class KernelDialect(Dialect):
-    """A language of kernels. `ids` spells, by axis, "block.x.index", "block.x.count" and the same of "thread.x"."""
+    """A language of kernels. `ids` spells "block.x.index", "thread.y.count" and so on."""
 
-    kernel: str  # what a kernel's definition begins with, for blocks of {x}, {y} and {z} threads
+    kernel: str  # what a kernel's definition begins with, for blocks of {threads} = {x} * {y} * {z} threads
     shared: str  # what the declaration of an array that a block's threads share begins with
     barrier: str
     ids: Mapping[str, str]
 
 
-def _ids(spelling: str, axes: str, **functions: str) -> Mapping[str, str]:
-    """For every id and axis, `spelling` of its function in the language and the name of the axis there."""
+def _ids(spelling: str, axes: str, *functions: str) -> Mapping[str, str]:
+    """The ids, each by `spelling` from the language's function for it and name for the axis."""
+    kinds = ("block.{}.index", "block.{}.count", "thread.{}.index", "thread.{}.count")
     return MappingProxyType(
         {
-            f"{id_[:-6]}.{axis}.{id_[-5:]}": spelling.format(function, name)
-            for id_, function in functions.items()
+            kind.format(axis): spelling.format(function, name)
+            for kind, function in zip(kinds, functions, strict=True)
             for axis, name in zip("xyz", axes, strict=True)
         }
     )
@@ -61,6 +65,9 @@ def _ids(spelling: str, axes: str, **functions: str) -> Mapping[str, str]:
 C = Dialect(
     name="C",
     types=MappingProxyType({**_INTEGERS, "f64": "double", "f32": "float", "f16": "_Float16", "bool": "bool"}),
+    passed=_PASSED,
+    least=_LEAST,
+    suffixes=_SUFFIXES,
     restrict="restrict",
     helper="static inline",
     external="extern",
@@ -76,9 +83,6 @@ C = Dialect(
     signed_wraps=True,  # by -fwrapv
 )
 
-_UNROLLED = MappingProxyType(
-    {"serial": "", "parallel": "", "dynamic": "", "vector": "", "unrolled": "#pragma unroll"}
-)
 
 # C as a program of any compiler's, that starts kernels.
 C99 = replace(C, name="C", pragmas=MappingProxyType({}), signed_wraps=False, reserved=OPENCL_NAMES)
@@ -86,6 +90,9 @@ C99 = replace(C, name="C", pragmas=MappingProxyType({}), signed_wraps=False, res
 CUDA = KernelDialect(
     name="CUDA",
     types=MappingProxyType({**_INTEGERS, "f64": "double", "f32": "float", "f16": "__half", "bool": "bool"}),
+    passed=_PASSED,
+    least=_LEAST,
+    suffixes=_SUFFIXES,
     restrict="__restrict__",
     helper="__host__ __device__ static inline",
     external="extern __host__ __device__",
@@ -94,24 +101,14 @@ CUDA = KernelDialect(
     kernel="__global__ void __launch_bounds__({threads})",
     shared="__shared__",
     barrier="__syncthreads();",
-    ids=_ids(
-        "(int64_t){}.{}",
-        "xyz",
-        block_index="blockIdx",
-        block_count="gridDim",
-        thread_index="threadIdx",
-        thread_count="blockDim",
-    ),
+    ids=_ids("(int64_t){}.{}", "xyz", "blockIdx", "gridDim", "threadIdx", "blockDim"),
 )
 
+_SIGNED = {"i8": "char", "i16": "short", "i32": "int", "i64": "long"}
+_UNSIGNED = {name.replace("i", "u"): f"u{own}" for name, own in _SIGNED.items()}
 OPENCL = KernelDialect(
     name="OpenCL",
-    types=MappingProxyType(
-        {
-            **{f"{sign}{bits}": name for bits, own in _OPENCL.items() for sign, name in (("i", own), ("u", f"u{own}"))},
-            **{"f64": "double", "f32": "float", "f16": "half", "bool": "bool"},
-        }
-    ),
+    types=MappingProxyType({**_SIGNED, **_UNSIGNED, "f64": "double", "f32": "float", "f16": "half", "bool": "bool"}),
     passed=MappingProxyType({"bool": "uchar"}),
     least=MappingProxyType({"i32": "INT_MIN", "i64": "LONG_MIN"}),
     suffixes=MappingProxyType({"u32": "u", "u64": "ul"}),
@@ -126,12 +123,5 @@ OPENCL = KernelDialect(
     kernel="__kernel void __attribute__((reqd_work_group_size({x}, {y}, {z})))",
     shared="__local",
     barrier="barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);",
-    ids=_ids(
-        "(long){}({})",
-        "012",
-        block_index="get_group_id",
-        block_count="get_num_groups",
-        thread_index="get_local_id",
-        thread_count="get_local_size",
-    ),
+    ids=_ids("(long){}({})", "012", "get_group_id", "get_num_groups", "get_local_id", "get_local_size"),
 )

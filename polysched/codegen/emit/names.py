@@ -52,7 +52,8 @@ _OPENCL = """
     abs_diff add_sat sub_sat hadd rhadd clz mad_hi mad_sat mul_hi mul24 mad24 rotate upsample popcount vec_step printf
     isequal isnotequal isgreaterequal islessequal islessgreater isordered isunordered dim3 grid_of block_of
 """
-_VECTORS = (f"{name}{k}" for name in "char short int long float double half".split() for k in (2, 3, 4, 8, 16))
+_SCALARS = ("char", "short", "int", "long", "float", "double", "half")
+_VECTORS = (f"{own}{k}" for own in _SCALARS for k in (2, 3, 4, 8, 16))
 OPENCL_NAMES = frozenset(_OPENCL.split()) | frozenset(name for own in _VECTORS for name in (own, f"u{own}"))
 
 RESERVED = frozenset(_KEYWORDS.split()) | frozenset(_LIBRARY.split()) | MATH | frozenset(name + "f" for name in MATH)

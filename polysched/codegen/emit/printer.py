@@ -13,6 +13,7 @@ from polysched.codegen.emit import helpers
 from polysched.codegen.emit.dialect import Dialect
 from polysched.codegen.emit.spelling import BINDING, UNARY, Speller, is_narrow
 from polysched.errors import PolyschedError
+from polysched.ir.build import conjunction
 from polysched.ir.dtypes import DType, f16, f32, i64
 from polysched.ir.node import walk
 from polysched.ir.nodes import (
@@ -136,7 +137,7 @@ class Printer(Speller):
             case Alloc():
                 self.alloc(stmt.array)
             case _:
-                raise PolyschedError(f"{self.fn.name}: {self.dialect.name} has no {type(stmt).__name__}, {_USE_CUDA}")
+                raise PolyschedError(f"{self.fn.name}: {self.dialect.name} has no {type(stmt).__name__}, {_FOR_GPUS}")
 
     def let(self, stmt: Let) -> None:
         name = self.names(stmt.name)
@@ -194,7 +195,7 @@ class Printer(Speller):
     def pragma(self, loop: For) -> str:
         """The line before the loop; within a parallel loop others run serially, within a vector loop all do."""
         if loop.kind not in self.dialect.pragmas:
-            raise PolyschedError(f"{self.fn.name}: loop {loop.var} is on {loop.kind}, {_USE_CUDA}")
+            raise PolyschedError(f"{self.fn.name}: loop {loop.var} is on {loop.kind}, {_FOR_GPUS}")
         if loop.reduces and loop.kind in PARALLEL:
             names = ", ".join(loop.reduces)
             raise PolyschedError(
@@ -205,7 +206,7 @@ class Printer(Speller):
         inside = not alike.isdisjoint(self.around) or "vector" in self.around
         if inside and loop.kind != "unrolled":
             return ""
-        only = "".join(f" if({self.expr(cond)})" for cond in loop.when) if loop.kind in PARALLEL else ""
+        only = f" if({self.expr(conjunction(loop.when))})" if loop.when and loop.kind in PARALLEL else ""
         updates = {n.array: reduction_operator((n,)) for n in walk(loop.body) if isinstance(n, Store)}
         if any(not updates.get(name) for name in loop.reduces):  # simplified to s = s
             return ""
@@ -239,7 +240,7 @@ class Printer(Speller):
         return bool(array.shape) and not is_small(array)
 
 
-_USE_CUDA = "which only CUDA has; print it with emit_cuda"
+_FOR_GPUS = "which only GPUs have; print it with emit_cuda or emit_opencl"
 
 
 def is_small(array: Array) -> bool:

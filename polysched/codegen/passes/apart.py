@@ -32,14 +32,18 @@ def are_apart(one: tuple[Expr, ...], other: tuple[Expr, ...], loops: dict[str, F
 
 def least_value(form: Linear, loops: dict[str, For], facts: Sequence[Linear]) -> int | None:
     """A constant that the form is never below; None if none is found. Inner loops come last in `loops`."""
-    for name in reversed(loops):
+    names = list(loops)
+    for name in reversed(names):
         var = Var(name)
         factor = form.get(var, 0)
         if factor:
             ends = forms(loops[name].lo, upper=False) if factor > 0 else forms(sub(loops[name].hi, 1), upper=True)
             smaller = [added(added(form, {var: factor}, -1), end, factor) for end in ends]
+            inner = names[names.index(name) + 1 :]  # gone from the form: a fact about them would bring them back
             usable = (fact for fact in facts if fact.get(var, 0) * factor > 0 and factor % fact[var] == 0)
-            smaller += [added(form, fact, -(factor // fact[var])) for fact in usable]
+            smaller += [
+                added(form, fact, -(factor // fact[var])) for fact in usable if not any(fact.get(Var(n)) for n in inner)
+            ]
             found = [least_value(rest, loops, facts) for rest in smaller]
             return max((least for least in found if least is not None), default=None)
     is_constant = not any(factor for atom, factor in form.items() if atom is not None)

@@ -15,22 +15,20 @@ tiles, and starts of full ones, may reach beyond it. The other elements of a cop
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from itertools import product
 from typing import Any
 
 from polysched.codegen.emit.extents import bounded, most_trips
+from polysched.codegen.passes.apart import are_apart, facts_of, least_value
 from polysched.codegen.passes.tile_nest import Side, TileNest, mentions, tile_nest
 from polysched.ir.build import binary, conjunction, sub
-from polysched.ir.dtypes import i64
-from polysched.ir.linear import Linear, added, expression, forms
+from polysched.ir.linear import Linear, expression, forms
 from polysched.ir.node import map_children, substitute, walk
 from polysched.ir.nodes import (
     PARALLEL,
     Alloc,
     Array,
-    Binary,
     Call,
     Const,
     Expr,
@@ -65,9 +63,9 @@ class _Packer:
         return map_children(self.fn, self.visit)
 
     def visit(self, node: Any) -> Any:
-        if isinstance(node, If) and not node.other:
+        if isinstance(node, If) and not (node.other or _may_change(node.cond)):
             known = len(self.facts)
-            self.facts += _facts(node.cond)
+            self.facts += facts_of(node.cond)
             inside = map_children(node, self.visit)
             del self.facts[known:]
             return inside
@@ -110,15 +108,20 @@ class _Packer:
     def from_zero(self, expr: Expr) -> Expr:
         """The expression, which stays as it is if it is never below zero."""
         loops = _known(self.around)
-        leasts = [_least(form, loops, self.facts) for form in forms(expr, upper=False)]
+        leasts = [least_value(form, loops, self.facts) for form in forms(expr, upper=False)]
         return expr if any(least is not None and least >= 0 for least in leasts) else binary("max", expr, 0)
 
     def stays(self, load: Load, tiles: For, nest: TileNest) -> bool:
-        """Do the tiles write no element of the array that they load?"""
+        """Does no iteration of the tiles write what another one, or itself, loads?"""
         inner = {loop.var: loop for loop in (tiles, nest.loop, *(side.loop for side in nest.sides))}
-        outer = {name: loop for name, loop in self.around.items() if name != tiles.var}
+        again: dict[str, Expr] = {name: Var(f"{name}'") for name in inner}
+        others = {
+            f"{name}'": replace(loop, lo=substitute(loop.lo, again), hi=substitute(loop.hi, again))
+            for name, loop in inner.items()
+        }
+        loops, loaded = _known({**self.around, **inner, **others}), substitute(load.index, again)
         stores = [node for node in walk(nest.body) if isinstance(node, Store) and node.array == load.array]
-        return all(_are_apart(store.index, load.index, outer, inner, self.facts) for store in stores)
+        return all(are_apart(store.index, loaded, loops, self.facts) for store in stores)
 
     def filled(self, copy: Array, load: Load, origin: Mapping[str, Expr], end: Expr, tiles: For) -> Stmt:
         """Loops that fill the copy, whose first element is at `origin`, with what lies inside the array."""
@@ -162,17 +165,6 @@ def _replaced(tiles: For, old: Load, new: Load) -> For:
     return replaced
 
 
-def _facts(cond: Expr) -> Iterator[Linear]:
-    """Forms that are zero or more where the condition holds."""
-    match cond:
-        case Binary("&&", left, right):
-            yield from _facts(left)
-            yield from _facts(right)
-        case Binary(">=", above, below) | Binary("<=", below, above) if above.dtype == i64 and not _may_change(cond):
-            for high, low in product(forms(above, upper=True), forms(below, upper=False)):
-                yield added(high, low, -1)
-
-
 def _may_change(expr: Expr) -> bool:
     """Can it have another value when it is evaluated again, its variables being the same?"""
     return any(isinstance(node, Load | Call) for node in walk(expr))
@@ -181,42 +173,3 @@ def _may_change(expr: Expr) -> bool:
 def _known(loops: Mapping[str, For]) -> dict[str, For]:
     """Those of the loops whose bounds are the same when they are evaluated again."""
     return {name: loop for name, loop in loops.items() if not (_may_change(loop.lo) or _may_change(loop.hi))}
-
-
-def _are_apart(
-    one: tuple[Expr, ...],
-    other: tuple[Expr, ...],
-    outer: Mapping[str, For],
-    inner: Mapping[str, For],
-    facts: Sequence[Linear],
-) -> bool:
-    """Are the subscripts never equal, in the same iteration of `outer`, where `facts` hold, and any two of `inner`?"""
-    again: dict[str, Expr] = {name: Var(f"{name}'") for name in inner}
-    loops = {**outer, **inner}
-    for name, loop in inner.items():
-        loops[f"{name}'"] = replace(loop, lo=substitute(loop.lo, again), hi=substitute(loop.hi, again))
-    for left, right in zip(one, substitute(other, again), strict=True):
-        for above, below in ((left, right), (right, left)):
-            for high, low in product(forms(above, upper=False), forms(below, upper=True)):
-                least = _least(added(high, low, -1), _known(loops), facts)
-                if least is not None and least > 0:
-                    return True
-    return False
-
-
-def _least(form: Linear, loops: dict[str, For], facts: Sequence[Linear]) -> int | None:
-    """A constant that the form is never below; None if none is found. Inner loops come last in `loops`."""
-    for name in reversed(loops):
-        var = Var(name)
-        factor = form.get(var, 0)
-        if factor:
-            ends = forms(loops[name].lo, upper=False) if factor > 0 else forms(sub(loops[name].hi, 1), upper=True)
-            smaller = [added(added(form, {var: factor}, -1), end, factor) for end in ends]
-            found = [_least(rest, loops, facts) for rest in smaller]
-            for fact in facts:
-                if fact.get(var, 0) * factor > 0 and factor % fact[var] == 0:
-                    rest = added(form, fact, -(factor // fact[var]))
-                    found.append(_least(rest, loops, [other for other in facts if other is not fact]))  # each one once
-            return max((least for least in found if least is not None), default=None)
-    is_constant = not any(factor for atom, factor in form.items() if atom is not None)
-    return form.get(None, 0) if is_constant else None

@@ -61,7 +61,9 @@ def tile_nest(loop: For) -> TileNest | None:
         body = body[0].body
     is_flat = all(isinstance(stmt, Store | Let) for stmt in body)
     may_change = any(isinstance(node, Load | Call) for each in loops for node in walk((each.lo, each.hi)))
-    if loop.step != 1 or may_change or not is_flat or not any(side.loop.kind == "unrolled" for side in sides):
+    reduces = any(each.reduces for each in loops)  # by name, which elements in registers do not have
+    is_unrolled = any(side.loop.kind == "unrolled" for side in sides)
+    if loop.step != 1 or may_change or reduces or not is_flat or not is_unrolled:
         return None
     return TileNest(loop, tuple(sides), body)
 

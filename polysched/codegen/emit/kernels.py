@@ -1,0 +1,245 @@
+"""Prints kernels, and the code on the host that launches them: what CUDA and OpenCL share.
+
+    for t in 0..steps:
+        for b in 0..n by 32 (block.x):                      for (int64_t t = 0; t < steps; t++) {
+            for i in b..min(n, b + 32) (thread.x):    ->        a launch of f_k0 on (n + 31) / 32 blocks of 32 threads
+                a[i] = a[i] * 2.0                           }
+
+- Each outermost block or thread loop is a kernel; what is around it is host code.
+- Host code that stores to arrays is a kernel of one thread; where it loads from them, it copies the element back.
+- Block loops stride by the grid, so any grid is right; it is as large as the host can tell that there are iterations.
+- Thread loops stride by the block; where they have no more iterations than it has threads, an `if` is enough.
+- In a kernel, a store outside of a loop over some axis of blocks or threads is done by the first one alone.
+- Temporaries of the host are device buffers; those of a kernel must be small and of constant size.
+
+Needs: arrays have at most one dimension (`linearize`); names are bound once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from polysched.codegen.emit.dialect import Dialect, KernelDialect
+from polysched.codegen.emit.printer import Printer, is_small
+from polysched.codegen.emit.shares import Around, Share, block_share, thread_share
+from polysched.codegen.emit.spelling import UNARY
+from polysched.codegen.emit.survey import AXES, Survey, is_mapped
+from polysched.codegen.source import Kernel, parameters
+from polysched.errors import PolyschedError
+from polysched.ir.build import conjunction
+from polysched.ir.dtypes import DType, boolean, i64
+from polysched.ir.node import walk
+from polysched.ir.nodes import Alloc, Array, Barrier, Binary, Const, Expr, For, Function, Let, Load, Stmt, Store, Var
+
+
+def uses(fn: Function, dtype: DType) -> bool:
+    """Has any array or value of `fn` this type?"""
+    return any(getattr(node, "dtype", None) == dtype for node in (*walk(fn.body), *fn.arrays, *fn.scalars))
+
+
+class Host(Printer):
+    """Prints the code around the kernels, and has the kernels printed.
+
+    What depends on the language of the host stands in subclasses: the methods that raise here, and `element`, which
+    copies an element back.
+    """
+
+    def __init__(self, fn: Function, host: Dialect, kernels: KernelDialect, entry: str = ""):
+        super().__init__(fn, host)
+        self.device = self if kernels is host else Printer(fn, kernels)  # collects what the text of the kernels needs
+        self.names.keep(kernels.ids)
+        self.entry = entry or self.names.fresh(fn.name)
+        self.kernels: list[Kernel] = []
+        self.kernel_lines: list[str] = []
+        self.nest: list[For] = []  # the loops around, outermost first
+
+    def allocate(self, array: Array, size: str) -> None:
+        """Declares a buffer of this size, in bytes, on the device."""
+        raise NotImplementedError
+
+    def free(self, array: Array) -> None:
+        raise NotImplementedError
+
+    def extents(self, grid: Sequence[str], block: Sequence[str]) -> tuple[str, str]:
+        """The numbers of blocks and of threads in each, as arguments of a launch."""
+        raise NotImplementedError
+
+    def argument(self, name: str) -> str:
+        """What a launch passes to a kernel for the parameter."""
+        raise NotImplementedError
+
+    def block(self, statements: tuple[Stmt, ...]) -> None:
+        if not any(_needs_host(stmt) for stmt in statements):
+            self.launch(statements)
+            return
+        run: list[Stmt] = []  # statements for one kernel of one thread
+        for stmt in statements:
+            if _needs_host(stmt) or isinstance(stmt, Let | Alloc):
+                self.launch(tuple(run))
+                run.clear()
+                self.stmt(stmt)
+            else:
+                run.append(stmt)
+        self.launch(tuple(run))
+        for stmt in reversed(statements):
+            if isinstance(stmt, Alloc):
+                self.free(stmt.array)
+
+    def let(self, stmt: Let) -> None:
+        self.scalars[stmt.name] = stmt.value.dtype
+        super().let(stmt)
+
+    def loop(self, loop: For) -> None:
+        if is_mapped(loop):
+            self.launch((loop,))
+        else:
+            self.scalars[loop.var] = i64
+            self.nest.append(loop)
+            super().loop(loop)
+            self.nest.pop()
+
+    def pragma(self, loop: For) -> str:
+        return ""
+
+    def alloc(self, array: Array) -> None:
+        self.arrays[array.name] = array
+        self.allocate(array, f"sizeof({self.type(array.dtype)}) * {self.expr(self.extent(array), UNARY)}")
+
+    def launch(self, statements: tuple[Stmt, ...]) -> None:
+        """A kernel of these statements, and its launch."""
+        if not any(isinstance(node, Store) for node in walk(statements)):
+            return
+        kernel = _Kernel(self, statements)
+        used = kernel.free_names()
+        candidates = dict.fromkeys((*parameters(self.fn), *self.arrays, *self.scalars))
+        names = tuple(name for name in candidates if name in used)
+        name = self.names.fresh(f"{self.entry}_k{len(self.kernels)}")
+        self.kernel_lines += [*kernel.text(name, names), ""]
+        self.kernels.append(Kernel(name=name, parameters=names, grid=kernel.grid, block=kernel.threads))
+        extents = self.extents([self.expr(extent) for extent in kernel.grid], [str(size) for size in kernel.threads])
+        self.listing("POLYSCHED_LAUNCH", [name, *extents, *(self.argument(parameter) for parameter in names)], ";")
+
+
+class _Kernel(Printer):
+    """Prints one kernel; spells names as the host does, and adds to what the text needs before its functions."""
+
+    def __init__(self, host: Host, statements: tuple[Stmt, ...]):
+        assert isinstance(host.device.dialect, KernelDialect)
+        self.language = host.device.dialect
+        super().__init__(host.fn, self.language)
+        self.names, self.arrays, self.scalars, self.data = host.names, host.arrays, host.scalars, host.data
+        needs = host.device
+        self.includes, self.helpers, self.externals = needs.includes, needs.helpers, needs.externals
+        self.statements = statements
+        nodes = list(walk(statements))
+        self.written = {node.array for node in nodes if isinstance(node, Store)}
+        self.allocated = {node.array.name: node.array for node in nodes if isinstance(node, Alloc)}
+        self.axes = sorted({node.kind for node in nodes if isinstance(node, For) and is_mapped(node)})
+        self.host_loops = tuple(host.nest)
+        self.nest: list[For] = []  # the loops around in the kernel, outermost first
+        self.survey = survey = Survey(statements)
+        self.grid, self.threads = survey.grid(), survey.block()
+
+    def text(self, name: str, names: tuple[str, ...]) -> list[str]:
+        x, y, z = self.threads
+        self.signature(f"{self.language.kernel.format(x=x, y=y, z=z, threads=x * y * z)} {name}", names)
+        for array in self.allocated.values():
+            if array.space == "shared":  # OpenCL wants them here
+                own, extent = self.type(array.dtype), self.expr(self.extent(array))
+                self.line(f"{self.language.shared} {own} {self.names(array.name)}[{extent}];")
+        self.block(self.statements)
+        self.close()
+        return self.lines
+
+    def free_names(self) -> set[str]:
+        """Names of scalars and arrays that are bound outside of the kernel."""
+        nodes = list(walk(self.statements))
+        used = {node.name for node in nodes if isinstance(node, Var)}
+        used |= {node.array for node in nodes if isinstance(node, Load | Store)}
+        bound = {node.var for node in nodes if isinstance(node, For)}
+        bound |= {node.name for node in nodes if isinstance(node, Let)}
+        return used - bound - set(self.allocated)
+
+    def stmt(self, stmt: Stmt) -> None:
+        match stmt:
+            case Barrier():
+                self.line(self.language.barrier)
+            case _:
+                super().stmt(stmt)
+
+    def store(self, stmt: Store) -> None:
+        space = self.allocated[stmt.array].space if stmt.array in self.allocated else "global"
+        shared_by = {"global": ("block", "thread"), "shared": ("thread",), "private": ()}[space]
+        missing = [axis for axis in self.axes if axis not in self.around and axis.startswith(shared_by)]
+        if not missing:
+            super().store(stmt)
+            return
+        first = conjunction(Binary("==", _index(kind), Const(0)) for kind in missing)
+        self.open(f"if ({self.expr(first)})")
+        super().store(stmt)
+        self.close()
+
+    def loop(self, loop: For) -> None:
+        if not is_mapped(loop):
+            self.nest.append(loop)
+            super().loop(loop)
+            self.nest.pop()
+            return
+        if loop.kind in self.around:
+            raise PolyschedError(f"{self.fn.name}: loop {loop.var} is on {loop.kind}, as a loop around it is")
+        share = self.share(loop)
+        var, first = self.names(loop.var), self.expr(share.first)
+        if share.guard is None:
+            compare, stride = "<" if loop.step > 0 else ">", self.expr(_times(_count(loop.kind), loop.step))
+            self.open(f"for ({self.type(i64)} {var} = {first}; {var} {compare} {self.bound(loop)}; {var} += {stride})")
+        else:
+            self.line(f"const {self.type(i64)} {var} = {first};")
+            self.open("" if share.guard == Const(True, boolean) else f"if ({self.expr(share.guard)})")
+        self.nest.append(loop)
+        self.body(loop)
+        self.nest.pop()
+        self.close()
+
+    def share(self, loop: For) -> Share:
+        """The part of the loop that this block or thread runs."""
+        around = Around(
+            lets=self.survey.lets,
+            loops={loop.var: loop for loop in (*self.host_loops, *self.nest)},
+            serial=frozenset(loop.var for loop in self.nest if not is_mapped(loop)),
+            alone=self.survey.loops_on(loop.kind) == 1,
+        )
+        if loop.kind.startswith("block"):
+            return block_share(loop, _index(loop.kind), _count(loop.kind), around)
+        return thread_share(loop, _index(loop.kind), self.threads[AXES.index(loop.kind[-1])], around)
+
+    def alloc(self, array: Array) -> None:
+        if not is_small(array):
+            shape = ", ".join(str(extent) for extent in array.shape)
+            raise PolyschedError(
+                f"{self.fn.name}: the temporary {array.name}[{shape}] is allocated inside of a kernel, where only "
+                "small ones of constant size can be; allocate it outside of the block loops"
+            )
+        if array.space != "shared":
+            super().alloc(array)
+
+
+def _needs_host(stmt: Stmt) -> bool:
+    """Does it hold a kernel, or a temporary that a single thread cannot have?"""
+    return any(
+        (isinstance(node, For) and is_mapped(node)) or (isinstance(node, Alloc) and not is_small(node.array))
+        for node in walk(stmt)
+    )
+
+
+def _index(kind: str) -> Expr:
+    """The number of the block or thread along an axis."""
+    return Var(f"{kind}.index")
+
+
+def _count(kind: str) -> Expr:
+    """How many there are."""
+    return Var(f"{kind}.count")
+
+
+def _times(expr: Expr, factor: int) -> Expr:
+    return expr if factor == 1 else Binary("*", expr, Const(factor))

@@ -1,0 +1,123 @@
+"""polysched/transform/interleave.py: rows at a time of a loop whose iterations wait for each other."""
+
+from __future__ import annotations
+
+import pytest
+from contractions import random_contraction
+
+from polysched.frontend.python import parse_nest
+from polysched.model.tree import Band, Domain, Mark, Tree, Unroll, children, walk, with_children
+from polysched.model.tree_text import show_tree
+from polysched.transform import interleave
+from polysched.transform.interleave import interleave_all
+from tests.transform.scheduled import Scheduled, band, random, scheduled
+
+
+def nest_of(statement: str, arrays: str = 'p: f64["n", "n"], q: f64["n", "n"]') -> Scheduled:
+    """i in 0..n and j in 1..n around the statement."""
+    lines = "".join(f"            {line}\n" for line in statement.split("; "))
+    return scheduled(parse_nest(
+        f"def f({arrays}, n: size):\n    for i in range(n):\n        for j in range(1, n):\n{lines}", "rows.py"
+    ))
+
+
+def interleaved(nest: Scheduled, monkeypatch: pytest.MonkeyPatch, tree: Tree | None = None) -> str:
+    """The tree below the domain, as text, after its loops with two rows at a time were seen to compute the same."""
+    tree = tree or nest.tree
+    nest.assert_holds(tree)
+    monkeypatch.setattr(interleave, "ROWS", 2)
+    done = interleave_all(tree, nest.deps)
+    nest.assert_holds(done)
+    monkeypatch.undo()
+    assert isinstance(done, Domain)
+    (below,) = children(done.child) if not isinstance(done.child, Band) else (done.child,)
+    return "unchanged" if done == tree else show_tree(below)
+
+
+DIVISIONS = "p[i, j] = 1.0 / (p[i, j - 1] + 2.0)"
+
+
+def test_rows_of_a_recurrence_run_side_by_side(monkeypatch):
+    nest = nest_of(DIVISIONS)
+    assert interleaved(nest, monkeypatch) == """\
+band:
+  [S[i, j] -> floor((i)/2)] coincident
+  band:
+    [S[i, j] -> j]
+    mark: unroll
+      band:
+        [S[i, j] -> i] coincident"""
+    assert "floor((i)/8)" in show_tree(interleave_all(nest.tree, nest.deps))
+
+
+def test_statements_in_a_sequence_stay_together(monkeypatch):
+    nest = nest_of("p[i, j] = p[i, j - 1] * q[i, j - 1]; q[i, j] = p[i, j] + q[i, j - 1]")
+    assert interleaved(nest, monkeypatch) == """\
+band:
+  [S0[i, j] -> floor((i)/2); S1[i, j] -> floor((i)/2)] coincident
+  band:
+    [S0[i, j] -> j; S1[i, j] -> j]
+    mark: unroll
+      band:
+        [S0[i, j] -> i; S1[i, j] -> i] coincident
+        sequence
+          filter: S0
+          filter: S1"""
+
+
+def test_other_loops_stay_around_the_rows(monkeypatch):
+    text = """
+def f(p: f64["n", "n", "n"], n: size):
+    for h in range(n):
+        for i in range(n):
+            for j in range(1, n):
+                p[h, i, j] = p[h, i, j - 1] * 0.5 + p[h, i, j]
+"""
+    done = interleaved(scheduled(parse_nest(text.strip(), "rows.py")), monkeypatch)
+    lines = [line.strip() for line in done.splitlines() if "[S" in line]
+    assert lines == [
+        "[S[h, i, j] -> i] coincident",
+        "[S[h, i, j] -> floor((h)/2)] coincident",
+        "[S[h, i, j] -> j]",
+        "[S[h, i, j] -> h] coincident",
+    ]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "p[i, j] = q[i, j] + 1.0",  # runs as SIMD
+        "p[i, j] = p[i, j - 1] + q[i, j] if i < 0 else p[i - 1 if i > 0 else 0, j - 1]",
+        "p[0, 0] = p[0, 0] * q[i, j]",  # no loop is parallel
+    ],
+)
+def test_nests_that_stay(statement, monkeypatch):
+    assert interleaved(nest_of(statement), monkeypatch) == "unchanged"
+
+
+def test_what_is_unrolled_already_stays(monkeypatch):
+    nest = nest_of(DIVISIONS)
+
+    def marked(tree: Tree) -> Tree:
+        if isinstance(tree, Band):
+            return Mark(Unroll(), tree)
+        return with_children(tree, tuple(marked(child) for child in children(tree)))
+
+    assert interleaved(nest, monkeypatch, marked(nest.tree)) == "unchanged"
+
+
+def test_a_band_that_is_not_permutable_stays(monkeypatch):
+    nest = nest_of(DIVISIONS)
+    fixed = band("S[i, j] -> i", "S[i, j] -> j", permutable=False, coincident=(0,))
+    assert interleaved(nest, monkeypatch, Domain(nest.scop.domain, fixed)) == "unchanged"
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_random_nests_are_legal_and_compute_the_same_bits(seed, monkeypatch):
+    interleaved(scheduled(random_contraction(random.Random(seed))), monkeypatch)
+
+
+def test_some_random_nests_are_interleaved():
+    nests = [scheduled(random_contraction(random.Random(seed))) for seed in range(20)]
+    trees = [interleave_all(nest.tree, nest.deps) for nest in nests]
+    assert any(isinstance(node, Mark) for tree in trees for node in walk(tree))
