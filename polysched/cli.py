@@ -22,7 +22,7 @@ from polysched.frontend.c.region import Region
 from polysched.frontend.python import Nest
 from polysched.ir.nodes import Function
 from polysched.opt import rewrite, write
-from polysched.options import Options
+from polysched.options import LANGUAGES, Options
 from polysched.pipeline import Compiled, optimize
 from polysched.version import __version__
 
@@ -74,7 +74,7 @@ def _parser() -> argparse.ArgumentParser:
 def _knobs() -> argparse.ArgumentParser:
     """What every command that compiles takes."""
     knobs = argparse.ArgumentParser(add_help=False)
-    knobs.add_argument("--target", choices=["c", "cuda"], default="c")
+    knobs.add_argument("--target", choices=list(LANGUAGES), default="c")
     c = knobs.add_argument_group("reading C")
     c.add_argument("-I", dest="include", action="append", default=[], metavar="DIR", help="a folder of headers")
     c.add_argument("-D", dest="define", action="append", default=[], metavar="NAME[=VALUE]", help="define a macro")
@@ -123,8 +123,9 @@ def _opt(given: argparse.Namespace) -> None:
     if target is None:
         sys.stdout.buffer.write(out.text)
     else:
-        if out.cuda:
-            write(target.with_name(f"{target.stem}_kernels.cu"), out.cuda.encode())
+        if out.kernels:
+            suffix = ".cu" if given.target == "cuda" else ".c"
+            write(target.with_name(f"{target.stem}_kernels{suffix}"), out.kernels.encode())
         write(target, out.text)
     for region in out.regions:
         if region.is_kept or given.verbose:

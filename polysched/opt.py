@@ -15,7 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from polysched.codegen.emit.offload import emit_offload, in_one_file
+from polysched.codegen.emit.offload import Offload, emit_cuda_file
+from polysched.codegen.emit.opencl import emit_opencl_file
 from polysched.codegen.emit.region import emit_call, emit_region
 from polysched.codegen.emit.spelling import is_in_library
 from polysched.errors import BudgetExceeded, InputError
@@ -23,7 +24,7 @@ from polysched.frontend.c.region import Region
 from polysched.ir.node import walk
 from polysched.ir.nodes import Call, For
 from polysched.model.touched import touched_elements
-from polysched.options import Options, Target
+from polysched.options import LANGUAGES, Options, Target
 from polysched.pipeline import Compiled, optimize
 
 
@@ -36,7 +37,7 @@ class Outcome:
     summary: str  # what the kernel is like, or why there is none
     before: str = ""  # the lines that are put before and after the region's text
     after: str = ""
-    cuda: str = ""  # what they call
+    offload: Offload | None = None  # what they call
 
     @property
     def is_kept(self) -> bool:
@@ -51,7 +52,7 @@ class Rewritten:
     """A C file with kernels in it."""
 
     text: bytes
-    cuda: str  # the text of a CUDA file that it calls; "" if it calls none
+    kernels: str  # the text of the file for the GPU that it calls; "" if it calls none
     regions: tuple[Outcome, ...]  # in the order of the file
 
 
@@ -60,8 +61,8 @@ def rewrite(
 ) -> Rewritten:
     """The file `data` with a kernel for each of its regions, in their own line ends.
 
-    A region that is best left alone keeps its text. InputError if a region cannot be compiled. For CUDA, the text calls
-    functions whose names end with `name`; where CUDA fails, the regions run as they were.
+    A region that is best left alone keeps its text. InputError if a region cannot be compiled. For GPUs, the text calls
+    functions whose names end with `name`; where they fail, the regions run as they were.
     """
     outcomes: list[Outcome] = []
     text, last = b"", 0
@@ -75,29 +76,30 @@ def rewrite(
         text += data[last : region.begin] + before + old + after
         last = region.end
         outcomes.append(outcome)
-    cuda = in_one_file(outcome.cuda for outcome in outcomes if outcome.cuda)
-    return Rewritten(text=text + data[last:], cuda=cuda, regions=tuple(outcomes))
+    offloads = [outcome.offload for outcome in outcomes if outcome.offload]
+    kernels = emit_cuda_file(offloads) if target == "cuda" else emit_opencl_file(offloads)
+    return Rewritten(text=text + data[last:], kernels=kernels, regions=tuple(outcomes))
 
 
 def _outcome(region: Region, place: str, target: Target, name: str, options: Options | None) -> Outcome:
     done = _compiled(region, target, options)
     if isinstance(done, str):
         return Outcome(region=region, place=place, summary=done)
-    cuda = ""
-    if target == "cuda":
-        entry = _entry(f"{region.function.name}_of_{name}", region)
-        cuda = emit_offload(done.kernel, entry, touched_elements(done.scop))
-        before, after = emit_call(done.kernel, region, done.scop.valid_sizes, entry)
-    else:
+    offload = None
+    if target == "c":
         before, after = emit_region(done.kernel, region, done.scop.valid_sizes)
-    return Outcome(region=region, place=place, summary=_summary(done), before=before, after=after, cuda=cuda)
+    else:
+        entry = _entry(f"{region.function.name}_of_{name}", region)
+        offload = Offload(done.kernel, entry, touched_elements(done.scop))
+        before, after = emit_call(done.kernel, region, done.scop.valid_sizes, entry)
+    return Outcome(region=region, place=place, summary=_summary(done), before=before, after=after, offload=offload)
 
 
 def _compiled(region: Region, target: Target, options: Options | None) -> Compiled | str:
     """The region compiled, or why it is better left alone."""
     calls = {node.fn for node in walk(region.function.body) if isinstance(node, Call) and not is_in_library(node)}
-    if target == "cuda" and calls:
-        return f"CUDA has no {', '.join(sorted(calls))}"
+    if target != "c" and calls:
+        return f"{LANGUAGES[target]} has no {', '.join(sorted(calls))}"
     try:
         done = optimize(region.function, target, options=options)
     except BudgetExceeded as error:
@@ -106,7 +108,7 @@ def _compiled(region: Region, target: Target, options: Options | None) -> Compil
     if mapping in ("source order", "the nest as it was given"):
         return reason or "its order is the best that was found"
     kinds = {node.kind for node in walk(done.kernel.body) if isinstance(node, For)}
-    if target == "cuda" and not any(kind.startswith("block.") for kind in kinds):
+    if target != "c" and not any(kind.startswith("block.") for kind in kinds):
         return "it has no loop for the blocks of a GPU"
     return done
 

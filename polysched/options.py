@@ -8,7 +8,8 @@ from typing import Literal, get_args, get_type_hints
 from polysched.errors import InputError
 from polysched.machine import Machine, machine
 
-Target = Literal["c", "cuda"]
+Target = Literal["c", "cuda", "opencl"]
+LANGUAGES: dict[Target, str] = {"c": "C", "cuda": "CUDA", "opencl": "OpenCL"}
 
 
 @dataclass(frozen=True, kw_only=True)

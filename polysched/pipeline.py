@@ -10,6 +10,7 @@ from typing import Any
 from polysched.bounded import call_within
 from polysched.codegen.emit.c import emit_c
 from polysched.codegen.emit.cuda import emit_cuda
+from polysched.codegen.emit.opencl import emit_opencl
 from polysched.codegen.gpu.mapping import map_to_gpu
 from polysched.codegen.lower import lower
 from polysched.codegen.passes.accumulate import accumulate
@@ -32,7 +33,7 @@ from polysched.model.expand import expand_temporaries
 from polysched.model.extract import extract
 from polysched.model.scop import Scop
 from polysched.model.tree import Mark, Tree, walk
-from polysched.options import Options, Target
+from polysched.options import LANGUAGES, Options, Target
 from polysched.runtime.cpu import load
 from polysched.runtime.emulate import emulate
 from polysched.solve.scheduler import Scheduled, find_schedule
@@ -52,7 +53,7 @@ from polysched.verify import Verification, verify
 def optimize(
     nest: Nest | Function, target: Target = "c", *, schedule: Tree | None = None, options: Options | None = None
 ) -> Compiled:
-    """The nest compiled for `target`, "c" or "cuda": print it, explain it, verify it, call it.
+    """The nest compiled for `target`, "c", "cuda" or "opencl": print it, explain it, verify it, call it.
 
     The order of its iterations is found by ILP, or is `schedule`, a tree as in `Compiled.scheduled.tree` or from
     `from_yaml`; then loops are tiled and put on threads, unless `schedule` has marks that say so itself, and the code
@@ -61,8 +62,8 @@ def optimize(
     """
     options = options or Options()
     function = _function(nest)
-    if target not in ("c", "cuda"):
-        raise InputError(f"there is no target '{target}'", hint="the targets are c and cuda")
+    if target not in _EMIT:
+        raise InputError(f"there is no target '{target}'", hint="the targets are c, cuda and opencl")
     with record() as events:
         expanded = step("expand", expand_temporaries, function)
         scop = step("extract", extract, expanded)
@@ -86,8 +87,8 @@ def optimize(
         kernel = step("register tiles", register_tiles, kernel)
         kernel = step("accumulate", accumulate, kernel)
         kernel = step("linearize", linearize, kernel)
-        kernel = improve_expressions(kernel, options, gpu=target == "cuda")
-        source = step("emit", emit_cuda if target == "cuda" else emit_c, kernel)
+        kernel = improve_expressions(kernel, options, gpu=target != "c")
+        source = step("emit", _EMIT[target], kernel)
     return Compiled(
         nest=function,
         scop=scop,
@@ -106,6 +107,9 @@ def optimize(
     )
 
 
+_EMIT: dict[Target, Callable[[Function], Source]] = {"c": emit_c, "cuda": emit_cuda, "opencl": emit_opencl}
+
+
 def _function(nest: Nest | Function) -> Function:
     if isinstance(nest, Nest):
         return nest.function
@@ -121,7 +125,7 @@ def _lower_within_budget(
 ) -> tuple[Tree, Function, str]:
     """The mapped tree, its loops, and which rung gave them: where isl's code generation outgrows its budget, the next
     simpler tree is tried."""
-    mapping = _as_it_is if _has_marks(scheduled) else _map_to_gpu if target == "cuda" else _map_to_cpu
+    mapping = _as_it_is if _has_marks(scheduled) else _map_to_cpu if target == "c" else _map_to_gpu
     rungs: dict[str, Callable[[], Tree]] = {
         "mapped": lambda: mapping(scheduled, scop, deps, options),
         "mapped without tiles": lambda: mapping(scheduled, scop, deps, replace(options, tile=False, wavefront=False)),
@@ -200,7 +204,7 @@ class Compiled:
 
     @cached_property
     def program(self) -> Callable[..., None]:
-        """The loaded program: C on this machine's threads; CUDA text on the CPU, one thread after another."""
+        """The loaded program: C on this machine's threads; CUDA and OpenCL on the CPU, one thread after another."""
         if self.source.language == "c":
             return load(self.source, self.nest, self.scop.valid_sizes, contract=self.options.contract_floats)
         return emulate(self.source, self.nest, self.scop.valid_sizes)
@@ -212,7 +216,7 @@ class Compiled:
         """
         if self.source.language != "c":
             raise LaunchError(
-                f"a {self.source.language} kernel cannot be launched from here yet: use the text in .source, "
+                f"{LANGUAGES[self.source.language]} kernels cannot be launched from here yet: use the text in .source, "
                 'run it on the CPU with .program(...), or optimize(nest, target="c")'
             )
         self.program(**arguments)

@@ -19,6 +19,7 @@ from polysched.errors import CannotLower
 from polysched.options import Options
 from tests.frontend.c_programs import Programs
 from tests.frontend.test_c_programs import FUNCTIONS, text_of
+from tests.opencl import HEADER, loader
 
 RUNTIME = Path(runtime.__file__).parent
 KERNELS = Path(__file__).parent / "c" / "kernels.c"  # prints what its regions compute
@@ -134,22 +135,58 @@ def test_where_cuda_fails_the_regions_run_as_they_were(for_cuda):
     assert ran(for_cuda, "-O1", str(failing)) == ran(for_cuda.with_name("kernels.c"))
 
 
+@pytest.fixture
+def for_opencl(tmp_path) -> Path:
+    """The same for OpenCL, with `kernels.opt_kernels.o`."""
+    file = tmp_path / "kernels.c"
+    shutil.copy(KERNELS, file)
+    rewritten(file, "--target", "opencl")
+    kernels = file.with_name("kernels.opt_kernels.c")
+    command = ["gcc", *STRICT, f"-I{HEADER}", "-c", str(kernels), "-o", str(kernels.with_suffix(".o"))]
+    subprocess.run(command, check=True)
+    return file.with_suffix(".opt.c")
+
+
+@gcc
+@pytest.mark.parametrize("device", [True, False], ids=["device", "none"])
+def test_opencl_kernels_give_the_same_results_and_so_does_the_text_without_a_device(for_opencl, device, monkeypatch):
+    library = Path(loader())
+    kernels = str(for_opencl.with_name("kernels.opt_kernels.o"))
+    if device:
+        monkeypatch.setenv("LD_LIBRARY_PATH", str(library.parent))
+    else:
+        monkeypatch.setenv("PYOPENCL_HOME", "/nowhere")
+        monkeypatch.setenv("OCL_ICD_VENDORS", "/nowhere")
+    libraries = [kernels, str(library), f"-Wl,-rpath,{library.parent}", "-lm"]
+    assert ran(for_opencl, "-O1", *libraries) == ran(for_opencl.with_name("kernels.c"))
+
+
+@gcc
+def test_where_opencl_fails_the_regions_run_as_they_were(for_opencl):
+    failing = for_opencl.with_name("failing.c")
+    names = ("gemm", "jacobi", "scan", "seidel")
+    failing.write_text("".join(f"int {name}_of_kernels_opt(void) {{ return -5; }}\n" for name in names))
+    assert ran(for_opencl, "-O1", str(failing)) == ran(for_opencl.with_name("kernels.c"))
+
+
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="needs nvcc")
 def test_nvcc_compiles_the_kernels(for_cuda):
     kernels = for_cuda.with_name("kernels.opt_kernels.cu")
     subprocess.run(["nvcc", "-fmad=false", "-c", str(kernels), "-o", str(kernels.with_suffix(".o"))], check=True)
 
 
-def test_cuda_has_none_of_the_user_s_functions(copy, capsys):
+@pytest.mark.parametrize("language", ["CUDA", "OpenCL"])
+def test_gpus_have_none_of_the_user_s_functions(copy, capsys, language):
     copy.write_bytes(b"double f(double);\n" + COPY.replace(b"= from[i]", b"= f(from[i])"))
-    assert rewritten(copy, "--target", "cuda", "--pure", "f") == copy.read_bytes()
-    assert capsys.readouterr().err == f"{copy}:6: copy keeps its text: CUDA has no f\n"
-    assert not copy.with_name("copy.opt_kernels.cu").exists()
+    assert rewritten(copy, "--target", language.lower(), "--pure", "f") == copy.read_bytes()
+    assert capsys.readouterr().err == f"{copy}:6: copy keeps its text: {language} has no f\n"
+    assert not list(copy.parent.glob("copy.opt_kernels.*"))
 
 
-def test_cuda_needs_an_output(copy, capsys):
-    assert main(["opt", str(copy), "--target", "cuda"]) == 2
-    assert capsys.readouterr().err == "--target cuda writes two files\nhint: name the first: -o OUT.c\n"
+@pytest.mark.parametrize("target", ["cuda", "opencl"])
+def test_gpus_need_an_output(copy, capsys, target):
+    assert main(["opt", str(copy), "--target", target]) == 2
+    assert capsys.readouterr().err == f"--target {target} writes two files\nhint: name the first: -o OUT.c\n"
 
 
 def test_every_other_byte_stays(tmp_path):

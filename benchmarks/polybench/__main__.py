@@ -3,7 +3,7 @@
     python -m benchmarks.polybench --dataset large [--runs 5] [--threads 1 2]     timing.py
     python -m benchmarks.polybench --rivals [--dataset large]                     rivals.py
     python -m benchmarks.polybench --race                                         race.py
-    python -m benchmarks.polybench --check [--target c|cuda]                      check.py
+    python -m benchmarks.polybench --check [--target c|cuda|opencl]               check.py
 
 --kernel NAME ... takes some kernels only; --set FIELD=VALUE ... sets fields of Options.
 The exit status is 1 if a kernel is not right.
@@ -37,7 +37,7 @@ def main() -> None:
     mode.add_argument("--race", action="store_true", help="look for races in the generated OpenMP")
     mode.add_argument("--check", action="store_true", help="compile and verify, without timing runs")
     parser.add_argument("--kernel", choices=list(KERNELS), nargs="+", default=list(KERNELS), metavar="NAME")
-    parser.add_argument("--target", choices=("c", "cuda"), default="c", help="with --check")
+    parser.add_argument("--target", choices=("c", "cuda", "opencl"), default="c", help="with --check")
     parser.add_argument("--runs", type=int, default=5, help="samples of each contestant")
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2], help="ours, on these numbers of threads")
     parser.add_argument("--from", choices=("python", "c", "opt"), default="python", dest="origin", help=ORIGIN)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from polysched.ir.nodes import Expr, Function
+from polysched.options import Target
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,11 +22,12 @@ class Kernel:
 class Source:
     """A complete program text; `entry` is the C name of the function in it that runs the whole nest."""
 
-    language: str  # "c" or "cuda"
+    language: Target
     text: str
     entry: str
     parameters: tuple[str, ...]  # the IR's names of the entry's parameters, in order
     kernels: tuple[Kernel, ...] = ()  # in order of their text; empty for C
+    device: str = ""  # OpenCL: the text of the kernels, which stands in `text` as strings
 
     def __str__(self) -> str:
         return self.text

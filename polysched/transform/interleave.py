@@ -31,7 +31,7 @@ def _interleaved(tree: Tree, reaching: isl.UnionMap) -> Tree:
     if isinstance(tree, Band) and tree.permutable and _is_flat(tree) and not can_vectorize(tree, reaching):
         *outer, last = tree.members
         row = next((member for member in outer if member.coincident), None)
-        if row is not None and not last.coincident:
+        if row is not None:
             others = [member for member in outer if member is not row]
             inside = Mark(Unroll(), Band((row,), True, tree.child))
             return Band((*others, block_of(row, ROWS)), True, Band((last,), True, inside))

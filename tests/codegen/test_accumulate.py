@@ -97,6 +97,14 @@ def test_a_condition_around_the_loop_counts():
     assert is_kept(nest("program", "n", (T, A), loop("i", 0, n, loop("j", 0, add(n, 2), far))))
 
 
+def test_a_condition_on_what_the_loop_changes_does_not_count():
+    """Row A[0, 0] is above row j until it gets there."""
+    element = load(A, 0, 0)
+    steps = update(j, 0, load(T, element, 0)), store(A, (0, 0), add(element, 1))
+    guarded = If(binary(">=", j, add(element, 1)), (loop("k", 0, binary("min", n, 2), *steps),))
+    result(nest("program", "n", (T, A), store(A, (0, 0), 0), loop("j", 0, n, guarded)))
+
+
 def test_an_empty_loop_touches_nothing():
     fn = nest("program", "n", (T, A), loop("i", 0, n, loop("k", 0, 0, update(add(mul(n, 5), i), 0, load(A, i, k)))))
     assert result(fn)

@@ -9,7 +9,9 @@ from nests import add, binary, conjunction, const, loop, n, sub, var
 
 from polysched.codegen.passes.apart import are_apart, facts_of, least_value
 from polysched.ir.build import floordiv
+from polysched.ir.dtypes import i64
 from polysched.ir.interp import evaluate
+from polysched.ir.nodes import Load
 from polysched.ir.text import show
 
 i, j, k = var("i"), var("j"), var("k")
@@ -54,6 +56,15 @@ def test_facts_that_lead_to_each_other_end():
     loops = {"i": loop("i", 0, var("m")), "j": loop("j", 0, n), "k": loop("k", 0, n)}
     circular = facts(binary(">=", j, k), binary(">=", k, j), binary(">=", k, i), binary(">=", i, k))
     assert not are_apart((i, j), (k, k), loops, circular)
+
+
+def test_elements_may_change_after_what_was_said_of_them():
+    """if p[0] >= 1: for i in p[0]..n: p[0] = i + 1"""
+    element = Load("p", (const(0),), i64)
+    loops = {"i": loop("i", element, n), "j": loop("j", 0, element)}
+    assert not are_apart((i,), (j,), loops, ())
+    assert not are_apart((const(0),), (element,), {}, facts(binary(">=", element, 1)))
+    assert not are_apart((element,), (add(element, 1),), {}, ())
 
 
 def test_what_nothing_bounds_has_no_least_value():

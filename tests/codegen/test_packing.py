@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import nests
 import pytest
 from nests import add, binary, loop, mul, nest, sub, var
 
-from polysched.codegen.passes.packing import pack
+from polysched.codegen.passes.packing import LONGEST, pack
 from polysched.ir.build import const, floordiv, floormod, load
-from polysched.ir.dtypes import i64
+from polysched.ir.dtypes import f32, f64, i32, i64
 from polysched.ir.node import walk
 from polysched.ir.nodes import Alloc, Array, Expr, For, Function, If, Let, Load, Select, Stmt, Store
+from polysched.ir.rename import rename_bound
 from polysched.ir.simplify import simplify
 from polysched.ir.text import show
 from polysched.ir.verify import verify
@@ -21,12 +23,12 @@ ROWS, COLUMNS, DEPTH = 2, 3, 4
 n, m, i, j, k, i0, j0, k0, t = (var(name) for name in ("n", "m", "i", "j", "k", "i0", "j0", "k0", "t"))
 A, B = Array("A", i64, (n, m)), Array("B", i64, (n, m))  # no larger than what i, j < n and k < m reach
 C, S = Array("C", i64, (n, n)), Array("S", i64, (m, m))
-D = Array("D", i64, (n,))
+D, T = Array("D", i64, (n,)), Array("T", i64, (n, n, m))
 SIZES = (0, 1, COLUMNS, DEPTH + 1)  # none, partial tiles, full ones, and both
 PRODUCT = Store("C", (i, j), add(load(C, i, j), mul(load(A, i, k), load(A, j, k))))
 
 
-def tiled(*body: Stmt, where=(), kind="serial", **bounds: tuple[Expr | None, Expr | None]) -> Function:
+def tiled(*body: Stmt, where=(), kind="serial", depth=DEPTH, **bounds: tuple[Expr | None, Expr | None]) -> Function:
     """Tiles of 2 by 3 over i and j, around a block of 4 iterations of k < m; `bounds` of loops hold besides, and the
     conditions `where` around the loop over tiles."""
 
@@ -40,11 +42,11 @@ def tiled(*body: Stmt, where=(), kind="serial", **bounds: tuple[Expr | None, Exp
 
     columns = loop("j", *block("j", COLUMNS, j0, n), *body, kind="vector")
     rows = loop("i", *block("i", ROWS, i0, n), columns, kind="unrolled")
-    around = loop("k", *block("k", DEPTH, k0, m), rows)
+    around = loop("k", *block("k", depth, k0, m), rows)
     tiles: Stmt = over("i0", ROWS, n, around, kind)
     for condition in where:
         tiles = If(condition, (tiles,))
-    return nest("tiled", "n m", (A, B, C, D, S), over("k0", DEPTH, m, over("j0", COLUMNS, n, tiles)))
+    return nest("tiled", "n m", (A, B, C, D, S, T), over("k0", depth, m, over("j0", COLUMNS, n, tiles)))
 
 
 def packed(fn: Function) -> Function:
@@ -90,6 +92,8 @@ BODIES: dict[str, tuple[list[Stmt], list[str]]] = {
     "another row": ([update(load(C, i, j), load(A, i, k))], []),
     "one element for each lane": ([update(load(C, i, j), load(A, j, 0))], []),
     "one dimension": ([update(load(C, i, j), load(D, j))], []),
+    "a plane for each block of columns": ([update(load(C, i, j), load(T, j0, j, k))], ["T"]),
+    "a plane for each tile": ([update(load(C, i, j), load(T, i0, j, k))], []),
     "a diagonal": ([update(load(C, i, j), load(S, j, j))], []),
     "the next column": ([update(load(C, i, j), load(S, j, floormod(add(k, 1), m)))], []),
     "what another array tells": ([update(load(C, i, j), load(A, j, floormod(load(A, i, k), m)))], []),
@@ -116,6 +120,7 @@ SHAPES: dict[str, dict] = {
     "k > j": {"j": (None, k)},
     "k in a band of i0": {"k": (sub(i0, 1), add(i0, 2))},
     "j in a band of j0": {"j": (sub(j0, 1), add(j0, 2))},
+    "j in a band of i0": {"j": (i0, add(i0, 2))},
     "never": {"k": (m, const(0))},
     "no tiles": {"i0": (n, const(0))},
     "tiles from below zero": {"k0": (const(-1), floordiv(add(m, 3), 4)), "i": (const(0), add(k, 1))},
@@ -168,9 +173,86 @@ def test_an_array_that_the_tiles_change_is_copied_where_they_read_apart(bounds):
         {"j": (None, i)},
         {"i": (add(mul(3, j0), 2), None)},
         {"where": [binary(">=", mul(3, j0), add(mul(4, k0), 3))]},
-        {"where": [binary(">=", load(D, 0), mul(4, k0)), binary("<=", load(D, 0), mul(3, j0))]},
+        {"where": [binary(">=", load(D, 0), add(mul(4, k0), 4)), binary("<=", load(D, 0), mul(3, j0))]},
     ],
     ids=str,
 )
 def test_nor_is_it_where_a_single_element_may_be_met(bounds):
     assert copies(packed(tiled(OWN_ROWS, **bounds))) == []
+
+
+def test_conditions_that_bound_each_other_end_the_search():
+    where = [binary(">=", j0, k0), binary(">=", k0, sub(j0, 5)), binary(">=", mul(3, j0), mul(4, k0))]
+    assert copies(packed(tiled(OWN_ROWS, where=where))) == []
+
+
+@pytest.mark.parametrize("outer", [mul(2, j0), sub(j0, 1)], ids=["beyond the end", "below zero"])
+def test_a_subscript_that_no_loop_moves_is_checked_before_the_array_is_read(outer):
+    """Here the bounds of i keep its reads inside of the array, but the copy is made for any i."""
+    inside = binary("max", 0, sub(0, mul(9, outer))), mul(9, sub(n, outer))
+    assert copies(packed(tiled(update(load(C, i, j), load(T, outer, j, k)), i=inside))) == ["T"]
+
+
+def test_conditions_hold_where_they_stand_alone():
+    """The same tiles again, behind the condition or in its other branch."""
+    holds = binary(">=", mul(3, j0), add(mul(4, k0), 4))
+    (over_k0,) = tiled(OWN_ROWS, where=[holds]).body
+    (over_j0,) = over_k0.body
+    (guarded,) = over_j0.body
+    again = rename_bound(guarded.then, lambda name: f"{name}_again")
+    for body in ((guarded, *again), (replace(guarded, other=again),)):
+        behind = replace(over_k0, body=(replace(over_j0, body=body),))
+        done = packed(nest("f", "n m", (A, B, C, D, S, T), behind))
+        assert copies(done) == (["S"] if len(body) == 2 else [])
+
+
+def test_copies_have_a_limit():
+    for size, expected in ((LONGEST, ["A"]), (LONGEST + 1, [])):
+        assert copies(pack(tiled(PRODUCT, k=(None, None), depth=size))) == expected
+
+
+def test_local_arrays_are_not_copied():
+    fn = tiled(update(load(C, i, j), load(Array("L", i64, (n, m)), j, k)))
+    fn = replace(fn, body=(Alloc(Array("L", i64, (n, m), "private")), *fn.body))
+    assert copies(pack(fn)) == [""]
+
+
+@pytest.mark.parametrize("dtype", [f64, f32, i32], ids=str)
+def test_a_copy_has_the_type_of_its_array(dtype):
+    one, other = Array("P", dtype, (n, n)), Array("Q", dtype, (n, m))
+    fn = tiled(update(load(one, i, j), load(other, i, k), load(other, j, k)))
+    done = packed(replace(fn, arrays=(one, other), params=()))
+    assert [node.array.dtype for node in walk(done.body) if isinstance(node, Alloc)] == [dtype]
+
+
+def test_names_that_are_taken_are_not_given_again():
+    taken = (Array("A_0", i64, (n, m)), Array("p0", i64, (n,)))
+    fn = tiled(update(load(C, i, j), load(A, j, k), load(taken[0], j, k)))
+    packed(replace(fn, arrays=(*fn.arrays, *taken), params=()))
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_random_tiles_compute_the_same(seed):
+    packed(random_tiles(random.Random(seed)))
+
+
+def test_random_tiles_have_copies_of_what_they_change_too():
+    done = [pack(random_tiles(random.Random(seed))) for seed in range(100)]
+    assert sum("A" in copies(fn) for fn in done) > 10
+    assert sum("S" in copies(fn) for fn in done) > 5
+
+
+def random_tiles(rng: random.Random) -> Function:
+    """Updates of an array from its own rows and columns, and those of another, in tiles of any shape."""
+
+    def operand() -> Expr:
+        return rng.choice((load(A, j, k), load(S, j, k), load(S, j, k), load(S, i, k), load(S, k, j), load(S, j, i)))
+
+    ends = (mul(3, j0), add(mul(3, j0), 3), mul(4, k0), add(mul(4, k0), 4), add(j0, k0))
+    bounds = {}
+    for name, own in (("i", (k,)), ("j", (k, i)), ("k", (mul(2, i0), add(i0, 2)))):
+        low, high = (rng.choice((None, None, *ends, *own)) for _ in range(2))
+        bounds[name] = (low, None if high is None else binary("min", high, n))
+    where = [binary(rng.choice(("<=", ">=")), *rng.sample(ends, 2)) for _ in range(rng.choice((0, 0, 1, 2)))]
+    target = rng.choice((load(C, i, j), load(S, i, j), load(S, i, j), load(S, j, i), load(S, i, add(mul(3, j0), 0))))
+    return tiled(update(target, *(operand() for _ in range(rng.choice((1, 2))))), where=where, **bounds)

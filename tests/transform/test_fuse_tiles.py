@@ -16,7 +16,7 @@ from polysched.options import Options
 from polysched.solve.scheduler import find_schedule
 from polysched.transform import fuse_tiles
 from polysched.transform.fuse_tiles import fuse_tile_loops
-from tests.transform.scheduled import Scheduled, band, union_map
+from tests.transform.scheduled import Scheduled, band
 
 SWEEPS = """
 def f(p: f64["n", "n"], v: f64["n", "n"], T: size, n: size):
@@ -36,7 +36,8 @@ def in_time(text: str, *bands: Band) -> Scheduled:
     """The nest with its statements in these bands, one after the other inside of its loop t."""
     fn = parse_nest(text.strip(), "sweeps.py")
     scop = extract(fn)
-    branches = [Filter(statement.domain.to_union_set(), band) for statement, band in zip(scop.statements, bands)]
+    pairs = zip(scop.statements, bands, strict=True)
+    branches = [Filter(statement.domain.to_union_set(), band) for statement, band in pairs]
     time = band(*["; ".join(f"{s.name}[{', '.join(s.iterators)}] -> t" for s in scop.statements)], permutable=False)
     tree = Domain(scop.domain, Band(time.members, False, Sequence(tuple(branches))))
     return Scheduled(fn, scop, dependences(scop), tree)
@@ -83,7 +84,16 @@ def test_schedules_may_speak_of_instances_that_run_elsewhere(monkeypatch):
     assert "[S0[t, i, j] -> floor((i)/2); S1[t, i, j] -> floor((i)/2)] coincident" in text
 
 
-ROWS = SWEEPS.replace("v[j, i] = v[j - 1, i] * p[i, n - j]", "v[i, j] = v[i, j - 1] * p[i, j]")
+WAITING = """
+def f(p: f64["n", "n"], v: f64["n", "n"], T: size, n: size):
+    for t in range(T):
+        for i in range(n):
+            for j in range(1, n):
+                p[i, j] = p[i, j - 1] * 0.5 + v[i, j]
+        for i in range(1, n):
+            for j in range(n):
+                v[i, j] = v[i - 1, j] * p[i, j]
+"""
 NEXT = SWEEPS.replace("p[i, n - j]", "p[n - 1 - i, n - j]")
 APART = SWEEPS.replace("p[i, n - j]", "0.5").replace("+ v[j, i]", "+ 0.5")
 
@@ -92,12 +102,20 @@ APART = SWEEPS.replace("p[i, n - j]", "0.5").replace("+ v[j, i]", "+ 0.5")
     ("text", "bands"),
     [
         (NEXT, (FIRST, SECOND)),
+        (WAITING, (FIRST, band("S1[t, i, j] -> i", "S1[t, i, j] -> j", coincident=(1,)))),
         (APART, (FIRST, SECOND)),
         (SWEEPS, (FIRST, band("S1[t, i, j] -> i + 2", "S1[t, i, j] -> j", coincident=(0,)))),
         (SWEEPS, (FIRST, Band(SECOND.members[:1], True, Band(SECOND.members[1:])))),
         (SWEEPS, (Band(FIRST.members[:1], True, Band(FIRST.members[1:])), SECOND)),
     ],
-    ids=["elements of other blocks", "nothing in common", "other values", "one loop", "one loop, the first"],
+    ids=[
+        "elements of other blocks",
+        "blocks that wait for each other",
+        "nothing in common",
+        "other values",
+        "one loop",
+        "one loop, the first",
+    ],
 )
 def test_nests_that_stay_apart(text, bands, monkeypatch):
     assert fused(in_time(text, *bands), monkeypatch) == "unchanged"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 from contractions import random_contraction
 
@@ -10,7 +12,7 @@ from polysched.model.tree import Band, Domain, Mark, Tree, Unroll, children, wal
 from polysched.model.tree_text import show_tree
 from polysched.transform import interleave
 from polysched.transform.interleave import interleave_all
-from tests.transform.scheduled import Scheduled, band, random, scheduled
+from tests.transform.scheduled import Scheduled, band, scheduled
 
 
 def nest_of(statement: str, arrays: str = 'p: f64["n", "n"], q: f64["n", "n"]') -> Scheduled:
@@ -30,8 +32,7 @@ def interleaved(nest: Scheduled, monkeypatch: pytest.MonkeyPatch, tree: Tree | N
     nest.assert_holds(done)
     monkeypatch.undo()
     assert isinstance(done, Domain)
-    (below,) = children(done.child) if not isinstance(done.child, Band) else (done.child,)
-    return "unchanged" if done == tree else show_tree(below)
+    return "unchanged" if done == tree else show_tree(next(node for node in walk(done) if isinstance(node, Band)))
 
 
 DIVISIONS = "p[i, j] = 1.0 / (p[i, j - 1] + 2.0)"
@@ -87,12 +88,43 @@ def f(p: f64["n", "n", "n"], n: size):
     "statement",
     [
         "p[i, j] = q[i, j] + 1.0",  # runs as SIMD
-        "p[i, j] = p[i, j - 1] + q[i, j] if i < 0 else p[i - 1 if i > 0 else 0, j - 1]",
         "p[0, 0] = p[0, 0] * q[i, j]",  # no loop is parallel
     ],
 )
 def test_nests_that_stay(statement, monkeypatch):
     assert interleaved(nest_of(statement), monkeypatch) == "unchanged"
+
+
+STAY = {
+    "rows that wait for each other too": """
+def f(p: f64["n", "n"], n: size):
+    for i in range(1, n):
+        for j in range(1, n):
+            p[i, j] = p[i - 1, j] + p[i, j - 1]
+""",
+    "SIMD within each row": """
+def f(p: f64["n", "n", "n"], n: size):
+    for h in range(n):
+        for i in range(1, n):
+            for j in range(1, n):
+                p[h, i, j] = p[h, i - 1, j - 1] * 0.5 + 1.0
+""",
+    "loops inside": """
+def f(p: f64["n", "n"], q: f64["n", "n"], n: size):
+    for i in range(n):
+        for j in range(1, n):
+            p[i, j] = p[i, j - 1] * 0.5
+            for k in range(n):
+                p[i, j] = p[i, j] / (q[i, k] + 2.0)
+""",
+}
+
+
+@pytest.mark.parametrize("name", STAY)
+def test_bands_that_stay(name, monkeypatch):
+    nest = scheduled(parse_nest(STAY[name].strip(), "stay.py"))
+    assert any(isinstance(node, Band) and node.permutable and len(node.members) > 1 for node in walk(nest.tree))
+    assert interleaved(nest, monkeypatch) == "unchanged"
 
 
 def test_what_is_unrolled_already_stays(monkeypatch):

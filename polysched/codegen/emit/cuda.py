@@ -15,6 +15,7 @@ from collections.abc import Sequence
 
 from polysched.codegen.emit.dialect import CUDA
 from polysched.codegen.emit.kernels import Host, uses
+from polysched.codegen.emit.spelling import UNARY
 from polysched.codegen.source import Source, parameters
 from polysched.ir.dtypes import f16
 from polysched.ir.nodes import Array, Expr, Function
@@ -76,10 +77,10 @@ class _Host(Host):
         super().__init__(fn, CUDA, CUDA)
         self.reads_back = False
 
-    def allocate(self, array: Array, size: str) -> None:
-        name = self.names(array.name)
-        self.line(f"{self.type(array.dtype)} *{name} = NULL;")
-        self.line(f"cudaMalloc((void **)&{name}, {size});")
+    def allocate(self, array: Array) -> None:
+        name, own = self.names(array.name), self.type(array.dtype)
+        self.line(f"{own} *{name} = NULL;")
+        self.line(f"cudaMalloc((void **)&{name}, sizeof({own}) * {self.expr(self.extent(array), UNARY)});")
 
     def free(self, array: Array) -> None:
         self.line(f"cudaFree({self.names(array.name)});")

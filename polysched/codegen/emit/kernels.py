@@ -22,7 +22,6 @@ from collections.abc import Sequence
 from polysched.codegen.emit.dialect import Dialect, KernelDialect
 from polysched.codegen.emit.printer import Printer, is_small
 from polysched.codegen.emit.shares import Around, Share, block_share, thread_share
-from polysched.codegen.emit.spelling import UNARY
 from polysched.codegen.emit.survey import AXES, Survey, is_mapped
 from polysched.codegen.source import Kernel, parameters
 from polysched.errors import PolyschedError
@@ -53,8 +52,8 @@ class Host(Printer):
         self.kernel_lines: list[str] = []
         self.nest: list[For] = []  # the loops around, outermost first
 
-    def allocate(self, array: Array, size: str) -> None:
-        """Declares a buffer of this size, in bytes, on the device."""
+    def allocate(self, array: Array) -> None:
+        """Declares a buffer on the device."""
         raise NotImplementedError
 
     def free(self, array: Array) -> None:
@@ -103,7 +102,7 @@ class Host(Printer):
 
     def alloc(self, array: Array) -> None:
         self.arrays[array.name] = array
-        self.allocate(array, f"sizeof({self.type(array.dtype)}) * {self.expr(self.extent(array), UNARY)}")
+        self.allocate(array)
 
     def launch(self, statements: tuple[Stmt, ...]) -> None:
         """A kernel of these statements, and its launch."""

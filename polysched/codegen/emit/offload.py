@@ -23,8 +23,8 @@ Needs: arrays have at most one dimension (`linearize`); no calls of the user's f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from polysched.codegen.emit import helpers
 from polysched.codegen.emit.cuda import emit_cuda
@@ -35,26 +35,29 @@ from polysched.codegen.source import parameters
 from polysched.ir.nodes import Array, Expr, Function
 
 
-def emit_offload(fn: Function, entry: str, elements: Mapping[str, Expr]) -> str:
-    """The CUDA text of `fn`, to be called as `entry`, which no other of its file may be.
+@dataclass(frozen=True)
+class Offload:
+    """A kernel to be called from C with arrays in the host's memory."""
 
-    `elements` says how many elements of each array are copied.
-    """
-    return _Offload(fn, entry, elements).text()
+    kernel: Function
+    entry: str  # the name to call it by, which no other of its file may have
+    elements: Mapping[str, Expr]  # how many of each array are copied
 
 
-def in_one_file(texts: Iterable[str]) -> str:
-    """Texts of `emit_offload` as one, "" if there are none: headers are included once, outside of namespaces."""
-    lines = [line for text in texts for line in text.splitlines()]
+def emit_cuda_file(offloads: Sequence[Offload]) -> str:
+    """The CUDA text with a function for each of these, "" if there are none: headers are included once, outside of
+    namespaces."""
+    lines = [line for offload in offloads for line in _Offload(offload).text().splitlines()]
     includes = sorted({line for line in lines if line.startswith("#include ")})
     rest = [line for line in lines if line not in includes]
     return "\n".join([*includes, "", *rest, ""]) if lines else ""
 
 
 class _Offload(Printer):
-    def __init__(self, fn: Function, entry: str, elements: Mapping[str, Expr]):
+    def __init__(self, offload: Offload):
+        fn = offload.kernel
         super().__init__(fn, CUDA)
-        self.entry, self.elements = entry, elements
+        self.entry, self.elements = offload.entry, offload.elements
         self.on_host = {array.name: self.names(array.name) for array in fn.arrays}
         self.on_device = {array.name: self.names.fresh(f"device_{array.name}") for array in fn.arrays}
         self.bytes = {array.name: self.names.fresh(f"bytes_{array.name}") for array in fn.arrays}

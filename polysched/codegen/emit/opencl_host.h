@@ -7,6 +7,8 @@
 #else
 #include <CL/cl.h>
 #endif
+#include <stdint.h>
+#include <stdlib.h>
 
 typedef struct {
     size_t x, y, z;
@@ -126,13 +128,21 @@ static inline void polysched_wait(void)
         polysched_cl.status = clWaitForEvents(1, &polysched_cl.last);
 }
 
-/* After the launches before it; `to` stays as it is where this fails. */
 static inline void polysched_read(void *to, cl_mem from, size_t offset, size_t bytes)
 {
     polysched_wait();
-    if (!polysched_cl.status && bytes)
+    if (!polysched_cl.status)
         polysched_cl.status =
             clEnqueueReadBuffer(polysched_cl.queue, from, CL_TRUE, offset, bytes, to, 0, NULL, NULL);
+}
+
+/* A result, once all launches have succeeded. */
+static inline void polysched_back(void *to, cl_mem from, size_t bytes)
+{
+    polysched_wait();
+    if (!polysched_cl.status && bytes &&
+        clEnqueueReadBuffer(polysched_cl.queue, from, CL_TRUE, 0, bytes, to, 0, NULL, NULL))
+        abort(); /* too late to run it otherwise */
 }
 
 /* Groups: no more than are allowed everywhere, and no more than asked for; kernels stride over the rest. */

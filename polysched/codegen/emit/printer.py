@@ -80,7 +80,7 @@ class Printer(Speller):
         """`head(item, item, ...)tail`, on as many lines as it takes."""
         row, separator = f"{head}(", ""
         for item in items:
-            if len(row) + len(separator) + len(item) > _WIDTH:
+            if separator and len(row) + len(separator) + len(item) > _WIDTH:
                 self.line(f"{row},")
                 row, separator = "        ", ""
             row += separator + item
@@ -97,15 +97,16 @@ class Printer(Speller):
         if name in self.arrays:
             return self.pointer(self.arrays[name])
         dtype = self.scalars[name]
-        return f"{self.passed(f32 if dtype == f16 else dtype)} {self.names(name)}"
+        return f"{self.passed_type(f32 if dtype == f16 else dtype)} {self.names(name)}"
 
     def pointer(self, array: Array) -> str:
         """The declaration of a pointer to an array."""
         const = "" if array.name in self.written else "const "
-        own = f"{self.dialect.pointer}{const}{self.passed(array.dtype)}"
+        own = f"{self.dialect.pointer}{const}{self.passed_type(array.dtype)}"
         return f"{own} *{self.dialect.restrict} {self.names(array.name)}"
 
-    def passed(self, dtype: DType) -> str:
+    def passed_type(self, dtype: DType) -> str:
+        """The type of a parameter, or of what it points to."""
         return self.dialect.passed.get(dtype.name) or self.type(dtype)
 
     def mention(self, names: tuple[str, ...]) -> None:
