@@ -41,20 +41,15 @@ def loader() -> str:
     return min(loaded)
 
 
-def shared_library(text: str, folder: Path) -> ctypes.CDLL:
-    """The C text compiled, with OpenCL."""
+def on_device(source: Source, fn: Function, folder: Path) -> Callable[..., None]:
+    """The program, compiled in the folder; asserts that OpenCL has run it."""
     if shutil.which("gcc") is None:
         pytest.skip("needs gcc")
-    source, library, path = folder / "host.c", folder / "host.so", loader()
-    source.write_text(text)
-    link = ["-shared", "-fPIC", f"-I{HEADER}", str(source), path, f"-Wl,-rpath,{Path(path).parent}", "-lm"]
+    text, library, opencl = folder / f"{source.entry}.c", folder / f"{source.entry}.so", loader()
+    text.write_text(source.text)
+    link = ["-shared", "-fPIC", f"-I{HEADER}", str(text), opencl, f"-Wl,-rpath,{Path(opencl).parent}", "-lm"]
     subprocess.run(["gcc", *STRICT, "-o", str(library), *link], check=True)
-    return ctypes.CDLL(str(library))
-
-
-def on_device(source: Source, fn: Function, folder: Path) -> Callable[..., None]:
-    """The program; asserts that OpenCL has run it."""
-    entry = c_function(shared_library(source.text, folder), source, fn)
+    entry = c_function(ctypes.CDLL(str(library)), source, fn)
     entry.restype = ctypes.c_int
 
     def run(**arguments: Any) -> None:

@@ -45,3 +45,20 @@ def test_every_size_from_one_to_beyond_a_tile(name):
 @pytest.mark.parametrize("seed", range(20))
 def test_random_contractions_equal_the_interpreter_bit_for_bit(seed):
     check_contraction(seed)
+
+
+def test_a_schedule_for_threads_runs_on_one_thread_of_a_gpu():
+    """No clause of OpenMP's is left of a loop that is on threads where that has a condition."""
+    fn = parse_nest(
+        """def f(C: f64["n", "n"], A: f64["n", "n"], n: size):
+    for i in range(n):
+        for j in range(n):
+            for k in range(n):
+                C[i, j] += A[i, k] * A[j, k]""",
+        "kernels.py",
+    )
+    for_threads = ps.optimize(fn, options=ps.Options(machine=MACHINES[0]))
+    assert " if(" in for_threads.source.text
+    done = ps.optimize(fn, "cuda", schedule=for_threads.schedule)
+    assert " if(" not in done.source.text
+    done.verify()

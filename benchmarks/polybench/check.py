@@ -1,4 +1,4 @@
-"""What polysched makes of a kernel, without timing it: `python -m benchmarks.polybench --check [--target c|cuda|opencl]`.
+"""What polysched makes of a kernel, without timing it: `python -m benchmarks.polybench --check [--target TARGET]`.
 
 One line a kernel: milliseconds to compile it, and in dependences, scheduling and lowering; which rungs were taken other
 than the usual ones; how many of its loop nests run in parallel as a whole, `outer`, in parts, `inner`, and not at all;

@@ -205,14 +205,15 @@ class Printer(Speller):
             )
         alike = PARALLEL if loop.kind in PARALLEL else {loop.kind}
         inside = not alike.isdisjoint(self.around) or "vector" in self.around
-        if inside and loop.kind != "unrolled":
+        pragma = self.dialect.pragmas[loop.kind]
+        if not pragma or (inside and loop.kind != "unrolled"):
             return ""
         only = f" if({self.expr(conjunction(loop.when))})" if loop.when and loop.kind in PARALLEL else ""
         updates = {n.array: reduction_operator((n,)) for n in walk(loop.body) if isinstance(n, Store)}
         if any(not updates.get(name) for name in loop.reduces):  # simplified to s = s
             return ""
         sums = "".join(f" reduction({updates[name]}:{self.names(name)})" for name in loop.reduces)
-        return self.dialect.pragmas[loop.kind] + only + sums
+        return pragma + only + sums
 
     def alloc(self, array: Array) -> None:
         name, own = self.names(array.name), self.type(array.dtype)
