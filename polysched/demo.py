@@ -62,7 +62,7 @@ def walk_through() -> None:
     _title("schedule")
     print(show_tree(done.scheduled.tree))
     print(done.explain())
-    _title("schedule, tiled, with wavefronts of tiles on threads")
+    _title("schedule, tiled in diamonds, with wavefronts of tiles on threads")
     print(done.schedule)
     _title("C")
     print(done.source)

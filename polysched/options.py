@@ -26,7 +26,7 @@ class Options:
     tile: bool = True  # tile permutable bands of two or more members
     tile_sizes: tuple[int, ...] | None = None  # the last is for SIMD loops, the one before it repeats; None: by a model
     wavefront: bool = True  # skew tile loops when no outer one is parallel
-    diamond: bool = False  # tile stencils so that all tiles of a wavefront can start at once
+    diamond: bool = True  # tile stencils so that all tiles of a wavefront can start at once
     parallel: bool = True  # run the outermost parallel loops on threads
     register_tiles: bool = True  # keep what a loop adds to in registers, for a block of elements at a time
     machine: Machine = field(default_factory=machine)  # vectors and caches that tiles are made for

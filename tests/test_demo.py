@@ -42,7 +42,9 @@ STAGES = {
     ],
     "hyperplane 2: the ILP's rows": ["C2 >= 1", "= (0, 2, 1, 1, 0)", "flow S -> S on a: delta 2 <= 2"],
     "schedule": ["band: permutable", "[S[i, j] -> i + j]", "no loop is parallel here, but tiles are, along wavefronts"],
-    "schedule, tiled, with wavefronts of tiles on threads": ["mark: parallel", "-> floor((i)/", "+ floor((i + j)/"],
+    "schedule, tiled in diamonds, with wavefronts of tiles on threads": [
+        "mark: parallel", "-> floor((i - j)/", "+ floor((i + j)/",
+    ],
     "C": ["#pragma omp parallel for", "verified: legal for all sizes (3 dependences)"],
     "CUDA": ["__global__", "<<<", "verified on the CPU: legal for all sizes (3 dependences)"],
 }  # fmt: skip
