@@ -20,7 +20,7 @@ from polysched.codegen.source import parameters
 from polysched.codegen.threads import worth_threads
 from polysched.codegen.tile_space import cut_at_tiles
 from polysched.errors import CannotLower
-from polysched.ir.node import substitute
+from polysched.ir.node import substitute, walk
 from polysched.ir.nodes import Alloc, Binary, Const, Expr, For, Function, If, Let, Stmt, Store, Var
 from polysched.ir.rename import rename_bound
 from polysched.ir.text import show
@@ -188,7 +188,8 @@ class _Lowering:
         if loop.kind != "parallel":
             return loop
         inside = dict.fromkeys(self.instances[before:])
-        when = worth_threads(map(self.scop.statement, inside), self.scop.context, self.around)
+        simd = any(isinstance(node, For) and node.kind == "vector" for node in walk(loop.body))
+        when = worth_threads(map(self.scop.statement, inside), self.scop.context, self.around, simd=simd)
         # Inside of serial loops an iteration stays on the thread that has its data in the cache.
         return replace(loop, kind="parallel" if self.around or not is_uneven(loop) else "dynamic", when=when)
 

@@ -1,11 +1,12 @@
 """When a parallel loop is worth its threads: where what it runs takes longer than to start them.
 
     for t in 0..m:                                      for t in 0..m:
-        for i in 0..n (parallel):               ->          for i in 0..n (parallel if m * n * n * 5 >= m * 400000):
+        for i in 0..n (parallel):               ->          for i in 0..n (parallel if m * n * n * 5 >= m * 60000):
             for j in 0..n: <5 operations>                       for j in 0..n: <5 operations>
 
 Work is counted over boxes around the domains, and starts over the loops around. Measured on 2 cores: a region takes 1.5
-microseconds on an idle machine, 40 on a busy one, in which a core with SIMD makes some 20 000 to 500 000 operations.
+microseconds on an idle machine, 40 on a busy one, in which a core makes 5000 to 100 000 operations, and eight times as
+many as SIMD.
 """
 
 from __future__ import annotations
@@ -23,17 +24,19 @@ from polysched.ir.simplify import simplify
 from polysched.model.affine import expression
 from polysched.model.scop import Statement
 
-OPERATIONS = 400_000
+OPERATIONS, SIMD_OPERATIONS = 60_000, 400_000
 
 
-def worth_threads(statements: Iterable[Statement], context: isl.Set, around: Sequence[For]) -> tuple[Expr, ...]:
+def worth_threads(
+    statements: Iterable[Statement], context: isl.Set, around: Sequence[For], *, simd: bool
+) -> tuple[Expr, ...]:
     """The condition under which these statements, inside of the serial loops `around`, make enough work for each start
-    of the threads; none if it is not known."""
+    of the threads, given that some of them run as SIMD or none; none if it is not known."""
     work = [_work(statement, context) for statement in statements]
     if not work:
         return ()
     inside = {loop.var: loop for loop in around}
-    starts: Expr = Const(float(OPERATIONS), f64)
+    starts: Expr = Const(float(SIMD_OPERATIONS if simd else OPERATIONS), f64)
     for loop in around:
         count = bounded(trips(loop), inside)
         if count is None:

@@ -3,7 +3,7 @@
     C[i, j] += A[i, k] * B[k, j]      i 64, k 256, j 240    a column of blocks of B stays in L1, all of B's tile in L2
     y[j] += A[i, j] * x[i]            j 512                 what is updated stays in L1
     t[i] += A[i, j] * x[j]            none                  each element of A is used once
-    a stencil with time steps         16 each, 256 along the SIMD loop
+    a stencil with time steps         32 or 8 each, and rows as long as L2 has room for all arrays
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from polysched import isl
 from polysched.machine import Machine
 from polysched.model.scop import Scop, Statement
-from polysched.model.tree import Band
+from polysched.model.tree import Band, is_innermost
 from polysched.options import Options
 from polysched.transform.roles import Around, Roles, roles, statements_of
 from polysched.transform.strides import step, stride
@@ -86,7 +86,7 @@ def _for_cache(
     count = len(band.members)
     outer = 32 if count <= 3 else 8
     if not can_vectorize(band, around.reaching):
-        return *(16,) * (count - 1), 256 if any(member.coincident for member in band.members) else 16
+        return *(16,) * (count - 1), 256 if is_innermost(band) else 16
     arrays = {access.array for statement in statements for access in (*statement.writes, *statement.reads)}
     element = max(_element_bytes(statement, scop) for statement in statements)
     row = machine.l2 // (len(arrays) * outer ** (count - 2) * element)

@@ -13,7 +13,7 @@ void copy(int n, double *to, const double *from)
         if (n >= 0 && apart(to, n_, from, n_)) {
             double *restrict to_ = to;
             const double *restrict from_ = from;
-            #pragma omp parallel for schedule(static) if((double)n_ * 2.0 >= 400000.0)
+            #pragma omp parallel for schedule(static) if((double)n_ * 2.0 >= 60000.0)
             for (long long c0 = 0; c0 < n_; c0++) {
                 to_[c0] = from_[c0];
             }
