@@ -1,8 +1,9 @@
 """Ours against gcc: `python -m benchmarks.polybench --dataset large`.
 
-Per kernel gcc -O3 -march=native of the C file, whose arrays are restrict, and ours on each number of threads, in turns
-(contest.py): medians and minima of the samples, in milliseconds, and the speed-up, a ratio of medians. `compile` is all
-of polysched, `gcc of it` is gcc on our text. Kernels that take gcc more than two seconds get two samples.
+Per kernel, in a process of its own, gcc -O3 -march=native of the C file, whose arrays are restrict, and ours on each
+number of threads, in turns (contest.py): medians and minima of the samples, in milliseconds, and the speed-up, a ratio
+of medians. `compile` is all of polysched, `gcc of it` is gcc on our text. Kernels that take gcc more than two seconds
+get two samples. Arrays begin at pages, as PolyBench's allocator has it.
 
 gcc knows the sizes, as in PolyBench's own build: it interchanges loops only where it knows the strides, which makes it
 up to six times faster (2mm, 3mm, doitgen). Ours takes any sizes; with --symbolic, so does gcc's.
@@ -14,13 +15,16 @@ about a millisecond, then sleeps.
 from __future__ import annotations
 
 import math
+import multiprocessing
 import os
 import platform
 import statistics
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
+from typing import Any
 
 import polysched as ps
 from benchmarks.polybench import KERNELS
@@ -63,7 +67,7 @@ def time_all(
     with empty_cache():
         for name in names:
             try:
-                row = time_kernel(Contest(name, dataset, options, origin=origin), runs, threads, symbolic)
+                row = _in_a_process(time_kernel, name, dataset, options, origin, runs, threads, symbolic)
             except Exception as error:  # whatever is wrong with one kernel, the others are measured
                 wrong.append(name)
                 print(f"{name:15}WRONG: {type(error).__name__}: {error}", flush=True)
@@ -81,12 +85,22 @@ def time_all(
     return not wrong
 
 
-def time_kernel(contest: Contest, runs: int, threads: Sequence[int], symbolic: bool) -> Row:
+def time_kernel(
+    name: str, dataset: str, options: ps.Options, origin: str, runs: int, threads: Sequence[int], symbolic: bool
+) -> Row:
     """Measures one kernel; Wrong if ours computes something else than gcc's."""
+    contest = Contest(name, dataset, options, origin=origin)
     contestants = [contest.gcc(symbolic=symbolic), *(contest.ours(count) for count in threads)]
     seconds = contest.first_calls(contestants)
     gcc, *ours = contest.in_turns(contestants, min(runs, 2) if seconds > LONG else runs)
     return Row(gcc, dict(zip(threads, ours, strict=True)), contest.compile_seconds, contest.build_seconds)
+
+
+def _in_a_process(function: Callable[..., Row], *arguments: Any) -> Row:
+    """The result of the call in a fresh process: libgomp's waiting and the heap remember the kernels before."""
+    with ProcessPoolExecutor(max_workers=1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        return pool.submit(function, *arguments).result()
+
 
 
 def print_machine(dataset: str, options: ps.Options) -> None:

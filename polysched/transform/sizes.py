@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from polysched import isl
+from polysched.deps.coincidence import carried, together
 from polysched.machine import Machine
 from polysched.model.scop import Scop, Statement
 from polysched.model.tree import Band, is_innermost
@@ -86,11 +87,26 @@ def _for_cache(
     count = len(band.members)
     outer = 32 if count <= 3 else 8
     if not can_vectorize(band, around.reaching):
-        return *(16,) * (count - 1), 256 if is_innermost(band) else 16
+        fills = any(member.coincident for member in band.members) or not _recurs(band, around.reaching)
+        return *(16,) * (count - 1), 256 if fills and is_innermost(band) else 16
     arrays = {access.array for statement in statements for access in (*statement.writes, *statement.reads)}
     element = max(_element_bytes(statement, scop) for statement in statements)
     row = machine.l2 // (len(arrays) * outer ** (count - 2) * element)
     return *(outer,) * (count - 1), min(1024 if count > 2 else 512, _power_of_two(row))
+
+
+def _recurs(band: Band, reaching: isl.UnionMap) -> bool:
+    """Does each iteration of the last loop wait for one shortly before? Then short rows are better: the processor
+    begins the next one meanwhile."""
+    *outer, last = band.members
+    for member in outer:
+        reaching = reaching.intersect(together(member))
+    waits = carried(last, reaching).apply_domain(last.schedule).apply_range(last.schedule).deltas()
+    if waits.is_empty():
+        return False
+    distances = isl.Set.from_union_set(waits)
+    distances = distances.project_out(isl.dim_type.param, 0, distances.dim(isl.dim_type.param))
+    return bool(distances.dim_has_upper_bound(isl.dim_type.set, 0))
 
 
 def _given(sizes: tuple[int, ...], band: Band, reaching: isl.UnionMap) -> tuple[int, ...]:

@@ -87,7 +87,7 @@ def test_a_block_of_each_factor_of_a_product_fits_a_cache():
         (DOT, None),
         (ROWS, {"i": 128, "k": 256, "j": 240}),
         (COPY, None),
-        (nests.seidel_2d(), {"t": 16, "t + i": 16, "2t + i + j": 256}),
+        (nests.seidel_2d(), {"t": 16, "t + i": 16, "2t + i + j": 16}),
     ],
     ids=["update of a row", "dot products", "packed", "copy", "stencil"],
 )
