@@ -9,6 +9,7 @@ polysched explain PLACE                            why each loop is parallel or 
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import runpy
 import sys
@@ -38,9 +39,12 @@ def main(arguments: list[str] | None = None) -> int:
                 _opt(given)
             case "show" | "explain":
                 _show(given)
+        sys.stdout.flush()
     except PolyschedError as error:
         print(error, file=sys.stderr)
         return 2
+    except BrokenPipeError:  # the reader has seen enough, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 
 
@@ -74,7 +78,7 @@ def _parser() -> argparse.ArgumentParser:
 def _knobs() -> argparse.ArgumentParser:
     """What every command that compiles takes."""
     knobs = argparse.ArgumentParser(add_help=False)
-    knobs.add_argument("--target", choices=list(LANGUAGES), default="c")
+    knobs.add_argument("--target", choices=list(LANGUAGES), default="c", help="what to print kernels in; c has OpenMP")
     c = knobs.add_argument_group("reading C")
     c.add_argument("-I", dest="include", action="append", default=[], metavar="DIR", help="a folder of headers")
     c.add_argument("-D", dest="define", action="append", default=[], metavar="NAME[=VALUE]", help="define a macro")
@@ -84,10 +88,20 @@ def _knobs() -> argparse.ArgumentParser:
     how.add_argument("--scheduler", choices=["pluto", "isl", "source"], default=default.scheduler)
     how.add_argument("--fusion", choices=["smart", "max", "none"], default=default.fusion, help="which loops to fuse")
     how.add_argument("--tile-sizes", type=_sizes, metavar="SIZES", help="as in 32,64: the last is for SIMD loops")
-    for name in ("tile", "wavefront", "parallel", "vector"):
-        how.add_argument(f"--no-{name}", dest=name, action="store_false")
+    for name, meaning in _SWITCHES.items():
+        how.add_argument(f"--no-{name}", dest=name.replace("-", "_"), action="store_false", help=meaning)
     how.add_argument("--reorder-reductions", action="store_true", help="sums in any order: floats may differ")
     return knobs
+
+
+_SWITCHES = {
+    "tile": "no tiles",
+    "wavefront": "no wavefronts of tiles where no loop is parallel",
+    "diamond": "tiles of stencils are no diamonds",
+    "register-tiles": "no blocks of elements in registers",
+    "parallel": "no threads",
+    "vector": "no SIMD",
+}
 
 
 def _sizes(text: str) -> tuple[int, ...]:
@@ -103,6 +117,8 @@ def _options(given: argparse.Namespace) -> Options:
         tile_sizes=given.tile_sizes,
         tile=given.tile,
         wavefront=given.wavefront,
+        diamond=given.diamond,
+        register_tiles=given.register_tiles,
         parallel=given.parallel,
         vector=given.vector,
         reorder_reductions=given.reorder_reductions,
@@ -116,6 +132,8 @@ def _opt(given: argparse.Namespace) -> None:
         raise InputError(f"-o names '{source}' itself", hint="write to another file: regions are read once")
     if target is None and given.target != "c":
         raise InputError(f"--target {given.target} writes two files", hint="name the first: -o OUT.c")
+    if source.suffix.lower() in (".cpp", ".cc", ".cxx", ".cu", ".hpp", ".hh", ".f", ".f90", ".py"):
+        raise InputError(f"'{source}' is not C", hint="regions of C files can be replaced")
     regions = _regions(given.file, given)
     out = rewrite(
         source.read_bytes(), regions, given.target, name=target.stem if target else "", options=_options(given)
@@ -161,7 +179,7 @@ def _nest(place: str) -> Nest:
     """The nest that FILE.py:NAME means; runs the file as an import does."""
     path, separator, name = place.rpartition(":")
     if not separator:
-        raise InputError(f"'{place}' names no nest", hint="write FILE.py:NAME")
+        raise InputError(f"'{place}' names no nest", hint="write FILE.c, FILE.c:FUNCTION or FILE.py:NAME")
     if not Path(path).is_file():
         raise InputError(f"there is no file '{path}'")
     if not path.endswith(".py"):

@@ -45,7 +45,10 @@ class Options:
             value, choices = getattr(self, name), get_args(hint)
             if name != "tile_sizes" and choices and value not in choices:
                 raise InputError(f"option {name} is {value!r}, but is one of {', '.join(map(repr, choices))}")
+        if not isinstance(self.machine, Machine):
+            raise InputError(f"option machine is {self.machine!r}, but is a polysched.Machine")
         sizes = self.tile_sizes
-        if sizes is not None and not (sizes and all(isinstance(size, int) and size > 0 for size in sizes)):
+        fits = isinstance(sizes, tuple) and sizes and all(isinstance(size, int) and size > 0 for size in sizes)
+        if sizes is not None and not fits:
             needed = "one or more positive integers, as in (16, 256), or is None"
             raise InputError(f"option tile_sizes is {sizes!r}, but holds {needed}")

@@ -116,8 +116,12 @@ def _function(nest: Nest | Function) -> Function:
     if isinstance(nest, Function):
         verify_ir(nest, "source")
         return nest
+    if isinstance(nest, tuple) and nest and all(isinstance(part, Function) for part in nest):
+        names = ", ".join(part.name for part in nest)
+        raise InputError("a tuple of nests is no nest", hint=f"pass one of those that from_c gives: {names}")
     name = getattr(nest, "__name__", nest)
-    raise InputError(f"'{name}' is not a nest", hint="decorate the function with @polysched.nest")
+    hint = "decorate the function with @polysched.nest, or read a C file with polysched.from_c"
+    raise InputError(f"'{name}' is not a nest", hint=hint)
 
 
 def _lower_within_budget(
@@ -164,7 +168,7 @@ def _map_to_cpu(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> 
         tree = step("tile", tile_all, tree, scop, deps, options)
     if options.wavefront:
         tree = step("wavefront", wavefront_all, tree, deps)
-    if options.register_tiles:
+    if options.register_tiles and options.vector:
         tree = step("register tile", register_tile_all, tree, scop, deps, options.machine)
         tree = step("interleave", interleave_all, tree, deps)
     if options.vector:

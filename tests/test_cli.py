@@ -127,7 +127,7 @@ def test_knobs_reach_the_compiler(c_file, capsys):
     ("name", "content", "message"),
     [
         ("gone.py:scan", None, "there is no file '{path}'"),
-        ("mine.py", "", "'{path}' names no nest\nhint: write FILE.py:NAME"),
+        ("mine.py", "", "'{path}' names no nest\nhint: write FILE.c, FILE.c:FUNCTION or FILE.py:NAME"),
         ("mine.txt:scan", "", "'{path}' is not a Python file\nhint: a nest is a Python function under @polysched.nest"),
         ("mine.py:scam", NESTS, "'{path}' has no nest 'scam'\nhint: it has: double, scan"),
         ("mine.py:Beside", NESTS, "'{path}' has no nest 'Beside'\nhint: it has: double, scan"),

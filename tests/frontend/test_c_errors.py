@@ -146,13 +146,13 @@ hint: assign another variable
 for (i = 0; i < n; i++) A[i] = 0;
 ---
     k[0] = i;
-           ^ the loop variable 'i' is read after the region, where it has no value
+           ^ the loop variable 'i' is read after the region, which does not set it
 hint: declare 'i' in the for, as in for (int i = 0; ...)
 
 for (i = 0; i < n; i++) A[i] = 0;
 ---
     while (i < n) { i = 0; break; }
-           ^ the loop variable 'i' is read after the region, where it has no value
+           ^ the loop variable 'i' is read after the region, which does not set it
 hint: declare 'i' in the for, as in for (int i = 0; ...)
 
 for (g = 0; g < n; g++) A[g] = 0;

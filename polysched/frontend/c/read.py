@@ -124,7 +124,7 @@ def _require_loops_dead(source: Source, marked: Marked, variables: Variables) ->
             message = f"other functions may read the loop variable '{decl.spelling}'"
             raise source.error(node, message, hint)
         if (read := read_after(marked.path, marked.statements, name)) is not None:
-            message = f"the loop variable '{decl.spelling}' is read after the region, where it has no value"
+            message = f"the loop variable '{decl.spelling}' is read after the region, which does not set it"
             raise source.error(read, message, hint)
 
 
