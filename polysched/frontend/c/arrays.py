@@ -44,7 +44,7 @@ def declared(variables: Variables, decl: Node) -> Declared:
         else:
             break
     dtype = dtype_of(kind)
-    if dtype is None or kind.is_volatile_qualified():
+    if dtype is None or kind.get_canonical().is_volatile_qualified():
         if kind.get_canonical().kind == TypeKind.POINTER:
             message = f"the elements of '{decl.spelling}' are pointers, and its rows may lie anywhere"
             raise error(decl, message, f"declare it as one array, as in double {decl.spelling}[n][m]")

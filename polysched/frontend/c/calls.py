@@ -64,15 +64,23 @@ def called(reader: Reader, node: Node) -> Expr:
         value = reader.value(passed[0])
         return Binary("max", value, Unary("-", value))
     if name in reader.pure or _has_attribute(function):
+        _require_own_name(reader, node, name, body)
         return Call(name, tuple(reader.value(argument) for argument in passed), dtype)
     if body is None or function.type.kind == TypeKind.FUNCTIONNOPROTO or function.type.is_function_variadic():
         raise _unknown(reader, node, name)
     values = [reader.value(argument) for argument in passed]
     if (inlined := _inlined(reader, function, body, values)) is not None:
         return inlined
+    _require_own_name(reader, node, name, body)
     if not _only_computes(function, body, frozenset({key(function)})):
         raise _unknown(reader, node, name)
     return Call(name, tuple(values), dtype)
+
+
+def _require_own_name(reader: Reader, node: Node, name: str, body: Node | None) -> None:
+    if body is not None and (name in _ABSOLUTE or name in _MATH or name.removesuffix("f") in _MATH):
+        message = f"'{name}' is a function of the C library by name, and another one here"
+        raise reader.source.error(node, message, "give it another name")
 
 
 def _unknown(reader: Reader, node: Node, name: str) -> InputError:
@@ -114,7 +122,7 @@ def _only_computes(function: Node, body: Node, seen: frozenset[Key]) -> bool:
     own = {key(node) for node in walk(function.get_definition()) if node.kind in _DECLARATIONS and not _is_shared(node)}
     for node in walk(body):
         decl = variable(node) if node.kind == CursorKind.DECL_REF_EXPR else None
-        is_own = decl is None or (key(decl) in own and not decl.type.is_volatile_qualified())
+        is_own = decl is None or (key(decl) in own and not decl.type.get_canonical().is_volatile_qualified())
         if not is_own and constant(node) is None:
             return False
         if node.kind in (CursorKind.GOTO_STMT, CursorKind.INDIRECT_GOTO_STMT, CursorKind.ASM_STMT):

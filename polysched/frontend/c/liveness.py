@@ -35,6 +35,7 @@ def read_after(path: Sequence[Node], statements: Sequence[Node], name: Key) -> N
             read, written = _sequence((c for c in children(node) if c.extent.start.offset >= end), name)
         elif node.kind in _LOOPS:  # round again, and behind the loop
             read, written = _sequence(_between_iterations(node), name)
+            written = written and not any(part.kind == CursorKind.BREAK_STMT for part in walk(node))
             if read is None and not written:
                 again = [c for block in path[depth + 1 :] for c in children(block) if c.extent.end.offset <= begin]
                 read, _ = _sequence(again, name)

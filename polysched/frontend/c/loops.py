@@ -57,7 +57,7 @@ def head_of(read: Expressions, loop: Node) -> Head:
     start, condition, change, body = children(loop)
     decl, first = _start(read, start)
     dtype = dtype_of(decl.type)
-    if dtype is None or not dtype.is_integer or decl.type.is_volatile_qualified():
+    if dtype is None or not dtype.is_integer or decl.type.get_canonical().is_volatile_qualified():
         raise error(start, f"the loop variable '{decl.spelling}' has the type '{decl.type.spelling}'", "use an int")
     step = _step(read, change, decl)
     lo = read.index(first)

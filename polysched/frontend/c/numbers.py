@@ -65,7 +65,7 @@ class Numbers(ABC):
 
     def dtype(self, node: Node) -> DType:
         dtype = dtype_of(node.type)
-        if dtype is None or node.type.is_volatile_qualified():
+        if dtype is None or node.type.get_canonical().is_volatile_qualified():
             message = f"'{self.source.text(node)}' has the type '{node.type.spelling}'"
             raise self.source.error(node, message, "a nest computes with integers, float and double")
         return dtype

@@ -18,10 +18,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from clang.cindex import CursorKind
+from clang.cindex import CursorKind, StorageClass
 
 from polysched.frontend.c.arrays import is_restrict
 from polysched.frontend.c.clang import Key, Node, key, variable, walk
+from polysched.frontend.c.context import is_named_outside, require_no_directives, require_visible
 from polysched.frontend.c.expressions import Expressions
 from polysched.frontend.c.liveness import read_after
 from polysched.frontend.c.pragmas import Marked, marked_regions
@@ -70,6 +71,7 @@ def read_c(
 
 
 def _region(source: Source, marked: Marked, name: str, pure: frozenset[str]) -> Region:
+    require_no_directives(source, marked)
     variables = find_variables(source, marked.function, marked.statements)
     _require_local(source, marked, variables)
     proofs = Proofs(variables.types, variables.expressions)
@@ -77,6 +79,7 @@ def _region(source: Source, marked: Marked, name: str, pure: frozenset[str]) -> 
     body = Statements(read).block(marked.statements)
     body, arrays = _exposed_in_memory(*shaped(body, read), variables)
     _require_loops_dead(source, marked, variables)
+    require_visible(source, marked, variables)
     temporaries = _temporaries(marked, variables, body, arrays)
     body = declare(body, temporaries, variables.expressions)
     body = _with_sizes(body, variables.sizes)
@@ -86,6 +89,7 @@ def _region(source: Source, marked: Marked, name: str, pure: frozenset[str]) -> 
     verify(function, "source")
     sized = [_range_of(size, variables) for size in function.sizes]
     every = arrays | read.arrays
+    _require_addresses(source, shared, variables)
     return Region(
         function=function,
         path=source.path,
@@ -93,7 +97,7 @@ def _region(source: Source, marked: Marked, name: str, pure: frozenset[str]) -> 
         end=marked.end,
         indent=marked.indent,
         expressions={parameter: _expression(parameter, every, variables) for parameter in function.params},
-        unaliased=_unaliased(shared, variables),
+        unaliased=_unaliased(shared, variables, marked),
         assumptions=(*(text for text in sized if text), *proofs.assumptions),
         taken=source.names,
     )
@@ -213,14 +217,24 @@ def _range_of(size: str, variables: Variables) -> str:
     return f"{text} <= {greatest(i64)}" if greatest(dtype) > greatest(i64) else ""
 
 
-def _unaliased(arrays: Iterable[Array], variables: Variables) -> frozenset[str]:
-    """Arrays that overlap no other: restrict pointers; and where no other pointer is around, all that is declared."""
+def _require_addresses(source: Source, arrays: Iterable[Array], variables: Variables) -> None:
+    """A scalar that the region sets is reached by its address."""
+    for array in arrays:
+        decl = variables.decls[array.name]
+        if not array.shape and decl.storage_class == StorageClass.REGISTER:
+            message = f"'{decl.spelling}' is in a register, and has no address"
+            raise source.error(decl, message, f"declare it without register: {decl.type.spelling} {decl.spelling}")
+
+
+def _unaliased(arrays: Iterable[Array], variables: Variables, marked: Marked) -> frozenset[str]:
+    """Arrays that overlap no other: restrict pointers of which no other pointer was made; and where no other pointer is
+    around, all that is declared."""
     decls = {array.name: variables.decls[array.name] for array in arrays}
     roaming = any(_roams(name, variables) for name in decls)
     return frozenset(
         name
         for name, decl in decls.items()
-        if is_restrict(decl)
+        if (is_restrict(decl) and not is_named_outside(marked, key(decl)))
         or (not is_pointer(decl) and (not roaming or (not is_array(decl) and key(decl) not in variables.exposed)))
     )
 

@@ -122,7 +122,7 @@ class Statements:
             raise error(decl, f"'{name}' outlives the region", "declare it before the region")
         if is_array(decl):
             return (self.local_array(decl),)
-        if decl.type.is_volatile_qualified() or dtype_of(decl.type) is None:
+        if decl.type.get_canonical().is_volatile_qualified() or dtype_of(decl.type) is None:
             hint = "a nest has integers, float and double"
             raise error(decl, f"'{name}' has the type '{decl.type.spelling}'", hint)
         values = [part for part in operands(decl) if part.kind.is_expression()]

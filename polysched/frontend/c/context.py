@@ -1,0 +1,57 @@
+"""What stands around a region and would change what its new text means.
+
+    #pragma omp for         in the region: the threads of a team share its loops, which a kernel would run in each
+    { int n = 5; ... }      around it: hides the n of A[n][n], which the kernel has to name
+    double *B = A;          before it: restrict or not, A and B are one array
+"""
+
+from __future__ import annotations
+
+import re
+
+from clang.cindex import CursorKind
+
+from polysched.errors import InputError
+from polysched.frontend.c.clang import Key, Node, children, key, variable, walk
+from polysched.frontend.c.pragmas import Marked
+from polysched.frontend.c.source import Source
+from polysched.frontend.c.variables import Variables
+
+_DIRECTIVE = re.compile(rb"^[ \t]*#[ \t]*pragma[ \t]+(omp|acc)\b", re.MULTILINE)
+_OF_A_LOOP = re.compile(rb"#[ \t]*pragma[ \t]+(omp|acc|unroll|simd|GCC[ \t]+(ivdep|unroll|novector))\b[^\n]*\n\s*\Z")
+
+
+def require_no_directives(source: Source, marked: Marked) -> None:
+    """InputError for directives that concern loops of the region."""
+    if found := _DIRECTIVE.search(source.data, marked.begin, marked.end):
+        place = source.at(source.data.index(b"#", found.start()))
+        raise InputError("a directive in the region would be lost", place, "take it out: loops are put on threads anew")
+    line = source.data.rfind(b"\n", 0, max(marked.begin - 1, 0)) + 1  # of #pragma scop
+    if found := _OF_A_LOOP.search(source.data[:line]):
+        hint = "take it out, or put it between the region's pragmas and the loop"
+        raise InputError("a directive for a loop stands before #pragma scop", source.at(found.start()), hint)
+
+
+def require_visible(source: Source, marked: Marked, variables: Variables) -> None:
+    """InputError for a variable from outside of the region whose name means another one there."""
+    visible = {child.spelling: child for child in children(marked.function) if child.kind == CursorKind.PARM_DECL}
+    for node in marked.path:
+        before = (child for child in children(node) if child.extent.end.offset <= marked.begin)
+        declared = (part for child in before if child.kind == CursorKind.DECL_STMT for part in children(child))
+        visible |= {part.spelling: part for part in declared if part.kind == CursorKind.VAR_DECL}
+    for decl in variables.decls.values():
+        meant = visible.get(decl.spelling, decl)
+        if key(decl) not in variables.declared and key(meant) != key(decl):
+            message = f"'{decl.spelling}' hides another variable of this name, which the region needs"
+            raise source.error(meant, message, "give one of them another name")
+
+
+def is_named_outside(marked: Marked, decl: Key) -> bool:
+    """Is the variable named in the function, before or behind the region? Then a pointer may have been made from it."""
+    for node in walk(marked.function):
+        outside = not marked.begin <= node.extent.start.offset < marked.end
+        if node.kind == CursorKind.DECL_REF_EXPR and outside:
+            other: Node | None = variable(node)
+            if other is not None and key(other) == decl:
+                return True
+    return False
