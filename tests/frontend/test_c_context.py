@@ -47,6 +47,11 @@ REFUSED = {
         + region_in("", "for (int i = 0; i < n; i++) A[i] = exp2(A[i]);"),
         "'exp2' is a function of the C library by name, and another one here",
     ),
+    "a function that the linker may replace": (
+        "__attribute__((weak)) double f(double x) { return x; }\n"
+        + region_in("", "for (int i = 0; i < n; i++) A[i] = f(A[i]);"),
+        "the call of 'f' may write memory",
+    ),
     "volatile in a typedef": (
         "typedef volatile double vd;\nvd G;\n" + region_in("", "for (int i = 0; i < n; i++) A[i] += G;"),
         "'G' has the type 'vd'",

@@ -89,8 +89,14 @@ def _unknown(reader: Reader, node: Node, name: str) -> InputError:
 
 def _body(function: Node) -> Node | None:
     definition = function.get_definition()
-    below = children(definition) if definition is not None else []
+    below = children(definition) if definition is not None and not _is_weak(definition) else []
     return next((child for child in below if child.kind == CursorKind.COMPOUND_STMT), None)
+
+
+def _is_weak(definition: Node) -> bool:
+    """May another definition take its place when the program is linked?"""
+    attributes = (child for child in definition.get_children() if child.kind.is_attribute())
+    return any(token.spelling in ("weak", "__weak__") for child in attributes for token in child.get_tokens())
 
 
 def _has_attribute(function: Node) -> bool:
