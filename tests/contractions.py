@@ -13,17 +13,15 @@ seed.
 
 from __future__ import annotations
 
-import argparse
 import random
 import sys
-import time
-import traceback
 from collections.abc import Mapping
 from typing import Any
 
 import nests
 import numpy as np
 from nests import add, binary, loop, mul, n, nest, sub, var
+from seeds import run_seeds
 
 import polysched as ps
 from polysched.ir.build import const
@@ -184,25 +182,5 @@ def _assert_equal(actual: Mapping[str, Any], expected: Mapping[str, np.ndarray],
         np.testing.assert_array_equal(actual[name], array, err_msg=f"n = {size}, array {name}", strict=True)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--first", type=int, default=100, help="the first seed")
-    parser.add_argument("--count", type=int, default=200, help="how many nests")
-    arguments = parser.parse_args()
-    failed = 0
-    for seed in range(arguments.first, arguments.first + arguments.count):
-        start = time.perf_counter()
-        try:
-            check_contraction(seed)
-        except Exception:
-            failed += 1
-            print(f"seed {seed}:")
-            traceback.print_exc(file=sys.stdout)
-        if time.perf_counter() - start > 10:
-            print(f"seed {seed} took {time.perf_counter() - start:.1f} s", flush=True)
-    print(f"{arguments.count - failed} passed, {failed} failed")
-    return int(failed > 0)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_seeds(check_contraction, __doc__, first=100, count=200))

@@ -11,6 +11,11 @@ def is_pure(expr: Expr) -> bool:
     return all(node.pure for node in walk(expr) if isinstance(node, Call))
 
 
+def may_change(*exprs: Expr) -> bool:
+    """Whether one may have another value later, with the same values of its variables: it loads, or calls."""
+    return any(isinstance(node, Load | Call) for node in walk(exprs))
+
+
 def is_total(expr: Expr) -> bool:
     """Whether it may be evaluated, or not evaluated, at will: pure, free of loads, defined for all values."""
     return is_pure(expr) and all(is_total_operation(node) for node in walk(expr))

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from polysched.ir.effects import may_change
 from polysched.ir.node import walk
 from polysched.ir.nodes import Binary, Call, Expr, Load, Stmt, Store
 
@@ -21,7 +22,7 @@ def reduction_operator(body: tuple[Stmt, ...]) -> str:
         case (Store(array=array, index=index, value=Binary(op=op) as value),):
             operator = "+" if op == "-" else op
             target = Load(array, index, value.dtype)
-            fixed = not any(isinstance(node, Load | Call) for node in walk(index))
+            fixed = not may_change(*index)
             if operator in ASSOCIATIVE and fixed and _accumulates(value, operator, target):
                 return operator
     return ""

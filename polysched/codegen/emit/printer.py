@@ -15,13 +15,13 @@ from polysched.codegen.emit.spelling import BINDING, UNARY, Speller, is_narrow
 from polysched.errors import PolyschedError
 from polysched.ir.build import conjunction
 from polysched.ir.dtypes import DType, f16, f32, i64
+from polysched.ir.effects import may_change
 from polysched.ir.node import walk
 from polysched.ir.nodes import (
     PARALLEL,
     Alloc,
     Array,
     Binary,
-    Call,
     Const,
     Expr,
     For,
@@ -187,7 +187,7 @@ class Printer(Speller):
 
     def bound(self, loop: For) -> str:
         """The upper bound as the loop tests it each time: named before the loop if the body might change it."""
-        if not any(isinstance(node, Load | Call) for node in walk(loop.hi)):
+        if not may_change(loop.hi):
             return self.expr(loop.hi, BINDING["<"] + 1)
         end = self.names.fresh(f"{loop.var}_end")
         self.line(f"const {self.type(i64)} {end} = {self.expr(loop.hi)};")

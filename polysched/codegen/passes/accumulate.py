@@ -20,9 +20,10 @@ from typing import Any
 
 from polysched.codegen.passes.apart import are_apart, facts_of
 from polysched.ir.build import binary
+from polysched.ir.effects import may_change
 from polysched.ir.linear import Linear
-from polysched.ir.node import map_children, walk
-from polysched.ir.nodes import Alloc, Array, Call, Expr, For, Function, If, Let, Load, Stmt, Store
+from polysched.ir.node import map_children, rewrite, walk
+from polysched.ir.nodes import Alloc, Array, Expr, For, Function, If, Let, Load, Stmt, Store
 from polysched.ir.rename import fresh_names, used_names
 
 
@@ -61,7 +62,7 @@ class _Accumulator:
     def accumulated(self, loop: For) -> Any | None:
         """An innermost serial loop with scalars; None if it is none, or has nothing to keep."""
         is_flat = all(isinstance(stmt, Store | Let) for stmt in loop.body)
-        if loop.kind != "serial" or not is_flat or any(isinstance(n, Load | Call) for n in walk((loop.lo, loop.hi))):
+        if loop.kind != "serial" or not is_flat or may_change(loop.lo, loop.hi):
             return None
         kept = {stmt.array: stmt.index for stmt in loop.body if isinstance(stmt, Store)}
         kept = {name: index for name, index in kept.items() if self.stays(name, index, loop)}
@@ -73,7 +74,7 @@ class _Accumulator:
             scalar = Array(next(fresh_names(f"{name}_", self.taken)), self.arrays[name].dtype, (), "private")
             before += [Alloc(scalar), Store(scalar.name, (), Load(name, index, scalar.dtype))]
             after += [Store(name, index, Load(scalar.name, (), scalar.dtype))]
-            loop = replace(loop, body=tuple(_renamed(stmt, name, index, scalar.name) for stmt in loop.body))
+            loop = replace(loop, body=_renamed(loop.body, name, index, scalar.name))
         nonempty = binary("<" if loop.step > 0 else ">", loop.lo, loop.hi)
         return If(nonempty, (*before, loop, *after))
 
@@ -88,11 +89,9 @@ class _Accumulator:
         return is_read and all(are_apart(index, use, self.loops, self.facts) for use in uses - {index})
 
 
-def _renamed(stmt: Stmt, array: str, index: tuple[Expr, ...], scalar: str) -> Any:
-    def visit(node: Any) -> Any:
-        node = map_children(node, visit)
-        if isinstance(node, Load | Store) and node.array == array and node.index == index:
-            return replace(node, array=scalar, index=())
-        return node
+def _renamed(body: tuple[Stmt, ...], array: str, index: tuple[Expr, ...], scalar: str) -> tuple[Any, ...]:
+    def rule(node: Any) -> Any:
+        is_it = isinstance(node, Load | Store) and node.array == array and node.index == index
+        return replace(node, array=scalar, index=()) if is_it else None
 
-    return visit(stmt)
+    return rewrite(body, rule)

@@ -12,9 +12,9 @@ from itertools import product
 
 from polysched.ir.build import sub
 from polysched.ir.dtypes import i64
+from polysched.ir.effects import may_change
 from polysched.ir.linear import Linear, added, forms
-from polysched.ir.node import walk
-from polysched.ir.nodes import Binary, Call, Expr, For, Load, Var
+from polysched.ir.nodes import Binary, Expr, For, Var
 
 
 def are_apart(one: tuple[Expr, ...], other: tuple[Expr, ...], loops: dict[str, For], facts: Sequence[Linear]) -> bool:
@@ -23,7 +23,7 @@ def are_apart(one: tuple[Expr, ...], other: tuple[Expr, ...], loops: dict[str, F
     `facts` are forms that are zero or more there.
     """
     for left, right in zip(one, other, strict=True):
-        if _may_change((left, right)):
+        if may_change(left, right):
             continue
         for above, below in ((left, right), (right, left)):
             for high, low in product(forms(above, upper=False), forms(below, upper=True)):
@@ -35,7 +35,8 @@ def are_apart(one: tuple[Expr, ...], other: tuple[Expr, ...], loops: dict[str, F
 
 def least_value(form: Linear, loops: dict[str, For], facts: Sequence[Linear]) -> int | None:
     """A constant that the form is never below; None if none is found. Inner loops come last in `loops`."""
-    if _may_change(tuple(atom for atom, factor in form.items() if atom is not None and factor)):
+    # What an element was where a bound or a condition was evaluated need not be what it is now.
+    if may_change(*(atom for atom, factor in form.items() if atom is not None and factor)):
         return None
     names = list(loops)
     for name in reversed(names):
@@ -53,11 +54,6 @@ def least_value(form: Linear, loops: dict[str, For], facts: Sequence[Linear]) ->
             return max((least for least in found if least is not None), default=None)
     is_constant = not any(factor for atom, factor in form.items() if atom is not None)
     return form.get(None, 0) if is_constant else None
-
-
-def _may_change(exprs: tuple[Expr, ...]) -> bool:
-    """What an element was where a bound or a condition was evaluated need not be what it is now."""
-    return any(isinstance(node, Load | Call) for node in walk(exprs))
 
 
 def facts_of(cond: Expr) -> Iterator[Linear]:

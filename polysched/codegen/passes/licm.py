@@ -17,18 +17,15 @@ immediate offset of an address.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from itertools import count
 
 from polysched.codegen.passes.cost import COSTS, cost
 from polysched.codegen.passes.count import trip_count
 from polysched.codegen.passes.rank import Scope
 from polysched.ir.node import map_children, rewrite, walk
 from polysched.ir.nodes import (
-    Alloc,
     Binary,
-    Call,
     Const,
     Expr,
     For,
@@ -40,6 +37,7 @@ from polysched.ir.nodes import (
     Store,
     Var,
 )
+from polysched.ir.rename import bound_names, fresh_names, used_names
 
 
 def licm(fn: Function, *, threshold: int = 1, costs: Mapping[str, int] = COSTS, tiny_loop: int = 0) -> Function:
@@ -73,8 +71,8 @@ class _Mover:
 
     def __init__(self, fn: Function, threshold: int, costs: Mapping[str, int], tiny_loop: int):
         self.threshold, self.costs, self.tiny_loop = threshold, costs, tiny_loop
-        self.bindings = Counter(_bindings(fn.body))
-        self.fresh = _fresh_names(fn)
+        self.bindings = Counter(bound_names(fn.body))
+        self.fresh = fresh_names("t", used_names(fn))
         self.temporaries: list[str] = []
 
     def block(self, old: tuple[Stmt, ...], scope: Scope, around: Blocks, named: dict[Expr, Var]) -> tuple[Stmt, ...]:
@@ -141,25 +139,6 @@ class _Mover:
         trips = trip_count(loop)
         is_tiny = trips is not None and trips <= self.tiny_loop
         return not is_tiny and not loop.kind.startswith(("block", "thread"))
-
-
-def _bindings(statements: tuple[Stmt, ...]) -> Iterator[str]:
-    """Every name that a statement binds, as often as it does."""
-    for node in walk(statements):
-        match node:
-            case Let(name):
-                yield name
-            case For(var):
-                yield var
-            case Alloc(array):
-                yield array.name
-
-
-def _fresh_names(fn: Function) -> Iterator[str]:
-    """t0, t1, ... without the names in use."""
-    used = {fn.name, *fn.sizes, *(scalar.name for scalar in fn.scalars), *(array.name for array in fn.arrays)}
-    used |= {*_bindings(fn.body), *(node.fn for node in walk(fn.body) if isinstance(node, Call))}
-    return (name for name in (f"t{k}" for k in count()) if name not in used)
 
 
 def _numbered_in_order(body: tuple[Stmt, ...], temporaries: list[str]) -> tuple[Stmt, ...]:

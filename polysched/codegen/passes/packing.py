@@ -23,13 +23,13 @@ from polysched.codegen.emit.extents import bounded, most_trips
 from polysched.codegen.passes.apart import are_apart, facts_of, least_value
 from polysched.codegen.passes.tile_nest import Side, TileNest, mentions, tile_nest
 from polysched.ir.build import binary, conjunction, sub
+from polysched.ir.effects import may_change
 from polysched.ir.linear import Linear, expression, forms
-from polysched.ir.node import map_children, substitute, walk
+from polysched.ir.node import map_children, rewrite, substitute, walk
 from polysched.ir.nodes import (
     PARALLEL,
     Alloc,
     Array,
-    Call,
     Const,
     Expr,
     For,
@@ -63,7 +63,7 @@ class _Packer:
         return map_children(self.fn, self.visit)
 
     def visit(self, node: Any) -> Any:
-        if isinstance(node, If) and not (node.other or _may_change(node.cond)):
+        if isinstance(node, If) and not (node.other or may_change(node.cond)):
             known = len(self.facts)
             self.facts += facts_of(node.cond)
             inside = map_children(node, self.visit)
@@ -151,25 +151,17 @@ def _lanes(load: Load, nest: TileNest, tiles: For) -> Side | None:
     simple = [lanes.var, Var(nest.loop.var)]
     others = {*nest.own_names, tiles.var}
     for part in load.index:
-        if part not in simple and (_may_change(part) or any(getattr(n, "name", "") in others for n in walk(part))):
+        if part not in simple and (may_change(part) or any(getattr(n, "name", "") in others for n in walk(part))):
             return None
     is_far = load.index.count(lanes.var) == 1 and load.index[-1] != lanes.var
     return lanes if is_far and load.index.count(Var(nest.loop.var)) == 1 else None
 
 
 def _replaced(tiles: For, old: Load, new: Load) -> For:
-    def visit(node: Any) -> Any:
-        return new if node == old else map_children(node, visit)
-
-    replaced: For = visit(tiles)
+    replaced: For = rewrite(tiles, lambda node: new if node == old else None)
     return replaced
-
-
-def _may_change(expr: Expr) -> bool:
-    """Can it have another value when it is evaluated again, its variables being the same?"""
-    return any(isinstance(node, Load | Call) for node in walk(expr))
 
 
 def _known(loops: Mapping[str, For]) -> dict[str, For]:
     """Those of the loops whose bounds are the same when they are evaluated again."""
-    return {name: loop for name, loop in loops.items() if not (_may_change(loop.lo) or _may_change(loop.hi))}
+    return {name: loop for name, loop in loops.items() if not (may_change(loop.lo) or may_change(loop.hi))}

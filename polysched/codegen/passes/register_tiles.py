@@ -26,7 +26,7 @@ from typing import Any
 from polysched.codegen.passes.tile_nest import Side, TileNest, mentions, tile_nest
 from polysched.ir.build import binary, conjunction
 from polysched.ir.linear import Linear, added, expression, forms
-from polysched.ir.node import map_children, walk
+from polysched.ir.node import map_children, rewrite, walk
 from polysched.ir.nodes import (
     Alloc,
     Array,
@@ -268,14 +268,13 @@ def _apart(name: str, index: tuple[Expr, ...], nest: TileNest, found: list[Linea
 def _with_registers(body: tuple[Stmt, ...], renamed: dict[str, tuple[str, tuple[Expr, ...]]]) -> tuple[Stmt, ...]:
     stored = {stmt.array: stmt.index for stmt in body if isinstance(stmt, Store)}
 
-    def visit(node: Any) -> Any:
-        node = map_children(node, visit)
+    def rule(node: Any) -> Any:
         if isinstance(node, Load | Store) and node.array in renamed and node.index == stored[node.array]:
             name, own = renamed[node.array]
             return replace(node, array=name, index=own)
-        return node
+        return None
 
-    return tuple(visit(stmt) for stmt in body)
+    return rewrite(body, rule)
 
 
 def _subscripts_moved(body: tuple[Stmt, ...], starts: dict[str, Expr], registers: Set[str]) -> tuple[Any, ...]:
@@ -296,11 +295,10 @@ def _subscripts_moved(body: tuple[Stmt, ...], starts: dict[str, Expr], registers
 def _rolled(loop: For) -> For:
     """The loop with nothing unrolled, for tiles of any shape."""
 
-    def visit(node: Any) -> Any:
-        node = map_children(node, visit)
-        return replace(node, kind="serial") if isinstance(node, For) and node.kind == "unrolled" else node
+    def rule(node: Any) -> Any:
+        return replace(node, kind="serial") if isinstance(node, For) and node.kind == "unrolled" else None
 
-    rolled: For = visit(loop)
+    rolled: For = rewrite(loop, rule)
     return rolled
 
 

@@ -12,9 +12,10 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from itertools import product
 
+from polysched.ir.effects import may_change
 from polysched.ir.linear import Linear, added, forms
 from polysched.ir.node import walk
-from polysched.ir.nodes import Call, Expr, For, Let, Load, Stmt, Store, Var
+from polysched.ir.nodes import Expr, For, Let, Stmt, Store, Var
 
 LARGEST = 64  # iterations of a loop that becomes a dimension of registers
 
@@ -60,10 +61,10 @@ def tile_nest(loop: For) -> TileNest | None:
         sides.append(side)
         body = body[0].body
     is_flat = all(isinstance(stmt, Store | Let) for stmt in body)
-    may_change = any(isinstance(node, Load | Call) for each in loops for node in walk((each.lo, each.hi)))
+    moves = may_change(*(bound for each in loops for bound in (each.lo, each.hi)))
     reduces = any(each.reduces for each in loops)  # by name, which elements in registers do not have
     is_unrolled = any(side.loop.kind == "unrolled" for side in sides)
-    if loop.step != 1 or may_change or reduces or not is_flat or not is_unrolled:
+    if loop.step != 1 or moves or reduces or not is_flat or not is_unrolled:
         return None
     return TileNest(loop, tuple(sides), body)
 

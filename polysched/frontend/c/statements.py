@@ -33,8 +33,9 @@ from polysched.frontend.c.loops import head_of
 from polysched.frontend.c.operators import arithmetic, converted
 from polysched.frontend.c.types import dtype_of, promoted
 from polysched.frontend.c.variables import is_array, is_pointer
+from polysched.ir.effects import may_change
 from polysched.ir.node import walk as walk_ir
-from polysched.ir.nodes import Alloc, Call, Const, Expr, For, If, Load, Stmt, Store, Unary, Var
+from polysched.ir.nodes import Alloc, Const, Expr, For, If, Load, Stmt, Store, Unary, Var
 from polysched.ir.text import show
 from polysched.model.affine import NotAffine
 
@@ -172,7 +173,7 @@ class Statements:
             try:
                 space.function(bound)
             except NotAffine as found:
-                if not any(isinstance(part, Load | Call) for part in walk_ir(bound)):
+                if not may_change(bound):
                     message = f"a bound of this loop is not affine: {show(found.expr)}"
                     hint = "use sums of loop variables and parameters, and products with numbers"
                     raise self.source.error(node, message, hint) from None
