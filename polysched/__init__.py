@@ -4,6 +4,7 @@ from polysched.errors import (
     BudgetExceeded,
     IllegalSchedule,
     InputError,
+    KernelError,
     LaunchError,
     Loc,
     PolyschedError,
@@ -18,14 +19,19 @@ from polysched.model.tree_text import show_tree
 from polysched.model.tree_yaml import from_yaml, to_yaml
 from polysched.options import Options
 from polysched.pipeline import Compiled, optimize
+from polysched.runtime.findings import CheckReport, Finding, Traffic
+from polysched.runtime.hand_written import check_cuda
 from polysched.trace import record
 from polysched.verify import Verification, VerificationError
 
 __all__ = [
     "BudgetExceeded",
+    "CheckReport",
     "Compiled",
+    "Finding",
     "IllegalSchedule",
     "InputError",
+    "KernelError",
     "LaunchError",
     "Loc",
     "Machine",
@@ -33,9 +39,11 @@ __all__ = [
     "Options",
     "PolyschedError",
     "ToolchainError",
+    "Traffic",
     "Verification",
     "VerificationError",
     "boolean",
+    "check_cuda",
     "f16",
     "f32",
     "f64",

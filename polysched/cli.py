@@ -2,8 +2,12 @@
 
 polysched demo                                     the walk-through, then real nests, checked and timed
 polysched opt FILE.c -o OUT.c                      the file with kernels in place of its #pragma scop regions
+polysched opt FILE.c --target cuda -o OUT.cu       the same as one file for nvcc
 polysched show tree|deps|source|explain PLACE      one stage of each nest at a place: FILE.c[:FUNCTION], FILE.py:NEST
 polysched explain PLACE                            why each loop is parallel or not
+polysched inspect FILE.cu|PLACE                    what nvcc makes of CUDA: loops, instructions, registers, occupancy
+polysched verify PLACE                             kernels against dependences and the nest interpreted, without a GPU
+polysched verify FILE.cu --grid 4 --block 32 ...   races and wrong accesses of a kernel written in CUDA
 """
 
 from __future__ import annotations
@@ -12,24 +16,32 @@ import argparse
 import os
 import re
 import runpy
+import shlex
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from polysched.demo import demo
 from polysched.errors import InputError, Loc, PolyschedError
+from polysched.frontend.c.cpp import require_cpp
 from polysched.frontend.c.read import read_c
 from polysched.frontend.c.region import Region
 from polysched.frontend.python import Nest
 from polysched.ir.nodes import Function
 from polysched.opt import rewrite, write
-from polysched.options import LANGUAGES, Options
+from polysched.options import LANGUAGES, Options, Target
 from polysched.pipeline import Compiled, optimize
+from polysched.runtime.hand_written import check_cuda, named_arguments, only_kernel
+from polysched.sass.inspect import inspect
+from polysched.sass.report import Report
+from polysched.sass.toolkit import DEFAULT_ARCH
+from polysched.verify import VerificationError
 from polysched.version import __version__
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Runs one command; the exit status is 0, or 2 with a message on standard error."""
+    """Runs one command; the exit status is 0, 1 if `verify` finds a fault, or 2 with a message on standard error."""
     given = _parser().parse_args(arguments)
     try:
         match given.command:
@@ -39,6 +51,10 @@ def main(arguments: list[str] | None = None) -> int:
                 _opt(given)
             case "show" | "explain":
                 _show(given)
+            case "inspect":
+                _inspect(given)
+            case "verify":
+                return _verify(given)
         sys.stdout.flush()
     except PolyschedError as error:
         print(error, file=sys.stderr)
@@ -60,7 +76,8 @@ def _parser() -> argparse.ArgumentParser:
     knobs = _knobs()
     opt = commands.add_parser("opt", parents=[knobs], help="replace the #pragma scop regions of a C file by kernels")
     opt.add_argument("file", metavar="FILE.c")
-    opt.add_argument("-o", dest="out", metavar="OUT.c", help="the file to write; without it, standard output")
+    out_help = "the file to write; without it, standard output; with --target cuda, OUT.cu is all in one file for nvcc"
+    opt.add_argument("-o", dest="out", metavar="OUT.c", help=out_help)
     opt.add_argument("-v", "--verbose", action="store_true", help="say on standard error what each region became")
     show = commands.add_parser("show", parents=[knobs], help="print one stage of each nest")
     show.add_argument(
@@ -72,13 +89,45 @@ def _parser() -> argparse.ArgumentParser:
     explain.set_defaults(what="explain")
     for command in (show, explain):
         command.add_argument("place", metavar="PLACE", help="FILE.c[:FUNCTION], or FILE.py:NEST, a @polysched.nest")
+    _add_inspect(commands)
+    _add_verify(commands)
     return parser
 
 
-def _knobs() -> argparse.ArgumentParser:
-    """What every command that compiles takes."""
+def _add_inspect(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser("inspect", parents=[_knobs("cuda")], help="say what nvcc makes of CUDA; needs no GPU")
+    parser.add_argument("place", metavar="FILE.cu", help="CUDA; or FILE.c[:FUNCTION] or FILE.py:NEST, compiled to CUDA")
+    parser.add_argument("--arch", default=DEFAULT_ARCH, help=f"the GPU to compile for, as in {DEFAULT_ARCH}")
+    flags = "for nvcc, as in --flags='-O2 -fmad=false'; what polysched prints has -fmad=false unless they are given"
+    parser.add_argument("--flags", type=shlex.split, help=flags)
+    parser.add_argument("--kernel", metavar="NAME", help="one kernel, as the text calls it")
+    parser.add_argument("--threads", type=int, metavar="N", help="threads of a block, for kernels that state no bound")
+    sizes = "what a thread executes at these sizes, as in n=512,m=64; for FILE.c and FILE.py"
+    parser.add_argument("--sizes", type=_values, default={}, metavar="SIZES", help=sizes)
+
+
+def _add_verify(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser("verify", parents=[_knobs(None)], help="check kernels, of any target; needs no GPU")
+    parser.add_argument("place", metavar="PLACE", help="FILE.c[:FUNCTION], FILE.py:NEST, or FILE.cu and what follows")
+    cuda = parser.add_argument_group("kernels written in CUDA")
+    cuda.add_argument("--kernel", metavar="NAME", help="which one, if the file has more than one")
+    cuda.add_argument("--grid", type=_extents, default=(1,), metavar="X[,Y[,Z]]", help="blocks")
+    cuda.add_argument("--block", type=_extents, default=(1,), metavar="X[,Y[,Z]]", help="threads of a block")
+    argument = "NAME=f32[100,20], random numbers; NAME=FILE.npy; or NAME=NUMBER"
+    cuda.add_argument("--arg", action="append", default=[], metavar="NAME=VALUE", help=argument)
+    cuda.add_argument("--dynamic-shared", type=int, default=0, metavar="BYTES", help="of the extern __shared__ arrays")
+
+
+def _extents(text: str) -> tuple[int, ...]:
+    if not re.fullmatch(r"\d+(,\d+){0,2}", text):
+        raise argparse.ArgumentTypeError(f"'{text}' is not one to three numbers, as in 8,4")
+    return tuple(int(extent) for extent in text.split(","))
+
+
+def _knobs(target: Target | None = "c") -> argparse.ArgumentParser:
+    """What every command that compiles takes; `target` is the one without --target, None all of them."""
     knobs = argparse.ArgumentParser(add_help=False)
-    knobs.add_argument("--target", choices=list(LANGUAGES), default="c", help="what to print kernels in; c has OpenMP")
+    knobs.add_argument("--target", choices=list(LANGUAGES), default=target, help="print kernels in; c has OpenMP")
     c = knobs.add_argument_group("reading C")
     c.add_argument("-I", dest="include", action="append", default=[], metavar="DIR", help="a folder of headers")
     c.add_argument("-D", dest="define", action="append", default=[], metavar="NAME[=VALUE]", help="define a macro")
@@ -110,6 +159,12 @@ def _sizes(text: str) -> tuple[int, ...]:
     return tuple(int(size) for size in text.split(","))
 
 
+def _values(text: str) -> dict[str, int]:
+    if not re.fullmatch(r"\w+=\d+(,\w+=\d+)*", text):
+        raise argparse.ArgumentTypeError(f"'{text}' gives no sizes, as in n=512,m=64")
+    return {name: int(value) for name, value in (pair.split("=") for pair in text.split(","))}
+
+
 def _options(given: argparse.Namespace) -> Options:
     return Options(
         scheduler=given.scheduler,
@@ -131,13 +186,15 @@ def _opt(given: argparse.Namespace) -> None:
     if target is not None and target.exists() and source.exists() and target.samefile(source):
         raise InputError(f"-o names '{source}' itself", hint="write to another file: regions are read once")
     if target is None and given.target != "c":
-        raise InputError(f"--target {given.target} writes two files", hint="name the first: -o OUT.c")
+        one = ", or one for nvcc: -o OUT.cu" if given.target == "cuda" else ""
+        raise InputError(f"--target {given.target} writes two files", hint=f"name the first: -o OUT.c{one}")
+    in_one = given.target == "cuda" and target is not None and target.suffix == ".cu"
     if source.suffix.lower() in (".cpp", ".cc", ".cxx", ".cu", ".hpp", ".hh", ".f", ".f90", ".py"):
         raise InputError(f"'{source}' is not C", hint="regions of C files can be replaced")
-    regions = _regions(given.file, given)
-    out = rewrite(
-        source.read_bytes(), regions, given.target, name=target.stem if target else "", options=_options(given)
-    )
+    regions, data, name = _regions(given.file, given), source.read_bytes(), target.stem if target else ""
+    if in_one:
+        require_cpp(given.file, data, given.include, given.define)
+    out = rewrite(data, regions, given.target, name=name, in_one=in_one, options=_options(given))
     if target is None:
         sys.stdout.buffer.write(out.text)
     else:
@@ -156,13 +213,84 @@ def _regions(path: str, given: argparse.Namespace) -> tuple[Region, ...]:
 
 def _show(given: argparse.Namespace) -> None:
     """One stage of the nests at FILE.c, FILE.c:FUNCTION or FILE.py:NEST, one after the other."""
-    path, name = (given.place, "") if given.place.endswith(".c") else given.place.rpartition(":")[::2]
-    nests: Sequence[Nest | Function] = _c_nests(path, name, given) if path.endswith(".c") else [_nest(given.place)]
+    nests = _nests(given)
     for k, nest in enumerate(nests):
         done = optimize(nest, given.target, options=_options(given))
         if len(nests) > 1:
             print(f"{'' if k == 0 else chr(10)}{done.nest.name}:")
         print(_stage(done, given.what))
+
+
+def _inspect(given: argparse.Namespace) -> None:
+    """The figures of a CUDA file, or of what the nests at a place are compiled to."""
+    if given.target != "cuda":
+        raise InputError(f"inspect reads CUDA, not {LANGUAGES[given.target]}", hint="leave --target out")
+    if given.threads is not None and given.threads < 1:
+        raise InputError(f"--threads is {given.threads}, but a block has one or more")
+    if given.place.endswith(".cu"):
+        if given.sizes:
+            raise InputError("--sizes is for nests, whose launches are known", hint="give FILE.c or FILE.py:NEST")
+        _print_report(_inspect_cuda(given), given.kernel)
+        return
+    compiled = [optimize(nest, "cuda", options=_options(given)) for nest in _nests(given)]
+    reports = [done.inspect(arch=given.arch, flags=given.flags and tuple(given.flags)) for done in compiled]
+    _print_report(replace(reports[0], kernels=tuple(kernel for one in reports for kernel in one.kernels)), given.kernel)
+    for done, report in zip(compiled, reports, strict=True):
+        if given.sizes:
+            found = done.count_instructions(report, **given.sizes)
+            print(*(str(one) for name, one in found.items() if given.kernel in (None, name)), sep="\n")
+
+
+def _print_report(report: Report, kernel: str | None) -> None:
+    print(report if kernel is None else report[kernel])
+
+
+def _inspect_cuda(given: argparse.Namespace) -> Report:
+    path = Path(given.place)
+    if not path.is_file():
+        raise InputError(f"there is no file '{path}'")
+    folders = [f"-I{Path(folder).resolve()}" for folder in given.include]
+    flags = (*(given.flags or ()), *folders, *(f"-D{macro}" for macro in given.define))
+    return inspect(
+        path.read_text(), path.name, arch=given.arch, flags=flags, threads=given.threads, include=path.parent
+    )
+
+
+def _verify(given: argparse.Namespace) -> int:
+    """1 if something is wrong with the nests at a place on any target, or with a kernel in a CUDA file."""
+    if given.place.endswith(".cu"):
+        return _verify_cuda(given)
+    if given.arg or given.kernel:
+        raise InputError("--arg and --kernel are for CUDA files", hint="the sizes for nests are chosen here")
+    status = 0
+    for nest in _nests(given):
+        for target in LANGUAGES if given.target is None else (given.target,):
+            done = optimize(nest, target, options=_options(given))
+            try:
+                verdict = str(done.verify())
+            except VerificationError as error:
+                verdict, status = str(error), 1
+            print(f"{done.nest.name}, {LANGUAGES[target]}: {verdict}")
+    return status
+
+
+def _verify_cuda(given: argparse.Namespace) -> int:
+    if given.include or given.define:
+        raise InputError("-I and -D are for C", hint="what a CUDA file includes by quotes is read beside it")
+    path = Path(given.place)
+    kernel = given.kernel or only_kernel(path)
+    arguments = named_arguments(given.arg)
+    report = check_cuda(
+        path, kernel, given.grid, given.block, dynamic_shared_bytes=given.dynamic_shared, **arguments
+    )
+    print(report)
+    return 0 if report.is_silent else 1
+
+
+def _nests(given: argparse.Namespace) -> Sequence[Nest | Function]:
+    """The nests at the place FILE.c, FILE.c:FUNCTION or FILE.py:NEST."""
+    path, name = (given.place, "") if given.place.endswith(".c") else given.place.rpartition(":")[::2]
+    return _c_nests(path, name, given) if path.endswith(".c") else [_nest(given.place)]
 
 
 def _c_nests(path: str, name: str, given: argparse.Namespace) -> list[Function]:

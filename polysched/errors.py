@@ -62,3 +62,7 @@ class ToolchainError(PolyschedError):
 
 class LaunchError(PolyschedError):
     """A compiled kernel cannot run with these arguments, or on this machine; nothing has been run."""
+
+
+class KernelError(PolyschedError):
+    """A kernel did what CUDA and OpenCL leave undefined; the message names the kernel, the threads and the line."""

@@ -15,11 +15,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from polysched.codegen.emit.offload import Offload, emit_cuda_file
+from polysched.codegen.emit.cuda import emit_cuda_file
+from polysched.codegen.emit.offload import Offload
 from polysched.codegen.emit.opencl import emit_opencl_file
 from polysched.codegen.emit.region import emit_call, emit_region
 from polysched.codegen.emit.spelling import is_in_library
 from polysched.errors import BudgetExceeded, InputError
+from polysched.frontend.c.cpp import SPELLINGS
 from polysched.frontend.c.region import Region
 from polysched.ir.node import walk
 from polysched.ir.nodes import Call, For
@@ -57,19 +59,26 @@ class Rewritten:
 
 
 def rewrite(
-    data: bytes, regions: Sequence[Region], target: Target = "c", *, name: str = "", options: Options | None = None
+    data: bytes,
+    regions: Sequence[Region],
+    target: Target = "c",
+    *,
+    name: str = "",
+    in_one: bool = False,
+    options: Options | None = None,
 ) -> Rewritten:
     """The file `data` with a kernel for each of its regions, in their own line ends.
 
     A region that is best left alone keeps its text. InputError if a region cannot be compiled. For GPUs, the text calls
-    functions whose names end with `name`; where they fail, the regions run as they were.
+    functions whose names end with `name`; where they fail, the regions run as they were. `in_one`, for CUDA, has the
+    kernels in front of a text that is C++ too.
     """
     outcomes: list[Outcome] = []
     text, last = b"", 0
     for region in sorted(regions, key=lambda region: region.begin):
         line = 1 + data.count(b"\n", 0, region.begin)
         place = f"{region.path}:{line}: {region.function.name}"
-        outcome = _outcome(region, place, target, name, options)
+        outcome = _outcome(region, place, target, name, in_one, options)
         old = data[region.begin : region.end]
         newline = b"\r\n" if old.endswith(b"\r\n") else b"\n"
         before, after = (part.encode().replace(b"\n", newline) for part in (outcome.before, outcome.after))
@@ -78,10 +87,28 @@ def rewrite(
         outcomes.append(outcome)
     offloads = [outcome.offload for outcome in outcomes if outcome.offload]
     kernels = emit_cuda_file(offloads) if target == "cuda" else emit_opencl_file(offloads)
-    return Rewritten(text=text + data[last:], kernels=kernels, regions=tuple(outcomes))
+    text += data[last:]
+    if in_one:
+        text, kernels = _in_cuda(kernels, text), ""
+    return Rewritten(text=text, kernels=kernels, regions=tuple(outcomes))
 
 
-def _outcome(region: Region, place: str, target: Target, name: str, options: Options | None) -> Outcome:
+def _in_cuda(kernels: str, text: bytes) -> bytes:
+    """One file for nvcc: the kernels, then the C text as a part of C++ whose functions C code can call."""
+    spellings = "".join(f"#ifndef {name}\n#define {name} {other}\n#endif\n" for name, other in SPELLINGS.items())
+    return f"{kernels}\n{spellings}{_MAIN_MAY_BE_C}extern \"C\" {{\n".encode() + text + b"\n}\n"
+
+
+_MAIN_MAY_BE_C = """\
+#ifdef __CUDACC__
+#pragma nv_diag_suppress 2949 /* main is a function of C here */
+#endif
+"""
+
+
+def _outcome(
+    region: Region, place: str, target: Target, name: str, in_one: bool, options: Options | None
+) -> Outcome:
     done = _compiled(region, target, options)
     if isinstance(done, str):
         return Outcome(region=region, place=place, summary=done)
@@ -91,7 +118,7 @@ def _outcome(region: Region, place: str, target: Target, name: str, options: Opt
     else:
         entry = _entry(f"{region.function.name}_of_{name}", region)
         offload = Offload(done.kernel, entry, touched_elements(done.scop))
-        before, after = emit_call(done.kernel, region, done.scop.valid_sizes, entry)
+        before, after = emit_call(done.kernel, region, done.scop.valid_sizes, entry, in_cuda=in_one)
     return Outcome(region=region, place=place, summary=_summary(done), before=before, after=after, offload=offload)
 
 
@@ -115,7 +142,7 @@ def _compiled(region: Region, target: Target, options: Options | None) -> Compil
 
 def _entry(wish: str, region: Region) -> str:
     name = re.sub(r"\W", "_", wish)
-    while name in region.taken:
+    while any(taken.startswith(name) for taken in region.taken):  # kernels are called name_k0
         name += "_"
     return name
 

@@ -29,6 +29,8 @@ class Options:
     diamond: bool = True  # tile stencils so that all tiles of a wavefront can start at once
     parallel: bool = True  # run the outermost parallel loops on threads
     register_tiles: bool = True  # keep what a loop adds to in registers, for a block of elements at a time
+    shared_memory: bool = True  # on GPUs, copy what the threads of a block read again and again to shared memory
+    double_buffer: bool = False  # on GPUs, copy the next chunk to shared memory while computing with one
     machine: Machine = field(default_factory=machine)  # vectors and caches that tiles are made for
     contract_floats: bool = False  # let the C compiler round a * b + c once, as it does by default (-ffp-contract=fast)
     vector: bool = True  # put the loop of least stride innermost, as SIMD where its iterations are independent

@@ -12,6 +12,9 @@ from polysched.codegen.emit.c import emit_c
 from polysched.codegen.emit.cuda import emit_cuda
 from polysched.codegen.emit.opencl import emit_opencl
 from polysched.codegen.gpu.mapping import map_to_gpu
+from polysched.codegen.gpu.points import whole_points
+from polysched.codegen.gpu.reduce import reduce_on_gpu
+from polysched.codegen.gpu.staging import stage
 from polysched.codegen.lower import lower
 from polysched.codegen.passes.accumulate import accumulate
 from polysched.codegen.passes.contract import contract
@@ -34,8 +37,18 @@ from polysched.model.extract import extract
 from polysched.model.scop import Scop
 from polysched.model.tree import Mark, Tree, walk
 from polysched.options import LANGUAGES, Options, Target
-from polysched.runtime.cpu import load
+from polysched.runtime.check import check
+from polysched.runtime.cpu import CpuProgram, load
+from polysched.runtime.cuda import CudaProgram, load_cuda
+from polysched.runtime.cuda_driver import Launcher
 from polysched.runtime.emulate import emulate
+from polysched.runtime.findings import CheckReport
+from polysched.runtime.opencl import OpenclProgram, load_opencl
+from polysched.runtime.timing import Timing
+from polysched.sass.inspect import inspect
+from polysched.sass.launches import Execution, executions
+from polysched.sass.report import Report
+from polysched.sass.toolkit import DEFAULT_ARCH
 from polysched.solve.scheduler import Scheduled, find_schedule
 from polysched.trace import Event, record, step
 from polysched.transform.fuse_tiles import fuse_tile_loops
@@ -47,7 +60,7 @@ from polysched.transform.strides import stride_one_innermost
 from polysched.transform.tile import tile_all
 from polysched.transform.vectorize import vectorize
 from polysched.transform.wavefront import wavefront_all
-from polysched.verify import Verification, verify
+from polysched.verify import Run, Verification, verify
 
 
 def optimize(
@@ -82,8 +95,14 @@ def optimize(
         step("legality", require_legal, scheduled.tree, deps, scop)
         tree, kernel, mapping = _lower_within_budget(scop, deps, scheduled.tree, target, options)
         kernel = step("contract", contract, kernel)
-        kernel = step("privatize", privatize, kernel, vector=options.vector)
-        kernel = step("pack", pack, kernel)
+        if target == "c":
+            kernel = step("privatize", privatize, kernel, vector=options.vector)
+            kernel = step("pack", pack, kernel)
+        else:
+            kernel = step("reduce", reduce_on_gpu, kernel, shuffles=target == "cuda")
+            if options.shared_memory:
+                kernel = step("stage", stage, kernel, double_buffer=options.double_buffer)
+            kernel = step("points", whole_points, kernel)
         kernel = step("register tiles", register_tiles, kernel)
         kernel = step("accumulate", accumulate, kernel)
         kernel = step("linearize", linearize, kernel)
@@ -188,7 +207,7 @@ def _has_marks(tree: Tree) -> bool:
 
 
 def _map_to_gpu(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> Tree:
-    return step("map to gpu", map_to_gpu, tree, deps)
+    return step("map to gpu", map_to_gpu, tree, scop, deps, options)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -210,24 +229,49 @@ class Compiled:
     def program(self) -> Callable[..., None]:
         """The loaded program: C on this machine's threads; CUDA and OpenCL on the CPU, one thread after another."""
         if self.source.language == "c":
-            return load(self.source, self.nest, self.scop.valid_sizes, contract=self.options.contract_floats)
+            return self._launched
         return emulate(self.source, self.nest, self.scop.valid_sizes)
 
-    def __call__(self, **arguments: Any) -> None:
-        """Runs in place on arrays given by name; sizes that the arrays show may be left out.
+    def launcher(self, name: Launcher = "cuda") -> CudaProgram:
+        """The program of a CUDA text on a GPU, through NVIDIA's bindings, "cuda", or through "pycuda"."""
+        if self.source.language != "cuda":
+            raise LaunchError(f"only CUDA has launchers, and this is {LANGUAGES[self.source.language]}")
+        contract = self.options.contract_floats
+        return load_cuda(self.source, self.nest, self.scop.valid_sizes, contract=contract, launcher=name)
 
-        The first call compiles, which is cached on disk. LaunchError, before anything runs, if an argument is wrong.
+    @cached_property
+    def _launched(self) -> CpuProgram | CudaProgram | OpenclProgram:
+        """What runs a call: on the CPU for C, else on a device."""
+        match self.source.language:
+            case "cuda":
+                return self.launcher()
+            case "opencl":
+                return load_opencl(self.source, self.nest, self.scop.valid_sizes)
+        return load(self.source, self.nest, self.scop.valid_sizes, contract=self.options.contract_floats)
+
+    def __call__(self, **arguments: Any) -> None:
+        """Runs on arrays given by name, which it changes; sizes that the arrays show may be left out.
+
+        Arrays are numpy's. For CUDA, which copies those to the device and back, arrays on the device are used in place:
+        anything with `__cuda_array_interface__` or DLPack, as of CuPy, PyTorch, Numba and PyCUDA.
+
+        The first call compiles, which is cached on disk. LaunchError, before anything runs, if an argument is wrong, or
+        this machine has no device.
         """
-        if self.source.language != "c":
-            raise LaunchError(
-                f"{LANGUAGES[self.source.language]} kernels cannot be launched from here yet: use the text in .source, "
-                'run it on the CPU with .program(...), or optimize(nest, target="c")'
-            )
-        self.program(**arguments)
+        self._launched(**arguments)
+
+    def time(self, *, runs: int = 10, **arguments: Any) -> Timing:
+        """Milliseconds of some runs after a first one, on these arguments, whose arrays are left as they are.
+
+        CUDA is timed by the device's events, without copies from and to the host; C and OpenCL by the clock.
+        """
+        return self._launched.time(arguments, runs)
 
     def verify(self, **sizes: int) -> Verification:
         """Checks the schedule against the dependences, and the program's results against the nest, interpreted.
 
+        Of kernels for a GPU it needs none: their text runs on the CPU, in both orders, and under a checker that finds
+        races, reads of what was never written, and accesses out of bounds.
         `sizes` fixes some sizes, as in `done.verify(n=40)`; the others are small. VerificationError names what differs.
         """
         options = self.options
@@ -235,13 +279,53 @@ class Compiled:
         tolerance = 1e-6 if rounds else 0.0
         return verify(
             self.nest,
-            self.program,
+            self._ways(),
             scop=self.scop,
             dependences=self.dependences,
             tree=self.schedule,
             sizes=sizes,
+            beyond=None if self.source.language == "c" else self._in_source_order,
             tolerance=tolerance,
         )
+
+    def check(self, **arguments: Any) -> CheckReport:
+        """What a run of the GPU's kernels on the CPU shows, on numpy arrays in place: races, reads of what was never
+        written, accesses out of bounds, and the cost of memory accesses; it needs no GPU."""
+        if self.source.language == "c":
+            raise InputError("check runs kernels for a GPU, and this is C", hint='use optimize(nest, target="cuda")')
+        return check(self.source, self.nest, self.scop.valid_sizes)(**arguments)
+
+    def _ways(self) -> dict[str, Run]:
+        """The ways of running it without a device, by what they are called."""
+        if self.source.language == "c":
+            return {"": self.program}
+        arguments = self.source, self.nest, self.scop.valid_sizes
+        return {
+            "under the checker": check(*arguments),
+            "emulated": emulate(*arguments),
+            "emulated in reverse": replace(emulate(*arguments), reverse=True),
+        }
+
+    def _in_source_order(self) -> CpuProgram:
+        """The nest as it was given, in C."""
+        return load(emit_c(linearize(self.nest)), self.nest, self.scop.valid_sizes)
+
+    def inspect(self, *, arch: str = DEFAULT_ARCH, flags: tuple[str, ...] | None = None) -> Report:
+        """What nvcc makes of the CUDA text: registers, occupancy, and the instructions of each loop; needs no GPU.
+
+        `flags` are nvcc's; None are those that keep the promises of the options. ToolchainError if nvcc is missing.
+        """
+        if self.source.language != "cuda":
+            raise InputError(f"inspect reads CUDA, and this is {LANGUAGES[self.source.language]}")
+        exact = () if self.options.contract_floats else ("-fmad=false",)
+        return inspect(self.source.text, self.source.entry, arch=arch, flags=exact if flags is None else flags)
+
+    def count_instructions(self, report: Report | None = None, /, **sizes: int) -> dict[str, Execution]:
+        """What a thread of each kernel of the CUDA text executes at these sizes, by kernel; needs no GPU.
+
+        `report` is from `inspect`, if not with its defaults. InputError where data decides how often a loop runs.
+        """
+        return executions(report or self.inspect(), self.source, self.nest, sizes)
 
     def explain(self) -> str:
         """Why each loop that the solver found is or is not parallel, with source lines; tiles come after that."""

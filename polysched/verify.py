@@ -1,12 +1,14 @@
 """Checks a compiled nest: its schedule against the exact dependences, its results against the nest interpreted.
 
-Anyone can ask: `print(done.verify())`, or `done.verify(n=40)` for sizes of one's own.
+Anyone can ask: `print(done.verify())`, or `done.verify(n=40)` for sizes of one's own. Kernels for a GPU are run in
+several ways: under the checker of races and bounds, emulated, and emulated in reverse.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,16 +16,20 @@ import numpy as np
 from polysched import isl
 from polysched.deps.dependences import Dependences
 from polysched.deps.legality import first_violation
-from polysched.errors import LaunchError, PolyschedError
+from polysched.errors import KernelError, LaunchError, PolyschedError
 from polysched.ir.dtypes import DType
 from polysched.ir.interp import evaluate, interpret
 from polysched.ir.nodes import Function
 from polysched.model.scop import Scop
 from polysched.model.tree import Tree
+from polysched.runtime.findings import CheckReport
 
 
 class VerificationError(PolyschedError):
     """A schedule or a kernel of ours is wrong; please report it."""
+
+
+Run = Callable[..., CheckReport | None]  # in place, on arguments by name
 
 
 @dataclass(frozen=True)
@@ -32,27 +38,42 @@ class Verification:
 
     dependences: int  # that the schedule was checked against
     sizes: tuple[dict[str, int], ...]  # for which the kernel's arrays equal the interpreter's
+    ways: tuple[str, ...] = ("",)  # of running it
+    beyond: tuple[dict[str, int], ...] = ()  # sizes for which they equal those of the nest as it was given, in C
 
     def __str__(self) -> str:
-        runs = "; ".join(", ".join(f"{name}={n}" for name, n in sizes.items()) or "no sizes" for sizes in self.sizes)
-        return f"legal for all sizes ({self.dependences} dependences); equal to the interpreted nest for {runs}"
+        parts = [
+            f"legal for all sizes ({self.dependences} dependences)",
+            f"equal to the interpreted nest for {_listed(self.sizes)}",
+        ]
+        if self.beyond:
+            parts.append(f"and to the nest as C for {_listed(self.beyond)}")
+        if self.ways != ("",):
+            parts.append(f"each {', '.join(self.ways)}")
+        return "; ".join(parts)
+
+
+def _listed(sizes: tuple[dict[str, int], ...]) -> str:
+    return "; ".join(", ".join(f"{name}={n}" for name, n in some.items()) or "no sizes" for some in sizes)
 
 
 def verify(
     nest: Function,
-    run: Callable[..., None],
+    runs: Mapping[str, Run],
     *,
     scop: Scop,
     dependences: Dependences,
     tree: Tree,
     sizes: dict[str, int],
+    beyond: Callable[[], Callable[..., None]] | None = None,
     tolerance: float = 0.0,
     seed: int = 0,
 ) -> Verification:
-    """Checks `tree` for all sizes, and `run` against the interpreted `nest` on random arrays of small sizes.
+    """Checks `tree` for all sizes, and `runs`, by what they are called, against the interpreted `nest` on random arrays
+    of small sizes; against `beyond()`, a program that is trusted, of larger ones too.
 
-    `sizes` fixes some sizes; `tolerance` is relative, for floats. VerificationError names what differs, LaunchError
-    sizes that the nest cannot be run with.
+    `sizes` fixes some sizes; `tolerance` is relative, for floats. VerificationError names what differs, or what the
+    checker found; LaunchError sizes that the nest cannot be run with.
     """
     violation = first_violation(tree, dependences, scop)
     if violation is not None:
@@ -67,13 +88,21 @@ def verify(
             f"and give at most {_MOST_INSTANCES} instances of statements to interpret"
         )
     for chosen in tried:
-        _compare(nest, run, chosen, tolerance, rng)
-    return Verification(len(dependences.pairs), tried)
+        _compare(nest, partial(interpret, nest), runs, chosen, tolerance, rng)
+    larger = tuple(some for some in _larger_sizes(scop, sizes) if some not in tried) if beyond is not None else ()
+    if beyond is not None and larger:
+        trusted = beyond()
+        for chosen in larger:
+            _compare(nest, lambda arguments: trusted(**arguments), runs, chosen, tolerance, rng)
+    return Verification(len(dependences.pairs), tried, tuple(runs), larger)
 
 
 _TRIED = (1, 2, 3, 7, 17, 33, 65)
+_SMALL = 7
 _APART = 7  # here the sizes differ from each other, so that no two are mixed up unnoticed
 _MOST_INSTANCES = 20_000  # the interpreter's speed is some 10**5 instances a second
+_BEYOND = (130, 66, 34)  # more than one tile of any size of ours, and part of the next
+_MOST_BEYOND = 3_000_000  # the checker's speed is some 10**7 accesses a second
 
 
 def _small_sizes(scop: Scop, fixed: dict[str, int]) -> Iterator[dict[str, int]]:
@@ -86,6 +115,19 @@ def _small_sizes(scop: Scop, fixed: dict[str, int]) -> Iterator[dict[str, int]]:
             candidates.append(sizes)
             if _is_valid(scop, sizes) and _instances(scop, sizes) <= _MOST_INSTANCES:
                 yield sizes
+
+
+def _larger_sizes(scop: Scop, fixed: dict[str, int]) -> Iterator[dict[str, int]]:
+    """Sizes of several tiles, most of them too large for the interpreter: all alike, and each alone large."""
+    names = [name for name in scop.function.sizes if name not in fixed]
+    alike = ({**fixed, **dict.fromkeys(names, value)} for value in _BEYOND)
+    alone = ({**fixed, **dict.fromkeys(names, _SMALL), name: _BEYOND[0]} for name in names if len(names) > 1)
+    for candidates in (alike, *((sizes,) for sizes in alone)):
+        for some in candidates:
+            sizes = {name: some[name] for name in scop.function.sizes}
+            if _is_valid(scop, sizes) and _instances(scop, sizes) <= _MOST_BEYOND:
+                yield sizes
+                break
 
 
 def _is_valid(scop: Scop, sizes: dict[str, int]) -> bool:
@@ -105,28 +147,50 @@ def _point(scop: Scop, sizes: dict[str, int]) -> isl.Set:
 
 
 def _compare(
-    nest: Function, run: Callable[..., None], sizes: dict[str, int], tolerance: float, rng: np.random.Generator
+    nest: Function,
+    trusted: Callable[[dict[str, Any]], None],
+    runs: Mapping[str, Run],
+    sizes: dict[str, int],
+    tolerance: float,
+    rng: np.random.Generator,
 ) -> None:
     bound = max(1, min(sizes.values(), default=1))  # so that subscripts from arrays and scalars stay in bounds
     arguments: dict[str, Any] = {**sizes, **{s.name: _values(s.dtype, (), rng, bound)[()] for s in nest.scalars}}
     for array in nest.arrays:
         shape = tuple(int(evaluate(extent, sizes)) for extent in array.shape)
         arguments[array.name] = _values(array.dtype, shape, rng, bound)
-    expected = {name: np.copy(value) if isinstance(value, np.ndarray) else value for name, value in arguments.items()}
+    expected = _copied(arguments)
     try:
-        interpret(nest, expected)
+        trusted(expected)
     except (IndexError, ZeroDivisionError) as error:
         raise LaunchError(f"the nest cannot run on random integers below {bound}, for {sizes}: {error}") from error
-    run(**arguments)
-    for array in nest.arrays:
-        actual, wanted = arguments[array.name], expected[array.name]
-        equal = _equal(actual, wanted, tolerance)
-        if not equal.all():
-            where = tuple(int(x) for x in np.argwhere(~equal)[0])
-            raise VerificationError(
-                f"'{array.name}{list(where)}' is {actual[where]}, but the interpreted nest says {wanted[where]}, "
-                f"for {sizes}"
-            )
+    for way, run in runs.items():
+        actual = _copied(arguments)
+        try:
+            report = run(**actual)
+        except KernelError as error:
+            raise VerificationError(f"{error}\nfound {way}, for {sizes}") from error
+        if report is not None and not report.is_silent:
+            found = "\n".join(map(str, report.findings))
+            raise VerificationError(f"{found}\nfound {way}, for {sizes}")
+        for array in nest.arrays:
+            _require_equal(array.name, actual[array.name], expected[array.name], tolerance, way, sizes)
+
+
+def _copied(arguments: dict[str, Any]) -> dict[str, Any]:
+    return {name: np.copy(value) if isinstance(value, np.ndarray) else value for name, value in arguments.items()}
+
+
+def _require_equal(
+    name: str, actual: np.ndarray, wanted: np.ndarray, tolerance: float, way: str, sizes: dict[str, int]
+) -> None:
+    equal = _equal(actual, wanted, tolerance)
+    if not equal.all():
+        where = tuple(int(x) for x in np.argwhere(~equal)[0])
+        raise VerificationError(
+            f"'{name}{list(where)}' is {actual[where]}, but the interpreted nest says {wanted[where]}, for {sizes}"
+            f"{f', {way}' if way else ''}"
+        )
 
 
 def _equal(actual: np.ndarray, wanted: np.ndarray, tolerance: float) -> np.ndarray:

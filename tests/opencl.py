@@ -12,33 +12,28 @@ import ctypes
 import shutil
 import subprocess
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from polysched.codegen.source import Source
+from polysched.errors import LaunchError
 from polysched.ir.nodes import Function
 from polysched.runtime.arguments import bind
 from polysched.runtime.cpu import c_function, c_values
+from polysched.runtime.opencl import HEADERS, opencl_library
 
-HEADER = Path(__file__).parent / "c"
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off")
 
 
-@cache
 def loader() -> str:
     """The path of libOpenCL in the wheel of pyopencl, which finds the devices of this process."""
-    pyopencl = pytest.importorskip("pyopencl", reason="needs pyopencl, of the extra [opencl]")
+    pytest.importorskip("pyopencl", reason="needs pyopencl, of the extra [opencl]")
     try:
-        platforms = pyopencl.get_platforms()
-    except pyopencl.LogicError:
-        platforms = []
-    if not platforms:
-        pytest.skip("there is no OpenCL device; PoCL is one, of the extra [opencl]")
-    loaded = {line.split()[-1] for line in Path("/proc/self/maps").read_text().splitlines() if "libOpenCL" in line}
-    return min(loaded)
+        return opencl_library()
+    except LaunchError as error:
+        pytest.skip(str(error))
 
 
 def on_device(source: Source, fn: Function, folder: Path) -> Callable[..., None]:
@@ -47,7 +42,7 @@ def on_device(source: Source, fn: Function, folder: Path) -> Callable[..., None]
         pytest.skip("needs gcc")
     text, library, opencl = folder / f"{source.entry}.c", folder / f"{source.entry}.so", loader()
     text.write_text(source.text)
-    link = ["-shared", "-fPIC", f"-I{HEADER}", str(text), opencl, f"-Wl,-rpath,{Path(opencl).parent}", "-lm"]
+    link = ["-shared", "-fPIC", f"-I{HEADERS}", str(text), opencl, f"-Wl,-rpath,{Path(opencl).parent}", "-lm"]
     subprocess.run(["gcc", *STRICT, "-o", str(library), *link], check=True)
     entry = c_function(ctypes.CDLL(str(library)), source, fn)
     entry.restype = ctypes.c_int

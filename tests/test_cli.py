@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -171,10 +173,11 @@ def test_a_syntax_error_in_another_file_names_that_file(file, tmp_path, capsys, 
     ("arguments", "message"),
     [
         ([], "the following arguments are required: command"),
-        (["optimise"], "invalid choice: 'optimise' (choose from 'demo', 'opt', 'show', 'explain')"),
+        (["optimise"], "invalid choice: 'optimise' (choose from 'demo', 'opt', 'show', 'explain', "),
         (["show", "tree"], "the following arguments are required: PLACE"),
         (["show", "kernel", "f.py:g"], "invalid choice: 'kernel' (choose from 'tree', 'deps', 'source', 'explain')"),
         (["show", "tree", "f.py:g", "--target", "hip"], "invalid choice: 'hip' (choose from 'c', 'cuda', 'opencl')"),
+        (["inspect", "f.c", "--sizes", "n:5"], "argument --sizes: 'n:5' gives no sizes, as in n=512,m=64"),
         (["opt", "f.c", "--tile-sizes", "32,0"], "argument --tile-sizes: '32,0' is no list of sizes, as in 32,64"),
     ],
     ids=" ".join,
@@ -183,6 +186,59 @@ def test_wrong_usage_is_refused(arguments, message, capsys):
     with pytest.raises(SystemExit) as stop:
         main(arguments)
     assert stop.value.code == 2 and message in capsys.readouterr().err
+
+
+CUDA_FILE = """\
+#include "by.h"
+__global__ void __launch_bounds__(64) twice(float *p) { p[threadIdx.x] = p[threadIdx.x] * BY + ADD; }
+__global__ void thrice(float *p) { p[threadIdx.x] *= 3; }
+"""
+
+
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="there is no nvcc to compile CUDA texts with")
+def test_inspect_reads_cuda(tmp_path, capsys):
+    (tmp_path / "by.h").write_text("#define BY 2\n")
+    (tmp_path / "mine.cu").write_text(CUDA_FILE)
+    assert main(["inspect", str(tmp_path / "mine.cu"), "-D", "ADD=1"]) == 0
+    both = capsys.readouterr().out
+    first, second = both.split("\n\n")
+    assert first.startswith("twice, line 2: ") and "64 threads a block" in first
+    assert second.startswith("thrice, line 3: ")
+    assert main(["inspect", str(tmp_path / "mine.cu"), "-D", "ADD=1", "--kernel", "thrice"]) == 0
+    assert capsys.readouterr().out == second
+    arguments = ["-D", "ADD=1", "--kernel", "thrice", "--threads", "32", "--arch", "sm_80", "--flags=-O3 -fmad=false"]
+    assert main(["inspect", str(tmp_path / "mine.cu"), *arguments]) == 0
+    assert "32 blocks a multiprocessor: occupancy 0.50, limited by blocks" in capsys.readouterr().out
+
+
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="there is no nvcc to compile CUDA texts with")
+def test_inspect_compiles_nests_first(file, c_file, capsys):
+    assert main(["inspect", f"{file}:double", "--sizes", "n=500", "--kernel", "double__k0"]) == 0
+    *_, last = capsys.readouterr().out.splitlines()
+    assert re.match(r"double__k0, launched once, \d+x1x1 blocks of \d+x1x1 at most: a thread takes \d+ instr", last)
+    assert main(["inspect", str(c_file), "-D", "FACTOR=2.0"]) == 0
+    both = capsys.readouterr().out
+    assert "\nscan_k0, line " in f"\n{both}" and "\n\ntwice_k0" in both
+    assert main(["inspect", str(c_file), "-D", "FACTOR=2.0", "--kernel", "twist"]) == 2
+    assert capsys.readouterr().err.startswith("there is no kernel 'twist'\nhint: there are: scan_k0")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["gone.cu"], "there is no file 'gone.cu'\n"),
+        (["gone.cu", "--target", "opencl"], "inspect reads CUDA, not OpenCL\nhint: leave --target out\n"),
+        (["gone.cu", "--threads", "0"], "--threads is 0, but a block has one or more\n"),
+        (
+            ["gone.cu", "--sizes", "n=5"],
+            "--sizes is for nests, whose launches are known\nhint: give FILE.c or FILE.py:NEST\n",
+        ),
+    ],
+    ids=["no file", "target", "threads", "sizes"],
+)
+def test_what_inspect_refuses(arguments, message, capsys):
+    assert main(["inspect", *arguments]) == 2
+    assert capsys.readouterr().err == message
 
 
 def test_demo_runs_the_demo(monkeypatch):

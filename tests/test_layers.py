@@ -16,7 +16,7 @@ LAYERS = [
     ["cli"],
     ["demo", "opt"],
     ["pipeline", "examples"],
-    ["verify", "explain"],
+    ["verify", "explain", "sass"],
     ["runtime"],
     ["codegen"],
     ["solve", "transform"],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import difflib
 import os
+import re
 import shutil
 import subprocess
 from copy import copy as copy_of
@@ -13,15 +14,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from polysched import opt, runtime
+from polysched import opt
 from polysched.cli import main
 from polysched.errors import CannotLower
 from polysched.options import Options
+from polysched.runtime.emulate import CPP_FLAGS, cuda_header
+from polysched.runtime.opencl import HEADERS
 from tests.frontend.c_programs import Programs
 from tests.frontend.test_c_programs import FUNCTIONS, text_of
-from tests.opencl import HEADER, loader
+from tests.opencl import loader
 
-RUNTIME = Path(runtime.__file__).parent
 KERNELS = Path(__file__).parent / "c" / "kernels.c"  # prints what its regions compute
 COPY = b"""\
 void copy(int n, double *to, const double *from)
@@ -119,12 +121,81 @@ def for_cuda(tmp_path) -> Path:
 @pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 def test_cuda_kernels_give_the_same_results(for_cuda):
     """On the CPU: a thread after the other."""
-    text = (RUNTIME / "cuda_on_cpu.h").read_text() + for_cuda.with_name("kernels.opt_kernels.cu").read_text()
     kernels = for_cuda.with_name("kernels.cpp")
-    kernels.write_text(text.replace("#pragma once", ""))
+    kernels.write_text(cuda_header() + for_cuda.with_name("kernels.opt_kernels.cu").read_text())
     flags = ["-std=gnu++17", "-O1", "-fwrapv", "-ffp-contract=off"]
     subprocess.run(["g++", *flags, "-c", str(kernels), "-o", str(kernels.with_suffix(".o"))], check=True)
     assert ran(for_cuda, "-O1", str(kernels.with_suffix(".o")), "-lstdc++") == ran(for_cuda.with_name("kernels.c"))
+
+
+def as_cpp(path: Path) -> Path:
+    """CUDA for g++, to run on the CPU."""
+    text, out = path.read_text(), path.with_suffix(".cpp")
+    out.write_text(cuda_header(text).replace("#pragma once", "") + text)
+    return out
+
+
+# --- one file for nvcc
+
+
+@pytest.fixture
+def in_one(tmp_path) -> Path:
+    """A whole program with a typedef of its own, as one file for nvcc; the C file is beside it."""
+    file = tmp_path / "typedefs.c"
+    shutil.copy(KERNELS.with_name("typedefs.c"), file)
+    assert main(["opt", str(file), "--target", "cuda", "-o", str(file.with_suffix(".cu"))]) == 0
+    return file.with_suffix(".cu")
+
+
+@gcc
+@pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
+def test_a_whole_program_in_one_file_gives_the_same_results(in_one):
+    """On the CPU."""
+    program = in_one.with_suffix("")
+    subprocess.run(["g++", *CPP_FLAGS, "-O1", str(as_cpp(in_one)), "-o", str(program)], check=True)
+    out = subprocess.run([str(program)], check=True, capture_output=True, text=True)
+    assert out.stdout == ran(in_one.with_suffix(".c"))
+    assert out.stderr == ""
+
+
+@gcc
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="needs nvcc")
+def test_nvcc_makes_a_program_of_it_that_runs_without_a_device_too(in_one):
+    program = in_one.with_suffix("")
+    command = ["nvcc", "-fmad=false", "-Werror", "all-warnings", str(in_one), "-o", str(program)]
+    said = subprocess.run(command, capture_output=True, text=True)
+    assert said.returncode == 0, said.stderr
+    out = subprocess.run([str(program)], check=True, capture_output=True, text=True, env={"CUDA_VISIBLE_DEVICES": ""})
+    assert out.stdout == ran(in_one.with_suffix(".c"))
+    assert re.fullmatch(rf"{in_one}:\d+: cudaMalloc\(.*\): .*\n", out.stderr)
+
+
+def test_its_functions_can_be_called_from_c(in_one):
+    text = in_one.read_text()
+    parts = ("namespace polysched {", 'extern "C" {\n#include <stdio.h>', "int main(void)")
+    assert sorted(text.index(part) for part in parts) == [text.index(part) for part in parts]
+    assert "polysched::smooth_of_typedefs(n_, a, (float *)(x), (float *)(y)) == 0" in text
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ("double *p = malloc(8);", "cannot initialize a variable of type 'double *' with an rvalue of type 'void *'"),
+        ("double p[n]; p[0] = 1;", "variable length arrays in C++ are a Clang extension"),
+        ("int new = 1;", "expected unqualified-id"),
+        ("int a[4] = {[2] = 1};", "array designators are a C99 extension"),
+    ],
+    ids=["void pointer", "variable length", "keyword", "designator"],
+)
+def test_what_is_no_cpp_is_refused_with_its_place(copy, capsys, line, complaint):
+    copy.write_bytes(b"#include <stdlib.h>\n" + COPY + f"void f(int n)\n{{\n    {line}\n}}\n".encode())
+    out = copy.with_suffix(".cu")
+    assert main(["opt", str(copy), "--target", "cuda", "-o", str(out)]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"{copy}:12:")
+    assert f"this is not C++, which a .cu file is: {complaint}" in said
+    assert "or give an output that ends in .c, which gets a file of kernels beside it" in said
+    assert not out.exists()
 
 
 @gcc
@@ -142,7 +213,7 @@ def for_opencl(tmp_path) -> Path:
     shutil.copy(KERNELS, file)
     rewritten(file, "--target", "opencl")
     kernels = file.with_name("kernels.opt_kernels.c")
-    command = ["gcc", *STRICT, f"-I{HEADER}", "-c", str(kernels), "-o", str(kernels.with_suffix(".o"))]
+    command = ["gcc", *STRICT, f"-I{HEADERS}", "-c", str(kernels), "-o", str(kernels.with_suffix(".o"))]
     subprocess.run(command, check=True)
     return file.with_suffix(".opt.c")
 
@@ -186,7 +257,8 @@ def test_gpus_have_none_of_the_user_s_functions(copy, capsys, language):
 @pytest.mark.parametrize("target", ["cuda", "opencl"])
 def test_gpus_need_an_output(copy, capsys, target):
     assert main(["opt", str(copy), "--target", target]) == 2
-    assert capsys.readouterr().err == f"--target {target} writes two files\nhint: name the first: -o OUT.c\n"
+    one = ", or one for nvcc: -o OUT.cu" if target == "cuda" else ""
+    assert capsys.readouterr().err == f"--target {target} writes two files\nhint: name the first: -o OUT.c{one}\n"
 
 
 def test_every_other_byte_stays(tmp_path):

@@ -21,15 +21,14 @@ STENCIL = ps.optimize(stencil)
 
 def check(run=STENCIL.program, *, tree=STENCIL.schedule, tolerance=0.0, **sizes):
     return verify(
-        STENCIL.nest, run, scop=STENCIL.scop, dependences=STENCIL.dependences, tree=tree, sizes=sizes,
+        STENCIL.nest, {"": run}, scop=STENCIL.scop, dependences=STENCIL.dependences, tree=tree, sizes=sizes,
         tolerance=tolerance,
     )  # fmt: skip
 
 
 def test_what_is_right_says_what_was_checked():
     assert str(check()) == (
-        "legal for all sizes (3 dependences); "
-        "equal to the interpreted nest for N=1; N=2; N=3; N=7; N=17; N=33; N=65"
+        "legal for all sizes (3 dependences); equal to the interpreted nest for N=1; N=2; N=3; N=7; N=17; N=33; N=65"
     )
 
 
@@ -111,3 +110,50 @@ def test_rounding_may_differ_where_the_user_allowed_it(options):
 
     rounded.__dict__["program"] = nearly
     assert rounded.verify(n=3).sizes == ({"n": 3},)
+
+
+# --- kernels for a GPU
+
+
+@pytest.fixture(scope="module")
+def product() -> ps.Compiled:
+    """A kernel with barriers."""
+    return ps.optimize(nests.gemm(), target="cuda")
+
+
+def test_kernels_run_in_three_ways_and_at_sizes_of_several_tiles(product):
+    done = product.verify(nj=3)
+    assert done.ways == ("under the checker", "emulated", "emulated in reverse")
+    assert {"ni": 130, "nj": 3, "nk": 7} in done.beyond and {"ni": 7, "nj": 3, "nk": 130} in done.beyond
+    assert str(done).endswith("; each under the checker, emulated, emulated in reverse")
+
+
+def test_a_barrier_that_is_missing_is_caught(product):
+    text = product.source.text.replace("__syncthreads();", "", 1)
+    with pytest.raises(ps.VerificationError) as error:
+        replace(product, source=replace(product.source, text=text)).verify()
+    assert re.search(r"gemm_k\d+: (race|uninitialized): ", str(error.value))
+    assert "found under the checker, for {'ni': " in str(error.value)
+
+
+def test_a_kernel_that_depends_on_the_order_of_threads_is_caught():
+    def run(a, N):
+        STENCIL.program(a=a, N=N)
+
+    def reverse(a, N):
+        run(a, N)
+        a[N, N] = 0
+
+    with pytest.raises(ps.VerificationError, match=r"the interpreted nest says .*, for \{'N': 1\}, in reverse"):
+        verify(
+            STENCIL.nest, {"forward": run, "in reverse": reverse}, scop=STENCIL.scop, dependences=STENCIL.dependences,
+            tree=STENCIL.schedule, sizes={},
+        )  # fmt: skip
+
+
+def test_what_a_kernel_must_not_do_is_an_error():
+    def stuck(a, N):
+        raise ps.KernelError("k0: thread (1, 0, 0) waits")
+
+    with pytest.raises(ps.VerificationError, match=r"k0: thread \(1, 0, 0\) waits\nfound , for \{'N': 1\}"):
+        check(stuck)

@@ -29,6 +29,7 @@ from polysched.ir.nodes import Function
 from polysched.runtime.arguments import bind
 from polysched.runtime.cpu import c_function, c_values, open_library
 from polysched.runtime.toolchain import EXACT, compile_shared
+from polysched.runtime.views import View
 
 SMALL_TILES = (3, 5)
 _STAND_IN = Path(__file__).with_name("race.c")
@@ -97,11 +98,11 @@ def find_race(source: Source, fn: Function, arguments: Mapping[str, Any]) -> Rep
     return Report(race=race, regions=found.regions, widest=found.widest, accesses=found.accesses)
 
 
-def _element(address: int, arrays: Mapping[str, np.ndarray]) -> str:
+def _element(address: int, arrays: Mapping[str, View]) -> str:
     """The element of an argument that lies there."""
     for name, array in arrays.items():
-        offset = address - array.ctypes.data
+        offset = address - array.at
         if 0 <= offset < array.nbytes:
-            index = np.unravel_index(offset // array.itemsize, array.shape)
+            index = np.unravel_index(offset // array.dtype.itemsize, array.shape)
             return f"{name}[{', '.join(str(int(position)) for position in index)}]"
     return "a temporary"

@@ -20,6 +20,7 @@ from polysched.codegen.source import parameters
 from polysched.codegen.threads import worth_threads
 from polysched.codegen.tile_space import cut_at_tiles
 from polysched.errors import CannotLower
+from polysched.ir.build import add
 from polysched.ir.node import substitute, walk
 from polysched.ir.nodes import Alloc, Binary, Const, Expr, For, Function, If, Let, Stmt, Store, Var
 from polysched.ir.rename import rename_bound
@@ -28,13 +29,17 @@ from polysched.model.affine import expression
 from polysched.model.scop import Scop, Statement
 from polysched.model.tree import (
     Band,
+    Map,
     Mark,
+    Parallel,
     Serial,
     Tree,
+    Unroll,
+    Vector,
     children,
     with_children,
 )
-from polysched.model.tree_isl import to_isl
+from polysched.model.tree_isl import parse_mark, to_isl
 
 
 def lower(tree: Tree, scop: Scop, *, operations: int = 0) -> Function:
@@ -81,14 +86,22 @@ def _one_member_bands(tree: Tree) -> Tree:
 
 def _kind(mark: str) -> str:
     """The kind of loop that a mark asks for."""
-    head, _, axis = mark.partition(":")
-    return {"parallel": "parallel", "vector": "vector", "unroll": "unrolled", "map": axis}.get(head, "serial")
+    match parse_mark(mark):
+        case Map(axis=axis):
+            return axis
+        case Parallel():
+            return "parallel"
+        case Vector():
+            return "vector"
+        case Unroll():
+            return "unrolled"
+    return "serial"
 
 
 def _reduces(mark: str) -> tuple[str, ...]:
     """The arrays that the iterations of the marked loop update together."""
-    head, _, names = mark.partition(":")
-    return tuple(names.split(",")) if names and head in ("parallel", "vector") else ()
+    parsed = parse_mark(mark)
+    return parsed.reduces if isinstance(parsed, Map | Parallel | Vector) else ()
 
 
 def _on_one_thread_each(body: tuple[Stmt, ...], kind: str) -> tuple[Stmt, ...]:
@@ -169,10 +182,10 @@ class _Lowering:
         outer = self.names
         self.names = outer | {iterator: Var(name)}
         try:
-            if node.for_is_degenerate():
+            if node.for_is_degenerate() and not _kind(mark).startswith(("block", "thread")):
                 return (Let(name, lo), *self.statements(node.for_get_body(), None))
-            hi = self.upper_bound(node.for_get_cond(), name)
-            step = expression(node.for_get_inc(), self.names)
+            hi = add(lo, 1) if node.for_is_degenerate() else self.upper_bound(node.for_get_cond(), name)
+            step = Const(1) if node.for_is_degenerate() else expression(node.for_get_inc(), self.names)
             assert isinstance(step, Const) and step.value > 0, f"isl made a loop that steps by {step}"
             loop = For(name, lo, hi, int(step.value), (), _kind(mark), reduces=_reduces(mark))
             return (self.filled(loop, node.for_get_body()),)

@@ -16,6 +16,8 @@ class Kernel:
     parameters: tuple[str, ...]  # the IR's names: arrays, sizes, scalars, then what the host code around it binds
     grid: tuple[Expr, Expr, Expr]  # blocks along x, y, z, in the sizes and the host's loop variables; <= 0 is no launch
     block: tuple[int, int, int]  # threads along x, y, z
+    note: str = ""  # what it does with its threads and memory
+    wide: str = ""  # the kernel that counts in 64 bits, where `name` counts in 32 and the sizes do not fit; "": none
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +29,9 @@ class Source:
     entry: str
     parameters: tuple[str, ...]  # the IR's names of the entry's parameters, in order
     kernels: tuple[Kernel, ...] = ()  # in order of their text; empty for C
-    device: str = ""  # OpenCL: the text of the kernels, which stands in `text` as strings
+    fits: tuple[Expr, ...] = ()  # sums of products of sizes; kernels run `wide` where one is 2^31 or a size is below 1
+    device: str = ""  # the text of the kernels alone, as a compiler at run time takes it; in OpenCL's `text` as strings
+    host: str = ""  # CUDA: the text without the kernels, for a launcher
 
     def __str__(self) -> str:
         return self.text

@@ -1,5 +1,7 @@
 """Cuts a tree into the loops over tiles and the loops inside a tile, so that isl generates each alone.
 
+Loops over blocks and threads are loops over tiles too: a thread is a tile.
+
     band: floor(t/64) + floor((2t + i)/64)        band: c0               over the convex hull { tile0[c0, c1] : ... }
           floor((2t + i)/64)               ->           c1
     band: t                                       for every tile0[c0, c1]:
@@ -7,7 +9,7 @@
 
 In one piece isl finds the exact set of non-empty tiles by eliminating t and i over the integers, which takes it
 minutes where their coefficients are not one. The hull is found at once; a tile in it may be empty, and then its
-loops run zero times.
+loops run zero times. Nor can isl take the loop over tiles apart, so that equal values would land on different threads.
 """
 
 from __future__ import annotations
@@ -18,17 +20,31 @@ from functools import cached_property, reduce
 from itertools import count
 
 from polysched import isl
-from polysched.model.tree import Band, Context, Domain, Filter, Leaf, Member, Sequence, Set, Tree, walk, with_children
+from polysched.model.tree import (
+    Band,
+    Context,
+    Domain,
+    Filter,
+    Leaf,
+    Map,
+    Mark,
+    Member,
+    Sequence,
+    Set,
+    Tree,
+    walk,
+    with_children,
+)
 
 
 def cut_at_tiles(tree: Tree, sizes: tuple[str, ...]) -> tuple[Tree, tuple[Tile, ...]]:
-    """`tree` down to the last bands that round, over tiles, and these tiles; without such bands, `tree` itself.
+    """`tree` down to the last bands that round or are mapped, over tiles, and these tiles; without such bands, `tree`.
 
     The names that tiles and their coordinates get differ from `sizes`.
     """
     if not isinstance(tree, Domain):
         raise ValueError("a schedule tree starts with a Domain")
-    outer = _outer(tree.child, (), tree.domain, _names(sizes))
+    outer = _outer(tree.child, (), tree.domain, _names(sizes), is_mapped=False)
     if not outer.tiles:
         return tree, ()
     return Domain(_union((tile.hull for tile in outer.tiles), outer.plain), outer.tree), outer.tiles
@@ -43,7 +59,7 @@ def _names(sizes: tuple[str, ...]) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Tile:
-    """Instances that share their bands down to one that rounds; a tile of them has the same values of the members."""
+    """Instances that share their bands down to the last one over tiles; a tile has one value of each member."""
 
     name: str
     members: tuple[Member, ...]  # of all bands around, outermost first
@@ -114,36 +130,54 @@ class _Outer:
     plain: isl.UnionSet
 
 
-def _outer(tree: Tree, around: tuple[Member, ...], instances: isl.UnionSet, names: Iterator[str]) -> _Outer:
-    """`tree` down to where nothing below rounds any more; `names` are for the tiles."""
+def _outer(
+    tree: Tree, around: tuple[Member, ...], instances: isl.UnionSet, names: Iterator[str], *, is_mapped: bool
+) -> _Outer:
+    """`tree` down to where nothing below is over tiles any more; `names` are for the tiles, and a band around is over
+    blocks or threads if `is_mapped`."""
     if instances.is_empty():
         return _Outer(Leaf(), (), instances)
-    is_cut = any(m.rounds for m in around) and not any(m.rounds for m in _members(tree))
-    if is_cut and not isinstance(tree, Filter):
+    is_inside = (is_mapped or any(m.rounds for m in around)) and not _has_tiles(tree)
+    if is_inside and not isinstance(tree, Filter):
         tile = Tile(next(names), around, instances, tree)
         if tile.is_bounded:
             return _Outer(Leaf(), (tile,), isl.UnionSet("{ }"))
     match tree:
-        case Band(members=members):
-            below = _outer(tree.child, (*around, *members), instances, names)
-            renamed = tuple(_over_tiles(m, len(around) + k, below) for k, m in enumerate(members))
-            return replace(below, tree=replace(tree, members=renamed, child=below.tree))
+        case Band():
+            return _outer_band(tree, around, instances, names, is_mapped=is_mapped)
+        case Mark(mark=Map(), child=Band() as band):
+            below = _outer_band(band, around, instances, names, is_mapped=True)
+            return replace(below, tree=replace(tree, child=below.tree))
         case Filter(filter=filter, child=child):
-            below = _outer(child, around, instances.intersect(filter), names)
+            below = _outer(child, around, instances.intersect(filter), names, is_mapped=is_mapped)
             return replace(below, tree=Filter(_union((t.universe for t in below.tiles), below.plain), below.tree))
         case Sequence(children=branches) | Set(children=branches):
-            parts = [_outer(branch, around, instances, names) for branch in branches]
+            parts = [_outer(branch, around, instances, names, is_mapped=is_mapped) for branch in branches]
             tiles = tuple(tile for part in parts for tile in part.tiles)
             plain = _union((part.plain for part in parts), isl.UnionSet("{ }"))
             return _Outer(with_children(tree, tuple(part.tree for part in parts)), tiles, plain)
         case Context(context=context, child=child):  # without it, a hull over negative sizes may have no bound
-            below = _outer(child, around, instances.intersect_params(context), names)
+            below = _outer(child, around, instances.intersect_params(context), names, is_mapped=is_mapped)
             return replace(below, tree=replace(tree, child=below.tree))
         case Leaf():
             return _Outer(tree, (), instances)
         case _:
-            below = _outer(tree.child, around, instances, names)  # type: ignore[attr-defined]
+            below = _outer(tree.child, around, instances, names, is_mapped=is_mapped)  # type: ignore[attr-defined]
             return replace(below, tree=with_children(tree, (below.tree,)))
+
+
+def _outer_band(
+    band: Band, around: tuple[Member, ...], instances: isl.UnionSet, names: Iterator[str], *, is_mapped: bool
+) -> _Outer:
+    below = _outer(band.child, (*around, *band.members), instances, names, is_mapped=is_mapped)
+    renamed = tuple(_over_tiles(m, len(around) + k, below) for k, m in enumerate(band.members))
+    return replace(below, tree=replace(band, members=renamed, child=below.tree))
+
+
+def _has_tiles(tree: Tree) -> bool:
+    """Is any band of the tree over tiles, blocks or threads?"""
+    is_mapped = any(isinstance(node, Mark) and isinstance(node.mark, Map) for node in walk(tree))
+    return is_mapped or any(m.rounds for m in _members(tree))
 
 
 def _over_tiles(member: Member, position: int, below: _Outer) -> Member:

@@ -232,7 +232,7 @@ class _Checker:
 
 def _reduces(mark: MarkValue, pairs: _Pairs) -> bool:
     """Are the pairs updates of a reduction, of which the marked loop has private copies?"""
-    names = mark.reduces if isinstance(mark, Parallel | Vector) else ()
+    names = mark.reduces if isinstance(mark, Parallel | Vector | Map) else ()
     return not pairs.ordered and pairs.dependence.array in names
 
 

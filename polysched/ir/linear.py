@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from polysched.ir.build import add, mul
+from polysched.ir.build import add, binary, mul
 from polysched.ir.nodes import Binary, Const, Expr, Unary
 
 Linear = dict[Expr | None, int]  # factors of what is not taken apart; the constant is under None
@@ -40,3 +40,11 @@ def expression(form: Linear) -> Expr:
     terms = [atom if factor == 1 else mul(atom, factor) for atom, factor in form.items() if atom is not None and factor]
     constant = form.get(None, 0)
     return add(*terms, constant) if constant or not terms else add(*terms)
+
+
+def never_negative(form: Linear) -> Expr:
+    """The condition that the form is zero or more, without factors below zero: {n: 1, i: -4, None: -1} is
+    n >= 4 * i + 1."""
+    above = {atom: factor for atom, factor in form.items() if factor > 0}
+    below = {atom: -factor for atom, factor in form.items() if factor < 0}
+    return binary(">=", expression(above), expression(below))

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
 from typing import Any
 
-from polysched.ir.nodes import Array, Expr, Function, Stmt, Var
+from polysched.ir.nodes import Array, Expr, Function, Stmt, Store, Var
 
 _LEAF_TYPES = ("str", "int", "bool", "DType", "Loc | None", "tuple[str, ...]", "int | float | bool")
 _CHILD_FIELDS: dict[type, tuple[str, ...]] = {  # the fields that can hold nodes, in source order
     cls: tuple(f.name for f in fields(cls) if f.type not in _LEAF_TYPES)
-    for cls in (*Expr.__subclasses__(), *Stmt.__subclasses__(), Array, Function)
+    for cls in (*Expr.__subclasses__(), *Stmt.__subclasses__(), *Store.__subclasses__(), Array, Function)
 }
 
 

@@ -29,6 +29,7 @@ from polysched.ir.dtypes import DType, boolean, i64
 PARALLEL = frozenset({"parallel", "dynamic"})  # kinds of loops on threads of a CPU
 COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
 LOGICAL = frozenset({"&&", "||"})
+SHUFFLE = "shuffle.down"  # Call(SHUFFLE, (value, d)): the value of the lane of a GPU's warp that is d further
 DIVISIONS = frozenset({"floordiv", "floormod", "truncdiv", "truncmod"})
 ARITHMETIC = frozenset({"+", "-", "*", "/", "min", "max", "&", "|", "^", "<<", ">>"}) | DIVISIONS
 
@@ -157,6 +158,12 @@ class Store(Stmt):
 
 
 @dataclass(frozen=True)
+class StoreLater(Store):
+    """A store to a shared array that may happen at any time up to the thread's next barrier for arrivals; meanwhile, no
+    thread uses the element, nor changes what it is computed from."""
+
+
+@dataclass(frozen=True)
 class For(Stmt):
     """`kind`: "serial", "parallel", "dynamic" (parallel, of iterations that differ in length), "unrolled", "vector",
     "block.x/y/z" or "thread.x/y/z".
@@ -193,8 +200,9 @@ class Alloc(Stmt):
 
 @dataclass(frozen=True)
 class Barrier(Stmt):
-    """All threads of a block wait for each other."""
+    """All threads of a block wait for each other; with `arrivals`, for what they store later, too."""
 
+    arrivals: bool = False
     loc: Loc | None = field(default=None, compare=False)
 
 

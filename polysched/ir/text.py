@@ -97,8 +97,8 @@ def _stmt(stmt: Stmt, indent: str) -> Iterator[str]:
                 yield from _block(other, indent + _INDENT)
         case Alloc(array):
             yield f"{indent}alloc {_array(array)}"
-        case Barrier():
-            yield f"{indent}barrier"
+        case Barrier(arrivals):
+            yield f"{indent}barrier{' for arrivals' if arrivals else ''}"
         case _:
             raise TypeError(f"unknown statement {type(stmt).__name__}")
 

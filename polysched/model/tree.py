@@ -99,9 +99,10 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Map:
-    """The first member of the band below runs on this axis: "block.x", "thread.y", ..."""
+    """The first member of the band below runs on this axis: "block.x", "thread.y", ...; `reduces` as in Parallel."""
 
     axis: str
+    reduces: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

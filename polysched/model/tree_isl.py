@@ -40,12 +40,12 @@ def from_isl(schedule: isl.Schedule) -> Tree:
 
 
 def mark_text(mark: MarkValue) -> str:
-    """The identifier that stands for a mark in isl: "parallel", "parallel:s,t", "map:block.x", "kernel:k0"..."""
+    """The identifier that stands for a mark in isl: "parallel", "parallel:s,t", "map:block.x", "map:block.x:s"..."""
     match mark:
         case Kernel(name=name):
             return f"kernel:{name}"
-        case Map(axis=axis):
-            return f"map:{axis}"
+        case Map(axis=axis, reduces=names):
+            return ":".join(["map", axis, *([",".join(names)] if names else [])])
         case Parallel(reduces=names) | Vector(reduces=names) if names:
             return f"{type(mark).__name__.lower()}:{','.join(names)}"
         case _:
@@ -60,7 +60,8 @@ def parse_mark(text: str) -> MarkValue:
         case "kernel":
             return Kernel(argument)
         case "map":
-            return Map(argument)
+            axis, _, reduced = argument.partition(":")
+            return Map(axis, tuple(reduced.split(",")) if reduced else ())
         case "serial":
             return Serial()
         case "parallel":

@@ -3,6 +3,8 @@
     fn(n: size, A: f64[n, n + 1], b: f64[n])
     bind(fn, {"A": zeros((4, 5)), "b": zeros(4)})      n is 4: the arrays show it
     bind(fn, {"A": zeros((4, 5)), "b": zeros(3)})      LaunchError: n is 4 by A's dimension 0, but 3 by b's dimension 0
+
+Arrays are numpy's; for a program that runs on a CUDA device, those of other libraries too that are there.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from polysched.ir.dtypes import DType
 from polysched.ir.interp import evaluate
 from polysched.ir.node import walk
 from polysched.ir.nodes import Alloc, Array, Binary, Const, Expr, Function, Store, Unary, Var
+from polysched.runtime.views import View, view_of
 
 _LARGEST = (1 << 63) - 1
 
@@ -32,32 +35,37 @@ class BoundArguments:
 
     order: tuple[str, ...]  # names of the parameters
     values: dict[str, int | float | bool]  # sizes and scalars
-    arrays: dict[str, np.ndarray]
+    arrays: dict[str, View]
 
 
-def bind(fn: Function, arguments: Mapping[str, Any], valid_sizes: isl.Set | None = None) -> BoundArguments:
+def bind(
+    fn: Function, arguments: Mapping[str, Any], valid_sizes: isl.Set | None = None, *, on_device: bool = False
+) -> BoundArguments:
     """The arguments of `fn`, and the sizes that the arrays show; LaunchError if they do not fit.
 
-    `valid_sizes`, { : ... }, are those for which all accesses are in bounds; None if they are for all sizes.
+    `valid_sizes`, { : ... }, are those for which all accesses are in bounds; None if they are for all sizes. With
+    `on_device`, arrays may be on a CUDA device.
     """
     order = parameters(fn)
     _check_names(fn, order, arguments)
+    views = {array.name: _view(array, arguments[array.name], on_device) for array in fn.arrays}
     for array in fn.arrays:
-        _check_array(array, arguments[array.name], array.name in written(fn))
-    sizes = _sizes(fn, arguments)
+        _check_array(array, views[array.name], array.name in written(fn))
+    sizes = _sizes(fn, arguments, views)
     for array in fn.arrays:
-        _check_shape(array, arguments[array.name], sizes)
+        _check_shape(array, views[array.name], sizes)
     if valid_sizes is not None:
         _check_bounds(fn, sizes, valid_sizes)
     _check_memory(fn, sizes)
-    _check_overlap(fn, arguments)
+    _check_overlap(fn, views)
     scalars = {scalar.name: _scalar(scalar, arguments[scalar.name]) for scalar in fn.scalars}
-    return BoundArguments(order, {**sizes, **scalars}, {array.name: arguments[array.name] for array in fn.arrays})
+    return BoundArguments(order, {**sizes, **scalars}, views)
 
 
 def written(fn: Function) -> frozenset[str]:
-    """The names of the arrays that `fn` writes."""
-    return frozenset(node.array for node in walk(fn.body) if isinstance(node, Store))
+    """The names of the arrays of `fn` that it writes."""
+    stores = {node.array for node in walk(fn.body) if isinstance(node, Store)}
+    return frozenset(array.name for array in fn.arrays if array.name in stores)
 
 
 def _check_names(fn: Function, order: tuple[str, ...], arguments: Mapping[str, Any]) -> None:
@@ -68,25 +76,35 @@ def _check_names(fn: Function, order: tuple[str, ...], arguments: Mapping[str, A
         raise LaunchError(f"{fn.name} needs {', '.join(missing)} too; it takes {', '.join(order)}")
 
 
-def _check_array(array: Array, given: Any, is_written: bool) -> None:
-    """What can be said of one array without the sizes."""
-    expected = f"{array.name} must be a numpy array {signature(array)}"
-    if not isinstance(given, np.ndarray) or isinstance(given, np.ma.MaskedArray):
+def _view(array: Array, given: Any, on_device: bool) -> View:
+    view = view_of(given)
+    kinds = "a numpy array or one on a CUDA device," if on_device else "a numpy array"
+    expected = f"{array.name} must be {kinds} {signature(array)}"
+    if view is None:
         raise LaunchError(f"{expected}, not {type(given).__name__}")
+    if view.is_on_device and not on_device:
+        raise LaunchError(
+            f'{expected}, not a {type(given).__name__} on a CUDA device; copy it to the host, or use target="cuda"'
+        )
+    return view
+
+
+def _check_array(array: Array, given: View, is_written: bool) -> None:
+    """What can be said of one array without the sizes."""
+    expected = f"{array.name} must be {'an' if given.is_on_device else 'a numpy'} array {signature(array)}"
     found = f"{given.dtype} of shape {given.shape}"
     if given.dtype != np.dtype(array.dtype.numpy):
         order = "" if given.dtype.isnative else " in foreign byte order"
-        raise LaunchError(f"{expected}, not {found}{order}; convert it with .astype(numpy.{array.dtype.numpy})")
-    if given.ndim != len(array.shape):
-        raise LaunchError(f"{expected}, not {found}: {given.ndim} dimensions instead of {len(array.shape)}")
-    if not given.flags.c_contiguous:
-        raise LaunchError(
-            f"{expected}, in C order without gaps; its strides are {given.strides}; pass a copy: "
-            f"numpy.ascontiguousarray({array.name})"
-        )
-    if not given.flags.aligned:
+        type_name = array.dtype.numpy if given.is_on_device else f"numpy.{array.dtype.numpy}"
+        raise LaunchError(f"{expected}, not {found}{order}; convert it with .astype({type_name})")
+    if len(given.shape) != len(array.shape):
+        raise LaunchError(f"{expected}, not {found}: {len(given.shape)} dimensions instead of {len(array.shape)}")
+    if not given.is_contiguous:
+        copy = "a contiguous copy" if given.is_on_device else f"a copy: numpy.ascontiguousarray({array.name})"
+        raise LaunchError(f"{expected}, in C order without gaps; its strides are {given.strides}; pass {copy}")
+    if given.at % given.dtype.alignment and given.nbytes:
         raise LaunchError(f"{expected}, aligned to {given.dtype.alignment} bytes; pass {array.name}.copy()")
-    if is_written and not given.flags.writeable:
+    if is_written and not given.is_writable:
         raise LaunchError(f"{array.name} is written, but the array given is read-only; pass a writable copy")
 
 
@@ -98,12 +116,12 @@ def signature(array: Array) -> str:
 # --- sizes
 
 
-def _sizes(fn: Function, arguments: Mapping[str, Any]) -> dict[str, int]:
+def _sizes(fn: Function, arguments: Mapping[str, Any], views: Mapping[str, View]) -> dict[str, int]:
     """Every size: the given ones, and those that extents determine, each extent as soon as one size is left in it."""
     sizes = {name: _size(name, arguments[name]) for name in fn.sizes if name in arguments}
     origin = dict.fromkeys(sizes, "the argument")
     extents = [
-        (extent, arguments[array.name].shape[k], f"{array.name}'s dimension {k}")
+        (extent, views[array.name].shape[k], f"{array.name}'s dimension {k}")
         for array in fn.arrays
         for k, extent in enumerate(array.shape)
     ]
@@ -185,7 +203,7 @@ def _scaled(linear: dict[str, int] | None, factor: int) -> dict[str, int] | None
 # --- what needs the sizes
 
 
-def _check_shape(array: Array, given: np.ndarray, sizes: Mapping[str, int]) -> None:
+def _check_shape(array: Array, given: View, sizes: Mapping[str, int]) -> None:
     shape = tuple(evaluate(extent, sizes) for extent in array.shape)
     if given.shape != shape:
         known = ", ".join(f"{name} = {value}" for name, value in sorted(sizes.items()))
@@ -213,13 +231,14 @@ def _check_memory(fn: Function, sizes: Mapping[str, int]) -> None:
                 raise LaunchError(f"the temporary {node.array.name}, {signature(node.array)}, outgrows 64 bits")
 
 
-def _check_overlap(fn: Function, arguments: Mapping[str, Any]) -> None:
+def _check_overlap(fn: Function, views: Mapping[str, View]) -> None:
     """No memory may be under two names if one of them is written: the compiler counts on it."""
     for one, other in combinations(fn.arrays, 2):
         if not {one.name, other.name} & written(fn):
             continue
-        (first, last), (begin, end) = (np.lib.array_utils.byte_bounds(arguments[x.name]) for x in (one, other))
-        if arguments[one.name].size and arguments[other.name].size and first < end and begin < last:
+        first, second = views[one.name], views[other.name]
+        apart = first.at + first.nbytes <= second.at or second.at + second.nbytes <= first.at
+        if first.nbytes and second.nbytes and not apart:
             writes = " and ".join(x.name for x in (one, other) if x.name in written(fn))
             raise LaunchError(
                 f"{one.name} and {other.name} share memory, and {writes} is written; pass a copy of one of them"

@@ -7,15 +7,21 @@
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass, field
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+import numpy as np
 
 from polysched import isl
 from polysched.codegen.source import Source
 from polysched.errors import ToolchainError
 from polysched.ir.nodes import Function
-from polysched.runtime.arguments import BoundArguments, bind
+from polysched.runtime.arguments import BoundArguments, bind, written
+from polysched.runtime.timing import Timing
 from polysched.runtime.toolchain import C_FLAGS, ROUND_EACH, compile_shared
+from polysched.runtime.views import host_view
 
 _SCALARS = {
     "f64": ctypes.c_double,
@@ -40,7 +46,13 @@ class CpuProgram:
     def __call__(self, **arguments: Any) -> None:
         """Runs it in place; LaunchError, before anything runs, if the arguments do not fit."""
         bound = bind(self.fn, arguments, self.valid_sizes)
-        values = c_values(bound, self.fn)
+        self._run(c_values(bound, self.fn))
+
+    def time(self, arguments: Mapping[str, Any], runs: int) -> Timing:
+        """Times by the clock, on copies of the arrays that are written."""
+        return time_calls(self._run, bind(self.fn, arguments, self.valid_sizes), self.fn, runs)
+
+    def _run(self, values: list[Any]) -> None:
         if self.threads is None or not hasattr(self.library, "omp_set_num_threads"):  # a serial text links no OpenMP
             self.entry(*values)
             return
@@ -89,6 +101,22 @@ def c_function(library: ctypes.CDLL, source: Source, fn: Function) -> Any:
     return entry
 
 
+def time_calls(run: Callable[[list[Any]], None], bound: BoundArguments, fn: Function, runs: int) -> Timing:
+    """Times of `run` on C values, always on what is in the arrays now, which stays as it is."""
+    originals = {name: bound.arrays[name].owner for name in written(fn)}
+    scratch = {name: original.copy() for name, original in originals.items()}
+    copies = {name: host_view(copy) for name, copy in scratch.items()}
+    values = c_values(replace(bound, arrays=bound.arrays | copies), fn)
+    samples = []
+    for _ in range(runs + 1):
+        for name, copy in scratch.items():
+            np.copyto(copy, originals[name])
+        start = time.perf_counter()
+        run(values)
+        samples.append(1e3 * (time.perf_counter() - start))
+    return Timing(tuple(samples[1:]))  # the first one has started the threads
+
+
 def c_values(bound: BoundArguments, fn: Function) -> list[Any]:
     """The arguments as the entry takes them; the arrays in `bound` must outlive the call."""
-    return [bound.arrays[name].ctypes.data if name in bound.arrays else bound.values[name] for name in bound.order]
+    return [bound.arrays[name].at if name in bound.arrays else bound.values[name] for name in bound.order]

@@ -1,79 +1,86 @@
-/* Runs the CUDA text that polysched prints as C++: blocks and threads one after another, forward or in reverse.
-   The kernels it prints so far have no barriers, so any order must give the same result. */
+/* CUDA's words for a C++ compiler: with this before it, the text of kernels runs on the CPU unchanged.
+
+       __global__ void scale(float *a) { a[threadIdx.x] *= 2; }
+       POLYSCHED_LAUNCH(scale, dim3(1), dim3(32), a);
+
+   Threads wait for each other as in block_on_cpu.h says. A device's memory is the host's; fresh, it holds NaNs. */
 #pragma once
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
+#include "block_on_cpu.h"
+#include "cuda_types_on_cpu.h"
+#include "cuda_warp_on_cpu.h"
+#include "cuda_functions_on_cpu.h"
 
-typedef _Float16 __half;
-
-struct dim3 {
-    unsigned x, y, z;
-    dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1) : x(x), y(y), z(z) {}
-};
-
-#define __global__ static
+#define __global__
 #define __device__
 #define __host__
-#define __shared__ static
-#define __launch_bounds__(threads)
+#define __constant__
+#define __managed__
+#define __grid_constant__
+/* In a function it is static then, and may be extern; "used" keeps stores that nothing reads, for the checker. */
+#define __shared__ __attribute__((used)) thread_local
+#define __launch_bounds__(...)
+#define __align__(bytes) __attribute__((aligned(bytes)))
+#define __forceinline__ inline __attribute__((always_inline))
+#define __noinline__ __attribute__((noinline))
+#define __inline__ inline
 
-static dim3 gridDim, blockDim, blockIdx, threadIdx;
+#define POLYSCHED_LAUNCH(kernel, grid, block, ...) polysched::launch(#kernel, grid, block, kernel, ##__VA_ARGS__)
 
-extern "C" {
-int polysched_reverse = 0; /* 1: the last block and thread run first */
-}
-
-/* A step from (0, 0, 0) to the end of `extent` in order of x, y, z; `k` counts the steps. */
-static dim3 polysched_at(uint64_t k, dim3 extent)
-{
-    const uint64_t total = (uint64_t)extent.x * extent.y * extent.z;
-    if (polysched_reverse)
-        k = total - 1 - k;
-    return dim3(k % extent.x, k / extent.x % extent.y, k / extent.x / extent.y);
-}
-
-template <class Kernel> static void polysched_launch(dim3 grid, dim3 block, Kernel kernel)
-{
-    gridDim = grid;
-    blockDim = block;
-    for (uint64_t b = 0; b < (uint64_t)grid.x * grid.y * grid.z; b++) {
-        blockIdx = polysched_at(b, grid);
-        for (uint64_t t = 0; t < (uint64_t)block.x * block.y * block.z; t++) {
-            threadIdx = polysched_at(t, block);
-            kernel();
-        }
-    }
-}
-
-#define POLYSCHED_LAUNCH(kernel, grid, block, ...) polysched_launch(grid, block, [&] { kernel(__VA_ARGS__); })
+/* --- what the host calls */
 
 typedef int cudaError_t;
-enum { cudaSuccess = 0 };
-enum cudaMemcpyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2, cudaMemcpyDeviceToDevice = 3 };
+typedef struct polysched_stream *cudaStream_t;
+enum { cudaSuccess = 0, cudaErrorMemoryAllocation = 2, cudaErrorLaunchFailure = 719 };
+enum cudaMemcpyKind {
+    cudaMemcpyHostToHost = 0,
+    cudaMemcpyHostToDevice = 1,
+    cudaMemcpyDeviceToHost = 2,
+    cudaMemcpyDeviceToDevice = 3,
+    cudaMemcpyDefault = 4
+};
 
-/* Fresh memory holds NaNs, so that reading it shows. */
-static inline cudaError_t cudaMalloc(void **pointer, size_t size)
+/* `like`: what it will be a copy of, if that is known. */
+POLYSCHED_OWN static cudaError_t polysched_allocate(void **pointer, size_t size, const void *like)
 {
-    *pointer = malloc(size ? size : 1);
-    if (!*pointer)
-        abort();
+    *pointer = nullptr;
+    if (posix_memalign(pointer, 256, size ? size : 1) != 0)
+        return cudaErrorMemoryAllocation;
     memset(*pointer, 0xff, size);
+    polysched_check_allocated(*pointer, size, like);
     return cudaSuccess;
 }
 
-static inline cudaError_t cudaFree(void *pointer)
+static inline cudaError_t cudaMalloc(void **pointer, size_t size) { return polysched_allocate(pointer, size, nullptr); }
+
+template <class T> static inline cudaError_t cudaMalloc(T **pointer, size_t size) { return cudaMalloc((void **)pointer, size); }
+
+POLYSCHED_OWN static cudaError_t cudaFree(void *pointer)
 {
+    if (pointer)
+        polysched_check_freed(pointer);
     free(pointer);
     return cudaSuccess;
 }
 
-static inline cudaError_t cudaMemcpy(void *to, const void *from, size_t size, cudaMemcpyKind)
+POLYSCHED_OWN static cudaError_t cudaMemcpy(void *to, const void *from, size_t size, cudaMemcpyKind)
 {
     memcpy(to, from, size);
+    polysched_check_filled(to, size);
     return cudaSuccess;
 }
 
-static inline cudaError_t cudaGetLastError() { return cudaSuccess; }
+POLYSCHED_OWN static cudaError_t cudaMemset(void *to, int value, size_t size)
+{
+    memset(to, value, size);
+    polysched_check_filled(to, size);
+    return cudaSuccess;
+}
 
-static inline cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
+POLYSCHED_OWN static cudaError_t polysched_last_error() { return polysched_fault[0] ? cudaErrorLaunchFailure : cudaSuccess; }
+static inline cudaError_t cudaGetLastError() { return polysched_last_error(); }
+static inline cudaError_t cudaPeekAtLastError() { return polysched_last_error(); }
+static inline cudaError_t cudaDeviceSynchronize() { return polysched_last_error(); }
+static inline const char *cudaGetErrorString(cudaError_t error)
+{
+    return error == cudaSuccess ? "no error" : polysched_fault[0] ? polysched_fault : "out of memory";
+}

@@ -1,29 +1,42 @@
 """Runs a Source in CUDA or OpenCL without a GPU: its unchanged text as C++, on numpy arrays in place.
 
-    run = emulate(emit_cuda(linearize(fn)), fn)
-    run(A=a)                        blocks and threads one after another
-    run.reverse = True              ... from the last to the first; the results must not differ
+run = emulate(emit_cuda(linearize(fn)), fn)
+run(A=a)                        blocks, warps and lanes in order, each up to where it must wait
+run.reverse = True              ... from the last to the first; the results must not differ
 """
 
 from __future__ import annotations
 
 import ctypes
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from polysched import isl
-from polysched.codegen.emit.dialect import CUDA, OPENCL
 from polysched.codegen.source import Source
-from polysched.errors import LaunchError
+from polysched.errors import KernelError
 from polysched.ir.nodes import Function
 from polysched.runtime.arguments import bind
 from polysched.runtime.cpu import c_function, c_values, open_library
 from polysched.runtime.toolchain import EXACT, compile_shared
 
-_CUDA = Path(__file__).with_name("cuda_on_cpu.h")
-_OPENCL = Path(__file__).with_name("opencl_on_cpu.h")
-_FLAGS = ("-std=gnu++17", "-O1", *EXACT)
+_FOLDER = Path(__file__).parent
+CPP_FLAGS = (
+    "-std=gnu++17",
+    "-fno-exceptions",
+    "-fno-strict-aliasing",  # kernels read floats through float4
+    "-fno-extern-tls-init",  # `extern __shared__` arrays have no constructors
+    "-fno-gnu-unique",  # nor does a template's array belong to the whole process
+    "-Wl,-Bsymbolic",  # a kernel may be called as a function of the C library
+    f"-I{_FOLDER / 'include' / 'cuda'}",
+    *EXACT,
+)
+_INCLUDE = re.compile(r'#include "(\w+_on_cpu\.h)"\n')
+_BOUNDS = re.compile(r"__launch_bounds__\((\d+)[^)]*\)\s*(\w+)\s*\(")
+_DYNAMIC = re.compile(r"\bextern\s+__shared__\s[^;]*?(\w+)\s*\[\s*\]\s*;")
+_MOST_DYNAMIC = 227 * 1024  # what a block can have
+_GROUP = re.compile(r"reqd_work_group_size\((\d+), (\d+), (\d+)\)\)\)\s*(\w+)\s*\(")
 
 
 @dataclass
@@ -37,24 +50,66 @@ class Emulated:
     reverse: bool = False
 
     def __call__(self, **arguments: Any) -> None:
-        """Runs it in place; LaunchError, before anything runs, if the arguments do not fit."""
+        """Runs it in place; LaunchError, before anything runs, if the arguments do not fit. KernelError if a kernel
+        does what a GPU does not define, such as threads of a block that wait at different barriers."""
         bound = bind(self.fn, arguments, self.valid_sizes)
-        ctypes.c_int.in_dll(self.library, "polysched_reverse").value = self.reverse
-        self.entry(*c_values(bound, self.fn))
+        run_emulated(self.library, self.reverse, self.entry, *c_values(bound, self.fn))
 
 
 def emulate(source: Source, fn: Function, valid_sizes: isl.Set | None = None) -> Emulated:
     """`source` compiled for the CPU; `fn` is the function as the user calls it, before `linearize`."""
-    if CUDA.barrier in source.text or OPENCL.barrier in source.device:
-        raise LaunchError(f"{source.entry} has barriers; emulation runs one thread after another, and cannot wait")
-    library = open_library(str(compile_shared(_as_cpp(source), source.entry, language="c++", flags=_FLAGS)))
+    flags = ("-O1", *CPP_FLAGS)
+    library = open_library(str(compile_shared(emulated_text(source), source.entry, language="c++", flags=flags)))
     return Emulated(fn, library, c_function(library, source, fn), valid_sizes)
 
 
-def _as_cpp(source: Source) -> str:
-    """The text, after what it needs: of OpenCL the kernels, then the host's, which is C."""
+def run_emulated(library: ctypes.CDLL, reverse: bool, entry: Any, *values: Any) -> None:
+    """Calls a function that launches kernels, from a library made of `emulated_text`; KernelError for their faults."""
+    ctypes.c_int.in_dll(library, "polysched_reverse").value = reverse
+    fault = (ctypes.c_char * 1024).in_dll(library, "polysched_fault")
+    fault.value = b""
+    entry(*values)
+    if fault.value:
+        raise KernelError(fault.value.decode(errors="replace"))
+
+
+def emulated_text(source: Source) -> str:
+    """The text, after what it needs to be C++: of OpenCL the kernels, then the host's, which is C."""
     if source.language == "cuda":
-        return f'{_CUDA.read_text()}#line 1 "{source.entry}.cu"\n{source.text}'
+        return f'{cuda_header(source.text)}#line 1 "{source.entry}.cu"\n{source.text}'
     kernels = f'namespace polysched_kernels {{\n#line 1 "{source.entry}.cl"\n{source.device}}}\n'
     host = f'extern "C" {{\n#line 1 "{source.entry}.c"\n{source.text}}}\n'
-    return _CUDA.read_text() + _OPENCL.read_text() + kernels + host
+    return cuda_header(source.device) + header("opencl_on_cpu.h") + kernels + host
+
+
+def cuda_header(text: str = "") -> str:
+    """What stands before CUDA's `text` to make it C++; launches must keep to the bounds that the text states."""
+    bounds = {name: int(threads) for threads, name in _BOUNDS.findall(text)}
+    bounds |= {name: int(x) * int(y) * int(z) for x, y, z, name in _GROUP.findall(text)}
+    table = ", ".join(f'{{"{name}", {threads}}}' for name, threads in bounds.items())
+    define = f"#define POLYSCHED_LAUNCH_BOUNDS {table}\n" if table else ""
+    return define + header("cuda_on_cpu.h") + _dynamic_memory(dynamic_arrays(text))
+
+
+def dynamic_arrays(text: str) -> list[str]:
+    """The names of the `extern __shared__` arrays in CUDA's text."""
+    return sorted(set(_DYNAMIC.findall(text)))
+
+
+def _dynamic_memory(names: list[str]) -> str:
+    """The memory that all of these arrays are in."""
+    if not names:
+        return ""
+    labels = "".join(f".globl {name}\n.type {name}, @tls_object\n{name}:\n" for name in names)
+    section = f'.pushsection .tbss, "awT", @nobits\n.balign 128\n{labels}.zero {_MOST_DYNAMIC}\n.popsection\n'
+    return f'__asm__(R"({section})");\n'
+
+
+def header(name: str, seen: set[str] | None = None) -> str:
+    """One of our headers, with those that it includes in it, each where it is needed first."""
+    seen = set() if seen is None else seen
+    if name in seen:
+        return ""
+    seen.add(name)
+    text = (_FOLDER / name).read_text().replace("#pragma once\n", "")
+    return _INCLUDE.sub(lambda found: header(found[1], seen), text)

@@ -4,13 +4,10 @@
 #include <math.h>
 #include <sys/types.h>
 
-typedef unsigned char uchar;
-typedef _Float16 half;
-
 #define restrict __restrict__
-#define __kernel static
+#define __kernel
 #define __global
-#define __local static
+#define __local __shared__
 #define reqd_work_group_size(x, y, z) unused
 
 static size_t polysched_along(int axis, dim3 extent) { return axis == 0 ? extent.x : axis == 1 ? extent.y : extent.z; }
@@ -21,15 +18,15 @@ static size_t get_local_size(int axis) { return polysched_along(axis, blockDim);
 
 struct cl_mem {
     void *at;
-    template <class T> operator T *() const { return (T *)at; }
+    template <class T> POLYSCHED_OWN operator T *() const { return (T *)at; }
 };
 
-static cl_mem polysched_buffer(size_t bytes, const void *from)
+POLYSCHED_OWN static cl_mem polysched_buffer(size_t bytes, const void *from)
 {
     cl_mem buffer;
-    cudaMalloc(&buffer.at, bytes);
+    polysched_allocate(&buffer.at, bytes, from);
     if (from)
-        memcpy(buffer.at, from, bytes);
+        cudaMemcpy(buffer.at, from, bytes, cudaMemcpyHostToDevice);
     return buffer;
 }
 
@@ -42,7 +39,7 @@ static void polysched_read(void *to, cl_mem from, size_t offset, size_t bytes)
 
 static void polysched_back(void *to, cl_mem from, size_t bytes) { memcpy(to, from.at, bytes); }
 
-static int polysched_end() { return 0; }
+static int polysched_end() { return polysched_last_error(); }
 
 static dim3 grid_of(int64_t x, int64_t y, int64_t z)
 {
@@ -52,8 +49,11 @@ static dim3 grid_of(int64_t x, int64_t y, int64_t z)
 
 static dim3 block_of(unsigned x, unsigned y, unsigned z) { return dim3(x, y, z); }
 
+enum { CLK_LOCAL_MEM_FENCE = 1, CLK_GLOBAL_MEM_FENCE = 2 };
+#define barrier(fences) polysched::barrier(POLYSCHED_HERE)
+
 #define POLYSCHED_BEGIN(text) ((void)text)
 #define POLYSCHED_ARGUMENT(name) name
 #undef POLYSCHED_LAUNCH
 #define POLYSCHED_LAUNCH(kernel, grid, block, ...) \
-    polysched_launch(grid, block, [&] { polysched_kernels::kernel(__VA_ARGS__); })
+    polysched::launch(#kernel, grid, block, polysched_kernels::kernel, ##__VA_ARGS__)

@@ -15,8 +15,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from polysched.deps.cluster import Pair, strongly_connected
 from polysched.solve.bands import BandSearch, Plan
-from polysched.solve.cluster import Pair, strongly_connected
 from polysched.solve.cost import Found
 from polysched.solve.farkas import Edge
 

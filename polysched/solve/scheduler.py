@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 
 from polysched import isl
+from polysched.deps.cluster import components
 from polysched.deps.coincidence import mark_coincident
 from polysched.deps.dependences import Dependences
 from polysched.errors import BudgetExceeded
@@ -27,7 +28,6 @@ from polysched.model.tree import Sequence as SequenceNode
 from polysched.options import Options
 from polysched.solve.bands import BandSearch, Plan
 from polysched.solve.budget import Deadline, Rung
-from polysched.solve.cluster import components
 from polysched.solve.cost import Form, Found
 from polysched.solve.directions import signs
 from polysched.solve.farkas import Edge, edges, parameter_space, within

@@ -1,4 +1,5 @@
-"""Loop distribution: a loop over several statements becomes a loop for each of them (Allen and Kennedy, 1987).
+"""Loop distribution: a loop over several statements becomes a loop for each of them, or for each cycle of dependences
+(Allen and Kennedy, 1987).
 
     band: j                  sequence
       sequence                 filter: S0
@@ -10,21 +11,37 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import reduce
 
 from polysched import isl
-from polysched.model.tree import Band, Sequence
+from polysched.deps.cluster import strongly_connected
+from polysched.model.tree import Band, Filter, Sequence
 
 
 def distribute(band: Band, reaching: isl.UnionMap) -> Sequence | None:
-    """The loops one after the other; None if `band` is not around a sequence, or a later child must run before an
-    earlier one. `reaching` are the dependences that nothing above the band orders.
+    """The loops one after the other, in the order of what they compute for each other; None if `band` is not around a
+    sequence, or all its children depend on each other. `reaching` are the dependences that nothing above the band
+    orders.
     """
     sequence = band.child
     if not isinstance(sequence, Sequence):
         return None
-    earlier = isl.UnionSet("{ }")
-    for branch in sequence.children:
-        if not reaching.intersect_domain(branch.filter).intersect_range(earlier).is_empty():
-            return None
-        earlier = earlier.union(branch.filter)
-    return Sequence(tuple(replace(branch, child=replace(band, child=branch.child)) for branch in sequence.children))
+    branches = {str(k): branch for k, branch in enumerate(sequence.children)}
+    pairs = [
+        (source, sink)
+        for source, one in branches.items()
+        for sink, other in branches.items()
+        if source != sink and not reaching.intersect_domain(one.filter).intersect_range(other.filter).is_empty()
+    ]
+    parts = strongly_connected(list(branches), pairs)
+    if len(parts) == 1:
+        return None
+    return Sequence(tuple(_loop(band, tuple(branches[name] for name in part)) for part in parts))
+
+
+def _loop(band: Band, branches: tuple[Filter, ...]) -> Filter:
+    """The loop over these branches alone."""
+    own = reduce(isl.UnionSet.union, (branch.filter for branch in branches))
+    members = tuple(replace(m, schedule=m.schedule.intersect_domain(own.universe())) for m in band.members)
+    child = branches[0].child if len(branches) == 1 else Sequence(branches)
+    return Filter(own, replace(band, members=members, child=child))

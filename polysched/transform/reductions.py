@@ -48,6 +48,14 @@ def reduce_on_lanes(tree: Tree, scop: Scop, dependences: Dependences) -> Tree:
     return _lanes(tree, scop, _Reaching.of(dependences), ())
 
 
+def reduced(member: Member, dependences: Dependences, reaching: isl.UnionMap) -> tuple[str, ...]:
+    """The arrays whose updates by reductions the member carries, if their order is free and it carries nothing else;
+    else (). `reaching` are the dependences that nothing above the member orders."""
+    if not dependences.reorder_reductions:
+        return ()
+    return _Reaching.of(dependences).within(reaching).reduced(member)
+
+
 @dataclass(frozen=True)
 class _Reaching:
     """The dependences that nothing above a node orders."""
@@ -69,8 +77,12 @@ class _Reaching:
 
     def inside(self, member: Member) -> _Reaching:
         """The same within one iteration of the member."""
-        same = together(member)
-        return _Reaching(self.ordered.intersect(same), tuple((n, pairs.intersect(same)) for n, pairs in self.updates))
+        return self.within(together(member))
+
+    def within(self, pairs: isl.UnionMap) -> _Reaching:
+        """Those of these pairs."""
+        updates = tuple((name, reached.intersect(pairs)) for name, reached in self.updates)
+        return _Reaching(self.ordered.intersect(pairs), updates)
 
     def reduced(self, member: Member) -> tuple[str, ...]:
         """The arrays whose updates the member carries, if it carries nothing else; else ()."""

@@ -44,7 +44,7 @@ class Around:
 def roles(statement: Statement, band: Band, around: Around) -> Roles | None:
     """The roles of the members of a permutable `band` for one of its statements; None if its loops reuse nothing that
     it writes."""
-    loops = _Loops(statement, band, around)
+    loops = Loops(statement, band, around)
     members = range(len(band.members))
     if not loops.move:
         return None
@@ -69,7 +69,9 @@ def statements_of(band: Band, scop: Scop) -> Iterator[Statement]:
 
 
 @dataclass(frozen=True)
-class _Loops:
+class Loops:
+    """How one statement moves along the members of a band."""
+
     statement: Statement
     band: Band
     around: Around

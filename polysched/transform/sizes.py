@@ -31,7 +31,7 @@ class Block:
 
 def register_block(statement: Statement, scop: Scop, machine: Machine) -> Block:
     """Three vectors wide, and as many rows high as leaves registers for operands."""
-    lanes = max(1, machine.vector_bytes // _element_bytes(statement, scop))
+    lanes = max(1, machine.vector_bytes // element_bytes(statement, scop))
     return Block(rows=8 if machine.vector_registers >= 32 else 4, columns=3 * lanes)
 
 
@@ -45,7 +45,7 @@ def tile_sizes(band: Band, scop: Scop, around: Around, options: Options) -> tupl
     for statement in statements:
         found = roles(statement, band, around)
         if found is not None:
-            block, element = register_block(statement, scop, options.machine), _element_bytes(statement, scop)
+            block, element = register_block(statement, scop, options.machine), element_bytes(statement, scop)
             if len(statements) > 1:
                 return _shared(found, len(band.members), block)
             return _for_registers(found, len(band.members), block, element, options.machine)
@@ -90,7 +90,7 @@ def _for_cache(
         fills = any(member.coincident for member in band.members) or not _recurs(band, around.reaching)
         return *(16,) * (count - 1), 256 if fills and is_innermost(band) else 16
     arrays = {access.array for statement in statements for access in (*statement.writes, *statement.reads)}
-    element = max(_element_bytes(statement, scop) for statement in statements)
+    element = max(element_bytes(statement, scop) for statement in statements)
     row = machine.l2 // (len(arrays) * outer ** (count - 2) * element)
     return *(outer,) * (count - 1), min(1024 if count > 2 else 512, _power_of_two(row))
 
@@ -134,7 +134,8 @@ def _reuses(band: Band, scop: Scop, around: Around) -> bool:
     return False
 
 
-def _element_bytes(statement: Statement, scop: Scop) -> int:
+def element_bytes(statement: Statement, scop: Scop) -> int:
+    """The size of what the statement writes."""
     written = {access.array for access in statement.writes}
     return max((array.dtype.bits // 8 for array in scop.arrays if array.name in written), default=8) or 1
 

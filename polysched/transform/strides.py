@@ -19,14 +19,14 @@ def stride_one_innermost(tree: Tree, scop: Scop, outer: tuple[Member, ...] = ())
     """`tree` with the members of innermost permutable bands reordered; `outer` are the members around `tree`."""
     inside = (*outer, *tree.members) if isinstance(tree, Band) else outer
     if isinstance(tree, Band) and tree.permutable and len(tree.members) > 1 and is_innermost(tree):
-        far = [_far_accesses(scop, inside, len(outer) + k) for k in range(len(tree.members))]
+        far = [far_accesses(scop, inside, len(outer) + k) for k in range(len(tree.members))]
         best = min(range(len(far)), key=lambda k: (far[k], -k))
         others = (*tree.members[:best], *tree.members[best + 1 :])
         return replace(tree, members=(*others, tree.members[best]))
     return with_children(tree, tuple(stride_one_innermost(child, scop, inside) for child in children(tree)))
 
 
-def _far_accesses(scop: Scop, loops: tuple[Member, ...], innermost: int) -> int:
+def far_accesses(scop: Scop, loops: tuple[Member, ...], innermost: int) -> int:
     """How many accesses step by more than one element when `loops[innermost]` steps and the other loops stand."""
     return sum(
         stride(access, along) is None

@@ -65,6 +65,15 @@ def test_a_whole_text(golden):
     assert_runs_as_interpreted(heat(), arguments_for(heat(), random.Random(0), n=40))
 
 
+def test_the_kernels_and_the_host_s_part_come_apart():
+    source = emit_cuda(linearize(heat()))
+    assert "__global__" in source.device
+    assert "POLYSCHED_LAUNCH" not in source.device
+    assert "__global__" not in source.host
+    assert 'extern "C" int heat(' in source.host
+    assert all(f" {kernel.name}(" in source.device for kernel in source.kernels)
+
+
 @pytest.mark.parametrize("dtype", [ALL[name] for name in ("u16", "i32", "i64", "f16", "f64")], ids=str)
 def test_every_operation_is_exact(dtype):
     with np.errstate(all="ignore"):
@@ -97,7 +106,8 @@ def test_host_code_reads_elements_back_and_holds_buffers():
     )
     fn = nest("f", "n", [V, W], *body)
     text = emit_cuda(fn).text
-    assert "cudaMalloc((void **)&buffer, sizeof(int64_t) * n);" in text
+    assert "POLYSCHED_TRY(cudaMalloc((void **)&buffer, sizeof(int64_t) * n));" in text
+    assert "POLYSCHED_CHECK(cudaFree(buffer));" in text
     assert "const int64_t bound = read_element(&V[0]);" in text
     assert "const int64_t t_end = (int64_t)((uint64_t)read_element(&buffer[1]) + 1ull);" in text
     assert_runs_as_interpreted(fn, {"n": 50, "V": np.arange(2, 52), "W": np.zeros(50, int)})
@@ -126,7 +136,7 @@ def test_a_store_outside_of_the_thread_loop_happens_once():
     count = store(W, (b,), add(load(W, b), 1))
     threads = loop("i", 0, 4, store(V, (b,), b), kind="thread.x")
     fn = nest("f", "n", [V, W], loop("b", 0, n, count, threads, kind="block.x"))
-    assert "if ((int64_t)threadIdx.x == 0) {" in emit_cuda(fn).text
+    assert "if ((index_t)threadIdx.x == 0) {" in emit_cuda(fn).text
     assert_runs_as_interpreted(fn, {"n": 5, "V": np.zeros(5, int), "W": np.zeros(5, int)})
 
 

@@ -12,7 +12,8 @@ from nests import loop, nest
 
 from polysched.codegen.emit.c import emit_c
 from polysched.codegen.passes.linearize import linearize
-from polysched.codegen.passes.privatize import PARTS, _identity, privatize
+from polysched.codegen.passes.privatize import PARTS, privatize
+from polysched.codegen.passes.updates import identity
 from polysched.errors import PolyschedError
 from polysched.ir.arithmetic import binary as value_of
 from polysched.ir.build import add, binary, load, mul, store, sub, var
@@ -106,7 +107,7 @@ def test_an_accumulator_begins_with_what_changes_no_value(op, dtype):
         return
     samples = [-0.0, 0.0, 1.5, -2.0, float("inf"), float("-inf")] if dtype.kind == "f" else [0, 1, 5, 127]
     for x in samples:
-        for pair in ((x, _identity(op, dtype).value), (_identity(op, dtype).value, x)):
+        for pair in ((x, identity(op, dtype).value), (identity(op, dtype).value, x)):
             found = value_of(op, dtype)(*pair)
             assert repr(float(found)) == repr(float(x)), (op, dtype, x)
 
@@ -250,4 +251,4 @@ def test_an_array_that_is_not_there_is_not_reduced():
 
 
 def test_constants_of_unsigned_integers_fit():
-    assert _identity("&", u8) == Const(255, u8) and _identity("max", u8) == Const(0, u8)
+    assert identity("&", u8) == Const(255, u8) and identity("max", u8) == Const(0, u8)

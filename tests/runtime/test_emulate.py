@@ -1,15 +1,21 @@
+import ctypes
+import re
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from polysched.codegen.emit.cuda import emit_cuda
-from polysched.errors import LaunchError
-from polysched.ir.build import add, load, mul, store, sub, var
+from polysched.errors import KernelError, LaunchError
+from polysched.ir.build import add, const, load, mul, store, sub, var
 from polysched.ir.dtypes import i64
-from polysched.ir.nodes import Array, Barrier
-from polysched.runtime.emulate import emulate
+from polysched.ir.nodes import Alloc, Array, Barrier
+from polysched.runtime.cpu import open_library
+from polysched.runtime.emulate import CPP_FLAGS, cuda_header, emulate, run_emulated
+from polysched.runtime.toolchain import compile_shared
 from tests.nests import loop, nest
 
-n, i = var("n"), var("i")
+n, i, j = var("n"), var("i"), var("j")
 V = Array("V", i64, (n,))
 
 
@@ -33,10 +39,44 @@ def test_a_loop_that_is_not_parallel_gives_other_results_in_reverse():
     assert results == [[1, 2, 3, 4], [1, 2, 2, 2]]
 
 
-def test_barriers_are_refused():
-    fn = nest("wait", "n", [V], loop("i", 0, 4, store(V, (i,), i), Barrier(), kind="thread.x"))
-    with pytest.raises(LaunchError, match="wait has barriers; emulation runs one thread after another"):
-        emulate(emit_cuda(fn), fn)
+def test_threads_wait_at_barriers():
+    """Rotated through shared memory: each thread reads what another one has stored."""
+    tile = Array("tile", i64, (const(4),), space="shared")
+    body = (
+        Alloc(tile),
+        loop("i", 0, 4, store(tile, (i,), load(V, i)), kind="thread.x"),
+        Barrier(),
+        loop("j", 0, 4, store(V, (j,), load(tile, sub(3, j))), kind="thread.x"),
+    )
+    fn = nest("rotate", "n", [V], loop("b", 0, 1, *body, kind="block.x"))
+    program = emulate(emit_cuda(fn), fn)
+    for program.reverse in (False, True):
+        out = np.arange(4)
+        program(V=out)
+        assert out.tolist() == [3, 2, 1, 0]
+
+
+def test_without_our_own_switch_of_stacks_it_is_the_same():
+    """What other processors than x86-64 use."""
+    text = f"""#define POLYSCHED_UCONTEXT
+{cuda_header()}
+__global__ void rotate(int *a) {{ int x = a[threadIdx.x]; __syncthreads(); a[(threadIdx.x + 1) % blockDim.x] = x; }}
+extern "C" void entry(int *a) {{ POLYSCHED_LAUNCH(rotate, 1, 200, a); }}"""
+    library = open_library(str(compile_shared(text, "rotate", language="c++", flags=("-O1", *CPP_FLAGS))))
+    out = np.arange(200, dtype=np.int32)
+    run_emulated(library, False, library.entry, ctypes.c_void_p(out.ctypes.data))
+    assert out.tolist() == [199, *range(199)]
+
+
+def test_what_a_gpu_does_not_define_is_an_error():
+    body = loop("i", 0, 4, store(V, (i,), i), Barrier(), kind="thread.x")
+    source = emit_cuda(nest("wait", "n", [V], body))
+    text = re.sub(r"__launch_bounds__\(\d+\)|(__syncthreads\(\);)", r"if (threadIdx.x < 2) \1", source.text)
+    text = text.replace("if (threadIdx.x < 2)  ", "")
+    line = text[: text.index("__syncthreads")].count("\n") + 1
+    message = f"wait_k0: in block (0, 0, 0), thread (0, 0, 0) waits at the barrier in line {line}, but thread (3, 0, 0)"
+    with pytest.raises(KernelError, match=re.escape(message)):
+        emulate(replace(source, text=text), nest("wait", "n", [V], body))(V=np.zeros(4, np.int64))
 
 
 def test_arguments_are_checked_first():

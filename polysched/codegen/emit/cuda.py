@@ -1,4 +1,4 @@
-"""Prints a function as CUDA: kernels, and a host function that launches them on device pointers.
+"""Prints a function as CUDA: kernels, and a host function that launches them.
 
     for t in 0..steps:
         for b in 0..n by 32 (block.x):                      for (int64_t t = 0; t < steps; t++) {
@@ -6,27 +6,60 @@
                 a[i] = a[i] * 2.0                                                dim3(32, 1, 1), n, a);
                                                             }
 
+`emit_cuda` takes arrays on the device. `emit_cuda_file` is for C programs: its functions take arrays in the host's
+memory, and copy them. Every call of CUDA is checked: the first that fails is said on stderr with its place, and the
+rest of the function only cleans up.
+
 Needs: arrays have at most one dimension (`linearize`); names are bound once; to be compiled with -fmad=false.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from polysched.codegen.emit import helpers
 from polysched.codegen.emit.dialect import CUDA
 from polysched.codegen.emit.kernels import Host, uses
+from polysched.codegen.emit.offload import Offload
 from polysched.codegen.emit.spelling import UNARY
 from polysched.codegen.source import Source, parameters
 from polysched.ir.dtypes import f16
 from polysched.ir.nodes import Array, Expr, Function
+from polysched.version import __version__
 
-_LAUNCH = """\
+_CHECKS = """\
+#ifndef POLYSCHED_REPORT
+static int polysched_reports; /* only the first is printed: a program may go on without a device */
+#define POLYSCHED_REPORT(...) (polysched_reports++ ? 0 : fprintf(stderr, __VA_ARGS__))
+#endif
+
+/* What became of the function that runs: its first error. After that, it only cleans up. */
+static thread_local cudaError_t polysched_status;
+
+static inline void polysched_check(cudaError_t status, const char *call, const char *file, int line)
+{
+    if (status == cudaSuccess || polysched_status != cudaSuccess)
+        return;
+    POLYSCHED_REPORT("%s:%d: %s: %s\\n", file, line, call, cudaGetErrorString(status));
+    polysched_status = status;
+}
+
+#define POLYSCHED_CHECK(call) polysched_check(call, #call, __FILE__, __LINE__)
+#define POLYSCHED_TRY(call)                                                                        \\
+    do {                                                                                           \\
+        if (polysched_status == cudaSuccess)                                                       \\
+            POLYSCHED_CHECK(call);                                                                 \\
+    } while (0)
+
 #ifndef POLYSCHED_LAUNCH
-#define POLYSCHED_LAUNCH(kernel, grid, block, ...)                          \\
-    do {                                                                    \\
-        const dim3 polysched_grid = grid;                                   \\
-        if (polysched_grid.x && polysched_grid.y && polysched_grid.z)       \\
-            kernel<<<polysched_grid, block>>>(__VA_ARGS__);                 \\
+#define POLYSCHED_LAUNCH(kernel, grid, block, ...)                                                 \\
+    do {                                                                                           \\
+        const dim3 polysched_grid = grid;                                                          \\
+        const bool polysched_blocks = polysched_grid.x && polysched_grid.y && polysched_grid.z;    \\
+        if (polysched_status == cudaSuccess && polysched_blocks) {                                 \\
+            kernel<<<polysched_grid, block>>>(__VA_ARGS__);                                        \\
+            polysched_check(cudaGetLastError(), "launch of " #kernel, __FILE__, __LINE__);         \\
+        }                                                                                          \\
     } while (0)
 #endif
 
@@ -37,11 +70,27 @@ static dim3 grid_of(int64_t x, int64_t y, int64_t z)
                 z < 0 ? 0 : z < 65535 ? z : 65535);
 }
 """
+_EITHER = """
+#define POLYSCHED_LAUNCH_EITHER(narrow, kernel, wide, ...)                                         \\
+    do {                                                                                           \\
+        if (narrow)                                                                                \\
+            POLYSCHED_LAUNCH(kernel, __VA_ARGS__);                                                 \\
+        else                                                                                       \\
+            POLYSCHED_LAUNCH(wide, __VA_ARGS__);                                                   \\
+    } while (0)
+
+/* Is none of these more than an int32_t holds? They are double, which does not overflow. */
+template <class... T> static bool fit_32_bits(T... values)
+{
+    return ((values <= 2147483647.0) && ...);
+}
+"""
 _READ = """
+/* An element of an array on the device, once the launches before have written it. */
 template <class T> static T read_element(const T *element)
 {
-    T value;
-    cudaMemcpy(&value, element, sizeof(T), cudaMemcpyDeviceToHost);
+    T value = T();
+    POLYSCHED_TRY(cudaMemcpy(&value, element, sizeof(T), cudaMemcpyDeviceToHost));
     return value;
 }
 """
@@ -50,40 +99,180 @@ _HALF = """\
 #include <cuda_fp16.h>
 #endif
 """
+# NVRTC compiles without the system's headers.
+_RTC = """\
+#ifdef __CUDACC_RTC__
+typedef signed char int8_t;
+typedef unsigned char uint8_t;
+typedef short int16_t;
+typedef unsigned short uint16_t;
+typedef int int32_t;
+typedef unsigned uint32_t;
+typedef long long int64_t;
+typedef unsigned long long uint64_t;
+#define INT32_MIN (-2147483647 - 1)
+#define INT64_MIN (-9223372036854775807ll - 1)
+#define INFINITY __int_as_float(0x7f800000)
+#define NAN __int_as_float(0x7fffffff)
+#else
+{includes}
+#endif
+"""
+_HOW = f"generated by polysched {__version__}, to be compiled with nvcc -fmad=false"
 
 
 def emit_cuda(fn: Function) -> Source:
-    """The CUDA text of `fn`; its entry takes device pointers and returns the cudaError_t of the launches as an int."""
+    """The CUDA text of `fn`; its entry takes device pointers and returns the first cudaError_t as an int.
+
+    `device` is what NVRTC compiles, `host` what runtime/cuda_host.h makes a launcher of.
+    """
     host = _Host(fn)
-    names = parameters(fn)
-    host.signature(f'extern "C" int {host.entry}', names)
-    host.mention(names)
-    host.block(fn.body)
-    host.line("return (int)cudaGetLastError();")
-    host.close()
+    prelude, kernels = host.prelude(), tuple(host.kernels)
+    return Source(
+        language="cuda",
+        text="\n".join([*host.top(), *prelude, *host.kernel_lines, *host.lines, ""]),
+        device=host.device_text(),
+        host="\n".join([*host.top(), *prelude, *host.lines, ""]),
+        entry=host.entry,
+        parameters=parameters(fn),
+        kernels=kernels,
+        fits=tuple(bound.expression() for bound in host.fits),
+    )
+
+
+def emit_cuda_file(offloads: Sequence[Offload]) -> str:
+    """The CUDA text with a function for each of these, in the namespace polysched; "" if there are none.
+
+    They take arrays in the host's memory, and return 0 if they have run; then else the arrays are as they were.
+    """
+    if not offloads:
+        return ""
+    hosts = [_Host(offload.kernel, offload.entry, offload.elements) for offload in offloads]
+    first = hosts[0]
+    for host in hosts[1:]:
+        first.includes |= host.includes
+        first.helpers |= host.helpers
+        first.reads_back |= host.reads_back
+        first.fits += host.fits
+        first.has_half |= host.has_half
     parts = [
-        *host.header(_HALF + "\n" + _LAUNCH if uses(fn, f16) else _LAUNCH),
-        *(_READ.split("\n")[1:] if host.reads_back else []),
-        *host.kernel_lines,
-        *host.lines,
+        f"/* {', '.join(host.entry for host in hosts)}: {_HOW} */",
+        *first.include_lines(),
+        *("", "namespace polysched {", ""),
+        *first.prelude(),
+        *(line for host in hosts for line in (*host.kernel_lines, *host.lines, "")),
+        "}",
         "",
     ]
-    kernels = tuple(host.kernels)
-    return Source(language="cuda", text="\n".join(parts), entry=host.entry, parameters=names, kernels=kernels)
+    return "\n".join(parts)
 
 
 class _Host(Host):
-    def __init__(self, fn: Function):
-        super().__init__(fn, CUDA, CUDA)
-        self.reads_back = False
+    """Prints the entry; with `elements`, of arrays in the host's memory, of which so many are copied."""
+
+    def __init__(self, fn: Function, entry: str = "", elements: Mapping[str, Expr] | None = None):
+        super().__init__(fn, CUDA, CUDA, entry)
+        self.reads_back, self.has_half = False, uses(fn, f16)
+        names = parameters(fn)
+        self.originals: dict[str, str] = {}  # the arrays as they are passed, where that is not on the device
+        if elements is not None:
+            self.includes.add("stdlib.h")
+            self.originals = {array.name: self.names.fresh(f"host_{array.name}") for array in fn.arrays}
+        self.signature(f'extern "C" int {self.entry}', names)
+        self.mention(tuple(name for name in names if name not in self.originals))
+        self.line("polysched_status = cudaSuccess;")
+        start = len(self.lines)
+        if elements is None:
+            self.block(fn.body)
+        else:
+            self.copy_around(fn, elements)
+        self.line("return (int)polysched_status;")
+        self.close()
+        self.lines[start:start] = self.choice()
+
+    def copy_around(self, fn: Function, elements: Mapping[str, Expr]) -> None:
+        """The body, between copies of the arrays to the device and back."""
+        sizes = {array.name: self.names.fresh(f"bytes_{array.name}") for array in fn.arrays}
+        for array in fn.arrays:
+            own, count = self.type(array.dtype), self.expr(elements[array.name], UNARY)
+            self.line(f"const size_t {sizes[array.name]} = sizeof({own}) * {count};")
+            self.line(f"{own} *{self.names(array.name)} = NULL;")
+        for array in fn.arrays:
+            there, size = self.names(array.name), sizes[array.name]
+            self.attempt(f"cudaMalloc((void **)&{there}, {size})")
+            self.attempt(f"cudaMemcpy({there}, {self.originals[array.name]}, {size}, cudaMemcpyHostToDevice)")
+        self.block(fn.body)
+        self.attempt("cudaDeviceSynchronize()")
+        has_run = self.names.fresh("has_run")
+        self.line(f"const bool {has_run} = polysched_status == cudaSuccess;")
+        for array in fn.arrays:
+            if array.name in self.written:
+                here, there = self.originals[array.name], self.names(array.name)
+                self.attempt(f"cudaMemcpy({here}, {there}, {sizes[array.name]}, cudaMemcpyDeviceToHost)")
+        self.line(f"if ({has_run} && polysched_status != cudaSuccess)")
+        self.line("    abort(); /* too late to run it otherwise */")
+        for array in fn.arrays:
+            self.free(array)
+
+    def choice(self) -> list[str]:
+        """The lines that find out whether kernels may count in 32 bits."""
+        if not self.fits:
+            return []
+        sums = (
+            " + ".join(" * ".join([f"{factor}.0", *map(self.names, monomial)]) for monomial, factor in bound)
+            for bound in self.fits
+        )
+        positive = "".join(f"{self.names(size)} > 0 && " for size in self.fn.sizes)
+        lines, self.lines, self.depth = self.lines, [], 1
+        self.listing(f"const bool {self.narrow} = {positive}fit_32_bits", sums, ";")
+        chosen, self.lines, self.depth = self.lines, lines, 0
+        return chosen
+
+    # --- texts
+
+    def top(self) -> list[str]:
+        return [f"/* {self.fn.name}: {_HOW} */", *self.include_lines(), ""]
+
+    def include_lines(self) -> list[str]:
+        lines = [f"#include <{name}>" for name in sorted({*self.includes, "stdio.h"})]
+        return [*lines, *(_HALF.splitlines() if self.has_half else [])]
+
+    def prelude(self) -> list[str]:
+        """What stands before the functions."""
+        either, read = _EITHER if self.fits else "", _READ if self.reads_back else ""
+        lines = [*_CHECKS.splitlines(), *either.splitlines(), *read.splitlines(), ""]
+        return [*lines, *self.definitions()]
+
+    def definitions(self) -> list[str]:
+        parts = (sorted(self.externals), helpers.definitions(self.helpers, CUDA))
+        return [line for part in parts if part for line in (*part, "")]
+
+    def device_text(self) -> str:
+        """The kernels alone, by names that no compiler changes."""
+        ours = sorted(name for name in self.includes if name.startswith("cuda"))  # which NVRTC finds
+        rtc = _RTC.format(includes="\n".join(f"#include <{name}>" for name in sorted(self.includes.difference(ours))))
+        half = [*(f"#include <{name}>" for name in ours), *(_HALF.splitlines() if self.has_half else [])]
+        lines = [f"/* {self.fn.name}: {_HOW} */", *rtc.splitlines(), *half, "", *self.definitions()]
+        return "\n".join([*lines, *self.templates, 'extern "C" {', "", *self.entries, "}", ""])
+
+    # --- what the language of the host says
+
+    def attempt(self, call: str) -> None:
+        self.line(f"POLYSCHED_TRY({call});")
+
+    def parameter(self, name: str) -> str:
+        if name not in self.originals:
+            return super().parameter(name)
+        const = "" if name in self.written else "const "
+        return f"{const}{self.type(self.arrays[name].dtype)} *{self.originals[name]}"
 
     def allocate(self, array: Array) -> None:
         name, own = self.names(array.name), self.type(array.dtype)
         self.line(f"{own} *{name} = NULL;")
-        self.line(f"cudaMalloc((void **)&{name}, sizeof({own}) * {self.expr(self.extent(array), UNARY)});")
+        self.attempt(f"cudaMalloc((void **)&{name}, sizeof({own}) * {self.expr(self.extent(array), UNARY)})")
 
     def free(self, array: Array) -> None:
-        self.line(f"cudaFree({self.names(array.name)});")
+        self.line(f"POLYSCHED_CHECK(cudaFree({self.names(array.name)}));")
 
     def element(self, array: str, index: tuple[Expr, ...]) -> str:
         self.reads_back = True

@@ -37,6 +37,9 @@ class Dialect:
     external: str  # what a declaration of the user's function begins with; "": it cannot call them
     pragmas: Mapping[str, str]
     signed_wraps: bool  # False: overflow of a signed integer is undefined, and has to be spelled unsigned
+    index: str = ""  # the type of index arithmetic of kernels, which templates fix; "": that of i64
+    inlined: str = ""  # what a function that kernels are made of begins with
+    shuffle: str = ""  # a value of the lane of a warp that is so much further
     reserved: frozenset[str] = frozenset()  # names that it has besides those of C and CUDA
 
 
@@ -47,6 +50,8 @@ class KernelDialect(Dialect):
     kernel: str  # what a kernel's definition begins with, for blocks of {threads} = {x} * {y} * {z} threads
     shared: str  # what the declaration of an array that a block's threads share begins with
     barrier: str
+    copy: str = ""  # a store of an element to a shared array that happens later; "": it has none
+    arrivals: tuple[str, ...] = ()  # the lines before a barrier that wait for those
     ids: Mapping[str, str]
 
 
@@ -99,9 +104,14 @@ CUDA = KernelDialect(
     pragmas=_UNROLLED,
     signed_wraps=False,
     kernel="__global__ void __launch_bounds__({threads})",
-    shared="__shared__",
+    shared="__shared__ __align__(16)",
     barrier="__syncthreads();",
-    ids=_ids("(int64_t){}.{}", "xyz", "blockIdx", "gridDim", "threadIdx", "blockDim"),
+    copy="__pipeline_memcpy_async(&{to}, &{element}, {size}, {missing});",
+    arrivals=("__pipeline_commit();", "__pipeline_wait_prior(0);"),
+    index="index_t",
+    shuffle="__shfl_down_sync(0xffffffff, {value}, {distance})",
+    inlined="__device__ __forceinline__",
+    ids=_ids("(index_t){}.{}", "xyz", "blockIdx", "gridDim", "threadIdx", "blockDim"),
 )
 
 _SIGNED = {"i8": "char", "i16": "short", "i32": "int", "i64": "long"}

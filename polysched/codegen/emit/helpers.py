@@ -23,7 +23,10 @@ _BODIES = {
 }
 _NEEDS = {"floordiv": ("truncdiv", "truncmod"), "floormod": ("truncmod",)}
 
-NAMES = frozenset(f"{op}_{dtype}" for op in _BODIES for dtype in ALL)
+# The type of index arithmetic in texts that can have it in 32 or in 64 bits: the dialect's `index`.
+INDEX = DType("index", "i", 64)
+
+NAMES = frozenset(f"{op}_{dtype}" for op in _BODIES for dtype in (*ALL, INDEX))
 
 
 def name_of(op: str, dtype: DType) -> str:
@@ -34,12 +37,12 @@ def name_of(op: str, dtype: DType) -> str:
 def definitions(used: Iterable[tuple[str, DType]], dialect: Dialect) -> list[str]:
     """The lines that define the helpers for these operations, and what they need themselves."""
     wanted = {(need, dtype) for op, dtype in used for need in (op, *_NEEDS.get(op, ()))}
-    order = [(op, dtype) for dtype in ALL.values() for op in _BODIES if (op, dtype) in wanted]
+    order = [(op, dtype) for dtype in (*ALL.values(), INDEX) for op in _BODIES if (op, dtype) in wanted]
     return [line for op, dtype in order for line in ("", *_definition(op, dtype, dialect))][1:]
 
 
 def _definition(op: str, dtype: DType, dialect: Dialect) -> list[str]:
-    own = dialect.types[dtype.name]
+    own = dialect.index if dtype == INDEX else dialect.types[dtype.name]
     body = Template(_BODIES[op]).substitute(
         T=own,
         U=dialect.types.get(f"u{dtype.bits}"),  # there is none of a float
@@ -48,4 +51,5 @@ def _definition(op: str, dtype: DType, dialect: Dialect) -> list[str]:
         truncmod=name_of("truncmod", dtype),
     )
     lines = [f"    {statement.strip()};" for statement in body.split(";") if statement.strip()]
-    return [f"{dialect.helper} {own} {name_of(op, dtype)}({own} a, {own} b)", "{", *lines, "}"]
+    template = [f"template <typename {own}>"] if dtype == INDEX else []
+    return [*template, f"{dialect.helper} {own} {name_of(op, dtype)}({own} a, {own} b)", "{", *lines, "}"]

@@ -20,15 +20,38 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from polysched.codegen.emit.dialect import Dialect, KernelDialect
+from polysched.codegen.emit.narrowing import IndexPrinter
+from polysched.codegen.emit.notes import note
 from polysched.codegen.emit.printer import Printer, is_small
 from polysched.codegen.emit.shares import Around, Share, block_share, thread_share
+from polysched.codegen.emit.sufficient import sufficient
 from polysched.codegen.emit.survey import AXES, Survey, is_mapped
+from polysched.codegen.emit.widths import Range, holds_data, wide_names
 from polysched.codegen.source import Kernel, parameters
 from polysched.errors import PolyschedError
 from polysched.ir.build import conjunction
 from polysched.ir.dtypes import DType, boolean, i64
 from polysched.ir.node import walk
-from polysched.ir.nodes import Alloc, Array, Barrier, Binary, Const, Expr, For, Function, Let, Load, Stmt, Store, Var
+from polysched.ir.nodes import (
+    Alloc,
+    Array,
+    Barrier,
+    Binary,
+    Const,
+    Expr,
+    For,
+    Function,
+    Let,
+    Load,
+    Select,
+    Stmt,
+    Store,
+    StoreLater,
+    Var,
+)
+from polysched.ir.polynomial import Polynomial
+
+_MOST_BLOCKS = {"x": 2147483647, "y": 65535, "z": 65535}
 
 
 def uses(fn: Function, dtype: DType) -> bool:
@@ -50,6 +73,11 @@ class Host(Printer):
         self.entry = entry or self.names.fresh(fn.name)
         self.kernels: list[Kernel] = []
         self.kernel_lines: list[str] = []
+        self.templates: list[str] = []  # those of these lines that define what kernels are made of
+        self.entries: list[str] = []  # the others
+        self.wide = wide_names(fn.body, self.data)
+        self.fits: tuple[Polynomial, ...] = ()  # where kernels may count in 32 bits
+        self.narrow = self.names.fresh("narrow")  # whether they may
         self.nest: list[For] = []  # the loops around, outermost first
 
     def allocate(self, array: Array) -> None:
@@ -113,19 +141,29 @@ class Host(Printer):
         candidates = dict.fromkeys((*parameters(self.fn), *self.arrays, *self.scalars))
         names = tuple(name for name in candidates if name in used)
         name = self.names.fresh(f"{self.entry}_k{len(self.kernels)}")
-        self.kernel_lines += [*kernel.text(name, names), ""]
-        self.kernels.append(Kernel(name=name, parameters=names, grid=kernel.grid, block=kernel.threads))
+        template, wide = kernel.print(name, names)
+        self.templates += template
+        self.entries += kernel.lines
+        about = note(statements, kernel.threads)
+        self.kernel_lines += [f"/* {name}: {about} */", *template, *kernel.lines]
+        found = Kernel(name=name, parameters=names, grid=kernel.grid, block=kernel.threads, wide=wide, note=about)
+        self.kernels.append(found)
         extents = self.extents([self.expr(extent) for extent in kernel.grid], [str(size) for size in kernel.threads])
-        self.listing("POLYSCHED_LAUNCH", [name, *extents, *(self.argument(parameter) for parameter in names)], ";")
+        arguments = (*extents, *(self.argument(parameter) for parameter in names))
+        if kernel.fits:
+            self.fits = sufficient((*self.fits, *kernel.fits)) or ()
+            self.listing("POLYSCHED_LAUNCH_EITHER", [self.narrow, name, wide, *arguments], ";")
+        else:
+            self.listing("POLYSCHED_LAUNCH", [name, *arguments], ";")
 
 
-class _Kernel(Printer):
+class _Kernel(IndexPrinter):
     """Prints one kernel; spells names as the host does, and adds to what the text needs before its functions."""
 
     def __init__(self, host: Host, statements: tuple[Stmt, ...]):
         assert isinstance(host.device.dialect, KernelDialect)
         self.language = host.device.dialect
-        super().__init__(host.fn, self.language)
+        super().__init__(host.fn, self.language, host.wide)
         self.names, self.arrays, self.scalars, self.data = host.names, host.arrays, host.scalars, host.data
         needs = host.device
         self.includes, self.helpers, self.externals = needs.includes, needs.helpers, needs.externals
@@ -139,16 +177,28 @@ class _Kernel(Printer):
         self.survey = survey = Survey(statements)
         self.grid, self.threads = survey.grid(), survey.block()
 
-    def text(self, name: str, names: tuple[str, ...]) -> list[str]:
-        x, y, z = self.threads
-        self.signature(f"{self.language.kernel.format(x=x, y=y, z=z, threads=x * y * z)} {name}", names)
+    def print(self, name: str, names: tuple[str, ...]) -> tuple[list[str], str]:
+        """Adds the kernels to the lines; what they are made of, and the name of the one in 64 bits if there are two."""
+        self.depth = 1
         for array in self.allocated.values():
             if array.space == "shared":  # OpenCL wants them here
                 own, extent = self.type(array.dtype), self.expr(self.extent(array))
                 self.line(f"{self.language.shared} {own} {self.names(array.name)}[{extent}];")
         self.block(self.statements)
-        self.close()
-        return self.lines
+        self.fits = self.conditions(self.ids())
+        x, y, z = self.threads
+        head = self.language.kernel.format(x=x, y=y, z=z, threads=x * y * z)
+        return self.instances(head, name, names, self.fits)
+
+    def ids(self) -> dict[str, Range]:
+        """What the numbers of blocks and threads may be."""
+        ranges: dict[str, Range] = {}
+        for axis, extent, threads in zip(AXES, self.grid, self.threads, strict=True):
+            blocks = Const(_MOST_BLOCKS[axis]) if holds_data(extent, self.wide) else extent
+            for kind, count in ((f"block.{axis}", blocks), (f"thread.{axis}", Const(threads))):
+                ranges[f"{kind}.index"] = Const(0), Binary("-", count, Const(1))
+                ranges[f"{kind}.count"] = Const(1), count
+        return ranges
 
     def free_names(self) -> set[str]:
         """Names of scalars and arrays that are bound outside of the kernel."""
@@ -161,12 +211,16 @@ class _Kernel(Printer):
 
     def stmt(self, stmt: Stmt) -> None:
         match stmt:
-            case Barrier():
+            case Barrier(arrivals):
+                for line in self.language.arrivals if arrivals else ():
+                    self.line(line)
                 self.line(self.language.barrier)
             case _:
                 super().stmt(stmt)
 
     def store(self, stmt: Store) -> None:
+        if isinstance(stmt, StoreLater) and self.language.copy and self.copy(stmt):
+            return
         space = self.allocated[stmt.array].space if stmt.array in self.allocated else "global"
         shared_by = {"global": ("block", "thread"), "shared": ("thread",), "private": ()}[space]
         missing = [axis for axis in self.axes if axis not in self.around and axis.startswith(shared_by)]
@@ -177,6 +231,21 @@ class _Kernel(Printer):
         self.open(f"if ({self.expr(first)})")
         super().store(stmt)
         self.close()
+
+    def copy(self, stmt: StoreLater) -> bool:
+        """The store without registers in between, if it is of an element as it is, or of zero where there is none."""
+        match stmt.value:
+            case Load() as load:
+                missing: Expr = Const(0)
+            case Select(cond, Load() as load, Const(value)) if not value:
+                missing = Select(cond, Const(0), Const(load.dtype.bits // 8))
+            case _:
+                return False
+        to, element = self.element(stmt.array, stmt.index), self.element(load.array, load.index)
+        size = load.dtype.bits // 8
+        self.includes.add("cuda_pipeline.h")
+        self.line(self.language.copy.format(to=to, element=element, size=size, missing=self.expr(missing)))
+        return True
 
     def loop(self, loop: For) -> None:
         if not is_mapped(loop):
@@ -189,15 +258,20 @@ class _Kernel(Printer):
         share = self.share(loop)
         var, first = self.names(loop.var), self.expr(share.first)
         if share.guard is None:
-            compare, stride = "<" if loop.step > 0 else ">", self.expr(_times(_count(loop.kind), loop.step))
-            self.open(f"for ({self.type(i64)} {var} = {first}; {var} {compare} {self.bound(loop)}; {var} += {stride})")
+            distance = _times(_count(loop.kind), loop.step)
+            compare, stride = "<" if loop.step > 0 else ">", self.expr(distance)
+            self.use(Binary("+", Var(loop.var), distance))
+            own, hi = self.integer(loop.var), self.bound(loop)
+            self.open(f"for ({own} {var} = {first}; {var} {compare} {hi}; {var} += {stride})")
         else:
-            self.line(f"const {self.type(i64)} {var} = {first};")
-            self.open("" if share.guard == Const(True, boolean) else f"if ({self.expr(share.guard)})")
+            self.line(f"const {self.integer(loop.var)} {var} = {first};")
+            if share.guard != Const(True, boolean):
+                self.open(f"if ({self.expr(share.guard)})")
         self.nest.append(loop)
         self.body(loop)
         self.nest.pop()
-        self.close()
+        if share.guard != Const(True, boolean):
+            self.close()
 
     def share(self, loop: For) -> Share:
         """The part of the loop that this block or thread runs."""

@@ -97,7 +97,12 @@ class Printer(Speller):
         if name in self.arrays:
             return self.pointer(self.arrays[name])
         dtype = self.scalars[name]
-        return f"{self.passed_type(f32 if dtype == f16 else dtype)} {self.names(name)}"
+        own = self.passed_type(f32 if dtype == f16 else dtype) if dtype != i64 else self.integer(name)
+        return f"{own} {self.names(name)}"
+
+    def integer(self, name: str) -> str:
+        """The type of an i64 of this name."""
+        return self.type(i64)
 
     def pointer(self, array: Array) -> str:
         """The declaration of a pointer to an array."""
@@ -142,7 +147,8 @@ class Printer(Speller):
 
     def let(self, stmt: Let) -> None:
         name = self.names(stmt.name)
-        self.line(f"const {self.type(stmt.value.dtype)} {name} = {self.expr(stmt.value)};")
+        own = self.integer(stmt.name) if stmt.value.dtype == i64 else self.type(stmt.value.dtype)
+        self.line(f"const {own} {name} = {self.expr(stmt.value)};")
         if stmt.name not in self.read:
             self.line(f"(void){name};")
 
@@ -176,7 +182,8 @@ class Printer(Speller):
             self.line(pragma)
         size = abs(loop.step)
         advance = ("++" if loop.step > 0 else "--") if size == 1 else f" {'+' if loop.step > 0 else '-'}= {size}"
-        self.open(f"for ({self.type(i64)} {var} = {lo}; {var} {'<' if loop.step > 0 else '>'} {hi}; {var}{advance})")
+        own = self.integer(loop.var)
+        self.open(f"for ({own} {var} = {lo}; {var} {'<' if loop.step > 0 else '>'} {hi}; {var}{advance})")
         self.body(loop)
         self.close()
 

@@ -35,7 +35,7 @@ from types import MappingProxyType
 
 from polysched import isl
 from polysched.codegen.emit import helpers
-from polysched.codegen.emit.dialect import C
+from polysched.codegen.emit.dialect import CUDA, C
 from polysched.codegen.emit.names import RESERVED, Names
 from polysched.codegen.emit.printer import Printer
 from polysched.codegen.emit.spelling import BINDING
@@ -86,12 +86,15 @@ def emit_region(kernel: Function, region: Region, valid_sizes: isl.Set) -> tuple
     return _Block(kernel, region).wrap(valid_sizes)
 
 
-def emit_call(kernel: Function, region: Region, valid_sizes: isl.Set, entry: str) -> tuple[str, str]:
+def emit_call(
+    kernel: Function, region: Region, valid_sizes: isl.Set, entry: str, *, in_cuda: bool = False
+) -> tuple[str, str]:
     """As `emit_region`, but the kernel is behind a function that returns 0 if it has run, and else has changed nothing.
 
-    It takes the parameters of `kernel`: arrays as void *, sizes as long long.
+    It takes the parameters of `kernel`: arrays as void *, sizes as long long; `in_cuda`, as emit_cuda_file has it in
+    the same file.
     """
-    return _Call(kernel, region, entry).wrap(valid_sizes)
+    return (_CallInCuda if in_cuda else _Call)(kernel, region, entry).wrap(valid_sizes)
 
 
 class _Block(Printer):
@@ -242,8 +245,10 @@ class _Call(_Block):
 
     def tests(self, valid_sizes: isl.Set) -> Iterator[str]:
         yield from super().tests(valid_sizes)
-        values = (local if name in self.fn.sizes else self.region.expressions[name] for name, local in self.passed)
-        yield f"{self.entry}({', '.join(values)}) == 0"
+        yield f"{self.entry}({', '.join(self.passed_value(*each) for each in self.passed)}) == 0"
+
+    def passed_value(self, name: str, local: str) -> str:
+        return local if name in self.fn.sizes else self.region.expressions[name]
 
     def declare_sizes(self) -> None:
         super().declare_sizes()
@@ -254,6 +259,20 @@ class _Call(_Block):
 
     def pointer(self, array: Array) -> str:
         return f"{'' if array.name in self.written else 'const '}void *{self.names(array.name)}"
+
+
+class _CallInCuda(_Call):
+    """The same in C++, behind the definition of what it calls."""
+
+    def __init__(self, kernel: Function, region: Region, entry: str):
+        super().__init__(kernel, region, f"polysched::{entry}")
+
+    def declare_sizes(self) -> None:
+        _Block.declare_sizes(self)
+
+    def passed_value(self, name: str, local: str) -> str:
+        value = super().passed_value(name, local)
+        return f"({CUDA.types[self.arrays[name].dtype.name]} *)({value})" if name in self.arrays else value
 
 
 def _fresh(name: str, taken: frozenset[str]) -> str:

@@ -23,6 +23,7 @@ from polysched.ir.node import walk
 from polysched.ir.nodes import (
     COMPARISONS,
     LOGICAL,
+    SHUFFLE,
     Binary,
     Call,
     Cast,
@@ -121,16 +122,35 @@ class Speller:
         if op in ("floordiv", "floormod") and (cheaper := self.division(expr)):
             return cheaper
         if op not in BINDING or (op in _SPELLING and _may_be_minus_one(right, self.fn)):
-            return f"{self.helper(op, dtype)}({self.expr(left)}, {self.expr(right)})", _PRIMARY
+            return f"{self.helper(op, self.computed_in(expr))}({self.expr(left)}, {self.expr(right)})", _PRIMARY
         if op in _OVERFLOWS and self.overflows(expr):
             return self.unsigned(dtype, f"{self.as_unsigned(left)} {op} {self.as_unsigned(right)}")
         binding, (outer_left, outer_right) = BINDING[op], _operand_bindings(expr)
         first, second = self.operand(left, outer_left), self.operand(right, outer_right)
-        wide = _is_wide(left) or (op not in ("<<", ">>") and _is_wide(right))
-        if dtype in (i64, u64) and op not in COMPARISONS and not wide:
+        wide = self.is_wide(left) or (op not in ("<<", ">>") and self.is_wide(right))
+        if dtype in (i64, u64) and op not in COMPARISONS and not wide and self.computed_in(expr) == dtype:
             first = f"({self.type(dtype)}){self.expr(left, UNARY)}"  # or C would compute in int
         text = f"{first} {_SPELLING.get(op, op)} {second}"
         return self.fitted(text, dtype, binding) if op in _LEAVES_RANGE else (text, binding)
+
+    def computed_in(self, expr: Expr) -> DType:
+        """The type of the text of this expression; `INDEX` for index arithmetic in templates."""
+        return expr.dtype
+
+    def is_wide(self, expr: Expr) -> bool:
+        """Has the text of this i64 or u64 expression 64 bits? One of small constants alone has those of an int."""
+        match expr:
+            case Const(value, dtype):
+                return dtype.kind == "u" or not -(1 << 31) < value < 1 << 31
+            case Unary(_, arg):
+                return self.is_wide(arg)
+            case Binary("min" | "max" | "floordiv" | "floormod"):
+                return True
+            case Binary(op, left, _) if op in ("<<", ">>"):
+                return self.is_wide(left)
+            case Select(_, then, other):
+                return self.is_wide(then) or self.is_wide(other)
+        return True
 
     def helper(self, op: str, dtype: DType) -> str:
         """The name of what computes `op`, which C has no operator for."""
@@ -180,6 +200,9 @@ class Speller:
 
     def call(self, expr: Call) -> tuple[str, int]:
         """A function of the C library, in the version for the dtype; any other name is the user's function."""
+        if expr.fn == SHUFFLE and self.dialect.shuffle:
+            value, distance = (self.expr(arg) for arg in expr.args)
+            return self.fitted(self.dialect.shuffle.format(value=value, distance=distance), expr.dtype, _PRIMARY)
         if not is_in_library(expr):
             if not self.dialect.external:
                 raise PolyschedError(f"{self.fn.name}: {self.dialect.name} has no {expr.fn}, a function of the user's")
@@ -253,22 +276,6 @@ def is_narrow(dtype: DType) -> bool:
 def _has_no_literal(value: int | float | bool, dtype: DType) -> bool:
     """Is it the least integer of its type, whose absolute value has another type?"""
     return dtype.bits >= 32 and value == -(1 << dtype.bits - 1)
-
-
-def _is_wide(expr: Expr) -> bool:
-    """Has the text of this i64 or u64 expression 64 bits? One of small constants alone has those of an int."""
-    match expr:
-        case Const(value, dtype):
-            return dtype.kind == "u" or not -(1 << 31) < value < 1 << 31
-        case Unary(_, arg):
-            return _is_wide(arg)
-        case Binary("min" | "max" | "floordiv" | "floormod"):
-            return True
-        case Binary(op, left, _) if op in ("<<", ">>"):
-            return _is_wide(left)
-        case Select(_, then, other):
-            return _is_wide(then) or _is_wide(other)
-    return True
 
 
 def _may_be_minus_one(divisor: Expr, fn: Function) -> bool:

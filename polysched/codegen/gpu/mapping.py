@@ -1,66 +1,142 @@
 """From a schedule tree to a grid of threads: coincident loops on blocks and threads, the rest as loops.
 
-    band: i, j  coincident              mark: map:block.y    band: floor(i/8)
-          k                   ->        mark: map:block.x    band: floor(j/32)
-                                        mark: map:thread.y   band: i
-                                        mark: map:thread.x   band: j
-                                        band: k
-Loops outside of the first coincident band stay on the host. Where no loop of a permutable band is parallel, not even
-inside of its first loops, its wavefronts are launched one after the other.
+    band: i, j  coincident              mark: map:block.y    band: floor(i/64)
+          k                   ->        mark: map:block.x    band: floor(j/64)
+                                        mark: map:thread.y   band: floor(i/8)
+                                        mark: map:thread.x   band: floor(j/4)
+                                        band: floor(k/16), k
+                                        mark: unroll         band: i
+                                        mark: unroll         band: j
+
+Loops outside of the first coincident band stay on the host; so does one loop after the other of a band in which none
+is parallel, until what is inside is. A loop over several statements is distributed where that makes more loops
+parallel. Where none becomes so, wavefronts of a permutable band are launched one after the other.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from polysched import isl
-from polysched.deps.coincidence import left_below, mark_under
+from polysched.codegen.gpu.grid import Grid, Side, choose_grid, extent
+from polysched.codegen.gpu.sums import rows_on_warps, sum_on_blocks
+from polysched.deps.coincidence import mark_under
 from polysched.deps.dependences import Dependences
-from polysched.model.tree import Band, Filter, Leaf, Map, Mark, Member, Tree, children, walk, with_children
+from polysched.model.scop import Scop
+from polysched.model.tree import (
+    Band,
+    Leaf,
+    Map,
+    Mark,
+    MarkValue,
+    Member,
+    Tree,
+    Unroll,
+    children,
+    walk,
+    with_children,
+)
+from polysched.options import Options
 from polysched.transform.distribute import distribute
-from polysched.transform.tile import tile
+from polysched.transform.roles import Around
+from polysched.transform.tile import block_of
+from polysched.transform.unskew import in_order, unskew
 from polysched.transform.wavefront import wavefront
 
-BLOCKS = {1: (256,), 2: (8, 32), 3: (4, 4, 32)}  # threads along each mapped dimension; the last one is x
 
-
-def map_to_gpu(tree: Tree, dependences: Dependences) -> Tree:
+def map_to_gpu(tree: Tree, scop: Scop, dependences: Dependences, options: Options | None = None) -> Tree:
     """`tree` with the outermost coincident members of each nest on blocks and threads."""
-    return _mapped(tree, dependences.coincidence)
+    return _Mapping(scop, dependences, options or Options()).mapped(tree, Around((), dependences.coincidence))
 
 
-def _mapped(tree: Tree, reaching: isl.UnionMap) -> Tree:
-    """`reaching` are the dependences that nothing above the node orders."""
-    if isinstance(tree, Band):
-        band = mark_under(replace(tree, child=Leaf()), reaching)
-        assert isinstance(band, Band)
-        return _mapped_band(replace(band, child=tree.child), reaching)
-    below = left_below(tree, reaching)
-    return with_children(tree, tuple(_mapped(child, below) for child in children(tree)))
+@dataclass(frozen=True)
+class _Mapping:
+    scop: Scop
+    dependences: Dependences
+    options: Options
+
+    def mapped(self, tree: Tree, around: Around) -> Tree:
+        if isinstance(tree, Band):
+            band = _flagged(tree, around)
+            return self.mapped_band(band, around) if band.members else self.mapped(band.child, around)
+        below = around.below(tree)
+        return with_children(tree, tuple(self.mapped(child, below) for child in children(tree)))
+
+    def mapped_band(self, band: Band, around: Around) -> Tree:
+        """The band on a grid, or several that its loops are distributed to, or inside of its first loop on the host."""
+        own = _parallelism(band)
+        parts = distribute(band, around.reaching)
+        if parts is not None:
+            gains = [_parallelism(_flagged(part.child, around.below(part))) for part in parts.children]
+            if min(gains) >= own and max(gains) > own:
+                return self.mapped(parts, around)
+        if own:
+            ready = _serial_last(band)
+            rows = rows_on_warps(ready, self.scop, self.dependences, around)
+            return rows or self.on_grid(ready, choose_grid(ready, self.scop, around, self.options))
+        if (sums := sum_on_blocks(band, self.scop, self.dependences, around)) is not None:
+            return sums
+        first = Band(band.members[:1], band.permutable)
+        if len(band.members) == 1:
+            return replace(first, child=self.mapped(band.child, around.below(first)))
+        inner = replace(band, members=band.members[1:])
+        on_host = replace(first, child=self.mapped(inner, around.below(first)))
+        if band.permutable and not _is_on_threads(on_host):
+            front = wavefront(band)
+            skewed = replace(front, child=self.mapped(front.child, around.below(front)))
+            return skewed if _is_on_threads(skewed) else on_host
+        return on_host
 
 
-def _mapped_band(band: Band, reaching: isl.UnionMap) -> Tree:
-    """Coincident members on threads; else, of the loop distributed, and its first member on the host, what helps."""
-    if any(member.coincident for member in band.members):
-        serial, mapped, inside = _choose(band.members, band.permutable)
-        kernel = _on_threads(mapped, Band(inside, band.permutable, band.child) if inside else band.child)
-        return Band(serial, band.permutable, kernel) if serial else kernel
-    parts = distribute(band, reaching)
-    if parts is not None and all(_is_parallel(part, reaching) for part in parts.children):
-        return _mapped(parts, reaching)
-    first, rest = Band(band.members[:1], band.permutable), band.members[1:]
-    inner = _mapped(replace(band, members=rest) if rest else band.child, left_below(first, reaching))
-    if rest and band.permutable and not _is_on_threads(inner):
-        front = wavefront(band)
-        skewed = replace(front, child=_mapped(front.child, left_below(front, reaching)))
-        return skewed if _is_on_threads(skewed) else replace(first, child=inner)
-    return replace(first, child=inner)
+    def on_grid(self, band: Band, grid: Grid) -> Tree:
+        """The band's members on the sides of the grid; planes for which there is no axis run in the thread."""
+        wide = [side for side in grid.sides if side.threads * side.points > 1]
+        axes = dict(zip("xyz", reversed(wide), strict=False))
+        threads = {axis: _thread_of(band.members[side.member], side) for axis, side in axes.items()}
+        blocks = {
+            axis: block
+            for axis, side in axes.items()
+            if not self.is_single(block := block_of(band.members[side.member], side.threads * side.points))
+        }
+        free = [axis for axis in "xyz" if axis not in blocks]
+        planes = [side.member for side in grid.sides if side not in wide]
+        on_axes = planes[max(0, len(planes) - len(free)) :]
+        blocks |= {free.pop(): band.members[k] for k in reversed(on_axes)}
+        tree = band.child
+        for side in reversed(wide):
+            for member in reversed(_points_of(band.members[side.member], side)):
+                tree = _marked(Unroll(), member, tree)
+        if serial := tuple(_serial(band, [*on_axes, *(side.member for side in wide)], grid.chunks)):
+            tree = Band(serial, child=tree)
+        for axis, member in threads.items():
+            if axes[axis].threads > 1 and not self.is_single(member):
+                tree = _marked(Map(f"thread.{axis}"), member, tree)
+        for axis in (axis for axis in "xyz" if axis in blocks):
+            tree = _marked(Map(f"block.{axis}"), blocks[axis], tree)
+        return tree
+
+    def is_single(self, member: Member) -> bool:
+        """Has the member one value?"""
+        return extent(member, self.scop.domain.intersect_params(self.scop.context)) == 1
 
 
-def _is_parallel(part: Filter, reaching: isl.UnionMap) -> bool:
-    """Has the band below a coincident member?"""
-    (band,) = children(mark_under(part, reaching))
-    return isinstance(band, Band) and any(member.coincident for member in band.members)
+def _flagged(tree: Tree, around: Around) -> Band:
+    """The band, simplified inside of the host's loops, with its coincident members marked; and those of a band directly
+    below if all of its own are."""
+    assert isinstance(tree, Band)
+    band = unskew(tree, around.members)
+    found = mark_under(replace(band, child=Leaf()), around.reaching)
+    assert isinstance(found, Band)
+    if isinstance(band.child, Band) and all(member.coincident for member in found.members):
+        inner = _flagged(band.child, around.below(found))
+        return replace(inner, members=(*found.members, *inner.members))
+    return replace(found, child=band.child)
+
+
+def _parallelism(band: Band) -> int:
+    """The number of loops that may run in parallel, of which a grid has three."""
+    return min(3, sum(member.coincident for member in band.members))
 
 
 def _is_on_threads(tree: Tree) -> bool:
@@ -68,27 +144,40 @@ def _is_on_threads(tree: Tree) -> bool:
     return any(isinstance(node, Mark) and isinstance(node.mark, Map) for node in walk(tree))
 
 
-def _choose(
-    members: tuple[Member, ...], permutable: bool
-) -> tuple[tuple[Member, ...], tuple[Member, ...], tuple[Member, ...]]:
-    """Members on the host, on blocks and threads (at most three), and in the thread."""
-    if permutable:
-        coincident = tuple(m for m in members if m.coincident)
-        return (), coincident[:3], (*coincident[3:], *(m for m in members if not m.coincident))
-    first = next(k for k, m in enumerate(members) if m.coincident)
-    return members[:first], members[first : first + 1], members[first + 1 :]
+def _serial_last(band: Band) -> Band:
+    """The band with the coincident members in front, which no dependence has a distance along, and the others as they
+    run in a thread."""
+    coincident = tuple(member for member in band.members if member.coincident)
+    serial = in_order(replace(band, members=tuple(member for member in band.members if not member.coincident)))
+    return replace(band, members=(*coincident, *serial.members), permutable=False)
 
 
-def _on_threads(mapped: tuple[Member, ...], child: Tree) -> Tree:
-    """Block and thread loops over `mapped`, the last of which gets axis x."""
-    tiled = tile(Band(mapped, permutable=True), BLOCKS[len(mapped)])
-    assert isinstance(tiled.child, Band)
-    threads = _under_marks(tiled.child, "thread", child)
-    return _under_marks(tiled, "block", threads)
+def _thread_of(member: Member, side: Side) -> Member:
+    """Which thread has a point: { S[i] -> [floor(i / points)] }, or [floor(i / vector) mod threads]."""
+    if side.vector in (0, side.points):
+        return block_of(member, side.points)
+    rest = isl.UnionMap(f"{{ [x] -> [floor(x / {side.vector}) mod {side.threads}] }}")
+    return replace(member, schedule=member.schedule.apply_range(rest))
 
 
-def _under_marks(band: Band, level: str, child: Tree) -> Tree:
-    axes = "zyx"[-len(band.members) :]
-    for member, axis in zip(reversed(band.members), reversed(axes), strict=True):
-        child = Mark(Map(f"{level}.{axis}"), replace(band, members=(member,), child=child))
-    return child
+def _points_of(member: Member, side: Side) -> list[Member]:
+    """The loops over the points of a thread."""
+    if side.points == 1:
+        return []
+    if side.vector in (0, side.points):
+        return [member]
+    groups = block_of(member, side.threads * side.vector)
+    return [groups] if side.vector == 1 else [groups, member]
+
+
+def _serial(band: Band, taken: list[int], chunks: dict[int, int]) -> Iterator[Member]:
+    """The members that are not on the grid, in their order; a loop over chunks around what runs in one."""
+    for k, member in enumerate(band.members):
+        if k in chunks:
+            yield block_of(member, chunks[k])
+        if k not in taken:
+            yield member
+
+
+def _marked(mark: MarkValue, member: Member, child: Tree) -> Mark:
+    return Mark(mark, Band((replace(member, coincident=True),), True, child))

@@ -66,7 +66,9 @@ class _Separator:
         taken = used_names(fn)
         self.names = fresh_names("r", taken)
         self.taken = taken
-        self.dtypes = {array.name: array.dtype for array in (*fn.arrays, *_local_arrays(fn))}
+        arrays = (*fn.arrays, *_local_arrays(fn))
+        self.dtypes = {array.name: array.dtype for array in arrays}
+        self.spaces = {array.name: array.space for array in arrays}
 
     def function(self) -> Function:
         return map_children(self.fn, self.visit)
@@ -74,11 +76,15 @@ class _Separator:
     def visit(self, node: Any) -> Any:
         if isinstance(node, For):
             nest = tile_nest(node)
-            if nest is not None:
+            if nest is not None and not self.is_in_registers(nest):
                 return self.separated(nest) or _rolled(node)
             if node.kind == "unrolled" and not isinstance(node.hi, Const):
                 node = replace(node, kind="serial")
         return map_children(node, self.visit)
+
+    def is_in_registers(self, nest: TileNest) -> bool:
+        """Has an earlier pass seen to it?"""
+        return all(isinstance(stmt, Store) and self.spaces[stmt.array] == "private" for stmt in nest.body)
 
     def separated(self, nest: TileNest) -> tuple[Stmt, ...] | None:
         """The nest in full and partial parts; None if that is not for linear conditions to tell."""

@@ -54,7 +54,7 @@ def tile_nest(loop: For) -> TileNest | None:
     sides: list[Side] = []
     body = loop.body
     while len(body) == 1 and isinstance(body[0], For) and body[0].kind in ("unrolled", "vector"):
-        side = _side(body[0], [around.var for around in loops])
+        side = side_of(body[0], [around.var for around in loops])
         if side is None:
             return None
         loops.append(body[0])
@@ -64,19 +64,20 @@ def tile_nest(loop: For) -> TileNest | None:
     moves = may_change(*(bound for each in loops for bound in (each.lo, each.hi)))
     reduces = any(each.reduces for each in loops)  # by name, which elements in registers do not have
     is_unrolled = any(side.loop.kind == "unrolled" for side in sides)
-    if loop.step != 1 or moves or reduces or not is_flat or not is_unrolled:
+    is_mapped = loop.kind.startswith(("block", "thread"))
+    if is_mapped or loop.step != 1 or moves or reduces or not is_flat or not is_unrolled:
         return None
     return TileNest(loop, tuple(sides), body)
 
 
-def _side(loop: For, around: Collection[str]) -> Side | None:
-    """The loop as a side of a tile, if a lower bound and an upper one are always as far from each other, and stay in
-    the loops `around`."""
+def side_of(loop: For, around: Collection[str], most: int = LARGEST) -> Side | None:
+    """The loop as a side of a tile, if a lower bound and an upper one are always as far from each other, at most `most`,
+    and stay in the loops `around`."""
     choices = []
     for low, high in product(forms(loop.lo, upper=False), forms(loop.hi, upper=True)):
         span = added(high, low, -1)
         is_fixed = not any(factor for atom, factor in span.items() if atom is not None)
-        if is_fixed and 1 <= span.get(None, 0) <= LARGEST and not mentions(low, around):
+        if is_fixed and 1 <= span.get(None, 0) <= most and not mentions(low, around):
             choices.append((span[None], low))
     if not choices or loop.step != 1:
         return None

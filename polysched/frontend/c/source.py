@@ -82,7 +82,7 @@ def parse(path: str, include: Sequence[str] = (), define: Sequence[str] = ()) ->
         data = Path(path).read_bytes()
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}", None, "give the path of a C file") from None
-    arguments = [*(f"-I{folder}" for folder in include), *(f"-D{name}" for name in define), *_compiler_headers()]
+    arguments = [*(f"-I{folder}" for folder in include), *(f"-D{name}" for name in define), *compiler_headers()]
     record = TranslationUnit.PARSE_DETAILED_PROCESSING_RECORD
     try:
         unit = Index.create().parse(path, ["-x", "c", *arguments], options=record)
@@ -97,7 +97,7 @@ def parse(path: str, include: Sequence[str] = (), define: Sequence[str] = ()) ->
 
 
 @cache
-def _compiler_headers() -> tuple[str, ...]:
+def compiler_headers() -> tuple[str, ...]:
     """Options for the headers that belong to a compiler, such as stddef.h: the library comes without."""
     for name in ("gcc", "cc", "clang"):
         if path := shutil.which(name):

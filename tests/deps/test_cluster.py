@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import random
 
-from polysched.solve.cluster import components, strongly_connected
+from polysched.deps.cluster import components, strongly_connected
 
 NAMES = ["A", "B", "C", "D", "E"]
 

@@ -1,0 +1,1 @@
+"""Kernels on a GPU, checked and timed: `python -m benchmarks.gpu`."""

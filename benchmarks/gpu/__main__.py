@@ -1,0 +1,168 @@
+"""Kernels on a GPU, checked and timed: `python -m benchmarks.gpu`, in less than 8 minutes.
+
+suite         the 30 PolyBench kernels, and the same in source order
+gemm          products of matrices against cuBLAS
+techniques    what each technique is worth: the nest without it
+
+A line for each as it comes: milliseconds of the device by its events, median and least, without copies from and to the
+host; the floor, which is the larger of bytes over bandwidth and operations over peak, where every array is read and
+written once; the share of it that is reached. Results are compared with the C target's. The exit status is 1 if one
+is wrong, 2 if there is no GPU.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import fields
+from math import exp, log
+from statistics import fmean
+from typing import Any
+
+import polysched as ps
+from benchmarks.gpu.cublas import time_product
+from benchmarks.gpu.machine import Peaks, this_gpu
+from benchmarks.gpu.measure import Job, Measured, dry, measure
+from benchmarks.gpu.processes import run_all
+from benchmarks.gpu.work import least
+from benchmarks.polybench import KERNELS
+from benchmarks.polybench.sizes import SETS
+from polysched.errors import LaunchError
+
+SOURCE = {"scheduler": "source"}
+
+# What is left out, by its name: fields of Options; those that are none yet are passed over.
+TECHNIQUES: dict[str, dict[str, Any]] = {
+    "register tiles": {"register_tiles": False},
+    "shared memory": {"shared_memory": False},
+    "tiles": {"tile": False},
+    "contraction": {"contract_floats": False},
+}
+PRODUCT = {"n": 4096, "m": 4096, "k": 4096}
+WITHOUT: dict[str, dict[str, int]] = {
+    "product_f64": dict.fromkeys("nmk", 2048),
+    "product_f32": dict.fromkeys("nmk", 2048),
+    "conv2d": {},
+    "jacobi-2d": {"tsteps": 20, "n": 4096},
+    "heat-3d": {"tsteps": 20, "n": 256},
+}
+
+
+def main() -> int:
+    args = _arguments()
+    jobs = [job for table in args.tables for job in TABLES[table](args.dataset) if job.name in args.kernel]
+    start = time.monotonic()
+    deadline = start + 60 * args.minutes
+    if args.dry:
+        return _dry(jobs, args.arch, args.jobs, deadline)
+    try:
+        gpu = this_gpu()
+    except LaunchError as error:
+        print(f"{error}\n--dry generates and compiles everything without one", file=sys.stderr)
+        return 2
+    print(gpu)
+    print(f"{'nest':16}{'variant':26}{'ms':>10}{'least':>10}{'runs':>5}{'floor':>10}  by          share  compile s")
+    found: list[tuple[Job, Measured]] = []
+    for job, measured in run_all(jobs, measure, gpu.arch, at_once=args.jobs, limit=args.limit, deadline=deadline):
+        found.append((job, measured))
+        print(_line(job, measured, gpu), flush=True)
+    if "gemm" in args.tables:
+        _print_cublas(found)
+    _print_summary(found, gpu)
+    print(f"{time.monotonic() - start:.0f} s in all")
+    return int(any(measured.fault for _, measured in found if measured.variant == "ours"))
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.gpu", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("tables", nargs="*", default=list(TABLES), metavar="TABLE", help=", ".join(TABLES))
+    names = [*KERNELS, *(name for name in WITHOUT if name not in KERNELS)]
+    parser.add_argument("--kernel", choices=names, nargs="+", default=names, metavar="NAME")
+    parser.add_argument("--dataset", choices=SETS, default="large", help="the sizes of the suite")
+    parser.add_argument("--limit", type=float, default=8.0, help="seconds that a variant may have the GPU")
+    parser.add_argument("--minutes", type=float, default=7.5, help="after which nothing more is started")
+    parser.add_argument("--jobs", type=int, default=4, help="compiled at a time; one runs at a time")
+    parser.add_argument("--dry", action="store_true", help="generate and compile for --arch, without a GPU")
+    parser.add_argument("--arch", default="sm_90", help="with --dry")
+    args = parser.parse_args()
+    if unknown := set(args.tables) - set(TABLES):
+        parser.error(f"there is no table {', '.join(sorted(unknown))}")
+    return args
+
+
+# --- what is measured
+
+
+def _suite(dataset: str) -> list[Job]:
+    return [Job(name, kernel.sizes[dataset], {"ours": {}, "source order": SOURCE}) for name, kernel in KERNELS.items()]
+
+
+def _gemm(dataset: str) -> list[Job]:
+    return [Job(name, PRODUCT, {"ours": {}}) for name in ("product_f64", "product_f32")]
+
+
+def _techniques(dataset: str) -> list[Job]:
+    known = {field.name for field in fields(ps.Options)}
+    variants = {f"without {name}": changes for name, changes in TECHNIQUES.items() if set(changes) <= known}
+    return [Job(name, sizes, {"ours": {}, **variants, "source order": SOURCE}) for name, sizes in WITHOUT.items()]
+
+
+TABLES = {"suite": _suite, "gemm": _gemm, "techniques": _techniques}
+
+
+# --- what is printed
+
+
+def _line(job: Job, measured: Measured, gpu: Peaks) -> str:
+    head = f"{job.name:16}{measured.variant:26}"
+    if measured.fault:
+        return f"{head}{measured.fault}"
+    floor, by = gpu.floor(least(job.function, job.sizes))
+    times = f"{measured.median:10.3f}{measured.fastest:10.3f}{measured.runs:5}{floor:10.4f}"
+    return f"{head}{times}  {by:10}{floor / measured.median:7.1%}{measured.compile / 1e3:10.1f}"
+
+
+def _print_cublas(found: Sequence[tuple[Job, Measured]]) -> None:
+    for job, ours in found:
+        if job.name.startswith("product") and job.sizes == PRODUCT and not ours.fault:
+            bits = 64 if job.name.endswith("64") else 32
+            try:
+                theirs = time_product(PRODUCT["n"], bits, ours.runs)
+            except OSError as error:
+                print(f"cuBLAS: {error}")
+                return
+            share = f"ours reaches {theirs / ours.median:.0%} of it"
+            print(f"{job.name}, {PRODUCT['n']}: cuBLAS takes {theirs:.3f} ms, {share}", flush=True)
+
+
+def _print_summary(found: Sequence[tuple[Job, Measured]], gpu: Peaks) -> None:
+    """Geometric means over the suite, and who is wrong."""
+    suite = {(job.name, each.variant): each for job, each in found if job.variants.keys() == {"ours", "source order"}}
+    times = {key: each.median for key, each in suite.items() if not each.fault}
+    ours = [name for name, variant in times if variant == "ours"]
+    ratios = [times[name, "source order"] / times[name, "ours"] for name in ours if (name, "source order") in times]
+    print(f"suite: {len(ours)} right and timed")
+    if ratios:
+        mean = exp(fmean(map(log, ratios)))
+        print(f"  {mean:.2f} times as fast as in source order ({len(ratios)} kernels, geometric mean)")
+    wrong = sorted({job.name for job, measured in found if measured.fault and measured.variant == "ours"})
+    if wrong:
+        print(f"WRONG or not run: {', '.join(wrong)}")
+
+
+def _dry(jobs: Sequence[Job], arch: str, at_once: int, deadline: float) -> int:
+    print(f"{'nest':16}{'variant':26}{'seconds':>8}   for {arch}")
+    failed = 0
+    for job, measured in run_all(jobs, dry, arch, at_once=at_once, limit=60.0, deadline=deadline):
+        failed += bool(measured.fault)
+        print(f"{job.name:16}{measured.variant:26}{measured.compile / 1e3:8.2f}   {measured.fault}", flush=True)
+    print(f"{failed} failed")
+    return int(failed > 0)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

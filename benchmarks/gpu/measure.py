@@ -1,0 +1,123 @@
+"""One nest on the GPU, in a process of its own: checked against the C target, then timed, in several variants.
+
+The process sends "ready" when it needs the GPU, and goes on when it is answered; then a Measured for each variant.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from typing import Any
+
+import numpy as np
+
+import polysched as ps
+from benchmarks import operators
+from benchmarks.polybench import KERNELS, data
+from polysched.errors import PolyschedError
+from polysched.ir.interp import evaluate
+from polysched.ir.nodes import Function
+from polysched.runtime.arguments import written
+from polysched.runtime.cuda import build
+
+_SAMPLED = 500.0  # milliseconds to spend on samples
+_TOLERANCE = {64: 1e-8, 32: 1e-4, 16: 1e-2}  # of the largest value: how far sums in another order may differ
+
+
+@dataclass(frozen=True)
+class Job:
+    """A nest and its variants: options beside the defaults, by name."""
+
+    name: str  # of a PolyBench kernel, or of a nest in operators.py
+    sizes: dict[str, int]
+    variants: dict[str, dict[str, Any]] = field(default_factory=lambda: {"ours": {}})
+
+    @property
+    def function(self) -> Function:
+        nest = KERNELS[self.name].nest if self.name in KERNELS else getattr(operators, self.name)
+        return nest.function
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What became of one variant; times in milliseconds."""
+
+    name: str
+    variant: str
+    median: float = 0.0
+    fastest: float = 0.0
+    runs: int = 0
+    compile: float = 0.0  # of all that is done before the first launch
+    fault: str = ""  # why there is no time
+
+
+def measure(job: Job, arch: str, pipe: Connection) -> None:
+    """Sends what the variants take; compiles all before it asks for the GPU."""
+    fn, given = job.function, arguments(job)
+    expected = data.copy(given)
+    ps.optimize(fn, options=_options({}))(**expected)
+    compiled = list(_compiled(job, arch))
+    pipe.send("ready")
+    pipe.recv()
+    for variant, (done, seconds) in compiled:
+        if isinstance(done, str):
+            pipe.send(Measured(job.name, variant, compile=1e3 * seconds, fault=done))
+            continue
+        found = data.copy(given)
+        done(**found)
+        fault = difference(job, found, expected)
+        samples = done.time(runs=1, **given).samples
+        if samples[0] < _SAMPLED:
+            samples = done.time(runs=int(min(20, max(3, _SAMPLED / max(samples[0], 1e-3)))), **given).samples
+        median = float(np.median(samples))
+        pipe.send(Measured(job.name, variant, median, min(samples), len(samples), 1e3 * seconds, fault))
+
+
+def dry(job: Job, arch: str, pipe: Connection) -> None:
+    """The same without a GPU: generates and compiles, and sends what that takes."""
+    for variant, (done, seconds) in _compiled(job, arch):
+        fault = done if isinstance(done, str) else ""
+        pipe.send(Measured(job.name, variant, compile=1e3 * seconds, fault=fault))
+
+
+def _compiled(job: Job, arch: str) -> Iterator[tuple[str, tuple[ps.Compiled | str, float]]]:
+    """Each variant compiled, or why it is not, and seconds."""
+    for variant, changes in job.variants.items():
+        start = time.perf_counter()
+        try:
+            done: ps.Compiled | str = ps.optimize(job.function, "cuda", options=_options(changes))
+            build(done.source, arch, contract=True)
+        except PolyschedError as error:
+            done = f"{type(error).__name__}: {error}"
+        yield variant, (done, time.perf_counter() - start)
+
+
+def _options(changes: dict[str, Any]) -> ps.Options:
+    """As on the CPU, a * b + c may be rounded once."""
+    return ps.Options(**{"contract_floats": True, **changes})
+
+
+def arguments(job: Job) -> dict[str, Any]:
+    """What the nest runs on."""
+    if job.name in KERNELS:
+        return data.initial_data(job.name, job.sizes)
+    rng, given = np.random.default_rng(0), dict[str, Any](job.sizes)
+    for array in job.function.arrays:
+        shape = tuple(int(evaluate(extent, dict(job.sizes))) for extent in array.shape)
+        given[array.name] = rng.random(shape).astype(array.dtype.numpy)
+    return given
+
+
+def difference(job: Job, found: dict[str, Any], expected: dict[str, Any]) -> str:
+    """Where results differ by more than rounding explains, or ""."""
+    if job.name in KERNELS:
+        return data.difference(job.name, found, expected)
+    for array in job.function.arrays:
+        if array.name in written(job.function):
+            scale = np.max(np.abs(expected[array.name]))
+            error = np.max(np.abs(found[array.name] - expected[array.name]))
+            if not error <= _TOLERANCE[array.dtype.bits] * scale:
+                return f"{array.name} differs by {error:.1e} where the largest value is {scale:.1e}"
+    return ""

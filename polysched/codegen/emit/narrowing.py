@@ -1,0 +1,119 @@
+"""Prints kernels whose index arithmetic is in 32 bits where the sizes, as they are at the launch, allow it.
+
+    template <typename index_t>
+    __device__ __forceinline__ void f_k0_body(index_t n, double *__restrict__ a)
+    {
+        const index_t i = (index_t)blockIdx.x * 32 + (index_t)threadIdx.x; ...
+    }
+
+    __global__ void __launch_bounds__(32) f_k0(int64_t n, double *__restrict__ a)
+    {
+        f_k0_body<int32_t>(n, a);
+    }
+
+    __global__ void __launch_bounds__(32) f_k0_wide(int64_t n, double *__restrict__ a)
+    {
+        f_k0_body<int64_t>(n, a);
+    }
+
+Index arithmetic is what is of type i64 and made of loop variables, sizes and constants alone. What is loaded, converted
+or passed as a scalar is data and keeps its 64 bits; where they meet, C++ converts to the wider one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set
+
+from polysched.codegen.emit.dialect import KernelDialect
+from polysched.codegen.emit.helpers import INDEX
+from polysched.codegen.emit.printer import Printer
+from polysched.codegen.emit.widths import Range, conditions, holds_data, range_of
+from polysched.ir.dtypes import DType, i32, i64
+from polysched.ir.node import walk
+from polysched.ir.nodes import Binary, Const, Expr, For, Function, Let, Var
+from polysched.ir.polynomial import Polynomial
+
+
+class IndexPrinter(Printer):
+    """Prints the bodies of kernels, and notes the values of their index arithmetic."""
+
+    def __init__(self, fn: Function, dialect: KernelDialect, wide: Set[str]):
+        super().__init__(fn, dialect)
+        self.wide = wide  # names that are no index arithmetic
+        self.index = dialect.index
+        self.declared = self.index or self.type(i64)  # what names of index arithmetic are declared as
+        self.indices: dict[Expr, None] = {}
+        self.is_inside = False  # of index arithmetic, which holds no data
+
+    def conditions(self, ids: dict[str, Range]) -> tuple[Polynomial, ...] | None:
+        """Where the values noted so far fit 32 bits, if the numbers of blocks and threads have the ranges `ids`; None:
+        nowhere, as far as is known."""
+        nodes = list(walk(self.fn.body))
+        lets = {node.name: node.value for node in nodes if isinstance(node, Let)}
+        ranges = {node.var: range_of(node) for node in nodes if isinstance(node, For)}
+        return conditions(self.indices, {**ranges, **ids}, lets, self.fn.sizes) if self.index else None
+
+    def instances(
+        self, head: str, name: str, names: tuple[str, ...], fits: tuple[Polynomial, ...] | None
+    ) -> tuple[list[str], str]:
+        """Makes kernels of the lines, which are a body: what they are instances of if they are, and the name of the one
+        that counts in 64 bits, if there are two."""
+        body, self.lines, self.depth = self.lines, [], 0
+        has_indices = any(self.scalars.get(name) == i64 and name not in self.wide for name in names)
+        if fits is None or (not fits and not has_indices):
+            self.declared = self.type(i64)
+            self.signature(f"{head} {name}", names)
+            if self.index and any(self.index in line for line in body):
+                self.line(f"using {self.index} = {self.type(i64 if fits is None else i32)};")
+            self.lines += [*body, "}", ""]
+            return [], ""
+        inner, wide = self.names.fresh(f"{name}_body"), self.names.fresh(f"{name}_wide") if fits else ""
+        self.line(f"template <typename {self.index}>")
+        self.signature(f"{self.dialect.inlined} void {inner}", names)
+        template, self.lines, self.depth = [*self.lines, *body, "}", ""], [], 0
+        self.declared = self.type(i64)
+        for instance, dtype in ((name, i32), *([(wide, i64)] if wide else [])):
+            self.signature(f"{head} {instance}", names)
+            self.listing(f"{inner}<{self.type(dtype)}>", map(self.names, names), ";")
+            self.close()
+            self.line("")
+        return template, wide
+
+    # --- what the body is made of
+
+    def use(self, expr: Expr) -> None:
+        """Notes that the kernel computes this value."""
+        if self.is_index(expr):
+            self.indices[expr] = None
+
+    def is_index(self, expr: Expr) -> bool:
+        """Is it computed in the type of index arithmetic?"""
+        if not self.index or expr.dtype != i64 or (not self.is_inside and holds_data(expr, self.wide)):
+            return False
+        return any(isinstance(node, Var) for node in walk(expr))
+
+    def spell(self, expr: Expr) -> tuple[str, int]:
+        if self.is_inside or not self.is_index(expr):
+            return super().spell(expr)
+        self.indices[expr] = None
+        self.is_inside = True
+        spelled = super().spell(expr)
+        self.is_inside = False
+        return spelled
+
+    def loop(self, loop: For) -> None:
+        self.use(Binary("+", Var(loop.var), Const(loop.step)))  # as it ends
+        super().loop(loop)
+
+    def integer(self, name: str) -> str:
+        return self.declared if name not in self.wide else self.type(i64)
+
+    def computed_in(self, expr: Expr) -> DType:
+        return INDEX if self.is_index(expr) else super().computed_in(expr)
+
+    def is_wide(self, expr: Expr) -> bool:
+        return not self.is_index(expr) and super().is_wide(expr)
+
+    def helper(self, op: str, dtype: DType) -> str:
+        name = super().helper(op, dtype)
+        return f"{name}<{self.index}>" if dtype == INDEX else name

@@ -1,0 +1,95 @@
+"""What a kernel does with its threads and memory, in one line above it.
+
+/* blocks of 16 x 8 threads; A, B copied to shared memory, 24832 bytes; 8 x 4 x 2 elements of C in registers */
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+from typing import Any
+
+from polysched.ir.node import children, walk
+from polysched.ir.nodes import Alloc, Array, Const, For, If, Load, Stmt, Store
+
+
+def note(statements: tuple[Stmt, ...], threads: tuple[int, int, int]) -> str:
+    """The line for a kernel of these statements with so many threads along x, y and z."""
+    shape = " x ".join(str(size) for size in threads if size > 1) or "1"
+    if prod(threads) == 1:
+        return "one thread"
+    return "; ".join((f"blocks of {shape} threads", *_copies(statements), *_sums(statements), *_points(statements)))
+
+
+def _copies(statements: tuple[Stmt, ...]) -> Iterator[str]:
+    shared = {array.name: array for array in _arrays(statements) if array.space == "shared"}
+    sources = {
+        load.array: None
+        for store in _stores(statements)
+        if store.array in shared
+        for load in walk(store.value)
+        if isinstance(load, Load) and load.array not in shared
+    }
+    if shared:
+        size = sum(_elements(array) * array.dtype.bits // 8 for array in shared.values())
+        yield f"{', '.join(sources)} copied to shared memory, {size} bytes"
+
+
+def _sums(statements: tuple[Stmt, ...]) -> Iterator[str]:
+    """What is loaded into private arrays, and stored from there."""
+    private = {array.name: array for array in _arrays(statements) if array.space == "private" and array.shape}
+    kept: dict[str, Array] = {}
+    for store in _stores(statements):
+        sources = [node.array for node in walk(store.value) if isinstance(node, Load)]
+        if store.array not in private and len(sources) == 1 and sources[0] in private:
+            kept[store.array] = private[sources[0]]
+    for name, array in kept.items():
+        yield f"{_elements(array)} elements of {name} in registers"
+
+
+def _points(statements: tuple[Stmt, ...]) -> Iterator[str]:
+    """The points of one thread, where it stores them at once, and what these read together."""
+    best: tuple[int, Store] | None = None
+    for count, store in _unrolled(statements, 1):
+        if count > 1 and (best is None or count > best[0]):
+            best = count, store
+    arrays = [array.name for array in _arrays(statements)]
+    if best is None or best[1].array in arrays or any(n.array in arrays for n in _loads(best[1])):
+        return
+    subscripts: dict[str, set[Any]] = {}
+    for load in _loads(best[1]):
+        subscripts.setdefault(load.array, set()).add(load.index)
+    shared = [name for name, found in subscripts.items() if len(found) > 1]
+    together = f", which share what they read of {', '.join(shared)} in registers" if shared else ""
+    yield f"{best[0]} points a thread{together}"
+
+
+def _unrolled(node: Any, count: int) -> Iterator[tuple[int, Store]]:
+    """Every store, and how many there are of it once loops are unrolled."""
+    match node:
+        case Store():
+            yield count, node
+        case For(kind="unrolled", lo=Const(int(first)), hi=Const(int(last))):
+            yield from _unrolled(node.body, count * (last - first))
+        case tuple():
+            for each in node:
+                yield from _unrolled(each, count)
+        case For() | If():
+            for each in children(node):
+                yield from _unrolled(each, count)
+
+
+def _elements(array: Array) -> int:
+    return prod(int(extent.value) for extent in array.shape if isinstance(extent, Const))
+
+
+def _arrays(statements: tuple[Stmt, ...]) -> list[Array]:
+    return [node.array for node in walk(statements) if isinstance(node, Alloc)]
+
+
+def _stores(statements: tuple[Stmt, ...]) -> list[Store]:
+    return [node for node in walk(statements) if isinstance(node, Store)]
+
+
+def _loads(store: Store) -> list[Load]:
+    return [node for node in walk(store.value) if isinstance(node, Load)]

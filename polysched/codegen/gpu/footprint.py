@@ -1,0 +1,82 @@
+"""What a block of threads reads of an array: a box of constant size, at a place that the loops around tell.
+
+    for t in 16 * b..16 * b + 16 (thread.x):
+        for k in 8 * c..8 * c + 8:                  A[t, k - 1], A[t, k + 1]: 16 x 10 elements from 16 * b, 8 * c - 1
+            S = S + A[t, k - 1] * A[t, k + 1]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+
+from polysched.codegen.passes.tile_nest import Side, mentions
+from polysched.ir.linear import Linear, added, forms
+from polysched.ir.node import walk
+from polysched.ir.nodes import Expr, Load, Var
+
+
+@dataclass(frozen=True)
+class Box:
+    """`extents` elements of an array, from `origin`, for each dimension."""
+
+    origin: tuple[Linear, ...]
+    extents: tuple[int, ...]
+
+    @property
+    def volume(self) -> int:
+        return reduce(lambda a, b: a * b, self.extents, 1)
+
+
+def footprint(index: tuple[Expr, ...], sides: Sequence[Side]) -> Box | None:
+    """The box that subscripts run through along `sides`, outer ones first; None if they are not linear in these."""
+    origin, extents = [], []
+    for part in index:
+        found = forms(part, upper=True)
+        if len(found) != 1 or any(isinstance(node, Load) for node in walk(part)):
+            return None
+        form, extent = found[0], 1
+        for side in reversed(sides):
+            factor = form.get(side.var, 0)
+            if factor:
+                form = _moved(form, side, {None: min(0, factor * (side.trips - 1))})
+                extent += abs(factor) * (side.trips - 1)
+        if mentions(form, [side.loop.var for side in sides]):
+            return None
+        origin.append(form)
+        extents.append(extent)
+    return Box(tuple(origin), tuple(extents))
+
+
+def in_locals(form: Linear, sides: Sequence[Side], counters: dict[str, Expr]) -> Linear:
+    """The form with each side's variable as its start and a counter from there."""
+    for side in reversed(sides):
+        if factor := form.get(side.var, 0):
+            form = _moved(form, side, {counters[side.loop.var]: factor})
+    return form
+
+
+def _moved(form: Linear, side: Side, offset: Linear) -> Linear:
+    """The form with the side's variable replaced by its start, and `offset` added."""
+    factor = form[side.var]
+    rest = {atom: f for atom, f in form.items() if atom != side.var}
+    return added(added(rest, side.start, factor), offset, 1)
+
+
+def union(one: Box, other: Box) -> Box | None:
+    """The box around both; None if no constant tells how far they are from each other."""
+    origin, extents = [], []
+    for a, b, long, wide in zip(one.origin, other.origin, one.extents, other.extents, strict=True):
+        distance = added(b, a, -1)
+        if any(factor for atom, factor in distance.items() if atom is not None):
+            return None
+        step = distance.get(None, 0)
+        origin.append(a if step >= 0 else b)
+        extents.append(max(long, step + wide) if step >= 0 else max(wide, long - step))
+    return replace(one, origin=tuple(origin), extents=tuple(extents))
+
+
+def varies(form: Linear, side: Side) -> int:
+    """The factor of the side's variable."""
+    return form.get(Var(side.loop.var), 0)

@@ -1,0 +1,166 @@
+"""How large blocks of threads are, how many points each thread has, and how far serial loops run between copies.
+
+    C[i, j] += A[i, k] * B[k, j]      8 x 16 threads of 8 x 8 points each; k by 16: both operands serve many points
+    t[i] += A[i, j] * x[j]            128 threads; j by 32: rows are read by whole warps
+    B[i, j] = A[i-1, j] + A[i+1, j]   8 x 32 threads of 4 x 4 points: rows next to each other, whose loads overlap, and
+                                      columns 32 apart, which differ by a constant in their addresses
+    anything else                     128, 8 x 32 or 2 x 4 x 32 threads
+
+The member that steps through memory by one is on axis x.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from polysched import isl
+from polysched.model.scop import Scop, Statement
+from polysched.model.tree import Band, Leaf, Member
+from polysched.options import Options
+from polysched.transform.roles import Around, Loops, statements_of
+from polysched.transform.sizes import element_bytes
+from polysched.transform.strides import far_accesses
+
+_THREADS = {1: (128,), 2: (8, 32), 3: (2, 4, 32)}  # the last one is x
+_SHARED = 40 << 10  # bytes of copies
+_VECTOR = 16  # bytes that a thread loads at once
+_SMALL = 8  # iterations of a loop that runs as a whole between copies
+
+
+@dataclass(frozen=True)
+class Side:
+    """A member of the band on an axis of the grid."""
+
+    member: int
+    threads: int
+    points: int = 1  # of each thread
+    vector: int = 0  # how many of them are next to each other, before those of the next thread; 0: all
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The sides, planes of single points first, x last; and how many iterations of a serial member run between copies
+    to shared memory."""
+
+    sides: tuple[Side, ...]
+    chunks: dict[int, int] = field(default_factory=dict)
+
+
+def choose_grid(band: Band, scop: Scop, around: Around, options: Options) -> Grid:
+    """The grid for a band with coincident members; threads have one point each without `options.register_tiles`."""
+    coincident = [k for k, member in enumerate(band.members) if member.coincident]
+    every = (*around.members, *band.members)
+    far = {k: far_accesses(scop, every, len(around.members) + k) for k in coincident}
+    x = min(coincident, key=lambda k: (far[k], -k))
+    statements = tuple(statements_of(band, scop))
+    if len(statements) == 1 and isinstance(band.child, Leaf):
+        loops = Loops(statements[0], band, around)
+        if loops.move:
+            serial = [k for k in range(len(band.members)) if k not in coincident]
+            if serial and all(s == 0 for k in serial for s in loops.writes(k)):
+                y = _rows(loops, x, coincident) if options.register_tiles else None
+                if y is None:
+                    return Grid(_plain(x, coincident), _chunks(loops, serial, 32))
+                sides = _contraction(loops, y, x, coincident, scop)
+                size = _bytes(loops, sides[-2:]) * (2 if options.double_buffer else 1)
+                return Grid(sides, _chunks(loops, serial, 16 if 16 * size <= _SHARED else 8))
+            if not serial and len(coincident) > 1 and options.register_tiles:
+                return _without_sums(loops, x, coincident)
+    return Grid(_plain(x, coincident))
+
+
+def _rows(loops: Loops, x: int, coincident: list[int]) -> int | None:
+    """The member for axis y of a tile: one operand serves all its points along x, and another one all those along y."""
+    rows = [k for k in coincident if k != x and _serves(loops, k, x) and _serves(loops, x, k)]
+    return rows[-1] if rows else None
+
+
+def _contraction(loops: Loops, y: int, x: int, coincident: list[int], scop: Scop) -> tuple[Side, ...]:
+    """A tile along y and x, in planes of all other members."""
+    return (*(Side(k, 1) for k in coincident if k not in (x, y)), *_tile(loops, y, x, scop))
+
+
+def _bytes(loops: Loops, tile: tuple[Side, ...]) -> int:
+    """What one iteration of the serial loop reads for a tile, elements of 8 bytes."""
+    return sum(8 * side.threads * side.points * _operands(loops, side.member) for side in tile)
+
+
+def _operands(loops: Loops, member: int) -> int:
+    """The number of reads that move with the member, but for what is updated."""
+    own = {access.array for access in loops.statement.writes}
+    reads = zip(loops.statement.reads, loops.reads(member), strict=True)
+    return sum(stride != 0 and access.array not in own for access, stride in reads)
+
+
+def _tile(loops: Loops, y: int, x: int, scop: Scop) -> tuple[Side, Side]:
+    """8 x 16 threads of 8 x 8 points; fewer points where there is less work than that, or more operands."""
+    rows, columns = (extent(loops.band.members[k], isl.UnionSet.from_set(loops.statement.domain)) for k in (y, x))
+    points = 8 if _operands(loops, y) + _operands(loops, x) <= 2 else 4
+    while points > 4 and _threads(rows, 8, points) * _threads(columns, 16, points) < 128:
+        points //= 2
+    vector = _VECTOR // element_bytes(loops.statement, scop)
+    return (
+        Side(y, _threads(rows, 64 // points, points), points),
+        Side(x, _threads(columns, 128 // points, points), points, min(vector, points)),
+    )
+
+
+def _threads(length: int | None, most: int, points: int) -> int:
+    """A power of two of threads with so many points each that is no larger than `length` needs."""
+    while length is not None and most > 1 and points * (most // 2) >= length:
+        most //= 2
+    return most
+
+
+def _serves(loops: Loops, along: int, across: int) -> bool:
+    """Is there a read that stays in place along one member, and moves with the other?"""
+    return any(a == 0 and b != 0 for a, b in zip(loops.reads(along), loops.reads(across), strict=True))
+
+
+def _chunks(loops: Loops, serial: list[int], iterations: int) -> dict[int, int]:
+    """As many iterations of the last serial loop of unknown length as make `iterations` with the short ones inside."""
+    inside = 1
+    for k in reversed(serial):
+        length = _length(loops.statement, loops.band, k)
+        if length is None:
+            size = 1
+            while size * inside < iterations:
+                size *= 2
+            return {k: size}
+        inside *= length
+    return {}
+
+
+def _length(statement: Statement, band: Band, position: int) -> int | None:
+    """The number of iterations of a member if it is constant and small."""
+    length = extent(band.members[position], isl.UnionSet.from_set(statement.domain))
+    return length if length is not None and length <= _SMALL else None
+
+
+def extent(member: Member, domain: isl.UnionSet) -> int | None:
+    """How far the values of the member for these instances reach, if that is constant."""
+    reached = domain.apply(member.schedule)
+    if reached.is_empty():
+        return 0
+    values = isl.Set.from_union_set(reached)
+    if not (values.dim_has_lower_bound(isl.dim_type.set, 0) and values.dim_has_upper_bound(isl.dim_type.set, 0)):
+        return None
+    span = values.dim_max(0).sub(values.dim_min(0))
+    return int(span.max_val().get_num_si()) + 1 if span.is_cst() else None
+
+
+def _without_sums(loops: Loops, x: int, coincident: list[int]) -> Grid:
+    """Several points a thread, whose addresses differ by constants along x, and whose loads overlap across it."""
+    *planes, third, second = [None, *(k for k in coincident if k != x)]
+    columns = extent(loops.band.members[x], isl.UnionSet.from_set(loops.statement.domain))
+    points = 4 if columns is None or columns > 64 else 1
+    row = Side(x, 32, points, vector=1)
+    if third is None:
+        return Grid((Side(second, threads=8, points=4), row))
+    outer = [Side(k, 1) for k in planes if k is not None]
+    return Grid((*outer, Side(third, threads=1, points=4), Side(second, threads=8), row))
+
+
+def _plain(x: int, coincident: list[int]) -> tuple[Side, ...]:
+    members = (*[k for k in coincident if k != x][:2], x)
+    return tuple(Side(k, threads) for k, threads in zip(members, _THREADS[len(members)], strict=True))

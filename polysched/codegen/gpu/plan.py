@@ -1,0 +1,191 @@
+"""What of a kernel's nest goes where: which serial loops run around the sums, which around chunks of constant size, and
+what a chunk reads from copies in shared memory.
+
+    C[i, j] += A[i, k] * B[k, j]      between: chunks of 16 k     chunk: k     copies: A 64 x 16, turned; B 16 x 128
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Any
+
+from polysched.codegen.gpu.copies import Staged
+from polysched.codegen.gpu.footprint import Box, footprint, union, varies
+from polysched.codegen.gpu.thread_nest import ThreadNest, inside
+from polysched.codegen.passes.tile_nest import Side, mentions, side_of
+from polysched.ir.effects import is_total, is_total_operation
+from polysched.ir.linear import forms
+from polysched.ir.node import children, rewrite, walk
+from polysched.ir.nodes import Array, Binary, Cast, Const, Expr, For, Load, Unary, Var
+from polysched.ir.rename import fresh_names
+
+LIMIT = 48 << 10  # bytes of shared memory that every GPU has for a block
+_VECTOR = 16  # bytes that a thread loads at once
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Where the loops of a nest go, and the copies, by the operands that are read from them."""
+
+    nest: ThreadNest
+    outer: tuple[For, ...]  # serial loops around the sums
+    between: tuple[For, ...]  # serial loops around the chunks
+    chunk: tuple[Side, ...]
+    staged: dict[Expr, Staged]
+
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        """All that a chunk of a block runs over, outer loops first."""
+        return (*self.nest.threads, *self.chunk, *self.nest.points)
+
+    @property
+    def copies(self) -> list[Staged]:
+        """One operand of each copy."""
+        return list({staged.copy.name: staged for staged in self.staged.values()}.values())
+
+    @property
+    def runs_anywhere(self) -> bool:
+        """May an update be computed where the nest has none, from anything in copies and registers?"""
+        store = self.nest.store
+        known = {*self.staged, Load(store.array, store.index, store.value.dtype)}
+        return is_total(rewrite(store.value, lambda node: Var("_", node.dtype) if node in known else None))
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What is known around the kernels of a function."""
+
+    extents: Mapping[str, tuple[Expr, ...]]  # of the arrays that can be copied
+    constants: Collection[str]  # names that have one value in a launch, whatever the launch
+    taken: set[str]  # names in use
+    buffers: int = 1  # of each copy, used in turn; where there are several, elements are copied as they are
+
+
+def plan_of(nest: ThreadNest, around: Surroundings) -> Plan | None:
+    """How to run the nest; None if its serial loops differ between threads or have no chunks, or nothing is copied."""
+    store = nest.store
+    bounds = [form for loop in nest.serial for bound in (loop.lo, loop.hi) for form in forms(bound, upper=True)]
+    own = [node for node in walk(store.value) if isinstance(node, Load) and node.array == store.array]
+    serial = {Var(loop.var) for loop in nest.serial}
+    edges = [node for side in nest.points for condition in inside(side) for node in walk(condition)]
+    is_uniform = not any(mentions(form, nest.thread_names) for form in bounds) and serial.isdisjoint(edges)
+    if not is_uniform or any(load.index != store.index for load in own):
+        return None
+    moves = [k for k, loop in enumerate(nest.serial) if Var(loop.var) in list(walk(store.index))]
+    outer = moves[-1] + 1 if moves else 0
+    for split in range(outer, len(nest.serial)):
+        inner = nest.serial[split:]
+        chunk = [side_of(loop, [each.var for each in inner]) for loop in inner]
+        if None not in chunk:
+            plan = Plan(nest, nest.serial[:outer], nest.serial[outer:split], tuple(filter(None, chunk)), {})
+            return _with_copies(plan, around)
+    return None
+
+
+def _with_copies(plan: Plan, around: Surroundings) -> Plan | None:
+    store = plan.nest.store
+    points = prod(side.trips for side in plan.nest.points)
+    if any(footprint((part,), plan.sides) is None for part in store.index):
+        return None
+    found: dict[Expr, tuple[Load, Box]] = {}
+    for value, load in _operands(store.value, store.array, around):
+        box = footprint(load.index, plan.sides) if load.array in around.extents else None
+        if box is not None and (points > 1 or _gains(load, box, plan)):
+            found[value] = (load, box)
+    buffers = around.buffers if plan.between and all(load.dtype.bits >= 32 for load, _ in found.values()) else 1
+    for count in dict.fromkeys((buffers, 1)):
+        done = replace(plan, staged=_copies(found, plan, around, count))
+        size = sum(_bytes(staged.copy) for staged in done.copies)
+        if done.staged and size <= LIMIT and (points == 1 or done.runs_anywhere):
+            return done
+    return None
+
+
+def _operands(expr: Expr, stored: str, around: Surroundings) -> Iterator[tuple[Expr, Load]]:
+    """The largest parts of the value that load one element and are computed from it and launch-time constants."""
+    loads = [node for node in walk(expr) if isinstance(node, Load) and node.array != stored]
+    if len(loads) == 1 and (expr is loads[0] or (around.buffers == 1 and _is_fixed(expr, stored, around))):
+        yield expr, loads[0]
+    elif loads:
+        for child in children(expr):
+            yield from _operands(child, stored, around)
+
+
+def _is_fixed(expr: Expr, stored: str, around: Surroundings) -> bool:
+    match expr:
+        case Load(array, _):
+            return array != stored
+        case Const():
+            return True
+        case Var(name):
+            return name in around.constants
+        case Binary() | Unary() | Cast():
+            return is_total_operation(expr) and all(_is_fixed(child, stored, around) for child in children(expr))
+    return False
+
+
+def _copies(
+    found: dict[Expr, tuple[Load, Box]], plan: Plan, around: Surroundings, buffers: int
+) -> dict[Expr, Staged]:
+    """A copy for each group of operands that differ by a constant distance in one array alone."""
+    groups: list[tuple[list[Expr], Box]] = []
+    for value, (load, box) in found.items():
+        for k, (members, hull) in enumerate(groups):
+            first = found[members[0]][0]
+            joined = union(hull, box) if first.array == load.array and _alike(members[0], value) else None
+            if joined is not None:
+                groups[k] = ([*members, value], joined)
+                break
+        else:
+            groups.append(([value], box))
+    staged: dict[Expr, Staged] = {}
+    for members, box in groups:
+        load = found[members[0]][0]
+        order, padding = _layout(load, box, plan)
+        shape = [box.extents[k] for k in order if box.extents[k] > 1] or [1]
+        shape[-1] += padding if len(shape) > 1 else 0
+        name = next(fresh_names(f"{load.array}_", around.taken))
+        slots = [buffers] if buffers > 1 else []
+        copy = Array(name, members[0].dtype, tuple(map(Const, (*slots, *shape))), "shared")
+        staged |= {value: Staged(copy, value, found[value][0], box, order, buffers) for value in members}
+    return staged
+
+
+def _alike(one: Expr, other: Expr) -> bool:
+    """The same value but for the subscripts?"""
+
+    def rule(node: Any) -> Any:
+        return replace(node, index=()) if isinstance(node, Load) else None
+
+    return bool(rewrite(one, rule) == rewrite(other, rule))
+
+
+def _gains(load: Load, box: Box, plan: Plan) -> bool:
+    """Is it read several times by a block, or not by whole sectors?"""
+    steps = prod(side.trips for side in plan.sides)
+    last = plan.nest.threads[-1]
+    strides = [varies(forms(part, upper=True)[0], last) for part in load.index]
+    is_coalesced = not any(strides[:-1]) and strides[-1] in (0, 1)
+    return steps >= 4 * box.volume or not is_coalesced
+
+
+def _layout(load: Load, box: Box, plan: Plan) -> tuple[tuple[int, ...], int]:
+    """The dimension along which a thread has several points goes last, so that they are loaded together; how many
+    elements lie between rows, so that the threads of a warp meet different banks."""
+    dims = list(range(len(box.extents)))
+    moving = [k for k in dims if box.extents[k] > 1]
+    per_point = [k for k in dims if any(varies(forms(load.index[k], upper=True)[0], s) for s in plan.nest.points)]
+    if len(per_point) == 1:
+        (last,) = per_point
+        order = (*(k for k in dims if k != last), last)
+        is_turned = bool(moving) and moving[-1] != last
+        return order, max(1, _VECTOR // (load.dtype.bits // 8)) if is_turned else 0
+    x = plan.nest.threads[-1]
+    is_across = any(varies(forms(load.index[k], upper=True)[0], x) for k in moving[:-1])
+    return tuple(dims), 1 - box.extents[moving[-1]] % 2 if is_across else 0
+
+
+def _bytes(array: Array) -> int:
+    return prod(int(extent.value) for extent in array.shape if isinstance(extent, Const)) * array.dtype.bits // 8

@@ -1,0 +1,316 @@
+"""Loops of a GPU that reduce: every thread adds up a part, threads are combined in a tree, blocks by a second kernel.
+
+    for i in 0..n (block.x, reduces s):                 for b in 0..min(1024, (n + 255) / 256) (block.x):
+        s[0] = s[0] + a[i]                                  for t in 0..256 (thread.x):
+                                                                acc = -0.0
+                                                 ->             for i in 256 * b + t..n by 262144:
+                                                                    acc = acc + a[i]
+                                                                <tree over t>
+                                                                if t == 0: part[b] = acc
+                                                        for t in 0..256 (thread.x):     the parts in the same way,
+                                                            ...                         then s[0] = s[0] + acc
+
+    for i in .. (block.x, thread.y):                    32 lanes for each i: lane t has j = t, t + 32, ...
+        for j in 0..m (thread.x, reduces y):     ->     <tree over t>
+            y[i] = y[i] + A[i, j]                       if t == 0: y[i] = y[i] + acc
+
+Of two loops that reduce, the outer one is on the blocks, iteration i on block i modulo 1024, and the inner one on their
+threads. Few iterations are left to one block, which needs no second kernel.
+
+The order of the operations is the same in every run. A thread takes its iterations in their order. Then lane t of a warp
+takes what lane t + 16 has, then what t + 8, t + 4, t + 2 and t + 1 have; so do the warps of a block, from the warp as
+far behind as half of them. The second kernel does the same with the blocks. The element's old value comes first of all.
+CUDA moves values between the lanes of a warp by shuffles, and between warps through shared memory; OpenCL 1.2 has no
+shuffles, and does all of it through shared memory, in the same order.
+
+Needs: names are bound once; subscripts are not linearized yet; steps are positive.
+Keeps: which updates each element gets; the order of those of floats is another one. A loop that does more than update
+fixed elements runs serially.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from polysched.codegen.emit.extents import trips
+from polysched.codegen.emit.survey import is_mapped
+from polysched.codegen.gpu.thread_nest import counted, inside
+from polysched.codegen.passes.tile_nest import side_of
+from polysched.codegen.passes.updates import Update, identity, in_variables, updates_in
+from polysched.ir.build import add, binary, conjunction, floordiv, floormod, mul
+from polysched.ir.dtypes import boolean
+from polysched.ir.effects import may_change
+from polysched.ir.node import map_children, rewrite, walk
+from polysched.ir.nodes import (
+    SHUFFLE,
+    Alloc,
+    Array,
+    Barrier,
+    Binary,
+    Call,
+    Const,
+    Expr,
+    For,
+    Function,
+    If,
+    Let,
+    Load,
+    Select,
+    Stmt,
+    Store,
+    Var,
+)
+from polysched.ir.rename import fresh_names, rename_bound, used_names
+
+WARP = 32
+THREADS = 256  # of a block that adds up
+BLOCKS = 1024
+FEW = 32 * THREADS  # iterations that one block does sooner than two kernels are launched
+_MOST = 1024  # threads of a block
+
+_Finish = Callable[[Update, Expr], Stmt]  # from what a team has added up
+
+
+def reduce_on_gpu(fn: Function, *, shuffles: bool) -> Function:
+    """`fn` without block and thread loops that reduce; `shuffles` between the lanes of a warp, or shared memory."""
+    if not any(isinstance(node, For) and node.reduces for node in walk(fn.body)):
+        return fn
+    reducer = _Reducer(fn, shuffles)
+    done = map_children(fn, reducer.visit)
+    return replace(done, body=(*map(Alloc, reducer.parts), *done.body))
+
+
+@dataclass(frozen=True)
+class _Team:
+    """Threads that add up together: this one's number on axis x, and where its team is along the other axes."""
+
+    thread: Expr
+    size: int
+    place: tuple[tuple[Expr, int], ...] = ()  # subscript and extent
+    when: tuple[Expr, ...] = ()  # that it has anything to do
+
+    def shared(self, name: str, update: Update, count: int) -> Array:
+        """So many values for each team of the block."""
+        extents = (*(extent for _, extent in self.place), count)
+        return Array(name, update.array.dtype, tuple(map(Const, extents)), "shared")
+
+    def at(self, position: Expr) -> tuple[Expr, ...]:
+        """The subscript of the team's value at this position."""
+        return (*(subscript for subscript, _ in self.place), position)
+
+    @property
+    def is_first(self) -> Expr:
+        return conjunction((binary("==", self.thread, 0), *self.when))
+
+
+class _Reducer:
+    def __init__(self, fn: Function, shuffles: bool):
+        self.shuffles = shuffles
+        self.taken = used_names(fn)
+        self.names = fresh_names("r", self.taken)
+        local = (node.array for node in walk(fn.body) if isinstance(node, Alloc))
+        self.arrays = {array.name: array for array in (*fn.arrays, *local)}
+        self.parts: list[Array] = []  # what blocks have added up
+
+    def visit(self, node: Any) -> Any:
+        if not (isinstance(node, For) and is_mapped(node)):
+            return map_children(node, self.visit)
+        if not any(isinstance(inner, For) and inner.reduces for inner in walk(node)):
+            return node
+        return self.kernels(node) or _serial(node)
+
+    def kernels(self, loop: For) -> tuple[Stmt, ...] | None:
+        """The nest as one kernel or two; None if it is no such nest."""
+        around = []
+        while not loop.reduces:
+            if len(loop.body) != 1 or not isinstance(loop.body[0], For) or may_change(loop.lo, loop.hi):
+                return None
+            around.append(loop)
+            loop = loop.body[0]
+        updates = updates_in(loop, self.arrays)
+        if updates is None or any(update.row for update in updates) or may_change(loop.lo, loop.hi):
+            return None
+        if loop.kind.startswith("thread"):
+            return self.on_lanes(around, loop, updates)
+        return self.on_blocks(loop, updates) if not around and _is_on_threads(loop) else None
+
+    # --- a warp for each iteration of the loops around
+
+    def on_lanes(self, around: list[For], loop: For, updates: list[Update]) -> tuple[Stmt, ...] | None:
+        blocks = [each for each in around if each.kind.startswith("block")]
+        threads = around[len(blocks) :]
+        names = [each.var for each in threads]
+        sides = [side for each in threads if (side := side_of(each, names, _MOST // WARP)) is not None]
+        if not all(each.kind in ("thread.y", "thread.z") for each in threads) or len(sides) < len(threads):
+            return None
+        counters, lane = [next(self.names) for _ in sides], next(self.names)
+        setup: list[Stmt] = [Let(side.loop.var, counted(side, Var(c))) for c, side in zip(counters, sides, strict=True)]
+        when: tuple[Expr, ...] = ()
+        if conditions := [condition for side in sides for condition in inside(side)]:
+            exists = next(self.names)
+            setup.append(Let(exists, conjunction(conditions)))
+            when = (Var(exists, boolean),)
+        place = tuple((Var(counter), side.trips) for counter, side in zip(counters, sides, strict=True))
+        team = _Team(Var(lane), WARP, place, when)
+        body = (*setup, *self.summed(_strided(loop, team.thread, WARP), updates, team, self.added))
+        body = (For(lane, Const(0), Const(WARP), 1, body, loop.kind),)
+        for counter, side in zip(reversed(counters), reversed(sides), strict=True):
+            body = (For(counter, Const(0), Const(side.trips), 1, body, side.loop.kind),)
+        for each in reversed(blocks):
+            body = (replace(each, body=body),)
+        return body
+
+    # --- all blocks for one sum
+
+    def on_blocks(self, loop: For, updates: list[Update]) -> tuple[Stmt, ...]:
+        count = trips(loop)
+        width = 1 if any(map(_is_lanes, walk(loop.body))) else THREADS  # iterations that a block does at once
+        parts = {update.array.name: self.part(update) for update in updates}
+        block, number = next(self.names), next(self.names)
+        blocks = binary("min", floordiv(add(count, width - 1), width) if width > 1 else count, BLOCKS)
+
+        def share(thread: Expr) -> For:
+            first = Var(block) if width == 1 else add(mul(Var(block), THREADS), thread)
+            return _strided(_on_lanes(loop, thread), first, width * BLOCKS)
+
+        def keep(update: Update, value: Expr) -> Stmt:
+            return Store(parts[update.array.name].name, (Var(block),), value)
+
+        again = tuple(
+            self.added(update, Load(parts[update.array.name].name, (Var(number),), update.array.dtype))
+            for update in updates
+        )
+        combine = For(number, Const(0), blocks, 1, again)
+        grid = (
+            For(block, Const(0), blocks, 1, (self.on_threads(share, updates, keep),), "block.x"),
+            self.on_threads(lambda thread: _strided(combine, thread, THREADS), updates, self.added),
+        )
+        if width > 1:
+            alone = self.on_threads(lambda thread: _strided(loop, thread, THREADS), updates, self.added)
+            grid = (If(binary("<=", count, FEW), (alone,), grid),)
+        return (If(binary("<", loop.lo, loop.hi), grid),)
+
+    def part(self, update: Update) -> Array:
+        """What each block has added up."""
+        name = next(fresh_names(f"{update.array.name}_", self.taken))
+        self.parts.append(Array(name, update.array.dtype, (Const(BLOCKS),), "private"))
+        return self.parts[-1]
+
+    def on_threads(self, share: Callable[[Expr], For], updates: list[Update], finish: _Finish) -> For:
+        """The threads of a block, each with its share of a loop."""
+        team = _Team(Var(next(self.names)), THREADS)
+        return For(team.thread.name, Const(0), Const(THREADS), 1, self.summed(share(team.thread), updates, team, finish), "thread.x")
+
+    # --- what a thread does
+
+    def summed(self, loop: For, updates: list[Update], team: _Team, finish: _Finish) -> tuple[Stmt, ...]:
+        """The loop with variables for what it updates; they are combined, and the first thread finishes with them."""
+        variables = {update.array.name: self.variable(update) for update in updates}
+        body: list[Stmt] = []
+        for update in updates:
+            variable = variables[update.array.name]
+            body += [Alloc(variable), Store(variable.name, (), identity(update.op, variable.dtype))]
+        moved = in_variables(
+            {name: variable.name for name, variable in variables.items()},
+            [node for node in walk(loop) if isinstance(node, Store)],
+        )
+        own: tuple[Stmt, ...] = rename_bound((rewrite(loop, moved),), lambda _: next(self.names))
+        body += [If(conjunction(team.when), own)] if team.when else own
+        for update in updates:
+            steps, value = self.combined(update, variables[update.array.name].name, team)
+            body += [*steps, If(team.is_first, (finish(update, value),))]
+        return tuple(body)
+
+    def combined(self, update: Update, variable: str, team: _Team) -> tuple[list[Stmt], Expr]:
+        """How the threads of a team combine their variables, and what the first one has then."""
+        return (self.shuffled if self.shuffles else self.in_memory)(update, variable, team)
+
+    def shuffled(self, update: Update, variable: str, team: _Team) -> tuple[list[Stmt], Expr]:
+        value = Load(variable, (), update.array.dtype)
+
+        def steps(values: int) -> list[Stmt]:
+            others = (Call(SHUFFLE, (value, Const(distance)), value.dtype, pure=False) for distance in _halves(values))
+            return [Store(variable, (), Binary(update.op, value, other)) for other in others]
+
+        warps = team.size // WARP
+        if warps == 1:
+            return steps(WARP), value
+        shared = team.shared(self.variable(update).name, update, warps)
+        warp, lane = floordiv(team.thread, WARP), floormod(team.thread, WARP)
+        of_lane = Load(shared.name, team.at(team.thread), value.dtype)
+        has_one = Select(binary("<", team.thread, warps), of_lane, identity(update.op, value.dtype))
+        return [
+            *steps(WARP),
+            Alloc(shared),
+            Barrier(),  # the values before may still be read
+            If(binary("==", lane, 0), (Store(shared.name, team.at(warp), value),)),
+            Barrier(),
+            If(binary("<", team.thread, WARP), (Store(variable, (), has_one), *steps(warps))),
+        ], value
+
+    def in_memory(self, update: Update, variable: str, team: _Team) -> tuple[list[Stmt], Expr]:
+        shared = team.shared(self.variable(update).name, update, team.size)
+
+        def value(position: Expr) -> Load:
+            return Load(shared.name, team.at(position), shared.dtype)
+
+        def step(condition: Expr, position: Expr, distance: int) -> list[Stmt]:
+            new = Binary(update.op, value(position), value(add(position, distance)))
+            return [Barrier(), If(condition, (Store(shared.name, team.at(position), new),))]
+
+        steps: list[Stmt] = [Alloc(shared), Barrier()]  # the values before may still be read
+        steps.append(Store(shared.name, team.at(team.thread), Load(variable, (), shared.dtype)))
+        for distance in _halves(WARP):
+            steps += step(binary("<", floormod(team.thread, WARP), distance), team.thread, distance)
+        for distance in _halves(team.size // WARP):
+            steps += step(binary("<", team.thread, distance), mul(team.thread, WARP), distance * WARP)
+        return steps, value(Const(0))
+
+    def added(self, update: Update, value: Expr) -> Stmt:
+        """The element, updated with one more value."""
+        old = Load(update.array.name, update.index, update.array.dtype)
+        return Store(update.array.name, update.index, Binary(update.op, old, value))
+
+    def variable(self, update: Update) -> Array:
+        return Array(next(fresh_names(f"{update.array.name}_", self.taken)), update.array.dtype, (), "private")
+
+
+def _halves(values: int) -> list[int]:
+    """The distances at which so many values, a power of two, are combined."""
+    return [1 << k for k in reversed(range(values.bit_length() - 1))]
+
+
+def _strided(loop: For, first: Expr, stride: int) -> For:
+    """Every `stride`-th iteration from the one of number `first` on."""
+    start = first if loop.step == 1 else mul(first, loop.step)
+    lo = start if loop.lo == Const(0) else add(loop.lo, start)
+    return replace(loop, lo=lo, step=loop.step * stride, kind="serial", reduces=())
+
+
+def _is_lanes(node: Any) -> bool:
+    return isinstance(node, For) and node.kind == "thread.x"
+
+
+def _on_lanes(loop: For, thread: Expr) -> For:
+    """The loop with the iterations of thread loops inside that are this thread's."""
+    return replace(loop, body=rewrite(loop.body, lambda n: _strided(n, thread, THREADS) if _is_lanes(n) else None))
+
+
+def _is_on_threads(loop: For) -> bool:
+    """Is all that it stores inside of thread loops that reduce, or are there none?"""
+    lanes = [node for node in walk(loop.body) if isinstance(node, For) and is_mapped(node)]
+    if any(not _is_lanes(each) or not each.reduces or may_change(each.lo, each.hi) for each in lanes):
+        return False
+    inside = sum(isinstance(node, Store) for each in lanes for node in walk(each.body))
+    return not lanes or inside == sum(isinstance(node, Store) for node in walk(loop.body))
+
+
+def _serial(loop: For) -> For:
+    """The nest with every loop that reduces in one thread."""
+
+    def rule(node: Any) -> Any:
+        return replace(node, kind="serial", reduces=()) if isinstance(node, For) and node.reduces else None
+
+    return rewrite(loop, rule)

@@ -1,0 +1,272 @@
+"""Shared memory for what the threads of a block read again and again, and registers for what they add to.
+
+    for i (thread.y), for j (thread.x):                     acc[8, 8] = C[i.., j..]
+        for k0 in chunks of 16:                             for k0 in chunks of 16:
+            for k in k0..min(m, k0 + 16):           ->          barrier; A_ = A[i0.., k0..]; B_ = B[k0.., j0..]; barrier
+                for 8 x 8 points:                               for k in 0..16, for 8 x 8 points:
+                    C[i, j] += A[i, k] * B[k, j]                    acc[..] += A_[k, ..] * B_[k, ..]
+                                                            C[i.., j..] = acc[8, 8]
+
+All threads run all of it, also those of partial tiles, whose copies hold zeros: nothing in the loop over k is guarded,
+and no barrier diverges. Chunks that are not full are split off. Threads outside of the domain do not store.
+
+With two buffers, a block copies one chunk while it computes with the one before: a single barrier a chunk, at which the
+copies of the chunk have arrived, and no thread still reads the other buffer.
+
+Needs: names are bound once; subscripts are not linearized yet; the loops of a kernel are perfectly nested.
+Keeps: every value, and the order of operations on each element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from math import prod
+from typing import Any
+
+from polysched.codegen.emit.survey import is_mapped
+from polysched.codegen.gpu.copies import Lanes, copied, element_of, fits_when
+from polysched.codegen.gpu.plan import Plan, Surroundings, plan_of
+from polysched.codegen.gpu.thread_nest import cleared, counted, inside, is_never_negative, thread_nest
+from polysched.codegen.passes.tile_nest import Side, mentions
+from polysched.ir.build import binary, conjunction, floormod
+from polysched.ir.linear import Linear, added, expression, forms, never_negative
+from polysched.ir.node import map_children, rewrite, substitute
+from polysched.ir.nodes import (
+    Alloc,
+    Array,
+    Barrier,
+    Const,
+    Expr,
+    For,
+    Function,
+    If,
+    Let,
+    Load,
+    Select,
+    Stmt,
+    Store,
+    Var,
+)
+from polysched.ir.rename import fresh_names, rename_bound, used_names
+
+_UNROLLED = 1024  # updates in the text of one chunk
+
+
+def stage(fn: Function, *, double_buffer: bool = False) -> Function:
+    """`fn` with every kernel that updates elements in a serial loop of constant chunks as above."""
+    temporaries = (stmt.array for stmt in fn.body if isinstance(stmt, Alloc))
+    extents = {array.name: array.shape for array in (*fn.arrays, *temporaries) if array.shape}
+    constants = {*fn.sizes, *(scalar.name for scalar in fn.scalars)}
+    around = Surroundings(extents, constants, used_names(fn), 2 if double_buffer else 1)
+    host: dict[str, For] = {}
+
+    def visit(node: Any) -> Any:
+        if isinstance(node, For) and is_mapped(node):
+            nest = thread_nest(node)
+            plan = None if nest is None else plan_of(nest, around)
+            return node if plan is None else _Kernel(plan, around, host).statements()
+        if isinstance(node, For):
+            host[node.var] = node
+            new = map_children(node, visit)
+            del host[node.var]
+            return new
+        return map_children(node, visit)
+
+    return map_children(fn, visit)
+
+
+class _Kernel:
+    """Builds the kernel of a plan."""
+
+    def __init__(self, plan: Plan, around: Surroundings, host: dict[str, For]):
+        self.plan, self.extents = plan, around.extents
+        self.names = fresh_names("s", around.taken)
+        nest = plan.nest
+        inner = (*nest.blocks, *plan.outer, *plan.between)
+        self.loops = {**host, **{loop.var: loop for loop in inner}}  # around a chunk, the same for all threads
+        self.counters: dict[str, Expr] = {side.loop.var: Var(next(self.names)) for side in plan.sides}
+        self.lets: list[Stmt] = []
+        self.lanes = self.block_lanes()
+        points = tuple(Const(side.trips) for side in nest.points)
+        name = next(fresh_names(f"{nest.store.array}_", around.taken))
+        self.sums = Array(name, nest.store.value.dtype, points, "private")
+        self.own = tuple(self.counters[side.loop.var] for side in nest.points)
+        self.thread_inside = self.named([cond for side in nest.threads for cond in inside(side)])
+
+    def block_lanes(self) -> Lanes:
+        number: Expr = Const(0)
+        for side in self.plan.nest.threads:
+            number = binary("+", binary("*", number, side.trips), self.counters[side.loop.var])
+        name = next(self.names)
+        self.lets.append(Let(name, number))
+        return Lanes(Var(name), prod(side.trips for side in self.plan.nest.threads), self.names, self.lets)
+
+    def named(self, conditions: list[Expr]) -> list[Expr]:
+        """The conditions under one name, if there are any."""
+        if not conditions:
+            return []
+        let = Let(next(self.names), conjunction(conditions))
+        self.lets.append(let)
+        return [Var(let.name, let.value.dtype)]
+
+    def statements(self) -> tuple[Stmt, ...]:
+        plan, nest = self.plan, self.plan.nest
+        body = self.sums_around(self.chunks())
+        for loop in reversed(plan.outer):
+            body = (replace(loop, body=body),)
+        values = [Let(side.loop.var, self.value(side)) for side in nest.threads]
+        body = (*values, *self.lets, *body)
+        for side in reversed(nest.threads):
+            body = (For(self.counter(side), Const(0), Const(side.trips), 1, body, side.loop.kind),)
+        body = (*(Alloc(staged.copy) for staged in plan.copies), *body)
+        for loop in reversed(nest.blocks):
+            body = (replace(loop, body=body),)
+        return body
+
+    def counter(self, side: Side) -> str:
+        counter = self.counters[side.loop.var]
+        assert isinstance(counter, Var)
+        return counter.name
+
+    def value(self, side: Side) -> Expr:
+        return counted(side, self.counters[side.loop.var])
+
+    def renamed(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        return rename_bound(body, lambda name: next(self.names))
+
+    # --- the sums
+
+    def sums_around(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        store = self.plan.nest.store
+        element = Load(store.array, store.index, self.sums.dtype)
+        zero = Const(0.0 if element.dtype.is_float else 0, element.dtype)
+        conditions = [*self.thread_inside, *(cond for side in self.plan.nest.points for cond in inside(side))]
+        first = Select(conjunction(conditions), element, zero) if conditions else element
+        begin = Store(self.sums.name, self.own, first)
+        end: Stmt = Store(store.array, store.index, Load(self.sums.name, self.own, self.sums.dtype))
+        if conditions:
+            end = If(conjunction(conditions), (end,))
+        before, after = self.renamed(self.over_points((begin,))), self.renamed(self.over_points((end,)))
+        return (Alloc(self.sums), *before, *body, *after)
+
+    def over_points(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        """All points of the thread."""
+        for side in reversed(self.plan.nest.points):
+            body = self.over(side, body, "unrolled")
+        return body
+
+    def over(self, side: Side, body: tuple[Stmt, ...], kind: str) -> tuple[Stmt, ...]:
+        """All of the side, counted from zero."""
+        body = substitute(body, {side.loop.var: self.value(side)})
+        return (For(self.counter(side), Const(0), Const(side.trips), 1, body, kind),)
+
+    # --- chunks
+
+    def chunks(self) -> tuple[Stmt, ...]:
+        """The loops around the chunks, with full ones apart, and there those of blocks that no edge cuts."""
+        if not self.plan.between:
+            return self.chunk(None if self.full_when() else [])
+        *outer, loop = self.plan.between
+        full = self.full_when()
+        limits = _limits(full, loop)
+        body: tuple[Stmt, ...]
+        if limits is None:
+            body = (replace(loop, body=self.chunk(None)),)
+        elif not limits:
+            body = self.inner_and_edge([], lambda facts: self.full_chunks(loop, loop.hi, facts))
+        else:
+            last, again = Var(next(self.names)), next(self.names)
+            partial = substitute(self.chunk(None), {loop.var: Var(again)})
+            body = (
+                Let(last.name, binary("max", binary("min", loop.hi, *limits), loop.lo)),
+                *self.inner_and_edge(full, lambda facts: self.full_chunks(loop, last, facts)),
+                replace(loop, var=again, lo=last, body=partial),
+            )
+        for around in reversed(outer):
+            body = (replace(around, body=body),)
+        return body
+
+    def full_when(self) -> list[Linear]:
+        """Forms that are zero or more where a chunk is full."""
+        found: list[Linear] = []
+        for side in self.plan.chunk:
+            end = added(side.start, {None: side.trips}, 1)
+            for form in (
+                *(added(side.start, low, -1) for low in forms(side.loop.lo, upper=False)),
+                *(added(high, end, -1) for high in forms(side.loop.hi, upper=True)),
+            ):
+                form = cleared(form)
+                if not is_never_negative(form) and form not in found:
+                    found.append(form)
+        return found
+
+    def inner_and_edge(
+        self, facts: list[Linear], body: Callable[[list[Linear]], tuple[Stmt, ...]]
+    ) -> tuple[Stmt, ...]:
+        """`body` given the facts; apart for blocks whose copies lie inside of the arrays whatever the loops do."""
+        inner = [loop.var for loop in (*self.plan.outer, *self.plan.between)]
+        edges = [
+            form
+            for staged in self.plan.copies
+            for form in fits_when(staged, self.extents[staged.load.array], self.loops, facts)
+            if not mentions(form, inner)
+        ]
+        if not edges:
+            return self.renamed(body(facts))
+        condition = conjunction(dict.fromkeys(never_negative(form) for form in edges))
+        return (If(condition, self.renamed(body([*facts, *edges])), self.renamed(body(facts))),)
+
+    def full_chunks(self, loop: For, end: Expr, facts: list[Linear]) -> tuple[Stmt, ...]:
+        """The full chunks, up to `end`, where `facts` are never negative."""
+        if not any(staged.buffers > 1 for staged in self.plan.copies):
+            return (replace(loop, hi=end, body=self.chunk(facts)),)
+        now, then = Var(loop.var), binary("+", Var(loop.var), loop.step)
+        first = substitute(self.fills(facts, floormod(now, 2)), {loop.var: loop.lo})
+        following = substitute(self.fills(facts, floormod(now, 2)), {loop.var: then})
+        updates = self.updates(is_full=True, slot=floormod(now, 2))
+        body = (Barrier(arrivals=True), If(binary("<", then, end), following), *updates)
+        return (Barrier(), If(binary("<", loop.lo, end), first), replace(loop, hi=end, body=body))
+
+    def chunk(self, full: list[Linear] | None) -> tuple[Stmt, ...]:
+        """Copies and updates of one chunk; all of it if `full` are forms that are never negative here."""
+        updates = self.updates(is_full=full is not None, slot=Const(0))
+        return self.renamed((Barrier(), *self.fills(full or [], None), Barrier(), *updates))
+
+    def fills(self, facts: list[Linear], slot: Expr | None) -> tuple[Stmt, ...]:
+        return self.renamed(
+            tuple(
+                stmt
+                for staged in self.plan.copies
+                for stmt in copied(staged, self.extents[staged.load.array], self.lanes, self.loops, facts, slot)
+            )
+        )
+
+    def updates(self, *, is_full: bool, slot: Expr) -> tuple[Stmt, ...]:
+        plan, store = self.plan, self.plan.nest.store
+        counters = dict(self.counters)
+        if not is_full:
+            counters |= {s.loop.var: binary("-", s.var, expression(s.start)) for s in plan.chunk}
+        values: dict[Expr, Expr] = {
+            value: element_of(staged, plan.sides, counters, slot) for value, staged in plan.staged.items()
+        }
+        values[Load(store.array, store.index, self.sums.dtype)] = Load(self.sums.name, self.own, self.sums.dtype)
+        new = rewrite(store.value, lambda node: values.get(node) if isinstance(node, Expr) else None)
+        body = self.over_points((Store(self.sums.name, self.own, new),))
+        kind = "unrolled" if prod(s.trips for s in (*plan.chunk, *plan.nest.points)) <= _UNROLLED else "serial"
+        for side in reversed(plan.chunk):
+            body = self.over(side, body, kind) if is_full else (replace(side.loop, body=body),)
+        is_guarded = self.thread_inside and not plan.runs_anywhere
+        return (If(conjunction(self.thread_inside), body),) if is_guarded else body
+
+
+def _limits(full: list[Linear], loop: For) -> list[Expr] | None:
+    """The ends of the iterations for which the forms are not negative; None if the loop does not begin with these."""
+    key, limits = Var(loop.var), []
+    for form in full:
+        factor = form.get(key, 0)
+        if factor >= 0 or loop.step != 1:
+            return None
+        rest = expression({atom: f for atom, f in form.items() if atom != key})
+        limits.append(binary("+", binary("floordiv", rest, -factor), 1))
+    return limits

@@ -1,0 +1,123 @@
+"""Polynomials in names, with rational factors.
+
+    Polynomial.name("n") * Polynomial.name("n") - 1          ->          n * n - 1
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+from polysched.ir.build import add, mul
+from polysched.ir.nodes import Expr, Var
+
+Monomial = tuple[str, ...]  # names, sorted, each as often as it is multiplied; () is that of the constant
+Number = int | Fraction
+
+
+@dataclass(frozen=True)
+class Polynomial:
+    """A sum of multiples of products of names; equal ones have the same terms in the same order."""
+
+    terms: tuple[tuple[Monomial, Number], ...] = ()  # no factor is zero
+
+    @staticmethod
+    def name(name: str) -> Polynomial:
+        return Polynomial((((name,), 1),))
+
+    @staticmethod
+    def number(number: Number) -> Polynomial:
+        return Polynomial((((), number),)) if number else Polynomial()
+
+    @staticmethod
+    def of(terms: Iterable[tuple[Monomial, Number]]) -> Polynomial:
+        """The sum of these terms, the highest degree first."""
+        factors: dict[Monomial, Number] = {}
+        for monomial, factor in terms:
+            factors[monomial] = factors.get(monomial, 0) + factor
+        found = ((monomial, factor) for monomial, factor in factors.items() if factor)
+        return Polynomial(tuple(sorted(found, key=lambda term: (-len(term[0]), term[0]))))
+
+    def __iter__(self) -> Iterator[tuple[Monomial, Number]]:
+        return iter(self.terms)
+
+    def __bool__(self) -> bool:
+        return bool(self.terms)
+
+    def __add__(self, other: Polynomial | Number) -> Polynomial:
+        others = _lifted(other).terms
+        return Polynomial.of((*self.terms, *others)) if self.terms and others else Polynomial(self.terms or others)
+
+    def __neg__(self) -> Polynomial:
+        return Polynomial(tuple((monomial, -factor) for monomial, factor in self.terms))
+
+    def __sub__(self, other: Polynomial | Number) -> Polynomial:
+        return self + -_lifted(other)
+
+    def __mul__(self, other: Polynomial | Number) -> Polynomial:
+        others = _lifted(other).terms
+        if others == (((), 1),):
+            return self
+        return Polynomial.of((_product(left, right), a * b) for left, a in self.terms for right, b in others)
+
+    @property
+    def names(self) -> set[str]:
+        return {name for monomial, _ in self.terms for name in monomial}
+
+    @property
+    def degree(self) -> int:
+        return max((len(monomial) for monomial, _ in self.terms), default=0)
+
+    @property
+    def constant(self) -> Number:
+        return next((factor for monomial, factor in self.terms if not monomial), 0)
+
+    @property
+    def rising(self) -> Polynomial:
+        """The terms of positive factors."""
+        return Polynomial(tuple((monomial, factor) for monomial, factor in self.terms if factor > 0))
+
+    def split(self, name: str) -> tuple[Polynomial, Polynomial]:
+        """What times the name, and what plus that, it is; the name may still be in the first."""
+        with_name = ((monomial, factor) for monomial, factor in self.terms if name in monomial)
+        without = tuple((monomial, factor) for monomial, factor in self.terms if name not in monomial)
+        return Polynomial.of((_quotient(monomial, name), factor) for monomial, factor in with_name), Polynomial(without)
+
+    def replaced(self, name: str, value: Polynomial) -> Polynomial:
+        """With the value in place of the name."""
+        factor, rest = self.split(name)
+        return factor.replaced(name, value) * value + rest if factor else self
+
+    def is_nonpositive(self) -> bool:
+        """Is it certain to be zero or less where all names are 1 or more?"""
+        if all(factor <= 0 for _, factor in self.terms):
+            return True
+        above = Polynomial()  # in what each name has above 1
+        for monomial, factor in self.terms:
+            term = Polynomial.number(factor)
+            for name in monomial:
+                term = term * (Polynomial.name(name) + 1)
+            above += term
+        return all(factor <= 0 for _, factor in above.terms)
+
+    def expression(self) -> Expr:
+        """The same in the loop IR; its factors must be integers."""
+        terms = (
+            mul(*map(Var, monomial)) if factor == 1 and monomial else mul(int(factor), *map(Var, monomial))
+            for monomial, factor in self.terms
+        )
+        return add(*terms) if self.terms else add(0)
+
+
+def _lifted(value: Polynomial | Number) -> Polynomial:
+    return value if isinstance(value, Polynomial) else Polynomial.number(value)
+
+
+def _product(left: Monomial, right: Monomial) -> Monomial:
+    return tuple(sorted((*left, *right))) if left and right else left or right
+
+
+def _quotient(monomial: Monomial, name: str) -> Monomial:
+    at = monomial.index(name)
+    return monomial[:at] + monomial[at + 1 :]

@@ -1,0 +1,130 @@
+"""Runs a Source in CUDA or OpenCL without a GPU, as emulate.py does, and finds its races and wrong accesses.
+
+    run = check(emit_cuda(linearize(fn)), fn)
+    print(run(A=a))                 runs in place; no races, uninitialized reads or accesses out of bounds
+                                    scale_k0:12: reads A, 8 bytes a lane: 8 sectors a request (8 needed), ...
+
+The text is compiled with -fsanitize=thread, but not linked with its library: race_check.cpp is told of each access
+instead. It knows block, thread and barrier of each, so that what it finds is wrong, and nothing else is: a race is
+found whatever the order in which threads run here, if there is one at these sizes.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from polysched import isl
+from polysched.codegen.source import Source
+from polysched.errors import KernelError
+from polysched.ir.nodes import Function
+from polysched.runtime.arguments import bind
+from polysched.runtime.cpu import c_function, open_library
+from polysched.runtime.debug_info import offset_of, variables
+from polysched.runtime.emulate import CPP_FLAGS, dynamic_arrays, emulated_text, run_emulated
+from polysched.runtime.findings import CheckReport
+from polysched.runtime.race_check import GUARD, race_check
+from polysched.runtime.reading import Reading
+from polysched.runtime.toolchain import compile_shared
+
+_FLAGS = (
+    "-Og",  # nothing moves across what it depends on, or is read that would not be
+    "-g1",
+    "-fsanitize=thread,bounds,integer-divide-by-zero",
+    "-nodefaultlibs",
+    "-DPOLYSCHED_CHECKED",
+    *CPP_FLAGS,
+)
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A GPU program on the CPU, under the checker; call it with the arguments of `fn` by name."""
+
+    fn: Function
+    library: CheckedLibrary = field(repr=False)
+    entry: Any = field(repr=False)
+    valid_sizes: isl.Set | None = None  # { : ... } for which all accesses are in bounds; None: all
+
+    def __call__(self, **arguments: Any) -> CheckReport:
+        """What a run in place shows; LaunchError, before anything runs, if the arguments do not fit."""
+        bound = bind(self.fn, arguments, self.valid_sizes)
+        arrays = {name: arguments[name] for name in bound.arrays}
+        guarded = {name: guarded_copy(array) for name, array in arrays.items()}
+        values = [guarded[name].ctypes.data if name in guarded else bound.values[name] for name in bound.order]
+        report = self.library.run(guarded, self.entry, *values)
+        for name, array in arrays.items():
+            if array.flags.writeable:
+                np.copyto(array, guarded[name])
+        return report
+
+
+def check(source: Source, fn: Function, valid_sizes: isl.Set | None = None) -> Checked:
+    """`source` compiled for the checker; `fn` is the function as the user calls it, before `linearize`."""
+    if source.language == "cuda":
+        library = checked_library(emulated_text(source), source.text, f"{source.entry}.cu")
+    else:
+        library = checked_library(emulated_text(source), source.device, f"{source.entry}.cl")
+    return Checked(fn, library, c_function(library.library, source, fn), valid_sizes)
+
+
+def checked_library(cpp: str, text: str, file: str) -> CheckedLibrary:
+    """What `cpp` is compiled to; the kernels' `text` is in it, under the name `file`."""
+    race_check()  # first: the kernels look for its functions
+    path = compile_shared(cpp, file, language="c++", flags=_FLAGS)
+    return CheckedLibrary(path, open_library(str(path)), text, file)
+
+
+def guarded_copy(array: np.ndarray) -> np.ndarray:
+    """A copy, as a device would align it, with memory around it that is nobody's."""
+    memory = np.empty(array.nbytes + 2 * GUARD + 256, np.uint8)
+    start = GUARD + -(memory.ctypes.data + GUARD) % 256
+    copy = memory[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+    np.copyto(copy, array)
+    return copy
+
+
+@dataclass(frozen=True)
+class CheckedLibrary:
+    """Kernels compiled for the checker."""
+
+    path: Path
+    library: ctypes.CDLL
+    text: str  # of the kernels
+    file: str  # its name
+
+    def run(self, arrays: Mapping[str, np.ndarray], entry: Any, *values: Any) -> CheckReport:
+        """What a call of `entry` shows; `arrays` are guarded copies, and all that it may access of the host's."""
+        checker = race_check()
+        checker.reset()
+        names: dict[int, str] = {}
+        for name, array in arrays.items():
+            names[checker.add_array(array.ctypes.data, array.nbytes, array.itemsize)] = name
+        for variable in _variables(self.path):
+            if variable.shared:
+                size = None if variable.name in dynamic_arrays(self.text) else variable.size
+                names[checker.add_shared(variable.offset, size)] = variable.name
+            else:
+                names[checker.add_variable(self._base + variable.offset, variable.size)] = variable.name
+        fault = ""
+        try:
+            run_emulated(self.library, False, entry, *values)
+        except KernelError as error:
+            fault = str(error)
+        return Reading(checker, self.path, self._base, self.text, self.file, names, arrays).report(fault)
+
+    @property
+    def _base(self) -> int:
+        """Where the library is loaded."""
+        symbol = "polysched_fault"
+        return ctypes.addressof(ctypes.c_char.in_dll(self.library, symbol)) - _symbol_offset(self.path, symbol)
+
+
+_variables = cache(variables)
+_symbol_offset = cache(offset_of)

@@ -1,0 +1,83 @@
+"""What a compiled library says about itself, by the tools that come with the compiler.
+
+variables(library)                    [Variable("As", offset=0, size=1024, shared=True), ...]
+lines(library, [0x1139], "tile.cu")   {0x1139: 14}
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from polysched.errors import ToolchainError
+
+# Of our headers, and of the linker; the kernels of OpenCL are in a namespace, which is polysched_kernels.
+_OURS = re.compile(r"polysched_|_ZZ?N9polysched|_ZZ?L?\d+polysched_|__|_DYNAMIC|_GLOBAL_|completed|DW\.")
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A variable with static storage."""
+
+    name: str  # as the text has it
+    offset: int  # in bytes, from the library's first byte, or that of its thread-local variables
+    size: int
+    shared: bool  # thread-local, which is what __shared__ makes it
+
+
+def variables(library: Path) -> list[Variable]:
+    """The variables of `library`, but not those of our headers."""
+    found: dict[str, Variable] = {}
+    for line in _run("readelf", "-sW", str(library)).splitlines():
+        match line.split():
+            case [_, value, size, ("TLS" | "OBJECT") as kind, _, _, section, symbol] if section != "UND":
+                if not _OURS.match(symbol):
+                    found[symbol] = Variable(_plain(symbol), int(value, 16), int(size, 0), kind == "TLS")
+    return sorted(found.values(), key=lambda variable: (not variable.shared, variable.offset))
+
+
+def offset_of(library: Path, symbol: str) -> int:
+    """Where a symbol of ours is, from the library's first byte."""
+    for line in _run("readelf", "-sW", str(library)).splitlines():
+        if (parts := line.split())[-1:] == [symbol]:
+            return int(parts[1], 16)
+    raise AssertionError(symbol)
+
+
+def lines(library: Path, addresses: Iterable[int], file: str) -> dict[int, int]:
+    """The lines of `file` that the instructions at these offsets belong to, where they were inlined last; 0: none."""
+    wanted = sorted(set(addresses))
+    if not wanted:
+        return {}
+    text = _run("addr2line", "-a", "-i", "-e", str(library), *(hex(address) for address in wanted))
+    result: dict[int, int] = {}
+    address = 0
+    for line in text.splitlines():
+        if line.startswith("0x"):
+            address = int(line, 16)
+            result[address] = 0
+        elif (place := re.match(r"(.*):(\d+)", line)) and Path(place[1]).name == file and not result[address]:
+            result[address] = int(place[2])
+    return result
+
+
+def _plain(symbol: str) -> str:
+    """The name of a variable in a function, in a namespace, or of neither: _ZZ4mm16PKfE2As is As."""
+    if not symbol.startswith("_Z"):
+        return symbol
+    for length in reversed(list(re.finditer(r"\d+", symbol))):
+        for digits in range(len(length[0])):
+            start, count = length.end(), int(length[0][digits:])
+            if re.fullmatch(r"E?(_\d+|_?B\w+)?", symbol[start + count :]) and 0 < count <= len(symbol) - start:
+                return symbol[start : start + count]
+    return symbol
+
+
+def _run(*command: str) -> str:
+    if shutil.which(command[0]) is None:
+        raise ToolchainError(f"{command[0]} is not installed; it comes with the compiler, in the package binutils")
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout

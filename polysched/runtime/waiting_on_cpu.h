@@ -1,0 +1,153 @@
+/* What the threads of block_on_cpu.h wait for: all of the block, lanes of their warp, copies of their own. */
+#pragma once
+#include "block_on_cpu.h"
+
+namespace polysched {
+
+POLYSCHED_OWN static void wait_as(State state, unsigned place, unsigned line, unsigned mask)
+{
+    Thread &thread = machine.threads[machine.current];
+    thread.state = state;
+    thread.place = place;
+    thread.line = line;
+    thread.mask = mask;
+    pause();
+}
+
+POLYSCHED_OWN static void barrier(unsigned place, unsigned line) { wait_as(at_barrier, place, line, 0); }
+
+/* Offers a value to the lanes in the mask, and waits for them to offer theirs. */
+POLYSCHED_OWN static void meet(unsigned place, unsigned line, unsigned mask, const void *value, size_t size)
+{
+    Thread &thread = machine.threads[machine.current];
+    if (!(mask >> machine.current % lanes & 1))
+        polysched_stop("a mask that leaves out the lane itself");
+    memset(thread.offered, 0, sizeof thread.offered);
+    if (size)
+        memcpy(thread.offered, value, size);
+    wait_as(at_warp, place, line, mask);
+}
+
+/* What a lane of this warp has offered; NaN if it was not asked for, or is not there. */
+POLYSCHED_OWN static bool received(unsigned lane, void *value, size_t size)
+{
+    const Thread &own = machine.threads[machine.current];
+    const unsigned other = machine.current / lanes * lanes + lane;
+    const bool is_there = other < machine.count && own.mask >> lane & 1 && own.met >> lane & 1;
+    if (is_there)
+        memcpy(value, machine.threads[other].published, size);
+    else
+        memset(value, 0xff, size);
+    return is_there;
+}
+
+POLYSCHED_OWN static void sync_warp(unsigned place, unsigned line, unsigned mask)
+{
+    machine.threads[machine.current].orders_memory = true;
+    meet(place, line, mask, nullptr, 0);
+    machine.threads[machine.current].orders_memory = false;
+}
+
+/* Which lanes of the mask say yes. */
+POLYSCHED_OWN static unsigned ballot(unsigned place, unsigned line, unsigned mask, int predicate)
+{
+    const unsigned own = predicate != 0;
+    meet(place, line, mask, &own, sizeof own);
+    unsigned votes = 0;
+    for (unsigned lane = 0; lane < lanes; lane++) {
+        unsigned other;
+        votes |= (unsigned)(received(lane, &other, sizeof other) && other) << lane;
+    }
+    return votes;
+}
+
+POLYSCHED_OWN static unsigned count_at_barrier(unsigned place, unsigned line, int predicate)
+{
+    machine.threads[machine.current].offered[0] = predicate != 0;
+    barrier(place, line);
+    unsigned votes = 0;
+    for (unsigned t = 0; t < machine.count; t++)
+        votes += machine.threads[t].published[0] == 1;
+    return votes;
+}
+
+/* The value of another lane; `source` is a lane within the group of `width` lanes, or stays the own one beyond it. */
+template <class T>
+POLYSCHED_OWN static T shuffle(unsigned place, unsigned line, unsigned mask, T value, int source, int width, bool wraps)
+{
+    static_assert(sizeof(T) <= 16, "a shuffle takes up to 16 bytes");
+    const int own = machine.current % lanes, first = own / width * width;
+    meet(place, line, mask, &value, sizeof value);
+    const int from = wraps ? first + (source % width + width) % width : first + source;
+    T result;
+    received(from >= first && from < first + width ? from : own, &result, sizeof result);
+    return result;
+}
+
+template <class T, class Operation>
+POLYSCHED_OWN static T reduce(unsigned place, unsigned line, unsigned mask, T value, Operation operation)
+{
+    const unsigned own = machine.current % lanes;
+    meet(place, line, mask, &value, sizeof value);
+    for (unsigned lane = 0; lane < lanes; lane++) {
+        T other;
+        if (lane != own && received(lane, &other, sizeof other))
+            value = operation(value, other);
+    }
+    return value;
+}
+
+POLYSCHED_OWN static unsigned live_lanes()
+{
+    const unsigned first = machine.current / lanes * lanes;
+    unsigned live = 0;
+    for (unsigned lane = 0; lane < lanes; lane++)
+        live |= (unsigned)(first + lane < machine.count && machine.threads[first + lane].state != done) << lane;
+    return live;
+}
+
+POLYSCHED_OWN static int lane_in(int width) { return (int)(machine.current % lanes) % width; }
+
+/* --- asynchronous copies of one thread; none is made before the thread waits for it */
+
+POLYSCHED_OWN static void begin_copy(void *to, const void *from, size_t size, size_t zeros)
+{
+    Thread &thread = machine.threads[machine.current];
+    if (machine.copies_used == machine.copies_made) {
+        machine.copies_made = 2 * machine.copies_made + 64;
+        machine.copies = (Copy *)realloc(machine.copies, machine.copies_made * sizeof(Copy));
+    }
+    const int it = machine.copies_used++;
+    machine.copies[it] = {(char *)to, (const char *)from, size, zeros, thread.batches, -1};
+    (thread.last_copy < 0 ? thread.first_copy : machine.copies[thread.last_copy].next) = it;
+    thread.last_copy = it;
+}
+
+POLYSCHED_OWN static void commit_copies() { machine.threads[machine.current].batches++; }
+
+/* Makes those of all batches but the last few. */
+POLYSCHED_OWN static void finish_copies(size_t later)
+{
+    Thread &thread = machine.threads[machine.current];
+    while (thread.first_copy >= 0 && machine.copies[thread.first_copy].batch + later < thread.batches) {
+        const Copy copy = machine.copies[thread.first_copy];
+        polysched_check_copy_ends(copy.to, copy.size);
+        memcpy(copy.to, copy.from, copy.size - copy.zeros);
+        memset(copy.to + copy.size - copy.zeros, 0, copy.zeros);
+        thread.first_copy = copy.next;
+    }
+    if (thread.first_copy < 0)
+        thread.last_copy = -1;
+}
+
+} // namespace polysched
+
+/* glibc's assert calls this. */
+extern "C" POLYSCHED_OWN __attribute__((visibility("hidden"), noreturn)) void
+__assert_fail(const char *condition, const char *, unsigned line, const char *) noexcept(true)
+{
+    char text[256];
+    snprintf(text, sizeof text, "assert(%s) fails in line %u", condition, line);
+    polysched::polysched_stop(text);
+    __builtin_trap();
+}

@@ -1,0 +1,46 @@
+"""polysched/sass/launches.py: what would be launched at given sizes, and what a thread then does."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+import polysched as ps
+from polysched.errors import InputError
+from polysched.examples import gemm, jacobi_2d
+from polysched.sass.launches import find_launches
+
+
+def test_time_steps_are_launches():
+    done = ps.optimize(jacobi_2d, "cuda")
+    launches = find_launches(done.source, done.nest, {"tsteps": 7, "n": 100})
+    kernels = {kernel.name: kernel for kernel in done.source.kernels}
+    assert len(launches) == 14 and {launch.kernel for launch in launches} <= set(kernels)
+    for launch in launches:
+        kernel = kernels[launch.kernel]
+        assert launch.threads == kernel.block and len(launch.arguments) == len(kernel.parameters)
+        named = dict(zip(kernel.parameters, launch.arguments, strict=True))
+        assert named["n"] == 100 and named["A"] != named["B"]
+
+
+def test_sizes_are_checked():
+    done = ps.optimize(jacobi_2d, "cuda")
+    with pytest.raises(InputError, match="jacobi_2d needs a value for tsteps"):
+        find_launches(done.source, done.nest, {"n": 5})
+    with pytest.raises(InputError, match="jacobi_2d has no size m; it has tsteps, n"):
+        find_launches(done.source, done.nest, {"n": 5, "m": 5, "tsteps": 5})
+
+
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="there is no nvcc to compile CUDA texts with")
+def test_a_product_multiplies_as_often_as_it_must():
+    """Of all threads together: every block here is whole, so none does more than its part."""
+    done = ps.optimize(gemm, "cuda", options=ps.Options(contract_floats=True))
+    n = 256
+    found = done.count_instructions(n=n)
+    (hot,) = (one for one in found.values() if one.run.counts["fma"])
+    assert hot.launches == 1
+    assert hot.run.counts["fma"] * hot.threads == n**3
+    assert str(hot).startswith(f"{hot.largest.kernel}, launched once, ")
+    with pytest.raises(InputError, match="inspect reads CUDA, and this is C"):
+        ps.optimize(gemm).count_instructions(n=n)
