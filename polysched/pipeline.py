@@ -328,5 +328,7 @@ class Compiled:
         return executions(report or self.inspect(), self.source, self.nest, sizes)
 
     def explain(self) -> str:
-        """Why each loop that the solver found is or is not parallel, with source lines; tiles come after that."""
-        return explain(self.scop, self.dependences, self.scheduled.tree)
+        """Why each loop that the solver found is or is not parallel, with source lines; tiles come after that. Of
+        kernels, what each does with its threads and memory."""
+        kernels = [f"{kernel.name}: {kernel.note}" for kernel in self.source.kernels]
+        return "\n".join([explain(self.scop, self.dependences, self.scheduled.tree), *kernels])

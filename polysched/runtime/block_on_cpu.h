@@ -16,10 +16,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* Nothing here is to be checked as a kernel's text is, nor may it be optimized across a change of threads. */
-#define POLYSCHED_OWN __attribute__((no_sanitize("thread"), no_sanitize("undefined"), noinline, unused))
-#define POLYSCHED_INLINE static inline __attribute__((always_inline, unused))
-#define POLYSCHED_HERE __COUNTER__, __LINE__ /* a place in a kernel's text: two on one line differ */
+#include "checker_on_cpu.h"
+#include "stacks_on_cpu.h"
 
 struct uint3 {
     unsigned x, y, z;
@@ -45,43 +43,9 @@ char polysched_fault[1024];     /* what went wrong; empty if nothing did */
 size_t polysched_dynamic = 0;   /* bytes of dynamic shared memory of the launch */
 }
 
-#ifdef POLYSCHED_CHECKED
-extern "C" {
-void polysched_check_launch(const char *kernel, const unsigned *grid, const unsigned *block, const char *shared,
-                            size_t dynamic, const char *stacks, size_t stride, void (*stop)(const char *));
-void polysched_check_block(unsigned block);
-void polysched_check_thread(unsigned thread, unsigned stack);
-void polysched_check_warp_paused(void);
-void polysched_check_warp_sync(unsigned warp, unsigned lanes);
-void polysched_check_barrier(void);
-void polysched_check_end(void);
-void polysched_check_allocated(const void *memory, size_t size, const void *like);
-void polysched_check_filled(const void *memory, size_t size);
-void polysched_check_freed(const void *memory);
-void polysched_check_atomic(const void *at, size_t size);
-void polysched_check_copy_begins(const void *to, const void *from, size_t size, size_t zeros);
-void polysched_check_copy_ends(const void *to, size_t size);
-}
-#else
-#define polysched_check_launch(...) ((void)0)
-#define polysched_check_block(...) ((void)0)
-#define polysched_check_thread(...) ((void)0)
-#define polysched_check_warp_paused(...) ((void)0)
-#define polysched_check_warp_sync(...) ((void)0)
-#define polysched_check_barrier(...) ((void)0)
-#define polysched_check_end(...) ((void)0)
-#define polysched_check_allocated(...) ((void)0)
-#define polysched_check_filled(...) ((void)0)
-#define polysched_check_freed(...) ((void)0)
-#define polysched_check_atomic(...) ((void)0)
-#define polysched_check_copy_begins(...) ((void)0)
-#define polysched_check_copy_ends(...) ((void)0)
-#endif
-
 namespace polysched {
 
 enum { most_threads = 1024, lanes = 32 };
-enum : size_t { stack_size = 256 * 1024, stack_stride = stack_size + 4160 }; /* no power of two: it thrashes caches */
 enum State : unsigned char { fresh, ready, at_barrier, at_warp, done };
 
 struct Thread {
@@ -121,70 +85,6 @@ struct Machine {
 static Machine machine;
 
 static void run_lanes();
-
-/* --- changing stacks */
-
-#if defined(__x86_64__) && !defined(POLYSCHED_UCONTEXT)
-extern "C" void polysched_switch(void **save, void *to);
-__asm__(R"(
-    .pushsection .text
-    .hidden polysched_switch
-    .globl polysched_switch
-    .type polysched_switch, @function
-polysched_switch:
-    pushq %rbp
-    pushq %rbx
-    pushq %r12
-    pushq %r13
-    pushq %r14
-    pushq %r15
-    movq %rsp, (%rdi)
-    movq %rsi, %rsp
-    popq %r15
-    popq %r14
-    popq %r13
-    popq %r12
-    popq %rbx
-    popq %rbp
-    ret
-    .size polysched_switch, .-polysched_switch
-    .popsection
-)");
-
-/* A stack that will call `run_lanes` when it is switched to. */
-POLYSCHED_OWN static void *new_context(char *stack)
-{
-    void **top = (void **)(((uintptr_t)stack + stack_size - 64) & ~(uintptr_t)63);
-    *--top = nullptr; /* nobody to return to */
-    *--top = (void *)run_lanes;
-    for (int saved = 0; saved < 6; saved++)
-        *--top = nullptr;
-    return top;
-}
-#else
-} // namespace polysched
-#include <ucontext.h>
-namespace polysched {
-static ucontext_t contexts[most_threads + 1];
-
-POLYSCHED_OWN static void polysched_switch(void **save, void *to)
-{
-    ucontext_t *from = *save ? (ucontext_t *)*save : &contexts[most_threads];
-    *save = from;
-    swapcontext(from, (ucontext_t *)to);
-}
-
-POLYSCHED_OWN static void *new_context(char *stack)
-{
-    ucontext_t *context = &contexts[(stack - machine.stacks) / stack_stride];
-    getcontext(context);
-    context->uc_stack.ss_sp = stack;
-    context->uc_stack.ss_size = stack_size;
-    context->uc_link = nullptr;
-    makecontext(context, run_lanes, 0);
-    return context;
-}
-#endif
 
 POLYSCHED_OWN static void pause() { polysched_switch(&machine.contexts[machine.threads[machine.current].stack], machine.scheduler); }
 
@@ -250,7 +150,7 @@ POLYSCHED_OWN static void resume(unsigned thread)
     const bool starts = machine.threads[thread].state == fresh;
     const unsigned stack = starts ? machine.free_stacks[--machine.free_count] : machine.threads[thread].stack;
     if (starts && !machine.contexts[stack])
-        machine.contexts[stack] = new_context(machine.stacks + stack * stack_stride);
+        machine.contexts[stack] = new_context(machine.stacks + stack * stack_stride, run_lanes);
     run_here(thread, stack);
     polysched_switch(&machine.scheduler, machine.contexts[stack]);
     if (machine.threads[machine.current].state == done)

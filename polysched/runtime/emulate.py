@@ -32,7 +32,7 @@ CPP_FLAGS = (
     f"-I{_FOLDER / 'include' / 'cuda'}",
     *EXACT,
 )
-_INCLUDE = re.compile(r'#include "(\w+_on_cpu\.h)"\n')
+_INCLUDE = re.compile(r'#include "(\w+\.h)"\n')
 _BOUNDS = re.compile(r"__launch_bounds__\((\d+)[^)]*\)\s*(\w+)\s*\(")
 _DYNAMIC = re.compile(r"\bextern\s+__shared__\s[^;]*?(\w+)\s*\[\s*\]\s*;")
 _MOST_DYNAMIC = 227 * 1024  # what a block can have
@@ -79,7 +79,7 @@ def emulated_text(source: Source) -> str:
         return f'{cuda_header(source.text)}#line 1 "{source.entry}.cu"\n{source.text}'
     kernels = f'namespace polysched_kernels {{\n#line 1 "{source.entry}.cl"\n{source.device}}}\n'
     host = f'extern "C" {{\n#line 1 "{source.entry}.c"\n{source.text}}}\n'
-    return cuda_header(source.device) + header("opencl_on_cpu.h") + kernels + host
+    return cuda_header(source.device) + with_headers("opencl_on_cpu.h") + kernels + host
 
 
 def cuda_header(text: str = "") -> str:
@@ -88,7 +88,7 @@ def cuda_header(text: str = "") -> str:
     bounds |= {name: int(x) * int(y) * int(z) for x, y, z, name in _GROUP.findall(text)}
     table = ", ".join(f'{{"{name}", {threads}}}' for name, threads in bounds.items())
     define = f"#define POLYSCHED_LAUNCH_BOUNDS {table}\n" if table else ""
-    return define + header("cuda_on_cpu.h") + _dynamic_memory(dynamic_arrays(text))
+    return define + with_headers("cuda_on_cpu.h") + _dynamic_memory(dynamic_arrays(text))
 
 
 def dynamic_arrays(text: str) -> list[str]:
@@ -105,11 +105,11 @@ def _dynamic_memory(names: list[str]) -> str:
     return f'__asm__(R"({section})");\n'
 
 
-def header(name: str, seen: set[str] | None = None) -> str:
-    """One of our headers, with those that it includes in it, each where it is needed first."""
+def with_headers(name: str, seen: set[str] | None = None) -> str:
+    """One of our C++ files, with those that it includes in it, each where it is needed first."""
     seen = set() if seen is None else seen
     if name in seen:
         return ""
     seen.add(name)
     text = (_FOLDER / name).read_text().replace("#pragma once\n", "")
-    return _INCLUDE.sub(lambda found: header(found[1], seen), text)
+    return _INCLUDE.sub(lambda found: with_headers(found[1], seen), text)

@@ -88,6 +88,7 @@ class CheckReport:
 
     findings: tuple[Finding, ...]
     traffic: tuple[Traffic, ...] = ()  # in order of kernels and lines
+    threads: int = 0  # launched in all
 
     @property
     def is_silent(self) -> bool:

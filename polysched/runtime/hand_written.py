@@ -27,7 +27,7 @@ import numpy as np
 from polysched.errors import InputError, LaunchError
 from polysched.ir.dtypes import ALL
 from polysched.runtime.check import CheckedLibrary, checked_library, guarded_copy
-from polysched.runtime.emulate import cuda_header, dynamic_arrays, header
+from polysched.runtime.emulate import cuda_header, dynamic_arrays, with_headers
 from polysched.runtime.findings import CheckReport
 
 Extent = int | Sequence[int]  # along x, then y, then z
@@ -171,7 +171,7 @@ def _kernels(plain: str) -> dict[str, int]:
 
 
 def _compiled(text: str, file: str, kernel: str) -> CheckedLibrary:
-    entry = f'{header("kernel_entry_on_cpu.h")}POLYSCHED_ENTRY("{kernel}", ({kernel}))\n'
+    entry = f'{with_headers("kernel_entry_on_cpu.h")}POLYSCHED_ENTRY("{kernel}", ({kernel}))\n'
     needs = "#include <math.h>\n" if _MATH.search(text) else ""  # nvcc always has it, but it takes time
     cpp = f'{needs}{cuda_header(text)}#line 1 "{file}"\n{text}\n#line 1 "polysched_entry.h"\n{entry}'
     return checked_library(cpp, text, file)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ctypes
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
+from polysched.runtime.emulate import with_headers
 from polysched.runtime.toolchain import compile_shared
 
 DOES = ("reads", "writes", "updates atomically", "copies asynchronously", "")  # by its number
@@ -144,8 +144,7 @@ class RaceCheck:
 @cache
 def race_check() -> RaceCheck:
     """The checker of this process, compiled once."""
-    text = Path(__file__).with_name("race_check.cpp").read_text()
-    path = compile_shared(text, "race_check", language="c++", flags=("-std=gnu++17", "-O2"))
+    path = compile_shared(with_headers("race_check.cpp"), "race_check", language="c++", flags=("-std=gnu++17", "-O2"))
     library = ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
     for function, result in (
         (library.polysched_check_finding, RawFinding),

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -34,12 +35,17 @@ class Reading:
         kernel, _, what = fault.partition(": ")
         if fault and not what.startswith(STOPPED):
             findings.append(Finding(kind="fault", kernel=kernel, what=what))
-        return CheckReport(findings=tuple(findings), traffic=tuple(self.traffic()))
+        threads = sum(prod(grid) * prod(block) for _, grid, block in self.launches)
+        return CheckReport(findings=tuple(findings), traffic=tuple(self.traffic()), threads=threads)
 
     @cached_property
     def launches(self) -> list[tuple[str, tuple[int, ...], tuple[int, ...]]]:
         """Kernel, grid, block of each."""
         return [(raw.kernel.decode(), tuple(raw.grid), tuple(raw.block)) for raw in self.checker.launches()]
+
+    @cached_property
+    def lines(self) -> list[str]:
+        return self.text.splitlines()
 
     @cached_property
     def line_of(self) -> dict[int, int]:
@@ -73,8 +79,7 @@ class Reading:
         )
 
     def line(self, number: int) -> str:
-        texts = self.text.splitlines()
-        return texts[number - 1].strip() if 0 < number <= len(texts) else ""
+        return self.lines[number - 1].strip() if 0 < number <= len(self.lines) else ""
 
     def element(self, raw: RawFinding, kind: str) -> str:
         """The array, the element if its type is known, else the bytes; and how large it is, if that matters."""
@@ -122,7 +127,7 @@ class Reading:
             line, name = self.line_of.get(site.pc, 0), self.name(site.region)
             key = (site.launch, line, name, DOES[site.operation], shared, site.size)
             costs = (site.cycles, site.least_cycles) if shared else (site.sectors, site.least_sectors)
-            together[key] = together.get(key, np.zeros(3, int)) + (site.requests, *costs)
+            together[key] = together.get(key, np.zeros(3, int)) + np.array([site.requests, *costs])
         return [
             Traffic(
                 kernel=self.launches[launch][0],

@@ -1,7 +1,7 @@
 """Compiles a CUDA text for a GPU, without one, and says what came of it.
 
     report = inspect(text, "gemm.cu")
-    report["gemm_k0"].hottest.counts.fma_share          of the innermost loop with most multiply-adds
+    report["gemm_k0"].hottest.counts.fma_share          of the loop with most multiply-adds
     print(report)                                       registers, occupancy and the loops of each kernel
 """
 

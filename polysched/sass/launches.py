@@ -19,8 +19,8 @@ from polysched.errors import InputError
 from polysched.ir.nodes import Function
 from polysched.runtime.cpu import c_function, open_library
 from polysched.runtime.toolchain import EXACT, compile_shared
+from polysched.sass.execute.thread import Run, Triple, run_thread
 from polysched.sass.report import Report
-from polysched.sass.thread import Run, Triple, run_thread
 
 _HEADER = Path(__file__).with_name("launches.h")
 _FLAGS = ("-std=c++17", "-O1", "-Wno-unused", *EXACT)
@@ -40,7 +40,8 @@ class Launch:
 
 @dataclass(frozen=True, kw_only=True)
 class Execution:
-    """What one thread of a kernel does: the first of the middle block of the launch with most blocks."""
+    """What one thread of a kernel does in the launch with most blocks: the first thread of the middle block, or of the
+    first block if that one does more."""
 
     launches: int
     largest: Launch
@@ -76,11 +77,13 @@ def executions(report: Report, source: Source, fn: Function, sizes: Mapping[str,
     for name in dict.fromkeys(launch.kernel for launch in launches):
         mine = [launch for launch in launches if launch.kernel == name]
         largest = max(mine, key=lambda launch: prod(launch.blocks))
-        x, y, z = largest.blocks
-        block = (x // 2, y // 2, z // 2)
         assembly = report[name].assembly
-        arguments = largest.arguments[: len(assembly.parameters)]
-        run = run_thread(assembly, arguments, threads=largest.threads, blocks=largest.blocks, block=block)
+        given, of = largest.arguments[: len(assembly.parameters)], largest.blocks
+        runs = [
+            (block, run_thread(assembly, given, threads=largest.threads, blocks=of, block=block))
+            for block in dict.fromkeys([(of[0] // 2, of[1] // 2, of[2] // 2), (0, 0, 0)])
+        ]
+        block, run = max(runs, key=lambda one: one[1].counts.total)
         out[name] = Execution(launches=len(mine), largest=largest, block=block, run=run)
     return out
 

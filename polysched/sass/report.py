@@ -1,9 +1,12 @@
 """What nvcc made of a CUDA text, as figures and as a table.
 
-    gemm_k1, line 36: 32 registers, no spills; 256 threads a block, 8 blocks of a multiprocessor, 64 of 64 warps (warps)
-         lines depth  all  FMA share float integer /FMA ...  accesses
-         40-50     1  142    0  0.00    21      50    - ...  LDG.64 x13, STG.64
-       * 49-50     2   37    8  0.22     4      14 1.75 ...  LDG.64 x8
+    gemm_k1, line 36: 32 registers, no spills; 256 threads a block, 8 blocks a multiprocessor: occupancy 1.00, ...
+        lines depth all FMA share float integer  /FMA 64-bit uniform move branch barrier LDS/FMA  accesses
+        40-52     1 106   3  0.03     3      41 13.67     13      14   15      5       0    0.00  LDG.64 x7, STG.64
+      * 49-50     2  35   4  0.11     4      12  3.00      6       4    2      0       0    0.00  LDG.64 x8
+
+A row is a loop without the loops inside, * the hottest. "64-bit" are the upper halves among the integer instructions,
+"branch" are those but for the jump back.
 """
 
 from __future__ import annotations

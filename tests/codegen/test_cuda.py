@@ -191,7 +191,7 @@ def test_barriers_and_shared_arrays_are_printed():
     tile_array = Array("tile", f64, (const(32),), "shared")
     body = loop("b", 0, n, Alloc(tile_array), Barrier(), store(V, (b,), b), kind="block.x")
     text = emit_cuda(nest("f", "n", [V], body)).text
-    assert "__shared__ double tile[32];" in text
+    assert "__shared__ __align__(16) double tile[32];" in text
     assert "__syncthreads();" in text
 
 

@@ -16,6 +16,7 @@ import polysched as ps
 from polysched.codegen.gpu.mapping import map_to_gpu
 from polysched.deps.legality import first_violation
 from polysched.examples import gemm, jacobi_2d, seidel_2d, stencil
+from polysched.frontend.python import parse_nest
 from polysched.ir.build import add, load, store, sub, var
 from polysched.ir.dtypes import f64
 from polysched.ir.nodes import Array, Function
@@ -37,31 +38,60 @@ def recurrence() -> Function:
     return nest("recurrence", "n", [A], loop("i", 0, n, store(A, (add(i, 1),), add(load(A, i), load(A, add(i, 1))))))
 
 
-def test_two_parallel_loops_are_a_grid_of_blocks_of_threads():
-    square = Array("Q", f64, (n, n))
-    fill = nest("fill", "n", [square], loop("i", 0, n, loop("j", 0, n, store(square, (i, j), 1.0))))
-    nest_ = scheduled(fill)
-    assert show_tree(map_to_gpu(nest_.tree, nest_.deps)) == (
-        "domain: { S[i, j] : 0 <= i < n and 0 <= j < n }\n"
-        "  context: { : n >= 0 }\n"
+def parsed(arrays: str, *lines: str) -> Function:
+    declared = ", ".join(f"{name}: f64[{', '.join(map(repr, shape))}]" for name, *shape in map(str.split, arrays.split(",")))
+    return parse_nest("\n".join((f"def f({declared}, n: size, m: size, p: size):", *lines)), "nests.py")
+
+
+def mapped(fn: Function) -> str:
+    done = scheduled(fn)
+    tree = map_to_gpu(done.tree, done.scop, done.deps)
+    done.assert_holds(tree)
+    return show_tree(tree)
+
+
+def test_a_matrix_product_has_blocks_of_threads_of_points_around_chunks_of_its_sum():
+    product = parsed(
+        "C n m,A n p,B p m",
+        "    for i in range(n):",
+        "        for j in range(m):",
+        "            for k in range(p):",
+        "                C[i, j] += A[i, k] * B[k, j]",
+    )
+    assert mapped(product) == (
+        "domain: { S[i, j, k] : 0 <= i < n and 0 <= j < m and 0 <= k < p }\n"
+        "  context: { : n >= 0 and m >= 0 and p >= 0 }\n"
         "    mark: map:block.y\n"
         "      band:\n"
-        "        [S[i, j] -> floor((i)/8)] coincident\n"
+        "        [S[i, j, k] -> floor((i)/64)] coincident\n"
         "        mark: map:block.x\n"
         "          band:\n"
-        "            [S[i, j] -> floor((j)/32)] coincident\n"
+        "            [S[i, j, k] -> floor((j)/128)] coincident\n"
         "            mark: map:thread.y\n"
         "              band:\n"
-        "                [S[i, j] -> i] coincident\n"
+        "                [S[i, j, k] -> floor((i)/8)] coincident\n"
         "                mark: map:thread.x\n"
         "                  band:\n"
-        "                    [S[i, j] -> j] coincident"
+        "                    [S[i, j, k] -> floor((j)/2) - 16*floor((j)/32)] coincident\n"
+        "                    band:\n"
+        "                      [S[i, j, k] -> floor((k)/16)]\n"
+        "                      [S[i, j, k] -> k]\n"
+        "                      mark: unroll\n"
+        "                        band:\n"
+        "                          [S[i, j, k] -> i] coincident\n"
+        "                          mark: unroll\n"
+        "                            band:\n"
+        "                              [S[i, j, k] -> floor((j)/32)] coincident\n"
+        "                              mark: unroll\n"
+        "                                band:\n"
+        "                                  [S[i, j, k] -> j] coincident"
     )
 
 
 def axes(fn: Function) -> list[str]:
     done = scheduled(fn)
-    marks = (node.mark for node in walk(map_to_gpu(done.tree, done.deps)) if isinstance(node, Mark))
+    tree = map_to_gpu(done.tree, done.scop, done.deps)
+    marks = (node.mark for node in walk(tree) if isinstance(node, Mark))
     return [mark.axis for mark in marks if isinstance(mark, Map)]
 
 
@@ -78,28 +108,58 @@ def test_a_serial_recurrence_is_one_kernel_of_one_thread():
 
 
 def test_loops_around_the_parallel_ones_stay_on_the_host():
-    """Jacobi's time loop launches one grid for each of its two sweeps."""
+    """Jacobi's time loop launches one grid for each of its two sweeps, whose points are not skewed there."""
     assert axes(nests.jacobi_2d()) == ["block.y", "block.x", "thread.y", "thread.x"] * 2
     kernels = ps.optimize(nests.jacobi_2d(), target="cuda").source.kernels
     assert len(kernels) == 2 and all(prod(kernel.block) == 256 for kernel in kernels)
+    assert "2t" not in mapped(nests.jacobi_2d())
 
 
 def test_a_loop_that_is_parallel_inside_the_first_needs_no_wavefront():
-    """The skewed stencil: one launch for each i, threads along i + j."""
-    done = scheduled(nests.stencil2(margin=1))
-    text = show_tree(map_to_gpu(done.tree, done.deps))
-    assert "[S[i, j] -> i]\n      mark: map:block.x" in text and "floor((i + j)/256)" in text
+    """The skewed stencil: one launch for each i, threads along j."""
+    text = mapped(nests.stencil2(margin=1))
+    assert "[S[i, j] -> i]\n      mark: map:block.x" in text and "floor((j)/128)" in text
 
 
 def test_where_no_loop_is_parallel_inside_another_wavefronts_are_launched():
     square = Array("Q", f64, (add(n, 1), add(n, 1)))
     around = add(load(square, sub(i, 1), j), load(square, i, sub(j, 1)))
     body = loop("i", 1, n, loop("j", 1, n, store(square, (i, j), around)))
-    fn = nest("both_ways", "n", [square], body)
-    done = scheduled(fn)
-    mapped = map_to_gpu(done.tree, done.deps)
-    assert "[S[i, j] -> i + j]\n      mark: map:block.x" in show_tree(mapped)
-    done.assert_holds(mapped)
+    assert "[S[i, j] -> i + j]\n      mark: map:block.x" in mapped(nest("both_ways", "n", [square], body))
+
+
+def test_a_loop_over_several_statements_is_distributed_where_that_makes_more_loops_parallel():
+    """LU: of the three statements of a step, the one that divides has one parallel loop, the updates have two."""
+    text = mapped(nests.lu())
+    assert [line.strip() for line in text.splitlines() if "filter" in line] == ["filter: S1", "filter: S0", "filter: S2"]
+    assert sorted(len(part.split("map:thread")) - 1 for part in text.split("filter: ")[1:]) == [1, 2, 2]
+
+
+def test_a_loop_over_several_statements_stays_one_where_nothing_is_gained():
+    """Both statements are parallel as they are, and share A."""
+    body = ["    for i in range(n):", "        B[i] = A[i]", "        C[i] = A[i] + B[i]"]
+    text = mapped(parsed("A n,B n,C n", *body))
+    assert text.count("map:thread") == 1
+
+
+def test_blocks_and_threads_of_one_are_left_out():
+    """Five rows of three: one block; columns in one thread; a loop of one iteration."""
+    constant = parsed("A 5 3", "    for i in range(5):", "        for j in range(2, 3):", "            A[i, j] = 1.0")
+    assert "block" not in " ".join(axes(constant)) and "thread.x" not in axes(constant)
+
+
+def test_loops_beyond_the_third_run_in_blocks_of_their_own_or_in_the_thread():
+    loops = ["    " * (k + 1) + f"for {var} in range(n):" for k, var in enumerate("ijkl")]
+    text = mapped(parsed("A n n n n,B n n n n", *loops, " " * 20 + "B[i, j, k, l] = A[i, j, k, l]"))
+    assert axes(parsed("A n n n n,B n n n n", *loops, " " * 20 + "B[i, j, k, l] = A[i, j, k, l]")) == [
+        "block.z", "block.y", "block.x", "thread.y", "thread.x",
+    ]  # fmt: skip
+    assert "\n                          [S[i, j, k, l] -> i] coincident\n" in text
+
+
+def test_an_empty_nest_is_mapped_too():
+    empty = parsed("A n n", "    for i in range(n):", "        for j in range(2, 1):", "            A[i, j] = 1.0")
+    ps.optimize(empty, target="cuda").verify(n=3)
 
 
 def assert_legal_and_equal_to_the_interpreter(fn: Function, sizes: tuple[int, ...]) -> None:
@@ -125,7 +185,7 @@ def test_examples_are_legal_and_equal_the_interpreter_in_both_directions(fn):
 @pytest.mark.parametrize("seed", range(40))
 def test_random_nests_are_legal_and_equal_the_interpreter_in_both_directions(seed):
     done = random_scheduled(seed)
-    assert first_violation(map_to_gpu(done.tree, done.deps), done.deps, done.scop) is None
+    assert first_violation(map_to_gpu(done.tree, done.scop, done.deps), done.deps, done.scop) is None
     assert_legal_and_equal_to_the_interpreter(done.fn, (1, 2, 6))
 
 

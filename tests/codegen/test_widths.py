@@ -291,7 +291,7 @@ OPERATOR(<, bool) OPERATOR(>, bool) OPERATOR(<=, bool) OPERATOR(>=, bool) OPERAT
 
 @pytest.mark.parametrize("build", [nests.gemm, nests.jacobi_2d, nests.lu])
 def test_no_printed_value_leaves_the_range(build, monkeypatch):
-    """The kernels of 32 bits, with a type that looks at each value in their place, and a range that small sizes reach."""
+    """The kernels of 32 bits, with a type that looks at each value in its place, in a range that small sizes reach."""
     largest = 5000
     monkeypatch.setattr(sufficient, "LARGEST", largest)
     fn = build()

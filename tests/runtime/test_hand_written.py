@@ -27,9 +27,10 @@ def test_a_kernel_runs_in_place_and_its_traffic_is_counted():
     __global__ void __launch_bounds__(64) flip(float *a, const float *__restrict__ b, int n = 0)
     {
         extern __shared__ __align__(16) float tile[];
-        tile[threadIdx.x] = b[2 * threadIdx.x];
+        const int t = threadIdx.x;
+        tile[t] = b[2 * t];
         __syncthreads();
-        a[threadIdx.x] = n * tile[63 - threadIdx.x];
+        a[t] = n * tile[63 - t];
     }"""
     a, b = np.zeros(64, np.float32), floats(128)
     report = ps.check_cuda(text, "flip", 1, 64, dynamic_shared_bytes=256, a=a, b=b, n=np.int64(3))
@@ -39,10 +40,10 @@ def test_a_kernel_runs_in_place_and_its_traffic_is_counted():
         str(report)
         == """\
 no races, uninitialized reads or accesses out of bounds
-flip:5: reads b, 4 bytes a lane: 8 sectors a request (4 needed), 2 requests: tile[threadIdx.x] = b[2 * threadIdx.x];
-flip:5: writes tile, 4 bytes a lane: 1 cycles a request (1 needed), 2 requests: tile[threadIdx.x] = b[2 * threadIdx.x];
-flip:7: writes a, 4 bytes a lane: 4 sectors a request (4 needed), 2 requests: a[threadIdx.x] = n * tile[63 - threadIdx.x];
-flip:7: reads tile, 4 bytes a lane: 1 cycles a request (1 needed), 2 requests: a[threadIdx.x] = n * tile[63 - threadIdx.x];"""
+flip:6: reads b, 4 bytes a lane: 8 sectors a request (4 needed), 2 requests: tile[t] = b[2 * t];
+flip:6: writes tile, 4 bytes a lane: 1 cycles a request (1 needed), 2 requests: tile[t] = b[2 * t];
+flip:8: writes a, 4 bytes a lane: 4 sectors a request (4 needed), 2 requests: a[t] = n * tile[63 - t];
+flip:8: reads tile, 4 bytes a lane: 1 cycles a request (1 needed), 2 requests: a[t] = n * tile[63 - t];"""
     )
     assert [traffic.excess for traffic in report.traffic] == [2.0, 1.0, 1.0, 1.0]
 
@@ -139,7 +140,7 @@ def test_a_race_between_blocks_names_both():
         "atomicAdd(a, 1.f); atomicMax((int *)a + 1, 3);",
         "((unsigned char *)a)[threadIdx.x] = threadIdx.x;",
         "__shared__ float s[32]; s[LANE] = a[LANE]; __syncwarp(); a[LANE] = s[31 - LANE];",
-        "__shared__ float s[32]; s[31 - LANE] = a[LANE]; __syncthreads(); a[LANE] = s[LANE]; __syncthreads(); s[LANE] = 1;",
+        "__shared__ int s[32]; s[31 - LANE] = 2; __syncthreads(); a[LANE] = s[LANE]; __syncthreads(); s[LANE] = 1;",
         "a[threadIdx.x] += a[threadIdx.x + 32];",
         "float own[8]; for (int k = 0; k < 8; k++) own[k] = a[k + 32]; a[threadIdx.x] = own[threadIdx.x % 8];",
         "if (__syncthreads_or(a[threadIdx.x] < 0)) return; __syncthreads(); a[threadIdx.x] = 1;",

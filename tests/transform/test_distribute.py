@@ -1,4 +1,4 @@
-"""polysched/transform/distribute.py: a loop over several statements becomes a loop for each."""
+"""polysched/transform/distribute.py: a loop over several statements becomes a loop for each, or for each cycle."""
 
 from __future__ import annotations
 
@@ -34,21 +34,54 @@ def test_a_loop_over_two_statements_becomes_two_loops():
         "sequence\n"
         "  filter: S\n"
         "    band:\n"
-        "      [S[i0] -> i0; T[i0] -> i0]\n"
+        "      [S[i0] -> i0]\n"
         "  filter: T\n"
         "    band:\n"
-        "      [S[i0] -> i0; T[i0] -> i0]"
+        "      [T[i0] -> i0]"
     )
 
 
-def test_what_the_later_statement_writes_for_the_earlier_one_forbids_it():
+def test_what_the_later_statement_writes_for_the_earlier_one_turns_them_around():
     """T overwrites the element that S writes in the next iteration."""
-    assert distribute(*pair("a[i + 1]", "b[i]")) is None
+    assert filters(distribute(*pair("a[i + 1]", "b[i]"))) == ["T", "S"]
 
 
-def test_what_outer_loops_order_does_not_forbid_it():
+def test_a_cycle_of_dependences_stays_in_one_loop():
+    """T reads what S wrote in the iteration before, and S what T wrote."""
+    cycle = stmt(S, writes="a[i + 1]", reads="b[i]"), stmt(T, writes="b[i + 1]", reads="a[i]")
+    nest = scop("[n] -> { : }", *cycle, order=[("i", "S", "T")])
+    assert distribute(nest.tree.child, dependences(nest).coincidence) is None
+
+
+def test_a_statement_beside_a_cycle_gets_a_loop_of_its_own_before_or_after_it():
+    """U is between S and T in the source; it needs what S computes later, and overwrites nothing."""
+    between = stmt("{ U[i] : 0 <= i < n }", writes="c[i]", reads="a[i]")
+    cycle = stmt(S, writes="a[i + 1]", reads="b[i]"), stmt(T, writes="b[i + 1]", reads="a[i]")
+    nest = scop("[n] -> { : }", cycle[0], between, cycle[1], order=[("i", "S", "U", "T")])
+    deps = dependences(nest)
+    parts = distribute(nest.tree.child, deps.coincidence)
+    assert show_tree(parts) == (
+        "sequence\n"
+        "  filter: S, T\n"
+        "    band:\n"
+        "      [S[i0] -> i0; T[i0] -> i0]\n"
+        "      sequence\n"
+        "        filter: S\n"
+        "        filter: T\n"
+        "  filter: U\n"
+        "    band:\n"
+        "      [U[i0] -> i0]"
+    )
+    assert first_violation(with_children(nest.tree, (parts,)), deps, nest, check_flags=False) is None
+
+
+def test_what_outer_loops_order_does_not_matter():
     loop, _ = pair("a[i + 1]", "b[i]")
-    assert isinstance(distribute(loop, isl.UnionMap("{ }")), Sequence)
+    assert filters(distribute(loop, isl.UnionMap("{ }"))) == ["S", "T"]
+
+
+def filters(parts: Sequence) -> list[str]:
+    return [show_tree(part).splitlines()[0].removeprefix("filter: ") for part in parts.children]
 
 
 def test_a_loop_around_one_statement_or_another_loop_has_nothing_to_distribute():
@@ -60,8 +93,7 @@ def test_flags_and_order_stay():
     loop, reaching = pair("b[i]", "a[i]")
     flagged = with_children(band("S[i] -> i; T[i] -> i", permutable=True, coincident=(0,)), (loop.child,))
     parts = distribute(flagged, reaching).children
-    assert [show_tree(part).splitlines()[0] for part in parts] == ["filter: S", "filter: T"]
-    assert all(part.child.permutable and part.child.members == flagged.members for part in parts)
+    assert [part.child for part in parts] == [band(f"{name}[i] -> i", coincident=(0,)) for name in "ST"]
 
 
 @pytest.mark.parametrize("seed", range(40))

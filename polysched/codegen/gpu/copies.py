@@ -23,6 +23,7 @@ from polysched.ir.node import rewrite
 from polysched.ir.nodes import Array, Binary, Const, Expr, For, If, Let, Load, Select, Stmt, Store, StoreLater, Var
 
 _SECTOR = 32  # bytes that a GPU loads at least
+_BANKS = 128  # bytes that a warp can store to shared memory at once, if they lie next to each other
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,12 @@ class Staged:
     box: Box
     order: tuple[int, ...]  # the array's dimensions in the order of the copy's
     buffers: int = 1  # of which a chunk uses one; if there are more, the copy has them as a first dimension
+
+    @property
+    def is_turned(self) -> bool:
+        """Is the copy's last dimension another one than the array's?"""
+        moving = [k for k, size in enumerate(self.box.extents) if size > 1]
+        return bool(moving) and moving[-1] != self.order[-1]
 
 
 @dataclass
@@ -76,7 +83,8 @@ def copied(
     sizes = staged.box.extents
     outer, inner = _dense(staged.box, extents)
     rows, columns = prod(sizes[k] for k in outer), prod(sizes[k] for k in inner)
-    width = _lanes(rows, columns, lanes.count, _SECTOR // (staged.load.dtype.bits // 8 or 1))
+    least = _SECTOR if staged.is_turned else _BANKS
+    width = _lanes(rows, columns, lanes.count, least * 8 // max(8, staged.load.dtype.bits))
     lane, row = lanes.across(width)
     counters = next(lanes.names), next(lanes.names)
     row, row_loop, row_fits = _strided(row, lanes.count // width, rows, counters[0])
@@ -119,7 +127,8 @@ def _unfolded(position: Expr, dimensions: list[int], sizes: Sequence[int]) -> di
 
 def _lanes(rows: int, columns: int, threads: int, least: int) -> int:
     """The power of two of lanes a row with which the copy takes the fewest steps; of those, the one that takes the
-    fewest rows, whose addresses have to be computed. Fewer than `least` would load parts of sectors."""
+    fewest rows, whose addresses have to be computed. Fewer than `least` would load parts of sectors, or store to the
+    same banks."""
     widths = [1 << k for k in range(threads.bit_length()) if 1 << k <= threads and (1 << k) < 2 * columns]
     wide = [width for width in widths if width >= least] or widths[-1:]
 

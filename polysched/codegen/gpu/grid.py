@@ -151,14 +151,13 @@ def extent(member: Member, domain: isl.UnionSet) -> int | None:
 
 def _without_sums(loops: Loops, x: int, coincident: list[int]) -> Grid:
     """Several points a thread, whose addresses differ by constants along x, and whose loads overlap across it."""
-    *planes, third, second = [None, *(k for k in coincident if k != x)]
+    *planes, second = [k for k in coincident if k != x]
     columns = extent(loops.band.members[x], isl.UnionSet.from_set(loops.statement.domain))
-    points = 4 if columns is None or columns > 64 else 1
-    row = Side(x, 32, points, vector=1)
-    if third is None:
+    row = Side(x, 32, 4 if columns is None or columns > 64 else 1, vector=1)
+    if not planes:
         return Grid((Side(second, threads=8, points=4), row))
-    outer = [Side(k, 1) for k in planes if k is not None]
-    return Grid((*outer, Side(third, threads=1, points=4), Side(second, threads=8), row))
+    *outer, third = planes
+    return Grid((*(Side(k, 1) for k in outer), Side(third, 1, points=4), Side(second, threads=8), row))
 
 
 def _plain(x: int, coincident: list[int]) -> tuple[Side, ...]:

@@ -65,18 +65,20 @@ class _Mapping:
 
     def mapped_band(self, band: Band, around: Around) -> Tree:
         """The band on a grid, or several that its loops are distributed to, or inside of its first loop on the host."""
-        own = _parallelism(band)
+        own, is_box = _parallelism(band), all(map(self.is_bounded, band.members))
         parts = distribute(band, around.reaching)
         if parts is not None:
             gains = [_parallelism(_flagged(part.child, around.below(part))) for part in parts.children]
-            if min(gains) >= own and max(gains) > own:
+            if (min(gains) >= own and max(gains) > own) or not is_box:
                 return self.mapped(parts, around)
-        if own:
+        if own and is_box:
             ready = _serial_last(band)
             rows = rows_on_warps(ready, self.scop, self.dependences, around)
             return rows or self.on_grid(ready, choose_grid(ready, self.scop, around, self.options))
         if (sums := sum_on_blocks(band, self.scop, self.dependences, around)) is not None:
             return sums
+        if own:
+            band = replace(band, members=tuple(sorted(band.members, key=lambda member: member.coincident)))
         first = Band(band.members[:1], band.permutable)
         if len(band.members) == 1:
             return replace(first, child=self.mapped(band.child, around.below(first)))
@@ -87,7 +89,6 @@ class _Mapping:
             skewed = replace(front, child=self.mapped(front.child, around.below(front)))
             return skewed if _is_on_threads(skewed) else on_host
         return on_host
-
 
     def on_grid(self, band: Band, grid: Grid) -> Tree:
         """The band's members on the sides of the grid; planes for which there is no axis run in the thread."""
@@ -115,6 +116,12 @@ class _Mapping:
         for axis in (axis for axis in "xyz" if axis in blocks):
             tree = _marked(Map(f"block.{axis}"), blocks[axis], tree)
         return tree
+
+    def is_bounded(self, member: Member) -> bool:
+        """Is there a bound on the member, the same for all statements? Grids are boxes."""
+        hull = isl.Set.from_union_set(self.scop.domain.apply(member.schedule)).remove_divs().simple_hull()
+        values = isl.Set.from_basic_set(hull)
+        return bool(values.dim_has_lower_bound(isl.dim_type.set, 0) and values.dim_has_upper_bound(isl.dim_type.set, 0))
 
     def is_single(self, member: Member) -> bool:
         """Has the member one value?"""

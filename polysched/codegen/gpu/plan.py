@@ -181,7 +181,7 @@ def _layout(load: Load, box: Box, plan: Plan) -> tuple[tuple[int, ...], int]:
         (last,) = per_point
         order = (*(k for k in dims if k != last), last)
         is_turned = bool(moving) and moving[-1] != last
-        return order, max(1, _VECTOR // (load.dtype.bits // 8)) if is_turned else 0
+        return order, max(4, _VECTOR // (load.dtype.bits // 8)) if is_turned else 0
     x = plan.nest.threads[-1]
     is_across = any(varies(forms(load.index[k], upper=True)[0], x) for k in moving[:-1])
     return tuple(dims), 1 - box.extents[moving[-1]] % 2 if is_across else 0

@@ -75,7 +75,8 @@ def counted(side: Side, counter: Expr) -> Expr:
 
 def edges(side: Side) -> Iterator[Linear]:
     """Forms in the side's variable that are zero or more where an iteration of the full side is one of its loop."""
-    first, last = {side.var: 1}, added({}, {side.var: 1, None: 1}, -1)
+    first: Linear = {side.var: 1}
+    last: Linear = {side.var: -1, None: -1}
     for low in forms(side.loop.lo, upper=False):
         if not is_never_negative(added(side.start, low, -1)):
             yield cleared(added(first, low, -1))

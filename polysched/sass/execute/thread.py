@@ -4,7 +4,7 @@
                      blocks=(2, 2, 1), threads=(32, 8, 1))
     run.counts["integer"]            in all its iterations
 
-What is loaded from memory is not known (`semantics.py`). Where a branch depends on it, the run stops with an error,
+What is loaded from memory is not known (`decode.py`). Where a branch depends on it, the run stops with an error,
 unless one way is a slow path of nvcc's, a call: the other is taken then.
 """
 
@@ -17,10 +17,11 @@ from dataclasses import dataclass
 
 from polysched.errors import BudgetExceeded, InputError
 from polysched.sass.counts import Counts, count
+from polysched.sass.execute.decode import decode
+from polysched.sass.execute.operands import MASK, Known, Reader, Thread, is_predicate, predicate, signed, word
 from polysched.sass.flow import JUMPS
 from polysched.sass.instructions import Instruction
 from polysched.sass.parse import Assembly
-from polysched.sass.semantics import MASK, Known, Reader, Thread, decode, is_predicate, predicate, signed, word
 
 Triple = tuple[int, int, int]  # along x, y, z
 _BASES = (0x160, 0x210)  # of parameters in constant bank 0: sm_70 to sm_89, sm_90

@@ -1,0 +1,164 @@
+/* Which accesses are faults: whether two of them conflict, whether what is read was written, and whose memory it is. */
+#pragma once
+#include "race_state.h"
+#include "race_traffic.h"
+
+namespace {
+
+inline bool is_before(const Access &access, const Access &own)
+{
+    const bool same_warp = access.thread / lanes == own.thread / lanes;
+    return access.thread == own.thread || access.epoch != own.epoch ||
+           (same_warp && checker->seen[own.thread][access.thread % lanes] >= access.clock);
+}
+
+inline void meet(const Access &access, const Access &own, int region, size_t offset, unsigned size)
+{
+    if (access.epoch < checker->launch_epoch)
+        return;
+    if (access.epoch < checker->block_epoch) {
+        if (checker->regions[region].space != shared)
+            report(race_of_blocks, region, offset, size, own, &access);
+    } else if (!is_before(access, own)) {
+        report(race, region, offset, size, own, &access);
+    }
+}
+
+inline void meet_all(const Accesses &accesses, const Access &own, int region, size_t offset, unsigned size)
+{
+    meet(accesses.first, own, region, offset, size);
+    meet(accesses.second, own, region, offset, size);
+    meet(accesses.earlier, own, region, offset, size);
+}
+
+inline void add(Accesses &accesses, const Access &own)
+{
+    Access &first = accesses.first;
+    if (first.epoch >= checker->launch_epoch && first.epoch < checker->block_epoch)
+        accesses.earlier = first;
+    if (is_before(first, own)) {
+        first = own;
+        if (accesses.second.epoch && is_before(accesses.second, own))
+            accesses.second.epoch = 0;
+    } else {
+        accesses.second = own;
+    }
+}
+
+/* Smaller cells, where an access is to part of one: what is known of the whole holds for its parts. */
+void refine(Region &region, unsigned granule)
+{
+    std::vector<Cell> finer(((region.end - region.begin) >> granule) + 1);
+    for (size_t k = 0; k < finer.size(); k++)
+        finer[k] = region.cells[k << granule >> region.granule];
+    region.cells.swap(finer);
+    region.granule = granule;
+}
+
+inline void touch(Cell &cell, Operation operation, const Access &own, int id, size_t offset, unsigned size)
+{
+    const Region &region = checker->regions[id];
+    meet(cell.write, own, id, offset, size);
+    if (cell.copy.epoch >= checker->block_epoch)
+        report(in_flight, id, offset, size, own, &cell.copy);
+    if (operation != update_it)
+        meet_all(cell.updates, own, id, offset, size);
+    if (operation != read_it)
+        meet_all(cell.reads, own, id, offset, size);
+    if (operation == read_it || operation == update_it) {
+        const bool is_filled = region.space == shared ? cell.filled >= checker->block_epoch : region.space != fresh || cell.filled;
+        if (!is_filled)
+            report(uninitialized, id, offset, size, own);
+        add(operation == read_it ? cell.reads : cell.updates, own);
+    } else if (operation == write_it) {
+        cell.write = own;
+    } else {
+        cell.copy = own;
+    }
+    if (operation != read_it)
+        cell.filled = checker->epoch;
+}
+
+int nearest_region(uintptr_t at)
+{
+    int nearest = -1;
+    uintptr_t distance = 1 << 20;
+    for (size_t k = 0; k < checker->regions.size(); k++) {
+        const Region &region = checker->regions[k];
+        const uintptr_t away = at < region.begin ? region.begin - at : at >= region.end ? at - region.end : 0;
+        if (region.end > region.begin && away < distance)
+            nearest = k, distance = away;
+    }
+    return nearest;
+}
+
+inline bool holds(int region, uintptr_t at, size_t size)
+{
+    return region >= 0 && at >= checker->regions[region].begin && at + size <= checker->regions[region].end;
+}
+
+int region_of(uintptr_t at, size_t size)
+{
+    for (size_t k = 0; k < checker->regions.size(); k++)
+        if (holds(k, at, size))
+            return k;
+    return -1;
+}
+
+/* Around an argument there is nothing of others, so that the launch can go on; anywhere else it must not. */
+void outside(uintptr_t at, unsigned size, const Access &own)
+{
+    const char *here = (const char *)at;
+    if (here >= checker->stacks && here < checker->stacks + 1024 * checker->stride) {
+        report(foreign_local, -1, 0, size, own);
+        return;
+    }
+    const int nearest = nearest_region(at);
+    if (nearest < 0) {
+        report(wild, -1, at, size, own);
+        checker->stop("an access far from any array");
+    } else {
+        report(out_of_bounds, nearest, (int64_t)(at - checker->regions[nearest].begin), size, own);
+        const Region &region = checker->regions[nearest];
+        if (region.space != given || at + guard < region.begin || at + size > region.end + guard)
+            checker->stop("an access out of bounds");
+    }
+}
+
+void access(uintptr_t at, unsigned size, Operation operation, uintptr_t pc, bool is_aligned = false)
+{
+    if (!checker->runs || !size || at - checker->own_stack < checker->stride)
+        return;
+    if (checker->accesses++ > most_accesses)
+        checker->stop("more accesses to memory than are checked; does it end?");
+    const uint32_t id = site_of(pc, operation, size);
+    Site &site = checker->sites[id];
+    const Access own = {checker->epoch, id, checker->thread, checker->seen[checker->thread][checker->thread % lanes]};
+    if (!holds(site.region, at, size)) {
+        const int found = region_of(at, size);
+        if (found < 0)
+            return outside(at, size, own);
+        site.region = found;
+    }
+    const int it = site.region;
+    Region &region = checker->regions[it];
+    const size_t offset = at - region.begin;
+    if (is_aligned && at % size) {
+        report(misaligned, it, offset, size, own);
+        checker->stop("a misaligned access");
+    }
+    note(id, at, size);
+    if ((offset | size) & ((1u << region.granule) - 1))
+        refine(region, __builtin_ctzll(offset | size));
+    const size_t last = (offset + size - 1) >> region.granule;
+    for (size_t k = offset >> region.granule; k <= last; k++)
+        touch(region.cells[k], operation, own, it, offset, size);
+}
+
+int add_region(uintptr_t begin, size_t size, Space space, unsigned granule, int like = -1)
+{
+    checker->regions.push_back({begin, begin + size, size, space, like, (uint8_t)granule, std::vector<Cell>((size >> granule) + 1)});
+    return checker->regions.size() - 1;
+}
+
+} // namespace

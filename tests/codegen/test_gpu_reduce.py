@@ -1,0 +1,271 @@
+"""polysched/codegen/gpu/reduce.py and sums.py: sums by all threads of a GPU, in an order that is always the same."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import subprocess
+from dataclasses import replace
+from functools import cache
+
+import nests
+import numpy as np
+import pytest
+from nests import loop, nest
+
+import polysched as ps
+from polysched.codegen.emit.opencl import emit_opencl
+from polysched.codegen.gpu.reduce import BLOCKS, FEW, THREADS
+from polysched.errors import PolyschedError
+from polysched.ir.build import add, binary, load, mul, store, sub, var
+from polysched.ir.dtypes import DType, f32, f64, i8, i32, i64, u16, u64
+from polysched.ir.node import substitute
+from polysched.ir.nodes import Array, Const, Function, Load
+from polysched.ir.text import show
+from polysched.model.tree import Map, Mark, walk
+from polysched.model.tree_text import show_tree
+from polysched.runtime.check import check
+from polysched.runtime.emulate import emulate
+
+FREE = ps.Options(reorder_reductions=True)
+i, j, k, n, m = (var(name) for name in "ijknm")
+S, A, X, Y = Array("s", f64, (Const(1),)), Array("A", f64, (m, n)), Array("x", f64, (n,)), Array("y", f64, (m,))
+B, Z = Array("b", f64, (n,)), Array("z", f64, (n,))
+
+
+def dot() -> Function:
+    body = store(S, (0,), add(load(S, 0), mul(load(X, i), load(B, i))))
+    return nest("dot", "n", [S, X, B], loop("i", 0, n, body))
+
+
+def gemv() -> Function:
+    body = store(Y, (i,), add(load(Y, i), mul(load(A, i, j), load(X, j))))
+    return nest("gemv", "m n", [Y, A, X], loop("i", 0, m, loop("j", 0, n, body)))
+
+
+def total() -> Function:
+    body = store(S, (0,), add(load(S, 0), load(A, i, j)))
+    return nest("total", "m n", [S, A], loop("i", 0, m, loop("j", 0, n, body)))
+
+
+def folding(dtype: DType, *ops: str) -> Function:
+    """A loop for each operator, and a result."""
+    results, values = Array("s", dtype, (Const(len(ops)),)), Array("x", dtype, (n,))
+    updates = [store(results, (k,), binary(op, load(results, k), load(values, i))) for k, op in enumerate(ops)]
+    return nest("folding", "n", [results, values], *(loop(f"i{k}", 0, n, substitute(update, {"i": var(f"i{k}")})) for k, update in enumerate(updates)))
+
+
+@cache
+def compiled(make, target: str = "cuda") -> ps.Compiled:
+    return ps.optimize(make(), target=target, options=FREE)
+
+
+def axes(done: ps.Compiled) -> list[str]:
+    return [
+        node.mark.axis + (":" + ",".join(node.mark.reduces) if node.mark.reduces else "")
+        for node in walk(done.schedule)
+        if isinstance(node, Mark) and isinstance(node.mark, Map)
+    ]
+
+
+def assert_same(done: ps.Compiled, n: int, *, rtol: float = 1e-12, checked: bool = False) -> None:
+    """As interpreted, whichever thread comes first, and to the last bit the same in both orders."""
+    arguments = nests.arguments_for(done.nest, random.Random(n), n)
+    expected = nests.outcome(done.nest, arguments)
+    found = []
+    program = emulate(done.source, done.nest, done.scop.valid_sizes)
+    for reverse in (False, True):
+        given = {name: value.copy() if name in expected else value for name, value in arguments.items()}
+        replace(program, reverse=reverse)(**given)
+        found.append({name: given[name] for name in expected})
+    for name, values in expected.items():
+        exact = values.dtype.kind != "f"
+        np.testing.assert_allclose(found[0][name], values, rtol=0 if exact else rtol, err_msg=f"{name} of {n}")
+        np.testing.assert_array_equal(found[0][name], found[1][name], err_msg=name, strict=True)
+    if checked:
+        given = {name: value.copy() if name in expected else value for name, value in arguments.items()}
+        report = check(done.source, done.nest, done.scop.valid_sizes)(**given)
+        assert report.is_silent, str(report)
+
+
+def test_a_dot_product_is_on_all_threads_of_all_blocks():
+    done = compiled(dot)
+    assert axes(done) == ["block.x:s"]
+    alone, grid, parts = done.source.kernels
+    assert [kernel.block for kernel in (alone, grid, parts)] == [(THREADS, 1, 1)] * 3
+    assert [show(kernel.grid[0]) for kernel in (alone, grid, parts)] == [
+        "1", f"min(floordiv(n + {THREADS - 1}, {THREADS}), {BLOCKS})", "1",
+    ]  # fmt: skip
+
+
+def test_rows_are_summed_by_a_warp_each():
+    done = compiled(gemv)
+    assert show_tree(done.schedule).endswith(
+        "    mark: map:block.x\n"
+        "      band:\n"
+        "        [S[i, j] -> floor((i)/8)] coincident\n"
+        "        mark: map:thread.y\n"
+        "          band:\n"
+        "            [S[i, j] -> i] coincident\n"
+        "            mark: map:thread.x:y\n"
+        "              band:\n"
+        "                [S[i, j] -> j]"
+    )
+    (kernel,) = done.source.kernels
+    assert kernel.block == (32, 8, 1)
+
+
+def test_all_of_a_matrix_is_summed_by_rows_on_blocks_and_columns_on_threads():
+    assert axes(compiled(total)) == ["block.x:s", "thread.x:s"]
+
+
+def test_unless_the_order_is_free_nothing_changes():
+    assert axes(ps.optimize(dot(), target="cuda")) == []
+    assert not any(":" in axis for axis in axes(ps.optimize(gemv(), target="cuda")))
+
+
+@pytest.mark.parametrize("target", ["cuda", "opencl"])
+@pytest.mark.parametrize("size", [0, 1, 31, 33, THREADS + 1, FEW, FEW + 1, 3 * FEW + 5])
+def test_dot_products_of_any_length(size, target):
+    assert_same(compiled(dot, target), size, checked=size in (33, FEW + 1))
+
+
+@pytest.mark.parametrize("target", ["cuda", "opencl"])
+@pytest.mark.parametrize("make", [gemv, total])
+@pytest.mark.parametrize("size", [1, 7, 9, 33, 70])
+def test_rows_of_any_length(make, size, target):
+    assert_same(compiled(make, target), size, checked=size == 33)
+
+
+def test_cuda_and_opencl_round_alike():
+    """Shuffles and shared memory combine the same values in the same order."""
+    arguments = nests.arguments_for(dot(), random.Random(1), FEW + 700)
+    found = []
+    for target in ("cuda", "opencl"):
+        given = arguments | {"s": arguments["s"].copy()}
+        compiled(dot, target).program(**given)
+        found.append(given["s"][0])
+    assert found[0] == found[1]
+
+
+def test_the_order_is_the_one_that_is_documented():
+    values = nests.arguments_for(folding(f32, "+"), random.Random(3), 1000)
+    own = [np.float32(-0.0)] * THREADS
+    for position, value in enumerate(values["x"]):
+        own[position % THREADS] += value
+    for distance in (16, 8, 4, 2, 1):
+        own = [own[t] + own[t + distance] if t % 32 < distance else own[t] for t in range(THREADS)]
+    warps = own[::32]
+    for distance in (4, 2, 1):
+        warps = [warps[w] + warps[w + distance] for w in range(distance)]
+    expected = values["s"][0] + warps[0]
+    ps.optimize(folding(f32, "+"), target="cuda", options=FREE).program(**values)
+    assert values["s"][0] == expected
+
+
+@pytest.mark.parametrize(
+    ("dtype", "target"), [(i8, "cuda"), (i32, "opencl"), (i64, "cuda"), (u16, "opencl"), (u64, "cuda")]
+)
+def test_every_reduction_of_integers_is_exact(dtype, target):
+    ops = ("+", "*", "min", "max", "&", "|", "^")
+    assert_same(ps.optimize(folding(dtype, *ops), target=target, options=FREE), 300)
+
+
+@pytest.mark.parametrize("dtype", [f32, f64])
+def test_every_reduction_of_floats_is_right_but_for_rounding(dtype):
+    assert_same(ps.optimize(folding(dtype, "+", "*", "min", "max"), target="cuda", options=FREE), 300, rtol=1e-4)
+
+
+def test_what_an_empty_loop_does_not_reach_need_not_be_there():
+    """y[m - 1], of no elements."""
+    last = store(Y, (sub(m, 1),), add(load(Y, sub(m, 1)), load(X, i)))
+    fn = nest("last", "m n", [Y, X], loop("i", 0, binary("min", m, n), last))
+    assert_same(ps.optimize(fn, target="cuda", options=FREE), 0)
+
+
+def test_bounds_and_steps_are_kept():
+    body = store(S, (0,), add(load(S, 0), load(X, i)))
+    fn = nest("some", "n", [S, X], loop("i", 3, sub(n, 1), body, step=3))
+    for size in (2, 5, 1000):
+        assert_same(ps.optimize(fn, target="cuda", options=FREE), size, checked=size == 5)
+
+
+def test_rows_of_a_triangle():
+    body = store(Y, (i,), add(load(Y, i), mul(load(A, i, j), load(X, j))))
+    fn = nest("triangle", "m n", [Y, A, X], loop("i", 0, m, loop("j", add(i, 1), n, body)))
+    done = ps.optimize(fn, target="opencl", options=FREE)
+    assert "thread.x:y" in axes(done)
+    assert_same(done, 40, checked=True)
+
+
+def test_two_sums_in_one_loop():
+    largest = store(Z, (0,), binary("max", load(Z, 0), load(X, i)))
+    fn = nest("both", "n", [S, X, B, Z], loop("i", 0, n, store(S, (0,), add(load(S, 0), load(X, i))), largest))
+    assert_same(ps.optimize(fn, target="cuda", options=FREE), 500, checked=True)
+
+
+def test_substitution_sums_what_is_known_of_each_row():
+    """x[i] -= A[i, j] * x[j], j < i: other elements of the array that is updated are read."""
+    square = Array("A", f64, (n, n))
+    update = store(X, (i,), sub(load(X, i), mul(load(square, i, j), load(X, j))))
+    fn = nest("solve", "n", [square, X], loop("i", 0, n, loop("j", 0, i, update)))
+    done = ps.optimize(fn, target="cuda", options=FREE)
+    assert_same(done, 40, rtol=1e-9, checked=True)
+
+
+def test_products_of_matrices_keep_their_tiles():
+    left, right, out = Array("L", f64, (n, n)), Array("R", f64, (n, n)), Array("C", f64, (n, n))
+    update = store(out, (i, j), add(load(out, i, j), mul(load(left, i, k), load(right, j, k))))
+    fn = nest("transposed", "n", [left, right, out], loop("i", 0, n, loop("j", 0, n, loop("k", 0, n, update))))
+    done = ps.optimize(fn, target="cuda", options=FREE)
+    assert not any(":" in axis for axis in axes(done))
+
+
+def random_reduction(rng: random.Random) -> Function:
+    """One update of an element that some of the loops around it leave in place, of any operator and shape."""
+    dtype, op = rng.choice([(f64, "+"), (f64, "max"), (i64, "+"), (i64, "*"), (i32, "min"), (i32, "^")])
+    depth = rng.randint(1, 3)
+    names = [var(name) for name in "ijk"[:depth]]
+    kept = rng.sample(names, rng.randint(0, depth - 1))
+    result = Array("s", dtype, tuple(add(n, 2) for _ in kept) or (Const(1),))
+    values = Array("x", dtype, tuple(add(n, 2) for _ in names))
+    at = tuple(kept) or (Const(0),)
+    order = rng.sample(names, depth)
+    body = store(result, at, binary(op, load(result, *at), Load("x", tuple(add(v, rng.randint(0, 1)) for v in order), dtype)))
+    for position in reversed(range(depth)):
+        lo = rng.choice([0, 1, *names[:position]])
+        hi = rng.choice([n, n, add(n, 1), 4])
+        body = loop(names[position].name, lo, hi, body, step=rng.choice([1, 1, 1, 2, -1]) if lo in (0, 1) else 1)
+        if body.step < 0:
+            body = replace(body, lo=sub(body.hi, 1), hi=Const(-1))
+    return nest("reduction", "n", [result, values], body)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_reductions_equal_the_interpreter(seed):
+    done = ps.optimize(random_reduction(random.Random(seed)), target="opencl" if seed % 3 == 0 else "cuda", options=FREE)
+    for size in (3, 9, 37):
+        assert_same(done, size, checked=size == 9 and seed % 4 == 0)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_nests_equal_the_interpreter(seed):
+    fn = nests.random_nest(random.Random(seed))
+    assert_same(ps.optimize(fn, target="cuda", options=FREE), 6, rtol=1e-9)
+
+
+def test_only_gpus_with_shuffles_print_them():
+    with pytest.raises(PolyschedError, match="OpenCL has no shuffle.down"):
+        ps.optimize(gemv(), target="cuda", options=FREE) and emit_opencl(compiled(gemv).kernel)
+
+
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="there is no nvcc to compile the CUDA texts with")
+def test_nvcc_accepts_the_texts(tmp_path):
+    done = [compiled(make) for make in (dot, gemv, total)]
+    done += [ps.optimize(folding(dtype, "+"), target="cuda", options=FREE) for dtype in (i8, u16, u64, f32)]
+    paths = [tmp_path / f"k{number}.cu" for number in range(len(done))]
+    for path, each in zip(paths, done, strict=True):
+        path.write_text(each.source.text)
+    command = ["nvcc", "-ptx", "-arch=sm_90", "-fmad=false", *map(str, paths)]
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
