@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -87,14 +88,18 @@ def verify(
             f"no sizes to run with: they must satisfy {scop.valid_sizes}, "
             f"and give at most {_MOST_INSTANCES} instances of statements to interpret"
         )
+    threads = 0
     for chosen in tried:
-        _compare(nest, partial(interpret, nest), runs, chosen, tolerance, rng)
-    larger = tuple(some for some in _larger_sizes(scop, sizes) if some not in tried) if beyond is not None else ()
-    if beyond is not None and larger:
+        threads = _compare(nest, partial(interpret, nest), runs, chosen, tolerance, rng)
+    larger: list[dict[str, int]] = []
+    if beyond is not None:
         trusted = beyond()
-        for chosen in larger:
-            _compare(nest, lambda arguments: trusted(**arguments), runs, chosen, tolerance, rng)
-    return Verification(len(dependences.pairs), tried, tuple(runs), larger)
+        per_access = threads / max(1, _accesses(scop, tried[-1]))
+        for chosen in _larger_sizes(scop, sizes, per_access):
+            if chosen not in tried:
+                larger.append(chosen)
+                _compare(nest, lambda arguments: trusted(**arguments), runs, chosen, tolerance, rng)
+    return Verification(len(dependences.pairs), tried, tuple(runs), tuple(larger))
 
 
 _TRIED = (1, 2, 3, 7, 17, 33, 65)
@@ -102,7 +107,8 @@ _SMALL = 7
 _APART = 7  # here the sizes differ from each other, so that no two are mixed up unnoticed
 _MOST_INSTANCES = 20_000  # the interpreter's speed is some 10**5 instances a second
 _BEYOND = (130, 66, 34)  # more than one tile of any size of ours, and part of the next
-_MOST_BEYOND = 3_000_000  # the checker's speed is some 10**7 accesses a second
+_MOST_ACCESSES = 12_000_000  # the checker's speed is some 10**7 of them a second
+_MOST_THREADS = 20_000_000  # and as many threads that do nothing
 
 
 def _small_sizes(scop: Scop, fixed: dict[str, int]) -> Iterator[dict[str, int]]:
@@ -117,15 +123,22 @@ def _small_sizes(scop: Scop, fixed: dict[str, int]) -> Iterator[dict[str, int]]:
                 yield sizes
 
 
-def _larger_sizes(scop: Scop, fixed: dict[str, int]) -> Iterator[dict[str, int]]:
+def _larger_sizes(scop: Scop, fixed: dict[str, int], threads_per_access: float) -> Iterator[dict[str, int]]:
     """Sizes of several tiles, most of them too large for the interpreter: all alike, and each alone large."""
     names = [name for name in scop.function.sizes if name not in fixed]
     alike = ({**fixed, **dict.fromkeys(names, value)} for value in _BEYOND)
-    alone = ({**fixed, **dict.fromkeys(names, _SMALL), name: _BEYOND[0]} for name in names if len(names) > 1)
-    for candidates in (alike, *((sizes,) for sizes in alone)):
+    alone = (
+        [{**fixed, **dict.fromkeys(names, _SMALL), name: value} for value in _BEYOND]
+        for name in names
+        if len(names) > 1
+    )
+    for candidates in (alike, *alone):
         for some in candidates:
             sizes = {name: some[name] for name in scop.function.sizes}
-            if _is_valid(scop, sizes) and _instances(scop, sizes) <= _MOST_BEYOND:
+            if not _is_valid(scop, sizes):
+                continue
+            accesses = _accesses(scop, sizes)
+            if accesses <= _MOST_ACCESSES and accesses * threads_per_access <= _MOST_THREADS:
                 yield sizes
                 break
 
@@ -137,6 +150,20 @@ def _is_valid(scop: Scop, sizes: dict[str, int]) -> bool:
 def _instances(scop: Scop, sizes: dict[str, int]) -> int:
     point = _point(scop, sizes)
     return sum(s.domain.intersect_params(point).count_val().get_num_si() for s in scop.statements)
+
+
+def _accesses(scop: Scop, sizes: dict[str, int]) -> int:
+    """About how many: as if the domains were boxes, since isl counts one by one."""
+    point = _point(scop, sizes)
+    return sum((len(s.reads) + len(s.writes)) * _box(s.domain.intersect_params(point)) for s in scop.statements)
+
+
+def _box(domain: isl.Set) -> int:
+    """The instances of the smallest box around the set."""
+    if domain.is_empty():
+        return 0
+    ranges = ((domain.dim_min_val(k), domain.dim_max_val(k)) for k in range(domain.dim(isl.dim_type.set)))
+    return prod(high.get_num_si() - low.get_num_si() + 1 for low, high in ranges)
 
 
 def _point(scop: Scop, sizes: dict[str, int]) -> isl.Set:
@@ -153,7 +180,8 @@ def _compare(
     sizes: dict[str, int],
     tolerance: float,
     rng: np.random.Generator,
-) -> None:
+) -> int:
+    """How many threads the checker has seen; VerificationError if one of the runs is wrong."""
     bound = max(1, min(sizes.values(), default=1))  # so that subscripts from arrays and scalars stay in bounds
     arguments: dict[str, Any] = {**sizes, **{s.name: _values(s.dtype, (), rng, bound)[()] for s in nest.scalars}}
     for array in nest.arrays:
@@ -164,6 +192,7 @@ def _compare(
         trusted(expected)
     except (IndexError, ZeroDivisionError) as error:
         raise LaunchError(f"the nest cannot run on random integers below {bound}, for {sizes}: {error}") from error
+    threads = 0
     for way, run in runs.items():
         actual = _copied(arguments)
         try:
@@ -173,8 +202,10 @@ def _compare(
         if report is not None and not report.is_silent:
             found = "\n".join(map(str, report.findings))
             raise VerificationError(f"{found}\nfound {way}, for {sizes}")
+        threads += report.threads if report is not None else 0
         for array in nest.arrays:
             _require_equal(array.name, actual[array.name], expected[array.name], tolerance, way, sizes)
+    return threads
 
 
 def _copied(arguments: dict[str, Any]) -> dict[str, Any]:

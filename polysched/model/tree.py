@@ -52,11 +52,15 @@ class Member:
         return self.schedule.as_union_pw_multi_aff().get_union_pw_aff(0)
 
     @property
+    def pieces(self) -> list[isl.Aff]:
+        """The affine functions that it is made of."""
+        parts = self.function.get_pw_aff_list()
+        return [aff for k in range(parts.n_pw_aff()) for _, aff in parts.get_at(k).get_pieces()]
+
+    @property
     def rounds(self) -> bool:
         """Does it divide and round, as loops over tiles do?"""
-        parts = self.function.get_pw_aff_list()
-        pieces = (aff for k in range(parts.n_pw_aff()) for _, aff in parts.get_at(k).get_pieces())
-        return any(aff.dim(isl.dim_type.div) > 0 for aff in pieces)
+        return any(aff.dim(isl.dim_type.div) > 0 for aff in self.pieces)
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ def unskew(band: Band, outer: Sequence[Member]) -> Band:
     members: list[Member] = []
     for member in band.members:
         member = _reduced(member, outer)
-        if not any(_is_constant(_simplest(member, loop.function)) for loop in members) and not _is_constant(member):
+        if not any(_is_constant(_simplest(member, loop)) for loop in members) and not _is_constant(member):
             members.append(_unshifted(member))
     return replace(band, members=tuple(members))
 
@@ -38,7 +38,7 @@ def in_order(band: Band) -> Band:
 
 def _is_constant(member: Member) -> bool:
     """Has it one value, for all instances?"""
-    affs = _affs(member.function)
+    affs = member.pieces
     return all(aff.is_cst() for aff in affs) and len({str(aff.get_constant_val()) for aff in affs}) == 1
 
 
@@ -47,39 +47,38 @@ def _reduced(member: Member, outer: Sequence[Member]) -> Member:
     while True:
         smaller = member
         for loop in outer:
-            smaller = _simplest(smaller, loop.function)
+            smaller = _simplest(smaller, loop)
         if smaller is member:
             return member
         member = smaller
 
 
-def _simplest(member: Member, outer: isl.UnionPwAff) -> Member:
-    own = member.function
-    choices = [own, *(own.sub(outer.scale_val(isl.Val(k))) for k in range(-_MOST, _MOST + 1) if k)]
-    best = min(choices, key=_size)
-    return member if best is own else replace(member, schedule=isl.UnionMap.from_union_pw_aff(best))
+def _simplest(member: Member, outer: Member) -> Member:
+    factors = [k for k in range(-_MOST, _MOST + 1) if k]
+    others = (member.function.sub(outer.function.scale_val(isl.Val(k))) for k in factors)
+    return min((member, *(_with_function(member, other) for other in others)), key=_size)
 
 
 def _unshifted(member: Member) -> Member:
-    affs = _affs(member.function)
-    if len(affs) != 1 or affs[0].get_constant_val().is_zero() or not affs[0].get_constant_val().is_int():
+    if len(member.pieces) != 1:
         return member
-    shift = isl.Val(0).sub(affs[0].get_constant_val())
-    moved = isl.PwAff.from_aff(affs[0].add_constant_val(shift))
-    return replace(member, schedule=isl.UnionMap.from_union_pw_aff(isl.UnionPwAff.from_pw_aff(moved)))
+    (aff,) = member.pieces
+    constant = aff.get_constant_val()
+    if constant.is_zero() or not constant.is_int():
+        return member
+    moved = isl.PwAff.from_aff(aff.add_constant_val(isl.Val(0).sub(constant)))
+    return _with_function(member, isl.UnionPwAff.from_pw_aff(moved))
 
 
-def _size(function: isl.UnionPwAff) -> int:
+def _with_function(member: Member, function: isl.UnionPwAff) -> Member:
+    return replace(member, schedule=isl.UnionMap.from_union_pw_aff(function))
+
+
+def _size(member: Member) -> int:
     """The sum of the absolute coefficients of iterators and sizes."""
     kinds = (isl.dim_type.in_, isl.dim_type.param)
-    affs = _affs(function)
-    return sum(abs(_coefficient(a, kind, k)) for a in affs for kind in kinds for k in range(a.dim(kind)))
+    return sum(abs(_coefficient(aff, kind, k)) for aff in member.pieces for kind in kinds for k in range(aff.dim(kind)))
 
 
 def _coefficient(aff: isl.Aff, kind: isl.dim_type, position: int) -> int:
     return int(aff.get_coefficient_val(kind, position).get_num_si())
-
-
-def _affs(function: isl.UnionPwAff) -> list[isl.Aff]:
-    parts = function.get_pw_aff_list()
-    return [aff for k in range(parts.n_pw_aff()) for _, aff in parts.get_at(k).get_pieces()]

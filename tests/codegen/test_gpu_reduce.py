@@ -43,6 +43,11 @@ def gemv() -> Function:
     return nest("gemv", "m n", [Y, A, X], loop("i", 0, m, loop("j", 0, n, body)))
 
 
+def columns() -> Function:
+    body = store(Z, (j,), add(load(Z, j), mul(load(A, i, j), load(Y, i))))
+    return nest("columns", "m n", [Z, A, Y], loop("i", 0, m, loop("j", 0, n, body)))
+
+
 def total() -> Function:
     body = store(S, (0,), add(load(S, 0), load(A, i, j)))
     return nest("total", "m n", [S, A], loop("i", 0, m, loop("j", 0, n, body)))
@@ -52,7 +57,8 @@ def folding(dtype: DType, *ops: str) -> Function:
     """A loop for each operator, and a result."""
     results, values = Array("s", dtype, (Const(len(ops)),)), Array("x", dtype, (n,))
     updates = [store(results, (k,), binary(op, load(results, k), load(values, i))) for k, op in enumerate(ops)]
-    return nest("folding", "n", [results, values], *(loop(f"i{k}", 0, n, substitute(update, {"i": var(f"i{k}")})) for k, update in enumerate(updates)))
+    loops = [loop(f"i{k}", 0, n, substitute(update, {"i": var(f"i{k}")})) for k, update in enumerate(updates)]
+    return nest("folding", "n", [results, values], *loops)
 
 
 @cache
@@ -115,6 +121,35 @@ def test_rows_are_summed_by_a_warp_each():
     assert kernel.block == (32, 8, 1)
 
 
+def test_columns_are_summed_by_eight_threads_of_several_blocks_each():
+    done = compiled(columns)
+    assert axes(done) == ["block.x", "thread.x", "block.y:z"]
+    parts, combined = done.source.kernels
+    assert parts.block == (32, 8, 1) and combined.block == (32, 1, 1)
+    assert show(parts.grid[1]) == "min(floordiv(m + 7, 8), 32)"
+
+
+def test_few_long_rows_have_all_threads_of_a_block_each():
+    wide, short = Array("A", f64, (Const(5), n)), Array("y", f64, (Const(5),))
+    body = store(short, (i,), add(load(short, i), mul(load(wide, i, j), load(X, j))))
+    fn = nest("few", "n", [short, wide, X], loop("i", 0, 5, loop("j", 0, n, body)))
+    for target in ("cuda", "opencl"):
+        done = ps.optimize(fn, target=target, options=FREE)
+        assert axes(done) == ["block.x", "thread.x:y"] and done.source.kernels[0].block == (THREADS, 1, 1)
+        assert_same(done, 300, checked=True)
+
+
+def test_loops_that_are_parallel_in_wavefronts_are_preferred():
+    """table[i, j] = max over k of table[i, k] + table[k + 1, j]"""
+    table = Array("t", i64, (n, n))
+    best = binary("max", load(table, i, j), add(load(table, i, k), load(table, add(k, 1), j)))
+    inner = loop("k", i, j, store(table, (i, j), best))
+    fn = nest("parenthesize", "n", [table], loop("i", sub(n, 1), -1, loop("j", add(i, 1), n, inner), step=-1))
+    done = ps.optimize(fn, target="cuda", options=FREE)
+    assert axes(done) == ["block.x", "thread.y", "thread.x:t"]
+    assert_same(done, 12)
+
+
 def test_all_of_a_matrix_is_summed_by_rows_on_blocks_and_columns_on_threads():
     assert axes(compiled(total)) == ["block.x:s", "thread.x:s"]
 
@@ -125,14 +160,14 @@ def test_unless_the_order_is_free_nothing_changes():
 
 
 @pytest.mark.parametrize("target", ["cuda", "opencl"])
-@pytest.mark.parametrize("size", [0, 1, 31, 33, THREADS + 1, FEW, FEW + 1, 3 * FEW + 5])
+@pytest.mark.parametrize("size", [0, 1, 31, 33, FEW, 3 * FEW + 5])
 def test_dot_products_of_any_length(size, target):
-    assert_same(compiled(dot, target), size, checked=size in (33, FEW + 1))
+    assert_same(compiled(dot, target), size, checked=size == 33)
 
 
 @pytest.mark.parametrize("target", ["cuda", "opencl"])
-@pytest.mark.parametrize("make", [gemv, total])
-@pytest.mark.parametrize("size", [1, 7, 9, 33, 70])
+@pytest.mark.parametrize("make", [gemv, columns, total])
+@pytest.mark.parametrize("size", [1, 9, 33, 300])
 def test_rows_of_any_length(make, size, target):
     assert_same(compiled(make, target), size, checked=size == 33)
 
@@ -231,7 +266,8 @@ def random_reduction(rng: random.Random) -> Function:
     values = Array("x", dtype, tuple(add(n, 2) for _ in names))
     at = tuple(kept) or (Const(0),)
     order = rng.sample(names, depth)
-    body = store(result, at, binary(op, load(result, *at), Load("x", tuple(add(v, rng.randint(0, 1)) for v in order), dtype)))
+    value = Load("x", tuple(add(name, rng.randint(0, 1)) for name in order), dtype)
+    body = store(result, at, binary(op, load(result, *at), value))
     for position in reversed(range(depth)):
         lo = rng.choice([0, 1, *names[:position]])
         hi = rng.choice([n, n, add(n, 1), 4])
@@ -241,9 +277,10 @@ def random_reduction(rng: random.Random) -> Function:
     return nest("reduction", "n", [result, values], body)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(9))
 def test_random_reductions_equal_the_interpreter(seed):
-    done = ps.optimize(random_reduction(random.Random(seed)), target="opencl" if seed % 3 == 0 else "cuda", options=FREE)
+    target = "opencl" if seed % 3 == 0 else "cuda"
+    done = ps.optimize(random_reduction(random.Random(seed)), target=target, options=FREE)
     for size in (3, 9, 37):
         assert_same(done, size, checked=size == 9 and seed % 4 == 0)
 
@@ -255,14 +292,14 @@ def test_random_nests_equal_the_interpreter(seed):
 
 
 def test_only_gpus_with_shuffles_print_them():
-    with pytest.raises(PolyschedError, match="OpenCL has no shuffle.down"):
-        ps.optimize(gemv(), target="cuda", options=FREE) and emit_opencl(compiled(gemv).kernel)
+    with pytest.raises(PolyschedError, match=r"OpenCL has no shuffle\.down"):
+        emit_opencl(compiled(gemv).kernel)
 
 
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="there is no nvcc to compile the CUDA texts with")
 def test_nvcc_accepts_the_texts(tmp_path):
-    done = [compiled(make) for make in (dot, gemv, total)]
-    done += [ps.optimize(folding(dtype, "+"), target="cuda", options=FREE) for dtype in (i8, u16, u64, f32)]
+    done = [compiled(make) for make in (dot, gemv, columns, total)]
+    done += [ps.optimize(folding(dtype, "+"), target="cuda", options=FREE) for dtype in (i8, u64)]
     paths = [tmp_path / f"k{number}.cu" for number in range(len(done))]
     for path, each in zip(paths, done, strict=True):
         path.write_text(each.source.text)

@@ -10,7 +10,7 @@ from math import prod
 from typing import Any
 
 from polysched.ir.node import children, walk
-from polysched.ir.nodes import Alloc, Array, Const, For, If, Load, Stmt, Store
+from polysched.ir.nodes import SHUFFLE, Alloc, Array, Call, Const, For, If, Load, Stmt, Store
 
 
 def note(statements: tuple[Stmt, ...], threads: tuple[int, int, int]) -> str:
@@ -23,16 +23,19 @@ def note(statements: tuple[Stmt, ...], threads: tuple[int, int, int]) -> str:
 
 def _copies(statements: tuple[Stmt, ...]) -> Iterator[str]:
     shared = {array.name: array for array in _arrays(statements) if array.space == "shared"}
+    own = [array.name for array in _arrays(statements)]
     sources = {
         load.array: None
         for store in _stores(statements)
         if store.array in shared
         for load in walk(store.value)
-        if isinstance(load, Load) and load.array not in shared
+        if isinstance(load, Load) and load.array not in own
     }
+    if any(isinstance(node, Call) and node.fn == SHUFFLE for node in walk(statements)):
+        yield "lanes of a warp are added up by shuffles"
     if shared:
         size = sum(_elements(array) * array.dtype.bits // 8 for array in shared.values())
-        yield f"{', '.join(sources)} copied to shared memory, {size} bytes"
+        yield f"{', '.join(sources) or 'what threads add up'} copied to shared memory, {size} bytes"
 
 
 def _sums(statements: tuple[Stmt, ...]) -> Iterator[str]:

@@ -11,7 +11,7 @@ The member that steps through memory by one is on axis x.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from polysched import isl
 from polysched.model.scop import Scop, Statement
@@ -24,6 +24,7 @@ from polysched.transform.strides import far_accesses
 _THREADS = {1: (128,), 2: (8, 32), 3: (2, 4, 32)}  # the last one is x
 _SHARED = 40 << 10  # bytes of copies
 _VECTOR = 16  # bytes that a thread loads at once
+_WARP = 32  # threads
 _SMALL = 8  # iterations of a loop that runs as a whole between copies
 
 
@@ -52,6 +53,10 @@ def choose_grid(band: Band, scop: Scop, around: Around, options: Options) -> Gri
     every = (*around.members, *band.members)
     far = {k: far_accesses(scop, every, len(around.members) + k) for k in coincident}
     x = min(coincident, key=lambda k: (far[k], -k))
+    wide = [k for k in coincident if (extent(band.members[k], scop.domain) or _WARP) >= _WARP // 2]
+    if x not in wide and wide:  # its few iterations, next to each other, are one thread's
+        coincident.remove(x)
+        x = min(wide, key=lambda k: (far[k], -k))
     statements = tuple(statements_of(band, scop))
     if len(statements) == 1 and isinstance(band.child, Leaf):
         loops = Loops(statements[0], band, around)
@@ -61,7 +66,7 @@ def choose_grid(band: Band, scop: Scop, around: Around, options: Options) -> Gri
                 y = _rows(loops, x, coincident) if options.register_tiles else None
                 if y is None:
                     return Grid(_plain(x, coincident), _chunks(loops, serial, 32))
-                sides = _contraction(loops, y, x, coincident, scop)
+                sides = _contraction(loops, y, x, coincident, serial, scop)
                 size = _bytes(loops, sides[-2:]) * (2 if options.double_buffer else 1)
                 return Grid(sides, _chunks(loops, serial, 16 if 16 * size <= _SHARED else 8))
             if not serial and len(coincident) > 1 and options.register_tiles:
@@ -75,9 +80,12 @@ def _rows(loops: Loops, x: int, coincident: list[int]) -> int | None:
     return rows[-1] if rows else None
 
 
-def _contraction(loops: Loops, y: int, x: int, coincident: list[int], scop: Scop) -> tuple[Side, ...]:
+def _contraction(
+    loops: Loops, y: int, x: int, coincident: list[int], serial: list[int], scop: Scop
+) -> tuple[Side, ...]:
     """A tile along y and x, in planes of all other members."""
-    return (*(Side(k, 1) for k in coincident if k not in (x, y)), *_tile(loops, y, x, scop))
+    planes = (Side(k, 1) for k in coincident if k not in (x, y))
+    return (*planes, *_tile(loops, y, x, scop, is_box=_is_box(loops, serial)))
 
 
 def _bytes(loops: Loops, tile: tuple[Side, ...]) -> int:
@@ -92,24 +100,46 @@ def _operands(loops: Loops, member: int) -> int:
     return sum(stride != 0 and access.array not in own for access, stride in reads)
 
 
-def _tile(loops: Loops, y: int, x: int, scop: Scop) -> tuple[Side, Side]:
-    """8 x 16 threads of 8 x 8 points; fewer points where there is less work than that, or more operands."""
+def _tile(loops: Loops, y: int, x: int, scop: Scop, *, is_box: bool) -> tuple[Side, Side]:
+    """8 x 16 threads of 8 x 8 points: of 4 x 4 where there are more operands to hold in registers, or loops to bound,
+    and more threads of these where there is work for few."""
     rows, columns = (extent(loops.band.members[k], isl.UnionSet.from_set(loops.statement.domain)) for k in (y, x))
-    points = 8 if _operands(loops, y) + _operands(loops, x) <= 2 else 4
-    while points > 4 and _threads(rows, 8, points) * _threads(columns, 16, points) < 128:
+    points = 8 if is_box and _operands(loops, y) + _operands(loops, x) <= 2 else 4
+    height, width = 8 * points, 16 * points
+    while points > 4 and _threads(rows, height, points) * _threads(columns, width, points) < 128:
         points //= 2
-    vector = _VECTOR // element_bytes(loops.statement, scop)
+    vector = min(_VECTOR // element_bytes(loops.statement, scop), points) if is_box else points
     return (
-        Side(y, _threads(rows, 64 // points, points), points),
-        Side(x, _threads(columns, 128 // points, points), points, min(vector, points)),
+        Side(y, _threads(rows, height, points), points),
+        Side(x, _threads(columns, width, points), points, vector),
     )
 
 
+def _is_box(loops: Loops, serial: list[int]) -> bool:
+    """Do the ends of the serial loops stay where they are when the others step?"""
+    domain = loops.statement.domain
+    moved = {k for member in serial for k in _moved(loops.band.members[member], domain)}
+    for basic in domain.get_basic_sets():
+        for constraint in basic.get_constraints():
+            used = {k for k in range(domain.dim(isl.dim_type.set)) if constraint.involves_dims(isl.dim_type.set, k, 1)}
+            if used & moved and used - moved:
+                return False
+    return True
+
+
+def _moved(member: Member, domain: isl.Set) -> set[int]:
+    """The iterators that the member is a function of."""
+    own = isl.UnionSet.from_set(isl.Set.universe(domain.get_space()))
+    (aff,) = replace(member, schedule=member.schedule.intersect_domain(own)).pieces
+    return {k for k in range(domain.dim(isl.dim_type.set)) if aff.involves_dims(isl.dim_type.in_, k, 1)}
+
+
 def _threads(length: int | None, most: int, points: int) -> int:
-    """A power of two of threads with so many points each that is no larger than `length` needs."""
-    while length is not None and most > 1 and points * (most // 2) >= length:
-        most //= 2
-    return most
+    """Threads with so many points each for `most` in all, halved while fewer reach `length`."""
+    threads = most // points
+    while length is not None and threads > 1 and points * (threads // 2) >= length:
+        threads //= 2
+    return threads
 
 
 def _serves(loops: Loops, along: int, across: int) -> bool:

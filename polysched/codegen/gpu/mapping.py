@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 
 from polysched import isl
 from polysched.codegen.gpu.grid import Grid, Side, choose_grid, extent
-from polysched.codegen.gpu.sums import rows_on_warps, sum_on_blocks
+from polysched.codegen.gpu.sums import sum_on_blocks, sums_in_teams
 from polysched.deps.coincidence import mark_under
 from polysched.deps.dependences import Dependences
 from polysched.model.scop import Scop
@@ -58,7 +58,7 @@ class _Mapping:
 
     def mapped(self, tree: Tree, around: Around) -> Tree:
         if isinstance(tree, Band):
-            band = _flagged(tree, around)
+            band = self.flagged(tree, around)
             return self.mapped_band(band, around) if band.members else self.mapped(band.child, around)
         below = around.below(tree)
         return with_children(tree, tuple(self.mapped(child, below) for child in children(tree)))
@@ -68,13 +68,13 @@ class _Mapping:
         own, is_box = _parallelism(band), all(map(self.is_bounded, band.members))
         parts = distribute(band, around.reaching)
         if parts is not None:
-            gains = [_parallelism(_flagged(part.child, around.below(part))) for part in parts.children]
+            gains = [_parallelism(self.flagged(part.child, around.below(part))) for part in parts.children]
             if (min(gains) >= own and max(gains) > own) or not is_box:
                 return self.mapped(parts, around)
         if own and is_box:
             ready = _serial_last(band)
-            rows = rows_on_warps(ready, self.scop, self.dependences, around)
-            return rows or self.on_grid(ready, choose_grid(ready, self.scop, around, self.options))
+            sums = sums_in_teams(ready, self.scop, self.dependences, around)
+            return sums or self.on_grid(ready, choose_grid(ready, self.scop, around, self.options))
         if (sums := sum_on_blocks(band, self.scop, self.dependences, around)) is not None:
             return sums
         if own:
@@ -89,6 +89,19 @@ class _Mapping:
             skewed = replace(front, child=self.mapped(front.child, around.below(front)))
             return skewed if _is_on_threads(skewed) else on_host
         return on_host
+
+    def flagged(self, tree: Tree, around: Around) -> Band:
+        """The band, simplified inside of the host's loops and without loops of one iteration, with its coincident members
+        marked; and those of a band directly below if all of its own are."""
+        assert isinstance(tree, Band)
+        band = unskew(tree, around.members)
+        band = replace(band, members=tuple(member for member in band.members if not self.is_single(member)))
+        found = mark_under(replace(band, child=Leaf()), around.reaching)
+        assert isinstance(found, Band)
+        if isinstance(band.child, Band) and all(member.coincident for member in found.members):
+            inner = self.flagged(band.child, around.below(found))
+            return replace(inner, members=(*found.members, *inner.members))
+        return replace(found, child=band.child)
 
     def on_grid(self, band: Band, grid: Grid) -> Tree:
         """The band's members on the sides of the grid; planes for which there is no axis run in the thread."""
@@ -119,26 +132,16 @@ class _Mapping:
 
     def is_bounded(self, member: Member) -> bool:
         """Is there a bound on the member, the same for all statements? Grids are boxes."""
-        hull = isl.Set.from_union_set(self.scop.domain.apply(member.schedule)).remove_divs().simple_hull()
-        values = isl.Set.from_basic_set(hull)
-        return bool(values.dim_has_lower_bound(isl.dim_type.set, 0) and values.dim_has_upper_bound(isl.dim_type.set, 0))
+        values = self.scop.domain.apply(member.schedule)
+        if values.is_empty():
+            return True
+        hull = isl.Set.from_basic_set(isl.Set.from_union_set(values).remove_divs().simple_hull())
+        kind = isl.dim_type.set
+        return bool(hull.dim_has_lower_bound(kind, 0) and hull.dim_has_upper_bound(kind, 0))
 
     def is_single(self, member: Member) -> bool:
         """Has the member one value?"""
         return extent(member, self.scop.domain.intersect_params(self.scop.context)) == 1
-
-
-def _flagged(tree: Tree, around: Around) -> Band:
-    """The band, simplified inside of the host's loops, with its coincident members marked; and those of a band directly
-    below if all of its own are."""
-    assert isinstance(tree, Band)
-    band = unskew(tree, around.members)
-    found = mark_under(replace(band, child=Leaf()), around.reaching)
-    assert isinstance(found, Band)
-    if isinstance(band.child, Band) and all(member.coincident for member in found.members):
-        inner = _flagged(band.child, around.below(found))
-        return replace(inner, members=(*found.members, *inner.members))
-    return replace(found, child=band.child)
 
 
 def _parallelism(band: Band) -> int:
@@ -147,8 +150,9 @@ def _parallelism(band: Band) -> int:
 
 
 def _is_on_threads(tree: Tree) -> bool:
-    """Is anything in the tree mapped?"""
-    return any(isinstance(node, Mark) and isinstance(node.mark, Map) for node in walk(tree))
+    """Is any loop in the tree parallel, and mapped? Those that reduce are the last resort."""
+    maps = (node.mark for node in walk(tree) if isinstance(node, Mark) and isinstance(node.mark, Map))
+    return any(not mark.reduces for mark in maps)
 
 
 def _serial_last(band: Band) -> Band:

@@ -14,14 +14,20 @@
         for j in 0..m (thread.x, reduces y):     ->     <tree over t>
             y[i] = y[i] + A[i, j]                       if t == 0: y[i] = y[i] + acc
 
+    for j in .. (block.x, thread.x):                    for b in 0..32 (block.y): 8 threads for each j:
+        for i in 0..n (block.y, reduces y):      ->         thread t has i = 8 * b + t, 8 * b + t + 256, ...
+            y[j] = y[j] + A[i, j]                           <tree over t>; if t == 0: part[b, j] = acc
+                                                        for j .., for b: y[j] = y[j] + part[b, j]
+
+Without a loop on thread.y, all threads of the block are lanes for its i.
 Of two loops that reduce, the outer one is on the blocks, iteration i on block i modulo 1024, and the inner one on their
 threads. Few iterations are left to one block, which needs no second kernel.
 
-The order of the operations is the same in every run. A thread takes its iterations in their order. Then lane t of a warp
-takes what lane t + 16 has, then what t + 8, t + 4, t + 2 and t + 1 have; so do the warps of a block, from the warp as
-far behind as half of them. The second kernel does the same with the blocks. The element's old value comes first of all.
-CUDA moves values between the lanes of a warp by shuffles, and between warps through shared memory; OpenCL 1.2 has no
-shuffles, and does all of it through shared memory, in the same order.
+The order of the operations depends on nothing but the sizes. A thread takes its iterations in their order. Then lane
+t of a warp takes what lane t + 16 has, then what t + 8, t + 4, t + 2 and t + 1 have; the 8 warps of a block, or threads
+of a column, do so at distances of 4, 2 and 1. The blocks of one sum are added up as the iterations of a block are, those
+of columns first to last. The element's old value comes before all of it. CUDA moves values between the lanes of a warp
+by shuffles, else through shared memory; OpenCL 1.2 has no shuffles, and does the same through shared memory alone.
 
 Needs: names are bound once; subscripts are not linearized yet; steps are positive.
 Keeps: which updates each element gets; the order of those of floats is another one. A loop that does more than update
@@ -32,9 +38,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
-from polysched.codegen.emit.extents import trips
+from polysched.codegen.emit.extents import bounded, trips
 from polysched.codegen.emit.survey import is_mapped
 from polysched.codegen.gpu.thread_nest import counted, inside
 from polysched.codegen.passes.tile_nest import side_of
@@ -67,10 +73,10 @@ from polysched.ir.rename import fresh_names, rename_bound, used_names
 WARP = 32
 THREADS = 256  # of a block that adds up
 BLOCKS = 1024
+COLUMN = 8  # threads for an element next to 32 others
+PARTS = 32  # blocks for these elements
 FEW = 32 * THREADS  # iterations that one block does sooner than two kernels are launched
 _MOST = 1024  # threads of a block
-
-_Finish = Callable[[Update, Expr], Stmt]  # from what a team has added up
 
 
 def reduce_on_gpu(fn: Function, *, shuffles: bool) -> Function:
@@ -90,19 +96,27 @@ class _Team:
     size: int
     place: tuple[tuple[Expr, int], ...] = ()  # subscript and extent
     when: tuple[Expr, ...] = ()  # that it has anything to do
+    order: Literal["rows", "columns"] = "rows"  # how the values of teams lie in memory, one team a row or a column
 
     def shared(self, name: str, update: Update, count: int) -> Array:
         """So many values for each team of the block."""
-        extents = (*(extent for _, extent in self.place), count)
+        extents = self.ordered(tuple(extent for _, extent in self.place), count)
         return Array(name, update.array.dtype, tuple(map(Const, extents)), "shared")
 
     def at(self, position: Expr) -> tuple[Expr, ...]:
         """The subscript of the team's value at this position."""
-        return (*(subscript for subscript, _ in self.place), position)
+        return self.ordered(tuple(subscript for subscript, _ in self.place), position)
+
+    def ordered(self, place: tuple[Any, ...], position: Any) -> tuple[Any, ...]:
+        return (*place, position) if self.order == "rows" else (position, *place)
 
     @property
     def is_first(self) -> Expr:
         return conjunction((binary("==", self.thread, 0), *self.when))
+
+
+_Nest = Callable[[_Team, tuple[Stmt, ...]], tuple[Stmt, ...]]
+_Finish = Callable[[Update, Expr], Stmt]  # from what a team has added up
 
 
 class _Reducer:
@@ -132,20 +146,21 @@ class _Reducer:
         updates = updates_in(loop, self.arrays)
         if updates is None or any(update.row for update in updates) or may_change(loop.lo, loop.hi):
             return None
-        if loop.kind.startswith("thread"):
-            return self.on_lanes(around, loop, updates)
-        return self.on_blocks(loop, updates) if not around and _is_on_threads(loop) else None
+        if around:
+            return self.in_teams(around, loop, updates)
+        return self.on_blocks(loop, updates) if _is_on_threads(loop) else None
 
-    # --- a warp for each iteration of the loops around
+    # --- a team for each iteration of the loops around
 
-    def on_lanes(self, around: list[For], loop: For, updates: list[Update]) -> tuple[Stmt, ...] | None:
+    def in_teams(self, around: list[For], loop: For, updates: list[Update]) -> tuple[Stmt, ...] | None:
         blocks = [each for each in around if each.kind.startswith("block")]
         threads = around[len(blocks) :]
+        axis = loop.kind if loop.kind.startswith("thread") else "thread.y"
         names = [each.var for each in threads]
         sides = [side for each in threads if (side := side_of(each, names, _MOST // WARP)) is not None]
-        if not all(each.kind in ("thread.y", "thread.z") for each in threads) or len(sides) < len(threads):
+        if len(sides) < len(threads) or any(each.kind in (loop.kind, axis) for each in around):
             return None
-        counters, lane = [next(self.names) for _ in sides], next(self.names)
+        counters, member = [next(self.names) for _ in sides], next(self.names)
         setup: list[Stmt] = [Let(side.loop.var, counted(side, Var(c))) for c, side in zip(counters, sides, strict=True)]
         when: tuple[Expr, ...] = ()
         if conditions := [condition for side in sides for condition in inside(side)]:
@@ -153,21 +168,48 @@ class _Reducer:
             setup.append(Let(exists, conjunction(conditions)))
             when = (Var(exists, boolean),)
         place = tuple((Var(counter), side.trips) for counter, side in zip(counters, sides, strict=True))
-        team = _Team(Var(lane), WARP, place, when)
-        body = (*setup, *self.summed(_strided(loop, team.thread, WARP), updates, team, self.added))
-        body = (For(lane, Const(0), Const(WARP), 1, body, loop.kind),)
-        for counter, side in zip(reversed(counters), reversed(sides), strict=True):
-            body = (For(counter, Const(0), Const(side.trips), 1, body, side.loop.kind),)
-        for each in reversed(blocks):
-            body = (replace(each, body=body),)
-        return body
+
+        def nest(team: _Team, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+            body = (For(member, Const(0), Const(team.size), 1, (*setup, *body), axis),)
+            for counter, side in zip(reversed(counters), reversed(sides), strict=True):
+                body = (For(counter, Const(0), Const(side.trips), 1, body, side.loop.kind),)
+            for each in reversed(blocks):
+                body = (replace(each, body=body),)
+            return body
+
+        if axis != loop.kind:
+            return self.on_columns(around, loop, updates, _Team(Var(member), COLUMN, place, when, "columns"), nest)
+        team = _Team(Var(member), WARP if sides else THREADS, place, when)
+        return nest(team, self.summed(_strided(loop, team.thread, team.size), updates, team, self.added))
+
+    def on_columns(
+        self, around: list[For], loop: For, updates: list[Update], team: _Team, nest: _Nest
+    ) -> tuple[Stmt, ...] | None:
+        """Blocks for parts of the loop as well, and the nest again to add these up."""
+        count = bounded(trips(loop), {each.var: each for each in around})
+        if count is None:
+            return None
+        blocks = binary("min", floordiv(add(count, COLUMN - 1), COLUMN), PARTS)
+        parts = {update.array.name: self.part(update, PARTS, update.array.shape) for update in updates}
+        block, number = next(self.names), next(self.names)
+
+        def keep(update: Update, value: Expr) -> Stmt:
+            return Store(parts[update.array.name].name, (Var(block), *update.index), value)
+
+        first = add(mul(Var(block), COLUMN), team.thread)
+        share = nest(team, self.summed(_strided(loop, first, COLUMN * PARTS), updates, team, keep))
+        combine: tuple[Stmt, ...] = (For(number, Const(0), blocks, 1, self.all_added(updates, parts, number)),)
+        for each in reversed(around):
+            combine = (replace(each, body=combine),)
+        combine = rename_bound(combine, lambda _: next(self.names))
+        return (For(block, Const(0), blocks, 1, share, loop.kind), *combine)
 
     # --- all blocks for one sum
 
     def on_blocks(self, loop: For, updates: list[Update]) -> tuple[Stmt, ...]:
         count = trips(loop)
         width = 1 if any(map(_is_lanes, walk(loop.body))) else THREADS  # iterations that a block does at once
-        parts = {update.array.name: self.part(update) for update in updates}
+        parts = {update.array.name: self.part(update, BLOCKS) for update in updates}
         block, number = next(self.names), next(self.names)
         blocks = binary("min", floordiv(add(count, width - 1), width) if width > 1 else count, BLOCKS)
 
@@ -178,12 +220,8 @@ class _Reducer:
         def keep(update: Update, value: Expr) -> Stmt:
             return Store(parts[update.array.name].name, (Var(block),), value)
 
-        again = tuple(
-            self.added(update, Load(parts[update.array.name].name, (Var(number),), update.array.dtype))
-            for update in updates
-        )
-        combine = For(number, Const(0), blocks, 1, again)
-        grid = (
+        combine = For(number, Const(0), blocks, 1, self.all_added(updates, parts, number))
+        grid: tuple[Stmt, ...] = (
             For(block, Const(0), blocks, 1, (self.on_threads(share, updates, keep),), "block.x"),
             self.on_threads(lambda thread: _strided(combine, thread, THREADS), updates, self.added),
         )
@@ -192,16 +230,25 @@ class _Reducer:
             grid = (If(binary("<=", count, FEW), (alone,), grid),)
         return (If(binary("<", loop.lo, loop.hi), grid),)
 
-    def part(self, update: Update) -> Array:
-        """What each block has added up."""
+    def part(self, update: Update, count: int, shape: tuple[Expr, ...] = ()) -> Array:
+        """What each of so many blocks has added up, for one element or for all of an array."""
         name = next(fresh_names(f"{update.array.name}_", self.taken))
-        self.parts.append(Array(name, update.array.dtype, (Const(BLOCKS),), "private"))
+        self.parts.append(Array(name, update.array.dtype, (Const(count), *shape), "private"))
         return self.parts[-1]
+
+    def all_added(self, updates: list[Update], parts: dict[str, Array], number: str) -> tuple[Stmt, ...]:
+        """The elements, updated with the part of this number."""
+        values = ((update, parts[update.array.name]) for update in updates)
+        return tuple(
+            self.added(update, Load(part.name, (Var(number), *update.index[: len(part.shape) - 1]), part.dtype))
+            for update, part in values
+        )
 
     def on_threads(self, share: Callable[[Expr], For], updates: list[Update], finish: _Finish) -> For:
         """The threads of a block, each with its share of a loop."""
-        team = _Team(Var(next(self.names)), THREADS)
-        return For(team.thread.name, Const(0), Const(THREADS), 1, self.summed(share(team.thread), updates, team, finish), "thread.x")
+        thread = Var(next(self.names))
+        body = self.summed(share(thread), updates, _Team(thread, THREADS), finish)
+        return For(thread.name, Const(0), Const(THREADS), 1, body, "thread.x")
 
     # --- what a thread does
 
@@ -225,7 +272,8 @@ class _Reducer:
 
     def combined(self, update: Update, variable: str, team: _Team) -> tuple[list[Stmt], Expr]:
         """How the threads of a team combine their variables, and what the first one has then."""
-        return (self.shuffled if self.shuffles else self.in_memory)(update, variable, team)
+        in_warps = team.size >= WARP and self.shuffles
+        return (self.shuffled if in_warps else self.in_memory)(update, variable, team)
 
     def shuffled(self, update: Update, variable: str, team: _Team) -> tuple[list[Stmt], Expr]:
         value = Load(variable, (), update.array.dtype)
@@ -262,7 +310,7 @@ class _Reducer:
 
         steps: list[Stmt] = [Alloc(shared), Barrier()]  # the values before may still be read
         steps.append(Store(shared.name, team.at(team.thread), Load(variable, (), shared.dtype)))
-        for distance in _halves(WARP):
+        for distance in _halves(min(WARP, team.size)):
             steps += step(binary("<", floormod(team.thread, WARP), distance), team.thread, distance)
         for distance in _halves(team.size // WARP):
             steps += step(binary("<", team.thread, distance), mul(team.thread, WARP), distance * WARP)

@@ -1,7 +1,8 @@
 """Which loops that reduce run on threads: `codegen/gpu/reduce.py` has the threads add up.
 
     t[i] += A[i, j] * x[j]       rows that a warp reads better than 32 threads do theirs: lanes along j, rows i on
-                                 blocks of 8 warps
+                                 blocks of 8 warps; few rows have a block each
+    y[j] += A[i, j]              32 columns j on the lanes of warps, parts of i on 8 warps and on blocks
     s += a[i] * b[i]             nothing is parallel: i on blocks and their threads
     s += A[i, j]                 i on blocks, j on threads
 
@@ -15,7 +16,7 @@ from functools import reduce
 
 from polysched import isl
 from polysched.codegen.gpu.grid import extent
-from polysched.codegen.gpu.reduce import WARP
+from polysched.codegen.gpu.reduce import COLUMN, PARTS, WARP
 from polysched.deps.coincidence import together
 from polysched.deps.dependences import Dependences
 from polysched.model.scop import Scop
@@ -26,11 +27,13 @@ from polysched.transform.strides import far_accesses
 from polysched.transform.tile import block_of
 
 _ROWS = 8  # warps of a block
+_BLOCKS = 128  # fewer leave a GPU idle
+_LONG = 1024  # iterations for which a row has all threads of a block
 
 
-def rows_on_warps(band: Band, scop: Scop, dependences: Dependences, around: Around) -> Tree | None:
-    """A band of coincident members, then others, with one of these on the lanes of warps; None where that does not
-    pay, or is not allowed."""
+def sums_in_teams(band: Band, scop: Scop, dependences: Dependences, around: Around) -> Tree | None:
+    """A band of coincident members, then others, with one of these on threads as well; None where that does not pay,
+    or is not allowed."""
     coincident = [k for k, member in enumerate(band.members) if member.coincident]
     serial = [k for k in range(len(band.members)) if k not in coincident]
     statements = tuple(statements_of(band, scop))
@@ -47,31 +50,47 @@ def rows_on_warps(band: Band, scop: Scop, dependences: Dependences, around: Arou
         return None
     far = _far(band, scop, around)
     lane = min(serial, key=lambda k: (far[k], -k))
-    if far[lane] >= min(far[k] for k in coincident) or _is_short(band.members[lane], scop):
-        return None
+    members = [band.members[k] for k in coincident]
     rest = tuple(band.members[k] for k in serial if k != lane)
-    tree: Tree = Band(rest, child=band.child) if rest else band.child
-    tree = _mapped("thread.x", band.members[lane], tree, names.pop())
-    *planes, row = (band.members[k] for k in coincident)
-    tree = _mapped("thread.y", row, tree)
-    tree = _mapped("block.x", block_of(row, _ROWS), tree)
+    inner: Tree = Band(rest, child=band.child) if rest else band.child
+    if far[lane] < min(far[k] for k in coincident) and not _is_shorter(band.members[lane], scop, WARP):
+        return _rows(members, band.members[lane], names.pop(), inner, scop)
+    ranks = {len(array.shape) for array in scop.arrays if any(array.name in arrays for arrays in names)}
+    if len(members) == 1 and ranks == {1} and not _is_shorter(band.members[lane], scop, COLUMN * PARTS):
+        return _columns(members[0], band.members[lane], names.pop(), inner)
+    return None
+
+
+def _rows(members: list[Member], lane: Member, names: tuple[str, ...], inner: Tree, scop: Scop) -> Tree:
+    *planes, row = members
+    tree: Tree = _mapped("thread.x", lane, inner, names)
+    is_few = all(_is_shorter(member, scop, _BLOCKS) for member in members)
+    if is_few and not _is_shorter(lane, scop, _LONG):
+        tree = _mapped("block.x", row, tree)
+    else:
+        tree = _mapped("block.x", block_of(row, _ROWS), _mapped("thread.y", row, tree))
     for axis, member in zip("yz", reversed(planes), strict=False):
         tree = _mapped(f"block.{axis}", member, tree)
     return tree
 
 
+def _columns(column: Member, along: Member, names: tuple[str, ...], inner: Tree) -> Tree:
+    tree = _mapped("thread.x", column, _mapped("block.y", along, inner, names))
+    return _mapped("block.x", block_of(column, WARP), tree)
+
+
 def sum_on_blocks(band: Band, scop: Scop, dependences: Dependences, around: Around) -> Tree | None:
-    """A band without coincident members whose first loop, or any if it is permutable, carries nothing but reductions of
-    elements that it leaves in place: on blocks and threads. None if there is no such loop."""
+    """A band without coincident members whose first loop, or each if it is permutable, carries nothing but reductions
+    of elements that it leaves in place: on blocks and threads. None if it is another one."""
     members = band.members if band.permutable else band.members[:1]
-    names = {k: reduced(member, dependences, around.reaching) for k, member in enumerate(members)}
-    free = [k for k, arrays in names.items() if arrays and _stay(band, scop, arrays, around)]
-    long = [k for k in free if not _is_short(members[k], scop)] or free
-    if not long:
+    names = [reduced(member, dependences, around.reaching) for member in members]
+    if not all(arrays and _stay(band, scop, arrays, around) for arrays in names):
         return None
     far = _far(band, scop, around)
-    lane = min(long, key=lambda k: (far[k], -k))
-    outer = next((k for k in free if k != lane and names[k] == names[lane]), None)
+    long = [k for k, member in enumerate(members) if not _is_shorter(member, scop, WARP)]
+    lane = min(long or range(len(members)), key=lambda k: (far[k], -k))
+    alike = [k for k, member in enumerate(members) if k != lane and names[k] == names[lane]]
+    outer = next((k for k in alike if not _is_shorter(members[k], scop, _BLOCKS)), None)
     rest = tuple(member for k, member in enumerate(band.members) if k not in (lane, outer))
     if outer is None:
         inner = Band(rest, band.permutable, band.child) if rest else band.child
@@ -86,10 +105,10 @@ def _far(band: Band, scop: Scop, around: Around) -> list[int]:
     return [far_accesses(scop, every, len(around.members) + k) for k in range(len(band.members))]
 
 
-def _is_short(member: Member, scop: Scop) -> bool:
-    """Has it fewer iterations than a warp has lanes?"""
+def _is_shorter(member: Member, scop: Scop, iterations: int) -> bool:
+    """Has it always less than so many iterations?"""
     length = extent(member, scop.domain.intersect_params(scop.context))
-    return length is not None and length < WARP
+    return length is not None and length < iterations
 
 
 def _serves_tiles(loops: Loops, coincident: list[int]) -> bool:

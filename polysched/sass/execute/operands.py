@@ -1,7 +1,7 @@
 """The registers of one thread, and how instructions read and set them; None is a value that is not known.
 
-read = word("-c[0x0][0x210]")      read(thread) is 32 bits, or None
-write = assign("UR4")              write(thread, 7)
+    read = word("-c[0x0][0x210]")      read(thread) is 32 bits, or None
+    write = assign("UR4")              write(thread, 7)
 """
 
 from __future__ import annotations

@@ -91,7 +91,7 @@ class _Decoded:
         guard = predicate(instruction.guard[1:]) if instruction.guard else None
         if instruction.opcode in (*JUMPS, "CALL", "RET", "EXIT", "KILL"):
             return _Decoded(instruction, guard, None, _jump(position, kernel))
-        return _Decoded(instruction, guard, None if kernel is None else _lazily(instruction), None)
+        return _Decoded(instruction, guard, _lazily(instruction), None)
 
 
 def _lazily(instruction: Instruction) -> Callable[[Thread], None]:
