@@ -11,6 +11,7 @@ of two members leaves at zero distance is at zero distance in both of them.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import reduce
 
 from polysched import isl
 from polysched.deps.coincidence import carried, left_below
@@ -30,6 +31,20 @@ def wavefront(band: Band) -> Band:
     front = Member(isl.UnionMap.from_union_pw_aff(first.function.add(second.function)))
     inner = replace(band, members=(replace(second, coincident=True), *rest))
     return Band((front,), permutable=True, child=inner)
+
+
+def wavefront_of_points(band: Band) -> Band:
+    """The sum of all members of `band` as a loop of its own, around all but the first, which are coincident: a band of
+    n loops has fronts of n - 1 dimensions.
+
+    ValueError if the band is not permutable or has one member only.
+    """
+    if not band.permutable or len(band.members) < 2:
+        raise ValueError("a wavefront needs a permutable band of two or more members")
+    first, *rest = band.members
+    total = reduce(isl.UnionPwAff.add, (member.function for member in rest), first.function)
+    inner = tuple(replace(member, coincident=True) for member in rest)
+    return Band((Member(isl.UnionMap.from_union_pw_aff(total)),), permutable=True, child=replace(band, members=inner))
 
 
 def wavefront_all(tree: Tree, dependences: Dependences) -> Tree:

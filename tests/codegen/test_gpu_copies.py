@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 from nests import loop, nest
 
-from polysched.codegen.gpu.copies import Lanes, Staged, copied, fits_when
+from polysched.codegen.gpu.copies import Lanes, Staged, copied, element_of, fits_when
 from polysched.codegen.gpu.footprint import Box
-from polysched.ir.build import const, mul, var
+from polysched.ir.build import add, const, mul, var
 from polysched.ir.dtypes import DType, f16, f32, f64
 from polysched.ir.interp import interpret
 from polysched.ir.linear import Linear, expression, forms
-from polysched.ir.node import walk
-from polysched.ir.nodes import Array, Expr, For, Function, Load, Select, Store, Var
+from polysched.ir.node import rewrite, walk
+from polysched.ir.nodes import Array, Expr, For, Function, Load, Select, Store, StoreLater, Var
 from polysched.ir.text import show
 
 b, m, n = var("b"), var("m"), var("n")
@@ -62,7 +62,8 @@ def test_rows_are_read_by_neighbouring_threads_and_zeros_are_what_lies_outside()
         "        s0 = floormod(t, 16)\n"
         "        s1 = floordiv(t, 16)\n"
         "        for s2 in 0..8 (unrolled):\n"
-        "            copy[s1 + s2 * 4, s0] = b * 32 + (s1 + s2 * 4) < n && 8 + s0 < m ? A[b * 32 + (s1 + s2 * 4), 8 + s0] : 0.0\n"
+        "            copy[s1 + s2 * 4, s0] = "
+        "b * 32 + (s1 + s2 * 4) < n && 8 + s0 < m ? A[b * 32 + (s1 + s2 * 4), 8 + s0] : 0.0"
     )
 
 
@@ -84,13 +85,13 @@ def test_what_is_computed_from_the_element_is_copied_so():
     A = Array("A", f32, (n,))
     load = Load("A", (var("x"),), f32)
     text = text_of(staged(A, box((0, 8)), value=mul(load, 2.0)), A, 8)
-    assert "copy[s0] = s0 < n ? A[s0] * 2.0 : 0.0" in text.replace("f", "").replace(" < n", " < n")
+    assert "copy[s0] = s0 < n ? A[s0] * 2.0f32 : 0.0f32" in text
 
 
 def test_one_element_is_copied_by_one_thread():
     A = Array("A", f64, (n,))
     text = text_of(staged(A, box((3, 1))), A, 32)
-    assert "copy[0]" in text and "if s1 < 1" in text
+    assert "if s1 < 1:\n            copy[s0] = 3 + s0 < n ? A[3 + s0] : 0.0" in text  # one lane a row, and one row
 
 
 def test_whole_rows_of_constant_length_are_one_row():
@@ -108,18 +109,20 @@ def test_rows_of_the_same_width_share_their_lanes():
     assert len(lets) == 4
 
 
-@pytest.mark.parametrize(("dtype", "lanes"), [(f64, 4), (f32, 8), (f16, 16)], ids=lambda x: str(x))
-def test_narrow_boxes_are_read_by_whole_sectors(dtype: DType, lanes: int):
-    """One column: as many lanes as 32 bytes have elements, of which one works."""
+@pytest.mark.parametrize(("dtype", "lanes"), [(f64, 4), (f32, 8), (f16, 16)], ids=str)
+def test_rows_that_become_columns_are_read_by_whole_sectors(dtype: DType, lanes: int):
+    """As many lanes as 32 bytes have elements; the copy's columns are next to each other."""
     A = Array("A", dtype, (n, m))
-    assert f"floormod(t, {lanes})" in text_of(staged(A, box((0, 128), (0, lanes // 2 + 1))), A, 128)
+    assert f"floormod(t, {lanes})" in text_of(staged(A, box((0, 32), (0, lanes)), order=(1, 0)), A, 128)
 
 
 @pytest.mark.parametrize("seed", range(150))
 def test_random_boxes_are_copied_whole_by_any_number_of_threads(seed):
     rng = random.Random(seed)
     rank = rng.choice((1, 2, 2, 3))
-    A = Array("A", rng.choice((f64, f32)), tuple(rng.choice((n, m, const(3), const(4), const(17))) for _ in range(rank)))
+    A = Array(
+        "A", rng.choice((f64, f32)), tuple(rng.choice((n, m, const(3), const(4), const(17))) for _ in range(rank))
+    )
     sizes = {"n": rng.randint(1, 20), "m": rng.randint(1, 20), "b": rng.randint(0, 2)}
     shape = tuple(sizes[extent.name] if isinstance(extent, Var) else extent.value for extent in A.shape)
     sides = []
@@ -145,11 +148,33 @@ def _at(start: Expr | int, block: int) -> int:
     return start if isinstance(start, int) else start.left.value * block
 
 
-def test_every_element_is_copied_once():
-    """By 24 threads, with 16 lanes a row: eight threads are left over, and copy rows of their own or nothing."""
+@pytest.mark.parametrize("threads", [1, 24, 32, 100, 256])
+@pytest.mark.parametrize("sides", [(10, 16), (3, 5), (1, 40), (64, 1), (7, 33)])
+def test_no_element_is_copied_twice(threads, sides):
+    """Also with threads left over beside whole rows: 24 threads are a row of 16 lanes and 8 without work."""
     A = Array("A", f64, (n, m))
-    fn = kernel(staged(A, box((0, 10), (0, 16))), A, 24)
-    stores = [node for node in walk(fn.body) if isinstance(node, Store)]
-    assert len(stores) == 1
-    counted = replace(stores[0], value=Load("copy", stores[0].index, f64) + 1.0) if False else stores[0]
-    assert counted == stores[0]
+    fn = kernel(staged(A, box(*((0, extent) for extent in sides))), A, threads)
+    (store,) = (node for node in walk(fn.body) if isinstance(node, Store))
+    counting = rewrite(
+        fn, lambda node: replace(node, value=add(Load("copy", store.index, f64), 1.0)) if node == store else None
+    )
+    got = np.zeros([extent.value for extent in fn.arrays[1].shape])
+    interpret(counting, {"n": 99, "m": 99, "b": 0, "A": np.zeros((99, 99)), "copy": got})
+    assert (got == 1).all()
+
+
+@pytest.mark.parametrize(("dtype", "lanes"), [(f64, 16), (f32, 32), (f16, 64)], ids=str)
+def test_rows_are_stored_by_as_many_lanes_as_shared_memory_has_banks_for(dtype: DType, lanes: int):
+    A = Array("A", dtype, (n, m))
+    assert f"floormod(t, {lanes})" in text_of(staged(A, box((0, 32), (0, lanes))), A, 128)
+
+
+def test_what_arrives_later_is_stored_to_its_buffer():
+    """For double buffering: `slot` says which half of the copy the next chunk has."""
+    A = Array("A", f64, (n,))
+    load = Load("A", (var("x"),), f64)
+    operand = Staged(Array("copy", f64, (const(2), const(8)), "shared"), load, load, box((0, 8)), (0,), buffers=2)
+    lanes = Lanes(Var("t"), 8, names(), [])
+    (stmt,) = copied(operand, A.shape, lanes, BLOCKS, [], slot=var("half"))
+    assert isinstance(stmt, StoreLater) and stmt.index == (var("half"), Var("s0"))
+    assert show(element_of(operand, (), {}, var("half"))).startswith("copy[half, ")

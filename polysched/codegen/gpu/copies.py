@@ -214,5 +214,5 @@ def _subscript(origin: Linear, offset: Expr | None) -> Expr:
 
 def _is_known(form: Linear, loops: dict[str, For], facts: Sequence[Linear]) -> bool:
     """Is the form never negative here?"""
-    least = least_value(form, loops, facts)
-    return least is not None and least >= 0
+    leasts = (least_value(rest, loops, facts) for rest in (form, *(added(form, fact, -1) for fact in facts)))
+    return any(least is not None and least >= 0 for least in leasts)

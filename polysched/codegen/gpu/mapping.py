@@ -34,7 +34,6 @@ from polysched.model.tree import (
     Tree,
     Unroll,
     children,
-    walk,
     with_children,
 )
 from polysched.options import Options
@@ -42,7 +41,7 @@ from polysched.transform.distribute import distribute
 from polysched.transform.roles import Around
 from polysched.transform.tile import block_of
 from polysched.transform.unskew import in_order, unskew
-from polysched.transform.wavefront import wavefront
+from polysched.transform.wavefront import wavefront_of_points
 
 
 def map_to_gpu(tree: Tree, scop: Scop, dependences: Dependences, options: Options | None = None) -> Tree:
@@ -84,15 +83,15 @@ class _Mapping:
             return replace(first, child=self.mapped(band.child, around.below(first)))
         inner = replace(band, members=band.members[1:])
         on_host = replace(first, child=self.mapped(inner, around.below(first)))
-        if band.permutable and not _is_on_threads(on_host):
-            front = wavefront(band)
+        if band.permutable and _host_loops(on_host) > 1:
+            front = wavefront_of_points(band)
             skewed = replace(front, child=self.mapped(front.child, around.below(front)))
-            return skewed if _is_on_threads(skewed) else on_host
+            return skewed if _host_loops(skewed) == 1 else on_host
         return on_host
 
     def flagged(self, tree: Tree, around: Around) -> Band:
-        """The band, simplified inside of the host's loops and without loops of one iteration, with its coincident members
-        marked; and those of a band directly below if all of its own are."""
+        """The band, simplified inside of the host's loops and without loops of one iteration, with its coincident
+        members marked; and those of a band directly below if all of its own are."""
         assert isinstance(tree, Band)
         band = unskew(tree, around.members)
         band = replace(band, members=tuple(member for member in band.members if not self.is_single(member)))
@@ -149,10 +148,12 @@ def _parallelism(band: Band) -> int:
     return min(3, sum(member.coincident for member in band.members))
 
 
-def _is_on_threads(tree: Tree) -> bool:
-    """Is any loop in the tree parallel, and mapped? Those that reduce are the last resort."""
-    maps = (node.mark for node in walk(tree) if isinstance(node, Mark) and isinstance(node.mark, Map))
-    return any(not mark.reduces for mark in maps)
+def _host_loops(tree: Tree) -> int:
+    """The most loops that run around a kernel, or around what runs on no threads."""
+    if isinstance(tree, Mark) and isinstance(tree.mark, Map):
+        return 0
+    own = len(tree.members) if isinstance(tree, Band) else 0
+    return own + max((_host_loops(child) for child in children(tree)), default=0)
 
 
 def _serial_last(band: Band) -> Band:

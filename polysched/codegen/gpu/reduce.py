@@ -25,7 +25,7 @@ threads. Few iterations are left to one block, which needs no second kernel.
 
 The order of the operations depends on nothing but the sizes. A thread takes its iterations in their order. Then lane
 t of a warp takes what lane t + 16 has, then what t + 8, t + 4, t + 2 and t + 1 have; the 8 warps of a block, or threads
-of a column, do so at distances of 4, 2 and 1. The blocks of one sum are added up as the iterations of a block are, those
+of a column, do so at distances of 4, 2 and 1. The blocks of one sum are added up as iterations of a block are, those
 of columns first to last. The element's old value comes before all of it. CUDA moves values between the lanes of a warp
 by shuffles, else through shared memory; OpenCL 1.2 has no shuffles, and does the same through shared memory alone.
 
