@@ -51,6 +51,7 @@ from polysched.sass.report import Report
 from polysched.sass.toolkit import DEFAULT_ARCH
 from polysched.solve.scheduler import Scheduled, find_schedule
 from polysched.trace import Event, record, step
+from polysched.transform.expand_arrays import expand_arrays
 from polysched.transform.fuse_tiles import fuse_tile_loops
 from polysched.transform.interleave import interleave_all
 from polysched.transform.parallel import mark_parallel
@@ -79,14 +80,10 @@ def optimize(
         raise InputError(f"there is no target '{target}'", hint="the targets are c, cuda and opencl")
     with record() as events:
         expanded = step("expand", expand_temporaries, function)
-        scop = step("extract", extract, expanded)
-        deps = step(
-            "dependences",
-            dependences,
-            scop,
-            reorder_reductions=options.reorder_reductions,
-            seconds=options.dependence_seconds,
-        )
+        scop, deps = _model(expanded, options)
+        if target != "c" and schedule is None:  # on a CPU, memory costs more than it brings: doitgen takes twice as long
+            again = step("expand arrays", expand_arrays, expanded, scop, deps)
+            scop, deps = (scop, deps) if again is expanded else _model(again, options)
         scheduled = (
             step("schedule", find_schedule, scop, deps, options)
             if schedule is None
@@ -124,6 +121,12 @@ def optimize(
         options=options,
         events=tuple(events),
     )
+
+
+def _model(function: Function, options: Options) -> tuple[Scop, Dependences]:
+    scop = step("extract", extract, function)
+    reorder, seconds = options.reorder_reductions, options.dependence_seconds
+    return scop, step("dependences", dependences, scop, reorder_reductions=reorder, seconds=seconds)
 
 
 _EMIT: dict[Target, Callable[[Function], Source]] = {"c": emit_c, "cuda": emit_cuda, "opencl": emit_opencl}

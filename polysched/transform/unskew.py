@@ -36,6 +36,13 @@ def in_order(band: Band) -> Band:
     return replace(band, members=tuple(members), permutable=len(members) == 1)
 
 
+def upright(member: Member) -> Member:
+    """The member, whose iterations may run in any order, the other way round if it falls with all iterators."""
+    kind = isl.dim_type.in_
+    factors = [_coefficient(aff, kind, k) for aff in member.pieces for k in range(aff.dim(kind))]
+    return _with_function(member, member.function.neg()) if factors and max(factors) <= 0 else member
+
+
 def _is_constant(member: Member) -> bool:
     """Has it one value, for all instances?"""
     affs = member.pieces

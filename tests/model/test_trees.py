@@ -48,7 +48,7 @@ def test_text_by_example():
     )
 
 
-@pytest.mark.parametrize("mark", [Map("block.x"), Unroll(), Parallel()], ids=str)
+@pytest.mark.parametrize("mark", [Map("block.x"), Map("thread.x", ("s", "t")), Unroll(), Parallel()], ids=str)
 def test_marks_survive(mark):
     assert from_yaml(to_yaml(Domain(DOMAIN, Mark(mark, Band((LOOP,)))))).child.mark == mark
 

@@ -39,8 +39,9 @@ from polysched.model.tree import (
 from polysched.options import Options
 from polysched.transform.distribute import distribute
 from polysched.transform.roles import Around
+from polysched.transform.split import split
 from polysched.transform.tile import block_of
-from polysched.transform.unskew import in_order, unskew
+from polysched.transform.unskew import in_order, unskew, upright
 from polysched.transform.wavefront import wavefront_of_points
 
 
@@ -76,6 +77,8 @@ class _Mapping:
             return sums or self.on_grid(ready, choose_grid(ready, self.scop, around, self.options))
         if (sums := sum_on_blocks(band, self.scop, self.dependences, around)) is not None:
             return sums
+        if not own and (pieces := split(band, around.reaching, self.scop.domain)) is not None:
+            return self.mapped(pieces, around)
         if own:
             band = replace(band, members=tuple(sorted(band.members, key=lambda member: member.coincident)))
         first = Band(band.members[:1], band.permutable)
@@ -97,6 +100,7 @@ class _Mapping:
         band = replace(band, members=tuple(member for member in band.members if not self.is_single(member)))
         found = mark_under(replace(band, child=Leaf()), around.reaching)
         assert isinstance(found, Band)
+        found = replace(found, members=tuple(upright(m) if m.coincident else m for m in found.members))
         if isinstance(band.child, Band) and all(member.coincident for member in found.members):
             inner = self.flagged(band.child, around.below(found))
             return replace(inner, members=(*found.members, *inner.members))

@@ -14,20 +14,23 @@
         for j in 0..m (thread.x, reduces y):     ->     <tree over t>
             y[i] = y[i] + A[i, j]                       if t == 0: y[i] = y[i] + acc
 
-    for j in .. (block.x, thread.x):                    for b in 0..32 (block.y): 8 threads for each j:
-        for i in 0..n (block.y, reduces y):      ->         thread t has i = 8 * b + t, 8 * b + t + 256, ...
+    for j in .. (block.x, thread.x):                    for b in 0..32 (block.y): 4 threads for each j:
+        for i in 0..n (block.y, reduces y):      ->         thread t has i = 4 * b + t, 4 * b + t + 128, ...
             y[j] = y[j] + A[i, j]                           <tree over t>; if t == 0: part[b, j] = acc
                                                         for j .., for b: y[j] = y[j] + part[b, j]
 
-Without a loop on thread.y, all threads of the block are lanes for its i.
-Of two loops that reduce, the outer one is on the blocks, iteration i on block i modulo 1024, and the inner one on their
-threads. Few iterations are left to one block, which needs no second kernel.
+Without a loop on thread.y, all threads of the block are lanes for its i. Of two loops that reduce, the outer one is on
+the blocks, iteration i on block i modulo 1024, and the inner one on their threads. Few iterations are left to one
+block, which needs no second kernel.
 
 The order of the operations depends on nothing but the sizes. A thread takes its iterations in their order. Then lane
-t of a warp takes what lane t + 16 has, then what t + 8, t + 4, t + 2 and t + 1 have; the 8 warps of a block, or threads
-of a column, do so at distances of 4, 2 and 1. The blocks of one sum are added up as iterations of a block are, those
-of columns first to last. The element's old value comes before all of it. CUDA moves values between the lanes of a warp
-by shuffles, else through shared memory; OpenCL 1.2 has no shuffles, and does the same through shared memory alone.
+t of a warp takes what lane t + 16 has, then what t + 8, t + 4, t + 2 and t + 1 have; the 8 warps of a block do so at
+distances of 4, 2 and 1, and the 4 threads of a column at 2 and 1. The blocks of one sum are added up as iterations of
+a block are, those of columns first to last. The old value of the element comes before all of it, but for columns, where
+the blocks follow it one after the other.
+
+CUDA moves values between the lanes of a warp by shuffles, else through shared memory; OpenCL 1.2 has no shuffles, and
+does the same through shared memory alone.
 
 Needs: names are bound once; subscripts are not linearized yet; steps are positive.
 Keeps: which updates each element gets; the order of those of floats is another one. A loop that does more than update
@@ -38,6 +41,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any, Literal
 
 from polysched.codegen.emit.extents import bounded, trips
@@ -73,7 +77,7 @@ from polysched.ir.rename import fresh_names, rename_bound, used_names
 WARP = 32
 THREADS = 256  # of a block that adds up
 BLOCKS = 1024
-COLUMN = 8  # threads for an element next to 32 others
+COLUMN = 4  # threads for an element next to others
 PARTS = 32  # blocks for these elements
 FEW = 32 * THREADS  # iterations that one block does sooner than two kernels are launched
 _MOST = 1024  # threads of a block
@@ -97,11 +101,16 @@ class _Team:
     place: tuple[tuple[Expr, int], ...] = ()  # subscript and extent
     when: tuple[Expr, ...] = ()  # that it has anything to do
     order: Literal["rows", "columns"] = "rows"  # how the values of teams lie in memory, one team a row or a column
+    repeats: bool = True  # it may add up once more, where a block has several iterations of a loop over blocks
 
     def shared(self, name: str, update: Update, count: int) -> Array:
         """So many values for each team of the block."""
         extents = self.ordered(tuple(extent for _, extent in self.place), count)
         return Array(name, update.array.dtype, tuple(map(Const, extents)), "shared")
+
+    def memory(self, shared: Array) -> tuple[Stmt, ...]:
+        """The array, when nobody reads what it held before."""
+        return (Alloc(shared), Barrier()) if self.repeats else (Alloc(shared),)
 
     def at(self, position: Expr) -> tuple[Expr, ...]:
         """The subscript of the team's value at this position."""
@@ -157,8 +166,11 @@ class _Reducer:
         threads = around[len(blocks) :]
         axis = loop.kind if loop.kind.startswith("thread") else "thread.y"
         names = [each.var for each in threads]
-        sides = [side for each in threads if (side := side_of(each, names, _MOST // WARP)) is not None]
+        sides = [side for each in threads if (side := side_of(each, names, _MOST)) is not None]
         if len(sides) < len(threads) or any(each.kind in (loop.kind, axis) for each in around):
+            return None
+        size = COLUMN if axis != loop.kind else WARP if sides else THREADS
+        if prod(side.trips for side in sides) * size > _MOST:
             return None
         counters, member = [next(self.names) for _ in sides], next(self.names)
         setup: list[Stmt] = [Let(side.loop.var, counted(side, Var(c))) for c, side in zip(counters, sides, strict=True)]
@@ -178,8 +190,8 @@ class _Reducer:
             return body
 
         if axis != loop.kind:
-            return self.on_columns(around, loop, updates, _Team(Var(member), COLUMN, place, when, "columns"), nest)
-        team = _Team(Var(member), WARP if sides else THREADS, place, when)
+            return self.on_columns(around, loop, updates, _Team(Var(member), size, place, when, "columns"), nest)
+        team = _Team(Var(member), size, place, when)
         return nest(team, self.summed(_strided(loop, team.thread, team.size), updates, team, self.added))
 
     def on_columns(
@@ -189,15 +201,15 @@ class _Reducer:
         count = bounded(trips(loop), {each.var: each for each in around})
         if count is None:
             return None
-        blocks = binary("min", floordiv(add(count, COLUMN - 1), COLUMN), PARTS)
+        blocks = binary("min", floordiv(add(count, team.size - 1), team.size), PARTS)
         parts = {update.array.name: self.part(update, PARTS, update.array.shape) for update in updates}
         block, number = next(self.names), next(self.names)
 
         def keep(update: Update, value: Expr) -> Stmt:
             return Store(parts[update.array.name].name, (Var(block), *update.index), value)
 
-        first = add(mul(Var(block), COLUMN), team.thread)
-        share = nest(team, self.summed(_strided(loop, first, COLUMN * PARTS), updates, team, keep))
+        first = add(mul(Var(block), team.size), team.thread)
+        share = nest(team, self.summed(_strided(loop, first, team.size * PARTS), updates, team, keep))
         combine: tuple[Stmt, ...] = (For(number, Const(0), blocks, 1, self.all_added(updates, parts, number)),)
         for each in reversed(around):
             combine = (replace(each, body=combine),)
@@ -222,7 +234,7 @@ class _Reducer:
 
         combine = For(number, Const(0), blocks, 1, self.all_added(updates, parts, number))
         grid: tuple[Stmt, ...] = (
-            For(block, Const(0), blocks, 1, (self.on_threads(share, updates, keep),), "block.x"),
+            For(block, Const(0), blocks, 1, (self.on_threads(share, updates, keep, repeats=True),), "block.x"),
             self.on_threads(lambda thread: _strided(combine, thread, THREADS), updates, self.added),
         )
         if width > 1:
@@ -244,10 +256,12 @@ class _Reducer:
             for update, part in values
         )
 
-    def on_threads(self, share: Callable[[Expr], For], updates: list[Update], finish: _Finish) -> For:
+    def on_threads(
+        self, share: Callable[[Expr], For], updates: list[Update], finish: _Finish, *, repeats: bool = False
+    ) -> For:
         """The threads of a block, each with its share of a loop."""
         thread = Var(next(self.names))
-        body = self.summed(share(thread), updates, _Team(thread, THREADS), finish)
+        body = self.summed(share(thread), updates, _Team(thread, THREADS, repeats=repeats), finish)
         return For(thread.name, Const(0), Const(THREADS), 1, body, "thread.x")
 
     # --- what a thread does
@@ -291,8 +305,7 @@ class _Reducer:
         has_one = Select(binary("<", team.thread, warps), of_lane, identity(update.op, value.dtype))
         return [
             *steps(WARP),
-            Alloc(shared),
-            Barrier(),  # the values before may still be read
+            *team.memory(shared),
             If(binary("==", lane, 0), (Store(shared.name, team.at(warp), value),)),
             Barrier(),
             If(binary("<", team.thread, WARP), (Store(variable, (), has_one), *steps(warps))),
@@ -308,10 +321,11 @@ class _Reducer:
             new = Binary(update.op, value(position), value(add(position, distance)))
             return [Barrier(), If(condition, (Store(shared.name, team.at(position), new),))]
 
-        steps: list[Stmt] = [Alloc(shared), Barrier()]  # the values before may still be read
-        steps.append(Store(shared.name, team.at(team.thread), Load(variable, (), shared.dtype)))
+        own = Store(shared.name, team.at(team.thread), Load(variable, (), shared.dtype))
+        steps: list[Stmt] = [*team.memory(shared), own]
+        lane = floormod(team.thread, WARP) if team.size > WARP else team.thread
         for distance in _halves(min(WARP, team.size)):
-            steps += step(binary("<", floormod(team.thread, WARP), distance), team.thread, distance)
+            steps += step(binary("<", lane, distance), team.thread, distance)
         for distance in _halves(team.size // WARP):
             steps += step(binary("<", team.thread, distance), mul(team.thread, WARP), distance * WARP)
         return steps, value(Const(0))

@@ -219,7 +219,7 @@ class _Kernel:
 
     def full_chunks(self, loop: For, end: Expr, facts: list[Linear]) -> tuple[Stmt, ...]:
         """The full chunks, up to `end`, where `facts` are never negative."""
-        if not any(staged.buffers > 1 for staged in self.plan.copies):
+        if loop.step != 1 or not any(staged.buffers > 1 for staged in self.plan.copies):  # else chunks take turns
             return (replace(loop, hi=end, body=self.chunk(facts)),)
         now, then = Var(loop.var), binary("+", Var(loop.var), loop.step)
         first = substitute(self.fills(facts, floormod(now, 2)), {loop.var: loop.lo})

@@ -2,7 +2,7 @@
 
     t[i] += A[i, j] * x[j]       rows that a warp reads better than 32 threads do theirs: lanes along j, rows i on
                                  blocks of 8 warps; few rows have a block each
-    y[j] += A[i, j]              32 columns j on the lanes of warps, parts of i on 8 warps and on blocks
+    y[j] += A[i, j]              128 columns j on a block, 4 threads for each, and blocks for parts of i
     s += a[i] * b[i]             nothing is parallel: i on blocks and their threads
     s += A[i, j]                 i on blocks, j on threads
 
@@ -27,6 +27,7 @@ from polysched.transform.strides import far_accesses
 from polysched.transform.tile import block_of
 
 _ROWS = 8  # warps of a block
+_COLUMNS = 128  # of a block, with COLUMN threads each
 _BLOCKS = 128  # fewer leave a GPU idle
 _LONG = 1024  # iterations for which a row has all threads of a block
 
@@ -76,7 +77,7 @@ def _rows(members: list[Member], lane: Member, names: tuple[str, ...], inner: Tr
 
 def _columns(column: Member, along: Member, names: tuple[str, ...], inner: Tree) -> Tree:
     tree = _mapped("thread.x", column, _mapped("block.y", along, inner, names))
-    return _mapped("block.x", block_of(column, WARP), tree)
+    return _mapped("block.x", block_of(column, _COLUMNS), tree)
 
 
 def sum_on_blocks(band: Band, scop: Scop, dependences: Dependences, around: Around) -> Tree | None:

@@ -1,0 +1,187 @@
+"""Array expansion: an array that every iteration of outer loops fills and uses anew gets a copy for each of them
+(Feautrier, ICS 1988).
+
+    for r in 0..n:                                  t: f64[n, m]
+        for p in 0..m:                              for r in 0..n:
+            row[p] = a[r, p] * 2                        for p in 0..m:
+        for p in 0..m:                      ->              t[r, p] = a[r, p] * 2
+            a[r, p] = row[m - p - 1]                    for p in 0..m:
+                                                            a[r, p] = t[r, m - p - 1]
+                                                    if n >= 1:
+                                                        for p in 0..m:
+                                                            row[p] = t[n - 1, p]
+
+Without it every iteration of r would wait for the one before. The copies take no more memory than another array of the
+user's; the array itself gets what the last iteration left in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import reduce
+
+from polysched import isl
+from polysched.deps.dependences import Dependences
+from polysched.ir.build import binary
+from polysched.ir.dtypes import boolean
+from polysched.ir.node import rewrite, walk
+from polysched.ir.nodes import Alloc, Array, Const, Expr, For, Function, If, Load, Stmt, Store, Var
+from polysched.ir.rename import fresh_names, used_names
+from polysched.model.affine import condition, value
+from polysched.model.scop import Scop, Statement
+
+
+def expand_arrays(fn: Function, scop: Scop, dependences: Dependences) -> Function:
+    """`fn` with array parameters expanded by the loops around all that uses them, where only they keep the outermost of
+    these from being parallel."""
+    names = fresh_names("t", used_names(fn))
+    for array in fn.arrays:
+        loops = tuple(_loops_around(fn.body, array.name)) if array.shape else ()
+        if loops and array.name in _written(fn):
+            users = [s for s in scop.statements if s.iterators[: len(loops)] == tuple(loop.var for loop in loops)]
+            expanded = _Expansion(fn, array, loops, tuple(users), scop, dependences).function(names)
+            fn = expanded or fn
+    return fn
+
+
+def _loops_around(body: tuple[Stmt, ...], name: str) -> Iterator[For]:
+    """The loops around everything that uses the array, as far as its subscripts do not use them."""
+    indices = [n.index for n in walk(body) if isinstance(n, Load | Store) and n.array == name]
+    while len(users := [stmt for stmt in body if _uses(stmt, name)]) == 1 and isinstance(users[0], For):
+        loop = users[0]
+        if any(isinstance(n, Var) and n.name == loop.var for index in indices for n in walk(index)):
+            return
+        yield loop
+        body = loop.body
+
+
+def _uses(stmt: Stmt, name: str) -> bool:
+    return any(isinstance(n, Load | Store) and n.array == name for n in walk(stmt))
+
+
+def _written(fn: Function) -> set[str]:
+    return {node.array for node in walk(fn.body) if isinstance(node, Store)}
+
+
+class _Expansion:
+    def __init__(
+        self,
+        fn: Function,
+        array: Array,
+        loops: tuple[For, ...],
+        users: tuple[Statement, ...],
+        scop: Scop,
+        dependences: Dependences,
+    ):
+        self.fn, self.array, self.loops, self.users = fn, array, loops, users
+        self.scop, self.dependences = scop, dependences
+
+    def function(self, names: Iterator[str]) -> Function | None:
+        """The function with a copy of the array for each iteration; None if that is illegal or does not help."""
+        if not (self.has_own_values() and self.helps()):
+            return None
+        filled = self.filled()
+        iterations, elements = filled.domain(), filled.range()
+        is_product = filled.is_equal(isl.Map.from_domain_and_range(iterations, elements))
+        if not (is_product and _is_box(iterations) and _is_box(elements)):
+            return None
+        extents = [_past_last(iterations, k) for k in range(len(self.loops))]
+        if not (_is_never_negative(iterations) and self.fits(extents)):
+            return None
+        copy = replace(self.array, name=next(names), shape=(*extents, *self.array.shape), space="private")
+        own = tuple(Var(loop.var) for loop in self.loops)
+
+        def rule(node: object) -> object:
+            match node:
+                case Load(array=name, index=index) | Store(array=name, index=index) if name == self.array.name:
+                    return replace(node, array=copy.name, index=(*own, *index))
+            return None
+
+        body = rewrite(self.fn.body, rule)
+        return replace(self.fn, body=(Alloc(copy), *body, self.copied_back(copy, extents, filled, names)))
+
+    def has_own_values(self) -> bool:
+        """Does every read get what the same iteration of the loops has written?"""
+        flow = [d for d in self.dependences.of("flow") if d.array == self.array.name]
+        same = all(d.is_exact and d.relation.is_subset(self.together(d.relation, len(self.loops))) for d in flow)
+        fed = reduce(isl.UnionSet.union, (isl.UnionSet.from_set(d.relation.range()) for d in flow), isl.UnionSet("{ }"))
+        readers = [s for s in self.users for a in s.reads if a.array == self.array.name]
+        must = all(a.must for s in self.users for a in (*s.reads, *s.writes) if a.array == self.array.name)
+        return same and must and all(isl.UnionSet.from_set(s.domain).is_subset(fed) for s in readers)
+
+    def helps(self) -> bool:
+        """Is the outermost of the loops parallel but for the order of accesses to the array?"""
+        inside = {statement.name for statement in self.users}
+        carried = [
+            d
+            for d in self.dependences.of("flow", "anti", "output")
+            if {d.source, d.sink} <= inside and not d.relation.is_subset(self.together(d.relation, 1))
+        ]
+        return bool(carried) and all(d.array == self.array.name and d.kind != "flow" for d in carried)
+
+    def together(self, relation: isl.Map, count: int) -> isl.Map:
+        """{ S[i, ...] -> T[i', ...] : i = i' } for the first `count` iterators."""
+        same = isl.Map.universe(relation.get_space())
+        for k in range(count):
+            same = same.equate(isl.dim_type.in_, k, isl.dim_type.out, k)
+        return same
+
+    def filled(self) -> isl.Map:
+        """{ [iteration of the loops] -> [element] } for all elements written."""
+        found = None
+        for statement in self.users:
+            for access in statement.writes:
+                if access.array == self.array.name:
+                    relation = access.relation.intersect_domain(statement.domain.intersect_params(self.scop.context))
+                    inner = relation.dim(isl.dim_type.in_) - len(self.loops)
+                    relation = relation.project_out(isl.dim_type.in_, len(self.loops), inner)
+                    relation = relation.reset_tuple_id(isl.dim_type.in_).reset_tuple_id(isl.dim_type.out)
+                    found = relation if found is None else found.union(relation)
+        assert found is not None
+        return found.coalesce()
+
+    def fits(self, extents: list[Expr]) -> bool:
+        """Is there another array with all these dimensions?"""
+        wanted = [*extents, *self.array.shape]
+        return any(
+            all(array.shape.count(extent) >= wanted.count(extent) for extent in wanted)
+            for array in self.fn.arrays
+            if array is not self.array
+        )
+
+    def copied_back(self, copy: Array, extents: list[Expr], filled: isl.Map, names: Iterator[str]) -> Stmt:
+        """The elements as the last iteration of the loops left them."""
+        elements = filled.range()
+        own = [next(names) for _ in self.array.shape]
+        last = tuple(binary("-", extent, 1) for extent in extents)
+        index = tuple(Var(name) for name in own)
+        body: tuple[Stmt, ...] = (
+            Store(self.array.name, index, Load(copy.name, (*last, *index), self.array.dtype)),
+        )
+        for k, name in reversed(list(enumerate(own))):
+            body = (For(name, value(elements.dim_min(k)), _past_last(elements, k), 1, body),)
+        ran = condition(filled.params())
+        return body[0] if ran == Const(True, boolean) else If(ran, body)
+
+
+def _past_last(values: isl.Set, position: int) -> Expr:
+    """One more than the largest value of a dimension."""
+    return value(values.dim_max(position).add_constant_val(isl.Val(1)))
+
+
+def _is_never_negative(values: isl.Set) -> bool:
+    least = isl.Set.universe(values.get_space())
+    for k in range(values.dim(isl.dim_type.set)):
+        least = least.lower_bound_val(isl.dim_type.set, k, isl.Val(0))
+    return bool(values.is_subset(least))
+
+
+def _is_box(values: isl.Set) -> bool:
+    """Is it all the values between a least and a largest one along each dimension?"""
+    kind, dims = isl.dim_type.set, range(values.dim(isl.dim_type.set))
+    box = isl.Set.universe(values.get_space())
+    for k in dims:
+        along = reduce(lambda rest, other: rest.eliminate(kind, other, 1), (j for j in dims if j != k), values)
+        box = box.intersect(isl.Set.from_basic_set(along.remove_divs().simple_hull()))
+    return bool(box.is_equal(values))
