@@ -1,0 +1,135 @@
+"""polysched/codegen/gpu/grid.py: how many threads a block has, and how many points a thread."""
+
+from __future__ import annotations
+
+import pytest
+from scops import scop, stmt
+
+from polysched import isl
+from polysched.codegen.gpu.grid import Grid, Side, choose_grid, extent
+from polysched.deps.dataflow import dependences
+from polysched.model.scop import Scop
+from polysched.model.tree import Band, Member
+from polysched.options import Options
+from polysched.transform.roles import Around
+from tests.transform.scheduled import band, union_map
+
+CUBE = "{ S[i, j, k] : 0 <= i, j, k < n }"
+
+
+def nest(domain: str, writes: str, *reads: str) -> Scop:
+    return scop("[n] -> { : n >= 0 }", stmt(domain, writes=writes, reads=reads))
+
+
+def grid(nest: Scop, *members: str, parallel: str = "", options: Options | None = None) -> Grid:
+    """The grid for a band over these iterators; those in `parallel` are coincident."""
+    (statement,) = nest.statements
+    name = f"{statement.name}[{', '.join(statement.iterators)}]"
+    coincident = tuple(k for k, member in enumerate(members) if member in parallel)
+    loops = band(*(f"{name} -> {member}" for member in members), coincident=coincident)
+    return choose_grid(loops, nest, Around((), dependences(nest).coincidence), options or Options())
+
+
+PRODUCT = nest(CUBE, "C[i, j]", "C[i, j]", "A[i, k]", "B[k, j]")
+
+
+def test_a_product_has_a_tile_of_64_by_128_in_chunks_of_16():
+    """8 x 16 threads of 8 x 8 points, two of which are next to each other: 16 bytes."""
+    assert grid(PRODUCT, "i", "j", "k", parallel="ij") == Grid((Side(0, 8, 8), Side(1, 16, 8, vector=2)), {2: 16})
+
+
+def test_sums_of_rows_have_128_threads_in_chunks_of_32():
+    rows = nest("{ S[i, j] : 0 <= i, j < n }", "y[i]", "y[i]", "A[i, j]", "x[j]")
+    assert grid(rows, "i", "j", parallel="i") == Grid((Side(0, 128),), {1: 32})
+
+
+def test_a_stencil_has_rows_next_to_each_other_and_columns_32_apart():
+    jacobi = nest("{ S[i, j] : 0 < i, j < n }", "b[i, j]", "a[i - 1, j]", "a[i + 1, j]", "a[i, j - 1]")
+    assert grid(jacobi, "i", "j", parallel="ij") == Grid((Side(0, 8, 4), Side(1, 32, 4, vector=1)))
+    heat = nest(CUBE, "b[i, j, k]", "a[i, j, k + 1]")
+    assert grid(heat, "i", "j", "k", parallel="ijk").sides == (Side(0, 1, 4), Side(1, 8), Side(2, 32, 4, vector=1))
+
+
+def test_four_parallel_loops_are_planes_of_three():
+    four = nest("{ S[h, i, j, k] : 0 <= h, i, j, k < n }", "b[h, i, j, k]", "a[h, i, j, k]")
+    assert grid(four, "h", "i", "j", "k", parallel="hijk").sides[0] == Side(0, 1)
+
+
+@pytest.mark.parametrize(
+    ("writes", "reads", "member"),
+    [("b[i, j]", "a[i, j]", 1), ("b[j, i]", "a[j, i]", 0), ("b[i, 2j]", "a[j, i]", 0), ("b[i, j]", "a[i, i]", 1)],
+)
+def test_x_is_the_member_with_the_most_accesses_of_unit_stride(writes, reads, member):
+    square = nest("{ S[i, j] : 0 <= i, j < n }", writes, reads)
+    assert grid(square, "i", "j", parallel="ij").sides[-1].member == member
+
+
+def test_without_register_tiles_a_thread_has_one_point():
+    plain = Options(register_tiles=False)
+    assert grid(PRODUCT, "i", "j", "k", parallel="ij", options=plain) == Grid((Side(0, 8), Side(1, 32)), {2: 32})
+
+
+def test_more_operands_or_ends_that_move_leave_registers_for_fewer_points():
+    syr2k = nest(CUBE, "C[i, j]", "C[i, j]", "A[i, k]", "B[j, k]", "B[i, k]", "A[j, k]")
+    assert [side.points for side in grid(syr2k, "i", "j", "k", parallel="ij").sides] == [4, 4]
+    triangle = nest("{ S[i, j, k] : 0 <= i, j < n and 0 <= k <= i }", "C[i, j]", "C[i, j]", "A[i, k]", "B[k, j]")
+    assert [side.points for side in grid(triangle, "i", "j", "k", parallel="ij").sides] == [4, 4]
+
+
+def test_narrow_elements_are_loaded_16_bytes_at_once_by_as_many_points():
+    wide = grid(PRODUCT, "i", "j", "k", parallel="ij").sides[-1]
+    assert wide.vector * 8 == 16
+
+
+def test_no_more_threads_than_a_short_loop_needs():
+    few = nest(
+        "{ S[i, j, k] : 0 <= i < 20 and 0 <= j < 40 and 0 <= k < n }", "C[i, j]", "C[i, j]", "A[i, k]", "B[k, j]"
+    )
+    rows, columns = grid(few, "i", "j", "k", parallel="ij").sides
+    assert 20 <= rows.threads * rows.points <= 32 and 40 <= columns.threads * columns.points <= 64
+
+
+def test_a_loop_of_few_iterations_is_no_x():
+    """Three colours, next to each other in memory: one thread has them all."""
+    image = nest("{ S[i, j, k] : 0 <= i, j < n and 0 <= k < 3 }", "b[i, j, k]", "a[i, j, k]")
+    sides = grid(image, "i", "j", "k", parallel="ijk").sides
+    assert sides[-1].member == 1 and 2 not in [side.member for side in sides]
+
+
+def test_chunks_count_the_short_loops_inside():
+    """A convolution: 3 x 3 taps for each channel; two channels make 16."""
+    domain = "{ S[f, i, j, c, r, s] : 0 <= f, i, j, c < n and 0 <= r, s < 3 }"
+    conv = nest(domain, "C[f, i, j]", "C[f, i, j]", "A[c, i + r, j + s]", "B[f, c, r, s]")
+    found = grid(conv, "f", "i", "j", "c", "r", "s", parallel="fij")
+    assert list(found.chunks) == [3] and found.chunks[3] * 9 >= 8
+    taps = nest("{ S[i, j, r] : 0 <= i, j < n and 0 <= r < 3 }", "C[i, j]", "C[i, j]", "A[i, j + r]", "B[r]")
+    assert grid(taps, "i", "j", "r", parallel="ij").chunks == {}
+
+
+def test_several_statements_have_one_point_a_thread():
+    two = scop(
+        "[n] -> { : n >= 0 }",
+        stmt("{ S[i, j] : 0 <= i, j < n }", writes="b[i, j]", reads="a[i, j]"),
+        stmt("{ T[i, j] : 0 <= i, j < n }", writes="c[i, j]", reads="a[i, j]"),
+        order=[("i", ("j", "S", "T"))],
+    )
+    loops = band("S[i, j] -> i; T[i, j] -> i", "S[i, j] -> j; T[i, j] -> j", coincident=(0, 1))
+    loops = Band(loops.members, True, two.tree.child.child.child)
+    assert choose_grid(loops, two, Around((), dependences(two).coincidence), Options()) == Grid(
+        (Side(0, 8), Side(1, 32))
+    )
+
+
+@pytest.mark.parametrize(
+    ("domain", "expected"),
+    [
+        ("{ S[i] : 0 <= i < 5 }", 5),
+        ("[n] -> { S[i] : n <= i < n + 5 }", 5),
+        ("[n] -> { S[i] : 0 <= i < n }", None),
+        ("[n] -> { S[i] : i >= n }", None),
+        ("{ S[i] : 0 <= i < 9 and i mod 2 = 0 }", 9),
+        ("{ S[i] : 1 = 0 }", 0),
+    ],
+)
+def test_extents(domain, expected):
+    assert extent(Member(union_map("S[i] -> i")), isl.UnionSet(domain)) == expected
