@@ -10,6 +10,7 @@ Gives: a Function at stage "lowered": names bound once, steps positive; marks ha
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -39,6 +40,7 @@ from polysched.model.tree import (
     children,
     with_children,
 )
+from polysched.model.tree import walk as walk_tree
 from polysched.model.tree_isl import parse_mark, to_isl
 
 
@@ -51,7 +53,7 @@ def lower(tree: Tree, scop: Scop, *, operations: int = 0) -> Function:
     with isl.quota(operations):
         outer, tiles = cut_at_tiles(tree, scop.function.sizes)
         inner = {tile.name: (tile.parameters, _ast(tile.tree, tile.context)) for tile in tiles}
-        body = _Lowering(scop, inner).statements(_ast(outer, scop.context), None)
+        body = _Lowering(scop, inner, _repeated(tree)).statements(_ast(outer, scop.context), None)
     allocs = tuple(Alloc(array) for array in scop.arrays if array.space == "private")
     return replace(scop.function, body=(*allocs, *body))
 
@@ -104,16 +106,12 @@ def _reduces(mark: str) -> tuple[str, ...]:
     return parsed.reduces if isinstance(parsed, Map | Parallel | Vector) else ()
 
 
-def _on_one_thread_each(body: tuple[Stmt, ...], kind: str) -> tuple[Stmt, ...]:
-    """`body`, if a mapped loop puts equal values on one thread; CannotLower if isl took it apart so that they may not.
-
-    One loop does. Several do if they step by one: the printer counts them from a common origin.
-    """
-    if kind.startswith(("block.", "thread.")):
-        loops, is_covered = _loops_of(body, kind)
-        if not is_covered or (len(loops) > 1 and any(loop.step != 1 for loop in loops)):
-            raise CannotLower(f"isl took the loop on {kind} apart: its iterations would not stay on their threads")
-    return body
+def _repeated(tree: Tree) -> frozenset[str]:
+    """The axes that two loops below one mapped loop are on."""
+    own = Counter(node.mark.axis for node in walk_tree(tree) if isinstance(node, Mark) and isinstance(node.mark, Map))
+    if isinstance(tree, Mark) and isinstance(tree.mark, Map):
+        return frozenset(axis for axis, count in own.items() if count > 1)
+    return frozenset().union(*(_repeated(child) for child in children(tree)))
 
 
 def _loops_of(body: tuple[Stmt, ...], kind: str) -> tuple[list[For], bool]:
@@ -142,6 +140,7 @@ class _Lowering:
 
     scop: Scop
     tiles: dict[str, tuple[tuple[str, ...], isl.AstNode]]  # the names of a tile's coordinates, and its loops
+    repeated: frozenset[str]  # axes of blocks and threads that some kernel has several loops on
     fresh: Iterator[int] = field(default_factory=count)
     names: dict[str, Expr] = field(default_factory=dict)  # isl's identifiers: sizes, and the loops around
     around: list[For] = field(default_factory=list)  # the loops around, without bodies
@@ -160,7 +159,7 @@ class _Lowering:
                 return tuple(s for k in range(below.n_ast_node()) for s in self.statements(below.get_at(k), mark))
             case isl.ast_node_type.mark:
                 mark = node.mark_get_id().get_name() or ""
-                return _on_one_thread_each(self.statements(node.mark_get_node(), mark), _kind(mark))
+                return self.on_one_thread_each(self.statements(node.mark_get_node(), mark), _kind(mark))
             case isl.ast_node_type.if_:  # type: ignore[attr-defined]  # missing in the stubs
                 return self.branch(node, mark)
             case isl.ast_node_type.for_:  # type: ignore[attr-defined]
@@ -168,6 +167,22 @@ class _Lowering:
             case isl.ast_node_type.user:
                 return self.user(node.user_get_expr())
         raise AssertionError(f"unknown AST node: {node}")
+
+    def on_one_thread_each(self, body: tuple[Stmt, ...], kind: str) -> tuple[Stmt, ...]:
+        """`body`, if a mapped loop puts equal values on one thread; CannotLower if isl took it apart so that they may
+        not.
+
+        One loop does. Several do if they step by one: the printer counts them from a common origin. Where isl left out
+        a loop of one iteration, it is on the first thread, unless the kernel has other loops on the axis.
+        """
+        if not body or not kind.startswith(("block.", "thread.")):
+            return body
+        loops, is_covered = _loops_of(body, kind)
+        if not loops and kind not in self.repeated:
+            return (For(self.name(), Const(0), Const(1), 1, body, kind),)
+        if not is_covered or (len(loops) > 1 and any(loop.step != 1 for loop in loops)):
+            raise CannotLower(f"isl took the loop on {kind} apart: its iterations would not stay on their threads")
+        return body
 
     def branch(self, node: isl.AstNode, mark: str | None) -> tuple[Stmt, ...]:
         cond = expression(node.if_get_cond(), self.names)

@@ -184,6 +184,14 @@ def test_every_edge(rows, columns):
     run(sums(), n=rows, m=columns)
 
 
+def test_what_is_no_copy_is_read_by_threads_inside_alone():
+    """Columns that whole warps read once are not copied; the vector is."""
+    turned = Array("A", f64, (m, n))
+    fn = sums(add(load(Y, t), mul(load(turned, k, t), load(X, k))), arrays=(Y, turned, X))
+    assert copies(fn) == ["x_0: shared f64[8]"]
+    run(fn, n=17, m=9)
+
+
 @pytest.mark.parametrize("step", [2, 3])
 def test_chunks_that_a_loop_steps_between(step):
     """Two buffers take turns only where chunks are counted by one."""

@@ -20,7 +20,7 @@ from polysched.ir.nodes import Alloc, Array, For, Let
 from polysched.ir.text import show
 from polysched.ir.verify import verify
 from polysched.model.extract import extract
-from polysched.model.tree import Domain, Filter, Map, Mark, Parallel, Sequence, Unroll, Vector
+from polysched.model.tree import Domain, Filter, Leaf, Map, Mark, Parallel, Sequence, Unroll, Vector
 from tests.transform.scheduled import band, random_scheduled, scheduled
 
 i, k, n = var("i"), var("k"), var("n")
@@ -78,6 +78,36 @@ def test_a_loop_of_one_iteration_is_no_loop():
     verify(lowered, "lowered")
     assert not any(isinstance(node, For) for node in walk(lowered.body))
     nests.assert_same_outcome(fn, lowered, nests.arguments_for(fn, random.Random(0), 5))
+
+
+def test_a_mapped_loop_of_one_iteration_stays_a_loop():
+    """What runs on block zero must not run on the others, which a statement elsewhere in the kernel may have."""
+    fn = nest("last", "n", [A], loop("i", sub(n, 1), n, store(A, (i,), 1.0)))
+    scop = extract(fn)
+    (statement,) = scop.statements
+    for value in ("i", "7"):  # isl knows the second one beforehand, and makes no loop
+        tree = Domain(scop.domain, Mark(Map("block.x"), band(f"{statement.name}[i] -> {value}")))
+        lowered = lower(tree, scop)
+        verify(lowered, "lowered")
+        assert [node.kind for node in walk(lowered.body) if isinstance(node, For)] == ["block.x"]
+        nests.assert_same_outcome(fn, lowered, nests.arguments_for(fn, random.Random(0), 5))
+
+
+def test_a_mapped_loop_over_pieces_is_one_loop():
+    """Alone, isl makes a loop for i = 0, one for both statements, and one for the last i."""
+    first = loop("i", 0, n, store(A, (i,), 1.0))
+    inner = loop("k", 1, sub(n, 1), store(B, (k,), 2.0))
+    fn = nest("pieces", "n", [A, B], first, inner)
+    scop = extract(fn)
+    s, t = (statement.name for statement in scop.statements)
+    both = f"{s}[i] -> i; {t}[k] -> k"
+    order = Sequence(tuple(Filter(isl.UnionSet.from_set(part.domain), Leaf()) for part in scop.statements))
+    tree = Domain(scop.domain, Mark(Map("block.x"), replace(band(both), child=order)))
+    lowered = lower(tree, scop)
+    verify(lowered, "lowered")
+    assert [node.kind for node in walk(lowered.body) if isinstance(node, For)] == ["block.x"]
+    for size in (1, 2, 3, 6):
+        nests.assert_same_outcome(fn, lowered, nests.arguments_for(fn, random.Random(0), size))
 
 
 def test_one_iteration_that_differs_by_case_is_a_let():

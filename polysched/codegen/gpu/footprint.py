@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from math import prod
 
-from polysched.codegen.passes.tile_nest import Side, mentions
+from polysched.codegen.gpu.thread_nest import least, moved
+from polysched.codegen.passes.tile_nest import Side
 from polysched.ir.linear import Linear, added, forms
 from polysched.ir.node import walk
 from polysched.ir.nodes import Expr, Load, Var
@@ -26,7 +27,7 @@ class Box:
 
     @property
     def volume(self) -> int:
-        return reduce(lambda a, b: a * b, self.extents, 1)
+        return prod(self.extents)
 
 
 def footprint(index: tuple[Expr, ...], sides: Sequence[Side]) -> Box | None:
@@ -36,16 +37,11 @@ def footprint(index: tuple[Expr, ...], sides: Sequence[Side]) -> Box | None:
         found = forms(part, upper=True)
         if len(found) != 1 or any(isinstance(node, Load) for node in walk(part)):
             return None
-        form, extent = found[0], 1
-        for side in reversed(sides):
-            factor = form.get(side.var, 0)
-            if factor:
-                form = _moved(form, side, {None: min(0, factor * (side.trips - 1))})
-                extent += abs(factor) * (side.trips - 1)
-        if mentions(form, [side.loop.var for side in sides]):
+        first, last = least(found[0], sides), least(added({}, found[0], -1), sides)
+        if first is None or last is None:
             return None
-        origin.append(form)
-        extents.append(extent)
+        origin.append(first)
+        extents.append(1 - added(first, last, 1).get(None, 0))
     return Box(tuple(origin), tuple(extents))
 
 
@@ -53,15 +49,8 @@ def in_locals(form: Linear, sides: Sequence[Side], counters: dict[str, Expr]) ->
     """The form with each side's variable as its start and a counter from there."""
     for side in reversed(sides):
         if factor := form.get(side.var, 0):
-            form = _moved(form, side, {counters[side.loop.var]: factor})
+            form = moved(form, side, {counters[side.loop.var]: factor})
     return form
-
-
-def _moved(form: Linear, side: Side, offset: Linear) -> Linear:
-    """The form with the side's variable replaced by its start, and `offset` added."""
-    factor = form[side.var]
-    rest = {atom: f for atom, f in form.items() if atom != side.var}
-    return added(added(rest, side.start, factor), offset, 1)
 
 
 def union(one: Box, other: Box) -> Box | None:

@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from polysched.codegen.passes.tile_nest import Side, mentions, side_of
@@ -105,13 +105,18 @@ def cleared(form: Linear) -> Linear:
     return form
 
 
-def least(form: Linear, sides: tuple[Side, ...]) -> Linear | None:
+def least(form: Linear, sides: Sequence[Side]) -> Linear | None:
     """The least value of the form over all of the sides, outer ones first; None if it is not linear in them."""
     for side in reversed(sides):
         if factor := form.get(side.var, 0):
-            rest = {atom: f for atom, f in form.items() if atom != side.var}
-            form = added(added(rest, side.start, factor), {None: min(0, factor * (side.trips - 1))}, 1)
+            form = moved(form, side, {None: min(0, factor * (side.trips - 1))})
     return None if mentions(form, [side.loop.var for side in sides]) else form
+
+
+def moved(form: Linear, side: Side, offset: Linear) -> Linear:
+    """The form with the side's variable replaced by its start, and `offset` added."""
+    rest = {atom: factor for atom, factor in form.items() if atom != side.var}
+    return added(added(rest, side.start, form[side.var]), offset, 1)
 
 
 def is_never_negative(form: Linear) -> bool:
