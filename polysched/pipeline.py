@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any
+from dataclasses import replace
 
 from polysched.bounded import call_within
 from polysched.codegen.emit.c import emit_c
@@ -24,11 +22,11 @@ from polysched.codegen.passes.privatize import privatize
 from polysched.codegen.passes.register_tiles import register_tiles
 from polysched.codegen.passes.stage import improve_expressions
 from polysched.codegen.source import Source
+from polysched.compiled import Compiled
 from polysched.deps.dataflow import dependences
 from polysched.deps.dependences import Dependences
 from polysched.deps.legality import require_legal
-from polysched.errors import BudgetExceeded, CannotLower, InputError, LaunchError
-from polysched.explain import explain
+from polysched.errors import BudgetExceeded, CannotLower, InputError
 from polysched.frontend.python import Nest
 from polysched.ir.nodes import Function
 from polysched.ir.verify import verify as verify_ir
@@ -36,21 +34,9 @@ from polysched.model.expand import expand_temporaries
 from polysched.model.extract import extract
 from polysched.model.scop import Scop
 from polysched.model.tree import Mark, Tree, walk
-from polysched.options import LANGUAGES, Options, Target
-from polysched.runtime.check import check
-from polysched.runtime.cpu import CpuProgram, load
-from polysched.runtime.cuda import CudaProgram, load_cuda
-from polysched.runtime.cuda_driver import Launcher
-from polysched.runtime.emulate import emulate
-from polysched.runtime.findings import CheckReport
-from polysched.runtime.opencl import OpenclProgram, load_opencl
-from polysched.runtime.timing import Timing
-from polysched.sass.inspect import inspect
-from polysched.sass.launches import Execution, executions
-from polysched.sass.report import Report
-from polysched.sass.toolkit import DEFAULT_ARCH
+from polysched.options import Options, Target
 from polysched.solve.scheduler import Scheduled, find_schedule
-from polysched.trace import Event, record, step
+from polysched.trace import record, step
 from polysched.transform.expand_arrays import expand_arrays
 from polysched.transform.fuse_tiles import fuse_tile_loops
 from polysched.transform.interleave import interleave_all
@@ -61,7 +47,6 @@ from polysched.transform.strides import stride_one_innermost
 from polysched.transform.tile import tile_all
 from polysched.transform.vectorize import vectorize
 from polysched.transform.wavefront import wavefront_all
-from polysched.verify import Run, Verification, verify
 
 
 def optimize(
@@ -211,127 +196,3 @@ def _has_marks(tree: Tree) -> bool:
 
 def _map_to_gpu(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> Tree:
     return step("map to gpu", map_to_gpu, tree, scop, deps, options)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Compiled:
-    """A compiled nest, with every stage that led to it. Call it with the arrays: it runs in place."""
-
-    nest: Function
-    scop: Scop
-    dependences: Dependences
-    scheduled: Scheduled  # what the solver found, `.tree`, before tiling and mapping
-    schedule: Tree  # what the kernel follows: tiled and mapped
-    rungs: dict[str, str]  # which way each budgeted stage went
-    kernel: Function
-    source: Source
-    options: Options
-    events: tuple[Event, ...]
-
-    @cached_property
-    def program(self) -> Callable[..., None]:
-        """The loaded program: C on this machine's threads; CUDA and OpenCL on the CPU, one thread after another."""
-        if self.source.language == "c":
-            return self._launched
-        return emulate(self.source, self.nest, self.scop.valid_sizes)
-
-    def launcher(self, name: Launcher = "cuda") -> CudaProgram:
-        """The program of a CUDA text on a GPU, through NVIDIA's bindings, "cuda", or through "pycuda"."""
-        if self.source.language != "cuda":
-            raise LaunchError(f"only CUDA has launchers, and this is {LANGUAGES[self.source.language]}")
-        contract = self.options.contract_floats
-        return load_cuda(self.source, self.nest, self.scop.valid_sizes, contract=contract, launcher=name)
-
-    @cached_property
-    def _launched(self) -> CpuProgram | CudaProgram | OpenclProgram:
-        """What runs a call: on the CPU for C, else on a device."""
-        match self.source.language:
-            case "cuda":
-                return self.launcher()
-            case "opencl":
-                return load_opencl(self.source, self.nest, self.scop.valid_sizes)
-        return load(self.source, self.nest, self.scop.valid_sizes, contract=self.options.contract_floats)
-
-    def __call__(self, **arguments: Any) -> None:
-        """Runs on arrays given by name, which it changes; sizes that the arrays show may be left out.
-
-        Arrays are numpy's. For CUDA, which copies those to the device and back, arrays on the device are used in place:
-        anything with `__cuda_array_interface__` or DLPack, as of CuPy, PyTorch, Numba and PyCUDA.
-
-        The first call compiles, which is cached on disk. LaunchError, before anything runs, if an argument is wrong, or
-        this machine has no device.
-        """
-        self._launched(**arguments)
-
-    def time(self, *, runs: int = 10, **arguments: Any) -> Timing:
-        """Milliseconds of some runs after a first one, on these arguments, whose arrays are left as they are.
-
-        CUDA is timed by the device's events, without copies from and to the host; C and OpenCL by the clock.
-        """
-        return self._launched.time(arguments, runs)
-
-    def verify(self, **sizes: int) -> Verification:
-        """Checks the schedule against the dependences, and the program's results against the nest, interpreted.
-
-        Of kernels for a GPU it needs none: their text runs on the CPU, in both orders, and under a checker that finds
-        races, reads of what was never written, and accesses out of bounds.
-        `sizes` fixes some sizes, as in `done.verify(n=40)`; the others are small. VerificationError names what differs.
-        """
-        options = self.options
-        rounds = options.reorder_reductions or options.fast_math or options.contract_floats
-        tolerance = 1e-6 if rounds else 0.0
-        return verify(
-            self.nest,
-            self._ways(),
-            scop=self.scop,
-            dependences=self.dependences,
-            tree=self.schedule,
-            sizes=sizes,
-            beyond=None if self.source.language == "c" else self._in_source_order,
-            tolerance=tolerance,
-        )
-
-    def check(self, **arguments: Any) -> CheckReport:
-        """What a run of the GPU's kernels on the CPU shows, on numpy arrays in place: races, reads of what was never
-        written, accesses out of bounds, and the cost of memory accesses; it needs no GPU."""
-        if self.source.language == "c":
-            raise InputError("check runs kernels for a GPU, and this is C", hint='use optimize(nest, target="cuda")')
-        return check(self.source, self.nest, self.scop.valid_sizes)(**arguments)
-
-    def _ways(self) -> dict[str, Run]:
-        """The ways of running it without a device, by what they are called."""
-        if self.source.language == "c":
-            return {"": self.program}
-        arguments = self.source, self.nest, self.scop.valid_sizes
-        return {
-            "under the checker": check(*arguments),
-            "emulated": emulate(*arguments),
-            "emulated in reverse": replace(emulate(*arguments), reverse=True),
-        }
-
-    def _in_source_order(self) -> CpuProgram:
-        """The nest as it was given, in C."""
-        return load(emit_c(linearize(self.nest)), self.nest, self.scop.valid_sizes)
-
-    def inspect(self, *, arch: str = DEFAULT_ARCH, flags: tuple[str, ...] | None = None) -> Report:
-        """What nvcc makes of the CUDA text: registers, occupancy, and the instructions of each loop; needs no GPU.
-
-        `flags` are nvcc's; None are those that keep the promises of the options. ToolchainError if nvcc is missing.
-        """
-        if self.source.language != "cuda":
-            raise InputError(f"inspect reads CUDA, and this is {LANGUAGES[self.source.language]}")
-        exact = () if self.options.contract_floats else ("-fmad=false",)
-        return inspect(self.source.text, self.source.entry, arch=arch, flags=exact if flags is None else flags)
-
-    def count_instructions(self, report: Report | None = None, /, **sizes: int) -> dict[str, Execution]:
-        """What a thread of each kernel of the CUDA text executes at these sizes, by kernel; needs no GPU.
-
-        `report` is from `inspect`, if not with its defaults. InputError where data decides how often a loop runs.
-        """
-        return executions(report or self.inspect(), self.source, self.nest, sizes)
-
-    def explain(self) -> str:
-        """Why each loop that the solver found is or is not parallel, with source lines; tiles come after that. Of
-        kernels, what each does with its threads and memory."""
-        kernels = [f"{kernel.name}: {kernel.note}" for kernel in self.source.kernels]
-        return "\n".join([explain(self.scop, self.dependences, self.scheduled.tree), *kernels])

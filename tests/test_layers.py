@@ -16,6 +16,7 @@ LAYERS = [
     ["cli"],
     ["demo", "opt"],
     ["pipeline", "examples"],
+    ["compiled"],
     ["verify", "explain", "sass"],
     ["runtime"],
     ["codegen"],
