@@ -48,3 +48,23 @@ def never_negative(form: Linear) -> Expr:
     above = {atom: factor for atom, factor in form.items() if factor > 0}
     below = {atom: -factor for atom, factor in form.items() if factor < 0}
     return binary(">=", expression(above), expression(below))
+
+
+def is_never_negative(form: Linear) -> bool:
+    """Is it a constant of zero or more?"""
+    return form.get(None, 0) >= 0 and not any(factor for atom, factor in form.items() if atom is not None)
+
+
+def cleared(form: Linear) -> Linear:
+    """A form that is zero or more wherever `form` is, and nowhere else, without quotients where it has one of them:
+    n / 4 - i >= 0 is n - 4 * i >= 0."""
+    form = {atom: factor for atom, factor in form.items() if factor}
+    for atom, factor in form.items():
+        match atom:
+            case Binary("floordiv" | "truncdiv", above, Const(int(below))) if abs(factor) == 1 and below > 0:
+                tops = forms(above, upper=True)
+                if len(tops) == 1:  # isl divides what is negative by floordiv alone
+                    rest = {a: f for a, f in form.items() if a != atom}
+                    scaled = added({None: 0 if factor > 0 else below - 1}, rest, below)
+                    return cleared(added(scaled, tops[0], factor))
+    return form

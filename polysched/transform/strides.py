@@ -19,21 +19,23 @@ def stride_one_innermost(tree: Tree, scop: Scop, outer: tuple[Member, ...] = ())
     """`tree` with the members of innermost permutable bands reordered; `outer` are the members around `tree`."""
     inside = (*outer, *tree.members) if isinstance(tree, Band) else outer
     if isinstance(tree, Band) and tree.permutable and len(tree.members) > 1 and is_innermost(tree):
-        far = [far_accesses(scop, inside, len(outer) + k) for k in range(len(tree.members))]
+        far = [far_accesses(scop, inside, len(outer) + k)[0] for k in range(len(tree.members))]
         best = min(range(len(far)), key=lambda k: (far[k], -k))
         others = (*tree.members[:best], *tree.members[best + 1 :])
         return replace(tree, members=(*others, tree.members[best]))
     return with_children(tree, tuple(stride_one_innermost(child, scop, inside) for child in children(tree)))
 
 
-def far_accesses(scop: Scop, loops: tuple[Member, ...], innermost: int) -> int:
-    """How many accesses step by more than one element when `loops[innermost]` steps and the other loops stand."""
-    return sum(
-        stride(access, along) is None
-        for statement in scop.statements
-        if (along := step(statement, loops, innermost)) is not None
-        for access in (*statement.reads, *statement.writes)
-    )
+def far_accesses(scop: Scop, loops: tuple[Member, ...], innermost: int) -> tuple[int, int]:
+    """How many accesses step by more than one element when `loops[innermost]` steps and the other loops stand: all of
+    them, and the writes."""
+    reads = writes = 0
+    for statement in scop.statements:
+        along = step(statement, loops, innermost)
+        if along is not None:
+            reads += sum(stride(access, along) is None for access in statement.reads)
+            writes += sum(stride(access, along) is None for access in statement.writes)
+    return reads + writes, writes
 
 
 def step(statement: Statement, loops: tuple[Member, ...], innermost: int) -> isl.Map | None:

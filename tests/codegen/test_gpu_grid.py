@@ -6,7 +6,7 @@ import pytest
 from scops import scop, stmt
 
 from polysched import isl
-from polysched.codegen.gpu.grid import Grid, Side, choose_grid, extent
+from polysched.codegen.gpu.grid import Grid, Axis, choose_grid, extent
 from polysched.deps.dataflow import dependences
 from polysched.model.scop import Scop
 from polysched.model.tree import Band, Member
@@ -35,24 +35,24 @@ PRODUCT = nest(CUBE, "C[i, j]", "C[i, j]", "A[i, k]", "B[k, j]")
 
 def test_a_product_has_a_tile_of_64_by_128_in_chunks_of_16():
     """8 x 16 threads of 8 x 8 points, two of which are next to each other: 16 bytes."""
-    assert grid(PRODUCT, "i", "j", "k", parallel="ij") == Grid((Side(0, 8, 8), Side(1, 16, 8, vector=2)), {2: 16})
+    assert grid(PRODUCT, "i", "j", "k", parallel="ij") == Grid((Axis(0, 8, 8), Axis(1, 16, 8, vector=2)), {2: 16})
 
 
 def test_sums_of_rows_have_128_threads_in_chunks_of_32():
     rows = nest("{ S[i, j] : 0 <= i, j < n }", "y[i]", "y[i]", "A[i, j]", "x[j]")
-    assert grid(rows, "i", "j", parallel="i") == Grid((Side(0, 128),), {1: 32})
+    assert grid(rows, "i", "j", parallel="i") == Grid((Axis(0, 128),), {1: 32})
 
 
 def test_a_stencil_has_rows_next_to_each_other_and_columns_32_apart():
     jacobi = nest("{ S[i, j] : 0 < i, j < n }", "b[i, j]", "a[i - 1, j]", "a[i + 1, j]", "a[i, j - 1]")
-    assert grid(jacobi, "i", "j", parallel="ij") == Grid((Side(0, 8, 4), Side(1, 32, 4, vector=1)))
+    assert grid(jacobi, "i", "j", parallel="ij") == Grid((Axis(0, 8, 4), Axis(1, 32, 4, vector=1)))
     heat = nest(CUBE, "b[i, j, k]", "a[i, j, k + 1]")
-    assert grid(heat, "i", "j", "k", parallel="ijk").sides == (Side(0, 1, 4), Side(1, 8), Side(2, 32, 4, vector=1))
+    assert grid(heat, "i", "j", "k", parallel="ijk").sides == (Axis(0, 1, 4), Axis(1, 8), Axis(2, 32, 4, vector=1))
 
 
 def test_four_parallel_loops_are_planes_of_three():
     four = nest("{ S[h, i, j, k] : 0 <= h, i, j, k < n }", "b[h, i, j, k]", "a[h, i, j, k]")
-    assert grid(four, "h", "i", "j", "k", parallel="hijk").sides[0] == Side(0, 1)
+    assert grid(four, "h", "i", "j", "k", parallel="hijk").sides[0] == Axis(0, 1)
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_x_is_the_member_with_the_most_accesses_of_unit_stride(writes, reads, me
 
 def test_without_register_tiles_a_thread_has_one_point():
     plain = Options(register_tiles=False)
-    assert grid(PRODUCT, "i", "j", "k", parallel="ij", options=plain) == Grid((Side(0, 8), Side(1, 32)), {2: 32})
+    assert grid(PRODUCT, "i", "j", "k", parallel="ij", options=plain) == Grid((Axis(0, 8), Axis(1, 32)), {2: 32})
 
 
 def test_more_operands_or_ends_that_move_leave_registers_for_fewer_points():
@@ -116,7 +116,7 @@ def test_several_statements_have_one_point_a_thread():
     loops = band("S[i, j] -> i; T[i, j] -> i", "S[i, j] -> j; T[i, j] -> j", coincident=(0, 1))
     loops = Band(loops.members, True, two.tree.child.child.child)
     assert choose_grid(loops, two, Around((), dependences(two).coincidence), Options()) == Grid(
-        (Side(0, 8), Side(1, 32))
+        (Axis(0, 8), Axis(1, 32))
     )
 
 

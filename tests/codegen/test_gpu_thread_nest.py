@@ -8,12 +8,12 @@ from dataclasses import replace
 import pytest
 from nests import loop
 
-from polysched.codegen.gpu.thread_nest import cleared, counted, edges, inside, least, thread_nest
+from polysched.codegen.gpu.thread_nest import counted, edges, inside, least, thread_nest
 from polysched.codegen.passes.tile_nest import Side, side_of
 from polysched.ir.build import Operand, add, binary, floordiv, load, mul, store, sub, var
 from polysched.ir.dtypes import f64
 from polysched.ir.interp import evaluate
-from polysched.ir.linear import Linear, expression, never_negative
+from polysched.ir.linear import Linear, cleared, expression, never_negative
 from polysched.ir.nodes import Array, Barrier, Binary, For, If, Load
 from polysched.ir.text import show
 

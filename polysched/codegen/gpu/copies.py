@@ -11,7 +11,7 @@ store what they get.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 
 from polysched.codegen.gpu.footprint import Box, in_locals
@@ -52,9 +52,7 @@ class Lanes:
     count: int
     names: Iterator[str]
     lets: list[Stmt]
-
-    def __post_init__(self) -> None:
-        self._known: dict[int, tuple[Expr, Expr]] = {}
+    _known: dict[int, tuple[Expr, Expr]] = field(default_factory=dict, init=False)
 
     def across(self, width: int) -> tuple[Expr, Expr]:
         """(lane, row) of this thread with `width` lanes a row."""
@@ -106,14 +104,15 @@ def _dense(box: Box, extents: Sequence[Expr]) -> tuple[list[int], list[int]]:
     whole rows, so that all of these elements are next to each other."""
     moving = [k for k, size in enumerate(box.extents) if size > 1] or [len(box.extents) - 1]
     first = moving[-1]
-    is_whole = all(
-        extents[k] == Const(box.extents[k]) and not any(box.origin[k].values()) for k in range(first, len(extents))
-    )
-    while is_whole and first > 0:
+    while first > 0 and all(_is_whole(box, extents, k) for k in range(first, len(extents))):
         first -= 1
-        is_whole = extents[first] == Const(box.extents[first]) and not any(box.origin[first].values())
     inner = [k for k in moving if k >= first]
     return [k for k in moving if k not in inner], inner
+
+
+def _is_whole(box: Box, extents: Sequence[Expr], k: int) -> bool:
+    """Does the box have all of the array along this dimension?"""
+    return extents[k] == Const(box.extents[k]) and not any(box.origin[k].values())
 
 
 def _unfolded(position: Expr, dimensions: list[int], sizes: Sequence[int]) -> dict[int, Expr]:

@@ -15,7 +15,7 @@ from polysched.codegen.gpu.thread_nest import least, moved
 from polysched.codegen.passes.tile_nest import Side
 from polysched.ir.linear import Linear, added, forms
 from polysched.ir.node import walk
-from polysched.ir.nodes import Expr, Load, Var
+from polysched.ir.nodes import Expr, Load
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,3 @@ def union(one: Box, other: Box) -> Box | None:
         origin.append(a if step >= 0 else b)
         extents.append(max(long, step + wide) if step >= 0 else max(wide, long - step))
     return replace(one, origin=tuple(origin), extents=tuple(extents))
-
-
-def varies(form: Linear, side: Side) -> int:
-    """The factor of the side's variable."""
-    return form.get(Var(side.loop.var), 0)

@@ -29,13 +29,13 @@ _SMALL = 8  # iterations of a loop that runs as a whole between copies
 
 
 @dataclass(frozen=True)
-class Side:
+class Axis:
     """A member of the band on an axis of the grid."""
 
     member: int
     threads: int
     points: int = 1  # of each thread
-    vector: int = 0  # how many of them are next to each other, before those of the next thread; 0: all
+    vector: int | None = None  # how many of them are next to each other, before those of the next thread; None: all
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Grid:
     """The sides, planes of single points first, x last; and how many iterations of a serial member run between copies
     to shared memory."""
 
-    sides: tuple[Side, ...]
+    sides: tuple[Axis, ...]
     chunks: dict[int, int] = field(default_factory=dict)
 
 
@@ -82,13 +82,13 @@ def _rows(loops: Loops, x: int, coincident: list[int]) -> int | None:
 
 def _contraction(
     loops: Loops, y: int, x: int, coincident: list[int], serial: list[int], scop: Scop
-) -> tuple[Side, ...]:
+) -> tuple[Axis, ...]:
     """A tile along y and x, in planes of all other members."""
-    planes = (Side(k, 1) for k in coincident if k not in (x, y))
+    planes = (Axis(k, 1) for k in coincident if k not in (x, y))
     return (*planes, *_tile(loops, y, x, scop, is_box=_is_box(loops, serial)))
 
 
-def _bytes(loops: Loops, tile: tuple[Side, ...]) -> int:
+def _bytes(loops: Loops, tile: tuple[Axis, ...]) -> int:
     """What one iteration of the serial loop reads for a tile, elements of 8 bytes."""
     return sum(8 * side.threads * side.points * _operands(loops, side.member) for side in tile)
 
@@ -100,7 +100,7 @@ def _operands(loops: Loops, member: int) -> int:
     return sum(stride != 0 and access.array not in own for access, stride in reads)
 
 
-def _tile(loops: Loops, y: int, x: int, scop: Scop, *, is_box: bool) -> tuple[Side, Side]:
+def _tile(loops: Loops, y: int, x: int, scop: Scop, *, is_box: bool) -> tuple[Axis, Axis]:
     """8 x 16 threads of 8 x 8 points: of 4 x 4 where there are more operands to hold in registers, or loops to bound,
     and more threads of these where there is work for few."""
     rows, columns = (extent(loops.band.members[k], isl.UnionSet.from_set(loops.statement.domain)) for k in (y, x))
@@ -110,8 +110,8 @@ def _tile(loops: Loops, y: int, x: int, scop: Scop, *, is_box: bool) -> tuple[Si
         points //= 2
     vector = min(_VECTOR // element_bytes(loops.statement, scop), points) if is_box else points
     return (
-        Side(y, _threads(rows, height, points), points),
-        Side(x, _threads(columns, width, points), points, vector),
+        Axis(y, _threads(rows, height, points), points),
+        Axis(x, _threads(columns, width, points), points, vector),
     )
 
 
@@ -183,13 +183,13 @@ def _without_sums(loops: Loops, x: int, coincident: list[int]) -> Grid:
     """Several points a thread, whose addresses differ by constants along x, and whose loads overlap across it."""
     *planes, second = [k for k in coincident if k != x]
     columns = extent(loops.band.members[x], isl.UnionSet.from_set(loops.statement.domain))
-    row = Side(x, 32, 4 if columns is None or columns > 64 else 1, vector=1)
+    row = Axis(x, 32, 4 if columns is None or columns > 64 else 1, vector=1)
     if not planes:
-        return Grid((Side(second, threads=8, points=4), row))
+        return Grid((Axis(second, threads=8, points=4), row))
     *outer, third = planes
-    return Grid((*(Side(k, 1) for k in outer), Side(third, 1, points=4), Side(second, threads=8), row))
+    return Grid((*(Axis(k, 1) for k in outer), Axis(third, 1, points=4), Axis(second, threads=8), row))
 
 
-def _plain(x: int, coincident: list[int]) -> tuple[Side, ...]:
+def _plain(x: int, coincident: list[int]) -> tuple[Axis, ...]:
     members = (*[k for k in coincident if k != x][:2], x)
-    return tuple(Side(k, threads) for k, threads in zip(members, _THREADS[len(members)], strict=True))
+    return tuple(Axis(k, threads) for k, threads in zip(members, _THREADS[len(members)], strict=True))

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from polysched import isl
-from polysched.codegen.gpu.grid import Grid, Side, choose_grid, extent
+from polysched.codegen.gpu.grid import Axis, Grid, choose_grid, extent
 from polysched.codegen.gpu.sums import sum_on_blocks, sums_in_teams
 from polysched.deps.coincidence import mark_under
 from polysched.deps.dependences import Dependences
@@ -168,19 +168,19 @@ def _serial_last(band: Band) -> Band:
     return replace(band, members=(*coincident, *serial.members), permutable=False)
 
 
-def _thread_of(member: Member, side: Side) -> Member:
+def _thread_of(member: Member, side: Axis) -> Member:
     """Which thread has a point: { S[i] -> [floor(i / points)] }, or [floor(i / vector) mod threads]."""
-    if side.vector in (0, side.points):
+    if side.vector in (None, side.points):
         return block_of(member, side.points)
     rest = isl.UnionMap(f"{{ [x] -> [floor(x / {side.vector}) mod {side.threads}] }}")
     return replace(member, schedule=member.schedule.apply_range(rest))
 
 
-def _points_of(member: Member, side: Side) -> list[Member]:
+def _points_of(member: Member, side: Axis) -> list[Member]:
     """The loops over the points of a thread."""
     if side.points == 1:
         return []
-    if side.vector in (0, side.points):
+    if side.vector in (None, side.points):
         return [member]
     groups = block_of(member, side.threads * side.vector)
     return [groups] if side.vector == 1 else [groups, member]

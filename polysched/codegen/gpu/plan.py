@@ -12,17 +12,18 @@ from math import prod
 from typing import Any
 
 from polysched.codegen.gpu.copies import Staged
-from polysched.codegen.gpu.footprint import Box, footprint, union, varies
-from polysched.codegen.gpu.thread_nest import ThreadNest, inside
+from polysched.codegen.gpu.footprint import Box, footprint, union
+from polysched.codegen.gpu.thread_nest import ThreadNest, inside, moved
 from polysched.codegen.passes.tile_nest import Side, mentions, side_of
 from polysched.ir.effects import is_total, is_total_operation
-from polysched.ir.linear import forms
+from polysched.ir.linear import Linear, forms
 from polysched.ir.node import children, rewrite, walk
 from polysched.ir.nodes import Array, Binary, Cast, Const, Expr, For, Load, Unary, Var
 from polysched.ir.rename import fresh_names
 
 LIMIT = 48 << 10  # bytes of shared memory that every GPU has for a block
 _VECTOR = 16  # bytes that a thread loads at once
+_SECTOR = 8  # elements next to each other that are worth a copy
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,8 @@ def plan_of(nest: ThreadNest, around: Surroundings) -> Plan | None:
     is_uniform = not any(mentions(form, nest.thread_names) for form in bounds) and serial.isdisjoint(edges)
     if not is_uniform or any(load.index != store.index for load in own):
         return None
+    if not nest.serial:
+        return _turned(Plan(nest, (), (), (), {}), around)
     moves = [k for k, loop in enumerate(nest.serial) if Var(loop.var) in list(walk(store.index))]
     outer = moves[-1] + 1 if moves else 0
     for split in range(outer, len(nest.serial)):
@@ -101,6 +104,20 @@ def _with_copies(plan: Plan, around: Surroundings) -> Plan | None:
         if done.staged and size <= LIMIT and (points == 1 or done.runs_anywhere):
             return done
     return None
+
+
+def _turned(plan: Plan, around: Surroundings) -> Plan | None:
+    """Copies of what a nest without sums reads across rows, so that whole sectors are read; None if there are none."""
+    store = plan.nest.store
+    points = prod(side.trips for side in plan.sides)
+    found: dict[Expr, tuple[Load, Box]] = {}
+    for value, load in _operands(store.value, store.array, replace(around, buffers=1)):
+        box = footprint(load.index, plan.sides) if load.array in around.extents else None
+        is_dense = box is not None and box.extents[-1] >= _SECTOR and box.volume <= 2 * points
+        if box is not None and is_dense and not _is_coalesced(load, plan):
+            found[value] = (load, box)
+    done = replace(plan, staged=_copies(found, plan, around, 1))
+    return done if done.staged and sum(_bytes(staged.copy) for staged in done.copies) <= LIMIT else None
 
 
 def _operands(expr: Expr, stored: str, around: Surroundings) -> Iterator[tuple[Expr, Load]]:
@@ -164,11 +181,22 @@ def _alike(one: Expr, other: Expr) -> bool:
 
 def _gains(load: Load, box: Box, plan: Plan) -> bool:
     """Is it read several times by a block, or not by whole sectors?"""
-    steps = prod(side.trips for side in plan.sides)
-    last = plan.nest.threads[-1]
-    strides = [varies(forms(part, upper=True)[0], last) for part in load.index]
-    is_coalesced = not any(strides[:-1]) and strides[-1] in (0, 1)
-    return steps >= 4 * box.volume or not is_coalesced
+    return prod(side.trips for side in plan.sides) >= 4 * box.volume or not _is_coalesced(load, plan)
+
+
+def _is_coalesced(load: Load, plan: Plan) -> bool:
+    """Do neighbouring threads read the same element, or elements next to each other?"""
+    x = plan.nest.threads[-1]
+    strides = [_along(forms(part, upper=True)[0], x, plan) for part in load.index]
+    return not any(strides[:-1]) and strides[-1] in (0, 1)
+
+
+def _along(form: Linear, side: Side, plan: Plan) -> int:
+    """By how much the form grows from one thread along the side to the next."""
+    for inner in reversed(plan.nest.points):
+        if form.get(inner.var, 0):
+            form = moved(form, inner, {})
+    return form.get(side.var, 0)
 
 
 def _layout(load: Load, box: Box, plan: Plan) -> tuple[tuple[int, ...], int]:
@@ -176,14 +204,14 @@ def _layout(load: Load, box: Box, plan: Plan) -> tuple[tuple[int, ...], int]:
     elements lie between rows, so that the threads of a warp meet different banks."""
     dims = list(range(len(box.extents)))
     moving = [k for k in dims if box.extents[k] > 1]
-    per_point = [k for k in dims if any(varies(forms(load.index[k], upper=True)[0], s) for s in plan.nest.points)]
+    per_point = [k for k in dims if any(forms(load.index[k], upper=True)[0].get(s.var, 0) for s in plan.nest.points)]
     if len(per_point) == 1:
         (last,) = per_point
         order = (*(k for k in dims if k != last), last)
         is_turned = bool(moving) and moving[-1] != last
         return order, max(4, _VECTOR // (load.dtype.bits // 8)) if is_turned else 0
     x = plan.nest.threads[-1]
-    is_across = any(varies(forms(load.index[k], upper=True)[0], x) for k in moving[:-1])
+    is_across = any(forms(load.index[k], upper=True)[0].get(x.var, 0) for k in moving[:-1])
     return tuple(dims), 1 - box.extents[moving[-1]] % 2 if is_across else 0
 
 

@@ -20,11 +20,11 @@ from dataclasses import replace
 from typing import Any
 
 from polysched.codegen.emit.survey import is_mapped
-from polysched.codegen.gpu.thread_nest import ThreadNest, counted, edges, inside, is_never_negative, least, thread_nest
+from polysched.codegen.gpu.thread_nest import ThreadNest, counted, edges, inside, least, on_threads, thread_nest
 from polysched.ir.build import conjunction
-from polysched.ir.linear import Linear, added, never_negative
+from polysched.ir.linear import Linear, added, is_never_negative, never_negative
 from polysched.ir.node import map_children, substitute
-from polysched.ir.nodes import Const, Expr, For, Function, If, Let, Stmt, Var
+from polysched.ir.nodes import Const, Expr, For, Function, If, Stmt
 from polysched.ir.rename import fresh_names, rename_bound, used_names
 
 
@@ -54,11 +54,7 @@ def _split(nest: ThreadNest, conditions: list[Expr], names: Iterator[str]) -> tu
         partial = (If(conjunction(exists), partial),)
     whole, partial = (rename_bound(body, lambda _: next(names)) for body in (whole, partial))
     body: tuple[Stmt, ...] = (If(conjunction(conditions), whole, partial),) if conditions else whole
-    counters = {side.loop.var: next(names) for side in nest.threads}
-    values = [Let(name, counted(side, Var(counters[name]))) for side in nest.threads for name in [side.loop.var]]
-    body = (*values, *body)
-    for side in reversed(nest.threads):
-        body = (For(counters[side.loop.var], Const(0), Const(side.trips), 1, body, side.loop.kind),)
+    body = on_threads(nest.threads, {side.loop.var: next(names) for side in nest.threads}, body)
     for loop in reversed(nest.blocks):
         body = (replace(loop, body=body),)
     return body

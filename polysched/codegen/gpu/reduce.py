@@ -46,7 +46,7 @@ from typing import Any, Literal
 
 from polysched.codegen.emit.extents import bounded, trips
 from polysched.codegen.emit.survey import is_mapped
-from polysched.codegen.gpu.thread_nest import counted, inside
+from polysched.codegen.gpu.thread_nest import inside, on_threads
 from polysched.codegen.passes.tile_nest import side_of
 from polysched.codegen.passes.updates import Update, identity, in_variables, updates_in
 from polysched.ir.build import add, binary, conjunction, floordiv, floormod, mul
@@ -172,19 +172,17 @@ class _Reducer:
         size = COLUMN if axis != loop.kind else WARP if sides else THREADS
         if prod(side.trips for side in sides) * size > _MOST:
             return None
-        counters, member = [next(self.names) for _ in sides], next(self.names)
-        setup: list[Stmt] = [Let(side.loop.var, counted(side, Var(c))) for c, side in zip(counters, sides, strict=True)]
+        counters, member = {side.loop.var: next(self.names) for side in sides}, next(self.names)
+        setup: list[Stmt] = []
         when: tuple[Expr, ...] = ()
         if conditions := [condition for side in sides for condition in inside(side)]:
             exists = next(self.names)
             setup.append(Let(exists, conjunction(conditions)))
             when = (Var(exists, boolean),)
-        place = tuple((Var(counter), side.trips) for counter, side in zip(counters, sides, strict=True))
+        place = tuple((Var(counters[side.loop.var]), side.trips) for side in sides)
 
         def nest(team: _Team, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-            body = (For(member, Const(0), Const(team.size), 1, (*setup, *body), axis),)
-            for counter, side in zip(reversed(counters), reversed(sides), strict=True):
-                body = (For(counter, Const(0), Const(side.trips), 1, body, side.loop.kind),)
+            body = on_threads(sides, counters, (For(member, Const(0), Const(team.size), 1, (*setup, *body), axis),))
             for each in reversed(blocks):
                 body = (replace(each, body=body),)
             return body

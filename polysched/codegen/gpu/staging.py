@@ -26,11 +26,12 @@ from typing import Any
 
 from polysched.codegen.emit.survey import is_mapped
 from polysched.codegen.gpu.copies import Lanes, copied, element_of, fits_when
+from polysched.codegen.gpu.footprint import in_locals
 from polysched.codegen.gpu.plan import Plan, Surroundings, plan_of
-from polysched.codegen.gpu.thread_nest import cleared, counted, inside, is_never_negative, thread_nest
+from polysched.codegen.gpu.thread_nest import counted, edges, inside, on_threads, thread_nest
 from polysched.codegen.passes.tile_nest import Side, mentions
 from polysched.ir.build import binary, conjunction, floormod
-from polysched.ir.linear import Linear, added, expression, forms, never_negative
+from polysched.ir.linear import Linear, added, cleared, expression, forms, is_never_negative, never_negative
 from polysched.ir.node import map_children, rewrite, substitute
 from polysched.ir.nodes import (
     Alloc,
@@ -95,12 +96,15 @@ class _Kernel:
         self.thread_inside = self.named([cond for side in nest.threads for cond in inside(side)])
 
     def block_lanes(self) -> Lanes:
-        number: Expr = Const(0)
-        for side in self.plan.nest.threads:
+        first, *others = self.plan.nest.threads
+        number = self.counters[first.loop.var]
+        for side in others:
             number = binary("+", binary("*", number, side.trips), self.counters[side.loop.var])
-        name = next(self.names)
-        self.lets.append(Let(name, number))
-        return Lanes(Var(name), prod(side.trips for side in self.plan.nest.threads), self.names, self.lets)
+        if others:
+            name = next(self.names)
+            self.lets.append(Let(name, number))
+            number = Var(name)
+        return Lanes(number, prod(side.trips for side in self.plan.nest.threads), self.names, self.lets)
 
     def named(self, conditions: list[Expr]) -> list[Expr]:
         """The conditions under one name, if there are any."""
@@ -112,13 +116,10 @@ class _Kernel:
 
     def statements(self) -> tuple[Stmt, ...]:
         plan, nest = self.plan, self.plan.nest
-        body = self.sums_around(self.chunks())
+        body = self.sums_around(self.chunks()) if nest.serial else self.from_copies()
         for loop in reversed(plan.outer):
             body = (replace(loop, body=body),)
-        values = [Let(side.loop.var, self.value(side)) for side in nest.threads]
-        body = (*values, *self.lets, *body)
-        for side in reversed(nest.threads):
-            body = (For(self.counter(side), Const(0), Const(side.trips), 1, body, side.loop.kind),)
+        body = on_threads(nest.threads, {s.loop.var: self.counter(s) for s in nest.threads}, (*self.lets, *body))
         body = (*(Alloc(staged.copy) for staged in plan.copies), *body)
         for loop in reversed(nest.blocks):
             body = (replace(loop, body=body),)
@@ -141,7 +142,7 @@ class _Kernel:
         store = self.plan.nest.store
         element = Load(store.array, store.index, self.sums.dtype)
         zero = Const(0.0 if element.dtype.is_float else 0, element.dtype)
-        conditions = [*self.thread_inside, *(cond for side in self.plan.nest.points for cond in inside(side))]
+        conditions = [*self.thread_inside, *self.points_inside()]
         first = Select(conjunction(conditions), element, zero) if conditions else element
         begin = Store(self.sums.name, self.own, first)
         end: Stmt = Store(store.array, store.index, Load(self.sums.name, self.own, self.sums.dtype))
@@ -149,6 +150,33 @@ class _Kernel:
             end = If(conjunction(conditions), (end,))
         before, after = self.renamed(self.over_points((begin,))), self.renamed(self.over_points((end,)))
         return (Alloc(self.sums), *before, *body, *after)
+
+    def from_copies(self) -> tuple[Stmt, ...]:
+        """All points of a nest without sums, of which some operands are read from copies."""
+        store = self.plan.nest.store
+        copies = self.inner_and_edge([], lambda facts: (Barrier(), *self.fills(facts, None), Barrier()))
+        values = {v: element_of(s, self.plan.sides, self.counters, Const(0)) for v, s in self.plan.staged.items()}
+        value = rewrite(store.value, lambda node: values.get(node) if isinstance(node, Expr) else None)
+        body: Stmt = replace(store, value=value)
+        if conditions := [*self.thread_inside, *self.points_inside()]:
+            body = If(conjunction(conditions), (body,))
+        return (*copies, *self.renamed(self.over_points((body,))))
+
+    def points_inside(self) -> list[Expr]:
+        """When a point of a thread that has any is in the domain: conditions that others do not imply."""
+        found = [form for side in reversed(self.plan.nest.points) for form in edges(side)]
+        kept: list[Linear] = []
+        for form in found:
+            local = in_locals(form, self.plan.sides, self.counters)
+            others = (in_locals(other, self.plan.sides, self.counters) for other in kept)
+            if not any(self.grows(added(local, other, -1)) for other in others):
+                kept.append(form)
+        return [never_negative(form) for form in kept]
+
+    def grows(self, form: Linear) -> bool:
+        """Is it a sum of counters, never negative?"""
+        counters = set(self.counters.values())
+        return all(f >= 0 and (a is None or a in counters) for a, f in form.items() if f)
 
     def over_points(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         """All points of the thread."""

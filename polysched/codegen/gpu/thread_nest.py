@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 from polysched.codegen.passes.tile_nest import Side, mentions, side_of
 from polysched.ir.effects import may_change
-from polysched.ir.linear import Linear, added, expression, forms, never_negative
-from polysched.ir.nodes import Binary, Const, Expr, For, Store
+from polysched.ir.linear import Linear, added, cleared, expression, forms, is_never_negative, never_negative
+from polysched.ir.nodes import Binary, Const, Expr, For, Let, Stmt, Store, Var
 
 _MOST = 1024  # threads of a block
 
@@ -73,6 +73,15 @@ def counted(side: Side, counter: Expr) -> Expr:
     return counter if start == Const(0) else Binary("+", start, counter)
 
 
+def on_threads(sides: Sequence[Side], counters: dict[str, str], body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    """`body` for all threads of full sides, by the names of their counters."""
+    lets = tuple(Let(side.loop.var, counted(side, Var(counters[side.loop.var]))) for side in sides)
+    body = (*lets, *body)
+    for side in reversed(sides):
+        body = (For(counters[side.loop.var], Const(0), Const(side.trips), 1, body, side.loop.kind),)
+    return body
+
+
 def edges(side: Side) -> Iterator[Linear]:
     """Forms in the side's variable that are zero or more where an iteration of the full side is one of its loop."""
     first: Linear = {side.var: 1}
@@ -90,21 +99,6 @@ def inside(side: Side) -> Iterator[Expr]:
     return (never_negative(form) for form in edges(side))
 
 
-def cleared(form: Linear) -> Linear:
-    """A form that is zero or more wherever `form` is, and nowhere else, without quotients where it has one of them:
-    n / 4 - i >= 0 is n - 4 * i >= 0."""
-    form = {atom: factor for atom, factor in form.items() if factor}
-    for atom, factor in form.items():
-        match atom:
-            case Binary("floordiv" | "truncdiv", above, Const(int(below))) if abs(factor) == 1 and below > 0:
-                tops = forms(above, upper=True)
-                if len(tops) == 1:  # isl divides what is negative by floordiv alone
-                    rest = {a: f for a, f in form.items() if a != atom}
-                    scaled = added({None: 0 if factor > 0 else below - 1}, rest, below)
-                    return cleared(added(scaled, tops[0], factor))
-    return form
-
-
 def least(form: Linear, sides: Sequence[Side]) -> Linear | None:
     """The least value of the form over all of the sides, outer ones first; None if it is not linear in them."""
     for side in reversed(sides):
@@ -117,8 +111,3 @@ def moved(form: Linear, side: Side, offset: Linear) -> Linear:
     """The form with the side's variable replaced by its start, and `offset` added."""
     rest = {atom: factor for atom, factor in form.items() if atom != side.var}
     return added(added(rest, side.start, form[side.var]), offset, 1)
-
-
-def is_never_negative(form: Linear) -> bool:
-    """Is it a constant of zero or more?"""
-    return form.get(None, 0) >= 0 and not any(factor for atom, factor in form.items() if atom is not None)

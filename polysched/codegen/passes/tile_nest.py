@@ -71,7 +71,7 @@ def tile_nest(loop: For) -> TileNest | None:
 
 
 def side_of(loop: For, around: Collection[str], most: int = LARGEST) -> Side | None:
-    """The loop as a side of a tile, if a lower bound and an upper one are always as far from each other, at most `most`,
+    """The loop as a side of a tile, if a lower and an upper bound are always as far from each other, at most `most`,
     and stay in the loops `around`."""
     choices = []
     for low, high in product(forms(loop.lo, upper=False), forms(loop.hi, upper=True)):
