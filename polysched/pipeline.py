@@ -10,6 +10,7 @@ from polysched.codegen.emit.c import emit_c
 from polysched.codegen.emit.cuda import emit_cuda
 from polysched.codegen.emit.opencl import emit_opencl
 from polysched.codegen.gpu.mapping import map_to_gpu
+from polysched.codegen.gpu.planes import fold_planes
 from polysched.codegen.gpu.points import whole_points
 from polysched.codegen.gpu.reduce import reduce_on_gpu
 from polysched.codegen.gpu.staging import stage
@@ -66,7 +67,7 @@ def optimize(
     with record() as events:
         expanded = step("expand", expand_temporaries, function)
         scop, deps = _model(expanded, options)
-        if target != "c" and schedule is None:  # on a CPU, memory costs more than it brings: doitgen takes twice as long
+        if target != "c" and schedule is None:  # on a CPU, memory costs more than that brings: doitgen takes twice as long
             again = step("expand arrays", expand_arrays, expanded, scop, deps)
             scop, deps = (scop, deps) if again is expanded else _model(again, options)
         scheduled = (
@@ -85,6 +86,7 @@ def optimize(
             if options.shared_memory:
                 kernel = step("stage", stage, kernel, double_buffer=options.double_buffer)
             kernel = step("points", whole_points, kernel)
+            kernel = step("planes", fold_planes, kernel)
         kernel = step("register tiles", register_tiles, kernel)
         kernel = step("accumulate", accumulate, kernel)
         kernel = step("linearize", linearize, kernel)

@@ -47,7 +47,7 @@ from polysched.ir.nodes import (
 
 Stage = Literal["source", "lowered", "printed"]
 
-_AXES = tuple(f"{level}.{axis}" for level in ("block", "thread") for axis in "xyz")
+_AXES = (*(f"{level}.{axis}" for level in ("block", "thread") for axis in "xyz"), "block.w")
 KINDS = frozenset(("serial", *PARALLEL, "unrolled", "vector", *_AXES))
 SPACES = frozenset({"global", "shared", "private"})
 

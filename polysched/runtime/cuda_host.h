@@ -28,6 +28,8 @@ static struct {
                           void *, void **, void **);
     cudaError_t (*allocate)(polysched_pointer *, size_t);
     cudaError_t (*release)(polysched_pointer);
+    cudaError_t (*allocate_in_order)(polysched_pointer *, size_t, void *);
+    cudaError_t (*release_in_order)(polysched_pointer, void *);
     cudaError_t (*copy_back)(void *, polysched_pointer, size_t);
     cudaError_t (*error_string)(cudaError_t, const char **);
 } polysched_driver;
@@ -51,6 +53,8 @@ static bool polysched_connect()
     POLYSCHED_CONNECT(launch, "cuLaunchKernel");
     POLYSCHED_CONNECT(allocate, "cuMemAlloc_v2");
     POLYSCHED_CONNECT(release, "cuMemFree_v2");
+    POLYSCHED_CONNECT(allocate_in_order, "cuMemAllocAsync");
+    POLYSCHED_CONNECT(release_in_order, "cuMemFreeAsync");
     POLYSCHED_CONNECT(copy_back, "cuMemcpyDtoH_v2");
     POLYSCHED_CONNECT(error_string, "cuGetErrorString");
     return polysched_driver.load && polysched_driver.find; /* the others are older */
@@ -62,6 +66,8 @@ static inline const char *cudaGetErrorString(cudaError_t status)
     polysched_driver.error_string(status, &text);
     return text ? text : "unknown error";
 }
+
+static inline cudaError_t cudaGetLastError() { return cudaSuccess; } /* the driver keeps none */
 
 /* Makes the kernels in this machine code what is launched; they run in every context. */
 extern "C" int polysched_load(const void *image)
@@ -92,6 +98,19 @@ static inline cudaError_t cudaMalloc(void **pointer, size_t size)
 static inline cudaError_t cudaFree(void *pointer)
 {
     return pointer ? polysched_driver.release((polysched_pointer)pointer) : cudaSuccess;
+}
+
+static inline cudaError_t cudaMallocAsync(void **pointer, size_t size, void *stream)
+{
+    polysched_pointer fresh = 0;
+    const cudaError_t status = polysched_driver.allocate_in_order(&fresh, size ? size : 1, stream);
+    *pointer = (void *)fresh;
+    return status;
+}
+
+static inline cudaError_t cudaFreeAsync(void *pointer, void *stream)
+{
+    return pointer ? polysched_driver.release_in_order((polysched_pointer)pointer, stream) : cudaSuccess;
 }
 
 static inline cudaError_t cudaMemcpy(void *to, const void *from, size_t size, int)

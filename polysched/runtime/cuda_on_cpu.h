@@ -62,6 +62,9 @@ POLYSCHED_OWN static cudaError_t cudaFree(void *pointer)
     return cudaSuccess;
 }
 
+static inline cudaError_t cudaMallocAsync(void **pointer, size_t size, cudaStream_t) { return cudaMalloc(pointer, size); }
+static inline cudaError_t cudaFreeAsync(void *pointer, cudaStream_t) { return cudaFree(pointer); }
+
 POLYSCHED_OWN static cudaError_t cudaMemcpy(void *to, const void *from, size_t size, cudaMemcpyKind)
 {
     memcpy(to, from, size);

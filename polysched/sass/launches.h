@@ -23,7 +23,9 @@ int polysched_has_read = 0; /* an element that only a GPU could have computed */
 }
 
 static inline const char *cudaGetErrorString(cudaError_t) { return ""; }
+static inline cudaError_t cudaGetLastError() { return cudaSuccess; }
 static inline cudaError_t cudaFree(void *) { return cudaSuccess; }
+static inline cudaError_t cudaFreeAsync(void *, int) { return cudaSuccess; }
 
 static inline cudaError_t cudaMalloc(void **pointer, size_t size)
 {
@@ -32,6 +34,8 @@ static inline cudaError_t cudaMalloc(void **pointer, size_t size)
     free_from += (size + 511) / 256 * 256;
     return cudaSuccess;
 }
+
+static inline cudaError_t cudaMallocAsync(void **pointer, size_t size, int) { return cudaMalloc(pointer, size); }
 
 static inline cudaError_t cudaMemcpy(void *to, const void *, size_t size, int)
 {

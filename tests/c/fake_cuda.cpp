@@ -83,6 +83,8 @@ API int cuMemFree_v2(Pointer at)
     free((void *)at);
     return 0;
 }
+API int cuMemAllocAsync(Pointer *at, size_t size, void *) { CALLED return cuMemAlloc_v2(at, size); }
+API int cuMemFreeAsync(Pointer at, void *) { CALLED return cuMemFree_v2(at); }
 API int cuMemcpyHtoD_v2(Pointer to, const void *from, size_t size) { CALLED return memcpy((void *)to, from, size), 0; }
 API int cuMemcpyDtoH_v2(void *to, Pointer from, size_t size) { CALLED return memcpy(to, (void *)from, size), 0; }
 API int cuMemcpyDtoD_v2(Pointer to, Pointer from, size_t size)

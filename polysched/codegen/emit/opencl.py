@@ -35,6 +35,7 @@ from polysched.ir.nodes import Array, Expr, Function
 from polysched.version import __version__
 
 _RUNTIME = Path(__file__).with_name("opencl_host.h")
+_ENTRY = "Takes the host's arrays; returns 0 if it has run, else OpenCL's error, and the arrays are as they were."
 
 
 def emit_opencl(fn: Function) -> Source:
@@ -94,6 +95,7 @@ class _Host(Host):
         self.buffers = {array.name: self.names.fresh(f"device_{array.name}") for array in copied}
         sizes = {array.name: self.names.fresh(f"bytes_{array.name}") for array in copied}
         names = parameters(fn)
+        self.line(f"/* {_ENTRY} */")
         self.signature(f"int {self.entry}", names)
         self.mention(names)
         for array in copied:

@@ -31,6 +31,7 @@ from polysched.model.tree import (
     Mark,
     MarkValue,
     Member,
+    Sequence,
     Tree,
     Unroll,
     children,
@@ -68,9 +69,11 @@ class _Mapping:
         own, is_box = _parallelism(band), all(map(self.is_bounded, band.members))
         parts = distribute(band, around.reaching)
         if parts is not None:
-            gains = [_parallelism(self.flagged(part.child, around.below(part))) for part in parts.children]
+            gains = self.gains(parts, around)
             if (min(gains) >= own and max(gains) > own) or not is_box:
                 return self.mapped(parts, around)
+        if own == 1 and (deeper := self.inside_of_first(band, around)) is not None:
+            return deeper
         if own and is_box:
             ready = _serial_last(band)
             sums = sums_in_teams(ready, self.scop, self.dependences, around)
@@ -91,6 +94,23 @@ class _Mapping:
             skewed = replace(front, child=self.mapped(front.child, around.below(front)))
             return skewed if _host_loops(skewed) == 1 else on_host
         return on_host
+
+    def inside_of_first(self, band: Band, around: Around) -> Tree | None:
+        """The first of several serial loops on the host, if that makes a grid of more than one dimension; threads along
+        one alone would have all the others to themselves."""
+        first, *others = sorted(band.members, key=lambda member: member.coincident)
+        if len(others) < 2 or others[0].coincident:
+            return None
+        host, inner = Band((first,), band.permutable), replace(band, members=tuple(others))
+        below = around.below(host)
+        flagged = self.flagged(inner, below)
+        gains = [_parallelism(flagged), *self.gains(distribute(flagged, below.reaching), below)]
+        return replace(host, child=self.mapped(inner, below)) if max(gains) > 1 else None
+
+    def gains(self, parts: Sequence | None, around: Around) -> list[int]:
+        """The parallelism of each part."""
+        branches = parts.children if parts is not None else ()
+        return [_parallelism(self.flagged(branch.child, around.below(branch))) for branch in branches]
 
     def flagged(self, tree: Tree, around: Around) -> Band:
         """The band, simplified inside of the host's loops and without loops of one iteration, with its coincident
@@ -116,7 +136,7 @@ class _Mapping:
             for axis, side in axes.items()
             if not self.is_single(block := block_of(band.members[side.member], side.threads * side.points))
         }
-        free = [axis for axis in "xyz" if axis not in blocks]
+        free = ["w", *(axis for axis in "xyz" if axis not in blocks)]
         planes = [side.member for side in grid.sides if side not in wide]
         on_axes = planes[max(0, len(planes) - len(free)) :]
         blocks |= {free.pop(): band.members[k] for k in reversed(on_axes)}
@@ -129,7 +149,7 @@ class _Mapping:
         for axis, member in threads.items():
             if axes[axis].threads > 1 and not self.is_single(member):
                 tree = _marked(Map(f"thread.{axis}"), member, tree)
-        for axis in (axis for axis in "xyz" if axis in blocks):
+        for axis in (axis for axis in "xyzw" if axis in blocks):
             tree = _marked(Map(f"block.{axis}"), blocks[axis], tree)
         return tree
 

@@ -103,7 +103,7 @@ def sum_on_blocks(band: Band, scop: Scop, dependences: Dependences, around: Arou
 def _far(band: Band, scop: Scop, around: Around) -> list[int]:
     """How many accesses step further than by one along each member."""
     every = (*around.members, *band.members)
-    return [far_accesses(scop, every, len(around.members) + k) for k in range(len(band.members))]
+    return [far_accesses(scop, every, len(around.members) + k)[0] for k in range(len(band.members))]
 
 
 def _is_shorter(member: Member, scop: Scop, iterations: int) -> bool:
