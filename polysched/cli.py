@@ -33,7 +33,7 @@ from polysched.opt import rewrite, write
 from polysched.options import LANGUAGES, Options, Target
 from polysched.pipeline import Compiled, optimize
 from polysched.runtime.hand_written import check_cuda, named_arguments, only_kernel
-from polysched.sass.inspect import inspect
+from polysched.sass.inspect import flags_of, inspect
 from polysched.sass.report import Report
 from polysched.sass.toolkit import DEFAULT_ARCH
 from polysched.verify import VerificationError
@@ -139,7 +139,8 @@ def _knobs(target: Target | None = "c") -> argparse.ArgumentParser:
     how.add_argument("--tile-sizes", type=_sizes, metavar="SIZES", help="as in 32,64: the last is for SIMD loops")
     for name, meaning in _SWITCHES.items():
         how.add_argument(f"--no-{name}", dest=name.replace("-", "_"), action="store_false", help=meaning)
-    how.add_argument("--reorder-reductions", action="store_true", help="sums in any order: floats may differ")
+    for name, meaning in _REQUESTS.items():
+        how.add_argument(f"--{name}", action="store_true", help=meaning)
     return knobs
 
 
@@ -150,6 +151,13 @@ _SWITCHES = {
     "register-tiles": "no blocks of elements in registers",
     "parallel": "no threads",
     "vector": "no SIMD",
+    "shared-memory": "on GPUs, no copies in shared memory",
+}
+_REQUESTS = {
+    "reorder-reductions": "sums in any order: floats may differ",
+    "fast-math": "reassociate floats: they may differ",
+    "contract-floats": "let a * b + c be rounded once: floats may differ",
+    "double-buffer": "on GPUs, copy the next chunk to shared memory while computing with one",
 }
 
 
@@ -166,18 +174,9 @@ def _values(text: str) -> dict[str, int]:
 
 
 def _options(given: argparse.Namespace) -> Options:
-    return Options(
-        scheduler=given.scheduler,
-        fusion=given.fusion,
-        tile_sizes=given.tile_sizes,
-        tile=given.tile,
-        wavefront=given.wavefront,
-        diamond=given.diamond,
-        register_tiles=given.register_tiles,
-        parallel=given.parallel,
-        vector=given.vector,
-        reorder_reductions=given.reorder_reductions,
-    )
+    names = (name.replace("-", "_") for name in (*_SWITCHES, *_REQUESTS))
+    switches = {name: getattr(given, name) for name in names}
+    return Options(scheduler=given.scheduler, fusion=given.fusion, tile_sizes=given.tile_sizes, **switches)
 
 
 def _opt(given: argparse.Namespace) -> None:
@@ -242,7 +241,7 @@ def _inspect(given: argparse.Namespace) -> None:
 
 
 def _print_report(report: Report, kernel: str | None) -> None:
-    print(report if kernel is None else report[kernel])
+    print(report if kernel is None else f"{report.heading}\n\n{report[kernel]}")
 
 
 def _inspect_cuda(given: argparse.Namespace) -> Report:
@@ -250,10 +249,10 @@ def _inspect_cuda(given: argparse.Namespace) -> Report:
     if not path.is_file():
         raise InputError(f"there is no file '{path}'")
     folders = [f"-I{Path(folder).resolve()}" for folder in given.include]
-    flags = (*(given.flags or ()), *folders, *(f"-D{macro}" for macro in given.define))
-    return inspect(
-        path.read_text(), path.name, arch=given.arch, flags=flags, threads=given.threads, include=path.parent
-    )
+    text = path.read_text()
+    flags = flags_of(text) if given.flags is None else given.flags
+    flags = (*flags, *folders, *(f"-D{macro}" for macro in given.define))
+    return inspect(text, path.name, arch=given.arch, flags=flags, threads=given.threads, include=path.parent)
 
 
 def _verify(given: argparse.Namespace) -> int:

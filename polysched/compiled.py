@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from polysched.codegen.emit.c import emit_c
+from polysched.codegen.emit.notes import ONE_THREAD
 from polysched.codegen.passes.linearize import linearize
 from polysched.codegen.source import Source
 from polysched.deps.dependences import Dependences
@@ -20,7 +21,7 @@ from polysched.options import LANGUAGES, Options
 from polysched.runtime.check import check
 from polysched.runtime.cpu import CpuProgram, load
 from polysched.runtime.cuda import CudaProgram, load_cuda
-from polysched.runtime.cuda_driver import Launcher
+from polysched.runtime.cuda_driver import Launcher, require_bindings
 from polysched.runtime.emulate import emulate
 from polysched.runtime.findings import CheckReport
 from polysched.runtime.opencl import OpenclProgram, load_opencl
@@ -57,18 +58,24 @@ class Compiled:
         return emulate(self.source, self.nest, self.scop.valid_sizes)
 
     def launcher(self, name: Launcher = "cuda") -> CudaProgram:
-        """The program of a CUDA text on a GPU, through NVIDIA's bindings, "cuda", or through "pycuda"."""
+        """The program of a CUDA text on a GPU, through NVIDIA's bindings, "cuda", or through "pycuda".
+
+        LaunchError if there is no launcher of that name, or it is not installed.
+        """
         if self.source.language != "cuda":
             raise LaunchError(f"only CUDA has launchers, and this is {LANGUAGES[self.source.language]}")
         contract = self.options.contract_floats
-        return load_cuda(self.source, self.nest, self.scop.valid_sizes, contract=contract, launcher=name)
+        program = load_cuda(self.source, self.nest, self.scop.valid_sizes, contract=contract, launcher=name)
+        require_bindings(name)
+        return program
 
     @cached_property
     def _launched(self) -> CpuProgram | CudaProgram | OpenclProgram:
         """What runs a call: on the CPU for C, else on a device."""
         match self.source.language:
             case "cuda":
-                return self.launcher()
+                contract = self.options.contract_floats
+                return load_cuda(self.source, self.nest, self.scop.valid_sizes, contract=contract)
             case "opencl":
                 return load_opencl(self.source, self.nest, self.scop.valid_sizes)
         return load(self.source, self.nest, self.scop.valid_sizes, contract=self.options.contract_floats)
@@ -141,8 +148,7 @@ class Compiled:
         """
         if self.source.language != "cuda":
             raise InputError(f"inspect reads CUDA, and this is {LANGUAGES[self.source.language]}")
-        exact = () if self.options.contract_floats else ("-fmad=false",)
-        return inspect(self.source.text, self.source.entry, arch=arch, flags=exact if flags is None else flags)
+        return inspect(self.source.text, self.source.entry, arch=arch, flags=flags)
 
     def count_instructions(self, report: Report | None = None, /, **sizes: int) -> dict[str, Execution]:
         """What a thread of each kernel of the CUDA text executes at these sizes, by kernel; needs no GPU.
@@ -155,4 +161,8 @@ class Compiled:
         """Why each loop that the solver found is or is not parallel, with source lines; tiles come after that. Of
         kernels, what each does with its threads and memory."""
         kernels = [f"{kernel.name}: {kernel.note}" for kernel in self.source.kernels]
-        return "\n".join([explain(self.scop, self.dependences, self.scheduled.tree), *kernels])
+        is_serial = any(kernel.note == ONE_THREAD for kernel in self.source.kernels)
+        may_reorder = any(d.reduction for d in self.dependences.pairs) and not self.options.reorder_reductions
+        hint = ["reductions may run on all threads with Options(reorder_reductions=True)"] if may_reorder else []
+        lines = [explain(self.scop, self.dependences, self.scheduled.tree), *kernels, *(hint if is_serial else [])]
+        return "\n".join(lines)

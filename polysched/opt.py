@@ -86,7 +86,8 @@ def rewrite(
         last = region.end
         outcomes.append(outcome)
     offloads = [outcome.offload for outcome in outcomes if outcome.offload]
-    kernels = emit_cuda_file(offloads) if target == "cuda" else emit_opencl_file(offloads)
+    contract = options is not None and options.contract_floats
+    kernels = emit_cuda_file(offloads, contract=contract) if target == "cuda" else emit_opencl_file(offloads)
     text += data[last:]
     if in_one:
         text, kernels = _in_cuda(kernels, text), ""

@@ -67,7 +67,7 @@ def optimize(
     with record() as events:
         expanded = step("expand", expand_temporaries, function)
         scop, deps = _model(expanded, options)
-        if target != "c" and schedule is None:  # on a CPU, memory costs more than that brings: doitgen takes twice as long
+        if target != "c" and schedule is None:  # on a CPU, the memory costs more: doitgen takes twice as long
             again = step("expand arrays", expand_arrays, expanded, scop, deps)
             scop, deps = (scop, deps) if again is expanded else _model(again, options)
         scheduled = (
@@ -91,7 +91,7 @@ def optimize(
         kernel = step("accumulate", accumulate, kernel)
         kernel = step("linearize", linearize, kernel)
         kernel = improve_expressions(kernel, options, gpu=target != "c")
-        source = step("emit", _EMIT[target], kernel)
+        source = step("emit", _EMIT[target], kernel, options)
     return Compiled(
         nest=function,
         scop=scop,
@@ -116,7 +116,11 @@ def _model(function: Function, options: Options) -> tuple[Scop, Dependences]:
     return scop, step("dependences", dependences, scop, reorder_reductions=reorder, seconds=seconds)
 
 
-_EMIT: dict[Target, Callable[[Function], Source]] = {"c": emit_c, "cuda": emit_cuda, "opencl": emit_opencl}
+_EMIT: dict[Target, Callable[[Function, Options], Source]] = {
+    "c": lambda kernel, options: emit_c(kernel),
+    "cuda": lambda kernel, options: emit_cuda(kernel, contract=options.contract_floats),
+    "opencl": lambda kernel, options: emit_opencl(kernel),
+}
 
 
 def _function(nest: Nest | Function) -> Function:

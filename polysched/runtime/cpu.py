@@ -39,9 +39,12 @@ class CpuProgram:
 
     fn: Function  # as the user gave it: its arrays have their own dimensions
     library: ctypes.CDLL
-    entry: Any = field(repr=False)  # the C function
+    entry: Any  # the C function
     valid_sizes: isl.Set | None = None  # { : ... } for which all accesses are in bounds; None: all
     threads: int | None = None  # None: as many as OpenMP takes by itself
+
+    def __repr__(self) -> str:
+        return f"CpuProgram({self.fn.name}, threads={self.threads})"
 
     def __call__(self, **arguments: Any) -> None:
         """Runs it in place; LaunchError, before anything runs, if the arguments do not fit."""

@@ -24,7 +24,7 @@ from polysched.ir.nodes import Function
 from polysched.runtime.arguments import BoundArguments, bind, written
 from polysched.runtime.cpu import c_function, open_library
 from polysched.runtime.cuda_compile import cubin
-from polysched.runtime.cuda_driver import Gpu, Launcher, on_gpu
+from polysched.runtime.cuda_driver import LAUNCHERS, Gpu, Launcher, on_gpu
 from polysched.runtime.timing import Timing
 from polysched.runtime.toolchain import EXACT, compile_shared
 
@@ -36,12 +36,15 @@ _FLAGS = ("-std=c++17", "-O2", "-Wno-unused", *EXACT)
 class CudaProgram:
     """A program for GPUs; call it with the arguments of `fn` by name. Nothing is compiled before the first call."""
 
-    source: Source = field(repr=False)
+    source: Source
     fn: Function  # as the user gave it
     valid_sizes: isl.Set | None = None  # { : ... } for which all accesses are in bounds; None: all
     contract: bool = False  # may a * b + c of floats be rounded once?
     launcher: Launcher = "cuda"
-    _entries: dict[str, Callable[..., None]] = field(default_factory=dict, repr=False)  # by architecture
+    _entries: dict[str, Callable[..., None]] = field(default_factory=dict)  # by architecture
+
+    def __repr__(self) -> str:
+        return f"CudaProgram({self.fn.name}, launcher='{self.launcher}')"
 
     def __call__(self, **arguments: Any) -> None:
         """Runs it, and waits for it; LaunchError, before anything runs, if the arguments do not fit.
@@ -91,8 +94,13 @@ def load_cuda(
     contract: bool = False,
     launcher: Launcher = "cuda",
 ) -> CudaProgram:
-    """`source` as a program; `fn` is the function as the user calls it, before `linearize`."""
+    """`source` as a program; `fn` is the function as the user calls it, before `linearize`.
+
+    LaunchError if there is no such launcher.
+    """
     assert source.language == "cuda", f"a program in {source.language} does not run on CUDA devices"
+    if launcher not in LAUNCHERS:
+        raise LaunchError(f"there is no launcher '{launcher}'; they are {', '.join(LAUNCHERS)}")
     return CudaProgram(source, fn, valid_sizes, contract, launcher)
 
 

@@ -15,13 +15,17 @@ import ctypes
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
 from polysched.errors import LaunchError
 
 Launcher = Literal["cuda", "pycuda"]
+LAUNCHERS: dict[Launcher, tuple[str, str]] = {  # the package of each, and what it is called
+    "cuda": ("cuda.bindings", "cuda-bindings"),
+    "pycuda": ("pycuda", "PyCUDA"),
+}
 
 DRIVER = "libcuda.so.1"
 INSTEAD = 'run it on the CPU by optimize(nest, target="c"), or emulated by .program(...)'
@@ -53,14 +57,22 @@ def require_driver() -> None:
         raise LaunchError(f"this machine has no NVIDIA driver, which launches kernels ({error}); {INSTEAD}") from error
 
 
+def require_bindings(launcher: Launcher, module: str = "") -> Any:
+    """The package that the launcher goes through, or a module of it; LaunchError if it is not installed."""
+    package, name = LAUNCHERS[launcher]
+    try:
+        return import_module(package + module)
+    except ImportError as error:
+        message = f'{name} is missing ({error}): pip install "polysched[{launcher}]"; or {INSTEAD}'
+        raise LaunchError(message) from error
+
+
 @contextmanager
 def on_gpu(launcher: Launcher, pointers: Mapping[str, int]) -> Iterator[Gpu]:
     """The device that these arrays are on, or else the current one, or the first; its context is current meanwhile.
 
     LaunchError if there is none, or nothing to reach it by, or the arrays are on several.
     """
-    if launcher not in get_args(Launcher):
-        raise LaunchError(f"there is no launcher '{launcher}'; they are {', '.join(get_args(Launcher))}")
     require_driver()
     with _bindings(pointers) if launcher == "cuda" else _pycuda() as gpu:
         yield gpu
@@ -71,11 +83,7 @@ def on_gpu(launcher: Launcher, pointers: Mapping[str, int]) -> Iterator[Gpu]:
 
 @contextmanager
 def _bindings(pointers: Mapping[str, int]) -> Iterator[Gpu]:
-    try:
-        driver = import_module("cuda.bindings.driver")
-    except ImportError as error:
-        message = f'cuda-bindings is missing ({error}): pip install "polysched[cuda]"; or {INSTEAD}'
-        raise LaunchError(message) from error
+    driver = require_bindings("cuda", ".driver")
     call = _Calls(driver)
     call("cuInit", 0)
     if call("cuDeviceGetCount") == 0:
@@ -178,10 +186,7 @@ class _Bindings:
 
 @contextmanager
 def _pycuda() -> Iterator[Gpu]:
-    try:
-        driver = import_module("pycuda.driver")
-    except ImportError as error:
-        raise LaunchError(f'PyCUDA is missing ({error}): pip install "polysched[pycuda]"; or {INSTEAD}') from error
+    driver = require_bindings("pycuda", ".driver")
     driver.init()
     if driver.Device.count() == 0:
         raise LaunchError(f"this machine has no CUDA device; {INSTEAD}")

@@ -37,8 +37,11 @@ class OpenclProgram:
     """A loaded program; call it with the arguments of `fn` by name."""
 
     fn: Function  # as the user gave it
-    entry: Callable[..., int] = field(repr=False)  # the C function; 0 if it has run
+    entry: Callable[..., int]  # the C function; 0 if it has run
     valid_sizes: isl.Set | None = None  # { : ... } for which all accesses are in bounds; None: all
+
+    def __repr__(self) -> str:
+        return f"OpenclProgram({self.fn.name})"
 
     def __call__(self, **arguments: Any) -> None:
         """Runs it; LaunchError, before anything runs, if the arguments do not fit, and where OpenCL fails."""

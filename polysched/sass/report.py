@@ -1,5 +1,7 @@
 """What nvcc made of a CUDA text, as figures and as a table.
 
+    nvcc -arch=sm_90 -fmad=false
+
     gemm_k1, line 36: 32 registers, no spills; 256 threads a block, 8 blocks a multiprocessor: occupancy 1.00, ...
         lines depth all FMA share float integer  /FMA 64-bit uniform move branch barrier LDS/FMA  accesses
         40-52     1 106   3  0.03     3      41 13.67     13      14   15      5       0    0.00  LDG.64 x7, STG.64
@@ -11,6 +13,7 @@ A row is a loop without the loops inside, * the hottest. "64-bit" are the upper 
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, field
 
 from polysched.errors import InputError
@@ -69,7 +72,12 @@ class Report:
         raise InputError(f"there is no kernel '{name}'", hint=f"there are: {names or 'none'}")
 
     def __str__(self) -> str:
-        return "\n\n".join(str(kernel) for kernel in self.kernels) or "no kernels"
+        return "\n\n".join([self.heading, *map(str, self.kernels)]) if self.kernels else "no kernels"
+
+    @property
+    def heading(self) -> str:
+        """How the text was compiled."""
+        return shlex.join(["nvcc", f"-arch={self.arch}", *self.flags])
 
 
 def heat(counts: Counts) -> tuple[int, int, int, int]:

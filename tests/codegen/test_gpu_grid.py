@@ -6,7 +6,7 @@ import pytest
 from scops import scop, stmt
 
 from polysched import isl
-from polysched.codegen.gpu.grid import Grid, Axis, choose_grid, extent
+from polysched.codegen.gpu.grid import Axis, Grid, choose_grid, extent
 from polysched.deps.dataflow import dependences
 from polysched.model.scop import Scop
 from polysched.model.tree import Band, Member

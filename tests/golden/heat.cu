@@ -18,6 +18,15 @@ static inline void polysched_check(cudaError_t status, const char *call, const c
     polysched_status = status;
 }
 
+/* CUDA keeps the last error until it is asked for: one from before is not to be taken for a launch's. */
+static inline void polysched_begin(const char *entry)
+{
+    const cudaError_t before = cudaGetLastError();
+    if (before != cudaSuccess)
+        POLYSCHED_REPORT("%s: a call of CUDA before it has failed: %s\n", entry, cudaGetErrorString(before));
+    polysched_status = cudaSuccess;
+}
+
 #define POLYSCHED_CHECK(call) polysched_check(call, #call, __FILE__, __LINE__)
 #define POLYSCHED_TRY(call)                                                                        \
     do {                                                                                           \
@@ -108,9 +117,10 @@ __global__ void __launch_bounds__(1) heat_k1_wide(int64_t n, double *__restrict_
     heat_k1_body<int64_t>(n, A, B);
 }
 
+/* Takes device pointers, launches on the default stream, and returns the first cudaError_t without waiting. */
 extern "C" int heat(int64_t steps, int64_t n, double *__restrict__ A, double *__restrict__ B)
 {
-    polysched_status = cudaSuccess;
+    polysched_begin("heat");
     const bool narrow = steps > 0 && n > 0 && fit_32_bits(1.0 * n * n);
     for (int64_t t = 0; t < steps; t++) {
         POLYSCHED_LAUNCH_EITHER(narrow, heat_k0, heat_k0_wide, grid_of((n + 31) >> 5, (n + 7) >> 3, 1),

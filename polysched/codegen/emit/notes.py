@@ -10,14 +10,16 @@ from math import prod
 from typing import Any
 
 from polysched.ir.node import children, walk
-from polysched.ir.nodes import SHUFFLE, Alloc, Array, Call, Const, For, If, Load, Stmt, Store
+from polysched.ir.nodes import SHUFFLE, Alloc, Array, Call, Const, For, If, Load, Stmt, Store, StoreLater
+
+ONE_THREAD = "one thread"
 
 
 def note(statements: tuple[Stmt, ...], threads: tuple[int, int, int]) -> str:
     """The line for a kernel of these statements with so many threads along x, y and z."""
     shape = " x ".join(str(size) for size in threads if size > 1) or "1"
     if prod(threads) == 1:
-        return "one thread"
+        return ONE_THREAD
     return "; ".join((f"blocks of {shape} threads", *_copies(statements), *_sums(statements), *_points(statements)))
 
 
@@ -35,7 +37,8 @@ def _copies(statements: tuple[Stmt, ...]) -> Iterator[str]:
         yield "lanes of a warp are added up by shuffles"
     if shared:
         size = sum(_elements(array) * array.dtype.bits // 8 for array in shared.values())
-        yield f"{', '.join(sources) or 'what threads add up'} copied to shared memory, {size} bytes"
+        ahead = ", a chunk ahead" if any(isinstance(store, StoreLater) for store in _stores(statements)) else ""
+        yield f"{', '.join(sources) or 'what threads add up'} copied to shared memory{ahead}, {size} bytes"
 
 
 def _sums(statements: tuple[Stmt, ...]) -> Iterator[str]:
