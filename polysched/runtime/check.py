@@ -26,8 +26,9 @@ from polysched.errors import KernelError
 from polysched.ir.nodes import Function
 from polysched.runtime.arguments import bind
 from polysched.runtime.cpu import c_function, open_library
-from polysched.runtime.debug_info import offset_of, variables
-from polysched.runtime.emulate import CPP_FLAGS, dynamic_arrays, emulated_text, run_emulated
+from polysched.runtime.debug_info import Variable, offset_of, variables
+from polysched.runtime.declared import DeclaredArray, declared_arrays, declared_kernels, without_comments
+from polysched.runtime.emulate import CPP_FLAGS, emulated_text, run_emulated
 from polysched.runtime.findings import CheckReport
 from polysched.runtime.race_check import GUARD, race_check
 from polysched.runtime.reading import Reading
@@ -104,20 +105,38 @@ class CheckedLibrary:
         checker = race_check()
         checker.reset()
         names: dict[int, str] = {}
+        declared: dict[int, DeclaredArray] = {}
         for name, array in arrays.items():
             names[checker.add_array(array.ctypes.data, array.nbytes, array.itemsize)] = name
         for variable in _variables(self.path):
-            if variable.shared:
-                size = None if variable.name in dynamic_arrays(self.text) else variable.size
-                names[checker.add_shared(variable.offset, size)] = variable.name
-            else:
-                names[checker.add_variable(self._base + variable.offset, variable.size)] = variable.name
+            for kernel, array in self._declarations(variable):
+                if not variable.shared:
+                    region = checker.add_variable(self._base + variable.offset, variable.size)
+                else:
+                    is_dynamic = array is not None and array.is_dynamic
+                    region = checker.add_shared(variable.offset, None if is_dynamic else variable.size, kernel)
+                names[region] = variable.name
+                if array is not None:
+                    declared[region] = array
         fault = ""
         try:
             run_emulated(self.library, False, entry, *values)
         except KernelError as error:
             fault = str(error)
-        return Reading(checker, self.path, self._base, self.text, self.file, names, arrays).report(fault)
+        return Reading(checker, self.path, self._base, self.text, self.file, names, declared, arrays).report(fault)
+
+    def _declarations(self, variable: Variable) -> list[tuple[str, DeclaredArray | None]]:
+        """Of the variable: the kernel that alone has it, "" if others have it too, and how it is declared, if that is
+        found; a dynamic array is one for each function that declares it."""
+        kernels = declared_kernels(without_comments(self.text))
+        named = [array for array in declared_arrays(self.text) if array.name == variable.name]
+        if variable.shared and not variable.function and any(array.is_dynamic for array in named):
+            dynamic = [array for array in named if array.is_dynamic]
+            of_kernels = [(array.function, array) for array in dynamic if array.function in kernels]
+            return of_kernels + [("", array) for array in dynamic if array.function not in kernels][:1]
+        own = [array for array in named if array.function == variable.function and not array.is_dynamic]
+        fitting = (array for array in own if array.shape(variable.size))
+        return [(variable.function if variable.function in kernels else "", next(fitting, None))]
 
     @property
     def _base(self) -> int:

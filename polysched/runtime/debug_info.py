@@ -1,6 +1,6 @@
 """What a compiled library says about itself, by the tools that come with the compiler.
 
-variables(library)                    [Variable("As", offset=0, size=1024, shared=True), ...]
+variables(library)                    [Variable("As", "mm", offset=0, size=1024, shared=True), ...]
 lines(library, [0x1139], "tile.cu")   {0x1139: 14}
 """
 
@@ -24,6 +24,7 @@ class Variable:
     """A variable with static storage."""
 
     name: str  # as the text has it
+    function: str  # that it is in; "": none
     offset: int  # in bytes, from the library's first byte, or that of its thread-local variables
     size: int
     shared: bool  # thread-local, which is what __shared__ makes it
@@ -36,8 +37,10 @@ def variables(library: Path) -> list[Variable]:
         match line.split():
             case [_, value, size, ("TLS" | "OBJECT") as kind, _, _, section, symbol] if section != "UND":
                 if not _OURS.match(symbol):
-                    found[symbol] = Variable(_plain(symbol), int(value, 16), int(size, 0), kind == "TLS")
-    return sorted(found.values(), key=lambda variable: (not variable.shared, variable.offset))
+                    found[symbol] = int(value, 16), int(size, 0), kind == "TLS"
+    names = _run("c++filt", *found).splitlines() if found else []
+    result = [Variable(*_plain(name), *known) for name, known in zip(names, found.values(), strict=True)]
+    return sorted(result, key=lambda variable: (not variable.shared, variable.offset))
 
 
 def offset_of(library: Path, symbol: str) -> int:
@@ -65,16 +68,10 @@ def lines(library: Path, addresses: Iterable[int], file: str) -> dict[int, int]:
     return result
 
 
-def _plain(symbol: str) -> str:
-    """The name of a variable in a function, in a namespace, or of neither: _ZZ4mm16PKfE2As is As."""
-    if not symbol.startswith("_Z"):
-        return symbol
-    for length in reversed(list(re.finditer(r"\d+", symbol))):
-        for digits in range(len(length[0])):
-            start, count = length.end(), int(length[0][digits:])
-            if re.fullmatch(r"E?(_\d+|_?B\w+)?", symbol[start + count :]) and 0 < count <= len(symbol) - start:
-                return symbol[start : start + count]
-    return symbol
+def _plain(name: str) -> tuple[str, str]:
+    """The variable and the function in "space::mm<16>(float const*)::As"."""
+    function = re.search(r"(\w+)(?:<.*?>)?\(.*\)::", name.replace("(anonymous namespace)", ""))
+    return name.rpartition("::")[2], function[1] if function else ""
 
 
 def _run(*command: str) -> str:

@@ -19,6 +19,7 @@ from polysched.errors import KernelError
 from polysched.ir.nodes import Function
 from polysched.runtime.arguments import bind
 from polysched.runtime.cpu import c_function, c_values, open_library
+from polysched.runtime.declared import dynamic_arrays
 from polysched.runtime.toolchain import EXACT, compile_shared
 
 _FOLDER = Path(__file__).parent
@@ -34,8 +35,7 @@ CPP_FLAGS = (
 )
 _INCLUDE = re.compile(r'#include "(\w+\.h)"\n')
 _BOUNDS = re.compile(r"__launch_bounds__\((\d+)[^)]*\)\s*(\w+)\s*\(")
-_DYNAMIC = re.compile(r"\bextern\s+__shared__\s[^;]*?(\w+)\s*\[\s*\]\s*;")
-_MOST_DYNAMIC = 227 * 1024  # what a block can have
+MOST_DYNAMIC = 227 * 1024  # bytes of shared memory that a block can have
 _GROUP = re.compile(r"reqd_work_group_size\((\d+), (\d+), (\d+)\)\)\)\s*(\w+)\s*\(")
 
 
@@ -91,17 +91,12 @@ def cuda_header(text: str = "") -> str:
     return define + with_headers("cuda_on_cpu.h") + _dynamic_memory(dynamic_arrays(text))
 
 
-def dynamic_arrays(text: str) -> list[str]:
-    """The names of the `extern __shared__` arrays in CUDA's text."""
-    return sorted(set(_DYNAMIC.findall(text)))
-
-
 def _dynamic_memory(names: list[str]) -> str:
     """The memory that all of these arrays are in."""
     if not names:
         return ""
     labels = "".join(f".globl {name}\n.type {name}, @tls_object\n{name}:\n" for name in names)
-    section = f'.pushsection .tbss, "awT", @nobits\n.balign 128\n{labels}.zero {_MOST_DYNAMIC}\n.popsection\n'
+    section = f'.pushsection .tbss, "awT", @nobits\n.balign 128\n{labels}.zero {MOST_DYNAMIC}\n.popsection\n'
     return f'__asm__(R"({section})");\n'
 
 

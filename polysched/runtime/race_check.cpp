@@ -35,11 +35,16 @@ void polysched_check_launch(const char *kernel, const unsigned *grid, const unsi
     checker->stop = stop;
     checker->accesses = 0;
     checker->runs = true;
+    const std::string name(kernel, strcspn(kernel, "< "));
     for (size_t k = 0; k < checker->shared_arrays.size(); k++) {
-        const auto &array = checker->shared_arrays[k];
+        const SharedArray &array = checker->shared_arrays[k];
         Region &region = checker->regions[checker->shared_ids[k]];
-        const size_t size = array.second == ~(size_t)0 ? dynamic : array.second;
-        region.begin = (uintptr_t)shared_memory + array.first;
+        if (!array.kernel.empty() && array.kernel != name) {
+            region.begin = region.end = 0;
+            continue;
+        }
+        const size_t size = array.size == ~(size_t)0 ? dynamic : array.size;
+        region.begin = (uintptr_t)shared_memory + array.offset;
         if (region.begin + size != region.end || region.cells.empty()) {
             region.end = region.begin + size;
             region.size = size;
@@ -219,9 +224,9 @@ void polysched_check_reset(void)
 }
 int polysched_check_array(const void *at, size_t size, unsigned granule) { return add_region((uintptr_t)at, size, given, granule); }
 int polysched_check_fixed(const void *at, size_t size) { return add_region((uintptr_t)at, size, fixed, 3); }
-int polysched_check_shared(size_t offset, size_t size)
+int polysched_check_shared(size_t offset, size_t size, const char *kernel)
 {
-    checker->shared_arrays.push_back({offset, size});
+    checker->shared_arrays.push_back({offset, size, kernel});
     checker->shared_ids.push_back(add_region(0, 0, shared, 3));
     return checker->shared_ids.back();
 }

@@ -117,10 +117,11 @@ class RaceCheck:
         """The region of a __device__ variable."""
         return self.library.polysched_check_fixed(ctypes.c_void_p(at), ctypes.c_size_t(size))
 
-    def add_shared(self, offset: int, size: int | None) -> int:
-        """The region of a shared array, so many bytes behind the first; None: it has the dynamic size of a launch."""
+    def add_shared(self, offset: int, size: int | None, kernel: str = "") -> int:
+        """The region of a shared array, so many bytes behind the first; None: it has the dynamic size of a launch.
+        `kernel` is the one that has it; "": all."""
         return self.library.polysched_check_shared(
-            ctypes.c_size_t(offset), ctypes.c_size_t(-1 if size is None else size)
+            ctypes.c_size_t(offset), ctypes.c_size_t(-1 if size is None else size), kernel.encode()
         )
 
     def findings(self) -> list[RawFinding]:

@@ -86,7 +86,7 @@ int nearest_region(uintptr_t at)
     for (size_t k = 0; k < checker->regions.size(); k++) {
         const Region &region = checker->regions[k];
         const uintptr_t away = at < region.begin ? region.begin - at : at >= region.end ? at - region.end : 0;
-        if (region.end > region.begin && away < distance)
+        if (region.begin && away <= distance) /* the last one: what follows an array may be a dynamic one of 0 bytes */
             nearest = k, distance = away;
     }
     return nearest;

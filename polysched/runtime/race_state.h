@@ -81,9 +81,14 @@ struct BlockStart {
     uint32_t epoch, block, launch;
 };
 
+struct SharedArray {
+    size_t offset, size; /* the size of a dynamic one is ~0 */
+    std::string kernel;  /* that has it; empty: all */
+};
+
 struct Checker {
     std::vector<Region> regions;
-    std::vector<std::pair<size_t, size_t>> shared_arrays; /* offset and size; the size of a dynamic one is ~0 */
+    std::vector<SharedArray> shared_arrays;
     std::vector<int> shared_ids;
     std::vector<Site> sites;
     std::unordered_map<uint64_t, uint32_t> site_ids;

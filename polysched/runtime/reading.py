@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from polysched.runtime.debug_info import lines
+from polysched.runtime.declared import DeclaredArray
 from polysched.runtime.findings import CheckReport, Finding, Index, Place, Traffic
 from polysched.runtime.race_check import DOES, KINDS, STOPPED, RaceCheck, RawFinding, RawPlace
 
@@ -27,6 +28,7 @@ class Reading:
     text: str  # of the kernels
     file: str  # its name
     names: Mapping[int, str]  # of regions
+    declared: Mapping[int, DeclaredArray]  # of those whose declaration was found
     arrays: Mapping[str, np.ndarray]  # arguments
 
     def report(self, fault: str) -> CheckReport:
@@ -87,7 +89,7 @@ class Reading:
             return f"{raw.size} bytes at {raw.offset:#x}" if raw.offset else f"{raw.size} bytes"
         name, extent = self.name(raw.region), self.checker.region(raw.region).size
         array = self.arrays.get(name)
-        shape, itemsize = (array.shape, array.itemsize) if array is not None else self.declared(name, extent)
+        shape, itemsize = (array.shape, array.itemsize) if array is not None else self.shape(raw.region, extent)
         if kind == "misaligned":
             return f"{name}, {raw.size} bytes at byte {raw.offset}, which is no multiple of {raw.size}"
         if kind == "out of bounds":
@@ -98,7 +100,8 @@ class Reading:
                 if itemsize > 1 or array is not None
                 else f"{extent} bytes"
             )
-            return f"{name}{where}, but it has {has}"
+            none = ": the launch gives no dynamic shared memory" if not extent and self.is_dynamic(raw.region) else ""
+            return f"{name}{where}, but it has {has}{none}"
         if itemsize > 1 and shape and raw.offset % itemsize == 0:
             index = [int(k) for k in np.unravel_index(raw.offset // itemsize, shape)]
             return f"{name}{''.join(f'[{k}]' for k in index)}"
@@ -108,14 +111,13 @@ class Reading:
         known = self.checker.region(region)
         return self.names.get(region) or self.names.get(known.like) or f"a temporary of {known.size} bytes"
 
-    def declared(self, name: str, extent: int) -> tuple[tuple[int, ...], int]:
+    def shape(self, region: int, extent: int) -> tuple[tuple[int, ...], int]:
         """The shape that the text declares an array with, and the bytes of its elements; (extent,) and 1 if unknown."""
-        for found in re.finditer(rf"\b{re.escape(name)}((?:\s*\[\s*\d+\s*\])+)", self.text):
-            shape = tuple(int(digits) for digits in re.findall(r"\d+", found[1]))
-            itemsize, rest = divmod(extent, int(np.prod(shape)))
-            if not rest and itemsize in (1, 2, 4, 8, 16):
-                return shape, itemsize
-        return (extent,), 1
+        array = self.declared.get(region)
+        return (array and array.shape(extent)) or ((extent,), 1)
+
+    def is_dynamic(self, region: int) -> bool:
+        return region in self.declared and self.declared[region].is_dynamic
 
     def traffic(self) -> list[Traffic]:
         """By kernel and line; several accesses of a line to one array count as one."""

@@ -24,7 +24,7 @@ from polysched.ir.polynomial import Polynomial
 from polysched.ir.rename import bound_names
 from polysched.ir.text import show
 
-_MOST_STEPS = 20_000  # of replacing a variable, in one kernel
+_MOST_STEPS = 3_000  # of replacing a variable, in one kernel
 
 Range = tuple[Expr, Expr]  # the least and the largest value
 

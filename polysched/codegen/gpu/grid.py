@@ -69,7 +69,8 @@ def choose_grid(band: Band, scop: Scop, around: Around, options: Options) -> Gri
                 sides = _contraction(loops, y, x, coincident, serial, scop)
                 size = _bytes(loops, sides[-2:]) * (2 if options.double_buffer else 1)
                 return Grid(sides, _chunks(loops, serial, 16 if 16 * size <= _SHARED else 8))
-            if not serial and len(coincident) > 1 and options.register_tiles:
+            accesses = len(statements[0].reads) + len(statements[0].writes)
+            if not serial and len(coincident) > 1 and options.register_tiles and far[x][0] < accesses:
                 return _without_sums(loops, x, coincident)
     return Grid(_plain(x, coincident))
 
