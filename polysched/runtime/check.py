@@ -12,7 +12,7 @@ found whatever the order in which threads run here, if there is one at these siz
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -108,8 +108,9 @@ class CheckedLibrary:
         declared: dict[int, DeclaredArray] = {}
         for name, array in arrays.items():
             names[checker.add_array(array.ctypes.data, array.nbytes, array.itemsize)] = name
+        kernels, arrays_of_text = declared_kernels(without_comments(self.text)), declared_arrays(self.text)
         for variable in _variables(self.path):
-            for kernel, array in self._declarations(variable):
+            for kernel, array in _declarations(variable, kernels, arrays_of_text):
                 if not variable.shared:
                     region = checker.add_variable(self._base + variable.offset, variable.size)
                 else:
@@ -125,19 +126,6 @@ class CheckedLibrary:
             fault = str(error)
         return Reading(checker, self.path, self._base, self.text, self.file, names, declared, arrays).report(fault)
 
-    def _declarations(self, variable: Variable) -> list[tuple[str, DeclaredArray | None]]:
-        """Of the variable: the kernel that alone has it, "" if others have it too, and how it is declared, if that is
-        found; a dynamic array is one for each function that declares it."""
-        kernels = declared_kernels(without_comments(self.text))
-        named = [array for array in declared_arrays(self.text) if array.name == variable.name]
-        if variable.shared and not variable.function and any(array.is_dynamic for array in named):
-            dynamic = [array for array in named if array.is_dynamic]
-            of_kernels = [(array.function, array) for array in dynamic if array.function in kernels]
-            return of_kernels + [("", array) for array in dynamic if array.function not in kernels][:1]
-        own = [array for array in named if array.function == variable.function and not array.is_dynamic]
-        fitting = (array for array in own if array.shape(variable.size))
-        return [(variable.function if variable.function in kernels else "", next(fitting, None))]
-
     @property
     def _base(self) -> int:
         """Where the library is loaded."""
@@ -147,3 +135,17 @@ class CheckedLibrary:
 
 _variables = cache(variables)
 _symbol_offset = cache(offset_of)
+
+
+def _declarations(
+    variable: Variable, kernels: Collection[str], declared: Sequence[DeclaredArray]
+) -> list[tuple[str, DeclaredArray | None]]:
+    """The kernel that alone has the variable, "" if others may have it too, and how it is declared, if that is found; a
+    dynamic array is one for each kernel that declares it."""
+    named = [array for array in declared if array.name == variable.name]
+    dynamic = [array for array in named if array.is_dynamic]
+    if dynamic and not variable.function:
+        of_kernels = [(array.function, array) for array in dynamic if array.function in kernels]
+        return of_kernels + [("", array) for array in dynamic if array.function not in kernels][:1]
+    fitting = (array for array in named if array.function in (variable.function, "") and array.shape(variable.size))
+    return [(variable.function if variable.function in kernels else "", next(fitting, None))]

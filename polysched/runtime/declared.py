@@ -45,6 +45,12 @@ def declared_kernels(text: str) -> dict[str, int]:
     return {match[1]: match.end(1) for match in _KERNEL.finditer(text)}
 
 
+def template_parameters(text: str, kernel: str) -> str:
+    """Those of the kernel, such as "class T, int N", in a text without comments; "" if it is no template."""
+    found = re.search(rf"\btemplate\s*<([^;{{}}()]*)>[^;{{}}()]*__global__\b{_WORDS}\b{re.escape(kernel)}\s*\(", text)
+    return found[1].strip() if found else ""
+
+
 def declared_arrays(text: str) -> list[DeclaredArray]:
     """Shared, `__device__` and `__constant__` arrays, in order of the text."""
     plain = without_comments(text)
@@ -55,7 +61,7 @@ def declared_arrays(text: str) -> list[DeclaredArray]:
         is_inside = around.count("{") > around.count("}")
         function = next((name for end, name in reversed(functions) if is_inside and end <= match.start()), "")
         is_extern = bool(re.search(r"\bextern\s*$", around)) or "extern" in match[1].split()
-        words = _PARENTHESES.sub(" ", match[1])
+        words = re.sub(_INSIDE, " ", match[1])
         for name, extents in _DECLARATOR.findall(words):
             sizes = tuple(int(n) if n.strip().isdigit() else None for n in re.findall(r"\[([^\]]*)\]", extents))
             is_dynamic = is_extern and not extents.strip("[] \t\n")
@@ -69,18 +75,20 @@ def dynamic_arrays(text: str) -> list[str]:
 
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
-_ATTRIBUTES = r"[^;{}()]*(?:__launch_bounds__\s*\([^)]*\)[^;{}()]*)?"
-_KERNEL = re.compile(rf"__global__\b{_ATTRIBUTES}\b(\w+)\s*\(")
-_FUNCTION = re.compile(rf"\b(?:__global__|__device__|__kernel)\b{_ATTRIBUTES}\b(\w+)\s*\([^;{{}}]*\)\s*\{{")
+_INSIDE = r"\((?:[^(){}]|\((?:[^(){}]|\([^(){}]*\))*\))*\)"  # what parentheses hold, and these
+_WORDS = rf"[^;{{}}()]*(?:\b__\w+__\s*{_INSIDE}[^;{{}}()]*)*"  # as in "void __launch_bounds__(64)"
+_NAME = rf"{_WORDS}\b(\w+)"
+_KERNEL = re.compile(rf"__global__\b{_NAME}\s*\(")
+_FUNCTION = re.compile(rf"\b(?:__global__|__device__|__kernel)\b{_NAME}\s*{_INSIDE}\s*\{{")
 _DECLARATION = re.compile(r"\b(?:__shared__|__device__|__constant__|__managed__|__local)\b([^;{}=]*)(?=[;{=])")
-_PARENTHESES = re.compile(r"\([^()]*\)")  # as in __align__(16)
 _DECLARATOR = re.compile(r"\b(\w+)\s*((?:\[[^\]]*\]\s*)+)(?=,|$)")
+_TYPE = re.compile(r"\b(?:__)?u?(bool|char|short|half|int|unsigned|float|long|double)((?:8|16|32|64)_t|[1234])?\b")
 _SIZES = {"bool": 1, "char": 1, "short": 2, "half": 2, "int": 4, "unsigned": 4, "float": 4, "long": 8, "double": 8}
 
 
 def _itemsize(words: str) -> int | None:
     """The bytes of the type that these words begin with, such as "unsigned char", "int32_t" or "float4"."""
-    kinds = re.findall(r"\b(?:__)?u?(bool|char|short|half|int|unsigned|float|long|double)(8_t|16_t|32_t|64_t|[1234])?\b", words)
+    kinds = _TYPE.findall(words)
     if not kinds:
         return None
     kind, suffix = kinds[-1] if len(kinds) == 1 or kinds[-1][0] != "int" else kinds[-2]

@@ -19,15 +19,17 @@ import ctypes
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from polysched.errors import InputError, LaunchError
+from polysched.errors import InputError, LaunchError, ToolchainError
 from polysched.ir.dtypes import ALL
 from polysched.runtime.check import CheckedLibrary, checked_library, guarded_copy
-from polysched.runtime.emulate import cuda_header, dynamic_arrays, with_headers
+from polysched.runtime.declared import declared_kernels, dynamic_arrays, template_parameters, without_comments
+from polysched.runtime.emulate import MOST_DYNAMIC, cuda_header, with_headers
 from polysched.runtime.findings import CheckReport
 
 Extent = int | Sequence[int]  # along x, then y, then z
@@ -47,8 +49,11 @@ def check_cuda(
     names = _parameters(text, kernel)
     if set(arguments) != set(names):
         raise LaunchError(f"{kernel} takes {', '.join(names) or 'nothing'}; given are {', '.join(arguments) or 'none'}")
+    sizes = (ctypes.c_uint32 * 6)(*_grid(grid), *_block(block))
     if dynamic_shared_bytes and not dynamic_arrays(text):
         raise LaunchError(f"dynamic_shared_bytes is {dynamic_shared_bytes}, but there is no `extern __shared__` array")
+    if not 0 <= dynamic_shared_bytes <= MOST_DYNAMIC:
+        raise LaunchError(f"dynamic_shared_bytes is {dynamic_shared_bytes}, but a block has 0 to {MOST_DYNAMIC}")
     library = _compiled(text, file, kernel)
     expected = _described(library, len(names))
     guarded = {
@@ -62,7 +67,6 @@ def check_cuda(
             values[k].pointer = guarded[name].ctypes.data
         else:
             _set_number(values[k], name, arguments[name], parameter)
-    sizes = (ctypes.c_uint32 * 6)(*_extents("grid", grid), *_extents("block", block))
     ctypes.c_size_t.in_dll(library.library, "polysched_dynamic").value = dynamic_shared_bytes
     report = library.run(guarded, library.library.polysched_enter, sizes, values)
     for name, copy in guarded.items():
@@ -73,7 +77,7 @@ def check_cuda(
 
 def only_kernel(path: Path) -> str:
     """The name of the file's kernel; InputError if there is not exactly one."""
-    names = list(_kernels(_COMMENT.sub(" ", _read(path)[0])))
+    names = list(_kernels(without_comments(_read(path)[0])))
     if len(names) != 1:
         raise InputError(f"'{path}' has {len(names)} kernels: {', '.join(names)}", hint="name one: --kernel NAME")
     return names[0]
@@ -132,24 +136,26 @@ def _with_includes(text: str, folder: Path, name: str, seen: set[Path]) -> str:
 
 # --- the kernel's signature
 
-_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _MATH = re.compile(
     r"\b(a?(sin|cos|tan)h?(pi)?|atan2|sincos|exp(2|10|m1)?|log(2|10|1p|b)?|pow|sqrt|cbrt|hypot|erfc?|[lt]gamma|abs|fabs|"
     r"floor|ceil|round|l?l?rint|trunc|nearbyint|fmod|remainder|fma|fmin|fmax|fdim|copysign|ldexp|frexp|modf|is(nan|inf|finite)|"
     r"[A-Z]+_?[A-Z]*INF\w*|NAN|M_\w+)f?\b"
 )
-_KERNEL = re.compile(r"__global__\b[^;{}()]*(?:__launch_bounds__\s*\([^)]*\)[^;{}()]*)?\b(\w+)\s*\(")
 
 
 def _parameters(text: str, kernel: str) -> list[str]:
     """The names of the kernel's parameters."""
-    plain = _COMMENT.sub(" ", text)
+    plain = without_comments(text)
     found = _kernels(plain)
     name = kernel.partition("<")[0].strip()
     if name not in found:
         raise InputError(f"the text has no kernel '{name}'", hint=f"it has: {', '.join(found) or 'none'}")
+    if "<" not in kernel and (template := template_parameters(plain, name)):
+        kinds = [parameter.split("=")[0].split()[0] for parameter in template.split(",")]
+        example = ", ".join({"class": "float", "typename": "float", "bool": "true"}.get(kind, "16") for kind in kinds)
+        raise InputError(f"'{name}' is a template, <{template}>", hint=f"name one of its kernels, as in '{name}<{example}>'")
     names, depth, part = [], 0, ""
-    for character in plain[found[name] :]:
+    for character in plain[plain.index("(", found[name]) + 1 :]:
         depth += (character in "(<[{") - (character in ")>]}")
         if depth < 0 or (character == "," and depth == 0):
             names.append(part)
@@ -163,18 +169,40 @@ def _parameters(text: str, kernel: str) -> list[str]:
 
 
 def _kernels(plain: str) -> dict[str, int]:
-    """The names of the kernels in a text without comments, and where their parameters begin."""
+    """The kernels in a text without comments, and where their names end."""
     if "<<<" in plain:
         hint = "put the kernels into a file of their own, which the host's code includes"
         raise InputError("the text launches kernels with <<<...>>>, which only nvcc reads", hint=hint)
-    return {match[1]: match.end() for match in _KERNEL.finditer(plain)}
+    return declared_kernels(plain)
 
 
 def _compiled(text: str, file: str, kernel: str) -> CheckedLibrary:
     entry = f'{with_headers("kernel_entry_on_cpu.h")}POLYSCHED_ENTRY("{kernel}", ({kernel}))\n'
     needs = "#include <math.h>\n" if _MATH.search(text) else ""  # nvcc always has it, but it takes time
     cpp = f'{needs}{cuda_header(text)}#line 1 "{file}"\n{text}\n#line 1 "polysched_entry.h"\n{entry}'
-    return checked_library(cpp, text, file)
+    try:
+        return checked_library(cpp, text, file)
+    except ToolchainError as error:
+        if found := _UNKNOWN.search(str(error)):
+            raise ToolchainError(_unknown(found, text)) from error
+        raise
+
+
+_UNKNOWN = re.compile(
+    r"^(?P<place>[^\s:]+:(?P<line>\d+)):\d+: (?:fatal )?error: "
+    r"(?:'(?P<name>[^']+)' (?:was not declared|has not been declared|does not name a type)|(?P<file>\S+): No such file)",
+    re.MULTILINE,
+)
+
+
+def _unknown(found: re.Match[str], text: str) -> str:
+    """What the compiler does not know, in which line, and what would be right."""
+    name = found["name"] or found["file"]
+    lines = text.splitlines()
+    line = lines[int(found["line"]) - 1].strip() if int(found["line"]) <= len(lines) else ""
+    parts = [f"{found['place']}: '{name}' is not known here: neither the text nor our header of CUDA's words has it"]
+    parts += [f"  {line}"] if name in line else []
+    return "\n".join([*parts, "hint: if nvcc knows it, it is not supported; put the kernels without it into a file of their own"])
 
 
 # --- arguments; the structs are those of kernel_entry_on_cpu.h
@@ -253,8 +281,24 @@ def _set_number(value: _Argument, name: str, given: Any, parameter: _Parameter) 
     value.integer = int(number) if number < 1 << 63 else int(number) - (1 << 64)
 
 
+def _grid(given: Extent) -> tuple[int, ...]:
+    grid = _extents("grid", given)
+    if grid[0] >= 1 << 31 or max(grid[1:]) > 65535:
+        raise LaunchError(f"grid is {given!r}, but CUDA launches at most 2147483647 x 65535 x 65535 blocks")
+    return grid
+
+
+def _block(given: Extent) -> tuple[int, ...]:
+    block = _extents("block", given)
+    if prod(block) > 1024 or block[2] > 64:
+        raise LaunchError(f"block is {given!r}, but a block of CUDA has at most 1024 threads, and 64 along z")
+    return block
+
+
 def _extents(name: str, given: Extent) -> tuple[int, ...]:
     extents = (given,) if isinstance(given, int) else tuple(given)
-    if not 1 <= len(extents) <= 3 or not all(isinstance(extent, int) and 0 <= extent < 1 << 32 for extent in extents):
+    if not 1 <= len(extents) <= 3 or not all(isinstance(extent, int) for extent in extents):
         raise LaunchError(f"{name} is {given!r}, but is one to three integers, as in (4, 2)")
+    if min(extents) < 1:
+        raise LaunchError(f"{name} is {given!r}, but CUDA launches none of less than 1")
     return extents + (1,) * (3 - len(extents))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -100,8 +99,8 @@ class Reading:
                 if itemsize > 1 or array is not None
                 else f"{extent} bytes"
             )
-            none = ": the launch gives no dynamic shared memory" if not extent and self.is_dynamic(raw.region) else ""
-            return f"{name}{where}, but it has {has}{none}"
+            hint = _NO_DYNAMIC if not extent and self.is_dynamic(raw.region) else ""
+            return f"{name}{where}, but it has {has}{hint}"
         if itemsize > 1 and shape and raw.offset % itemsize == 0:
             index = [int(k) for k in np.unravel_index(raw.offset // itemsize, shape)]
             return f"{name}{''.join(f'[{k}]' for k in index)}"
@@ -145,6 +144,9 @@ class Reading:
             )
             for (launch, line, name, does, shared, size), (requests, cost, least) in sorted(together.items())
         ]
+
+
+_NO_DYNAMIC = ": the launch gives no dynamic shared memory; give dynamic_shared_bytes, or --dynamic-shared BYTES"
 
 
 def _without_repeats(findings: Iterable[Finding]) -> Iterable[Finding]:

@@ -17,19 +17,19 @@ user's; the array itself gets what the last iteration left in it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import reduce
 
 from polysched import isl
-from polysched.deps.dependences import Dependences
+from polysched.deps.dependences import Dependence, Dependences
 from polysched.ir.build import binary
 from polysched.ir.dtypes import boolean
 from polysched.ir.node import rewrite, walk
 from polysched.ir.nodes import Alloc, Array, Const, Expr, For, Function, If, Load, Stmt, Store, Var
 from polysched.ir.rename import fresh_names, used_names
 from polysched.model.affine import condition, value
-from polysched.model.scop import Scop, Statement
+from polysched.model.scop import Access, Scop, Statement
 
 
 def expand_arrays(fn: Function, scop: Scop, dependences: Dependences) -> Function:
@@ -105,10 +105,22 @@ class _Expansion:
         """Does every read get what the same iteration of the loops has written?"""
         flow = [d for d in self.dependences.of("flow") if d.array == self.array.name]
         same = all(d.is_exact and d.relation.is_subset(self.together(d.relation, len(self.loops))) for d in flow)
-        fed = reduce(isl.UnionSet.union, (isl.UnionSet.from_set(d.relation.range()) for d in flow), isl.UnionSet("{ }"))
-        readers = [s for s in self.users for a in s.reads if a.array == self.array.name]
-        must = all(a.must for s in self.users for a in (*s.reads, *s.writes) if a.array == self.array.name)
-        return same and must and all(isl.UnionSet.from_set(s.domain).is_subset(fed) for s in readers)
+        fed = self.elements(flow)
+        must = all(a.must for s in self.users for a in self.own((*s.reads, *s.writes)))
+        reads = (a.relation.intersect_domain(s.domain) for s in self.users for a in self.own(s.reads))
+        return same and must and all(isl.UnionMap.from_map(read).is_subset(fed) for read in reads)
+
+    def elements(self, flow: Iterable[Dependence]) -> isl.UnionMap:
+        """{ reading instance -> element that it gets from one of these }"""
+        found = isl.UnionMap("{ }")
+        for d in flow:
+            (write,) = self.own(self.scop.statement(d.source).writes)
+            found = found.union(isl.UnionMap.from_map(d.relation.reverse().apply_range(write.relation)))
+        return found
+
+    def own(self, accesses: Iterable[Access]) -> list[Access]:
+        """Those of the array."""
+        return [access for access in accesses if access.array == self.array.name]
 
     def helps(self) -> bool:
         """Is the outermost of the loops parallel but for the order of accesses to the array?"""

@@ -63,8 +63,8 @@ def bounded(expr: Expr, inside: Mapping[str, For], upper: bool = True) -> Expr |
             return _both("-", bounded(left, inside, upper), bounded(right, inside, not upper))
         case Binary("*", Const(int(factor)), arg) | Binary("*", arg, Const(int(factor))):
             return _both("*", Const(factor), bounded(arg, inside, upper == (factor >= 0)))
-        case Binary("floordiv" | "truncdiv" as op, arg, Const(int(divisor))) if divisor > 0:
-            return _both(op, bounded(arg, inside, upper), Const(divisor))
+        case Binary("floordiv", arg, Const(int(divisor))) if divisor > 0:
+            return _both("floordiv", bounded(arg, inside, upper), Const(divisor))
     return None
 
 

@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from polysched.codegen.emit.extents import bounded, most_trips, trips
 from polysched.ir.build import binary
-from polysched.ir.node import substitute
-from polysched.ir.nodes import Const, Expr, For, Let, Stmt
+from polysched.ir.node import rewrite, substitute
+from polysched.ir.nodes import Binary, Const, Expr, For, Let, Stmt
 
 AXES = "xyz"
 _BLOCKS = 1024  # along an axis, where the host cannot tell how many are needed
@@ -70,10 +71,19 @@ class Survey:
             case For():
                 plain = For(node.var, substitute(node.lo, self.lets), substitute(node.hi, self.lets), node.step, ())
                 if node.kind.startswith("block"):
-                    self._trips.setdefault(node.kind, []).append(bounded(trips(plain), inside))
+                    self._trips.setdefault(node.kind, []).append(bounded(_floored(trips(plain)), inside))
                 if node.kind.startswith("thread"):
                     self._threads.setdefault(node.kind, []).append(most_trips(plain.lo, plain.hi, plain.step))
                 self._visit(node.body, {**inside, node.var: plain})
             case Stmt():
                 for name in ("then", "other"):
                     self._visit(getattr(node, name, ()), inside)
+
+
+def _floored(expr: Expr) -> Expr:
+    """A bound of a lowered loop with other divisions: isl truncates where nothing is negative, or no rest is left."""
+    return rewrite(expr, lambda node: replace(node, op="floordiv") if _truncates(node) else None)
+
+
+def _truncates(node: Any) -> bool:
+    return isinstance(node, Binary) and node.op == "truncdiv"

@@ -68,7 +68,8 @@ class _Separator:
         self.taken = taken
         arrays = (*fn.arrays, *_local_arrays(fn))
         self.dtypes = {array.name: array.dtype for array in arrays}
-        self.spaces = {array.name: array.space for array in arrays}
+        loops = tuple(stmt for stmt in fn.body if not isinstance(stmt, Alloc))
+        self.inner = {node.array.name for node in walk(loops) if isinstance(node, Alloc)}
 
     def function(self) -> Function:
         return map_children(self.fn, self.visit)
@@ -83,8 +84,8 @@ class _Separator:
         return map_children(node, self.visit)
 
     def is_in_registers(self, nest: TileNest) -> bool:
-        """Has an earlier pass seen to it?"""
-        return all(isinstance(stmt, Store) and self.spaces[stmt.array] == "private" for stmt in nest.body)
+        """Has an earlier pass seen to it? Then what it stores to is declared inside of loops."""
+        return all(isinstance(stmt, Store) and stmt.array in self.inner for stmt in nest.body)
 
     def separated(self, nest: TileNest) -> tuple[Stmt, ...] | None:
         """The nest in full and partial parts; None if that is not for linear conditions to tell."""
