@@ -23,7 +23,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from polysched.demo import demo
-from polysched.errors import InputError, Loc, PolyschedError
+from polysched.errors import InputError, LaunchError, Loc, PolyschedError
 from polysched.frontend.c.cpp import require_cpp
 from polysched.frontend.c.read import read_c
 from polysched.frontend.c.region import Region
@@ -98,7 +98,7 @@ def _add_inspect(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = commands.add_parser("inspect", parents=[_knobs("cuda")], help="say what nvcc makes of CUDA; needs no GPU")
     parser.add_argument("place", metavar="FILE.cu", help="CUDA; or FILE.c[:FUNCTION] or FILE.py:NEST, compiled to CUDA")
     parser.add_argument("--arch", default=DEFAULT_ARCH, help=f"the GPU to compile for, as in {DEFAULT_ARCH}")
-    flags = "for nvcc, as in --flags='-O2 -fmad=false'; what polysched prints has -fmad=false unless they are given"
+    flags = "for nvcc, as in --flags='-O2 -fmad=false'; without it, those that polysched has put in the first line"
     parser.add_argument("--flags", type=shlex.split, help=flags)
     parser.add_argument("--kernel", metavar="NAME", help="one kernel, as the text calls it")
     parser.add_argument("--threads", type=int, metavar="N", help="threads of a block, for kernels that state no bound")
@@ -109,10 +109,12 @@ def _add_inspect(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def _add_verify(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser("verify", parents=[_knobs(None)], help="check kernels, of any target; needs no GPU")
     parser.add_argument("place", metavar="PLACE", help="FILE.c[:FUNCTION], FILE.py:NEST, or FILE.cu and what follows")
+    parser.add_argument("--sizes", type=_values, default={}, metavar="SIZES", help="of the nests, as in n=130,m=7")
     cuda = parser.add_argument_group("kernels written in CUDA")
-    cuda.add_argument("--kernel", metavar="NAME", help="which one, if the file has more than one")
-    cuda.add_argument("--grid", type=_extents, default=(1,), metavar="X[,Y[,Z]]", help="blocks")
-    cuda.add_argument("--block", type=_extents, default=(1,), metavar="X[,Y[,Z]]", help="threads of a block")
+    one = "which one, if the file has more than one; of a template, as in 'mm<16>'"
+    cuda.add_argument("--kernel", metavar="NAME", help=one)
+    cuda.add_argument("--grid", type=_extents, metavar="X[,Y[,Z]]", help="blocks; required")
+    cuda.add_argument("--block", type=_extents, metavar="X[,Y[,Z]]", help="threads of a block; required")
     argument = "NAME=f32[100,20], random numbers; NAME=FILE.npy; or NAME=NUMBER"
     cuda.add_argument("--arg", action="append", default=[], metavar="NAME=VALUE", help=argument)
     cuda.add_argument("--dynamic-shared", type=int, default=0, metavar="BYTES", help="of the extern __shared__ arrays")
@@ -232,7 +234,8 @@ def _inspect(given: argparse.Namespace) -> None:
         _print_report(_inspect_cuda(given), given.kernel)
         return
     compiled = [optimize(nest, "cuda", options=_options(given)) for nest in _nests(given)]
-    reports = [done.inspect(arch=given.arch, flags=given.flags and tuple(given.flags)) for done in compiled]
+    flags = None if given.flags is None else tuple(given.flags)
+    reports = [done.inspect(arch=given.arch, flags=flags) for done in compiled]
     _print_report(replace(reports[0], kernels=tuple(kernel for one in reports for kernel in one.kernels)), given.kernel)
     for done, report in zip(compiled, reports, strict=True):
         if given.sizes:
@@ -256,19 +259,25 @@ def _inspect_cuda(given: argparse.Namespace) -> Report:
 
 
 def _verify(given: argparse.Namespace) -> int:
-    """1 if something is wrong with the nests at a place on any target, or with a kernel in a CUDA file."""
+    """1 if something is wrong with the nests at a place on any target, or with a kernel in a CUDA file; 2 if one of the
+    nests cannot be run."""
     if given.place.endswith(".cu"):
         return _verify_cuda(given)
-    if given.arg or given.kernel:
-        raise InputError("--arg and --kernel are for CUDA files", hint="the sizes for nests are chosen here")
+    if given.arg or given.kernel or given.grid or given.block or given.dynamic_shared:
+        names = "--arg, --kernel, --grid, --block and --dynamic-shared"
+        raise InputError(f"{names} are for CUDA files", hint="of nests, --sizes can be given")
     status = 0
     for nest in _nests(given):
         for target in LANGUAGES if given.target is None else (given.target,):
             done = optimize(nest, target, options=_options(given))
             try:
-                verdict = str(done.verify())
+                verdict = str(done.verify(**given.sizes))
             except VerificationError as error:
-                verdict, status = str(error), 1
+                verdict, status = str(error), max(status, 1)
+            except LaunchError as error:  # the other nests may be smaller
+                print(f"{done.nest.name}, {LANGUAGES[target]}: {error}", file=sys.stderr)
+                status = 2
+                continue
             print(f"{done.nest.name}, {LANGUAGES[target]}: {verdict}")
     return status
 
@@ -276,12 +285,15 @@ def _verify(given: argparse.Namespace) -> int:
 def _verify_cuda(given: argparse.Namespace) -> int:
     if given.include or given.define:
         raise InputError("-I and -D are for C", hint="what a CUDA file includes by quotes is read beside it")
+    if given.sizes:
+        raise InputError("--sizes is for nests", hint="of a CUDA file, sizes are arguments: --arg n=100")
     path = Path(given.place)
     kernel = given.kernel or only_kernel(path)
+    if given.grid is None or given.block is None:
+        missing = " and ".join(f"--{name}" for name in ("grid", "block") if vars(given)[name] is None)
+        raise InputError(f"{missing} must be given", hint=f"as in {path} --grid 4 --block 32,8")
     arguments = named_arguments(given.arg)
-    report = check_cuda(
-        path, kernel, given.grid, given.block, dynamic_shared_bytes=given.dynamic_shared, **arguments
-    )
+    report = check_cuda(path, kernel, given.grid, given.block, dynamic_shared_bytes=given.dynamic_shared, **arguments)
     print(report)
     return 0 if report.is_silent else 1
 

@@ -115,7 +115,8 @@ class Compiled:
             dependences=self.dependences,
             tree=self.schedule,
             sizes=sizes,
-            beyond=None if self.source.language == "c" else self._in_source_order,
+            beyond=self._in_source_order,
+            several_tiles=self.source.language != "c",
             tolerance=tolerance,
         )
 

@@ -6,24 +6,25 @@ several ways: under the checker of races and bounds, emulated, and emulated in r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
-from math import prod
+from math import inf
 from typing import Any
 
 import numpy as np
 
-from polysched import isl
 from polysched.deps.dependences import Dependences
 from polysched.deps.legality import first_violation
-from polysched.errors import KernelError, LaunchError, PolyschedError
+from polysched.errors import BudgetExceeded, KernelError, LaunchError, PolyschedError, ToolchainError
 from polysched.ir.dtypes import DType
 from polysched.ir.interp import evaluate, interpret
 from polysched.ir.nodes import Function
 from polysched.model.scop import Scop
 from polysched.model.tree import Tree
+from polysched.runtime.check import Checked
 from polysched.runtime.findings import CheckReport
+from polysched.trial_sizes import ladders, small_sizes, work
 
 
 class VerificationError(PolyschedError):
@@ -45,17 +46,19 @@ class Verification:
     def __str__(self) -> str:
         parts = [
             f"legal for all sizes ({self.dependences} dependences)",
-            f"equal to the interpreted nest for {_listed(self.sizes)}",
         ]
+        if self.sizes:
+            parts.append(f"equal to the interpreted nest for {_listed(self.sizes)}")
         if self.beyond:
-            parts.append(f"and to the nest as C for {_listed(self.beyond)}")
+            parts.append(f"{'and' if self.sizes else 'equal'} to the nest as C for {_listed(self.beyond)}")
         if self.ways != ("",):
             parts.append(f"each {', '.join(self.ways)}")
         return "; ".join(parts)
 
 
 def _listed(sizes: tuple[dict[str, int], ...]) -> str:
-    return "; ".join(", ".join(f"{name}={n}" for name, n in some.items()) or "no sizes" for some in sizes)
+    constant = "the constants that it has"
+    return "; ".join(", ".join(f"{name}={n}" for name, n in some.items()) or constant for some in sizes)
 
 
 def verify(
@@ -67,11 +70,13 @@ def verify(
     tree: Tree,
     sizes: dict[str, int],
     beyond: Callable[[], Callable[..., None]] | None = None,
+    several_tiles: bool = False,
     tolerance: float = 0.0,
     seed: int = 0,
 ) -> Verification:
     """Checks `tree` for all sizes, and `runs`, by what they are called, against the interpreted `nest` on random arrays
-    of small sizes; against `beyond()`, a program that is trusted, of larger ones too.
+    of small sizes; and against `beyond()`, a program that is trusted, where those are too large for it, or of several
+    tiles too, if these are asked for.
 
     `sizes` fixes some sizes; `tolerance` is relative, for floats. VerificationError names what differs, or what the
     checker found; LaunchError sizes that the nest cannot be run with.
@@ -79,149 +84,137 @@ def verify(
     violation = first_violation(tree, dependences, scop)
     if violation is not None:
         raise VerificationError(f"illegal schedule: {violation}")
-    rng = np.random.default_rng(seed)
     if unknown := sizes.keys() - set(scop.function.sizes):
         raise LaunchError(f"'{scop.name}' has no size {', '.join(sorted(unknown))}: it has {list(scop.function.sizes)}")
-    tried = tuple(_small_sizes(scop, sizes))
-    if not tried:
-        raise LaunchError(
-            f"no sizes to run with: they must satisfy {scop.valid_sizes}, "
-            f"and give at most {_MOST_INSTANCES} instances of statements to interpret"
-        )
-    threads = 0
+    trial = _Trial(nest, scop, runs, tolerance, np.random.default_rng(seed))
+    tried = tuple(small_sizes(scop, sizes, _MOST_INSTANCES))
+    accesses = 0
     for chosen in tried:
-        threads = _compare(nest, partial(interpret, nest), runs, chosen, tolerance, rng)
+        accesses = trial.compare(partial(interpret, nest), "the interpreted nest", chosen)
     larger: list[dict[str, int]] = []
-    if beyond is not None:
-        trusted = beyond()
-        per_access = threads / max(1, _accesses(scop, tried[-1]))
-        for chosen in _larger_sizes(scop, sizes, per_access):
-            if chosen not in tried:
-                larger.append(chosen)
-                _compare(nest, lambda arguments: trusted(**arguments), runs, chosen, tolerance, rng)
+    if beyond is not None and (several_tiles or not tried):
+        over = work(nest, scop, tried[-1]) if tried else -1
+        steps = ladders(nest, scop, sizes, over)
+        if any(steps):
+            larger = trial.climb(_in_c(beyond, scop, tried), steps, max(1.0, accesses / max(1, over)) if tried else inf)
+    if not tried and not larger:
+        raise LaunchError(_why_not(nest, scop, sizes, beyond is not None))
     return Verification(len(dependences.pairs), tried, tuple(runs), tuple(larger))
 
 
-_TRIED = (1, 2, 3, 7, 17, 33, 65)
-_SMALL = 7
-_APART = 7  # here the sizes differ from each other, so that no two are mixed up unnoticed
 _MOST_INSTANCES = 20_000  # the interpreter's speed is some 10**5 instances a second
-_BEYOND = (130, 66, 34)  # more than one tile of any size of ours, and part of the next
-_MOST_ACCESSES = 12_000_000  # the checker's speed is some 10**7 of them a second
-_MOST_THREADS = 20_000_000  # and as many threads that do nothing
+_MOST_ACCESSES = 60_000_000  # in all; the checker's speed is some 3 * 10**7 of them a second
+_MOST_ASKED = 300_000_000  # where there are no smaller sizes
 
 
-def _small_sizes(scop: Scop, fixed: dict[str, int]) -> Iterator[dict[str, int]]:
-    """Sizes at which the nest is valid and quickly interpreted: partial, full and several tiles."""
-    candidates: list[dict[str, int]] = []
-    for value in _TRIED:
-        apart = int(value == _APART)
-        sizes = {name: fixed.get(name, value + k * apart) for k, name in enumerate(scop.function.sizes)}
-        if sizes not in candidates:
-            candidates.append(sizes)
-            if _is_valid(scop, sizes) and _instances(scop, sizes) <= _MOST_INSTANCES:
-                yield sizes
-
-
-def _larger_sizes(scop: Scop, fixed: dict[str, int], threads_per_access: float) -> Iterator[dict[str, int]]:
-    """Sizes of several tiles, most of them too large for the interpreter: all alike, and each alone large."""
-    names = [name for name in scop.function.sizes if name not in fixed]
-    alike = ({**fixed, **dict.fromkeys(names, value)} for value in _BEYOND)
-    alone = (
-        [{**fixed, **dict.fromkeys(names, _SMALL), name: value} for value in _BEYOND]
-        for name in names
-        if len(names) > 1
-    )
-    for candidates in (alike, *alone):
-        for some in candidates:
-            sizes = {name: some[name] for name in scop.function.sizes}
-            if not _is_valid(scop, sizes):
-                continue
-            accesses = _accesses(scop, sizes)
-            if accesses <= _MOST_ACCESSES and accesses * threads_per_access <= _MOST_THREADS:
-                yield sizes
-                break
-
-
-def _is_valid(scop: Scop, sizes: dict[str, int]) -> bool:
-    return not scop.valid_sizes.intersect(_point(scop, sizes)).is_empty()
-
-
-def _instances(scop: Scop, sizes: dict[str, int]) -> int:
-    point = _point(scop, sizes)
-    return sum(s.domain.intersect_params(point).count_val().get_num_si() for s in scop.statements)
-
-
-def _accesses(scop: Scop, sizes: dict[str, int]) -> int:
-    """About how many: as if the domains were boxes, since isl counts one by one."""
-    point = _point(scop, sizes)
-    return sum((len(s.reads) + len(s.writes)) * _box(s.domain.intersect_params(point)) for s in scop.statements)
-
-
-def _box(domain: isl.Set) -> int:
-    """The instances of the smallest box around the set."""
-    if domain.is_empty():
-        return 0
-    ranges = ((domain.dim_min_val(k), domain.dim_max_val(k)) for k in range(domain.dim(isl.dim_type.set)))
-    return prod(high.get_num_si() - low.get_num_si() + 1 for low, high in ranges)
-
-
-def _point(scop: Scop, sizes: dict[str, int]) -> isl.Set:
-    point = isl.Set.universe(scop.valid_sizes.get_space())
-    for k, name in enumerate(scop.function.sizes):
-        point = point.fix_val(isl.dim_type.param, k, isl.Val(sizes[name]))
-    return point
-
-
-def _compare(
-    nest: Function,
-    trusted: Callable[[dict[str, Any]], None],
-    runs: Mapping[str, Run],
-    sizes: dict[str, int],
-    tolerance: float,
-    rng: np.random.Generator,
-) -> int:
-    """How many threads the checker has seen; VerificationError if one of the runs is wrong."""
-    bound = max(1, min(sizes.values(), default=1))  # so that subscripts from arrays and scalars stay in bounds
-    arguments: dict[str, Any] = {**sizes, **{s.name: _values(s.dtype, (), rng, bound)[()] for s in nest.scalars}}
-    for array in nest.arrays:
-        shape = tuple(int(evaluate(extent, sizes)) for extent in array.shape)
-        arguments[array.name] = _values(array.dtype, shape, rng, bound)
-    expected = _copied(arguments)
+def _in_c(
+    beyond: Callable[[], Callable[..., None]], scop: Scop, tried: tuple[dict[str, int], ...]
+) -> Callable[[dict[str, Any]], None]:
+    """Runs the trusted program; LaunchError if there is none, and nothing else to compare with."""
     try:
-        trusted(expected)
-    except (IndexError, ZeroDivisionError) as error:
-        raise LaunchError(f"the nest cannot run on random integers below {bound}, for {sizes}: {error}") from error
-    threads = 0
-    for way, run in runs.items():
-        actual = _copied(arguments)
-        try:
-            report = run(**actual)
-        except KernelError as error:
-            raise VerificationError(f"{error}\nfound {way}, for {sizes}") from error
-        if report is not None and not report.is_silent:
-            found = "\n".join(map(str, report.findings))
-            raise VerificationError(f"{found}\nfound {way}, for {sizes}")
-        threads += report.threads if report is not None else 0
+        trusted = beyond()
+    except ToolchainError as error:
+        if tried:
+            raise
+        raise LaunchError(
+            f"'{scop.name}' is too large to interpret, which takes at most {_MOST_INSTANCES} instances of statements, "
+            f"and as C in source order it cannot be run: {error}"
+        ) from error
+    return lambda arguments: trusted(**arguments)
+
+
+def _why_not(nest: Function, scop: Scop, sizes: dict[str, int], has_c: bool) -> str:
+    """Why no sizes could be tried."""
+    smallest = next((step for steps in ladders(nest, scop, sizes) for step in steps), None)
+    if smallest is None:
+        return f"'{scop.name}' cannot be run with {_listed((sizes,))}: its sizes must satisfy {scop.valid_sizes}"
+    most = f"{_MOST_ASKED:.0e} are" if has_c else f"{_MOST_INSTANCES} instances of statements are"
+    what = "give smaller ones" if scop.function.sizes else "make its constants smaller, or sizes that are parameters"
+    return (
+        f"'{scop.name}' is too large to run here with {_listed((smallest,))}: it accesses memory about "
+        f"{work(nest, scop, smallest):.1e} times, and at most {most} checked; {what}"
+    )
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """What is compared."""
+
+    nest: Function
+    scop: Scop
+    runs: Mapping[str, Run]
+    tolerance: float
+    rng: np.random.Generator
+
+    def climb(
+        self, trusted: Callable[[dict[str, Any]], None], ladders: list[list[dict[str, int]]], per_work: float
+    ) -> list[dict[str, int]]:
+        """The sizes that were compared: of each ladder the last that its share of all accesses allows, and those on the
+        way there. `per_work` is how many accesses of the kernel a unit of work took; it falls as tiles fill, so that
+        a step may show that a longer one is possible."""
+        rest = _MOST_ACCESSES if per_work < inf else _MOST_ASKED
+        done: list[dict[str, int]] = []
+        for k, steps in enumerate(ladders):
+            share, ratio = rest // (2 if k == 0 and len(ladders) > 1 else len(ladders) - k), per_work
+            works = {step: work(self.nest, self.scop, sizes) for step, sizes in enumerate(steps)}
+            while works:
+                step = max((step for step in works if works[step] * ratio <= share), default=min(works))
+                if works[step] > share:
+                    break
+                try:
+                    used = self.compare(trusted, "the nest as C", steps[step], share) or works[step]
+                except BudgetExceeded:
+                    rest -= share
+                    break
+                done += [steps[step]] if steps[step] not in done else []
+                rest, share, ratio = rest - used, share - used, max(1.0, used / works[step])
+                works = {other: it for other, it in works.items() if other > step}
+        return done
+
+    def compare(
+        self, trusted: Callable[[dict[str, Any]], None], who: str, sizes: dict[str, int], most: int | None = None
+    ) -> int:
+        """How often kernels under the checker accessed memory; VerificationError if one of the runs is wrong, and
+        BudgetExceeded if it would be more than `most`."""
+        nest = self.nest
+        bound = max(1, min(sizes.values(), default=1))  # so that subscripts from arrays and scalars stay in bounds
+        scalars = {s.name: _values(s.dtype, (), self.rng, bound)[()] for s in nest.scalars}
+        arguments: dict[str, Any] = {**sizes, **scalars}
         for array in nest.arrays:
-            _require_equal(array.name, actual[array.name], expected[array.name], tolerance, way, sizes)
-    return threads
+            shape = tuple(int(evaluate(extent, sizes)) for extent in array.shape)
+            arguments[array.name] = _values(array.dtype, shape, self.rng, bound)
+        expected = _copied(arguments)
+        try:
+            trusted(expected)
+        except (IndexError, ZeroDivisionError) as error:
+            message = f"'{nest.name}' cannot run on random integers below {bound}, for {_listed((sizes,))}: {error}"
+            raise LaunchError(message) from error
+        accesses = 0
+        for way, run in self.runs.items():
+            actual = _copied(arguments)
+            try:
+                report = replace(run, most_accesses=most)(**actual) if isinstance(run, Checked) else run(**actual)
+            except KernelError as error:
+                raise VerificationError(f"{error}\nfound {way}, for {sizes}") from error
+            if report is not None and not report.is_silent:
+                found = "\n".join(map(str, report.findings))
+                raise VerificationError(f"{found}\nfound {way}, for {sizes}")
+            accesses += report.accesses if report is not None else 0
+            for array in nest.arrays:
+                where = f"for {sizes}{f', {way}' if way else ''}"
+                _require_equal(array.name, actual[array.name], expected[array.name], self.tolerance, who, where)
+        return accesses
 
 
 def _copied(arguments: dict[str, Any]) -> dict[str, Any]:
     return {name: np.copy(value) if isinstance(value, np.ndarray) else value for name, value in arguments.items()}
 
 
-def _require_equal(
-    name: str, actual: np.ndarray, wanted: np.ndarray, tolerance: float, way: str, sizes: dict[str, int]
-) -> None:
+def _require_equal(name: str, actual: np.ndarray, wanted: np.ndarray, tolerance: float, who: str, where: str) -> None:
     equal = _equal(actual, wanted, tolerance)
     if not equal.all():
-        where = tuple(int(x) for x in np.argwhere(~equal)[0])
-        raise VerificationError(
-            f"'{name}{list(where)}' is {actual[where]}, but the interpreted nest says {wanted[where]}, for {sizes}"
-            f"{f', {way}' if way else ''}"
-        )
+        at = tuple(int(x) for x in np.argwhere(~equal)[0])
+        raise VerificationError(f"'{name}{list(at)}' is {actual[at]}, but {who} says {wanted[at]}, {where}")
 
 
 def _equal(actual: np.ndarray, wanted: np.ndarray, tolerance: float) -> np.ndarray:

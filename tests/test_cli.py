@@ -12,6 +12,7 @@ import pytest
 
 from polysched import cli
 from polysched.cli import main
+from polysched.options import Options
 
 NESTS = '''\
 from __future__ import annotations
@@ -126,6 +127,25 @@ def test_knobs_reach_the_compiler(c_file, capsys):
 
 
 @pytest.mark.parametrize(
+    ("knob", "option", "value"),
+    [
+        ("--reorder-reductions", "reorder_reductions", True),
+        ("--fast-math", "fast_math", True),
+        ("--contract-floats", "contract_floats", True),
+        ("--double-buffer", "double_buffer", True),
+        ("--no-shared-memory", "shared_memory", False),
+    ],
+)
+def test_every_switch_is_an_option(file, capsys, monkeypatch, knob, option, value):
+    given = []
+    compiles = cli.optimize
+    monkeypatch.setattr(cli, "optimize", lambda nest, target, options: given.append(options) or compiles(nest, target))
+    for arguments in ([], [knob]):
+        shown(capsys, "deps", f"{file}:double", *arguments)
+    assert given == [Options(), Options(**{option: value})]
+
+
+@pytest.mark.parametrize(
     ("name", "content", "message"),
     [
         ("gone.py:scan", None, "there is no file '{path}'"),
@@ -201,14 +221,27 @@ def test_inspect_reads_cuda(tmp_path, capsys):
     (tmp_path / "mine.cu").write_text(CUDA_FILE)
     assert main(["inspect", str(tmp_path / "mine.cu"), "-D", "ADD=1"]) == 0
     both = capsys.readouterr().out
-    first, second = both.split("\n\n")
+    heading, first, second = both.split("\n\n")
+    assert re.fullmatch(r"nvcc -arch=sm_90 .*-DADD=1", heading)
     assert first.startswith("twice, line 2: ") and "64 threads a block" in first
     assert second.startswith("thrice, line 3: ")
     assert main(["inspect", str(tmp_path / "mine.cu"), "-D", "ADD=1", "--kernel", "thrice"]) == 0
-    assert capsys.readouterr().out == second
+    assert capsys.readouterr().out == f"{heading}\n\n{second}"
     arguments = ["-D", "ADD=1", "--kernel", "thrice", "--threads", "32", "--arch", "sm_80", "--flags=-O3 -fmad=false"]
     assert main(["inspect", str(tmp_path / "mine.cu"), *arguments]) == 0
-    assert "32 blocks a multiprocessor: occupancy 0.50, limited by blocks" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "32 blocks a multiprocessor: occupancy 0.50, limited by blocks" in printed
+    assert printed.startswith("nvcc -arch=sm_80 -O3 -fmad=false ")
+
+
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="there is no nvcc to compile CUDA texts with")
+def test_inspect_compiles_our_texts_as_they_say(c_file, capsys):
+    text = shown(capsys, "source", f"{c_file}:scan", "-D", "FACTOR=2.0", "--target", "cuda")
+    path = c_file.with_suffix(".cu")
+    path.write_text(text)
+    for arguments, flags in (([], " -fmad=false"), (["--flags="], ""), (["--flags=-O2"], " -O2")):
+        assert main(["inspect", str(path), *arguments]) == 0
+        assert re.match(rf"nvcc -arch=sm_90{flags}( -I\S+)?\n\n", capsys.readouterr().out)
 
 
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="there is no nvcc to compile CUDA texts with")

@@ -26,7 +26,7 @@ __global__ void copy(float *a, const float *b, int n)
         a[i] = b[i];
 }
 """
-RUN = ["--grid", "4", "--block", "32", "--arg", "a=f32[100]", "--arg", "b=f32[100]"]
+RUN = ["--grid", "4", "--block", "32", "--arg", "a=f32[100]", "--arg", "b=f32[100]", "--arg", "n=99"]
 
 
 @pytest.fixture
@@ -56,8 +56,21 @@ def test_a_nest_on_one_target(nest, capsys):
     assert capsys.readouterr().out.startswith("double, OpenCL: legal")
 
 
+def test_sizes_of_ones_own(nest, capsys):
+    assert main(["verify", f"{nest}:double", "--target", "cuda", "--sizes", "n=100000"]) == 0
+    assert "; equal to the nest as C for n=100000; each under the checker" in capsys.readouterr().out
+
+
+def test_a_nest_that_is_too_large(nest, capsys):
+    assert main(["verify", f"{nest}:double", "--target", "cuda", "--sizes", "n=1000000000"]) == 2
+    assert capsys.readouterr().err == (
+        "double, CUDA: 'double' is too large to run here with n=1000000000: it accesses memory about 3.0e+09 times, "
+        "and at most 3e+08 are checked; give smaller ones\n"
+    )
+
+
 def test_what_is_wrong_with_a_nest(nest, capsys, monkeypatch):
-    def wrong(self):
+    def wrong(self, **sizes):
         raise VerificationError("'a[0]' is 1")
 
     monkeypatch.setattr(cli.Compiled, "verify", wrong)
@@ -66,7 +79,7 @@ def test_what_is_wrong_with_a_nest(nest, capsys, monkeypatch):
 
 
 def test_a_kernel_that_is_right(kernel, capsys):
-    assert main(["verify", str(kernel), *RUN, "--arg", "n=99"]) == 0
+    assert main(["verify", str(kernel), *RUN]) == 0
     assert capsys.readouterr().out.splitlines()[:2] == [
         "no races, uninitialized reads or accesses out of bounds",
         "copy:5: writes a, 4 bytes a lane: 3.25 sectors a request (3.25 needed), 4 requests: a[i] = b[i];",
@@ -85,11 +98,19 @@ def test_a_kernel_that_is_wrong(kernel, capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["FILE.cu", *RUN], "copy takes a, b, n; given are a, b\n"),
-        (["FILE.cu", "--kernel", "move"], "the text has no kernel 'move'\nhint: it has: copy\n"),
+        (["FILE.cu", *RUN, "--arg", "m=1"], "copy takes a, b, n; given are a, b, n, m\n"),
+        (["FILE.cu", "--kernel", "move", *RUN], "the text has no kernel 'move'\nhint: it has: copy\n"),
         (["FILE.cu", "-D", "N=1"], "-I and -D are for C\n"),
         (["none.cu"], "'none.cu' cannot be read: No such file or directory\n"),
-        (["FILE.py:double", "--arg", "n=1"], "--arg and --kernel are for CUDA files\n"),
+        (["FILE.cu", *RUN, "--grid", "0"], "grid is (0,), but CUDA launches one block or more along each side\n"),
+        (["FILE.cu", *RUN[2:]], "--grid must be given\nhint: as in "),
+        (["FILE.cu"], "--grid and --block must be given\n"),
+        (["FILE.cu", *RUN, "--sizes", "n=3"], "--sizes is for nests\nhint: of a CUDA file, sizes are arguments"),
+        (
+            ["FILE.py:double", "--arg", "n=1"],
+            "--arg, --kernel, --grid, --block and --dynamic-shared are for CUDA files\n",
+        ),
+        (["FILE.py:double", "--sizes", "m=1"], "double, C: 'double' has no size m: it has ['n']"),
     ],
 )
 def test_what_cannot_be_verified(nest, kernel, arguments, message, capsys):

@@ -21,7 +21,7 @@ LAYERS = [
     ["runtime"],
     ["codegen"],
     ["solve", "transform"],
-    ["deps", "frontend"],
+    ["deps", "frontend", "trial_sizes"],
     ["model"],
     ["ir"],
     ["trace", "options", "isl", "bounded"],

@@ -11,8 +11,10 @@ import pytest
 
 import polysched as ps
 from polysched import isl
+from polysched.errors import BudgetExceeded
 from polysched.examples import gemm, stencil
 from polysched.model.tree import Domain
+from polysched.runtime.check import check as check_kernels
 from polysched.verify import verify
 from tests.transform.scheduled import band
 
@@ -89,8 +91,8 @@ def test_a_program_that_is_wrong_for_one_size_only_is_caught_there():
 @pytest.mark.parametrize(
     ("sizes", "message"),
     [
-        ({"N": -1}, r"they must satisfy \[N\] -> \{  : N >= 0 \}"),
-        ({"N": 10**6}, "give at most 20000 instances of statements to interpret"),
+        ({"N": -1}, r"'stencil' cannot be run with N=-1: its sizes must satisfy \[N\] -> \{  : N >= 0 \}"),
+        ({"N": 10**6}, "'stencil' is too large to run here with N=1000000: it accesses memory about 5.0e[+]12 times"),
         ({"M": 3}, r"'stencil' has no size M: it has \['N'\]"),
     ],
 )
@@ -112,7 +114,105 @@ def test_rounding_may_differ_where_the_user_allowed_it(options):
     assert rounded.verify(n=3).sizes == ({"n": 3},)
 
 
+# --- in C, where the interpreter is too slow
+
+
+@ps.nest
+def fixed(c: ps.f32[56, 200], a: ps.f32[56, 64], b: ps.f32[64, 200]):
+    for i in range(56):
+        for j in range(200):
+            for k in range(64):
+                c[i, j] += a[i, k] * b[k, j]
+
+
+@pytest.mark.parametrize("target", ["c", "cuda"])
+@pytest.mark.parametrize(("nest", "sizes"), [(gemm, {"n": 130}), (fixed, {})], ids=["given", "constant"])
+def test_large_sizes_alone_are_compared_with_c(target, nest, sizes):
+    done = ps.optimize(nest, target=target).verify(**sizes)
+    assert (done.sizes, done.beyond) == ((), (sizes,))
+    assert f"; equal to the nest as C for {'n=130' if sizes else 'the constants that it has'}" in str(done)
+
+
+def test_what_differs_from_c_says_so():
+    done = ps.optimize(fixed)
+    wrong = replace(done)
+    wrong.__dict__["program"] = lambda **arguments: None
+    with pytest.raises(ps.VerificationError, match=r"'c\[0, 0\]' is .*, but the nest as C says "):
+        wrong.verify()
+
+
+def test_without_a_compiler_large_sizes_cannot_be_compared():
+    def beyond():
+        raise ps.ToolchainError("no C compiler found")
+
+    with pytest.raises(ps.LaunchError, match=r"'stencil' is too large to interpret, .* cannot be run: no C compiler"):
+        verify(
+            STENCIL.nest, {"": STENCIL.program}, scop=STENCIL.scop, dependences=STENCIL.dependences,
+            tree=STENCIL.schedule, sizes={"N": 1000}, beyond=beyond,
+        )  # fmt: skip
+
+
 # --- kernels for a GPU
+
+
+CONV = """
+void conv(int N, int K, int C, int H, int W, float out[N][K][H][W], float in[N][C][H + 2][W + 2], float f[K][C][3][3])
+{
+#pragma scop
+    for (int n = 0; n < N; n++)
+        for (int k = 0; k < K; k++)
+            for (int h = 0; h < H; h++)
+                for (int w = 0; w < W; w++)
+                    for (int c = 0; c < C; c++)
+                        for (int r = 0; r < 3; r++)
+                            for (int s = 0; s < 3; s++)
+                                out[n][k][h][w] += in[n][c][h + r][w + s] * f[k][c][r][s];
+#pragma endscop
+}
+"""
+
+
+def test_a_nest_of_many_sizes_keeps_to_the_budget(tmp_path):
+    work: list[int] = []
+
+    def counted(**arguments):
+        work.append(arguments["out"].size * arguments["C"] * 9)
+        done.program(**arguments)
+
+    path = tmp_path / "conv.c"
+    path.write_text(CONV)
+    (nest,) = ps.from_c(path)
+    done = ps.optimize(nest)
+    result = verify(
+        done.nest, {"": counted}, scop=done.scop, dependences=done.dependences, tree=done.schedule, sizes={},
+        beyond=lambda: counted, several_tiles=True,
+    )  # fmt: skip
+    assert {"N": 7, "K": 8, "C": 9, "H": 10, "W": 11} in result.beyond
+    assert all(any(sizes[name] == 130 for sizes in result.beyond) for name in "NKCHW")
+    assert result.sizes[-1] == dict.fromkeys("NKCHW", 3) and sum(work) < 4 * 60_000_000
+
+
+def test_sizes_that_exceed_the_budget_are_left_out():
+    def run(a, N):
+        if N > 70:
+            raise BudgetExceeded("more accesses than allowed")
+        STENCIL.program(a=a, N=N)
+
+    done = verify(
+        STENCIL.nest, {"": run}, scop=STENCIL.scop, dependences=STENCIL.dependences, tree=STENCIL.schedule, sizes={},
+        beyond=lambda: STENCIL.program, several_tiles=True,
+    )  # fmt: skip
+    assert done.beyond == ()
+
+
+def test_kernels_that_take_more_accesses_than_allowed_are_left_out(product):
+    checked = check_kernels(product.source, product.nest, product.scop.valid_sizes)
+    arguments = {"alpha": 1.0, "beta": 1.0, **{name: np.ones((40, 40)) for name in "ABC"}}
+    report = checked(**arguments)
+    assert report.is_silent and report.accesses > 3 * 40**3 / 4
+    with pytest.raises(BudgetExceeded, match="more than 1000 accesses to memory"):
+        replace(checked, most_accesses=1000)(**arguments)
+    assert replace(checked, most_accesses=report.accesses)(**arguments).accesses == report.accesses
 
 
 @pytest.fixture(scope="module")

@@ -36,6 +36,7 @@ from polysched.model.tree import (
     Set,
     Tree,
     Vector,
+    children,
     walk,
 )
 from polysched.model.tree_isl import mark_text
@@ -170,6 +171,7 @@ class _Pairs:
 @dataclass(frozen=True)
 class _Checker:
     check_flags: bool
+    in_kernel: bool = False  # below a loop over blocks or threads
 
     def check(self, tree: Tree, pairs: tuple[_Pairs, ...], mark: MarkValue | None) -> Iterator[Violation]:
         """The faults below a node; `mark` is a parallel one that speaks of the band below."""
@@ -184,6 +186,10 @@ class _Checker:
                 yield from self.check(child, _restrict(pairs, filter), mark)
             case Sequence() | Set():
                 yield from self.branches(tree, pairs)
+            case Mark(mark=Map() as parallel, child=child) if not self.in_kernel:
+                yield from replace(self, in_kernel=True).check(child, pairs, parallel)
+                if self.check_flags:
+                    yield from _between_threads(tree, pairs)
             case Mark(mark=Parallel() | Vector() | Map() as parallel, child=child):
                 yield from self.check(child, pairs, parallel)
             case Domain(child=child) | Context(child=child) | Mark(child=child):
@@ -228,6 +234,38 @@ class _Checker:
                         yield from p.violation(crossing)
         for branch in node.children:
             yield from self.check(branch.child, _restrict(pairs, branch.filter), None)
+
+
+def _between_threads(kernel: Mark, pairs: tuple[_Pairs, ...]) -> Iterator[Violation]:
+    """Pairs that different threads of a kernel run, whatever loops and sequences inside say: threads do not wait."""
+    for axis, loops in _axes(kernel, None).items():
+        on_axis: dict[str, isl.Map] = {}
+        for schedule, _ in loops:
+            for name, coordinate in _by_statement(schedule).items():
+                on_axis[name] = on_axis[name].union(coordinate) if name in on_axis else coordinate
+        for p in pairs:
+            source, sink = on_axis.get(p.dependence.source), on_axis.get(p.dependence.sink)
+            if (source is None and sink is None) or any(_reduces(mark, p) for _, mark in loops):
+                continue
+            wrong = p.relation
+            if source is not None and sink is not None:
+                wrong = wrong.subtract(source.apply_range(sink.reverse()))
+            yield from p.violation(wrong, f", but they are not on one thread: {axis} separates them in a kernel")
+
+
+def _axes(tree: Tree, passing: isl.UnionSet | None) -> dict[str, list[tuple[isl.UnionMap, Map]]]:
+    """The loops over blocks and threads by axis, each with the value that an instance has there."""
+    found: dict[str, list[tuple[isl.UnionMap, Map]]] = {}
+    match tree:
+        case Mark(mark=Map() as mark, child=Band(members=(member, *_))):
+            schedule = member.schedule if passing is None else member.schedule.intersect_domain(passing)
+            found[mark.axis] = [(schedule, mark)]
+        case Filter(filter=filter):
+            passing = filter if passing is None else passing.intersect(filter)
+    for child in children(tree):
+        for axis, loops in _axes(child, passing).items():
+            found.setdefault(axis, []).extend(loops)
+    return found
 
 
 def _reduces(mark: MarkValue, pairs: _Pairs) -> bool:

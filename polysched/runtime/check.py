@@ -22,7 +22,7 @@ import numpy as np
 
 from polysched import isl
 from polysched.codegen.source import Source
-from polysched.errors import KernelError
+from polysched.errors import BudgetExceeded, KernelError
 from polysched.ir.nodes import Function
 from polysched.runtime.arguments import bind
 from polysched.runtime.cpu import c_function, open_library
@@ -52,6 +52,7 @@ class Checked:
     library: CheckedLibrary = field(repr=False)
     entry: Any = field(repr=False)
     valid_sizes: isl.Set | None = None  # { : ... } for which all accesses are in bounds; None: all
+    most_accesses: int | None = None  # BudgetExceeded after these
 
     def __call__(self, **arguments: Any) -> CheckReport:
         """What a run in place shows; LaunchError, before anything runs, if the arguments do not fit."""
@@ -59,7 +60,7 @@ class Checked:
         arrays = {name: arguments[name] for name in bound.arrays}
         guarded = {name: guarded_copy(array) for name, array in arrays.items()}
         values = [guarded[name].ctypes.data if name in guarded else bound.values[name] for name in bound.order]
-        report = self.library.run(guarded, self.entry, *values)
+        report = self.library.run(guarded, self.entry, *values, most_accesses=self.most_accesses)
         for name, array in arrays.items():
             if array.flags.writeable:
                 np.copyto(array, guarded[name])
@@ -100,30 +101,36 @@ class CheckedLibrary:
     text: str  # of the kernels
     file: str  # its name
 
-    def run(self, arrays: Mapping[str, np.ndarray], entry: Any, *values: Any) -> CheckReport:
-        """What a call of `entry` shows; `arrays` are guarded copies, and all that it may access of the host's."""
+    def run(
+        self, arrays: Mapping[str, np.ndarray], entry: Any, *values: Any, most_accesses: int | None = None
+    ) -> CheckReport:
+        """What a call of `entry` shows; `arrays` are guarded copies, and all that it may access of the host's.
+        BudgetExceeded if it takes more accesses than `most_accesses`."""
         checker = race_check()
         checker.reset()
+        checker.limit(_MOST_ACCESSES if most_accesses is None else most_accesses)
         names: dict[int, str] = {}
         declared: dict[int, DeclaredArray] = {}
         for name, array in arrays.items():
             names[checker.add_array(array.ctypes.data, array.nbytes, array.itemsize)] = name
         kernels, arrays_of_text = declared_kernels(without_comments(self.text)), declared_arrays(self.text)
         for variable in _variables(self.path):
-            for kernel, array in _declarations(variable, kernels, arrays_of_text):
+            for kernel, known in _declarations(variable, kernels, arrays_of_text):
                 if not variable.shared:
                     region = checker.add_variable(self._base + variable.offset, variable.size)
                 else:
-                    is_dynamic = array is not None and array.is_dynamic
+                    is_dynamic = known is not None and known.is_dynamic
                     region = checker.add_shared(variable.offset, None if is_dynamic else variable.size, kernel)
                 names[region] = variable.name
-                if array is not None:
-                    declared[region] = array
+                if known is not None:
+                    declared[region] = known
         fault = ""
         try:
             run_emulated(self.library, False, entry, *values)
         except KernelError as error:
             fault = str(error)
+        if most_accesses is not None and checker.accesses() > most_accesses and not checker.findings():
+            raise BudgetExceeded(f"more than {most_accesses} accesses to memory")
         return Reading(checker, self.path, self._base, self.text, self.file, names, declared, arrays).report(fault)
 
     @property
@@ -133,6 +140,7 @@ class CheckedLibrary:
         return ctypes.addressof(ctypes.c_char.in_dll(self.library, symbol)) - _symbol_offset(self.path, symbol)
 
 
+_MOST_ACCESSES = 1 << 32  # some minutes
 _variables = cache(variables)
 _symbol_offset = cache(offset_of)
 
@@ -145,7 +153,8 @@ def _declarations(
     named = [array for array in declared if array.name == variable.name]
     dynamic = [array for array in named if array.is_dynamic]
     if dynamic and not variable.function:
-        of_kernels = [(array.function, array) for array in dynamic if array.function in kernels]
-        return of_kernels + [("", array) for array in dynamic if array.function not in kernels][:1]
+        of_kernels = [array for array in dynamic if array.function in kernels]
+        others = [array for array in dynamic if array.function not in kernels]
+        return [*((array.function, array) for array in of_kernels), *(("", array) for array in others[:1])]
     fitting = (array for array in named if array.function in (variable.function, "") and array.shape(variable.size))
     return [(variable.function if variable.function in kernels else "", next(fitting, None))]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np

@@ -32,14 +32,17 @@ class Variable:
 
 def variables(library: Path) -> list[Variable]:
     """The variables of `library`, but not those of our headers."""
-    found: dict[str, Variable] = {}
+    found: dict[str, tuple[int, int, bool]] = {}
     for line in _run("readelf", "-sW", str(library)).splitlines():
         match line.split():
             case [_, value, size, ("TLS" | "OBJECT") as kind, _, _, section, symbol] if section != "UND":
                 if not _OURS.match(symbol):
                     found[symbol] = int(value, 16), int(size, 0), kind == "TLS"
     names = _run("c++filt", *found).splitlines() if found else []
-    result = [Variable(*_plain(name), *known) for name, known in zip(names, found.values(), strict=True)]
+    result = [
+        Variable(*_plain(name), offset, size, shared)
+        for name, (offset, size, shared) in zip(names, found.values(), strict=True)
+    ]
     return sorted(result, key=lambda variable: (not variable.shared, variable.offset))
 
 

@@ -89,6 +89,7 @@ class CheckReport:
     findings: tuple[Finding, ...]
     traffic: tuple[Traffic, ...] = ()  # in order of kernels and lines
     threads: int = 0  # launched in all
+    accesses: int = 0  # to memory, of all of them
 
     @property
     def is_silent(self) -> bool:

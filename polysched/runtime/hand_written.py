@@ -19,7 +19,6 @@ import ctypes
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +48,7 @@ def check_cuda(
     names = _parameters(text, kernel)
     if set(arguments) != set(names):
         raise LaunchError(f"{kernel} takes {', '.join(names) or 'nothing'}; given are {', '.join(arguments) or 'none'}")
-    sizes = (ctypes.c_uint32 * 6)(*_grid(grid), *_block(block))
+    sizes = (ctypes.c_uint32 * 6)(*_extents("grid", grid), *_extents("block", block))
     if dynamic_shared_bytes and not dynamic_arrays(text):
         raise LaunchError(f"dynamic_shared_bytes is {dynamic_shared_bytes}, but there is no `extern __shared__` array")
     if not 0 <= dynamic_shared_bytes <= MOST_DYNAMIC:
@@ -153,7 +152,8 @@ def _parameters(text: str, kernel: str) -> list[str]:
     if "<" not in kernel and (template := template_parameters(plain, name)):
         kinds = [parameter.split("=")[0].split()[0] for parameter in template.split(",")]
         example = ", ".join({"class": "float", "typename": "float", "bool": "true"}.get(kind, "16") for kind in kinds)
-        raise InputError(f"'{name}' is a template, <{template}>", hint=f"name one of its kernels, as in '{name}<{example}>'")
+        hint = f"name one of its kernels, as in '{name}<{example}>'"
+        raise InputError(f"'{name}' is a template, <{template}>", hint=hint)
     names, depth, part = [], 0, ""
     for character in plain[plain.index("(", found[name]) + 1 :]:
         depth += (character in "(<[{") - (character in ")>]}")
@@ -190,7 +190,8 @@ def _compiled(text: str, file: str, kernel: str) -> CheckedLibrary:
 
 _UNKNOWN = re.compile(
     r"^(?P<place>[^\s:]+:(?P<line>\d+)):\d+: (?:fatal )?error: "
-    r"(?:'(?P<name>[^']+)' (?:was not declared|has not been declared|does not name a type)|(?P<file>\S+): No such file)",
+    r"(?:'(?P<name>[^']+)' (?:was not declared|has not been declared|does not name a type)|"
+    r"(?P<file>\S+): No such file)",
     re.MULTILINE,
 )
 
@@ -202,7 +203,8 @@ def _unknown(found: re.Match[str], text: str) -> str:
     line = lines[int(found["line"]) - 1].strip() if int(found["line"]) <= len(lines) else ""
     parts = [f"{found['place']}: '{name}' is not known here: neither the text nor our header of CUDA's words has it"]
     parts += [f"  {line}"] if name in line else []
-    return "\n".join([*parts, "hint: if nvcc knows it, it is not supported; put the kernels without it into a file of their own"])
+    parts.append("hint: if nvcc knows it, it is not supported; put the kernels without it into a file of their own")
+    return "\n".join(parts)
 
 
 # --- arguments; the structs are those of kernel_entry_on_cpu.h
@@ -281,24 +283,11 @@ def _set_number(value: _Argument, name: str, given: Any, parameter: _Parameter) 
     value.integer = int(number) if number < 1 << 63 else int(number) - (1 << 64)
 
 
-def _grid(given: Extent) -> tuple[int, ...]:
-    grid = _extents("grid", given)
-    if grid[0] >= 1 << 31 or max(grid[1:]) > 65535:
-        raise LaunchError(f"grid is {given!r}, but CUDA launches at most 2147483647 x 65535 x 65535 blocks")
-    return grid
-
-
-def _block(given: Extent) -> tuple[int, ...]:
-    block = _extents("block", given)
-    if prod(block) > 1024 or block[2] > 64:
-        raise LaunchError(f"block is {given!r}, but a block of CUDA has at most 1024 threads, and 64 along z")
-    return block
-
-
 def _extents(name: str, given: Extent) -> tuple[int, ...]:
+    """Those that CUDA has no place for are refused here, and others that it does not launch when it would."""
     extents = (given,) if isinstance(given, int) else tuple(given)
-    if not 1 <= len(extents) <= 3 or not all(isinstance(extent, int) for extent in extents):
+    if not 1 <= len(extents) <= 3 or not all(isinstance(extent, int) and 0 <= extent < 1 << 32 for extent in extents):
         raise LaunchError(f"{name} is {given!r}, but is one to three integers, as in (4, 2)")
-    if min(extents) < 1:
-        raise LaunchError(f"{name} is {given!r}, but CUDA launches none of less than 1")
+    if 0 in extents and name == "grid":
+        raise LaunchError(f"grid is {given!r}, but CUDA launches one block or more along each side")
     return extents + (1,) * (3 - len(extents))

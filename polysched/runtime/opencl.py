@@ -12,7 +12,7 @@ from __future__ import annotations
 import ctypes
 import ctypes.util
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path

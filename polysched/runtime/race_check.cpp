@@ -20,6 +20,8 @@
 
 extern "C" {
 
+uint64_t polysched_check_limit; /* accesses of a run: more do not end, or will not soon */
+
 void polysched_check_launch(const char *kernel, const unsigned *grid, const unsigned *block, const char *shared_memory,
                             size_t dynamic, const char *stacks, size_t stride, void (*stop)(const char *))
 {
@@ -33,7 +35,6 @@ void polysched_check_launch(const char *kernel, const unsigned *grid, const unsi
     checker->stacks = stacks;
     checker->stride = stride;
     checker->stop = stop;
-    checker->accesses = 0;
     checker->runs = true;
     const std::string name(kernel, strcspn(kernel, "< "));
     for (size_t k = 0; k < checker->shared_arrays.size(); k++) {
@@ -68,6 +69,7 @@ void polysched_check_block(unsigned block)
 
 void polysched_check_thread(unsigned thread, unsigned stack)
 {
+    checker->accesses++;
     checker->thread = thread;
     checker->own_stack = (uintptr_t)checker->stacks + stack * checker->stride;
 }
@@ -234,6 +236,7 @@ size_t polysched_check_count(int what)
 {
     return what == 0 ? checker->findings.size() : what == 1 ? checker->launches.size() : what == 2 ? checker->sites.size() : checker->regions.size();
 }
+size_t polysched_check_accesses(void) { return checker->accesses; }
 const Finding *polysched_check_finding(size_t k) { return &checker->findings[k]; }
 const Launch *polysched_check_launched(size_t k) { return &checker->launches[k]; }
 const Site *polysched_check_site(size_t k) { return &checker->sites[k]; }

@@ -124,6 +124,14 @@ class RaceCheck:
             ctypes.c_size_t(offset), ctypes.c_size_t(-1 if size is None else size), kernel.encode()
         )
 
+    def limit(self, accesses: int) -> None:
+        """Stops kernels after so many."""
+        ctypes.c_uint64.in_dll(self.library, "polysched_check_limit").value = accesses
+
+    def accesses(self) -> int:
+        """How many there were, and threads that ran."""
+        return self.library.polysched_check_accesses()
+
     def findings(self) -> list[RawFinding]:
         return self._all(0, self.library.polysched_check_finding)
 
@@ -153,5 +161,5 @@ def race_check() -> RaceCheck:
         (library.polysched_check_site, RawSite),
     ):
         function.restype, function.argtypes = ctypes.POINTER(result), [ctypes.c_size_t]
-    library.polysched_check_count.restype = ctypes.c_size_t
+    library.polysched_check_count.restype = library.polysched_check_accesses.restype = ctypes.c_size_t
     return RaceCheck(library)

@@ -3,6 +3,8 @@
 #include "race_state.h"
 #include "race_traffic.h"
 
+extern "C" uint64_t polysched_check_limit;
+
 namespace {
 
 inline bool is_before(const Access &access, const Access &own)
@@ -129,7 +131,7 @@ void access(uintptr_t at, unsigned size, Operation operation, uintptr_t pc, bool
 {
     if (!checker->runs || !size || at - checker->own_stack < checker->stride)
         return;
-    if (checker->accesses++ > most_accesses)
+    if (checker->accesses++ > polysched_check_limit)
         checker->stop("more accesses to memory than are checked; does it end?");
     const uint32_t id = site_of(pc, operation, size);
     Site &site = checker->sites[id];

@@ -15,7 +15,6 @@ enum Kind { race, race_of_blocks, uninitialized, out_of_bounds, misaligned, wild
 enum Space : uint8_t { given, shared, fresh, fixed }; /* an argument; __shared__; cudaMalloc; of the program */
 enum { lanes = 32, most_rows = 4096, most_findings = 1000 };
 const uintptr_t guard = 1 << 16; /* bytes before and behind each argument that are nobody's */
-const uint64_t most_accesses = 1ull << 32; /* of one launch; more do not end, or will not soon */
 
 struct Access {
     uint32_t epoch = 0; /* 0: none. It grows with every barrier, block and launch */
@@ -103,7 +102,7 @@ struct Checker {
     uintptr_t own_stack;
     uint32_t kernel, epoch = 0, launch_epoch, block_epoch;
     uint16_t thread;
-    uint64_t accesses;
+    uint64_t accesses = 0;
     uint16_t seen[1024][lanes]; /* per thread: the last clock of each lane of its warp that it has waited for */
     bool seen_is_new = false;
     void (*stop)(const char *);

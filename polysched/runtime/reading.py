@@ -37,7 +37,8 @@ class Reading:
         if fault and not what.startswith(STOPPED):
             findings.append(Finding(kind="fault", kernel=kernel, what=what))
         threads = sum(prod(grid) * prod(block) for _, grid, block in self.launches)
-        return CheckReport(findings=tuple(findings), traffic=tuple(self.traffic()), threads=threads)
+        accesses = self.checker.accesses()
+        return CheckReport(findings=tuple(findings), traffic=tuple(self.traffic()), threads=threads, accesses=accesses)
 
     @cached_property
     def launches(self) -> list[tuple[str, tuple[int, ...], tuple[int, ...]]]:

@@ -99,23 +99,24 @@ class _Expansion:
             return None
 
         body = rewrite(self.fn.body, rule)
-        return replace(self.fn, body=(Alloc(copy), *body, self.copied_back(copy, extents, filled, names)))
+        return replace(self.fn, body=(Alloc(copy), *body, self.copied_back(copy, filled, names)))
 
     def has_own_values(self) -> bool:
         """Does every read get what the same iteration of the loops has written?"""
         flow = [d for d in self.dependences.of("flow") if d.array == self.array.name]
         same = all(d.is_exact and d.relation.is_subset(self.together(d.relation, len(self.loops))) for d in flow)
-        fed = self.elements(flow)
+        fed = self.fed(flow)
         must = all(a.must for s in self.users for a in self.own((*s.reads, *s.writes)))
         reads = (a.relation.intersect_domain(s.domain) for s in self.users for a in self.own(s.reads))
         return same and must and all(isl.UnionMap.from_map(read).is_subset(fed) for read in reads)
 
-    def elements(self, flow: Iterable[Dependence]) -> isl.UnionMap:
-        """{ reading instance -> element that it gets from one of these }"""
+    def fed(self, flow: Iterable[Dependence]) -> isl.UnionMap:
+        """{ reading instance -> element that it gets by one of these }, from statements that store one element."""
         found = isl.UnionMap("{ }")
         for d in flow:
-            (write,) = self.own(self.scop.statement(d.source).writes)
-            found = found.union(isl.UnionMap.from_map(d.relation.reverse().apply_range(write.relation)))
+            match self.own(self.scop.statement(d.source).writes):
+                case [write]:
+                    found = found.union(isl.UnionMap.from_map(d.relation.reverse().apply_range(write.relation)))
         return found
 
     def own(self, accesses: Iterable[Access]) -> list[Access]:
@@ -162,11 +163,11 @@ class _Expansion:
             if array is not self.array
         )
 
-    def copied_back(self, copy: Array, extents: list[Expr], filled: isl.Map, names: Iterator[str]) -> Stmt:
+    def copied_back(self, copy: Array, filled: isl.Map, names: Iterator[str]) -> Stmt:
         """The elements as the last iteration of the loops left them."""
-        elements = filled.range()
+        iterations, elements = filled.domain(), filled.range()
         own = [next(names) for _ in self.array.shape]
-        last = tuple(binary("-", extent, 1) for extent in extents)
+        last = tuple(_last(loop, iterations, k) for k, loop in enumerate(self.loops))
         index = tuple(Var(name) for name in own)
         body: tuple[Stmt, ...] = (
             Store(self.array.name, index, Load(copy.name, (*last, *index), self.array.dtype)),
@@ -175,6 +176,13 @@ class _Expansion:
             body = (For(name, value(elements.dim_min(k)), _past_last(elements, k), 1, body),)
         ran = condition(filled.params())
         return body[0] if ran == Const(True, boolean) else If(ran, body)
+
+
+def _last(loop: For, iterations: isl.Set, position: int) -> Expr:
+    """The last value of the loop's variable."""
+    if loop.step < 0:
+        return value(iterations.dim_min(position))
+    return binary("-", _past_last(iterations, position), 1)
 
 
 def _past_last(values: isl.Set, position: int) -> Expr:

@@ -149,11 +149,13 @@ def test_blocks_and_threads_of_one_are_left_out():
     assert axes(constant) == ["thread.x"]
 
 
-def test_loops_beyond_the_third_run_in_blocks_of_their_own_or_in_the_thread():
-    loops = ["    " * (k + 1) + f"for {var} in range(n):" for k, var in enumerate("ijkl")]
-    fn = parsed("A n n n n,B n n n n", *loops, " " * 20 + "B[i, j, k, l] = A[i, j, k, l]")
-    assert axes(fn) == ["block.z", "block.y", "block.x", "thread.y", "thread.x"]
-    assert "\n                        band:\n                          [S[i, j, k, l] -> i] coincident\n" in mapped(fn)
+def test_the_fourth_loop_has_blocks_of_its_own_and_others_run_in_the_thread():
+    loops = ["    " * (k + 1) + f"for {var} in range(n):" for k, var in enumerate("ijklq")]
+    copy = parsed("A n n n n,B n n n n", *loops[:4], " " * 20 + "B[i, j, k, l] = A[i, j, k, l]")
+    assert axes(copy) == ["block.w", "block.z", "block.y", "block.x", "thread.y", "thread.x"]
+    copy = parsed("A n n n n n,B n n n n n", *loops, " " * 24 + "B[i, j, k, l, q] = A[i, j, k, l, q]")
+    assert axes(copy) == ["block.w", "block.z", "block.y", "block.x", "thread.y", "thread.x"]
+    assert "[S[i, j, k, l, q] -> i] coincident" in mapped(copy)
 
 
 def test_an_empty_nest_is_mapped_too():

@@ -29,6 +29,8 @@ alpha = var("alpha", f64)
 Y, A, X = Array("y", f64, (n,)), Array("A", f64, (n, m)), Array("x", f64, (m,))
 DOT = add(load(Y, t), mul(load(A, t, k), load(X, k)))
 
+TAP = store(Y, (t,), add(load(Y, t), mul(load(A, t, k), add(load(X, k), r))))
+
 
 def part(name: str, start: Expr, trips: int, end: Operand, *body: Stmt, kind: str = "serial") -> For:
     return loop(name, start, binary("min", end, add(start, trips)), *body, kind=kind)
@@ -135,6 +137,8 @@ def test_short_loops_inside_are_part_of_a_chunk():
         kernel(loop("c", 0, parts(m, 8), part("k", mul(8, c), 8, t, store(Y, (t,), DOT)))),
         kernel(part("k", mul(8, m), 8, m, store(Y, (k,), load(X, k)))),
         kernel(loop("c", 0, parts(m, 800), part("k", mul(800, c), 800, m, store(Y, (t,), DOT)))),
+        kernel(loop("c", 0, parts(m, 8), part("k", mul(8, c), 8, m, loop("r", 0, 3, TAP, kind="unrolled")))),
+        kernel(store(Y, (t,), load(X, sub(n, t)))),
     ],
     ids=[
         "other elements of what it writes",
@@ -144,6 +148,8 @@ def test_short_loops_inside_are_part_of_a_chunk():
         "ends of chunks that differ between threads",
         "writes that the chunk moves",
         "more than there is shared memory",
+        "points that add to the same element",
+        "a row that warps read backwards",
     ],
 )
 def test_other_kernels_stay_as_they_are(fn):

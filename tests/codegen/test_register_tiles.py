@@ -313,3 +313,14 @@ def random_tiles(rng: random.Random) -> Function:
     }
     body = [statement() for _ in range(rng.choice((1, 1, 2)))]
     return tiled(*body, lows=bound("ij"), highs=bound("ij"), **shape)
+
+
+def test_a_temporary_of_the_function_is_like_any_array_but_what_a_loop_declares_is_in_registers_already():
+    fn = tiled(PRODUCT)
+    temporary = replace(C, space="private")
+    others = tuple(array for array in fn.arrays if array is not C)
+    outside = replace(fn, arrays=others, params=(), body=(Alloc(temporary), *fn.body))
+    assert "C" in registers(register_tiles(outside))
+    (tiles,) = fn.body
+    inside = replace(outside, body=(replace(tiles, body=(Alloc(temporary), *tiles.body)),))
+    assert len(registers(register_tiles(inside))) == 1

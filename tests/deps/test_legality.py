@@ -97,6 +97,22 @@ pair = scop(
 S, T = (isl.UnionSet(f"[n] -> {{ {name}[i] : 0 <= i < n }}") for name in "ST")
 
 
+
+def on(axis: str, schedule: str, child: Tree = Leaf()) -> Mark:
+    return Mark(Map(axis), Band((member(schedule),), child=child))
+
+
+def test_a_loop_inside_of_a_kernel_orders_nothing_between_its_threads():
+    """Each iteration of i reads what the thread beside has written in the one before; nothing makes it wait."""
+    threads = on("thread.x", "{ S[i, j] -> [j] }")
+    serial = Band((member("{ S[i, j] -> [i] }"),), child=threads)
+    assert fault(Domain(stencil.domain, serial)) is None  # a launch for each i
+    assert fault(Domain(stencil.domain, on("block.x", "{ S[i, j] -> [0] }", serial))) == (
+        "flow dependence on a: S[i=0, j=0] must run before S[i=1, j=1], "
+        "but they are not on one thread: thread.x separates them in a kernel (N = 2)"
+    )
+
+
 def test_the_children_of_a_sequence_run_in_order():
     loop_s, loop_t = Band((member("{ S[i] -> [i] }"),)), Band((member("{ T[i] -> [i] }"),))
     assert fault(Domain(pair.domain, Sequence((Filter(S, loop_s), Filter(T, loop_t)))), pair) is None

@@ -16,15 +16,7 @@ static inline void polysched_check(cudaError_t status, const char *call, const c
         return;
     POLYSCHED_REPORT("%s:%d: %s: %s\n", file, line, call, cudaGetErrorString(status));
     polysched_status = status;
-}
-
-/* CUDA keeps the last error until it is asked for: one from before is not to be taken for a launch's. */
-static inline void polysched_begin(const char *entry)
-{
-    const cudaError_t before = cudaGetLastError();
-    if (before != cudaSuccess)
-        POLYSCHED_REPORT("%s: a call of CUDA before it has failed: %s\n", entry, cudaGetErrorString(before));
-    polysched_status = cudaSuccess;
+    cudaGetLastError(); /* it is returned: the next call is not to find it */
 }
 
 #define POLYSCHED_CHECK(call) polysched_check(call, #call, __FILE__, __LINE__)
@@ -32,6 +24,12 @@ static inline void polysched_begin(const char *entry)
     do {                                                                                           \
         if (polysched_status == cudaSuccess)                                                       \
             POLYSCHED_CHECK(call);                                                                 \
+    } while (0)
+/* CUDA keeps an error until it is asked for: one from before is not to be taken for a launch's. */
+#define POLYSCHED_BEGIN(entry)                                                                     \
+    do {                                                                                           \
+        polysched_status = cudaSuccess;                                                            \
+        polysched_check(cudaGetLastError(), "CUDA before " #entry, __FILE__, __LINE__);            \
     } while (0)
 
 #ifndef POLYSCHED_LAUNCH
@@ -120,7 +118,7 @@ __global__ void __launch_bounds__(1) heat_k1_wide(int64_t n, double *__restrict_
 /* Takes device pointers, launches on the default stream, and returns the first cudaError_t without waiting. */
 extern "C" int heat(int64_t steps, int64_t n, double *__restrict__ A, double *__restrict__ B)
 {
-    polysched_begin("heat");
+    POLYSCHED_BEGIN(heat);
     const bool narrow = steps > 0 && n > 0 && fit_32_bits(1.0 * n * n);
     for (int64_t t = 0; t < steps; t++) {
         POLYSCHED_LAUNCH_EITHER(narrow, heat_k0, heat_k0_wide, grid_of((n + 31) >> 5, (n + 7) >> 3, 1),

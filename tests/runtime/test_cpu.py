@@ -20,6 +20,7 @@ def test_a_nest_runs_in_place():
     run = cpu.load(emit_c(linearize(gemm())), gemm())
     run(A=a, B=b, C=c, alpha=2.0, beta=3.0)
     np.testing.assert_array_equal(c, 2 * (a @ b) + 3)
+    assert repr(run) == "CpuProgram(gemm, threads=None)"
 
 
 @pytest.mark.parametrize("dtype", list(ALL.values()), ids=str)

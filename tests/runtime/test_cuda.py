@@ -161,8 +161,20 @@ def test_a_temporary_that_has_no_room_is_named(on_fake):
     fn = nest("f", "n", [V], Alloc(Array("t", i64, (n,))), loop("i", 0, n, store(V, (i,), i), kind="thread.x"))
     v = on_fake.array(np.arange(5))
     on_fake.fail("cuMemAlloc_v2", 2)
-    with pytest.raises(LaunchError, match=r"f cannot run: f:\d+: cudaMalloc\(\(void \*\*\)&t, .*\): out of memory"):
+    message = r"f cannot run: f:\d+: polysched_malloc\(\(void \*\*\)&t, .*\): out of memory"
+    with pytest.raises(LaunchError, match=message):
         program(fn)(V=v)
+
+
+def test_temporaries_are_taken_and_given_back_in_the_order_of_launches(on_fake):
+    run, v = program(with_work_for_the_host()), on_fake.array(np.arange(1, 4))
+    run(V=v)
+    assert {"cuMemAllocAsync", "cuMemFreeAsync"} <= set(on_fake.calls())
+    before = on_fake.fake.fake_allocations()
+    on_fake.fail("cuMemAllocAsync", 801)  # not supported
+    run(V=v)
+    assert "cuMemAlloc_v2" in on_fake.calls()
+    assert on_fake.fake.fake_allocations() == before
 
 
 # --- arguments
@@ -242,7 +254,20 @@ def test_without_the_bindings_the_error_names_the_extra(monkeypatch, launcher, m
 
 def test_an_unknown_launcher_is_refused():
     with pytest.raises(LaunchError, match="there is no launcher 'opencl'; they are cuda, pycuda"):
-        program(scale(), launcher="opencl")(V=np.arange(5))
+        program(scale(), launcher="opencl")
+
+
+def test_a_launcher_that_is_not_installed_is_refused_at_once(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pycuda", None)
+    done = ps.optimize(scale(), target="cuda")
+    with pytest.raises(LaunchError, match=r'PyCUDA is missing .*: pip install "polysched\[pycuda\]"; or run it'):
+        done.launcher("pycuda")
+    with pytest.raises(LaunchError, match="there is no launcher 'hip'; they are cuda, pycuda"):
+        done.launcher("hip")
+
+
+def test_a_program_is_shown_in_one_line():
+    assert repr(program(scale(), launcher="pycuda")) == "CudaProgram(scale, launcher='pycuda')"
 
 
 def test_a_text_that_does_not_compile_shows_its_line(device, monkeypatch):

@@ -125,6 +125,44 @@ def test_an_assertion_that_fails():
     assert finding.what == "assert(n > 0) fails in line 2, in thread (0, 0, 0) of block (0, 0, 0)"
 
 
+TWO = """
+__global__ void dynamic(float *a) { extern __shared__ float s[]; s[threadIdx.x] = 1; a[threadIdx.x] = s[63]; }
+__global__ void fixed(float *a)
+{
+    __shared__ float s[64];
+    float *t = s;
+    t[threadIdx.x] = a[threadIdx.x];
+    __syncthreads();
+    a[threadIdx.x] = t[blockDim.x - 1 - threadIdx.x];
+}
+__global__ void large(float *a) { __shared__ float s[640]; s[threadIdx.x] = 1; a[threadIdx.x] = s[threadIdx.x]; }
+"""
+
+
+def test_shared_arrays_of_one_name_in_two_kernels():
+    assert ps.check_cuda(TWO, "fixed", 1, 64, a=floats(64)).is_silent
+    races = ps.check_cuda(TWO, "dynamic", 1, 64, dynamic_shared_bytes=256, a=floats(64)).findings
+    assert [finding.what[:5] for finding in races if finding.kind == "race"][:1] == ["s[63]"]
+    assert ps.check_cuda(TWO, "large", 1, 128, a=floats(128)).is_silent
+
+
+@pytest.mark.parametrize("element", [-1, 64])
+def test_shared_arrays_of_another_kernel_are_out_of_bounds(element):
+    body = f"{{ __shared__ float s[64]; float *t = s; t[n] = 1; a[0] = t[n + {element}]; }}\n"
+    text = "".join(f"__global__ void {name}(float *a, int n) {body}" for name in ("f", "g", "h"))
+    (finding,) = ps.check_cuda(text, "g", 1, 1, a=floats(1), n=0).findings
+    assert finding.kind == "out of bounds" and finding.what.startswith("s")
+
+
+def test_dynamic_shared_memory_that_the_launch_does_not_give():
+    (finding,) = ps.check_cuda(TWO, "dynamic", 1, 64, a=floats(64)).findings
+    assert (finding.kind, finding.array) == ("out of bounds", "s")
+    assert finding.what == (
+        "s[0], but it has 0 elements: the launch gives no dynamic shared memory; give dynamic_shared_bytes, "
+        "or --dynamic-shared BYTES"
+    )
+
+
 def test_a_race_between_blocks_names_both():
     (finding,) = check("if (threadIdx.x == 7) a[3] = 1;", grid=2).findings
     assert str(finding) == (
@@ -216,8 +254,20 @@ def test_texts_that_cannot_be_checked():
         ps.check_cuda("__global__ void g() {}", "f", 1, 1)
     with pytest.raises(ps.InputError, match="launches kernels with <<<"):
         ps.check_cuda("__global__ void g() {} int main() { g<<<1, 1>>>(); }", "g", 1, 1)
-    with pytest.raises(ps.ToolchainError, match="'nothing' was not declared"):
-        ps.check_cuda("__global__ void g() { nothing(); }", "g", 1, 1)
+    with pytest.raises(ps.ToolchainError, match=r"kernel.cu:2: 'nothing' is not known here: .*\n  { nothing\(\); }"):
+        ps.check_cuda("__global__ void g()\n{ nothing(); }", "g", 1, 1)
+    with pytest.raises(ps.ToolchainError, match=r"kernel.cu:2: '__half2' is not known .*\n.*\nhint: .* own"):
+        ps.check_cuda("__global__ void g() {}\n__global__ void other(const __half2 *a);", "g", 1, 1)
+    with pytest.raises(ps.ToolchainError, match="the compiler failed: "):
+        ps.check_cuda("__global__ void g() { 1 = 2; }", "g", 1, 1)
+    with pytest.raises(ps.InputError, match=r"'f' is a template, <class T, int N>\nhint: .* as in 'f<float, 16>'"):
+        ps.check_cuda("template <class T, int N> __global__ void f(T *a) {}", "f", 1, 1)
+    with pytest.raises(ps.LaunchError, match=r"grid is \(2, 0\), but CUDA launches one block or more"):
+        ps.check_cuda("__global__ void g() {}", "g", (2, 0), 1)
+    with pytest.raises(ps.LaunchError, match="grid is -1, but is one to three integers"):
+        ps.check_cuda("__global__ void g() {}", "g", -1, 1)
+    with pytest.raises(ps.LaunchError, match="dynamic_shared_bytes is 232449, but a block has 0 to 232448"):
+        ps.check_cuda("__global__ void g() { extern __shared__ int s[]; }", "g", 1, 1, dynamic_shared_bytes=232449)
     with pytest.raises(ps.LaunchError, match="grid is \\(1, 2, 3, 4\\), but is one to three integers"):
         ps.check_cuda("__global__ void g() {}", "g", (1, 2, 3, 4), 1)
 

@@ -47,6 +47,7 @@ def test_an_error_of_opencl_is_named():
     loader()
     run = load_opencl(emit_opencl(FN), FN)
     failing = opencl.OpenclProgram(FN, lambda *_: -5)
+    assert repr(failing) == "OpenclProgram(square)"
     with pytest.raises(LaunchError, match="square cannot run: OpenCL's error -5; run it on the CPU by"):
         failing(V=np.zeros(3, np.int64))
     run(V=np.zeros(3, np.int64))

@@ -48,21 +48,31 @@ def test_a_row_that_each_iteration_fills_gets_one_for_each():
     )
 
 
-@pytest.mark.parametrize("n", [0, 1, 2, 5])
-@pytest.mark.parametrize("m", [0, 1, 4])
-def test_the_array_holds_what_the_last_iteration_left(n, m):
-    a = np.random.default_rng(0).random((n, m))
-    given, wanted = ({"a": a.copy(), "row": np.full(m, 7.0), "n": n, "m": m} for _ in range(2))
-    interpret(turned.function, wanted)
-    interpret(expanded(turned.function), given)
-    for name in ("a", "row"):
-        np.testing.assert_array_equal(given[name], wanted[name])
-
-
 def test_its_loops_are_one_grid_on_a_gpu():
     done = ps.optimize(turned, target="cuda")
     assert not any(line.lstrip().startswith("for") for line in done.source.host.splitlines())
     done.verify()
+
+
+@ps.nest
+def downwards(a: ps.f64[n, m], row: ps.f64[m], n: ps.size, m: ps.size):
+    for r in range(n - 1, -1, -1):
+        for p in range(m):
+            row[p] = a[r, p] * 2.0
+        for p in range(m):
+            a[r, p] = row[m - p - 1]
+
+
+@pytest.mark.parametrize("nest", [turned, downwards], ids=["upwards", "downwards"])
+@pytest.mark.parametrize("n", [0, 1, 2, 5])
+@pytest.mark.parametrize("m", [0, 1, 4])
+def test_the_array_holds_what_the_last_iteration_left(nest, n, m):
+    a = np.random.default_rng(0).random((n, m))
+    given, wanted = ({"a": a.copy(), "row": np.full(m, 7.0), "n": n, "m": m} for _ in range(2))
+    interpret(nest.function, wanted)
+    interpret(expanded(nest.function), given)
+    for name in ("a", "row"):
+        np.testing.assert_array_equal(given[name], wanted[name])
 
 
 @ps.nest
@@ -81,6 +91,15 @@ def partly_filled(a: ps.f64[n, m], row: ps.f64[m], n: ps.size, m: ps.size):
             row[p] = a[r, p] * 2.0
         for p in range(m):
             a[r, p] = row[p]
+
+
+@ps.nest
+def half_of_what_is_read_filled(a: ps.f64[n, m], row: ps.f64[m], n: ps.size, m: ps.size):
+    for r in range(n):
+        for p in range(m - 1):
+            row[p] = a[r, p] * 2.0
+        for p in range(m - 1):
+            a[r, p] = row[p] + row[m - 1]
 
 
 @ps.nest
@@ -121,7 +140,7 @@ def used_after(a: ps.f64[n, m], row: ps.f64[m], n: ps.size, m: ps.size):
 
 @pytest.mark.parametrize(
     "nest",
-    [carried, partly_filled, triangle, serial_anyway, too_large, used_after],
+    [carried, partly_filled, half_of_what_is_read_filled, triangle, serial_anyway, too_large, used_after],
     ids=lambda nest: nest.function.name,
 )
 def test_left_as_it_is(nest):

@@ -42,15 +42,7 @@ static inline void polysched_check(cudaError_t status, const char *call, const c
         return;
     POLYSCHED_REPORT("%s:%d: %s: %s{then}\\n", file, line, call, cudaGetErrorString(status));
     polysched_status = status;
-}
-
-/* CUDA keeps the last error until it is asked for: one from before is not to be taken for a launch's. */
-static inline void polysched_begin(const char *entry)
-{
-    const cudaError_t before = cudaGetLastError();
-    if (before != cudaSuccess)
-        POLYSCHED_REPORT("%s: a call of CUDA before it has failed: %s\\n", entry, cudaGetErrorString(before));
-    polysched_status = cudaSuccess;
+    cudaGetLastError(); /* it is returned: the next call is not to find it */
 }
 
 #define POLYSCHED_CHECK(call) polysched_check(call, #call, __FILE__, __LINE__)
@@ -58,6 +50,12 @@ static inline void polysched_begin(const char *entry)
     do {                                                                                           \\
         if (polysched_status == cudaSuccess)                                                       \\
             POLYSCHED_CHECK(call);                                                                 \\
+    } while (0)
+/* CUDA keeps an error until it is asked for: one from before is not to be taken for a launch's. */
+#define POLYSCHED_BEGIN(entry)                                                                     \\
+    do {                                                                                           \\
+        polysched_status = cudaSuccess;                                                            \\
+        polysched_check(cudaGetLastError(), "CUDA before " #entry, __FILE__, __LINE__);            \\
     } while (0)
 
 #ifndef POLYSCHED_LAUNCH
@@ -229,7 +227,7 @@ class _Host(Host):
         self.line(f"/* {_OF_DEVICE if elements is None else _OF_HOST} */")
         self.signature(f'extern "C" int {self.entry}', names)
         self.mention(tuple(name for name in names if name not in self.originals))
-        self.line(f'polysched_begin("{self.entry}");')
+        self.line(f"POLYSCHED_BEGIN({self.entry});")
         start = len(self.lines)
         if elements is None:
             self.block(fn.body)

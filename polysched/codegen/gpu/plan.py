@@ -6,13 +6,13 @@ what a chunk reads from copies in shared memory.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
 from polysched.codegen.gpu.copies import Staged
-from polysched.codegen.gpu.footprint import Box, footprint, union
+from polysched.codegen.gpu.footprint import Box, footprint, in_locals, union
 from polysched.codegen.gpu.thread_nest import ThreadNest, inside, moved
 from polysched.codegen.passes.tile_nest import Side, mentions, side_of
 from polysched.ir.effects import is_total, is_total_operation
@@ -65,7 +65,8 @@ class Surroundings:
 
 
 def plan_of(nest: ThreadNest, around: Surroundings) -> Plan | None:
-    """How to run the nest; None if its serial loops differ between threads or have no chunks, or nothing is copied."""
+    """How to run the nest; None if its serial loops differ between threads or have no chunks, points add to the same
+    element, or nothing is copied."""
     store = nest.store
     bounds = [form for loop in nest.serial for bound in (loop.lo, loop.hi) for form in forms(bound, upper=True)]
     own = [node for node in walk(store.value) if isinstance(node, Load) and node.array == store.array]
@@ -90,7 +91,8 @@ def plan_of(nest: ThreadNest, around: Surroundings) -> Plan | None:
 def _with_copies(plan: Plan, around: Surroundings) -> Plan | None:
     store = plan.nest.store
     points = prod(side.trips for side in plan.nest.points)
-    if any(footprint((part,), plan.sides) is None for part in store.index):
+    is_linear = all(footprint((part,), plan.sides) is not None for part in store.index)
+    if not is_linear or not _have_own_elements(plan.nest.points, store.index):
         return None
     found: dict[Expr, tuple[Load, Box]] = {}
     for value, load in _operands(store.value, store.array, around):
@@ -104,6 +106,22 @@ def _with_copies(plan: Plan, around: Surroundings) -> Plan | None:
         if done.staged and size <= LIMIT and (points == 1 or done.runs_anywhere):
             return done
     return None
+
+
+def _have_own_elements(points: Sequence[Side], index: Sequence[Expr]) -> bool:
+    """Do linear subscripts tell the points of a thread apart, as 64 * r + s does where s is less than 64?"""
+    counters = {side.loop.var: side.var for side in points}
+    told: set[str] = set()
+    for part in index:
+        form, reach = in_locals(forms(part, upper=True)[0], points, counters), 0
+        moving = sorted((abs(form.get(side.var, 0)), side.trips, side.loop.var) for side in points)
+        for factor, trips, name in moving:
+            if factor > reach:
+                told.add(name)
+            elif factor:
+                return False
+            reach += factor * (trips - 1)
+    return all(side.loop.var in told or side.trips == 1 for side in points)
 
 
 def _turned(plan: Plan, around: Surroundings) -> Plan | None:
@@ -185,10 +203,10 @@ def _gains(load: Load, box: Box, plan: Plan) -> bool:
 
 
 def _is_coalesced(load: Load, plan: Plan) -> bool:
-    """Do neighbouring threads read the same element, or elements next to each other?"""
+    """Do neighbouring threads read the same element, or elements next to each other, in either direction?"""
     x = plan.nest.threads[-1]
     strides = [_along(forms(part, upper=True)[0], x, plan) for part in load.index]
-    return not any(strides[:-1]) and strides[-1] in (0, 1)
+    return not any(strides[:-1]) and strides[-1] in (-1, 0, 1)
 
 
 def _along(form: Linear, side: Side, plan: Plan) -> int:

@@ -1,0 +1,87 @@
+"""Sizes worth running a nest with, to see whether its kernel is right: how large may be said, and some or all be fixed.
+
+    small_sizes(scop, {}, 20_000)            {"n": 1, "m": 1}, ..., {"n": 17, "m": 18}: partial, full and several tiles
+    ladders(nest, scop, {}, over=342)        [{"n": 34, "m": 34}, {"n": 66, "m": 66}, ...], then one large at a time
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from math import prod
+
+from polysched import isl
+from polysched.ir.interp import evaluate
+from polysched.ir.nodes import Function
+from polysched.model.scop import Scop
+
+Sizes = dict[str, int]
+
+_SMALL = (1, 2, 3, 7, 17, 33, 65)
+_APART = 7  # here the sizes differ from each other, so that no two are mixed up unnoticed
+_ALIKE = (1, 2, 3, 5, 7, 17, 34, 66, 130)  # up to more than one tile of any size of ours, and part of the next
+_ALONE = ((34, 3), (130, 3), (130, 7))  # one of them, and the others
+_LOOSE = 8  # how much larger than a domain its box may be; isl counts what is in it one by one
+
+
+def small_sizes(scop: Scop, fixed: Sizes, most_instances: int) -> Iterator[Sizes]:
+    """Those at which the nest is valid, and has at most so many instances of statements."""
+    for sizes in _valid(scop, (_alike(scop, fixed, value) for value in _SMALL)):
+        if _has_at_most(scop, sizes, most_instances):
+            yield sizes
+
+
+def ladders(nest: Function, scop: Scop, fixed: Sizes, over: int = -1) -> list[list[Sizes]]:
+    """Ascending sizes: all alike, of more work than `over`, and each alone large."""
+    names = [name for name in scop.function.sizes if name not in fixed]
+    alike = _valid(scop, (_alike(scop, fixed, value) for value in _ALIKE))
+    alone = ([{**dict.fromkeys(names, small), name: large} for large, small in _ALONE] for name in names)
+    free = ([{name: {**fixed, **some}[name] for name in scop.function.sizes} for some in it] for it in alone)
+    return [
+        [sizes for sizes in alike if work(nest, scop, sizes) > over],
+        *(list(_valid(scop, it)) for it in free if len(names) > 1),
+    ]
+
+
+def work(nest: Function, scop: Scop, sizes: Sizes) -> int:
+    """About how many elements there are, and accesses to them: as if the domains were boxes."""
+    point = _point(scop, sizes)
+    accesses = sum((len(s.reads) + len(s.writes)) * _box(s.domain.intersect_params(point)) for s in scop.statements)
+    return accesses + sum(prod(int(evaluate(extent, sizes)) for extent in array.shape) for array in nest.arrays)
+
+
+def _alike(scop: Scop, fixed: Sizes, value: int) -> Sizes:
+    apart = int(value == _APART)
+    return {name: fixed.get(name, value + k * apart) for k, name in enumerate(scop.function.sizes)}
+
+
+def _valid(scop: Scop, candidates: Iterable[Sizes]) -> Iterator[Sizes]:
+    """Each once."""
+    seen: list[Sizes] = []
+    for sizes in candidates:
+        if sizes not in seen and not scop.valid_sizes.intersect(_point(scop, sizes)).is_empty():
+            seen.append(sizes)
+            yield sizes
+
+
+def _has_at_most(scop: Scop, sizes: Sizes, most: int) -> bool:
+    point = _point(scop, sizes)
+    domains = [s.domain.intersect_params(point) for s in scop.statements]
+    boxes = sum(_box(domain) for domain in domains)
+    if most < boxes <= _LOOSE * most:
+        return sum(domain.count_val().get_num_si() for domain in domains) <= most
+    return boxes <= most
+
+
+def _box(domain: isl.Set) -> int:
+    """The instances of the smallest box around the set."""
+    if domain.is_empty():
+        return 0
+    ranges = ((domain.dim_min_val(k), domain.dim_max_val(k)) for k in range(domain.dim(isl.dim_type.set)))
+    return prod(high.get_num_si() - low.get_num_si() + 1 for low, high in ranges)
+
+
+def _point(scop: Scop, sizes: Sizes) -> isl.Set:
+    point = isl.Set.universe(scop.valid_sizes.get_space())
+    for k, name in enumerate(scop.function.sizes):
+        point = point.fix_val(isl.dim_type.param, k, isl.Val(sizes[name]))
+    return point
