@@ -98,8 +98,8 @@ S, T = (isl.UnionSet(f"[n] -> {{ {name}[i] : 0 <= i < n }}") for name in "ST")
 
 
 
-def on(axis: str, schedule: str, child: Tree = Leaf()) -> Mark:
-    return Mark(Map(axis), Band((member(schedule),), child=child))
+def on(axis: str, schedule: str, *child: Tree) -> Mark:
+    return Mark(Map(axis), Band((member(schedule),), False, *child))
 
 
 def test_a_loop_inside_of_a_kernel_orders_nothing_between_its_threads():
