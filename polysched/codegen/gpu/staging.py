@@ -292,9 +292,8 @@ def _limits(full: list[Linear], loop: For) -> list[Expr] | None:
     """The ends of the iterations for which the forms are not negative; None if the loop does not begin with these."""
     key, limits = Var(loop.var), []
     for form in full:
-        factor = form.get(key, 0)
-        if factor >= 0 or loop.step != 1:
+        factor, rest = form.get(key, 0), {atom: f for atom, f in form.items() if atom != key}
+        if factor >= 0 or loop.step != 1 or mentions(rest, [loop.var]):
             return None
-        rest = expression({atom: f for atom, f in form.items() if atom != key})
-        limits.append(binary("+", binary("floordiv", rest, -factor), 1))
+        limits.append(binary("+", binary("floordiv", expression(rest), -factor), 1))
     return limits
