@@ -23,14 +23,10 @@ Without a loop on thread.y, all threads of the block are lanes for its i. Of two
 the blocks, iteration i on block i modulo 1024, and the inner one on their threads. Few iterations are left to one
 block, which needs no second kernel.
 
-The order of the operations depends on nothing but the sizes. A thread takes its iterations in their order. Then lane
-t of a warp takes what lane t + 16 has, then what t + 8, t + 4, t + 2 and t + 1 have; the 8 warps of a block do so at
-distances of 4, 2 and 1, and the 4 threads of a column at 2 and 1. The blocks of one sum are added up as iterations of
-a block are, those of columns first to last. The old value of the element comes before all of it, but for columns, where
+The order of the operations depends on nothing but the sizes. A thread takes its iterations in their order, and its team
+combines the threads in a tree, as `codegen/gpu/teams.py` says. The blocks of one sum are added up as iterations of a
+block are, those of columns first to last. The old value of the element comes before all of it, but for columns, where
 the blocks follow it one after the other.
-
-CUDA moves values between the lanes of a warp by shuffles, else through shared memory; OpenCL 1.2 has no shuffles, and
-does the same through shared memory alone.
 
 Needs: names are bound once; subscripts are not linearized yet; steps are positive.
 Keeps: which updates each element gets; the order of those of floats is another one. A loop that does more than update
@@ -40,26 +36,24 @@ fixed elements runs serially.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
-from typing import Any, Literal
+from typing import Any
 
 from polysched.codegen.emit.extents import bounded, trips
 from polysched.codegen.emit.survey import is_mapped
+from polysched.codegen.gpu.teams import WARP, Adder, Finish, Team
 from polysched.codegen.gpu.thread_nest import inside, on_threads
 from polysched.codegen.passes.tile_nest import side_of
-from polysched.codegen.passes.updates import Update, identity, in_variables, updates_in
-from polysched.ir.build import add, binary, conjunction, floordiv, floormod, mul
+from polysched.codegen.passes.updates import Update, updates_in
+from polysched.ir.build import add, binary, conjunction, floordiv, mul
 from polysched.ir.dtypes import boolean
 from polysched.ir.effects import may_change
 from polysched.ir.node import map_children, rewrite, walk
 from polysched.ir.nodes import (
-    SHUFFLE,
     Alloc,
     Array,
-    Barrier,
     Binary,
-    Call,
     Const,
     Expr,
     For,
@@ -67,14 +61,12 @@ from polysched.ir.nodes import (
     If,
     Let,
     Load,
-    Select,
     Stmt,
     Store,
     Var,
 )
 from polysched.ir.rename import fresh_names, rename_bound, used_names
 
-WARP = 32
 THREADS = 256  # of a block that adds up
 BLOCKS = 1024
 COLUMN = 4  # threads for an element next to others
@@ -92,50 +84,17 @@ def reduce_on_gpu(fn: Function, *, shuffles: bool) -> Function:
     return replace(done, body=(*map(Alloc, reducer.parts), *done.body))
 
 
-@dataclass(frozen=True)
-class _Team:
-    """Threads that add up together: this one's number on axis x, and where its team is along the other axes."""
-
-    thread: Expr
-    size: int
-    place: tuple[tuple[Expr, int], ...] = ()  # subscript and extent
-    when: tuple[Expr, ...] = ()  # that it has anything to do
-    order: Literal["rows", "columns"] = "rows"  # how the values of teams lie in memory, one team a row or a column
-    repeats: bool = True  # it may add up once more, where a block has several iterations of a loop over blocks
-
-    def shared(self, name: str, update: Update, count: int) -> Array:
-        """So many values for each team of the block."""
-        extents = self.ordered(tuple(extent for _, extent in self.place), count)
-        return Array(name, update.array.dtype, tuple(map(Const, extents)), "shared")
-
-    def memory(self, shared: Array) -> tuple[Stmt, ...]:
-        """The array, when nobody reads what it held before."""
-        return (Alloc(shared), Barrier()) if self.repeats else (Alloc(shared),)
-
-    def at(self, position: Expr) -> tuple[Expr, ...]:
-        """The subscript of the team's value at this position."""
-        return self.ordered(tuple(subscript for subscript, _ in self.place), position)
-
-    def ordered(self, place: tuple[Any, ...], position: Any) -> tuple[Any, ...]:
-        return (*place, position) if self.order == "rows" else (position, *place)
-
-    @property
-    def is_first(self) -> Expr:
-        return conjunction((binary("==", self.thread, 0), *self.when))
-
-
-_Nest = Callable[[_Team, tuple[Stmt, ...]], tuple[Stmt, ...]]
-_Finish = Callable[[Update, Expr], Stmt]  # from what a team has added up
+_Nest = Callable[[Team, tuple[Stmt, ...]], tuple[Stmt, ...]]
 
 
 class _Reducer:
     def __init__(self, fn: Function, shuffles: bool):
-        self.shuffles = shuffles
         self.taken = used_names(fn)
+        self.teams = Adder(self.taken, shuffles)
         self.names = fresh_names("r", self.taken)
         local = (node.array for node in walk(fn.body) if isinstance(node, Alloc))
         self.arrays = {array.name: array for array in (*fn.arrays, *local)}
-        self.parts: list[Array] = []  # what blocks have added up
+        self.parts: list[Array] = []  # what blocks have added up: made once, since loops of the host may be around
 
     def visit(self, node: Any) -> Any:
         if not (isinstance(node, For) and is_mapped(node)):
@@ -159,8 +118,6 @@ class _Reducer:
             return self.in_teams(around, loop, updates)
         return self.on_blocks(loop, updates) if _is_on_threads(loop) else None
 
-    # --- a team for each iteration of the loops around
-
     def in_teams(self, around: list[For], loop: For, updates: list[Update]) -> tuple[Stmt, ...] | None:
         blocks = [each for each in around if each.kind.startswith("block")]
         threads = around[len(blocks) :]
@@ -181,19 +138,19 @@ class _Reducer:
             when = (Var(exists, boolean),)
         place = tuple((Var(counters[side.loop.var]), side.trips) for side in sides)
 
-        def nest(team: _Team, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        def nest(team: Team, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
             body = on_threads(sides, counters, (For(member, Const(0), Const(team.size), 1, (*setup, *body), axis),))
             for each in reversed(blocks):
                 body = (replace(each, body=body),)
             return body
 
         if axis != loop.kind:
-            return self.on_columns(around, loop, updates, _Team(Var(member), size, place, when, "columns"), nest)
-        team = _Team(Var(member), size, place, when)
-        return nest(team, self.summed(_strided(loop, team.thread, team.size), updates, team, self.added))
+            return self.on_columns(around, loop, updates, Team(Var(member), size, place, when, "columns"), nest)
+        team = Team(Var(member), size, place, when)
+        return nest(team, self.teams.summed(_strided(loop, team.thread, team.size), updates, team, self.added))
 
     def on_columns(
-        self, around: list[For], loop: For, updates: list[Update], team: _Team, nest: _Nest
+        self, around: list[For], loop: For, updates: list[Update], team: Team, nest: _Nest
     ) -> tuple[Stmt, ...] | None:
         """Blocks for parts of the loop as well, and the nest again to add these up."""
         count = bounded(trips(loop), {each.var: each for each in around})
@@ -201,25 +158,25 @@ class _Reducer:
             return None
         blocks = binary("min", floordiv(add(count, team.size - 1), team.size), PARTS)
         parts = {update.array.name: self.part(update, PARTS, update.array.shape) for update in updates}
+        self.parts += parts.values()
         block, number = next(self.names), next(self.names)
 
         def keep(update: Update, value: Expr) -> Stmt:
             return Store(parts[update.array.name].name, (Var(block), *update.index), value)
 
         first = add(mul(Var(block), team.size), team.thread)
-        share = nest(team, self.summed(_strided(loop, first, team.size * PARTS), updates, team, keep))
+        share = nest(team, self.teams.summed(_strided(loop, first, team.size * PARTS), updates, team, keep))
         combine: tuple[Stmt, ...] = (For(number, Const(0), blocks, 1, self.all_added(updates, parts, number)),)
         for each in reversed(around):
             combine = (replace(each, body=combine),)
         combine = rename_bound(combine, lambda _: next(self.names))
         return (For(block, Const(0), blocks, 1, share, loop.kind), *combine)
 
-    # --- all blocks for one sum
-
     def on_blocks(self, loop: For, updates: list[Update]) -> tuple[Stmt, ...]:
         count = trips(loop)
         width = 1 if any(map(_is_lanes, walk(loop.body))) else THREADS  # iterations that a block does at once
         parts = {update.array.name: self.part(update, BLOCKS) for update in updates}
+        self.parts += parts.values()
         block, number = next(self.names), next(self.names)
         blocks = binary("min", floordiv(add(count, width - 1), width) if width > 1 else count, BLOCKS)
 
@@ -243,8 +200,7 @@ class _Reducer:
     def part(self, update: Update, count: int, shape: tuple[Expr, ...] = ()) -> Array:
         """What each of so many blocks has added up, for one element or for all of an array."""
         name = next(fresh_names(f"{update.array.name}_", self.taken))
-        self.parts.append(Array(name, update.array.dtype, (Const(count), *shape), "private"))
-        return self.parts[-1]
+        return Array(name, update.array.dtype, (Const(count), *shape), "private")
 
     def all_added(self, updates: list[Update], parts: dict[str, Array], number: str) -> tuple[Stmt, ...]:
         """The elements, updated with the part of this number."""
@@ -255,91 +211,17 @@ class _Reducer:
         )
 
     def on_threads(
-        self, share: Callable[[Expr], For], updates: list[Update], finish: _Finish, *, repeats: bool = False
+        self, share: Callable[[Expr], For], updates: list[Update], finish: Finish, *, repeats: bool = False
     ) -> For:
         """The threads of a block, each with its share of a loop."""
         thread = Var(next(self.names))
-        body = self.summed(share(thread), updates, _Team(thread, THREADS, repeats=repeats), finish)
+        body = self.teams.summed(share(thread), updates, Team(thread, THREADS, repeats=repeats), finish)
         return For(thread.name, Const(0), Const(THREADS), 1, body, "thread.x")
-
-    # --- what a thread does
-
-    def summed(self, loop: For, updates: list[Update], team: _Team, finish: _Finish) -> tuple[Stmt, ...]:
-        """The loop with variables for what it updates; they are combined, and the first thread finishes with them."""
-        variables = {update.array.name: self.variable(update) for update in updates}
-        body: list[Stmt] = []
-        for update in updates:
-            variable = variables[update.array.name]
-            body += [Alloc(variable), Store(variable.name, (), identity(update.op, variable.dtype))]
-        moved = in_variables(
-            {name: variable.name for name, variable in variables.items()},
-            [node for node in walk(loop) if isinstance(node, Store)],
-        )
-        own: tuple[Stmt, ...] = rename_bound((rewrite(loop, moved),), lambda _: next(self.names))
-        body += [If(conjunction(team.when), own)] if team.when else own
-        for update in updates:
-            steps, value = self.combined(update, variables[update.array.name].name, team)
-            body += [*steps, If(team.is_first, (finish(update, value),))]
-        return tuple(body)
-
-    def combined(self, update: Update, variable: str, team: _Team) -> tuple[list[Stmt], Expr]:
-        """How the threads of a team combine their variables, and what the first one has then."""
-        in_warps = team.size >= WARP and self.shuffles
-        return (self.shuffled if in_warps else self.in_memory)(update, variable, team)
-
-    def shuffled(self, update: Update, variable: str, team: _Team) -> tuple[list[Stmt], Expr]:
-        value = Load(variable, (), update.array.dtype)
-
-        def steps(values: int) -> list[Stmt]:
-            others = (Call(SHUFFLE, (value, Const(distance)), value.dtype, pure=False) for distance in _halves(values))
-            return [Store(variable, (), Binary(update.op, value, other)) for other in others]
-
-        warps = team.size // WARP
-        if warps == 1:
-            return steps(WARP), value
-        shared = team.shared(self.variable(update).name, update, warps)
-        warp, lane = floordiv(team.thread, WARP), floormod(team.thread, WARP)
-        of_lane = Load(shared.name, team.at(team.thread), value.dtype)
-        has_one = Select(binary("<", team.thread, warps), of_lane, identity(update.op, value.dtype))
-        return [
-            *steps(WARP),
-            *team.memory(shared),
-            If(binary("==", lane, 0), (Store(shared.name, team.at(warp), value),)),
-            Barrier(),
-            If(binary("<", team.thread, WARP), (Store(variable, (), has_one), *steps(warps))),
-        ], value
-
-    def in_memory(self, update: Update, variable: str, team: _Team) -> tuple[list[Stmt], Expr]:
-        shared = team.shared(self.variable(update).name, update, team.size)
-
-        def value(position: Expr) -> Load:
-            return Load(shared.name, team.at(position), shared.dtype)
-
-        def step(condition: Expr, position: Expr, distance: int) -> list[Stmt]:
-            new = Binary(update.op, value(position), value(add(position, distance)))
-            return [Barrier(), If(condition, (Store(shared.name, team.at(position), new),))]
-
-        own = Store(shared.name, team.at(team.thread), Load(variable, (), shared.dtype))
-        steps: list[Stmt] = [*team.memory(shared), own]
-        lane = floormod(team.thread, WARP) if team.size > WARP else team.thread
-        for distance in _halves(min(WARP, team.size)):
-            steps += step(binary("<", lane, distance), team.thread, distance)
-        for distance in _halves(team.size // WARP):
-            steps += step(binary("<", team.thread, distance), mul(team.thread, WARP), distance * WARP)
-        return steps, value(Const(0))
 
     def added(self, update: Update, value: Expr) -> Stmt:
         """The element, updated with one more value."""
         old = Load(update.array.name, update.index, update.array.dtype)
         return Store(update.array.name, update.index, Binary(update.op, old, value))
-
-    def variable(self, update: Update) -> Array:
-        return Array(next(fresh_names(f"{update.array.name}_", self.taken)), update.array.dtype, (), "private")
-
-
-def _halves(values: int) -> list[int]:
-    """The distances at which so many values, a power of two, are combined."""
-    return [1 << k for k in reversed(range(values.bit_length() - 1))]
 
 
 def _strided(loop: For, first: Expr, stride: int) -> For:

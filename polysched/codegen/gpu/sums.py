@@ -16,7 +16,8 @@ from functools import reduce
 
 from polysched import isl
 from polysched.codegen.gpu.grid import extent
-from polysched.codegen.gpu.reduce import COLUMN, PARTS, WARP
+from polysched.codegen.gpu.reduce import COLUMN, PARTS
+from polysched.codegen.gpu.teams import WARP
 from polysched.deps.coincidence import together
 from polysched.deps.dependences import Dependences
 from polysched.model.scop import Scop
