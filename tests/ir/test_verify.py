@@ -94,7 +94,7 @@ def _loop(*body: Any, **changes: Any) -> For:
         (_function(_loop(when=(n,))), "what loop i is parallel under, n, is i64; it must be bool"),
         (_function(_loop(when=(binary("<", i, 1),))), "i is not bound here"),
         (_function(_loop(step=0)), "loop i has step 0 and would never end"),
-        (_function(_loop(kind="simd")), "unknown kind 'simd'; there are block.x"),
+        (_function(_loop(kind="simd")), "unknown kind 'simd'; there are block.w, block.x"),
         (_function(Alloc(Array("t", f64, (), "local"))), "t is in the unknown space 'local'"),
         (_function(Let("t", Const(256, u8))), "the constant 256 is not a value of u8"),
         (_function(Let("t", Const(1, boolean))), "the constant 1 is not a value of bool"),
