@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 from nests import loop
 
-from polysched.codegen.gpu.thread_nest import counted, edges, inside, least, thread_nest
-from polysched.codegen.passes.tile_nest import Side, side_of
+from polysched.codegen.gpu.thread_nest import counted, edges, inside, thread_nest
+from polysched.codegen.passes.tile_nest import Side, least, side_of
 from polysched.ir.build import Operand, add, binary, floordiv, load, mul, store, sub, var
 from polysched.ir.dtypes import f64
 from polysched.ir.interp import evaluate

@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from polysched.codegen.gpu.thread_nest import least, moved
-from polysched.codegen.passes.tile_nest import Side
+from polysched.codegen.passes.tile_nest import Side, least, moved
 from polysched.ir.linear import Linear, added, forms
 from polysched.ir.node import walk
 from polysched.ir.nodes import Expr, Load

@@ -63,7 +63,7 @@ def choose_grid(band: Band, scop: Scop, around: Around, options: Options) -> Gri
         if loops.move:
             serial = [k for k in range(len(band.members)) if k not in coincident]
             if serial and all(s == 0 for k in serial for s in loops.writes(k)):
-                y = _rows(loops, x, coincident) if options.register_tiles else None
+                y = tile_rows(loops, x, coincident) if options.register_tiles else None
                 if y is None:
                     return Grid(_plain(x, coincident), _chunks(loops, serial, 32))
                 sides = _contraction(loops, y, x, coincident, serial, scop)
@@ -75,7 +75,7 @@ def choose_grid(band: Band, scop: Scop, around: Around, options: Options) -> Gri
     return Grid(_plain(x, coincident))
 
 
-def _rows(loops: Loops, x: int, coincident: list[int]) -> int | None:
+def tile_rows(loops: Loops, x: int, coincident: list[int]) -> int | None:
     """The member for axis y of a tile: one operand serves all its points along x, and another one all those along y."""
     rows = [k for k in coincident if k != x and _serves(loops, k, x) and _serves(loops, x, k)]
     return rows[-1] if rows else None

@@ -13,8 +13,8 @@ from typing import Any
 
 from polysched.codegen.gpu.copies import Staged
 from polysched.codegen.gpu.footprint import Box, footprint, in_locals, union
-from polysched.codegen.gpu.thread_nest import ThreadNest, inside, moved
-from polysched.codegen.passes.tile_nest import Side, mentions, side_of
+from polysched.codegen.gpu.thread_nest import ThreadNest, inside
+from polysched.codegen.passes.tile_nest import Side, mentions, moved, side_of
 from polysched.ir.effects import is_total, is_total_operation
 from polysched.ir.linear import Linear, forms
 from polysched.ir.node import children, rewrite, walk

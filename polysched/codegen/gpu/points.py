@@ -20,7 +20,8 @@ from dataclasses import replace
 from typing import Any
 
 from polysched.codegen.emit.survey import is_mapped
-from polysched.codegen.gpu.thread_nest import ThreadNest, counted, edges, inside, least, on_threads, thread_nest
+from polysched.codegen.gpu.thread_nest import ThreadNest, counted, edges, inside, on_threads, thread_nest
+from polysched.codegen.passes.tile_nest import least
 from polysched.ir.build import conjunction
 from polysched.ir.linear import Linear, added, is_never_negative, never_negative
 from polysched.ir.node import map_children, substitute

@@ -15,7 +15,7 @@ from dataclasses import replace
 from functools import reduce
 
 from polysched import isl
-from polysched.codegen.gpu.grid import extent
+from polysched.codegen.gpu.grid import extent, tile_rows
 from polysched.codegen.gpu.reduce import COLUMN, PARTS
 from polysched.codegen.gpu.teams import WARP
 from polysched.deps.coincidence import together
@@ -48,7 +48,7 @@ def sums_in_teams(band: Band, scop: Scop, dependences: Dependences, around: Arou
         return None
     inside = around.below(replace(band, members=tuple(band.members[k] for k in coincident))).reaching
     names = {reduced(band.members[k], dependences, inside) for k in serial}
-    if len(names) != 1 or () in names or _serves_tiles(loops, coincident):
+    if len(names) != 1 or () in names or any(tile_rows(loops, k, coincident) is not None for k in coincident):
         return None
     far = _far(band, scop, around)
     lane = min(serial, key=lambda k: (far[k], -k))
@@ -111,16 +111,6 @@ def _is_shorter(member: Member, scop: Scop, iterations: int) -> bool:
     """Has it always less than so many iterations?"""
     length = extent(member, scop.domain.intersect_params(scop.context))
     return length is not None and length < iterations
-
-
-def _serves_tiles(loops: Loops, coincident: list[int]) -> bool:
-    """Does one operand serve all points along a member, and another one all those along a second member?"""
-    reads = {k: loops.reads(k) for k in coincident}
-
-    def serves(along: int, across: int) -> bool:
-        return any(a == 0 and b != 0 for a, b in zip(reads[along], reads[across], strict=True))
-
-    return any(serves(j, k) and serves(k, j) for j in coincident for k in coincident if j < k)
 
 
 def _stay(band: Band, scop: Scop, arrays: tuple[str, ...], around: Around) -> bool:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from polysched.codegen.passes.tile_nest import Side, mentions, side_of
+from polysched.codegen.passes.tile_nest import Side, side_of
 from polysched.ir.effects import may_change
 from polysched.ir.linear import Linear, added, cleared, expression, forms, is_never_negative, never_negative
 from polysched.ir.nodes import Binary, Const, Expr, For, Let, Stmt, Store, Var
@@ -97,17 +97,3 @@ def edges(side: Side) -> Iterator[Linear]:
 def inside(side: Side) -> Iterator[Expr]:
     """When an iteration of the full side is one of its loop."""
     return (never_negative(form) for form in edges(side))
-
-
-def least(form: Linear, sides: Sequence[Side]) -> Linear | None:
-    """The least value of the form over all of the sides, outer ones first; None if it is not linear in them."""
-    for side in reversed(sides):
-        if factor := form.get(side.var, 0):
-            form = moved(form, side, {None: min(0, factor * (side.trips - 1))})
-    return None if mentions(form, [side.loop.var for side in sides]) else form
-
-
-def moved(form: Linear, side: Side, offset: Linear) -> Linear:
-    """The form with the side's variable replaced by its start, and `offset` added."""
-    rest = {atom: factor for atom, factor in form.items() if atom != side.var}
-    return added(added(rest, side.start, form[side.var]), offset, 1)

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
 
-from polysched.codegen.passes.tile_nest import Side, TileNest, mentions, tile_nest
+from polysched.codegen.passes.tile_nest import Side, TileNest, least, mentions, tile_nest
 from polysched.ir.build import binary, conjunction
 from polysched.ir.linear import Linear, added, expression, forms
 from polysched.ir.node import map_children, rewrite, walk
@@ -98,7 +98,8 @@ class _Separator:
                 del kept[name]
             else:
                 found += apart
-        split = _split([_worst(condition, nest) for condition in found], nest)
+        worst = [form for condition in found if (form := least(condition, nest.sides)) is not None]
+        split = _split(worst, nest) if len(worst) == len(found) else None
         if split is None:
             return None
         return self.parts(nest, split, kept | {n: index for n, index in stored.items() if _is_updated(n, index, nest)})
@@ -176,17 +177,6 @@ def _conditions(nest: TileNest) -> Iterator[Linear]:
         end = added(side.start, {None: side.trips}, 1)
         for high in forms(side.loop.hi, upper=True):
             yield added(high, end, -1)
-
-
-def _worst(form: Linear, nest: TileNest) -> Linear:
-    """The least value of the form for all of the tile."""
-    for side in nest.sides:
-        factor = form.get(side.var, 0)
-        if factor:
-            form = added(form, {side.var: factor}, -1)
-            form = added(form, side.start, factor)
-            form = added(form, {None: min(0, factor * (side.trips - 1))}, 1)
-    return {atom: factor for atom, factor in form.items() if factor}
 
 
 def _split(conditions: list[Linear], nest: TileNest) -> _Split | None:

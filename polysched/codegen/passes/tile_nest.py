@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -83,6 +83,20 @@ def side_of(loop: For, around: Collection[str], most: int = LARGEST) -> Side | N
         return None
     trips, start = min(choices, key=lambda choice: choice[0])
     return Side(loop, start, trips)
+
+
+def least(form: Linear, sides: Sequence[Side]) -> Linear | None:
+    """The least value of the form over all of the sides, outer ones first; None if it is not linear in them."""
+    for side in reversed(sides):
+        if factor := form.get(side.var, 0):
+            form = moved(form, side, {None: min(0, factor * (side.trips - 1))})
+    return None if mentions(form, [side.loop.var for side in sides]) else form
+
+
+def moved(form: Linear, side: Side, offset: Linear) -> Linear:
+    """The form with the side's variable replaced by its start, and `offset` added."""
+    rest = {atom: factor for atom, factor in form.items() if atom != side.var}
+    return added(added(rest, side.start, form[side.var]), offset, 1)
 
 
 def mentions(form: Linear, names: Collection[str]) -> bool:
