@@ -27,13 +27,14 @@ def children(node: Any) -> Iterator[Any]:
 
 def walk(node: Any) -> Iterator[Any]:
     """`node` and everything below it, parents first; a tuple of nodes is walked in order."""
-    if isinstance(node, tuple):
-        for child in node:
-            yield from walk(child)
-        return
-    yield node
-    for child in children(node):
-        yield from walk(child)
+    rest = [node]
+    while rest:
+        node = rest.pop()
+        if isinstance(node, tuple):
+            rest += reversed(node)
+        else:
+            yield node
+            rest += [getattr(node, name) for name in reversed(_CHILD_FIELDS[type(node)])]
 
 
 def map_children(node: Any, fn: Callable[[Any], Any]) -> Any:

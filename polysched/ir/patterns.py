@@ -115,6 +115,9 @@ def call(op: str) -> Callable[..., Pattern]:
     return lambda *args: Node(op, tuple(map(lift, args)))
 
 
+CONSTANT = ("constant", 0)
+Head = tuple[str, int]  # an operator and the number of its operands
+Shape = tuple[Head, str, tuple[Head, ...]]  # the head, the kind of dtype of the last operand, the operands' heads
 Found = dict[str, Expr]  # what the holes stand for
 Condition = Callable[[Found], bool]
 
@@ -128,19 +131,39 @@ class Rule:
     after: Pattern
     conditions: tuple[Condition, ...]
 
-    @property
-    def head(self) -> tuple[str, int]:
-        """The operator, and the number of operands, of what the rule may apply to."""
-        return self.before.op, len(self.before.args)
+    def suits(self, shape: Shape) -> bool:
+        """May the rule apply to expressions of this shape?"""
+        head, kind, operands = shape
+        return head == _head(self.before) and kind in self.kinds and all(map(_suits, self.before.args, operands))
 
     def apply(self, expr: Expr, finish: Callable[[Expr], Expr]) -> Expr | None:
         """`expr` by the rule, each operation that it builds passed through `finish`; None where it does not apply."""
         found: Found = {}
-        if not _matches(self.before, expr, found) or _operands(expr)[-1].dtype.kind not in self.kinds:
+        if _operands(expr)[-1].dtype.kind not in self.kinds or not _matches(self.before, expr, found):
             return None
         if not all(holds(found) for holds in self.conditions):
             return None
         return instance(self.after, found, expr.dtype, finish)
+
+
+def shape(expr: Expr) -> Shape:
+    operands = _operands(expr)
+    return head(expr), operands[-1].dtype.kind if operands else "", tuple(map(head, operands))
+
+
+def _suits(pattern: Pattern, operand: Head) -> bool:
+    match pattern:
+        case Hole(_, constant):
+            return not constant or operand == CONSTANT
+        case Number():
+            return operand == CONSTANT
+        case Node():
+            return operand == _head(pattern)
+    raise TypeError(f"unknown pattern {type(pattern).__name__}")
+
+
+def _head(pattern: Node) -> Head:
+    return pattern.op, len(pattern.args)
 
 
 def _matches(pattern: Pattern, expr: Expr, found: Found) -> bool:
@@ -152,9 +175,9 @@ def _matches(pattern: Pattern, expr: Expr, found: Found) -> bool:
             return isinstance(expr, Const) or not constant
         case Number(value):
             return expr == Const(value, expr.dtype)
-        case Node(op, args):
+        case Node(_, args):
             operands = _operands(expr)
-            return (op, len(args)) == head(expr) and all(map(_matches, args, operands, [found] * len(args)))
+            return _head(pattern) == head(expr) and all(map(_matches, args, operands, [found] * len(args)))
     raise TypeError(f"unknown pattern {type(pattern).__name__}")
 
 
@@ -176,13 +199,15 @@ def _node(op: str, args: list[Expr]) -> Expr:
     return Unary(op, *args) if len(args) == 1 else Binary(op, *args)
 
 
-def head(expr: Expr) -> tuple[str, int]:
+def head(expr: Expr) -> Head:
     """The operator and the number of its operands: unary and binary minus are two."""
     match expr:
-        case Unary(op, _):
-            return op, 1
         case Binary(op, _, _):
             return op, 2
+        case Const():
+            return CONSTANT
+        case Unary(op, _):
+            return op, 1
         case Select():
             return "?:", 3
         case _:

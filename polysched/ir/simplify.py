@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 from polysched.ir.dtypes import DType, boolean
@@ -37,7 +38,7 @@ from polysched.ir.nodes import (
     Stmt,
     Unary,
 )
-from polysched.ir.patterns import Hole, Rule, call, head, integer, lift, total, where
+from polysched.ir.patterns import Hole, Rule, Shape, call, integer, lift, shape, total, where
 
 
 def simplify(node: Any) -> Any:
@@ -73,7 +74,7 @@ def _step(expr: Expr) -> Expr | None:
         return folded
     if isinstance(expr, Cast):
         return _simpler_cast(expr)
-    for rule in _RULES_OF.get(head(expr), ()):
+    for rule in _rules_for(shape(expr)):
         simpler = rule.apply(expr, _reduced)
         if simpler is not None:
             return simpler
@@ -224,9 +225,11 @@ _SELECT_RULES = _rules(
 )
 
 RULES = (*_INTEGER_RULES, *_SIGNED_RULES, *_FLOAT_RULES, *_NUMBER_RULES, *_BOOLEAN_RULES, *_SELECT_RULES)
-_RULES_OF = {
-    head: tuple(rule for rule in RULES if rule.head == head) for head in dict.fromkeys(rule.head for rule in RULES)
-}
+
+
+@cache
+def _rules_for(shape: Shape) -> tuple[Rule, ...]:
+    return tuple(rule for rule in RULES if rule.suits(shape))
 
 
 def _folded(expr: Expr) -> Const | None:
