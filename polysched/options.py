@@ -34,6 +34,7 @@ class Options:
     machine: Machine = field(default_factory=machine)  # vectors and caches that tiles are made for
     contract_floats: bool = False  # let the C compiler round a * b + c once, as it does by default (-ffp-contract=fast)
     vector: bool = True  # put the loop of least stride innermost, as SIMD where its iterations are independent
+    expressions: Literal["all", "licm", "off"] = "all"  # passes over index arithmetic and conditions, to measure them
     licm_threshold: int = 1  # K: an invariant expression of this cost or more gets a temporary
     tiny_loop: int = 8  # constant trip counts up to this are unrolled by the GPU compiler, so nothing moves out
     dependence_seconds: float = 5.0  # budget of exact dependence analysis, then memory-based dependences

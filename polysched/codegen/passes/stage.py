@@ -12,8 +12,11 @@ from polysched.options import Options
 
 def improve_expressions(fn: Function, options: Options, *, gpu: bool) -> Function:
     """`fn` with its index arithmetic and conditions simplified, and computed outside of the loops they do not need."""
+    if options.expressions == "off":
+        return fn
     tiny_loop = options.tiny_loop if gpu else 0
-    fn = trace.step("simplify", simplify, fn)
-    fn = trace.step("normalize", normalize, fn, fast_math=options.fast_math)
-    fn = trace.step("simplify", simplify, fn)  # folds the constants that are neighbours now, before they are named
+    if options.expressions == "all":
+        fn = trace.step("simplify", simplify, fn)
+        fn = trace.step("normalize", normalize, fn, fast_math=options.fast_math)
+        fn = trace.step("simplify", simplify, fn)  # folds the constants that are neighbours now, before they are named
     return trace.step("licm", licm, fn, threshold=options.licm_threshold, tiny_loop=tiny_loop)
