@@ -5,6 +5,7 @@ from __future__ import annotations
 from polysched import trace
 from polysched.codegen.passes.licm import licm
 from polysched.codegen.passes.normalize import normalize
+from polysched.codegen.passes.unroll import hint_unrolling
 from polysched.ir.nodes import Function
 from polysched.ir.simplify import simplify
 from polysched.options import Options
@@ -19,4 +20,7 @@ def improve_expressions(fn: Function, options: Options, *, gpu: bool) -> Functio
         fn = trace.step("simplify", simplify, fn)
         fn = trace.step("normalize", normalize, fn, fast_math=options.fast_math)
         fn = trace.step("simplify", simplify, fn)  # folds the constants that are neighbours now, before they are named
-    return trace.step("licm", licm, fn, threshold=options.licm_threshold, tiny_loop=tiny_loop)
+    fn = trace.step("licm", licm, fn, threshold=options.licm_threshold, tiny_loop=tiny_loop)
+    if options.expressions == "all" and gpu:
+        fn = trace.step("unroll", hint_unrolling, fn, most_trips=options.tiny_loop)
+    return fn
