@@ -262,3 +262,16 @@ def test_what_c_cannot_say_is_refused(statement, message):
     with pytest.raises(PolyschedError) as error:
         emit_c(nest("f", "n i", [], statement))
     assert message in str(error.value)
+
+
+def test_what_is_made_of_sizes_divides_by_an_operator():
+    i, n, m, area = var("i"), var("n"), var("m"), var("area")
+    a = Array("a", i64, (n,))
+    quotients = [Binary("truncdiv", i, divisor) for divisor in (mul(n, m), area, sub(n, m), i)]
+    fn = nest("f", "n m", (a,), Let("area", mul(n, m)), loop("i", 0, n, *(store(a, (i,), each) for each in quotients)))
+    assert [line.strip() for line in emit_c(fn).text.splitlines() if "a[i] =" in line] == [
+        "a[i] = i / (n * m);",
+        "a[i] = i / area;",
+        "a[i] = truncdiv_i64(i, n - m);",
+        "a[i] = truncdiv_i64(i, i);",
+    ]

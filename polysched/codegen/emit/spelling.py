@@ -11,6 +11,7 @@ Parentheses stand where the meaning needs them, and where gcc would warn without
 from __future__ import annotations
 
 import math
+from collections.abc import Set
 
 import numpy as np
 
@@ -68,6 +69,7 @@ class Speller:
         self.externals: set[str] = set()
         self.variables: set[str] = set()  # arrays of rank 0 that are plain local variables
         self.data = _data_names(fn)
+        self.counts = _counts(fn)
 
     def type(self, dtype: DType) -> str:
         if dtype.kind == "b":
@@ -121,7 +123,7 @@ class Speller:
         op, left, right, dtype = expr.op, expr.left, expr.right, expr.left.dtype
         if op in ("floordiv", "floormod") and (cheaper := self.division(expr)):
             return cheaper
-        if op not in BINDING or (op in _SPELLING and _may_be_minus_one(right, self.fn)):
+        if op not in BINDING or (op in _SPELLING and self.may_be_minus_one(right)):
             return f"{self.helper(op, self.computed_in(expr))}({self.expr(left)}, {self.expr(right)})", _PRIMARY
         if op in _OVERFLOWS and self.overflows(expr):
             return self.unsigned(dtype, f"{self.as_unsigned(left)} {op} {self.as_unsigned(right)}")
@@ -197,6 +199,12 @@ class Speller:
 
     def unsigned(self, dtype: DType, text: str) -> tuple[str, int]:
         return f"({self.type(dtype)})({text})", UNARY
+
+    def may_be_minus_one(self, divisor: Expr) -> bool:
+        """Could the division by this divisor overflow? Not if it is another constant, a count, or unsigned."""
+        if isinstance(divisor, Const):
+            return divisor.value == -1
+        return divisor.dtype.kind == "i" and not (divisor.dtype == i64 and _is_count(divisor, self.counts))
 
     def call(self, expr: Call) -> tuple[str, int]:
         """A function of the C library, in the version for the dtype; any other name is the user's function."""
@@ -278,14 +286,26 @@ def _has_no_literal(value: int | float | bool, dtype: DType) -> bool:
     return dtype.bits >= 32 and value == -(1 << dtype.bits - 1)
 
 
-def _may_be_minus_one(divisor: Expr, fn: Function) -> bool:
-    """Could the division by this divisor overflow? Not if it is another constant, a size, or unsigned."""
-    match divisor:
-        case Const(value, _):
-            return value == -1
-        case Var(name, _):
-            return name not in fn.sizes and divisor.dtype.kind == "i"
-    return divisor.dtype.kind == "i"
+def _counts(fn: Function) -> set[str]:
+    """Names that are never negative: sizes, and what is made of them."""
+    counts = set(fn.sizes)
+    lets = [node for node in walk(fn.body) if isinstance(node, Let)]
+    counts |= {let.name for let in lets if _is_count(let.value, counts | {other.name for other in lets})}
+    while others := {let.name for let in lets if let.name in counts and not _is_count(let.value, counts)}:
+        counts -= others
+    return counts
+
+
+def _is_count(expr: Expr, counts: Set[str]) -> bool:
+    """Is it made of sizes by additions, products and quotients? They stay in range, as subscripts do."""
+    match expr:
+        case Const(value):
+            return value >= 0
+        case Var(name):
+            return name in counts
+        case Binary("+" | "*" | "min" | "max" | "floordiv" | "truncdiv", left, right):
+            return _is_count(left, counts) and _is_count(right, counts)
+    return False
 
 
 def _data_names(fn: Function) -> set[str]:
