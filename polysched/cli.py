@@ -3,7 +3,7 @@
 polysched demo                                     the walk-through, then real nests, checked and timed
 polysched opt FILE.c -o OUT.c                      the file with kernels in place of its #pragma scop regions
 polysched opt FILE.c --target cuda -o OUT.cu       the same as one file for nvcc
-polysched show tree|deps|source|explain PLACE      one stage of each nest at a place: FILE.c[:FUNCTION], FILE.py:NEST
+polysched show tree|deps|source|explain|expr PLACE one stage of each nest at a place: FILE.c[:FUNCTION], FILE.py:NEST
 polysched explain PLACE                            why each loop is parallel or not
 polysched inspect FILE.cu|PLACE                    what nvcc makes of CUDA: loops, instructions, registers, occupancy
 polysched verify PLACE                             kernels against dependences and the nest interpreted, without a GPU
@@ -22,6 +22,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from polysched.codegen.expression_report import annotated
 from polysched.demo import demo
 from polysched.errors import InputError, LaunchError, Loc, PolyschedError
 from polysched.frontend.c.cpp import require_cpp
@@ -82,9 +83,16 @@ def _parser() -> argparse.ArgumentParser:
     show = commands.add_parser("show", parents=[knobs], help="print one stage of each nest")
     show.add_argument(
         "what",
-        choices=["tree", "deps", "source", "explain"],
-        help="the mapped schedule, the exact dependences, the kernel's text, or why loops are parallel or not",
+        choices=["tree", "deps", "source", "explain", "expr"],
+        help="the mapped schedule, the exact dependences, the kernel's text, why loops are parallel or not, or what "
+        "became of index arithmetic and conditions",
     )
+    expr = show.add_argument_group("show expr")
+    expr.add_argument("--before", action="store_true", help="the loops before the passes, with operation counts")
+    expr.add_argument("--after", action="store_true", help="the loops after them")
+    expr.add_argument("--report", action="store_true", help="what the passes did; so without --before and --after")
+    at = "count what is executed at these sizes, as in n=512,m=64"
+    expr.add_argument("--sizes", type=_values, default={}, metavar="SIZES", help=at)
     explain = commands.add_parser("explain", parents=[knobs], help="say why each loop is parallel or not")
     explain.set_defaults(what="explain")
     for command in (show, explain):
@@ -214,12 +222,14 @@ def _regions(path: str, given: argparse.Namespace) -> tuple[Region, ...]:
 
 def _show(given: argparse.Namespace) -> None:
     """One stage of the nests at FILE.c, FILE.c:FUNCTION or FILE.py:NEST, one after the other."""
+    if given.what != "expr" and (getattr(given, "sizes", {}) or _parts_of_expr(given)):
+        raise InputError("--before, --after, --report and --sizes are for show expr", hint="leave them out")
     nests = _nests(given)
     for k, nest in enumerate(nests):
         done = optimize(nest, given.target, options=_options(given))
         if len(nests) > 1:
             print(f"{'' if k == 0 else chr(10)}{done.nest.name}:")
-        print(_stage(done, given.what))
+        print(_expressions(done, given) if given.what == "expr" else _stage(done, given.what))
 
 
 def _inspect(given: argparse.Namespace) -> None:
@@ -346,3 +356,18 @@ def _stage(done: Compiled, what: str) -> str:
         case "explain":
             return done.explain()
     raise AssertionError(what)
+
+
+def _parts_of_expr(given: argparse.Namespace) -> list[str]:
+    return [part for part in ("before", "after", "report") if getattr(given, part, False)]
+
+
+def _expressions(done: Compiled, given: argparse.Namespace) -> str:
+    """The loops before and after the passes over expressions, and what these did, as far as asked for."""
+    report = done.expression_report(**given.sizes)
+    texts = {
+        "before": lambda: annotated(report.before, given.sizes),
+        "after": lambda: annotated(report.after, given.sizes),
+        "report": lambda: str(report),
+    }
+    return "\n\n".join(texts[part]() for part in _parts_of_expr(given) or ["report"])

@@ -9,6 +9,8 @@ from typing import Any
 
 from polysched.codegen.emit.c import emit_c
 from polysched.codegen.emit.notes import ONE_THREAD
+from polysched.codegen.expression_report import ExpressionReport, expression_report
+from polysched.codegen.passes.licm import licm_settings, motions
 from polysched.codegen.passes.linearize import linearize
 from polysched.codegen.source import Source
 from polysched.deps.dependences import Dependences
@@ -157,6 +159,19 @@ class Compiled:
         `report` is from `inspect`, if not with its defaults. InputError where data decides how often a loop runs.
         """
         return executions(report or self.inspect(), self.source, self.nest, sizes)
+
+    def expression_report(self, **sizes: int) -> ExpressionReport:
+        """What each pass over index arithmetic and conditions did: operations by loop, temporaries, candidates.
+
+        Executed operations are those at these sizes; without, polynomials in the sizes, or unknown.
+        """
+        names = [event.name for event in self.events]
+        stage = self.events[names.index("linearize") : names.index("emit")]
+        passes = [(event.name, event.value) for event in stage]
+        lifted = next((k for k, (name, _) in enumerate(passes) if name == "licm"), None)
+        settings = licm_settings(self.options, self.source.language)
+        candidates = () if lifted is None else motions(passes[lifted - 1][1], **settings)[1]
+        return expression_report(passes, sizes, candidates)
 
     def explain(self) -> str:
         """Why each loop that the solver found is or is not parallel, with source lines; tiles come after that. Of

@@ -22,6 +22,7 @@ from polysched.codegen.passes.packing import pack
 from polysched.codegen.passes.privatize import privatize
 from polysched.codegen.passes.register_tiles import register_tiles
 from polysched.codegen.passes.stage import improve_expressions
+from polysched.codegen.passes.structure import structured
 from polysched.codegen.source import Source
 from polysched.compiled import Compiled
 from polysched.deps.dataflow import dependences
@@ -65,7 +66,7 @@ def optimize(
     if target not in _EMIT:
         raise InputError(f"there is no target '{target}'", hint="the targets are c, cuda and opencl")
     with record() as events:
-        expanded = step("expand", expand_temporaries, function)
+        expanded = step("expand", expand_temporaries, step("structure", structured, function))
         scop, deps = _model(expanded, options)
         if target != "c" and schedule is None:  # on a CPU, the memory costs more: doitgen takes twice as long
             again = step("expand arrays", expand_arrays, expanded, scop, deps)
@@ -90,7 +91,7 @@ def optimize(
         kernel = step("register tiles", register_tiles, kernel)
         kernel = step("accumulate", accumulate, kernel)
         kernel = step("linearize", linearize, kernel)
-        kernel = improve_expressions(kernel, options, gpu=target != "c")
+        kernel = improve_expressions(kernel, options, target)
         source = step("emit", _EMIT[target], kernel, options)
     return Compiled(
         nest=function,

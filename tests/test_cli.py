@@ -53,10 +53,7 @@ def shown(capsys, *arguments) -> str:
 
 def test_the_tree_of_a_nest(file, capsys):
     assert shown(capsys, "tree", f"{file}:scan") == (
-        "domain: { S[i] : 0 <= i < n }\n"
-        "  context: { : n >= 0 }\n"
-        "    band:\n"
-        "      [S[i] -> i]\n"
+        "domain: { S[i] : 0 <= i < n }\n  context: { : n >= 0 }\n    band:\n      [S[i] -> i]\n"
     )
 
 
@@ -71,6 +68,38 @@ def test_its_source_for_both_targets(file, capsys):
     assert "void double_(double *restrict a, int64_t n)\n{\n    #pragma omp parallel for" in c
     cuda = shown(capsys, "source", f"{file}:double", "--target", "cuda")
     assert "__global__ void" in cuda and 'extern "C" int double_(double *__restrict__ a, int64_t n)' in cuda
+
+
+def test_its_expressions(file, capsys):
+    file.write_text(
+        "from __future__ import annotations\nimport polysched as ps\n\n@ps.nest\n"
+        "def product(a: ps.f64['n', 'n'], b: ps.f64['n'], n: ps.size):\n"
+        "    for i in range(n):\n        for j in range(n):\n            a[i, j] = b[i] * b[j]\n"
+    )
+    plain = ("--no-tile", "--no-parallel", "--no-register-tiles")
+    text = shown(capsys, "expr", f"{file}:product", "--before", "--after", *plain)
+    assert text == (
+        "1  def product(a: f64[n * n], b: f64[n], n: size):  # 0 written, 0 executed\n"
+        "2      for c0 in 0..n:               # 0 written, 0 executed\n"
+        "3          for c1 in 0..n (vector):  # 2 written, 2 * n**2 executed\n"
+        "4              a[c0 * n + c1] = b[c0] * b[c1]\n"
+        "\n"
+        "1  def product(a: f64[n * n], b: f64[n], n: size):  # 0 written, 0 executed\n"
+        "2      for c0 in 0..n:               # 1 written, n executed\n"
+        "3          t0 = n * c0\n"
+        "4          for c1 in 0..n (vector):  # 1 written, n**2 executed\n"
+        "5              a[t0 + c1] = b[c0] * b[c1]\n"
+    )
+    report = shown(capsys, "expr", f"{file}:product", "--sizes", "n=10", *plain)
+    assert report.startswith("integer operations of product at n=10\n\npass ")
+    assert "\nt0 = n * c0: before c1\nin c1: n * c0 + c1: changes with c1\nin c1: b[c0]: loads from b\n" in report
+    cuda = shown(capsys, "expr", f"{file}:product", "--target", "cuda", "--after", "--report")
+    assert "(block.x)" in cuda and "\n\ninteger operations of product\n" in cuda
+
+
+def test_parts_of_expressions_are_refused_elsewhere(file, capsys):
+    assert main(["show", "tree", f"{file}:scan", "--after"]) == 2
+    assert "--before, --after, --report and --sizes are for show expr" in capsys.readouterr().err
 
 
 def test_its_reasons(file, capsys):
@@ -195,7 +224,7 @@ def test_a_syntax_error_in_another_file_names_that_file(file, tmp_path, capsys, 
         ([], "the following arguments are required: command"),
         (["optimise"], "invalid choice: 'optimise' (choose from 'demo', 'opt', 'show', 'explain', "),
         (["show", "tree"], "the following arguments are required: PLACE"),
-        (["show", "kernel", "f.py:g"], "invalid choice: 'kernel' (choose from 'tree', 'deps', 'source', 'explain')"),
+        (["show", "kernel", "f.py:g"], "'kernel' (choose from 'tree', 'deps', 'source', 'explain', 'expr')"),
         (["show", "tree", "f.py:g", "--target", "hip"], "invalid choice: 'hip' (choose from 'c', 'cuda', 'opencl')"),
         (["inspect", "f.c", "--sizes", "n:5"], "argument --sizes: 'n:5' gives no sizes, as in n=512,m=64"),
         (["opt", "f.c", "--tile-sizes", "32,0"], "argument --tile-sizes: '32,0' is no list of sizes, as in 32,64"),

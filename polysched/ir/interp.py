@@ -72,7 +72,13 @@ def interpret(fn: Function, arguments: Mapping[str, Any], log: list[Touch] | Non
 def evaluate(expr: Expr, values: Mapping[str, Value]) -> Value:
     """The value of an expression without loads, given those of its variables."""
     with np.errstate(all="ignore"):
-        return _Compiler(None).expr(expr)(dict(values))
+        return compiled(expr)(dict(values))
+
+
+def compiled(expr: Expr) -> Callable[[dict[str, Value]], Value]:
+    """An expression without loads as a function of the values of its variables, to be evaluated often; it raises
+    KeyError if one of them is missing."""
+    return _Compiler(None).expr(expr)
 
 
 def _checked(array: Array, given: Any, values: Values) -> np.ndarray:

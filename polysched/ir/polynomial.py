@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from types import MappingProxyType
 
 from polysched.ir.build import add, mul
 from polysched.ir.nodes import Expr, Var
@@ -84,20 +86,29 @@ class Polynomial:
         without = tuple((monomial, factor) for monomial, factor in self.terms if name not in monomial)
         return Polynomial.of((_quotient(monomial, name), factor) for monomial, factor in with_name), Polynomial(without)
 
+    def divided(self, divisor: Polynomial) -> tuple[Polynomial, Polynomial]:
+        """Quotient and rest, in which no term is a multiple of the divisor's first one, of the highest degree."""
+        first, by = divisor.terms[0]
+        quotient, rest = Polynomial(), self
+        while found := next((term for term in rest if not Counter(first) - Counter(term[0])), None):
+            times = Polynomial((((*(Counter(found[0]) - Counter(first)).elements(),), _ratio(found[1], by)),))
+            quotient, rest = quotient + times, rest - divisor * times
+        return quotient, rest
+
     def replaced(self, name: str, value: Polynomial) -> Polynomial:
         """With the value in place of the name."""
         factor, rest = self.split(name)
         return factor.replaced(name, value) * value + rest if factor else self
 
-    def is_nonpositive(self) -> bool:
-        """Is it certain to be zero or less where all names are 1 or more?"""
+    def is_nonpositive(self, least: Mapping[str, int] = MappingProxyType({})) -> bool:
+        """Is it certain to be zero or less where all names are 1 or more, or `least`, which is not negative?"""
         if all(factor <= 0 for _, factor in self.terms):
             return True
-        above = Polynomial()  # in what each name has above 1
+        above = Polynomial()  # in what each name has above its least value
         for monomial, factor in self.terms:
             term = Polynomial.number(factor)
             for name in monomial:
-                term = term * (Polynomial.name(name) + 1)
+                term = term * (Polynomial.name(name) + least.get(name, 1))
             above += term
         return all(factor <= 0 for _, factor in above.terms)
 
@@ -112,6 +123,11 @@ class Polynomial:
 
 def _lifted(value: Polynomial | Number) -> Polynomial:
     return value if isinstance(value, Polynomial) else Polynomial.number(value)
+
+
+def _ratio(above: Number, below: Number) -> Number:
+    ratio = Fraction(above, below)
+    return ratio.numerator if ratio.denominator == 1 else ratio
 
 
 def _product(left: Monomial, right: Monomial) -> Monomial:

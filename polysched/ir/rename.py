@@ -54,3 +54,17 @@ def rename_bound(body: tuple[Any, ...], fresh: Callable[[str], str]) -> tuple[An
         return None
 
     return rewrite(body, rule) if names else body
+
+
+def numbered_in_order(body: tuple[Any, ...], names: list[str]) -> tuple[tuple[Any, ...], dict[str, str]]:
+    """`body` with these names, which Lets bind, given out again from top to bottom; and which name became which."""
+    found = [node.name for node in walk(body) if isinstance(node, Let) and node.name in names]
+    order = dict(zip(found, names, strict=True))
+
+    def rule(node: Any) -> Any:
+        match node:
+            case Let(name) | Var(name) if name in order:
+                return replace(node, name=order[name])
+        return None
+
+    return (body, order) if found == names else (rewrite(body, rule), order)

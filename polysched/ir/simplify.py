@@ -90,6 +90,22 @@ def _have_positive_product(c: Const, d: Const) -> bool:
     return c.value > 0 and d.value > 0 and c.value * d.value < 1 << c.dtype.bits - 1
 
 
+def _is_positive(c: Const) -> bool:
+    return c.value > 0
+
+
+def _is_not_zero(c: Const) -> bool:
+    return c.value != 0
+
+
+def _is_positive_multiple(c: Const, d: Const) -> bool:
+    return c.value > 0 and d.value > 0 and c.value % d.value == 0
+
+
+def _is_multiple_of_power(c: Const, d: Const) -> bool:
+    return d.value > 0 and int(d.value).bit_count() == 1 and c.value % d.value == 0
+
+
 x, y, z = Hole("x"), Hole("y"), Hole("z")
 c, d = Hole("c", constant=True), Hole("d", constant=True)
 minus, minimum, maximum, truncdiv, truncmod = map(call, ("-", "min", "max", "truncdiv", "truncmod"))
@@ -141,12 +157,24 @@ _INTEGER_RULES = _rules(
     ((x // c) // d, x // (c * d), where(_have_positive_product, c, d)),
     ((x % c) % c, x % c),
     (truncmod(truncmod(x, c), c), truncmod(x, c)),
+    ((x % c) % d, x % d, where(_is_positive_multiple, c, d)),
+    ((x % c) // c, 0, total(x), where(_is_positive, c)),
+    ((x // c) * c + x % c, x, where(_is_not_zero, c)),
+    (x % c + (x // c) * c, x, where(_is_not_zero, c)),
+    (truncdiv(x, c) * c + truncmod(x, c), x, where(_is_not_zero, c)),
+    (truncmod(x, c) + truncdiv(x, c) * c, x, where(_is_not_zero, c)),
+    # remainders by powers of two, which wrapping changes nothing of
+    ((x * c) % d, 0, total(x), where(_is_multiple_of_power, c, d)),
+    ((x * c + y) % d, y % d, total(x), where(_is_multiple_of_power, c, d)),
+    ((y + x * c) % d, y % d, total(x), where(_is_multiple_of_power, c, d)),
+    ((y - x * c) % d, y % d, total(x), where(_is_multiple_of_power, c, d)),
     # bits
     (x & 0, 0, total(x)),
     (x | 0, x),
     (x ^ 0, x),
     (x << 0, x),
     (x >> 0, x),
+    ((x & c) & d, x & (c & d)),
     (x & x, x),
     (x | x, x),
     (x ^ x, 0, total(x)),
@@ -214,6 +242,8 @@ _BOOLEAN_RULES = _rules(
     (unequal(x, True), negated(x)),
     (select(x, True, False), x),
     (select(x, False, True), negated(x)),
+    (select(x, y, False), both(x, y)),
+    (select(x, True, y), either(x, y)),
 )
 
 _SELECT_RULES = _rules(

@@ -119,6 +119,15 @@ def _nonzero(function: isl.PwAff) -> bool:
     return bool(function.is_cst()) and not function.is_equal(function.sub(function))
 
 
+def is_name(word: str) -> bool:
+    """May the word name a size or a loop? isl keeps some for itself, such as max and mod."""
+    try:
+        isl.Set(f"{{ [{word}] }}")
+    except isl.Error:
+        return False
+    return True
+
+
 def condition(sizes: isl.Set) -> Expr:
     """The boolean expression that tells the sizes in { : ... } from others; the true constant if all are in it."""
     if sizes.plain_is_universe():

@@ -13,11 +13,13 @@ import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from polysched import isl
+from polysched.codegen.passes.radix import factors_of, products_in
 from polysched.codegen.source import parameters
 from polysched.errors import LaunchError
 from polysched.ir.dtypes import DType
@@ -27,6 +29,7 @@ from polysched.ir.nodes import Alloc, Array, Binary, Const, Expr, Function, Stor
 from polysched.runtime.views import View, view_of
 
 _LARGEST = (1 << 63) - 1
+_MOST_ITERATIONS = 1 << 62  # rounded up to blocks, they still fit
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,7 @@ def bind(
     if valid_sizes is not None:
         _check_bounds(fn, sizes, valid_sizes)
     _check_memory(fn, sizes)
+    _check_products(fn, sizes)
     _check_overlap(fn, views)
     scalars = {scalar.name: _scalar(scalar, arguments[scalar.name]) for scalar in fn.scalars}
     return BoundArguments(order, {**sizes, **scalars}, views)
@@ -229,6 +233,15 @@ def _check_memory(fn: Function, sizes: Mapping[str, int]) -> None:
                 size *= max(extent, 1)
             if size > _LARGEST:
                 raise LaunchError(f"the temporary {node.array.name}, {signature(node.array)}, outgrows 64 bits")
+
+
+def _check_products(fn: Function, sizes: Mapping[str, int]) -> None:
+    """Loops and arrays of products of sizes may have been taken apart, as if those never wrapped."""
+    for product in products_in(fn):
+        factors = (sizes[f.name] if isinstance(f, Var) else evaluate(f, sizes) for f in factors_of(product))
+        if prod(max(factor, 1) for factor in factors) > _MOST_ITERATIONS:
+            known = " and ".join(f"{name} = {value}" for name, value in sizes.items())
+            raise LaunchError(f"with {known}, {product} in {fn.name} outgrows 64 bits")
 
 
 def _check_overlap(fn: Function, views: Mapping[str, View]) -> None:

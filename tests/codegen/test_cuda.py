@@ -1,3 +1,4 @@
+import ctypes
 import random
 import re
 import shutil
@@ -7,13 +8,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from polysched.codegen.emit import helpers
 from polysched.codegen.emit.cuda import emit_cuda
+from polysched.codegen.emit.dialect import CUDA
 from polysched.codegen.emit.extents import bounded, most_trips, trips
 from polysched.codegen.passes.linearize import linearize
 from polysched.errors import PolyschedError
 from polysched.ir.build import add, binary, const, floordiv, load, mul, store, sub, var
 from polysched.ir.dtypes import ALL, f64, i64
-from polysched.ir.nodes import Alloc, Array, Barrier, For, Let
+from polysched.ir.nodes import Alloc, Array, Barrier, Binary, For, Let
 from polysched.ir.text import show
 from polysched.runtime.cpu import open_library
 from polysched.runtime.emulate import CPP_FLAGS, emulate, emulated_text
@@ -236,3 +239,46 @@ def test_nvcc_accepts_the_texts(tmp_path):
         command = ["nvcc", "-cubin", "-arch=sm_90", "-fmad=false", "-o", str(tmp_path / "out.cubin"), str(path)]
         compiled = subprocess.run(command, capture_output=True, text=True)
         assert compiled.returncode == 0, compiled.stderr
+
+
+def divisions():
+    """V[p] = p / w, W[p] = (p - n) % w, with truncation, on threads; w divides where it is a size, and 2 w too."""
+    p, w, twice = var("p"), var("w"), var("twice")
+    quotients = [Binary("truncdiv", p, w), Binary("truncmod", sub(p, n), w), Binary("truncdiv", sub(p, n), twice)]
+    body = (store(V, (p,), add(quotients[0], quotients[2])), store(W, (p,), quotients[1]))
+    threads = loop("p", b, binary("min", n, add(b, 32)), *body, kind="thread.x")
+    blocks = loop("b", 0, n, threads, step=32, kind="block.x")
+    return nest("divide", "n w", [V, W], Let("twice", mul(w, 2)), blocks)
+
+
+def test_A21_the_host_computes_what_to_multiply_by():
+    text = emit_cuda(divisions()).text
+    by = "truncdiv_by_index<index_t>"
+    assert f"V[p] = {by}(p, w, w_reciprocal) + {by}(p - n, twice, twice_reciprocal);" in text
+    assert "n, w, V, W, twice, reciprocal(w), reciprocal(twice));" in text
+    for size, divisor in ((1, 1), (100, 1), (100, 7), (65, 64), (40, 1000)):
+        arrays = {name: np.zeros(size, int) for name in "VW"}
+        assert_runs_as_interpreted(divisions(), {"n": size, "w": divisor, **arrays})
+
+
+def test_products_divide_all_numbers_of_32_bits():
+    host = """
+    extern "C" long quotient(long a, long b) { return truncdiv_by_index<int32_t>(a, b, UINT64_MAX / b); }
+    extern "C" long rest(long a, long b) { return truncmod_by_index<int32_t>(a, b, UINT64_MAX / b); }
+    extern "C" long wide(long a, long b) { return truncdiv_by_index<int64_t>(a, b, UINT64_MAX / b); }
+    """
+    definitions = "\n".join(helpers.definitions({("truncmod_by", helpers.INDEX)}, CUDA))
+    text = "#include <stdint.h>\n" + definitions.replace("__host__ __device__ ", "") + host
+    library = open_library(str(compile_shared(text, "divide", language="c++", flags=CPP_FLAGS)))
+    for name in ("quotient", "rest", "wide"):
+        getattr(library, name).argtypes, getattr(library, name).restype = [ctypes.c_long] * 2, ctypes.c_long
+    rng = random.Random(0)
+    edges = [1, 2, 3, 5, 7, 9, 2**15, 2**16 + 1, 2**30 - 1, 2**30, 2**30 + 1, 2**31 - 2, 2**31 - 1]
+    divisors = [*edges, *(rng.randrange(1, 2**31) >> rng.randrange(31) or 1 for _ in range(300))]
+    for divisor in divisors:
+        multiple = divisor * rng.randrange((2**31 - 1) // divisor + 1)
+        near = (multiple - 1, multiple, multiple + 1, 0, 1, 2**31 - 2, 2**31 - 1, rng.randrange(2**31))
+        for dividend in (sign * each for each in near if 0 <= each < 2**31 for sign in (1, -1)):
+            expected = abs(dividend) // divisor * (1 if dividend >= 0 else -1)
+            assert library.quotient(dividend, divisor) == library.wide(dividend, divisor) == expected
+            assert library.rest(dividend, divisor) == dividend - expected * divisor

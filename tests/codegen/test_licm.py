@@ -4,15 +4,31 @@ from dataclasses import replace
 import pytest
 
 from polysched import trace
+from polysched.codegen.emit.cuda import emit_cuda
 from polysched.codegen.passes.cost import cost
 from polysched.codegen.passes.count import integer_operations
-from polysched.codegen.passes.licm import licm
+from polysched.codegen.passes.licm import licm, motions
 from polysched.codegen.passes.normalize import normalize
 from polysched.codegen.passes.stage import improve_expressions
-from polysched.ir.build import add, binary, const, floordiv, load, mul, store, sub, var
+from polysched.ir.build import add, binary, const, floordiv, floormod, load, mul, store, sub, var
 from polysched.ir.dtypes import boolean, f32, f64, i64
 from polysched.ir.node import walk
-from polysched.ir.nodes import Alloc, Array, Barrier, Call, Cast, Const, Expr, Function, If, Let, Load, Select, Stmt
+from polysched.ir.nodes import (
+    Alloc,
+    Array,
+    Barrier,
+    Call,
+    Cast,
+    Const,
+    Expr,
+    For,
+    Function,
+    If,
+    Let,
+    Load,
+    Select,
+    Stmt,
+)
 from polysched.ir.simplify import simplify
 from polysched.ir.text import show
 from polysched.ir.verify import verify
@@ -117,17 +133,10 @@ def tiny_inner_loop() -> Function:
 
 def test_A6_nothing_is_placed_before_a_tiny_loop():
     assert text(licm(tiny_inner_loop(), tiny_loop=8)) == (
-        "t0 = a * b + c\n"
-        "for i in 0..1024:\n"
-        "    for k in 0..3:\n"
-        "        Out[t0 + i * 4 + k] = 1"
+        "t0 = a * b + c\nfor i in 0..1024:\n    for k in 0..3:\n        Out[t0 + i * 4 + k] = 1"
     )
     assert text(licm(tiny_inner_loop(), tiny_loop=0)) == (
-        "t0 = a * b + c\n"
-        "for i in 0..1024:\n"
-        "    t1 = t0 + i * 4\n"
-        "    for k in 0..3:\n"
-        "        Out[t1 + k] = 1"
+        "t0 = a * b + c\nfor i in 0..1024:\n    t1 = t0 + i * 4\n    for k in 0..3:\n        Out[t1 + k] = 1"
     )
 
 
@@ -178,10 +187,7 @@ def test_A8_a_guarded_division_moves_up_to_its_guard():
 def test_A8_a_division_moves_where_the_domain_implies_that_it_is_defined():
     update = store(OUT, (j,), add(floordiv(a, n), floordiv(a, i)))
     assert text(licm(function(loop("i", 1, n, loop("j", 0, m, update))))) == (
-        "for i in 1..n:\n"
-        "    t0 = floordiv(a, n) + floordiv(a, i)\n"
-        "    for j in 0..m:\n"
-        "        Out[j] = t0"
+        "for i in 1..n:\n    t0 = floordiv(a, n) + floordiv(a, i)\n    for j in 0..m:\n        Out[j] = t0"
     )
     from_zero = function(loop("i", 0, n, loop("j", 0, m, store(OUT, (j,), floordiv(a, i)))))
     assert licm(from_zero) is from_zero
@@ -206,10 +212,7 @@ def test_A20_the_constant_that_ends_a_subscript_stays_there():
     row = mul(i, m)
     update = store(OUT, (add(row, j, 1),), sub(load(OUT, add(row, 2)), load(OUT, sub(row, 2))))
     assert text(licm(function(loop("i", 0, n, loop("j", 0, m, update))))) == (
-        "for i in 0..n:\n"
-        "    t0 = i * m\n"
-        "    for j in 0..m:\n"
-        "        Out[t0 + j + 1] = Out[t0 + 2] - Out[t0 - 2]"
+        "for i in 0..n:\n    t0 = i * m\n    for j in 0..m:\n        Out[t0 + j + 1] = Out[t0 + 2] - Out[t0 - 2]"
     )
 
 
@@ -220,11 +223,7 @@ def test_A20_a_stencil_on_rows_and_columns_stays_readable():
 def test_lets_move_under_their_own_name_and_take_along_what_uses_them():
     body = (Let("row", mul(i, n)), Let("cell", add(var("row"), 5)), store(OUT, (add(var("cell"), j),), var("row")))
     assert text(licm(function(loop("i", 0, n, loop("j", 0, m, *body))))) == (
-        "for i in 0..n:\n"
-        "    row = i * n\n"
-        "    cell = row + 5\n"
-        "    for j in 0..m:\n"
-        "        Out[cell + j] = row"
+        "for i in 0..n:\n    row = i * n\n    cell = row + 5\n    for j in 0..m:\n        Out[cell + j] = row"
     )
 
 
@@ -281,7 +280,7 @@ def test_bounds_of_inner_loops_move():
     assert lets(licm(fn)) == ["t0 = n * 2"]
 
 
-def test_nothing_is_placed_before_the_block_and_thread_loops_of_a_gpu():
+def test_A17_nothing_is_placed_between_the_block_and_thread_loops_of_a_gpu():
     bx, tx = var("bx"), var("tx")
     index = add(mul(bx, n, 32), tx, mul(k, m))
     local = Array("s", f32, (const(32),), "shared")
@@ -296,6 +295,130 @@ def test_nothing_is_placed_before_the_block_and_thread_loops_of_a_gpu():
         "            barrier\n"
         "            C[t0 + k * m] = s[tx]"
     )
+
+
+def gpu_nest(*work: Stmt) -> Function:
+    threads = loop("tx", 0, 32, *work, kind="thread.x")
+    return function(loop("t", 0, m, loop("bx", 0, n, threads, kind="block.x")))
+
+
+def test_A17_what_is_dear_and_does_not_change_in_a_launch_is_computed_on_the_host():
+    root = Cast(Call("sqrt", (x,), f64), f32)
+    fn = gpu_nest(loop("k", 0, n, store(C, (add(mul(var("tx"), n), k),), root)))
+    assert text(licm(fn)) == (
+        "t0 = f32(sqrt(x))\n"
+        "for t in 0..m:\n"
+        "    for bx in 0..n (block.x):\n"
+        "        for tx in 0..32 (thread.x):\n"
+        "            t1 = tx * n\n"
+        "            for k in 0..n:\n"
+        "                C[t1 + k] = t0"
+    )
+
+
+def test_A17_it_is_an_argument_of_the_kernel():
+    fn = gpu_nest(loop("k", 0, n, store(A, (add(mul(var("tx"), n), k),), Cast(Call("sqrt", (x,), f64), f32))))
+    source = emit_cuda(licm(fn))
+    assert "t0" in source.kernels[0].parameters
+    host = source.text[source.text.index('extern "C"') :]
+    assert "const float t0 = (float)sqrt(x);" in host
+
+
+def test_A17_cheap_values_are_computed_by_each_kernel():
+    fn = gpu_nest(loop("k", 0, n, store(OUT, (add(mul(n, 32), mul(var("t"), m), k),), 1)))
+    assert text(licm(fn)).splitlines()[3:5] == ["            t0 = n * 32 + t * m", "            for k in 0..n:"]
+
+
+def test_a_condition_with_a_name_is_no_data():
+    value = Let("s", Select(var("late", boolean), var("t"), mul(var("t"), 2)))
+    fn = gpu_nest(Let("late", less(n, var("t"))), value, store(OUT, (var("s"),), 1))
+    assert "const index_t s = late ? t : t * 2;" in emit_cuda(fn).text
+
+
+def test_a_division_leaves_a_tiny_loop():
+    p, q = var("p"), floordiv(var("p"), m)
+    fn = function(loop("p", 0, m, loop("k", 0, 3, store(OUT, (add(q, mul(p, 2), k),), q))))
+    assert text(licm(fn, tiny_loop=8)) == (
+        "for p in 0..m:\n"
+        "    t0 = floordiv(p, m) + p * 2\n"
+        "    t1 = floordiv(p, m)\n"
+        "    for k in 0..3:\n"
+        "        Out[t0 + k] = t1"
+    )
+
+
+def fused(guard: Expr, *divisors: Expr) -> Function:
+    """A thread of a fused index, and a padding condition around the quotients."""
+    inside = loop("k", 0, 3, If(less(k, a), tuple(store(OUT, (k,), floordiv(i, d)) for d in divisors)))
+    return function(loop("i", 0, c, If(guard, (inside,))))
+
+
+def test_A21_a_division_is_hoisted_from_under_a_condition_where_a_guard_implies_its_divisor():
+    fn = fused(less(i, mul(n, m, b)), mul(m, b), b)
+    assert text(licm(fn, tiny_loop=8)) == (
+        "t0 = n * m * b\n"
+        "t1 = m * b\n"
+        "for i in 0..c:\n"
+        "    if i < t0:\n"
+        "        t2 = floordiv(i, t1)\n"
+        "        t3 = floordiv(i, b)\n"
+        "        for k in 0..3:\n"
+        "            if k < a:\n"
+        "                Out[k] = t2\n"
+        "                Out[k] = t3"
+    )
+
+
+@pytest.mark.parametrize(
+    ("guard", "divisor", "moves"),
+    [
+        (less(i, binary("min", mul(n, m), b)), m, True),
+        (less(i, mul(n, m)), mul(n, 2), False),  # twice 2**63 is zero
+        (less(i, mul(n, m)), mul(n, n), False),
+        (less(i, mul(n, 2)), mul(2, n), True),
+        (less(sub(i, 1), mul(n, m)), m, False),  # -1 < 0
+        (less(i, add(n, m)), m, False),
+        (binary("==", floormod(i, b), 0), b, True),  # the remainder did not trap
+        (binary("&&", less(i, n), binary("==", floormod(i, b), 0)), b, False),  # it may not have been asked for
+    ],
+    ids=str,
+)
+def test_A21_what_a_guard_says_of_a_divisor(guard, divisor, moves):
+    assert any("floordiv" in let for let in lets(licm(fused(guard, divisor)))) == moves
+
+
+def test_A21_a_product_with_a_name_is_taken_apart():
+    plane = Let("plane", mul(n, m))
+    body = loop("i", 0, mul(b, var("plane")), loop("k", 0, m, store(OUT, (k,), floordiv(i, m))))
+    assert "t0 = floordiv(i, m)" in lets(licm(function(plane, body)))
+
+
+def test_what_became_of_each_candidate():
+    noise = Call("noise", (), i64, pure=False)
+    value = add(floordiv(a, b), mul(i, 4), load(OUT, const(0)), noise)
+    fn = function(loop("i", 0, n, loop("k", 0, 3, store(OUT, (add(mul(i, m), k),), value))))
+    after, found = motions(fn, tiny_loop=8)
+    assert after is fn
+    assert [str(motion) for motion in found] == [
+        "i * m: k is unrolled: it runs 3 times",
+        "i * m + k: changes with k",
+        "floordiv(a, b): may trap: b may be zero",
+        "i * 4: k is unrolled: it runs 3 times",
+        "Out[0]: loads from Out",
+        "noise(): calls noise, which may have an effect",
+    ]
+
+
+def test_the_name_and_the_place_of_what_moved():
+    fn = function(loop("i", 0, n, loop("k", 0, n, store(OUT, (add(mul(i, m), k),), mul(i, 4)))))
+    assert [str(motion) for motion in motions(fn, threshold=2)[1]] == [
+        "i * m: costs 1, less than 2",
+        "i * m + k: changes with k",
+        "i * 4: costs 1, less than 2",
+    ]
+    after, found = motions(fn)
+    assert after == licm(fn)
+    assert [str(motion) for motion in found if motion.name] == ["t0 = i * m: before k", "t1 = i * 4: before k"]
 
 
 @pytest.mark.parametrize("fn", [vector_add(), tiled_matmul(), tiny_inner_loop(), *canonical()], ids=lambda fn: fn.name)
@@ -322,29 +445,57 @@ def test_random_programs_compute_the_same_bits(seed, options):
             assert_same_outcome(fn, moved, arguments_for(fn, rng, size))
 
 
+def on_gpu(body: tuple[Stmt, ...], depth: int = 0) -> tuple[Stmt, ...]:
+    """The statements with their outer loops over blocks, those inside over threads."""
+    out: list[Stmt] = []
+    for stmt in body:
+        match stmt:
+            case For(body=inner):
+                kind = ("block.x", "thread.x", "serial")[min(depth, 2)]
+                stmt = replace(stmt, body=on_gpu(inner, depth + 1), kind=kind)
+            case If(then=then, other=other):
+                stmt = replace(stmt, then=on_gpu(then, depth), other=on_gpu(other, depth))
+        out.append(stmt)
+    return tuple(out)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_kernels_compute_the_same_bits(seed):
+    rng = random.Random(seed)
+    fn = random_program(rng)
+    fn = normalize(replace(fn, body=on_gpu(fn.body)))
+    after, found = motions(fn, tiny_loop=8)
+    assert after == licm(fn, tiny_loop=8) and licm(after, tiny_loop=8) is after
+    assert {motion.name for motion in found if motion.name} <= {
+        node.name for node in walk(after) if isinstance(node, Let)
+    }
+    for size in (0, 2):
+        assert_same_outcome(fn, after, arguments_for(fn, rng, size))
+
+
 def test_the_stage_runs_its_passes_as_named_steps():
     with trace.record() as events:
-        after = improve_expressions(tiled_matmul(), Options(), gpu=False)
-    assert [event.name for event in events] == ["simplify", "normalize", "simplify", "licm"]
+        after = improve_expressions(tiled_matmul(), Options(), "c")
+    names = [event.name for event in events]
+    assert names.index("normalize") < names.index("licm") < names.index("cse") < names.index("pressure")
     assert integer_operations(after).executed == 3_358_723_104
 
 
 def test_the_stage_leaves_tiny_loops_alone_on_a_gpu_only():
     fn = tiny_inner_loop()
-    assert len(lets(improve_expressions(fn, Options(), gpu=True))) == 1
-    assert len(lets(improve_expressions(fn, Options(), gpu=False))) == 2
+    assert len(lets(improve_expressions(fn, Options(), "cuda"))) == 1
+    assert len(lets(improve_expressions(fn, Options(), "c"))) == 2
 
 
 def test_the_stage_is_idempotent():
     for fn in (vector_add(), tiled_matmul(), *canonical()):
-        once = improve_expressions(fn, Options(), gpu=False)
-        assert improve_expressions(once, Options(), gpu=False) is once
+        once = improve_expressions(fn, Options(), "c")
+        assert improve_expressions(once, Options(), "c") is once
 
 
 def test_operations_are_counted_where_they_run():
     cond = binary("&&", less(i, const(3)), Const(True, boolean))
     fn = function(loop("i", 0, 10, loop("j", i, 20, store(OUT, (i,), 1)), If(cond, (store(OUT, (add(i, 1),), 2),))))
-    assert integer_operations(fn).executed is None
-    assert str(integer_operations(fn)) == "3 integer operations, unknown executed, 0 temporaries"
+    assert str(integer_operations(fn)) == "3 integer operations, 23 executed, 0 temporaries"
     down = function(loop("i", 9, -1, store(A, (mul(i, 2),), Cast(binary("*", x, y), f32)), step=-3))
     assert integer_operations(down).executed == 4

@@ -10,10 +10,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from polysched.codegen.emit import sufficient
+from polysched.codegen.emit import kernels, sufficient
 from polysched.codegen.emit.cuda import emit_cuda
-from polysched.codegen.emit.widths import conditions, range_of
+from polysched.codegen.emit.widths import conditions
 from polysched.codegen.passes.linearize import linearize
+from polysched.ir.bounds import range_of
 from polysched.ir.build import add, binary, const, floordiv, floormod, load, mul, sub, var
 from polysched.ir.dtypes import f64, i64
 from polysched.ir.interp import evaluate
@@ -98,6 +99,7 @@ def test_no_value_leaves_the_range_where_the_conditions_hold(seed, monkeypatch):
     """With a range so small that all values of all names can be tried."""
     largest = 15
     monkeypatch.setattr(sufficient, "LARGEST", largest)
+    monkeypatch.setattr(kernels, "_MOST_BLOCKS", dict.fromkeys("xyz", 2**31 - 1))
     rng = random.Random(seed)
     loops, indices = _random_ranges(rng), []
     for names in (("n", "m"), ("n", "m", "i"), ("n", "m", "i", "j")):
@@ -250,9 +252,15 @@ def test_both_widths_compute_all_operations_on_indices(width):
 def test_loops_end_in_range():
     """What a loop's variable is after its last iteration counts, with the distance between the blocks."""
     serial = kernel(loop("i", 0, n, store(V, (0,), 1), step=1000), sizes="n")
-    assert [show(condition) for condition in emit_cuda(serial).fits] == ["n + 999"]
+    assert [show(condition) for condition in emit_cuda(serial).fits] == ["n + 1 + 998"]  # n may be zero
     blocks = nest("f", "n", [V], loop("i", 0, n, store(V, (0,), 1), kind="block.x"))
-    assert [show(condition) for condition in emit_cuda(blocks).fits] == ["2 * n"]
+    assert [show(condition) for condition in emit_cuda(blocks).fits] == ["2 * (n + 1)"]
+
+
+def test_sizes_that_are_only_added_may_be_zero():
+    array = Array("V", i64, (n,))
+    fn = nest("f", "n pad", [array], loop("i", 0, n, store(array, (sub(i, var("pad")),), 1), kind="block.x"))
+    assert "narrow = n > 0 && fit_32_bits(2.0 * n + 1.0 * (pad + 1.0));" in emit_cuda(fn).text
 
 
 def test_kernels_that_need_one_width_are_printed_once():
@@ -294,6 +302,7 @@ def test_no_printed_value_leaves_the_range(build, monkeypatch):
     """The kernels of 32 bits, with a type that looks at each value in its place, in a range that small sizes reach."""
     largest = 5000
     monkeypatch.setattr(sufficient, "LARGEST", largest)
+    monkeypatch.setattr(kernels, "_MOST_BLOCKS", dict.fromkeys("xyz", 2**31 - 1))
     fn = build()
     source = optimize(fn, "cuda").source
     assert "_body<int32_t>(" in source.text

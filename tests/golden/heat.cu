@@ -79,7 +79,9 @@ __device__ __forceinline__ void heat_k0_body(index_t n, const double *__restrict
                     B[i * n + j] = 0.25 * (A[(i - 1) * n + j] + A[(i + 1) * n + j] + A[i * n + j - 1] + A[i * n + j + 1]);
                 }
             }
+            if (sizeof(index_t) == 4) break; /* there is a block for each */
         }
+        if (sizeof(index_t) == 4) break; /* there is a block for each */
     }
 }
 
@@ -119,7 +121,7 @@ __global__ void __launch_bounds__(1) heat_k1_wide(int64_t n, double *__restrict_
 extern "C" int heat(int64_t steps, int64_t n, double *__restrict__ A, double *__restrict__ B)
 {
     POLYSCHED_BEGIN(heat);
-    const bool narrow = steps > 0 && n > 0 && fit_32_bits(1.0 * n * n);
+    const bool narrow = n > 0 && fit_32_bits(1.0 * n * n);
     for (int64_t t = 0; t < steps; t++) {
         POLYSCHED_LAUNCH_EITHER(narrow, heat_k0, heat_k0_wide, grid_of((n + 31) >> 5, (n + 7) >> 3, 1),
                 dim3(32, 8, 1), n, A, B);

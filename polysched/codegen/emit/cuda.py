@@ -20,11 +20,14 @@ from collections.abc import Mapping, Sequence
 from polysched.codegen.emit import helpers
 from polysched.codegen.emit.dialect import CUDA
 from polysched.codegen.emit.kernels import Host, uses
+from polysched.codegen.emit.narrowing import more, positive_sizes
 from polysched.codegen.emit.offload import Offload
 from polysched.codegen.emit.spelling import UNARY
 from polysched.codegen.source import Source, parameters
+from polysched.ir.build import add
 from polysched.ir.dtypes import f16
-from polysched.ir.nodes import Array, Expr, Function
+from polysched.ir.node import substitute
+from polysched.ir.nodes import Array, Expr, Function, Var
 from polysched.version import __version__
 
 _CHECKS = """\
@@ -90,6 +93,13 @@ _EITHER = """
 template <class... T> static bool fit_32_bits(T... values)
 {
     return ((values <= 2147483647.0) && ...);
+}
+"""
+_RECIPROCAL = """
+/* For kernels, which divide by it. */
+static uint64_t reciprocal(int64_t divisor)
+{
+    return divisor > 0 ? UINT64_MAX / (uint64_t)divisor : 0;
 }
 """
 _TEMPORARIES = """
@@ -169,6 +179,7 @@ def emit_cuda(fn: Function, *, contract: bool = False) -> Source:
     `device` is what NVRTC compiles, `host` what runtime/cuda_host.h makes a launcher of.
     """
     host = _Host(fn, contract=contract)
+    plain: dict[str, Expr] = {more(size): add(Var(size), 1) for size in fn.sizes}
     prelude, kernels = host.prelude(), tuple(host.kernels)
     return Source(
         language="cuda",
@@ -178,7 +189,7 @@ def emit_cuda(fn: Function, *, contract: bool = False) -> Source:
         entry=host.entry,
         parameters=parameters(fn),
         kernels=kernels,
-        fits=tuple(bound.expression() for bound in host.fits),
+        fits=tuple(substitute(bound.expression(), plain) for bound in host.fits),
     )
 
 
@@ -197,6 +208,7 @@ def emit_cuda_file(offloads: Sequence[Offload], *, contract: bool = False) -> st
         first.reads_back |= host.reads_back
         first.has_temporaries |= host.has_temporaries
         first.fits += host.fits
+        first.has_reciprocals |= host.has_reciprocals
         first.has_half |= host.has_half
     parts = [
         f"/* {', '.join(host.entry for host in hosts)}: {first.how} */",
@@ -262,11 +274,14 @@ class _Host(Host):
         """The lines that find out whether kernels may count in 32 bits."""
         if not self.fits:
             return []
+        spelled = {more(size): f"({self.names(size)} + 1.0)" for size in self.fn.sizes}
+        spelled |= {size: self.names(size) for size in self.fn.sizes}
         sums = (
-            " + ".join(" * ".join([f"{factor}.0", *map(self.names, monomial)]) for monomial, factor in bound)
+            " + ".join(" * ".join([f"{factor}.0", *(spelled[name] for name in monomial)]) for monomial, factor in bound)
             for bound in self.fits
         )
-        positive = "".join(f"{self.names(size)} > 0 && " for size in self.fn.sizes)
+        known = positive_sizes(self.fn)
+        positive = "".join(f"{self.names(size)} > 0 && " for size in self.fn.sizes if size in known)
         lines, self.lines, self.depth = self.lines, [], 1
         self.listing(f"const bool {self.narrow} = {positive}fit_32_bits", sums, ";")
         chosen, self.lines, self.depth = self.lines, lines, 0
@@ -288,6 +303,7 @@ class _Host(Host):
             _CHECKS.replace("{then}", "; running on the CPU" if of_host else ""),
             _BACK if of_host else "",
             _EITHER if self.fits else "",
+            _RECIPROCAL if self.has_reciprocals else "",
             _TEMPORARIES if self.has_temporaries else "",
             _READ if self.reads_back else "",
         )

@@ -20,8 +20,13 @@ _BODIES = {
     "truncmod": "return b == -1 ? 0 : ($T)(a % b);",
     "floordiv": "$T q = $truncdiv(a, b), r = $truncmod(a, b); return ($T)(q - ((r != 0) & ((r ^ b) < 0)));",
     "floormod": "$T r = $truncmod(a, b); return ($T)((r != 0) & ((r ^ b) < 0) ? r + b : r);",
+    # by = (2^64 - 1) / b: where a and b have 32 bits, the upper half of (|a| + 1) * by is |a| / b
+    "truncdiv_by": "if (sizeof($T) == 8) return a / b; const uint32_t next = (uint32_t)(a < 0 ? -a : a) + 1; "
+    "const uint64_t low = next * (by & 0xffffffff) >> 32; const $T q = ($T)((next * (by >> 32) + low) >> 32); "
+    "return a < 0 ? -q : q;",
+    "truncmod_by": "return a - $truncdiv_by(a, b, by) * b;",
 }
-_NEEDS = {"floordiv": ("truncdiv", "truncmod"), "floormod": ("truncmod",)}
+_NEEDS = {"floordiv": ("truncdiv", "truncmod"), "floormod": ("truncmod",), "truncmod_by": ("truncdiv_by",)}
 
 # The type of index arithmetic in texts that can have it in 32 or in 64 bits: the dialect's `index`.
 INDEX = DType("index", "i", 64)
@@ -49,7 +54,9 @@ def _definition(op: str, dtype: DType, dialect: Dialect) -> list[str]:
         wide="(float)" if dtype.name == "f16" else "",
         truncdiv=name_of("truncdiv", dtype),
         truncmod=name_of("truncmod", dtype),
+        truncdiv_by=name_of("truncdiv_by", dtype),
     )
     lines = [f"    {statement.strip()};" for statement in body.split(";") if statement.strip()]
     template = [f"template <typename {own}>"] if dtype == INDEX else []
-    return [*template, f"{dialect.helper} {own} {name_of(op, dtype)}({own} a, {own} b)", "{", *lines, "}"]
+    by = f", {dialect.types['u64']} by" if op.endswith("_by") else ""
+    return [*template, f"{dialect.helper} {own} {name_of(op, dtype)}({own} a, {own} b{by})", "{", *lines, "}"]

@@ -7,7 +7,8 @@
 
 - Each outermost block or thread loop is a kernel; what is around it is host code.
 - Host code that stores to arrays is a kernel of one thread; where it loads from them, it copies the element back.
-- Block loops stride by the grid, so any grid is right; it is as large as the host can tell that there are iterations.
+- Block loops stride by the grid, which is as large as the host can tell that there are iterations. Where it can, and
+  kernels count in 32 bits, there is a block for each, and the loops end after it.
 - Thread loops stride by the block; where they have no more iterations than it has threads, an `if` is enough.
 - In a kernel, a store outside of a loop over some axis of blocks or threads is done by the first one alone.
 - Temporaries of the host are device buffers; those of a kernel must be small and of constant size.
@@ -77,6 +78,7 @@ class Host(Printer):
         self.entries: list[str] = []  # the others
         self.wide = wide_names(fn.body, self.data)
         self.fits: tuple[Polynomial, ...] = ()  # where kernels may count in 32 bits
+        self.has_reciprocals = False  # that the host computes for kernels to divide by
         self.narrow = self.names.fresh("narrow")  # whether they may
         self.nest: list[For] = []  # the loops around, outermost first
 
@@ -142,6 +144,7 @@ class Host(Printer):
         names = tuple(name for name in candidates if name in used)
         name = self.names.fresh(f"{self.entry}_k{len(self.kernels)}")
         template, wide = kernel.print(name, names)
+        names = (*names, *kernel.reciprocals)
         self.templates += template
         self.entries += kernel.lines
         about = note(statements, kernel.threads)
@@ -149,7 +152,10 @@ class Host(Printer):
         found = Kernel(name=name, parameters=names, grid=kernel.grid, block=kernel.threads, wide=wide, note=about)
         self.kernels.append(found)
         extents = self.extents([self.expr(extent) for extent in kernel.grid], [str(size) for size in kernel.threads])
-        arguments = (*extents, *(self.argument(parameter) for parameter in names))
+        of = kernel.reciprocals
+        given = (f"reciprocal({self.names(of[each])})" if each in of else self.argument(each) for each in names)
+        self.has_reciprocals |= bool(of)
+        arguments = (*extents, *given)
         if kernel.fits:
             self.fits = sufficient((*self.fits, *kernel.fits)) or ()
             self.listing("POLYSCHED_LAUNCH_EITHER", [self.narrow, name, wide, *arguments], ";")
@@ -176,6 +182,7 @@ class _Kernel(IndexPrinter):
         self.nest: list[For] = []  # the loops around in the kernel, outermost first
         self.survey = survey = Survey(statements)
         self.grid, self.threads = survey.grid(), survey.block()
+        self.launched_with = {name for name in self.free_names() if self.scalars.get(name) == i64}
 
     def print(self, name: str, names: tuple[str, ...]) -> tuple[list[str], str]:
         """Adds the kernels to the lines; what they are made of, and the name of the one in 64 bits if there are two."""
@@ -185,10 +192,13 @@ class _Kernel(IndexPrinter):
                 own, extent = self.type(array.dtype), self.expr(self.extent(array))
                 self.line(f"{self.language.shared} {own} {self.names(array.name)}[{extent}];")
         self.block(self.statements)
+        for axis, blocks in zip(AXES, self.grid, strict=True):
+            if self.survey.is_known(f"block.{axis}") and not holds_data(blocks, self.wide):
+                self.use(Binary("*", blocks, Const((1 << 31) // (_MOST_BLOCKS[axis] + 1))))  # all are started
         self.fits = self.conditions(self.ids())
         x, y, z = self.threads
         head = self.language.kernel.format(x=x, y=y, z=z, threads=x * y * z)
-        return self.instances(head, name, names, self.fits)
+        return self.instances(head, name, (*names, *self.reciprocals), self.fits)
 
     def ids(self) -> dict[str, Range]:
         """What the numbers of blocks and threads may be."""
@@ -255,7 +265,7 @@ class _Kernel(IndexPrinter):
             return
         if loop.kind in self.around:
             raise PolyschedError(f"{self.fn.name}: loop {loop.var} is on {loop.kind}, as a loop around it is")
-        share = self.share(loop)
+        share, after = self.share(loop), ""
         var, first = self.names(loop.var), self.expr(share.first)
         if share.guard is None:
             distance = _times(_count(loop.kind), loop.step)
@@ -263,6 +273,8 @@ class _Kernel(IndexPrinter):
             self.use(Binary("+", Var(loop.var), distance))
             own, hi = self.integer(loop.var), self.bound(loop)
             self.open(f"for ({own} {var} = {first}; {var} {compare} {hi}; {var} += {stride})")
+            is_alone = bool(self.index) and loop.kind.startswith("block") and self.survey.is_known(loop.kind)
+            after = "if (sizeof(index_t) == 4) break; /* there is a block for each */" if is_alone else ""
         else:
             self.line(f"const {self.integer(loop.var)} {var} = {first};")
             if share.guard != Const(True, boolean):
@@ -270,6 +282,8 @@ class _Kernel(IndexPrinter):
         self.nest.append(loop)
         self.body(loop)
         self.nest.pop()
+        if after:
+            self.line(after)
         if share.guard != Const(True, boolean):
             self.close()
 

@@ -38,7 +38,7 @@ _LIBRARY = """
     remquo lrint llrint lround llround exp10 pow10 sincos roundeven
     sinpi cospi sincospi tanpi rsqrt rcbrt rhypot norm norm3d norm4d rnorm normcdf normcdfinv erfcx erfinv erfcinv
     cyl_bessel_i0 cyl_bessel_i1 min max umin umax ullmin ullmax llmin llmax clock warpSize threadIdx blockIdx blockDim
-    gridDim read_element grid_of index_t fit_32_bits
+    gridDim read_element grid_of index_t fit_32_bits reciprocal
 """
 
 # What OpenCL C has besides, and the functions that our host code for it defines.

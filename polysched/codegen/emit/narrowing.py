@@ -27,11 +27,27 @@ from collections.abc import Set
 from polysched.codegen.emit.dialect import KernelDialect
 from polysched.codegen.emit.helpers import INDEX
 from polysched.codegen.emit.printer import Printer
-from polysched.codegen.emit.widths import Range, conditions, holds_data, range_of
-from polysched.ir.dtypes import DType, i32, i64
+from polysched.codegen.emit.spelling import PRIMARY
+from polysched.codegen.emit.widths import conditions, holds_data
+from polysched.ir.bounds import Range, range_of
+from polysched.ir.build import sub
+from polysched.ir.dtypes import DType, i32, i64, u64
 from polysched.ir.node import walk
-from polysched.ir.nodes import Binary, Const, Expr, For, Function, Let, Var
+from polysched.ir.nodes import DIVISIONS, Binary, Const, Expr, For, Function, Let, Var
 from polysched.ir.polynomial import Polynomial
+
+
+def positive_sizes(fn: Function) -> frozenset[str]:
+    """The sizes that 32 bits ask to be positive: all but those, as a padding may be, that are only added."""
+    products = [node for node in walk(fn.body) if isinstance(node, Binary) and node.op in DIVISIONS | {"*"}]
+    factors = [factor for node in products for factor in (node.left, node.right)]
+    extents = [node for array in fn.arrays for node in walk(array.shape)]
+    return frozenset(node.name for node in (*factors, *extents) if isinstance(node, Var)) & set(fn.sizes)
+
+
+def more(size: str) -> str:
+    """Stands for one more than a size that may be zero, as conditions are on positive numbers."""
+    return f"{size} + 1"
 
 
 class IndexPrinter(Printer):
@@ -42,7 +58,10 @@ class IndexPrinter(Printer):
         self.wide = wide  # names that are no index arithmetic
         self.index = dialect.index
         self.declared = self.index or self.type(i64)  # what names of index arithmetic are declared as
+        self.positive = positive_sizes(fn)
         self.indices: dict[Expr, None] = {}
+        self.launched_with: Set[str] = frozenset()  # sizes and the like, the same for all threads
+        self.reciprocals: dict[str, str] = {}  # what the host computes of divisors -> the divisor
         self.is_inside = False  # of index arithmetic, which holds no data
 
     def conditions(self, ids: dict[str, Range]) -> tuple[Polynomial, ...] | None:
@@ -51,7 +70,9 @@ class IndexPrinter(Printer):
         nodes = list(walk(self.fn.body))
         lets = {node.name: node.value for node in nodes if isinstance(node, Let)}
         ranges = {node.var: range_of(node) for node in nodes if isinstance(node, For)}
-        return conditions(self.indices, {**ranges, **ids}, lets, self.fn.sizes) if self.index else None
+        sizes = {size if size in self.positive else more(size) for size in self.fn.sizes}
+        lets |= {size: sub(Var(more(size)), 1) for size in self.fn.sizes if size not in self.positive}
+        return conditions(self.indices, {**ranges, **ids}, lets, sizes) if self.index else None
 
     def instances(
         self, head: str, name: str, names: tuple[str, ...], fits: tuple[Polynomial, ...] | None
@@ -100,6 +121,18 @@ class IndexPrinter(Printer):
         spelled = super().spell(expr)
         self.is_inside = False
         return spelled
+
+    def binary(self, expr: Binary) -> tuple[str, int]:
+        """A division by what is the same for all threads is a product with what the host has computed of it."""
+        match expr:
+            case Binary("truncdiv" | "truncmod" as op, left, Var(name) as right) if (
+                name in self.launched_with and self.is_index(expr) and not self.may_be_minus_one(right)
+            ):
+                reciprocal = f"{name}.reciprocal"
+                self.reciprocals[reciprocal], self.scalars[reciprocal] = name, u64
+                operands = f"{self.expr(left)}, {self.names(name)}, {self.names(reciprocal)}"
+                return f"{self.helper(f'{op}_by', INDEX)}({operands})", PRIMARY
+        return super().binary(expr)
 
     def loop(self, loop: For) -> None:
         self.use(Binary("+", Var(loop.var), Const(loop.step)))  # as it ends

@@ -19,7 +19,7 @@ from polysched.codegen.emit import helpers
 from polysched.codegen.emit.dialect import Dialect
 from polysched.codegen.emit.names import MATH, RESERVED, Names
 from polysched.errors import PolyschedError
-from polysched.ir.dtypes import ALL, DType, f16, f32, f64, i32, i64, u16, u64
+from polysched.ir.dtypes import ALL, DType, boolean, f16, f32, f64, i32, i64, u16, u64
 from polysched.ir.node import walk
 from polysched.ir.nodes import (
     COMPARISONS,
@@ -51,7 +51,7 @@ BINDING = {
     **dict.fromkeys(("+", "-"), 12),
     **dict.fromkeys(("*", "/", "truncdiv", "truncmod"), 13),
 }
-_SELECT, UNARY, _PRIMARY = 3, 14, 15
+_SELECT, UNARY, PRIMARY = 3, 14, 15
 _SPELLING = {"truncdiv": "/", "truncmod": "%"}
 _LEAVES_RANGE = frozenset({"+", "-", "*", "/", "<<", "truncdiv"})  # on a narrow type, C's result may not fit it
 _OVERFLOWS = frozenset({"+", "-", "*"})
@@ -86,11 +86,11 @@ class Speller:
         match expr:
             case Const(value, dtype):
                 text = self.constant(value, dtype)
-                return text, UNARY if text.startswith(("-", "(")) else _PRIMARY
+                return text, UNARY if text.startswith(("-", "(")) else PRIMARY
             case Var(name, _):
-                return self.names(name), _PRIMARY
+                return self.names(name), PRIMARY
             case Load(array, index, _):
-                return self.element(array, index), _PRIMARY
+                return self.element(array, index), PRIMARY
             case Unary(op, arg):
                 return self.unary(op, arg)
             case Binary():
@@ -124,7 +124,7 @@ class Speller:
         if op in ("floordiv", "floormod") and (cheaper := self.division(expr)):
             return cheaper
         if op not in BINDING or (op in _SPELLING and self.may_be_minus_one(right)):
-            return f"{self.helper(op, self.computed_in(expr))}({self.expr(left)}, {self.expr(right)})", _PRIMARY
+            return f"{self.helper(op, self.computed_in(expr))}({self.expr(left)}, {self.expr(right)})", PRIMARY
         if op in _OVERFLOWS and self.overflows(expr):
             return self.unsigned(dtype, f"{self.as_unsigned(left)} {op} {self.as_unsigned(right)}")
         binding, (outer_left, outer_right) = BINDING[op], _operand_bindings(expr)
@@ -210,17 +210,17 @@ class Speller:
         """A function of the C library, in the version for the dtype; any other name is the user's function."""
         if expr.fn == SHUFFLE and self.dialect.shuffle:
             value, distance = (self.expr(arg) for arg in expr.args)
-            return self.fitted(self.dialect.shuffle.format(value=value, distance=distance), expr.dtype, _PRIMARY)
+            return self.fitted(self.dialect.shuffle.format(value=value, distance=distance), expr.dtype, PRIMARY)
         if not is_in_library(expr):
             if not self.dialect.external:
                 raise PolyschedError(f"{self.fn.name}: {self.dialect.name} has no {expr.fn}, a function of the user's")
             types = ", ".join(self.type(arg.dtype) for arg in expr.args)
             self.externals.add(f"{self.dialect.external} {self.type(expr.dtype)} {expr.fn}({types or 'void'});")
-            return f"{expr.fn}({', '.join(self.expr(arg) for arg in expr.args)})", _PRIMARY
+            return f"{expr.fn}({', '.join(self.expr(arg) for arg in expr.args)})", PRIMARY
         self.includes.add("math.h")
         name = expr.fn if expr.dtype == f64 else f"{expr.fn}{self.dialect.float_suffix}"
         text = f"{name}({', '.join(self.operand(arg, 0) for arg in expr.args)})"
-        return self.fitted(text, expr.dtype, _PRIMARY)
+        return self.fitted(text, expr.dtype, PRIMARY)
 
     def cast(self, arg: Expr, dtype: DType) -> tuple[str, int]:
         if arg.dtype == dtype:
@@ -312,7 +312,7 @@ def _data_names(fn: Function) -> set[str]:
     """Names of integers that are not made of loop variables and sizes alone, so may have any value."""
     data = {scalar.name for scalar in fn.scalars}
     for node in walk(fn.body):
-        if isinstance(node, Let) and (node.value.dtype != i64 or _is_data(node.value, data)):
+        if isinstance(node, Let) and (node.value.dtype not in (i64, boolean) or _is_data(node.value, data)):
             data.add(node.name)
     return data
 

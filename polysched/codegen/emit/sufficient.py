@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 from math import ceil
 
+from polysched.ir.bounds import strength
 from polysched.ir.polynomial import Monomial, Number, Polynomial
 
 LARGEST = 2**31 - 1
@@ -32,12 +33,6 @@ def sufficient(bounds: Iterable[Polynomial]) -> tuple[Polynomial, ...] | None:
         others = [other for other in kept if other is not bound]
         kept = others if _is_implied(bound, others) else kept
     return (*kept, Polynomial.of(linear.items())) if linear else tuple(kept)
-
-
-def strength(bound: Polynomial) -> tuple[int, int, Number, tuple[tuple[Monomial, Number], ...]]:
-    """More for a condition that fewer sizes meet, as far as one can tell."""
-    rising = bound.rising
-    return rising.degree, len(rising.terms), sum(factor for _, factor in rising), rising.terms
 
 
 def _rounded(bound: Polynomial) -> Polynomial:

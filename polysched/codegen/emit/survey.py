@@ -38,6 +38,10 @@ class Survey:
     def loops_on(self, kind: str) -> int:
         return len(self._trips.get(kind, ())) + len(self._threads.get(kind, ()))
 
+    def is_known(self, kind: str) -> bool:
+        """Can the host tell how many blocks the loops of this kind need?"""
+        return kind in self._trips and None not in self._trips[kind]
+
     def grid(self) -> tuple[Expr, Expr, Expr]:
         """Blocks along x, y and z, in what is bound outside of the kernel."""
         return self._blocks("x"), self._blocks("y"), self._blocks("z")

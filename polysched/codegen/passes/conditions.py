@@ -3,16 +3,34 @@
     a ? (b ? x : y) : y     ->      a && b ? x : y              if c: S             if c:
     a ? x : (b ? x : y)     ->      a || b ? x : y              if c: T     ->          S
     a ? y : (b ? x : y)     ->      !a && b ? x : y                                     T
-    a ? (b ? x : y) : x     ->      !a || b ? x : y
+    a ? (b ? x : y) : x     ->      !a || b ? x : y         if i < n: U                 if i < n:
+                                                            if n <= i: V        ->          U
+                                                                                        else:
+                                                                                            V
 
 `&&` and `||` evaluate `b` exactly where the nested Select did, so loads and divisions in it stay guarded.
+Conditions are compared by what they say: `i < n`, `n > i` and, the other way round, `n <= i` and `!(i < n)` are one.
 """
 
 from __future__ import annotations
 
 from polysched.ir.effects import is_pure
 from polysched.ir.node import walk
-from polysched.ir.nodes import Alloc, Barrier, Binary, Call, Expr, If, Let, Load, Select, Stmt, Store, Unary
+from polysched.ir.nodes import (
+    Alloc,
+    Barrier,
+    Binary,
+    Call,
+    Const,
+    Expr,
+    If,
+    Let,
+    Load,
+    Select,
+    Stmt,
+    Store,
+    Unary,
+)
 
 
 def collapse(select: Select) -> Select:
@@ -30,12 +48,38 @@ def collapse(select: Select) -> Select:
 
 
 def merged(first: Stmt, second: Stmt) -> If | None:
-    """One statement that does what the two did in sequence, if both are ifs with the same condition."""
-    if isinstance(first, If) and isinstance(second, If) and first.cond == second.cond:
-        branches = first.then + first.other
-        if not _can_change(branches, first.cond) and not _binds(branches) & _binds(second.then + second.other):
-            return If(first.cond, first.then + second.then, first.other + second.other, first.loc)
-    return None
+    """One statement that does what the two did in sequence, if both are ifs and their conditions equal or opposite."""
+    if not (isinstance(first, If) and isinstance(second, If)):
+        return None
+    (one, one_holds), (two, two_holds) = claim(first.cond), claim(second.cond)
+    branches = first.then + first.other
+    if one != two or _can_change(branches, first.cond) or _binds(branches) & _binds(second.then + second.other):
+        return None
+    then, other = (second.then, second.other) if one_holds == two_holds else (second.other, second.then)
+    return If(first.cond, first.then + then, first.other + other, first.loc)
+
+
+def claim(cond: Expr) -> tuple[Expr, bool]:
+    """An expression that all conditions equal or opposite to `cond` share, and whether `cond` holds where that does."""
+    match cond:
+        case Unary("!", arg):
+            return _opposite(claim(arg))
+        case Binary("!=", left, right):
+            return _opposite(claim(Binary("==", left, right)))
+        case Binary("==", Const() as left, right) if not isinstance(right, Const):
+            return Binary("==", right, left), True
+        case Binary(">" | ">=" as op, left, right):
+            return claim(Binary(op.replace(">", "<"), right, left))
+        case Binary("<=", left, right) if not left.dtype.is_float:  # a NaN is neither below nor above
+            return _opposite(claim(Binary("<", right, left)))
+        case Binary("<", Const(int(value), dtype), right) if value < (1 << dtype.bits - (dtype.kind == "i")) - 1:
+            return Binary("<", right, Const(value + 1, dtype)), False
+    return cond, True
+
+
+def _opposite(claim: tuple[Expr, bool]) -> tuple[Expr, bool]:
+    expr, holds = claim
+    return expr, not holds
 
 
 def _can_change(statements: tuple[Stmt, ...], cond: Expr) -> bool:

@@ -20,11 +20,23 @@ from polysched.ir.nodes import (
     Unary,
     Var,
 )
+from polysched.options import Target
+
+CONSTANT = " by a constant"  # in tables, what follows an operator; without such an entry, it costs as any other
 
 COSTS: Mapping[str, int] = {
     **dict.fromkeys(ARITHMETIC | COMPARISONS | LOGICAL | {"~", "!", "select", "cast", "load"}, 1),
     **dict.fromkeys(DIVISIONS | {"/"}, 3),
     "call": 10,
+}
+
+# Divisions by constants are a multiplication, a shift and a correction; those by run-time values are an instruction of
+# 20 to 40 cycles on CPUs, and a routine on GPUs, of 70 instructions in 64 bits, which index arithmetic may have.
+_BY_CONSTANTS = dict.fromkeys((op + CONSTANT for op in DIVISIONS), 3)
+TARGET_COSTS: Mapping[Target, Mapping[str, int]] = {
+    "c": {**COSTS, **dict.fromkeys(DIVISIONS, 25), **_BY_CONSTANTS},
+    "cuda": {**COSTS, **dict.fromkeys(DIVISIONS, 70), **_BY_CONSTANTS},
+    "opencl": {**COSTS, **dict.fromkeys(DIVISIONS, 70), **_BY_CONSTANTS},
 }
 
 
@@ -33,6 +45,8 @@ def cost(expr: Expr, costs: Mapping[str, int] = COSTS) -> int:
     match expr:
         case Const() | Var():
             return 0
+        case Binary(op, _, Const()) if op + CONSTANT in costs:
+            own = costs[op + CONSTANT]
         case Binary(op) | Unary(op):
             own = costs[op]
         case Select() | Cast() | Load() | Call():

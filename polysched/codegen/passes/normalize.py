@@ -55,7 +55,7 @@ class _Normalizer:
             else:
                 out.append((new, scope))
             if isinstance(new, Let):
-                scope = scope.binding(new.name, scope.rank(new.value))
+                scope = scope.binding(new.name, scope.rank(new.value), new.value)
         result = tuple(self.nested(stmt, at) for stmt, at in out)
         unchanged = len(result) == len(statements) and all(map(operator.is_, result, statements))
         return statements if unchanged else result

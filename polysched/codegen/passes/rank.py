@@ -1,19 +1,20 @@
 """How many of the loops around it an expression must stay inside.
 
-    for i in 0..n:                          rank(n * 4) = 0     anywhere will do
-        for j in 0..m:                      rank(i * m) = 1     inside i
-            A[i * m + j] = B[j / n]         rank(j / n) = 2     j changes here; n > 0 is known inside i
-                                            rank(B[..]) = 2     a load stays where it stands
+for i in 0..n:                          rank(n * 4) = 0     anywhere will do
+    for j in 0..m:                      rank(i * m) = 1     inside i
+        A[i * m + j] = B[j / n]         rank(j / n) = 2     j changes here; n > 0 is known inside i
+                                        rank(B[..]) = 2     a load stays where it stands
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
-from polysched.ir.effects import is_total_operation
+from polysched.ir.effects import is_total_operation, may_change
 from polysched.ir.node import children, walk
-from polysched.ir.nodes import DIVISIONS, Binary, Call, Const, Expr, For, Var
+from polysched.ir.nodes import DIVISIONS, Binary, Call, Const, Expr, For, Load, Select, Var
 
 
 @dataclass(frozen=True)
@@ -23,22 +24,35 @@ class Scope:
     Names that no loop and no Let binds (sizes, scalar parameters) have rank 0.
     """
 
+    sizes: frozenset[str] = frozenset()  # and other names that are known to be zero or positive
     depth: int = 0
     ranks: Mapping[str, int] = field(default_factory=dict)
-    nonzero: Mapping[Expr, int] = field(default_factory=dict)  # expression -> depth from which on it is not zero
+    values: Mapping[str, Expr] = field(default_factory=dict)  # of names bound by Let, but for data
+    nonzero: tuple[tuple[Counter[Expr], int], ...] = ()  # factors of products, and the depth from which on not zero
 
     def inside(self, loop: For, *, counts: bool = True) -> Scope:
-        """The scope of the loop's body; a loop that does not count adds no depth, so nothing moves out of it."""
+        """The scope of the loop's body; a loop that does not count adds no depth."""
         depth = self.depth + counts
-        return Scope(depth, {**self.ranks, loop.var: depth}, self._knowing(_nonzero_inside(loop), depth))
+        known = self.after(loop.lo, loop.hi)._knowing(self._positive_inside(loop), depth)
+        counts_up = loop.step > 0 and self._is_nonnegative(loop.lo)
+        sizes = self.sizes | {loop.var} if counts_up else self.sizes
+        return replace(known, sizes=sizes, depth=depth, ranks={**self.ranks, loop.var: depth})
 
     def under(self, cond: Expr) -> Scope:
         """The scope of statements that run only if `cond` holds."""
-        return Scope(self.depth, self.ranks, self._knowing(_nonzero_if(cond), self.depth))
+        return self.after(cond)._knowing(self._nonzero_if(cond), self.depth)
 
-    def binding(self, name: str, rank: int) -> Scope:
+    def after(self, *exprs: Expr) -> Scope:
+        """The scope once these have been evaluated, without a trap."""
+        return self._knowing((divisor for expr in exprs for divisor in _divisors(expr)), self.depth)
+
+    def binding(self, name: str, rank: int, value: Expr | None = None) -> Scope:
         """The scope after a Let of that name."""
-        return Scope(self.depth, {**self.ranks, name: rank}, self.nonzero)
+        named = replace(self.after(value) if value else self, ranks={**self.ranks, name: rank})
+        if value is None or may_change(value):
+            return named
+        sizes = self.sizes | {name} if self._is_nonnegative(value) else self.sizes
+        return replace(named, sizes=sizes, values={**self.values, name: value})
 
     def rank(self, expr: Expr) -> int:
         """The number of loops that `expr` must stay inside, counted from the outermost."""
@@ -51,6 +65,19 @@ class Scope:
         """Whether `expr` can be evaluated here even where the program would not: no load, no trap, no effect."""
         return all(self._free_from(node) is not None for node in walk(expr))
 
+    def reason_to_stay(self, node: Expr) -> str:
+        """Why the operation of `node`, but for its operands, can run only where it stands; "" if it is free."""
+        if self._free_from(node) is not None:
+            return ""
+        match node:
+            case Load(array):
+                return f"loads from {array}"
+            case Call(fn):
+                return f"calls {fn}, which may have an effect"
+            case Binary(op, _, divisor) if op in DIVISIONS:
+                return f"may trap: {divisor} may be zero"
+        return "may be undefined"
+
     def _free_from(self, node: Expr) -> int | None:
         """The depth from which on the operation of `node` may run unasked; None: only where it stands."""
         match node:
@@ -59,31 +86,81 @@ class Scope:
             case _ if is_total_operation(node):
                 return 0
             case Binary(op, _, divisor) if op in DIVISIONS:
-                return self.nonzero.get(divisor)
+                return self._nonzero_from(divisor)
         return None
 
-    def _knowing(self, nonzero: Iterator[Expr], depth: int) -> Mapping[Expr, int]:
-        return {**dict.fromkeys(nonzero, depth), **self.nonzero}  # what was known further out wins
+    # --- what is not zero: a product, wrapped or not, only if no product of some of its factors is
+
+    def _nonzero_from(self, divisor: Expr) -> int | None:
+        factors = Counter(self._factors(divisor))
+        return min((depth for known, depth in self.nonzero if factors <= known), default=None)
+
+    def _factors(self, expr: Expr) -> Iterator[Expr]:
+        match expr:
+            case Binary("*", left, right):
+                yield from self._factors(left)
+                yield from self._factors(right)
+            case Var(name) if isinstance(self.values.get(name), Var | Binary):
+                yield from self._factors(self.values[name])
+            case _:
+                yield expr
+
+    def _knowing(self, nonzero: Iterable[Expr], depth: int) -> Scope:
+        return replace(self, nonzero=(*self.nonzero, *((Counter(self._factors(expr)), depth) for expr in nonzero)))
+
+    def _positive_inside(self, loop: For) -> Iterator[Expr]:
+        """Expressions that are positive in the body of `loop`, which runs only if lo < hi."""
+        if loop.step > 0 and self._is_nonnegative(loop.lo):
+            yield from _operands_of_min(loop.hi)
+            if isinstance(loop.lo, Const) and loop.lo.value > 0:
+                yield Var(loop.var)
+
+    def _nonzero_if(self, cond: Expr) -> Iterator[Expr]:
+        """Expressions that cannot be zero where `cond` holds."""
+        match cond:
+            case Binary("&&", left, right):
+                yield from self._nonzero_if(left)
+                yield from self._nonzero_if(right)
+            case Binary("!=", expr, Const(value=0)) | Binary("!=", Const(value=0), expr):
+                yield expr
+            case Binary(">", expr, low) | Binary("<", low, expr) if self._is_nonnegative(low):
+                yield from _operands_of_min(expr)
+            case Binary(">=", expr, Const(value=low)) | Binary("<=", Const(value=low), expr) if low > 0:
+                yield from _operands_of_min(expr)
+            case Var(name) if name in self.values:
+                yield from self._nonzero_if(self.values[name])
+
+    def _is_nonnegative(self, expr: Expr) -> bool:
+        match expr:
+            case Const(value=value):
+                return value >= 0
+            case Var(name):
+                return name in self.sizes
+            case Binary("max", left, right):
+                return self._is_nonnegative(left) or self._is_nonnegative(right)
+            case Binary("min", left, right):
+                return self._is_nonnegative(left) and self._is_nonnegative(right)
+        return False
 
 
-def _nonzero_inside(loop: For) -> Iterator[Expr]:
-    """Expressions that cannot be zero in the body of `loop`, which runs only if lo < hi."""
-    match loop:
-        case For(var, Const(value=lo), hi, step) if step > 0 and lo >= 0:
-            yield hi
-            if lo > 0:
-                yield Var(var)
+def _divisors(expr: Expr) -> Iterator[Expr]:
+    """What is divided by, whenever `expr` is evaluated."""
+    match expr:
+        case Binary("&&" | "||", left, _):
+            yield from _divisors(left)
+        case Select(cond):
+            yield from _divisors(cond)
+        case _:
+            if isinstance(expr, Binary) and expr.op in DIVISIONS and not isinstance(expr.right, Const):
+                yield expr.right
+            for child in children(expr):
+                yield from _divisors(child)
 
 
-def _nonzero_if(cond: Expr) -> Iterator[Expr]:
-    """Expressions that cannot be zero where `cond` holds."""
-    match cond:
-        case Binary("&&", left, right):
-            yield from _nonzero_if(left)
-            yield from _nonzero_if(right)
-        case Binary("!=", expr, Const(value=0)) | Binary("!=", Const(value=0), expr):
-            yield expr
-        case Binary(">", expr, Const(value=low)) | Binary("<", Const(value=low), expr) if low >= 0:
-            yield expr
-        case Binary(">=", expr, Const(value=low)) | Binary("<=", Const(value=low), expr) if low > 0:
-            yield expr
+def _operands_of_min(expr: Expr) -> Iterator[Expr]:
+    """What is positive if `expr` is."""
+    yield expr
+    match expr:
+        case Binary("min", left, right):
+            yield from _operands_of_min(left)
+            yield from _operands_of_min(right)

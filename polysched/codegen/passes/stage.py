@@ -1,26 +1,45 @@
-"""The passes over expressions, in their order: what every kernel goes through between lowering and printing."""
+"""The passes over expressions, in their order: what every kernel goes through between lowering and printing.
+
+Structure comes first: what a loop's bounds can say needs no guard, what a stride can say no remainder, and what the
+ranges of loops and sizes decide needs no code at all. Only then are the operands of what is left put into an order in
+which they can move, and moved.
+"""
 
 from __future__ import annotations
 
-from polysched import trace
-from polysched.codegen.passes.licm import licm
+from polysched.codegen.passes.cost import TARGET_COSTS
+from polysched.codegen.passes.cse import cse
+from polysched.codegen.passes.dce import dce
+from polysched.codegen.passes.facts import LARGEST_EXTENT
+from polysched.codegen.passes.licm import licm, licm_settings
+from polysched.codegen.passes.loop_bounds import loop_bounds
 from polysched.codegen.passes.normalize import normalize
+from polysched.codegen.passes.pressure import BUDGETS, relieve
+from polysched.codegen.passes.ranges import simplify_ranges
 from polysched.codegen.passes.unroll import hint_unrolling
+from polysched.codegen.passes.unswitch import unswitch
 from polysched.ir.nodes import Function
 from polysched.ir.simplify import simplify
-from polysched.options import Options
+from polysched.options import Options, Target
+from polysched.trace import step
 
 
-def improve_expressions(fn: Function, options: Options, *, gpu: bool) -> Function:
+def improve_expressions(fn: Function, options: Options, target: Target) -> Function:
     """`fn` with its index arithmetic and conditions simplified, and computed outside of the loops they do not need."""
     if options.expressions == "off":
         return fn
-    tiny_loop = options.tiny_loop if gpu else 0
-    if options.expressions == "all":
-        fn = trace.step("simplify", simplify, fn)
-        fn = trace.step("normalize", normalize, fn, fast_math=options.fast_math)
-        fn = trace.step("simplify", simplify, fn)  # folds the constants that are neighbours now, before they are named
-    fn = trace.step("licm", licm, fn, threshold=options.licm_threshold, tiny_loop=tiny_loop)
-    if options.expressions == "all" and gpu:
-        fn = trace.step("unroll", hint_unrolling, fn, most_trips=options.tiny_loop)
-    return fn
+    settings = licm_settings(options, target)
+    if options.expressions == "licm":
+        return step("licm", licm, fn, **settings)
+    gpu, fast_math = target != "c", options.fast_math
+    fn = step("simplify", simplify, fn)
+    fn = step("loop bounds", loop_bounds, fn, fast_math=fast_math, tiny_loop=settings["tiny_loop"])
+    fn = step("ranges", simplify_ranges, fn, largest=LARGEST_EXTENT)
+    fn = step("normalize", normalize, fn, fast_math=fast_math)
+    fn = step("unswitch", unswitch, fn)
+    fn = step("simplify", simplify, fn)  # folds the constants that are neighbours now, before they are named
+    fn = step("licm", licm, fn, **settings)
+    fn = step("cse", cse, fn, costs=TARGET_COSTS[target], gpu=gpu)  # what repeats once nothing can move any more
+    fn = step("dce", dce, fn)
+    fn = step("pressure", relieve, fn, budget=BUDGETS[target])
+    return step("unroll", hint_unrolling, fn, most_trips=options.tiny_loop) if gpu else fn

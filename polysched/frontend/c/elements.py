@@ -13,12 +13,12 @@ from polysched.errors import InputError
 from polysched.frontend.c.arrays import declared
 from polysched.frontend.c.clang import Node, children, is_integer, key, operator, stripped, unary_operator, variable
 from polysched.frontend.c.numbers import Numbers
-from polysched.frontend.c.proofs import Where
 from polysched.frontend.c.types import greatest
 from polysched.frontend.c.variables import is_array
 from polysched.ir.dtypes import DType
 from polysched.ir.nodes import Array, Const, Expr, Var
 from polysched.model.affine import NotAffine
+from polysched.model.known import Where
 
 UNKNOWN = Var("?")  # an extent that the accesses will tell
 

@@ -27,12 +27,12 @@ from polysched.frontend.c.clang import (
     walk,
 )
 from polysched.frontend.c.expressions import Expressions
-from polysched.frontend.c.proofs import Unproven
 from polysched.frontend.c.types import dtype_of, greatest, holds, least
 from polysched.frontend.c.variables import set_by
 from polysched.ir.dtypes import DType
 from polysched.ir.nodes import Binary, Const, Expr
 from polysched.model.affine import NotAffine
+from polysched.model.known import Unproven
 
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "!=": "!="}
 _HINT = "write for (i = lo; i < hi; i++)"

@@ -32,7 +32,7 @@ from polysched.frontend.c.clang import (
     walk,
 )
 from polysched.frontend.c.operators import chosen, converted
-from polysched.frontend.c.proofs import Proofs, Unproven, Where
+from polysched.frontend.c.proofs import Proofs
 from polysched.frontend.c.source import Source
 from polysched.frontend.c.types import dtype_of, greatest, holds, least
 from polysched.frontend.c.variables import Variables
@@ -40,6 +40,7 @@ from polysched.frontend.promotion import fits
 from polysched.ir.dtypes import DType, boolean, i64
 from polysched.ir.nodes import COMPARISONS, Binary, Const, Expr, Select, Unary, Var
 from polysched.model.affine import NotAffine
+from polysched.model.known import Unproven, Where
 
 CASTS = (CursorKind.UNEXPOSED_EXPR, CursorKind.CSTYLE_CAST_EXPR)
 _RING = ("+", "-", "*")  # on unsigned numbers, what wraps on the way does no harm if the result fits

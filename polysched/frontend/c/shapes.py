@@ -13,14 +13,15 @@ from polysched import isl
 from polysched.frontend.c.arrays import is_restrict
 from polysched.frontend.c.elements import UNKNOWN
 from polysched.frontend.c.expressions import Expressions
-from polysched.frontend.c.proofs import Proofs, Where, accesses
-from polysched.frontend.c.rows import Rows, rows_of
+from polysched.frontend.c.proofs import Proofs
 from polysched.frontend.c.variables import is_pointer
 from polysched.ir.dtypes import i64
 from polysched.ir.node import rewrite
 from polysched.ir.nodes import Array, Binary, Const, Expr, Load, Stmt, Store, Var
 from polysched.ir.text import show
 from polysched.model.affine import NotAffine, expression
+from polysched.model.known import Where, accesses
+from polysched.model.rows import Rows, rows_of
 
 _ENDLESS = 1 << 40  # the extent of an array that no declaration and no loop bounds: more elements than memory has
 

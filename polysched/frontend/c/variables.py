@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 
 from clang.cindex import CursorKind, LinkageKind, StorageClass, TypeKind
 
-from polysched import isl
 from polysched.frontend.c.clang import Key, Node, children, key, operator, stripped, unary_operator, variable, walk
 from polysched.frontend.c.source import Source
 from polysched.frontend.c.types import dtype_of
 from polysched.ir.dtypes import DType
 from polysched.ir.nodes import Expr
+from polysched.model.affine import is_name
 
 _POINTERS = (TypeKind.POINTER, TypeKind.CONSTANTARRAY, TypeKind.VARIABLEARRAY, TypeKind.INCOMPLETEARRAY)
 
@@ -67,7 +67,7 @@ class Variables:
 
     def free(self, wish: str, taken: set[str]) -> str:
         name, count = wish, 1
-        while name in taken or not _is_readable(name) or (count > 1 and name in self.reserved):
+        while name in taken or not is_name(name) or (count > 1 and name in self.reserved):
             count += 1
             name = f"{wish}_{count}"
         return name
@@ -139,12 +139,3 @@ def is_pointer(decl: Node) -> bool:
 
 def is_array(decl: Node) -> bool:
     return decl.type.get_canonical().kind in _POINTERS
-
-
-def _is_readable(name: str) -> bool:
-    """isl keeps some words for itself, such as max and mod."""
-    try:
-        isl.Set(f"{{ [{name}] }}")
-    except isl.Error:
-        return False
-    return True

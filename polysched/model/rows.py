@@ -14,12 +14,11 @@ from dataclasses import dataclass
 from functools import reduce
 from itertools import pairwise
 
-from polysched.errors import InputError
-from polysched.frontend.c.proofs import Proofs, Where
 from polysched.ir.node import walk
 from polysched.ir.nodes import Binary, Const, Expr, Unary, Var
 from polysched.ir.text import show
 from polysched.model.affine import NotAffine
+from polysched.model.known import Known, Unproven, Where
 
 Index = tuple[Expr, ...]
 _Sum = dict[tuple[str, ...], Expr]  # product of parameters, sorted -> its factor, free of products
@@ -33,10 +32,13 @@ class Rows:
     subscripts: dict[Expr, Index]
 
 
-def rows_of(uses: Sequence[tuple[Expr, Where]], proofs: Proofs) -> Rows | None:
-    """The rows in which all uses of an array stay; None if there are none. May assume conditions on parameters."""
+def rows_of(uses: Sequence[tuple[Expr, Where]], known: Known, *, constants: bool = False) -> Rows | None:
+    """The rows in which all uses of an array stay; None if there are none. `known` may assume conditions on sizes.
+
+    A[i * 3 * m + j] is [i * 3, j], in rows of m elements; with `constants`, [i, j] in rows of 3 * m.
+    """
     atoms: dict[str, Expr] = {}
-    sums = {subscript: _Reader(proofs, where, atoms).sum(subscript) for subscript, where in uses}
+    sums = {subscript: _Reader(known, where, atoms, constants).sum(subscript) for subscript, where in uses}
     strides = _strides(sums.values())
     if strides is None:
         return None
@@ -45,7 +47,7 @@ def rows_of(uses: Sequence[tuple[Expr, Where]], proofs: Proofs) -> Rows | None:
     subscripts: dict[Expr, Index] = {}
     for subscript, total in sums.items():
         places = [where for other, where in uses if other == subscript]
-        index = _in_rows(_split(total, strides, atoms), extents, places, proofs)
+        index = _in_rows(_split(total, strides, atoms), extents, places, known)
         if index is None:
             return None
         subscripts[subscript] = index
@@ -54,11 +56,12 @@ def rows_of(uses: Sequence[tuple[Expr, Where]], proofs: Proofs) -> Rows | None:
 
 @dataclass
 class _Reader:
-    """Takes a subscript apart; `atoms` collects the parameters that occur as factors, by their text."""
+    """Takes a subscript apart; `atoms` collects the factors that rows are made of, by their text."""
 
-    proofs: Proofs
+    known: Known
     where: Where
     atoms: dict[str, Expr]
+    constants: bool
 
     def sum(self, expr: Expr) -> _Sum:
         match expr:
@@ -75,6 +78,9 @@ class _Reader:
 
     def factor(self, expr: Expr, other: Expr) -> _Sum:
         """A parameter, or a sum of them such as n + 1, is one atom when it multiplies a loop variable."""
+        if self.constants and isinstance(expr, Const) and expr.value > 1:
+            self.atoms[show(expr)] = expr
+            return {(show(expr),): Const(1)}
         varies = any(isinstance(node, Var) for node in walk(other)) and not self.is_parametric(other)
         if varies and self.is_parametric(expr) and isinstance(expr, Binary) and expr.op in "+-":
             self.atoms[show(expr)] = expr
@@ -83,7 +89,7 @@ class _Reader:
 
     def is_parametric(self, expr: Expr) -> bool:
         names = {node.name for node in walk(expr) if isinstance(node, Var)}
-        return bool(names) and names <= set(self.proofs.types) - {loop.var for loop in self.where.loops}
+        return bool(names) and names <= set(self.known.types) - {loop.var for loop in self.where.loops}
 
 
 def _added(op: str, left: _Sum, right: _Sum) -> _Sum:
@@ -136,21 +142,21 @@ def _times(left: Expr, right: Expr) -> Expr:
     return right if left == Const(1) else Binary("*", left, right)
 
 
-def _in_rows(parts: list[Expr], extents: Index, places: list[Where], proofs: Proofs) -> Index | None:
+def _in_rows(parts: list[Expr], extents: Index, places: list[Where], known: Known) -> Index | None:
     """Every part but the outermost within its extent, perhaps by going to the row before or after."""
     for k in reversed(range(1, len(parts))):
         extent = extents[k - 1]
         for shift in (0, 1, -1):
             part = _plus(parts[k], shift, extent)
-            if all(proofs.shows(condition, where) for where in places for condition in _within(part, extent)):
+            if all(known.shows(condition, where) for where in places for condition in _within(part, extent)):
                 parts[k], parts[k - 1] = part, _plus(parts[k - 1], -shift, Const(1))
                 break
         else:
             try:
                 for where in places:
                     for condition in _within(parts[k], extent):
-                        proofs.require(condition, where)
-            except (InputError, NotAffine):
+                        known.require(condition, where)
+            except (Unproven, NotAffine):
                 return None
     return tuple(parts)
 

@@ -1,0 +1,19 @@
+/* With stride 2. */
+__global__ void transposed_2d(float *__restrict__ out, const float *__restrict__ data, const float *__restrict__ weight,
+                              int n, int c, int h, int w, int f, int r, int s, int oh, int ow, int pad)
+{
+    int p = blockIdx.x * blockDim.x + threadIdx.x;
+    if (p >= n * f * oh * ow)
+        return;
+    float acc = 0.0f;
+    for (int k = 0; k < c; k++)
+        for (int i = 0; i < r; i++)
+            for (int j = 0; j < s; j++)
+                if ((p / ow % oh + pad - i) % 2 == 0 && (p % ow + pad - j) % 2 == 0 &&
+                    0 <= (p / ow % oh + pad - i) / 2 && (p / ow % oh + pad - i) / 2 < h &&
+                    0 <= (p % ow + pad - j) / 2 && (p % ow + pad - j) / 2 < w)
+                    acc += data[((p / (f * oh * ow) * c + k) * h + (p / ow % oh + pad - i) / 2) * w +
+                                (p % ow + pad - j) / 2] *
+                           weight[((k * f + p / (oh * ow) % f) * r + i) * s + j];
+    out[p] = acc;
+}

@@ -1,0 +1,214 @@
+"""What a thread executes for an operator with symbolic sizes: as written by hand, and after each way through polysched.
+
+`naive` is naive/*.cu, numbered elements and no thought for what is invariant; `off` the same nest printed by polysched
+without its stage, `stage` with it, one element a thread, and `full` what `ps.optimize` makes of it, shared out to as
+many threads. All of them are run on the CPU, at small sizes, and compared with the interpreter.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from math import exp, inf, log
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import polysched as ps
+from benchmarks.expressions import nests
+from benchmarks.expressions.threads import (
+    OPTIONS,
+    as_it_stands,
+    count_naive,
+    count_thread,
+    grid_for,
+    through_the_stage,
+)
+from polysched.codegen.emit.c import emit_c
+from polysched.codegen.passes.linearize import linearize
+from polysched.errors import BudgetExceeded, PolyschedError
+from polysched.ir.interp import evaluate, interpret
+from polysched.ir.nodes import Function
+from polysched.runtime.cpu import load
+from polysched.runtime.emulate import emulate
+from polysched.sass.counts import Counts
+from polysched.sass.inspect import inspect
+from polysched.sass.report import Report
+
+_NAIVE = Path(__file__).with_name("naive")
+
+
+@dataclass(frozen=True)
+class Operator:
+    """`shape` is the box of elements that are numbered, in sizes; those of a typical layer, and small ones to check."""
+
+    shape: str
+    typical: str
+    small: str = ""  # none: at the typical ones, compared with C, which is fast enough
+
+
+def _window(rest: str, side: int, pad: int = 1, times: int = 1) -> str:
+    return f"{rest} h={side} w={side} r=3 s=3 oh={times * side} ow={times * side} pad={pad}"
+
+
+_SMALL = "h=5 w=4 r=3 s=2 pad=1"
+_SMALL_3D = "d=3 h=2 w=4 q=2 r=3 s=2 pad=1"
+OPERATORS = {
+    "conv2d_nchw": Operator("n f oh ow", _window("n=4 c=64 f=64", 56), f"n=2 c=2 f=3 oh=5 ow=5 {_SMALL}"),
+    "conv2d_nhwc": Operator("n oh ow f", _window("n=4 c=64 f=64", 56), f"n=2 c=2 f=3 oh=5 ow=5 {_SMALL}"),
+    "depthwise": Operator("n c oh ow", _window("n=4 c=64", 56), f"n=2 c=3 oh=5 ow=5 {_SMALL}"),
+    "group_conv": Operator("n g fg oh ow", _window("n=4 g=4 cg=16 fg=16", 56), f"n=2 g=2 cg=2 fg=3 oh=5 ow=5 {_SMALL}"),
+    "transposed_2d": Operator("n f oh ow", _window("n=4 c=64 f=64", 28, times=2), f"n=2 c=2 f=3 oh=9 ow=8 {_SMALL}"),
+    "transposed_3d": Operator(
+        "n f od oh ow",
+        _window("n=1 c=16 f=16 d=16 q=3 od=32", 16, times=2),
+        f"n=2 c=2 f=2 od=6 oh=4 ow=7 {_SMALL_3D}",
+    ),
+    "conv3d": Operator(
+        "n f od oh ow", _window("n=1 c=16 f=16 d=16 q=3 od=16", 32), f"n=2 c=2 f=2 od=4 oh=2 ow=5 {_SMALL_3D}"
+    ),
+    "batched_matmul": Operator("b n m", "b=16 n=128 m=128 k=64", "b=2 n=3 m=5 k=4"),
+    "max_pool": Operator("n c oh ow", "n=4 c=64 h=112 w=112 r=3 s=3 oh=56 ow=56 pad=1", f"n=2 c=3 oh=3 ow=2 {_SMALL}"),
+    "upsampling": Operator("n c h k w k", "n=4 c=64 h=56 w=56 k=2", "n=2 c=3 h=4 w=5 k=3"),
+    "channel_shuffle": Operator("n g c h w", "n=4 g=4 c=16 h=56 w=56", "n=2 g=2 c=3 h=4 w=5"),
+    "winograd_input": Operator("c n th tw", "n=4 c=64 h=56 w=56 th=28 tw=28 pad=1", "n=2 c=3 h=5 w=6 th=3 tw=3 pad=1"),
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """An operator's figures; instructions for an element of the result."""
+
+    counts: dict[str, Counts]  # of the one-element versions
+    full: float  # infinite where a thread takes more than can be counted
+    wrong: str = ""  # which versions do not compute what the nest does, and how
+
+
+Case = tuple[Function, str, Operator]  # a nest, and the naive text of the same
+
+
+def operators(args: argparse.Namespace) -> bool:
+    """Prints the table; are all results right, and no operator worse than naive?"""
+    chosen = {name: OPERATORS[name] for name in args.operator if name in OPERATORS}
+    print("instructions of a thread for an element of the result, sizes symbolic; times fewer than naive")
+    return table({name: (nest_of(name), naive_text(name), it) for name, it in chosen.items()}, args, target=8)
+
+
+def table(cases: Mapping[str, Case], args: argparse.Namespace, *, target: float) -> bool:
+    """Prints nests, their naive texts and what became of them; are all results right, and none worse than naive?"""
+    generated = {
+        name: _Generated(*case) for name, case in cases.items()
+    }  # one after the other, as isl's budgets ask for
+    with ThreadPoolExecutor(args.jobs) as pool:
+        found = pool.map(lambda one: one.inspected(args.arch), generated.values())
+        reports = dict(zip(generated, found, strict=True))
+    rows = {name: one.row(reports[name]) for name, one in generated.items()}
+    print(f"{'operator':19}{'naive':>9}{'off':>9}{'stage':>9}{'full':>9}{'off':>8}{'stage':>8}{'full':>8}", end="")
+    print("   of the stage's: integer, branch, float, memory")
+    right = True
+    ratios: list[tuple[float, ...]] = []
+    for name, row in rows.items():
+        naive, off, stage = (row.counts[version].total for version in ("naive", "off", "stage"))
+        ratios.append((naive / off, naive / stage, naive / row.full))
+        counts = row.counts["stage"]
+        kinds = (counts["integer"] + counts["uniform"], counts["branch"], counts.arithmetic, counts["global"])
+        figures = "".join(f"{ratio:8.2f}" for ratio in ratios[-1])
+        print(f"{name:19}{naive:9}{off:9}{stage:9}{row.full:9.1f}{figures}   {', '.join(map(str, kinds))}  {row.wrong}")
+        right &= not row.wrong and naive >= stage
+    means = [_geometric_mean(column) for column in zip(*ratios, strict=True)]
+    print(f"{'geometric mean':55}{''.join(f'{mean:8.2f}' for mean in means)}   asked for: stage {target:g}")
+    return right
+
+
+def _geometric_mean(ratios: tuple[float, ...]) -> float:
+    return exp(sum(map(log, ratios)) / len(ratios)) if all(ratios) else 0.0
+
+
+class _Generated:
+    """An operator in all versions."""
+
+    def __init__(self, nest: Function, naive: str, operator: Operator):
+        self.nest, self.naive, self.operator = nest, naive, operator
+        self.versions = {"off": as_it_stands(nest), "stage": through_the_stage(nest)}
+        self.full = ps.optimize(nest, "cuda", options=OPTIONS)
+
+    def inspected(self, arch: str) -> dict[str, Report]:
+        """What nvcc makes of each."""
+        texts = {"naive": self.naive, "full": self.full.source.text}
+        texts |= {version: mapped.source.text for version, mapped in self.versions.items()}
+        return {version: inspect(text, f"{self.nest.name}_{version}", arch=arch) for version, text in texts.items()}
+
+    def row(self, reports: Mapping[str, Report]) -> Row:
+        sizes = sizes_of(self.operator.typical)
+        elements, element = _elements(self.operator.shape, sizes)
+        given = {name: sizes[name] for name in self.nest.sizes}
+        naive = reports["naive"][self.nest.name].assembly
+        counts = {"naive": count_naive(naive, self.nest, given, elements, element)}
+        for version, mapped in self.versions.items():
+            counts[version] = count_thread(reports[version], mapped, given, element)
+        try:
+            found = self.full.count_instructions(reports["full"], **given).values()
+            full = sum(one.launches * one.threads * one.run.counts.total for one in found) / elements
+        except BudgetExceeded:
+            full = inf
+        return Row(counts, full, "; ".join(self.wrong()))
+
+    def wrong(self) -> Iterator[str]:
+        """Which versions differ from the interpreted nest at small sizes, and how."""
+        small = sizes_of(self.operator.small or self.operator.typical)
+        sizes = {name: small[name] for name in self.nest.sizes}
+        elements, _ = _elements(self.operator.shape, small)
+        expected = _arguments(self.nest, sizes)
+        if self.operator.small:
+            interpret(self.nest, expected)
+        else:
+            load(emit_c(linearize(self.nest)), self.nest)(**expected)
+        runs: dict[str, Callable[..., Any]] = {
+            "naive": lambda **given: ps.check_cuda(self.naive, self.nest.name, *grid_for(elements), **given).findings,
+            **{version: emulate(mapped.source, self.nest) for version, mapped in self.versions.items()},
+            "full": self.full.program,
+        }
+        for version, run in runs.items():
+            given = _arguments(self.nest, sizes)
+            try:
+                if findings := run(**given):
+                    yield f"{version}: {findings[0]}"
+            except PolyschedError as error:
+                yield f"{version}: {str(error).splitlines()[0]}"
+            if not np.array_equal(given["out"], expected["out"]):
+                yield f"{version}: {np.count_nonzero(given['out'] != expected['out'])} of {given['out'].size} are wrong"
+
+
+def _elements(shape: str, sizes: dict[str, int]) -> tuple[int, int]:
+    """How many there are, and the number of the one in the middle of the box."""
+    number, count = 0, 1
+    for size in shape.split():
+        number = number * sizes[size] + sizes[size] // 2
+        count *= sizes[size]
+    return count, number
+
+
+def sizes_of(text: str) -> dict[str, int]:
+    """The sizes in "n=4 c=64"."""
+    return {name: int(value) for name, _, value in (part.partition("=") for part in text.split())}
+
+
+def nest_of(name: str) -> Function:
+    """The operator as a nest."""
+    nest: ps.Nest = getattr(nests, name)
+    return nest.function
+
+
+def naive_text(name: str) -> str:
+    """The operator in CUDA, as a naive user writes it."""
+    return (_NAIVE / f"{name}.cu").read_text()
+
+
+def _arguments(nest: Function, sizes: dict[str, int]) -> dict[str, Any]:
+    """The same random arrays at each call."""
+    rng = np.random.default_rng(0)
+    shapes = {array.name: tuple(int(evaluate(extent, sizes)) for extent in array.shape) for array in nest.arrays}
+    return {**sizes, **{name: rng.uniform(-1, 1, shape).astype(np.float32) for name, shape in shapes.items()}}

@@ -1,0 +1,113 @@
+"""Nests on a GPU's threads as they stand, one element of the result for each; and what such a thread executes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import polysched as ps
+from polysched.codegen.emit.cuda import emit_cuda
+from polysched.codegen.passes.linearize import linearize
+from polysched.codegen.passes.stage import improve_expressions
+from polysched.codegen.passes.structure import structured
+from polysched.codegen.source import Source
+from polysched.ir.build import add, binary
+from polysched.ir.nodes import Const, For, Function, Stmt, Var
+from polysched.sass.counts import Counts
+from polysched.sass.execute.thread import Triple, run_thread
+from polysched.sass.launches import find_launches
+from polysched.sass.parse import Assembly
+from polysched.sass.report import Report
+
+_WIDTH = 256  # threads of a block that takes elements as they are numbered
+_FAR = 1 << 40  # bytes from an array to the next
+OPTIONS = ps.Options(contract_floats=True)
+_TILE = {"x": 32, "y": 8}
+
+
+@dataclass(frozen=True)
+class Mapped:
+    """A nest as it runs on threads: `source` prints it, `is_fused` if its elements are numbered through."""
+
+    nest: Function
+    source: Source
+    is_fused: bool
+
+
+def as_it_stands(nest: Function) -> Mapped:
+    """Without any pass over expressions."""
+    return Mapped(nest, emit_cuda(linearize(on_threads(nest, 1)), contract=True), is_fused=True)
+
+
+def through_the_stage(nest: Function) -> Mapped:
+    """Taken apart, then mapped, then with all passes over expressions."""
+    apart = structured(nest)
+    outer = 1 + len(_perfect(apart)) - len(_perfect(nest))
+    fn = improve_expressions(linearize(on_threads(apart, outer)), OPTIONS, "cuda")
+    return Mapped(nest, emit_cuda(fn, contract=True), is_fused=outer == 1)
+
+
+def on_threads(fn: Function, outer: int) -> Function:
+    """`fn` with the `outer` loops around its elements on threads: a single one in blocks of 256, else the innermost two
+    in blocks of 8 x 32, and those around them on planes of blocks."""
+    loops = _perfect(fn)[:outer]
+    body: tuple[Stmt, ...] = loops[-1].body
+    if outer == 1:
+        return replace(fn, body=(_blocks(loops[0], "x", _WIDTH, (_threads(loops[0], "x", _WIDTH, body),)),))
+    *planes, y, x = loops
+    body = (_threads(y, "y", _TILE["y"], (_threads(x, "x", _TILE["x"], body),)),)
+    body = (_blocks(y, "y", _TILE["y"], (_blocks(x, "x", _TILE["x"], body),)),)
+    for loop, kind in zip(reversed(planes), ("block.z", *["serial"] * len(planes)), strict=False):
+        body = (replace(loop, kind=kind, body=body),)
+    return replace(fn, body=body)
+
+
+def _perfect(fn: Function) -> list[For]:
+    """The loops that hold nothing but the next one."""
+    loops: list[For] = []
+    body = fn.body
+    while len(body) == 1 and isinstance(body[0], For):
+        loops.append(body[0])
+        body = body[0].body
+    return loops
+
+
+def _blocks(loop: For, axis: str, width: int, body: tuple[Stmt, ...]) -> For:
+    return replace(loop, var=f"{loop.var}_block", step=width, kind=f"block.{axis}", body=body)
+
+
+def _threads(loop: For, axis: str, width: int, body: tuple[Stmt, ...]) -> For:
+    first = Var(f"{loop.var}_block")
+    end = binary("min", loop.hi, add(first, Const(width)))
+    return replace(loop, lo=first, hi=end, kind=f"thread.{axis}", body=body)
+
+
+def count_thread(report: Report, mapped: Mapped, sizes: Mapping[str, int], element: int) -> Counts:
+    """What the thread of that element executes; where they are not numbered, the first thread of the middle block."""
+    (launch, *_) = find_launches(mapped.source, mapped.nest, sizes)
+    place = (launch.blocks[0] // 2, launch.blocks[1] // 2, launch.blocks[2] // 2), (0, 0, 0)
+    block, thread = _in_blocks(element) if mapped.is_fused else place
+    assembly = report[launch.kernel].assembly
+    given = launch.arguments[: len(assembly.parameters)]
+    run = run_thread(assembly, given, threads=launch.threads, blocks=launch.blocks, block=block, thread=thread)
+    return run.counts
+
+
+def count_naive(kernel: Assembly, nest: Function, sizes: Mapping[str, int], elements: int, element: int) -> Counts:
+    """What the thread of that element executes of a kernel with the nest's parameters."""
+    blocks, threads = grid_for(elements)
+    pointers = [(k + 1) * _FAR for k in range(len(nest.arrays))]
+    given = [*pointers, *(sizes[size] for size in nest.sizes)]
+    block, thread = _in_blocks(element)
+    run = run_thread(kernel, given, threads=(threads, 1, 1), blocks=(blocks, 1, 1), block=block, thread=thread)
+    return run.counts
+
+
+def grid_for(elements: int) -> tuple[int, int]:
+    """Blocks and threads of each, one thread for each element."""
+    return -(-elements // _WIDTH), _WIDTH
+
+
+def _in_blocks(element: int) -> tuple[Triple, Triple]:
+    """The block and the thread of an element."""
+    return (element // _WIDTH, 0, 0), (element % _WIDTH, 0, 0)

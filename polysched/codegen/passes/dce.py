@@ -1,0 +1,101 @@
+"""Dead code elimination: what no one uses is not computed.
+
+    def f(n: size, A: f64[n]):                  def f(n: size, A: f64[n]):
+        alloc s: private f64[8]                     for i in 0..n:
+        t = n * 2                                       A[i] = 0.0
+        for i in 0..n:                  ->
+            s[0] = s[0] + A[t]
+            A[i] = 0.0
+        for j in 0..t: pass
+
+Used are the arrays that the caller passed, conditions and bounds around what is used, and what those are computed
+from. Allocated arrays that only updates of themselves read are not.
+
+Keeps: every trap and effect, but for loads that nobody needs, which are in bounds. Barriers stay.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from polysched.ir.effects import is_pure, is_total_operation
+from polysched.ir.node import map_list, walk
+from polysched.ir.nodes import Alloc, Barrier, Expr, For, Function, If, Let, Load, Stmt, Store, Var
+
+
+@dataclass(frozen=True)
+class Removed:
+    """A function, and what went: names of Lets and arrays, these once for each store, variables of loops, and `if`."""
+
+    function: Function
+    removed: tuple[str, ...]
+
+
+def dce(fn: Function) -> Function:
+    """`fn` without what nobody uses, the same object if there is nothing of the kind."""
+    return remove(fn).function
+
+
+def remove(fn: Function) -> Removed:
+    """What `dce` makes of `fn`, and a list of what it removed."""
+    live = {array.name for array in fn.arrays}
+    while True:
+        known = len(live)
+        sweeper = _Sweeper(live)
+        body = sweeper.block(fn.body)
+        if len(live) == known:  # else once more: a loop may read what a later statement of it stores
+            return Removed(fn if body is fn.body else replace(fn, body=body), tuple(reversed(sweeper.removed)))
+
+
+class _Sweeper:
+    """Walks from the end to the start; what a statement that stays uses is live from there on."""
+
+    def __init__(self, live: set[str]):
+        self.live = live  # names; grows
+        self.removed: list[str] = []
+
+    def block(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        new = map_list(body[::-1], self.stmt)[::-1]
+        return body if len(new) == len(body) and all(a is b for a, b in zip(new, body, strict=True)) else new
+
+    def stmt(self, stmt: Stmt) -> Stmt | tuple[Stmt, ...]:
+        """The statement without what is dead in it; nothing if all of it is."""
+        match stmt:
+            case Let(name, value):
+                return self.kept(stmt, name, name in self.live, value)
+            case Store(array, index, value):
+                kept = self.kept(stmt, array, array in self.live, *index, value)
+                if kept is stmt:
+                    self.live.add(array)
+                return kept
+            case Alloc(array):
+                return self.kept(stmt, array.name, array.name in self.live, *array.shape)
+            case For(var, lo, hi, body=old, when=when, reduces=arrays):
+                body = self.block(old)
+                reduces = tuple(name for name in arrays if name in self.live)
+                if body is not old or reduces != arrays:
+                    stmt = replace(stmt, body=body, reduces=reduces)
+                return self.kept(stmt, var, bool(body), lo, hi, *when)
+            case If(cond, old_then, old_other):
+                other, then = self.block(old_other), self.block(old_then)
+                if then is not old_then or other is not old_other:
+                    stmt = replace(stmt, then=then, other=other)
+                return self.kept(stmt, "if", bool(then or other), cond)
+            case Barrier():
+                return stmt
+        raise TypeError(f"unknown statement {type(stmt).__name__}")
+
+    def kept(self, stmt: Stmt, label: str, needed: bool, *exprs: Expr) -> Stmt | tuple[Stmt, ...]:
+        """`stmt` if it is needed, or an expression of it has to be evaluated anyway; and what they use is live."""
+        if not needed and all(map(_may_be_left_out, exprs)):
+            self.removed.append(label)
+            return ()
+        for node in walk(exprs):
+            match node:
+                case Var(name) | Load(array=name):
+                    self.live.add(name)
+        return stmt
+
+
+def _may_be_left_out(expr: Expr) -> bool:
+    return is_pure(expr) and all(isinstance(node, Load) or is_total_operation(node) for node in walk(expr))
