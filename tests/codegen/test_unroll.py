@@ -4,7 +4,7 @@ from polysched.codegen.passes.unroll import hint_unrolling
 from polysched.ir.build import add, const, load, mul, store, var
 from polysched.ir.dtypes import f32
 from polysched.ir.node import walk
-from polysched.ir.nodes import Array, Barrier, Binary, Expr, For, Function, If, Select, Stmt
+from polysched.ir.nodes import Array, Barrier, Binary, Expr, For, Function, If, Let, Select, Stmt
 from polysched.ir.text import show
 from tests.nests import canonical, loop, nest
 
@@ -63,13 +63,19 @@ def test_A21_what_is_loaded_fits_registers():
     assert hinted(kernel(grid)) == ["j", "k"]
 
 
+def test_what_a_name_is_bound_to_counts():
+    row = loop("j", 0, 8, Let("t", add(mul(i, 8), j)), loop("k", 0, 2, at(add(var("t"), k))))
+    assert hinted(kernel(loop("i", 0, 8, row))) == ["j", "k"]  # 128 elements; t changes with i and j
+
+
 def test_what_folds_when_unrolled_is_not_counted():
     sign = Select(Binary("<", add(i, j), k), const(1), const(0))
     body: Stmt = store(C, (mul(sign, n),), load(A, n))
     for name in "kji":
         body = loop(name, 0, 8, body)
     assert hinted(kernel(body)) == ["i", "j", "k"]
-    costly: Stmt = store(C, (mul(add(mul(n, i), j), add(mul(n, j), k), add(mul(n, k), i)),), load(A, n))
+    factors = [add(mul(n, i), j), add(mul(n, j), k), add(mul(n, k), i)] * 4
+    costly: Stmt = store(C, (mul(*factors),), load(A, n))
     for name in "kji":
         costly = loop(name, 0, 8, costly)
     assert hinted(kernel(costly)) == ["j", "k"]

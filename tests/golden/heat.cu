@@ -70,8 +70,8 @@ template <typename index_t>
 __device__ __forceinline__ void heat_k0_body(index_t n, const double *__restrict__ A,
         double *__restrict__ B)
 {
-    for (index_t row = (index_t)blockIdx.y * 8; row < n; row += (index_t)gridDim.y * 8) {
-        for (index_t column = (index_t)blockIdx.x * 32; column < n; column += (index_t)gridDim.x * 32) {
+    for (index_t row = (index_t)blockIdx.y * 8; sizeof(index_t) == 4 || row < n; row += (index_t)gridDim.y * 8) {
+        for (index_t column = (index_t)blockIdx.x * 32; sizeof(index_t) == 4 || column < n; column += (index_t)gridDim.x * 32) {
             const index_t i = row + (index_t)threadIdx.y;
             if (i >= 1 && i < n - 1) {
                 const index_t j = column + (index_t)threadIdx.x;

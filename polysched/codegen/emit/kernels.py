@@ -18,7 +18,7 @@ Needs: arrays have at most one dimension (`linearize`); names are bound once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from polysched.codegen.emit.dialect import Dialect, KernelDialect
 from polysched.codegen.emit.narrowing import IndexPrinter
@@ -51,6 +51,7 @@ from polysched.ir.nodes import (
     Var,
 )
 from polysched.ir.polynomial import Polynomial
+from polysched.ir.rename import bound_names
 
 _MOST_BLOCKS = {"x": 2147483647, "y": 65535, "z": 65535}
 
@@ -179,6 +180,7 @@ class _Kernel(IndexPrinter):
         self.allocated = {node.array.name: node.array for node in nodes if isinstance(node, Alloc)}
         self.axes = sorted({node.kind for node in nodes if isinstance(node, For) and is_mapped(node)})
         self.host_loops = tuple(host.nest)
+        self.is_narrow = f"sizeof({self.index}) == 4"  # tests whether this is the kernel that counts in 32 bits
         self.nest: list[For] = []  # the loops around in the kernel, outermost first
         self.survey = survey = Survey(statements)
         self.grid, self.threads = survey.grid(), survey.block()
@@ -257,6 +259,16 @@ class _Kernel(IndexPrinter):
         self.line(self.language.copy.format(to=to, element=element, size=size, missing=self.expr(missing)))
         return True
 
+    def element(self, array: str, index: tuple[Expr, ...]) -> str:
+        """Where a loop steps through an array by a product, what it begins with is added to the pointer: nvcc does so
+        once, before the loop, if the sum is one of 64 bits."""
+        text = super().element(array, index)
+        if self.index and array not in self.allocated and index and self.nest and self.nest[-1].kind == "serial":
+            inside = {self.nest[-1].var, *bound_names(self.nest[-1].body)}
+            if _steps_by_product(index[0], inside):
+                return text.replace("[", f"[({self.type(i64)})", 1)
+        return text
+
     def loop(self, loop: For) -> None:
         if not is_mapped(loop):
             self.nest.append(loop)
@@ -272,9 +284,10 @@ class _Kernel(IndexPrinter):
             compare, stride = "<" if loop.step > 0 else ">", self.expr(distance)
             self.use(Binary("+", Var(loop.var), distance))
             own, hi = self.integer(loop.var), self.bound(loop)
-            self.open(f"for ({own} {var} = {first}; {var} {compare} {hi}; {var} += {stride})")
-            is_alone = bool(self.index) and loop.kind.startswith("block") and self.survey.is_known(loop.kind)
-            after = "if (sizeof(index_t) == 4) break; /* there is a block for each */" if is_alone else ""
+            are_alone = bool(self.index) and loop.kind.startswith("block") and self.survey.is_known(loop.kind)
+            after = f"if ({self.is_narrow}) break; /* there is a block for each */" if are_alone else ""
+            always = f"{self.is_narrow} || " if are_alone and self.survey.is_exact(loop.kind) else ""
+            self.open(f"for ({own} {var} = {first}; {always}{var} {compare} {hi}; {var} += {stride})")
         else:
             self.line(f"const {self.integer(loop.var)} {var} = {first};")
             if share.guard != Const(True, boolean):
@@ -308,6 +321,18 @@ class _Kernel(IndexPrinter):
             )
         if array.space != "shared":
             super().alloc(array)
+
+
+def _steps_by_product(subscript: Expr, inside: Set[str]) -> bool:
+    """Is it a name from outside of a loop, and a product of a name in it with another one?"""
+    start = subscript
+    while isinstance(start, Binary) and start.op in ("+", "-"):
+        start = start.left
+    if not isinstance(start, Var) or start is subscript or start.name in inside:
+        return False
+    products = [node for node in walk(subscript) if isinstance(node, Binary) and node.op == "*"]
+    symbolic = [node for node in products if not isinstance(node.left, Const) and not isinstance(node.right, Const)]
+    return any(isinstance(node, Var) and node.name in inside for node in walk(tuple(symbolic)))
 
 
 def _needs_host(stmt: Stmt) -> bool:

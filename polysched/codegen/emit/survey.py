@@ -11,8 +11,8 @@ from typing import Any
 
 from polysched.codegen.emit.extents import bounded, most_trips, trips
 from polysched.ir.build import binary
-from polysched.ir.node import rewrite, substitute
-from polysched.ir.nodes import Binary, Const, Expr, For, Let, Stmt
+from polysched.ir.node import rewrite, substitute, walk
+from polysched.ir.nodes import Binary, Const, Expr, For, Let, Stmt, Var
 
 AXES = "xyz"
 _BLOCKS = 1024  # along an axis, where the host cannot tell how many are needed
@@ -32,6 +32,7 @@ class Survey:
     def __init__(self, statements: tuple[Stmt, ...]):
         self.lets: dict[str, Expr] = {}  # values of the names bound in the kernel, without such names in them
         self._trips: dict[str, list[Expr | None]] = {}  # of the block loops by kind; None: the host cannot tell
+        self._varies: set[str] = set()  # kinds of block loops whose trips depend on a loop around
         self._threads: dict[str, list[int | None]] = {}
         self._visit(statements, {})
 
@@ -41,6 +42,10 @@ class Survey:
     def is_known(self, kind: str) -> bool:
         """Can the host tell how many blocks the loops of this kind need?"""
         return kind in self._trips and None not in self._trips[kind]
+
+    def is_exact(self, kind: str) -> bool:
+        """Are there just as many blocks as iterations, of the one loop of this kind?"""
+        return self.is_known(kind) and len(self._trips[kind]) == 1 and kind not in self._varies
 
     def grid(self) -> tuple[Expr, Expr, Expr]:
         """Blocks along x, y and z, in what is bound outside of the kernel."""
@@ -75,7 +80,10 @@ class Survey:
             case For():
                 plain = For(node.var, substitute(node.lo, self.lets), substitute(node.hi, self.lets), node.step, ())
                 if node.kind.startswith("block"):
-                    self._trips.setdefault(node.kind, []).append(bounded(_floored(trips(plain)), inside))
+                    count = _floored(trips(plain))
+                    self._trips.setdefault(node.kind, []).append(bounded(count, inside))
+                    if any(isinstance(part, Var) and part.name in inside for part in walk(count)):
+                        self._varies.add(node.kind)
                 if node.kind.startswith("thread"):
                     self._threads.setdefault(node.kind, []).append(most_trips(plain.lo, plain.hi, plain.step))
                 self._visit(node.body, {**inside, node.var: plain})

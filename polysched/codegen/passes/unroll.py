@@ -17,10 +17,10 @@ from math import prod
 
 from polysched.codegen.passes.count import trip_count
 from polysched.ir.node import children, map_list, walk
-from polysched.ir.nodes import Expr, For, Function, If, Load, Stmt, Var
+from polysched.ir.nodes import Expr, For, Function, If, Let, Load, Stmt, Var
 
 _MOST_LOADS = 64  # in an unrolled body: half of the registers that a thread has at full occupancy, for f64
-_MOST_OPERATIONS = 4096  # of an unrolled body, so that its text stays in the instruction cache
+_MOST_OPERATIONS = 1 << 14  # of an unrolled body, before the compiler finds what repeats in it
 
 
 def hint_unrolling(fn: Function, *, most_trips: int = 8) -> Function:
@@ -60,26 +60,41 @@ class _Unrolled:
     """Counts what is left of loops that are unrolled."""
 
     trips: dict[str, int] = field(default_factory=dict)  # of the loops around, by their variables
+    changed_by: dict[str, set[str]] = field(default_factory=dict)  # which of them change a name that is bound in them
+    free: set[str] = field(default_factory=set)  # names that nothing else changes
     loads: dict[Load, int] = field(default_factory=dict)  # from how many elements
 
     def operations(self, node: Stmt | Expr) -> int:
         """The operations of all iterations, but for those that fold: on variables of these loops and constants."""
         match node:
-            case For():
+            case For(var):
                 trips = trip_count(node)
                 assert trips is not None, "a loop without a constant number of iterations is not unrolled"
-                self.trips[node.var] = trips
+                self.trips[var], self.changed_by[var] = trips, {var}
+                self.free.add(var)
                 return trips * self.all_of(node.body)
+            case Let(name, value):
+                self.changed_by[name] = self.changes(value)
+                if self.folds(value):
+                    self.free.add(name)
+                return self.operations(value)
             case Stmt():
                 return self.all_of(children(node))
             case Load():
-                self.loads[node] = prod(self.trips[name] for name in _names(node) if name in self.trips)
-            case Expr() if _names(node) <= set(self.trips) and not any(isinstance(part, Load) for part in walk(node)):
+                self.loads[node] = prod(self.trips[name] for name in self.changes(node))
+            case Expr() if self.folds(node):
                 return 0
         return (not isinstance(node, Var)) + self.all_of(children(node))
 
     def all_of(self, nodes: Iterable[Stmt | Expr]) -> int:
         return sum(map(self.operations, nodes))
+
+    def changes(self, expr: Expr) -> set[str]:
+        """Variables of the loops around that the expression changes with."""
+        return set().union(*(self.changed_by.get(name, ()) for name in _names(expr)))
+
+    def folds(self, expr: Expr) -> bool:
+        return _names(expr) <= self.free and not any(isinstance(part, Load) for part in walk(expr))
 
 
 def _names(expr: Expr) -> set[str]:
