@@ -2,7 +2,7 @@
 
 Each case is one program and one pass, or the whole stage, held against the interpreter as tests/codegen/soundness.py
 says; what the stage makes for C is compiled and run, too. A failure is printed with its seed and a smaller program that
-fails alike; `--pass NAME` tests that one alone. Uses all processors; the default takes some minutes.
+fails alike; `--pass NAME` tests that one alone. The default takes about 6 minutes on two processors.
 """
 
 from __future__ import annotations
@@ -60,9 +60,10 @@ def main() -> int:
     parser.add_argument("--cases", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=0, help="of the first case")
     parser.add_argument("--pass", dest="name", choices=PASSES, help="test this one alone")
+    parser.add_argument("--jobs", type=int, help="processes; all processors by default")
     given = parser.parse_args()
     start, ran, failed, end = time.perf_counter(), Counter(), 0, given.seed + given.cases
-    with ProcessPoolExecutor() as pool:
+    with ProcessPoolExecutor(given.jobs) as pool:
         chunks = [range(first, min(first + CHUNK, end)) for first in range(given.seed, end, CHUNK)]
         for counts, reports in pool.map(run, chunks, [given.name] * len(chunks)):
             ran += counts

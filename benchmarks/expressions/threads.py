@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import polysched as ps
@@ -82,25 +82,33 @@ def _threads(loop: For, axis: str, width: int, body: tuple[Stmt, ...]) -> For:
     return replace(loop, lo=first, hi=end, kind=f"thread.{axis}", body=body)
 
 
-def count_thread(report: Report, mapped: Mapped, sizes: Mapping[str, int], element: int) -> Counts:
-    """What the thread of that element executes; where they are not numbered, the first thread of the middle block."""
+def count_threads(report: Report, mapped: Mapped, sizes: Mapping[str, int], elements: Sequence[int]) -> list[Counts]:
+    """What the threads of these elements execute; where elements are not numbered, the first 2 x 2 threads of the block
+    in the middle."""
     (launch, *_) = find_launches(mapped.source, mapped.nest, sizes)
-    place = (launch.blocks[0] // 2, launch.blocks[1] // 2, launch.blocks[2] // 2), (0, 0, 0)
-    block, thread = _in_blocks(element) if mapped.is_fused else place
+    middle = (launch.blocks[0] // 2, launch.blocks[1] // 2, launch.blocks[2] // 2)
+    places = [(middle, (x, y, 0)) for y in range(2) for x in range(2)]
+    if mapped.is_fused:
+        places = [_in_blocks(element) for element in elements]
     assembly = report[launch.kernel].assembly
     given = launch.arguments[: len(assembly.parameters)]
-    run = run_thread(assembly, given, threads=launch.threads, blocks=launch.blocks, block=block, thread=thread)
-    return run.counts
+    return [
+        run_thread(assembly, given, threads=launch.threads, blocks=launch.blocks, block=block, thread=thread).counts
+        for block, thread in places
+    ]
 
 
-def count_naive(kernel: Assembly, nest: Function, sizes: Mapping[str, int], elements: int, element: int) -> Counts:
-    """What the thread of that element executes of a kernel with the nest's parameters."""
-    blocks, threads = grid_for(elements)
+def count_naive(
+    kernel: Assembly, nest: Function, sizes: Mapping[str, int], total: int, elements: Sequence[int]
+) -> list[Counts]:
+    """What the threads of these elements, out of `total`, execute of a kernel with the nest's parameters."""
+    blocks, threads = grid_for(total)
     pointers = [(k + 1) * _FAR for k in range(len(nest.arrays))]
     given = [*pointers, *(sizes[size] for size in nest.sizes)]
-    block, thread = _in_blocks(element)
-    run = run_thread(kernel, given, threads=(threads, 1, 1), blocks=(blocks, 1, 1), block=block, thread=thread)
-    return run.counts
+    return [
+        run_thread(kernel, given, threads=(threads, 1, 1), blocks=(blocks, 1, 1), block=block, thread=thread).counts
+        for block, thread in map(_in_blocks, elements)
+    ]
 
 
 def grid_for(elements: int) -> tuple[int, int]:

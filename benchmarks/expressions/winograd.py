@@ -25,7 +25,7 @@ _TRANSFORMS = {
 
 def winograd(args: argparse.Namespace) -> bool:
     """Prints the table; are all results right, and none worse than naive?"""
-    print("instructions of a thread for a tile, sizes constant; times fewer than naive")
+    print("instructions for a tile, the mean of 2 x 2; sizes constant; times fewer than naive")
     cases = {}
     for name, operator in _TRANSFORMS.items():
         sizes = sizes_of(operator.typical)

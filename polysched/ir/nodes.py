@@ -6,8 +6,8 @@
            | If(cond, then, other) | Alloc(array) | Barrier()
 
 Meaning, stated once:
-- Loop variables, sizes and subscripts are i64. The operands of a Binary have one dtype, and so has its result,
-  but for comparisons, which give bool. Conversions are explicit Casts.
+- Loop variables, sizes and subscripts are i64; sizes are from 0 to `LARGEST_SIZE`. The operands of a Binary have one
+  dtype, and so has its result, but for comparisons, which give bool. Conversions are explicit Casts.
 - Integers are two's complement of their width and wrap, signed ones too (we compile with -fwrapv).
   A float-to-integer Cast truncates towards zero. Floats follow IEEE 754, one rounding per operation.
 - Division names its rounding: `floordiv`/`floormod` towards minus infinity (Python's // and %),
@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING
 from polysched.errors import Loc
 from polysched.ir.dtypes import DType, boolean, i64
 
+LARGEST_SIZE = 1 << 56  # no array of an address space of 57 bits has more elements
 PARALLEL = frozenset({"parallel", "dynamic"})  # kinds of loops on threads of a CPU
 COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
 LOGICAL = frozenset({"&&", "||"})

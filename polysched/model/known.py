@@ -15,7 +15,22 @@ from polysched import isl
 from polysched.errors import InputError
 from polysched.ir.dtypes import DType, i64
 from polysched.ir.node import children, walk
-from polysched.ir.nodes import Alloc, Binary, Const, Expr, For, If, Let, Load, Select, Stmt, Store, Unary, Var
+from polysched.ir.nodes import (
+    LARGEST_SIZE,
+    Alloc,
+    Binary,
+    Const,
+    Expr,
+    For,
+    If,
+    Let,
+    Load,
+    Select,
+    Stmt,
+    Store,
+    Unary,
+    Var,
+)
 from polysched.model.affine import AffineSpace, NotAffine
 from polysched.model.loops import loop_conditions
 
@@ -74,7 +89,7 @@ class Known:
         return known.intersect_params(self.ranges(space.sizes))
 
     def ranges(self, sizes: Iterable[str]) -> isl.Set:
-        """{ : 0 <= n <= greatest value of its type }"""
+        """{ : 0 <= n <= the greatest that it may be }"""
         space = AffineSpace("", (), tuple(sorted(sizes)))
         known = space.universe
         for size in sizes:
@@ -84,7 +99,7 @@ class Known:
 
     def greatest(self, size: str) -> int:
         """The greatest value of a size."""
-        return (1 << 63) - 1
+        return LARGEST_SIZE
 
 
 def _narrowed(known: isl.Set, condition: Expr, space: AffineSpace) -> isl.Set:

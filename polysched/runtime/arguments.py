@@ -25,11 +25,10 @@ from polysched.errors import LaunchError
 from polysched.ir.dtypes import DType
 from polysched.ir.interp import evaluate
 from polysched.ir.node import walk
-from polysched.ir.nodes import Alloc, Array, Binary, Const, Expr, Function, Store, Unary, Var
+from polysched.ir.nodes import LARGEST_SIZE, Alloc, Array, Binary, Const, Expr, Function, Store, Unary, Var
 from polysched.runtime.views import View, view_of
 
-_LARGEST = (1 << 63) - 1
-_MOST_ITERATIONS = 1 << 62  # rounded up to blocks, they still fit
+_MOST_BYTES = (1 << 63) - 1
 
 
 @dataclass(frozen=True)
@@ -139,7 +138,7 @@ def _sizes(fn: Function, arguments: Mapping[str, Any], views: Mapping[str, View]
             if value is None:
                 known = "".join(f", with {other} = {size}" for other, size in sorted(sizes.items()))
                 raise LaunchError(f"{place} is {actual}, but {extent} is that for no {name} of zero or more{known}")
-            sizes[name], origin[name] = value, place
+            sizes[name], origin[name] = _in_range(name, value), place
             progress = True
     if unknown := [name for name in fn.sizes if name not in sizes]:
         raise LaunchError(f"the size {', '.join(unknown)} cannot be seen in the shapes of the arrays; pass it as well")
@@ -155,8 +154,12 @@ def _size(name: str, given: Any) -> int:
         value = operator.index(given)
     except TypeError:
         raise LaunchError(f"the size {name} must be an integer, not {type(given).__name__} {given!r}") from None
-    if not 0 <= value <= _LARGEST:
-        raise LaunchError(f"the size {name} is {value}; it must be from 0 to {_LARGEST}")
+    return _in_range(name, value)
+
+
+def _in_range(name: str, value: int) -> int:
+    if not 0 <= value <= LARGEST_SIZE:
+        raise LaunchError(f"the size {name} is {value}; it must be from 0 to {LARGEST_SIZE}")
     return value
 
 
@@ -231,7 +234,7 @@ def _check_memory(fn: Function, sizes: Mapping[str, int]) -> None:
                 if extent < 0:
                     raise LaunchError(f"the temporary {node.array.name} has extent {extent} for {dict(sizes)}")
                 size *= max(extent, 1)
-            if size > _LARGEST:
+            if size > _MOST_BYTES:
                 raise LaunchError(f"the temporary {node.array.name}, {signature(node.array)}, outgrows 64 bits")
 
 
@@ -239,9 +242,9 @@ def _check_products(fn: Function, sizes: Mapping[str, int]) -> None:
     """Loops and arrays of products of sizes may have been taken apart, as if those never wrapped."""
     for product in products_in(fn):
         factors = (sizes[f.name] if isinstance(f, Var) else evaluate(f, sizes) for f in factors_of(product))
-        if prod(max(factor, 1) for factor in factors) > _MOST_ITERATIONS:
+        if prod(max(factor, 1) for factor in factors) > LARGEST_SIZE:
             known = " and ".join(f"{name} = {value}" for name, value in sizes.items())
-            raise LaunchError(f"with {known}, {product} in {fn.name} outgrows 64 bits")
+            raise LaunchError(f"with {known}, {product} in {fn.name} outgrows {LARGEST_SIZE}")
 
 
 def _check_overlap(fn: Function, views: Mapping[str, View]) -> None:

@@ -237,7 +237,11 @@ class _AwkwardGenerator(_Generator):
     def statement(self, depth: int) -> list[Stmt]:
         if depth > 3:
             return [self.store()]
-        kinds = [self.fused, self.padded, self.every_other, self.scattered, self.accumulated] if depth < 3 else []
+        kinds = (
+            [self.fused, self.padded, self.every_other, self.scattered, *[self.guarded, self.accumulated] * 2]
+            if depth < 3
+            else []
+        )
         kinds += [self.divided, self.shifted, *([self.met] * 3 if self.gpu and depth == 0 else [])]
         if self.rng.random() < 0.25:
             return self.rng.choice(kinds)(depth)
@@ -358,6 +362,36 @@ class _AwkwardGenerator(_Generator):
             )
         return (store(FLOATS, (1,), binary("+", target, Select(cond, value, const(0.0, f64)))),)
 
+    def guarded(self, depth: int) -> list[Stmt]:
+        """A loop that does something only where some conditions on its variable, and others, hold."""
+        i = self.counter()
+        self.names.append(i)
+        cond = conjunction(self.bound(i) for _ in range(self.rng.choice((1, 2, 2, 3))))
+        body = (If(cond, self.block(3)),)
+        if self.rng.random() < 0.3:
+            body = (Let(f"g{self.lets}", self.integer(i64, 1)), *body)
+            self.lets += 1
+        self.names.remove(i)
+        lo, hi = self.rng.choice(((0, var("n")), (-3, 4), (1, var("m")), (0, 8), (var("n"), var("m"))))
+        return [self.around(i, depth, lo, hi, self.rng.choice((1, 1, 1, 2)), body)]
+
+    def bound(self, i: Var) -> Expr:
+        """A condition that bounds the variable, or one that may trap, or wrap."""
+        others = [name for name in self.names if name.dtype == i64 and name != i]
+        other = self.rng.choice((*others, const(self.rng.randrange(-2, 6))))
+        left = self.rng.choice((i, add(i, other), sub(other, i), binary("*", i, self.rng.choice((2, 3, -2, other)))))
+        match self.rng.randrange(8):
+            case 0:
+                return self.cond(1)
+            case 1:
+                quotient = binary(self.rounding(), self.leaf(i64), self.leaf(i64))
+                return binary("<=", quotient, self.leaf(i64))
+            case 2:
+                left = binary(self.rng.choice(("floordiv", "truncdiv")), left, self.rng.choice((2, 3)))
+            case 3:
+                left = binary(self.rng.choice(("min", "max")), left, self.leaf(i64))
+        return binary(self.rng.choice(("<", "<=", ">", ">=", "<", ">=", "==")), left, self.leaf(i64))
+
     def accumulated(self, depth: int) -> list[Stmt]:
         """A sum, a product, a least or a largest in a private variable."""
         self.lets += 1
@@ -368,7 +402,7 @@ class _AwkwardGenerator(_Generator):
         if self.rng.random() < 0.4:
             update = If(self.cond(1), (update,))
         self.names.remove(i)
-        start = store(total, (), self.rng.choice((0.0, *zeros)))
+        start = store(total, (), self.rng.choice((0.0, -0.0, -0.0, *zeros)))
         ended = store(FLOATS, (self.subscript(),), load(total))
         return [Alloc(total), start, self.around(i, depth, 0, var("n"), body=(update,)), ended]
 
@@ -380,7 +414,7 @@ class _AwkwardGenerator(_Generator):
             if self.rng.random() < 0.2:
                 branches.reverse()
             value = Select(self.cond(1), *branches)
-        if self.rng.random() < 0.3:
+        if self.rng.random() < 0.4:
             value = binary("*", *self.rng.sample((value, self.rng.choice((self.real(1), const(2.0, f64)))), 2))
         return value
 
@@ -428,6 +462,9 @@ class _AwkwardGenerator(_Generator):
                 return [self.put(Select(cond, quotient, self.leaf(dtype)), dtype)]
             case 2:
                 return [update]
+            case 3 | 4:  # perhaps for nothing, but for its trap
+                self.lets += 1
+                return [If(cond, (Let(f"d{self.lets}", quotient), *self.block(3)))]
         return [If(cond, (update,))]
 
     def shifted(self, depth: int) -> list[Stmt]:

@@ -13,13 +13,14 @@ from polysched.codegen.emit.cuda import emit_cuda
 from polysched.codegen.emit.dialect import CUDA
 from polysched.codegen.emit.extents import bounded, most_trips, trips
 from polysched.codegen.passes.linearize import linearize
+from polysched.codegen.passes.normalize import normalize
 from polysched.errors import PolyschedError
 from polysched.ir.build import add, binary, const, floordiv, load, mul, store, sub, var
-from polysched.ir.dtypes import ALL, f64, i64
-from polysched.ir.nodes import Alloc, Array, Barrier, Binary, For, Let
+from polysched.ir.dtypes import ALL, f64, i32, i64
+from polysched.ir.nodes import Alloc, Array, Barrier, Binary, For, Let, Store, Var
 from polysched.ir.text import show
-from polysched.runtime.cpu import open_library
-from polysched.runtime.emulate import CPP_FLAGS, emulate, emulated_text
+from polysched.runtime.cpu import c_function, open_library
+from polysched.runtime.emulate import CPP_FLAGS, Emulated, emulate, emulated_text
 from polysched.runtime.toolchain import compile_shared
 from tests.codegen.operations import awkward_values, every_operation
 from tests.codegen.programs import random_program
@@ -161,6 +162,12 @@ def test_a_large_grid_is_cut_and_strided_over():
     assert_runs_as_interpreted(fn, {"n": 70_000, "V": np.zeros(70_000, int)})
 
 
+def test_a_large_grid_of_data_is_strided_over_even_in_32_bits():
+    """What sizes fit says nothing of a number that is a scalar."""
+    fn = nest("f", "n", [V], loop("i", 0, r, store(V, (i,), i), kind="block.y"), scalars=(r,))
+    assert_runs_as_interpreted(fn, {"n": 70_000, "V": np.zeros(70_000, int), "r": 70_000})
+
+
 def test_a_triangular_grid_is_as_large_as_its_widest_row():
     body = loop("i", 0, n, loop("j", 0, add(i, 1), store(A, (i, j), 1.0), kind="block.x"), kind="block.y")
     fn = nest("f", "n", [A], body)
@@ -282,3 +289,52 @@ def test_products_divide_all_numbers_of_32_bits():
             expected = abs(dividend) // divisor * (1 if dividend >= 0 else -1)
             assert library.quotient(dividend, divisor) == library.wide(dividend, divisor) == expected
             assert library.rest(dividend, divisor) == dividend - expected * divisor
+
+
+def test_A19_reordered_data_of_32_bits_does_not_overflow(capfd):
+    """What normalize adds in another order wraps on the way, which C++ leaves undefined for signed integers."""
+    p, q = (Array(name, i32, (n,)) for name in "pq")
+    big = Var("big", i32)
+    value = add(sub(load(p, i), big), mul(load(q, i), big), big)  # big + big is out of range
+    threads = loop("i", 0, n, Store("q", (i,), value), kind="thread.x")
+    fn = nest("f", "n", [p, q], loop("b", 0, 1, threads, kind="block.x"), scalars=(big,))
+    after = normalize(fn)
+    assert show(after) != show(fn)
+    source = emit_cuda(after)
+    flags = (*CPP_FLAGS, "-fno-wrapv", "-fsanitize=signed-integer-overflow", "-O1")
+    library = open_library(str(compile_shared(emulated_text(source), "f", language="c++", flags=flags)))
+    given = {"n": 4, "big": np.int32(2**31 - 1), "p": np.array([0, 1, -1, -(2**31)], np.int32)}
+    given["q"] = np.array([2, -1, 1, 2**31 - 1], np.int32)
+    expected = outcome(fn, given)
+    Emulated(fn, library, c_function(library, source, fn), None)(**given)
+    np.testing.assert_array_equal(given["q"], expected["q"])
+    assert capfd.readouterr().err == ""
+
+
+def test_an_array_that_a_loop_steps_through_by_a_size_has_a_pointer_of_its_own():
+    """The first addend has 64 bits, so that nvcc adds it to the pointer before the loop; constant steps fold anyway."""
+
+    def kernel(*index):
+        body = loop("k", 0, n, store(V, index, 1))
+        inner = loop("t", 0, 32, Let("start", mul(b, n)), body, kind="thread.x")
+        text = emit_cuda(nest("f", "n", [V], loop("b", 0, n, inner, kind="block.x"))).text
+        return next(line.strip() for line in text.splitlines() if "V[" in line)
+
+    k, start = var("k"), var("start")
+    assert kernel(add(start, mul(n, k), 1)) == "V[(int64_t)start + n * k + 1] = 1;"
+    assert kernel(add(start, mul(k, 4))) == "V[start + k * 4] = 1;"
+    assert kernel(add(start, k)) == "V[start + k] = 1;"
+    assert kernel(add(k, mul(n, k))) == "V[k + n * k] = 1;"
+
+
+def test_a_block_for_each_iteration_of_32_bits():
+    """Where the host can tell how many there are, nothing is compared; where rows differ, the block's own is."""
+    row = loop("r", b, n, store(V, (r,), 1), kind="block.x")
+    text = emit_cuda(nest("f", "n", [V], loop("b", 0, n, row, kind="block.y"))).text
+    lines = [line.strip() for line in text.splitlines() if "for (index_t" in line or "break" in line]
+    assert lines == [
+        "for (index_t b = (index_t)blockIdx.y; sizeof(index_t) == 4 || b < n; b += (index_t)gridDim.y) {",
+        "for (index_t r = b + (index_t)blockIdx.x; r < n; r += (index_t)gridDim.x) {",
+        "if (sizeof(index_t) == 4) break; /* there is a block for each */",
+        "if (sizeof(index_t) == 4) break; /* there is a block for each */",
+    ]

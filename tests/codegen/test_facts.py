@@ -4,15 +4,29 @@ from __future__ import annotations
 
 import itertools
 import random
+from dataclasses import replace
 
 import pytest
 
 from polysched.codegen.passes import knowledge
-from polysched.codegen.passes.facts import LARGEST_EXTENT, Facts
+from polysched.codegen.passes.facts import Facts
 from polysched.ir.build import add, binary, const, floordiv, floormod, load, mul, sub, var
 from polysched.ir.dtypes import boolean, f64, i32, i64
 from polysched.ir.interp import evaluate
-from polysched.ir.nodes import Array, Cast, Const, Expr, For, Function, Let, Select, Unary
+from polysched.ir.nodes import (
+    COMPARISONS,
+    LARGEST_SIZE,
+    Array,
+    Binary,
+    Cast,
+    Const,
+    Expr,
+    For,
+    Function,
+    Let,
+    Select,
+    Unary,
+)
 from polysched.ir.text import show
 from tests.nests import loop
 
@@ -20,9 +34,11 @@ a, b, i, j, k, m, n, p, t = (var(name) for name in "abijkmnpt")
 V = Array("V", i64, (n,))
 
 
-def facts(*loops: For, sizes="nmk", shapes=(), largest=LARGEST_EXTENT) -> Facts:
+def facts(*loops: For, sizes="nmk", shapes=(), largest=LARGEST_SIZE, examples=True) -> Facts:
+    """Without `examples`, nothing but proofs keeps a fact from being wrong."""
     arrays = tuple(Array(f"A{at}", f64, shape) for at, shape in enumerate(shapes))
     here = Facts.of(Function("f", tuple(sizes), arrays, ()), largest)
+    here = here if examples else Facts(replace(here.around, examples=[]))
     for each in loops:
         here = here.inside(each)
     return here
@@ -184,12 +200,14 @@ def test_every_fact_is_true(seed):
     rng = random.Random(seed)
     loops = [_random_loop(rng, "i", "nm"), _random_loop(rng, "j", "nmi")]
     let = Let("t", _random(rng, "nmija", 2))
-    conds = [(_random_condition(rng, "nmijta"), rng.random() < 0.7) for _ in range(rng.randint(0, 2))]
-    here = facts(*loops, sizes="nm", shapes=[(n, m)] if rng.random() < 0.5 else ()).binding(let)
+    conds = [(_random_condition(rng, "nmijta"), rng.random() < 0.5) for _ in range(rng.randint(0, 3))]
+    shapes = [(n, m)] if rng.random() < 0.5 else ()
+    here = facts(*loops, sizes="nm", shapes=shapes, examples=seed % 4 == 0).binding(let)
     for cond, holds in conds:
         here = here.under(cond) if holds else here.unless(cond)
     questions = [_random(rng, "nmijta", 3) for _ in range(12)]
     claims = [_random_condition(rng, "nmijta") for _ in range(12)]
+    claims += [binary(op, cond.left, cond.right) for cond, _ in conds for op in COMPARISONS if _compares(cond)]
     known = [
         (e, here.is_nonnegative(e), here.is_positive(e), here.is_nonzero(e), here.range(e), here.congruence(e))
         for e in questions
@@ -211,7 +229,7 @@ def test_every_fact_is_true(seed):
 def test_every_fact_is_true_of_huge_sizes(seed):
     rng = random.Random(seed)
     largest = rng.choice((2**63 - 1, 2**63 - 40, 2**62, 2**61 + 5, 2**31))
-    here = facts(sizes="nm", shapes=[(n, m)], largest=largest)
+    here = facts(sizes="nm", shapes=[(n, m)], largest=largest, examples=seed % 4 == 0)
     cond = _random_condition(rng, "nm")
     here = here.under(cond)
     questions = [_random(rng, "nm", 3) for _ in range(20)]
@@ -230,6 +248,10 @@ def test_every_fact_is_true_of_huge_sizes(seed):
             continue
         if holds:
             _check(known, decided, values)
+
+
+def _compares(cond: Expr) -> bool:
+    return isinstance(cond, Binary) and cond.op in COMPARISONS
 
 
 def _check(known, decided, values) -> None:

@@ -7,12 +7,11 @@ from functools import partial
 
 import pytest
 
-from polysched.codegen.passes.facts import LARGEST_EXTENT
 from polysched.codegen.passes.linearize import linearize
 from polysched.codegen.passes.ranges import simplify_ranges
 from polysched.ir.build import add, binary, const, floordiv, floormod, load, mul, store, sub, var
 from polysched.ir.dtypes import f64, i64
-from polysched.ir.nodes import Array, Barrier, Call, Expr, For, Function, If, Let, Select, Stmt, Unary
+from polysched.ir.nodes import LARGEST_SIZE, Array, Barrier, Call, Expr, For, Function, If, Let, Select, Stmt, Unary
 from polysched.ir.text import show
 from polysched.ir.verify import verify
 from tests.codegen.programs import random_program, texts_with_hash_seed
@@ -23,14 +22,14 @@ GRID = Array("M", f64, (n, m))
 ROW = Array("V", i64, (n,))
 OUT = Array("Out", i64, (n,))
 
-ranged = partial(simplify_ranges, largest=LARGEST_EXTENT)
+ranged = partial(simplify_ranges, largest=LARGEST_SIZE)
 
 
 def program(*body: Stmt) -> Function:
     return nest("f", "n m k", (GRID, ROW, OUT), *body, scalars=(a,))
 
 
-def inside(expr: Expr, *loops: For, largest: int = LARGEST_EXTENT, under: Expr | None = None) -> str:
+def inside(expr: Expr, *loops: For, largest: int = LARGEST_SIZE, under: Expr | None = None) -> str:
     """The text of what `expr` becomes in the loops, outermost first, where a condition holds."""
     body: tuple[Stmt, ...] = (Let("value", expr),)
     if under is not None:
@@ -172,6 +171,15 @@ def test_nothing_is_assumed_of_sums_that_may_wrap():
 def test_bounds_of_loops_are_expressions_too():
     fn = program(loop("i", 0, n, loop("j", binary("max", 0, sub(i, n)), binary("min", add(i, 1), n))))
     assert "for j in 0..i + 1:" in show(ranged(fn))
+
+
+def test_loops_that_never_run_are_gone():
+    some, last = store(OUT, (j,), 1), Let("last", add(mul(i, 8), 8))
+    body = (last, loop("j", var("last"), add(mul(i, 8), 8), some), loop("j", i, n, some, step=-1))
+    assert show(ranged(program(loop("i", 0, n, *body)))).count("for") == 1
+    stay = (loop("j", 0, n, some), loop("j", i, n, some), loop("j", n, 0, some, step=-1))
+    fn = program(loop("i", 0, n, *stay))
+    assert ranged(fn) is fn
 
 
 def test_calls_with_effects_stay():

@@ -71,6 +71,7 @@ def test_comparisons_min_and_max():
     for first, second in itertools.product(RANGES, ((0, 3), (-2, 2), (i, 4), (-1, i))):
         assert_sound(recorded(values, over("i", *first), over("j", *second)))
         assert_sound(recorded(values, over("i", *first, step=3), over("j", *second, step=2)))
+        assert_sound(recorded(values, over("i", first[1], first[0], step=-2), over("j", 2, -2, step=-1)))
 
 
 def test_divisions_by_sizes():

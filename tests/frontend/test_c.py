@@ -237,8 +237,9 @@ ASSUMPTIONS = {
         "n >= 0",
         "(long long)n + 1 >= (long long)u",
     ),
-    "for (size_t i = 0; i < z; i += 4) q[i] = 0;": ("z <= 9223372036854775807", "z <= 9223372036854775804"),
+    "for (size_t i = 0; i < z; i += 4) q[i] = 0;": ("z <= 72057594037927936",),  # z + 4 fits
     "for (int i = 0; i < u; i++) q[i] = 0;": (),  # or i would overflow, which is undefined
+    "for (long i = 0; i < l; i++) q[i] = 0;": ("l >= 0", "l <= 72057594037927936"),
     "for (short i = 0; i < n; i++) q[i] = 0;": ("n >= 0", "n <= 32767"),
     "for (unsigned i = 0; i != n; i++) q[i] = 0;": ("n >= 0",),
     "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) q[i * k + j] = 0;": (
@@ -255,7 +256,7 @@ ASSUMPTIONS = {
 
 @pytest.mark.parametrize("body", ASSUMPTIONS)
 def test_assumptions(region: Callable[..., Region], body: str) -> None:
-    parameters = "int n, int m, int k, unsigned u, unsigned w, size_t z, char *restrict q"
+    parameters = "int n, int m, int k, unsigned u, unsigned w, size_t z, long l, char *restrict q"
     assert region(parameters, body, head="#include <stddef.h>").assumptions == ASSUMPTIONS[body]
 
 

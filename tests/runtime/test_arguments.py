@@ -7,7 +7,7 @@ from polysched import isl
 from polysched.errors import LaunchError
 from polysched.ir.build import add, const, load, mul, store, sub, var
 from polysched.ir.dtypes import boolean, f16, f32, f64, i8, i64, u64
-from polysched.ir.nodes import Alloc, Array, Var
+from polysched.ir.nodes import LARGEST_SIZE, Alloc, Array, Var
 from polysched.runtime.arguments import bind
 from tests.nests import loop, nest
 
@@ -57,7 +57,7 @@ MISALIGNED = np.zeros(4 * 8 + 1, np.uint8)[1:].view(np.float64)
         ({"m": 6}, "A is f64[n, m + 1], with m = 6, n = 4 of shape (4, 7), not (4, 6)"),
         ({"A": np.zeros((4, 0))}, "A's dimension 1 is 0, but m + 1 is that for no m of zero or more, with n = 4"),
         ({"n": -4}, "the size n is -4; it must be from 0 to"),
-        ({"n": 2**63}, "the size n is 9223372036854775808; it must be from 0 to"),
+        ({"n": 2**56 + 1}, "the size n is 72057594037927937; it must be from 0 to 72057594037927936"),
         ({"n": 4.0}, "the size n must be an integer, not float 4.0"),
         ({"s": "1"}, "s must be a number of type f32, not str '1'"),
         ({"s": 0.1}, "s is 0.1, which is not a value of f32; round it first: numpy.float32(0.1)"),
@@ -103,6 +103,18 @@ def test_an_extent_is_solved_for_its_one_size(shape, actual, size):
 def test_an_extent_that_no_size_has_is_refused():
     with pytest.raises(LaunchError, match=r"A's dimension 0 is 5, but n \* 2 is that for no n of zero or more"):
         bind(nest("f", "n", [Array("A", i64, (mul(n, 2),))]), {"A": np.zeros(5, int)})
+
+
+@pytest.mark.parametrize(("n", "m"), [(2**56, 0), (0, 2**56), (2**57, 0), (0, 2**57)])
+def test_sizes_are_what_the_passes_count_on_whatever_shows_them(n, m):
+    """Even where there is no element: loops over the other dimensions run."""
+    fn = nest("f", "n m", [Array("A", f64, (var("n"), var("m")))])
+    given = {"A": np.zeros((n, m))}
+    if max(n, m) <= LARGEST_SIZE:
+        assert bind(fn, given).values == {"n": n, "m": m}
+    else:
+        with pytest.raises(LaunchError, match=rf"the size \w is {2**57}; it must be from 0 to {LARGEST_SIZE}"):
+            bind(fn, given)
 
 
 def test_sizes_solve_one_after_another_and_products_are_checked():

@@ -181,6 +181,7 @@ class _Kernel(IndexPrinter):
         self.axes = sorted({node.kind for node in nodes if isinstance(node, For) and is_mapped(node)})
         self.host_loops = tuple(host.nest)
         self.is_narrow = f"sizeof({self.index}) == 4"  # tests whether this is the kernel that counts in 32 bits
+        self.is_last = f"if ({self.is_narrow}) break; /* there is a block for each */"
         self.nest: list[For] = []  # the loops around in the kernel, outermost first
         self.survey = survey = Survey(statements)
         self.grid, self.threads = survey.grid(), survey.block()
@@ -195,12 +196,18 @@ class _Kernel(IndexPrinter):
                 self.line(f"{self.language.shared} {own} {self.names(array.name)}[{extent}];")
         self.block(self.statements)
         for axis, blocks in zip(AXES, self.grid, strict=True):
-            if self.survey.is_known(f"block.{axis}") and not holds_data(blocks, self.wide):
-                self.use(Binary("*", blocks, Const((1 << 31) // (_MOST_BLOCKS[axis] + 1))))  # all are started
+            if self.starts_all(f"block.{axis}"):
+                self.use(Binary("*", blocks, Const((1 << 31) // (_MOST_BLOCKS[axis] + 1))))
         self.fits = self.conditions(self.ids())
+        if self.fits is None:
+            self.lines = [line.replace(f"{self.is_narrow} || ", "") for line in self.lines if self.is_last not in line]
         x, y, z = self.threads
         head = self.language.kernel.format(x=x, y=y, z=z, threads=x * y * z)
         return self.instances(head, name, (*names, *self.reciprocals), self.fits)
+
+    def starts_all(self, kind: str) -> bool:
+        """Does the kernel that counts in 32 bits have a block for each iteration of the loops of this kind?"""
+        return self.survey.is_known(kind) and not holds_data(self.grid[AXES.index(kind[-1])], self.wide)
 
     def ids(self) -> dict[str, Range]:
         """What the numbers of blocks and threads may be."""
@@ -284,8 +291,8 @@ class _Kernel(IndexPrinter):
             compare, stride = "<" if loop.step > 0 else ">", self.expr(distance)
             self.use(Binary("+", Var(loop.var), distance))
             own, hi = self.integer(loop.var), self.bound(loop)
-            are_alone = bool(self.index) and loop.kind.startswith("block") and self.survey.is_known(loop.kind)
-            after = f"if ({self.is_narrow}) break; /* there is a block for each */" if are_alone else ""
+            are_alone = bool(self.index) and loop.kind.startswith("block") and self.starts_all(loop.kind)
+            after = self.is_last if are_alone else ""
             always = f"{self.is_narrow} || " if are_alone and self.survey.is_exact(loop.kind) else ""
             self.open(f"for ({own} {var} = {first}; {always}{var} {compare} {hi}; {var} += {stride})")
         else:

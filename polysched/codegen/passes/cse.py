@@ -171,8 +171,13 @@ class _Merger:
             case Let() if own:
                 return self.let(stmt), homes
             case Store(array, index, value) if own:
-                value = self.expr(value)
-                stmt = _changed(stmt, index=self.subscripts(index), value=value)
+                new = self.expr(value)
+                match value, new:
+                    case Binary(left=Load(name, same)), Binary(left=Load(_, place)) if (name, same) == (array, index):
+                        index = place  # of the element that is updated, as in A[i] += 1: it is computed once
+                    case _:
+                        index = self.subscripts(index)
+                stmt = _changed(stmt, index=index, value=new)
                 self.available.write((array,))
             case For(lo=lo, hi=hi) if own:
                 stmt = _changed(stmt, lo=self.expr(lo), hi=self.expr(hi))

@@ -29,8 +29,6 @@ from polysched.ir.nodes import COMPARISONS, Binary, Const, Expr, For, Function, 
 from polysched.ir.polynomial import Polynomial
 from polysched.ir.text import show
 
-LARGEST_EXTENT = 1 << 56  # of arrays in an address space of 57 bits
-
 New = For | Let | tuple[Expr, bool]  # a loop around, a name before, a condition and whether it holds
 
 

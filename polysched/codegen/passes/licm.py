@@ -51,8 +51,9 @@ def licm(fn: Function, *, threshold: int = 1, costs: Mapping[str, int] = COSTS, 
 
     Nothing is placed between the block and thread loops of a GPU, which are no loops in its code. Two places are for
     calls and for divisions by what is not constant alone: directly before a loop of at most `tiny_loop` iterations,
-    which a GPU compiler unrolls, and on the host, whose names are arguments of the kernel. For cheaper values, the
-    uniform datapath of a GPU, once a warp, is as good, and nvcc sees how they depend on sizes.
+    which a GPU compiler unrolls, and on the host, whose names are arguments of the kernel, where the products of several
+    sizes are computed, too. For cheaper values, the uniform datapath of a GPU, once a warp, is as good, and nvcc sees
+    how they depend on sizes.
     """
     return _moved(fn, _Mover(fn, threshold, costs, tiny_loop))[0]
 
@@ -218,7 +219,7 @@ class _Mover:
         loop = self.loops[place]
         if place > self.kernel and _is_mapped(loop):
             return f"nothing stands between the block and thread loops, before {loop.var}"
-        if place <= self.kernel < depth and not _is_dear(expr):
+        if place <= self.kernel < depth and not _is_dear(expr) and not _is_stride(expr):
             return f"too cheap to be an argument of the kernel, which begins with {self.loops[self.kernel].var}"
         trips = trip_count(loop)
         if trips is not None and trips <= self.tiny_loop and not _is_dear(expr):
@@ -273,6 +274,12 @@ def _is_dear(expr: Expr) -> bool:
             case Binary(op, _, divisor) if op in DIVISIONS and not isinstance(divisor, Const):
                 return True
     return False
+
+
+def _is_stride(expr: Expr) -> bool:
+    """Is it a product of several sizes, as from one plane of an array to the next?"""
+    products = [node for node in walk(expr) if isinstance(node, Binary)]
+    return len(products) > 1 and all(node.op == "*" for node in products)
 
 
 def _names_in_order(body: tuple[Stmt, ...], temporaries: list[str]) -> dict[str, str]:

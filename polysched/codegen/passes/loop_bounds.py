@@ -30,17 +30,17 @@ from dataclasses import replace
 from typing import Any
 
 from polysched.codegen.passes.count import trip_count
-from polysched.codegen.passes.facts import LARGEST_EXTENT, Facts
+from polysched.codegen.passes.facts import Facts
 from polysched.codegen.passes.guards import Variables, guarded_update, taken_apart
 from polysched.codegen.passes.inequalities import is_position, is_total
 from polysched.codegen.passes.narrowed_loop import NarrowedLoop
 from polysched.ir.node import map_list, walk
-from polysched.ir.nodes import SHUFFLE, Alloc, Barrier, Call, Expr, For, Function, If, Let, Stmt
+from polysched.ir.nodes import LARGEST_SIZE, SHUFFLE, Alloc, Barrier, Call, Expr, For, Function, If, Let, Stmt
 from polysched.ir.rename import fresh_names, used_names
 
 
 def loop_bounds(
-    fn: Function, *, fast_math: bool = False, tiny_loop: int = 0, largest: int = LARGEST_EXTENT
+    fn: Function, *, fast_math: bool = False, tiny_loop: int = 0, largest: int = LARGEST_SIZE
 ) -> Function:
     """`fn` with loops that run only where their guards let them.
 

@@ -1,4 +1,4 @@
-"""What the ranges of loops and the conditions around decide, decided: divisions, min and max, conditions.
+"""What the ranges of loops and the conditions around decide, decided: divisions, min and max, conditions, empty loops.
 
     for i in 0..n:                              for i in 0..n:
         for j in 0..m:                              for j in 0..m:
@@ -75,6 +75,8 @@ class _Simplifier:
 
         new: Stmt = map_children(stmt, child)
         match new:
+            case For() if self.never_runs(new, facts):
+                return ()
             case For(body=old):
                 body = self.block(old, facts.inside(new))
                 return new if body is old else replace(new, body=body)
@@ -88,6 +90,10 @@ class _Simplifier:
                 then, other = self.block(old_then, facts.under(cond)), self.block(old_other, facts.unless(cond))
                 return new if then is old_then and other is old_other else replace(new, then=then, other=other)
         return new
+
+    def never_runs(self, loop: For, facts: Facts) -> bool:
+        low, high = (loop.lo, loop.hi) if loop.step > 0 else (loop.hi, loop.lo)
+        return facts.is_at_most(high, low) and _may_go(low, facts) and _may_go(high, facts)
 
     # --- expressions
 

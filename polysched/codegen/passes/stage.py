@@ -10,7 +10,6 @@ from __future__ import annotations
 from polysched.codegen.passes.cost import TARGET_COSTS
 from polysched.codegen.passes.cse import cse
 from polysched.codegen.passes.dce import dce
-from polysched.codegen.passes.facts import LARGEST_EXTENT
 from polysched.codegen.passes.licm import licm, licm_settings
 from polysched.codegen.passes.loop_bounds import loop_bounds
 from polysched.codegen.passes.normalize import normalize
@@ -18,7 +17,7 @@ from polysched.codegen.passes.pressure import BUDGETS, relieve
 from polysched.codegen.passes.ranges import simplify_ranges
 from polysched.codegen.passes.unroll import hint_unrolling
 from polysched.codegen.passes.unswitch import unswitch
-from polysched.ir.nodes import Function
+from polysched.ir.nodes import LARGEST_SIZE, Function
 from polysched.ir.simplify import simplify
 from polysched.options import Options, Target
 from polysched.trace import step
@@ -34,7 +33,7 @@ def improve_expressions(fn: Function, options: Options, target: Target) -> Funct
     gpu, fast_math = target != "c", options.fast_math
     fn = step("simplify", simplify, fn)
     fn = step("loop bounds", loop_bounds, fn, fast_math=fast_math, tiny_loop=settings["tiny_loop"])
-    fn = step("ranges", simplify_ranges, fn, largest=LARGEST_EXTENT)
+    fn = step("ranges", simplify_ranges, fn, largest=LARGEST_SIZE)
     fn = step("normalize", normalize, fn, fast_math=fast_math)
     fn = step("unswitch", unswitch, fn)
     fn = step("simplify", simplify, fn)  # folds the constants that are neighbours now, before they are named

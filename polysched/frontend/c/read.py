@@ -14,8 +14,9 @@ so is refused.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
 from clang.cindex import CursorKind, StorageClass
@@ -37,7 +38,7 @@ from polysched.frontend.temporaries import declare, reads_earlier_value
 from polysched.ir.dtypes import DType, i64
 from polysched.ir.node import rewrite
 from polysched.ir.node import walk as walk_ir
-from polysched.ir.nodes import Array, Cast, Expr, For, Function, Load, Stmt, Store, Var
+from polysched.ir.nodes import LARGEST_SIZE, Array, Cast, Expr, For, Function, Load, Stmt, Store, Var
 from polysched.ir.verify import verify
 
 
@@ -87,7 +88,7 @@ def _region(source: Source, marked: Marked, name: str, pure: frozenset[str]) -> 
     shared = tuple(a for a in arrays.values() if a.space == "global" and a.name not in private)
     function = _function(source, marked, name, body, shared, variables)
     verify(function, "source")
-    sized = [_range_of(size, variables) for size in function.sizes]
+    sized = (_range_of(size, variables) for size in function.sizes)
     every = arrays | read.arrays
     _require_addresses(source, shared, variables)
     return Region(
@@ -98,7 +99,7 @@ def _region(source: Source, marked: Marked, name: str, pure: frozenset[str]) -> 
         indent=marked.indent,
         expressions={parameter: _expression(parameter, every, variables) for parameter in function.params},
         unaliased=_unaliased(shared, variables, marked),
-        assumptions=(*(text for text in sized if text), *proofs.assumptions),
+        assumptions=(*chain.from_iterable(sized), *proofs.assumptions),
         taken=source.names,
     )
 
@@ -207,14 +208,14 @@ def _expression(name: str, arrays: dict[str, Array], variables: Variables) -> st
     return text if rank == 1 else f"&{text}{'[0]' * rank}"
 
 
-def _range_of(size: str, variables: Variables) -> str:
-    """What a size must be beyond what its C type says: an i64 that is not negative."""
-    if size not in variables.decls:
-        return ""
-    dtype, text = variables.types[size], variables.expressions[size]
-    if dtype.kind == "i":
-        return f"{text} >= 0"
-    return f"{text} <= {greatest(i64)}" if greatest(dtype) > greatest(i64) else ""
+def _range_of(size: str, variables: Variables) -> Iterator[str]:
+    """What a size must be beyond what its C type says: from 0 to LARGEST_SIZE."""
+    if size in variables.decls:
+        dtype, text = variables.types[size], variables.expressions[size]
+        if dtype.kind == "i":
+            yield f"{text} >= 0"
+        if greatest(dtype) > LARGEST_SIZE:
+            yield f"{text} <= {LARGEST_SIZE}"
 
 
 def _require_addresses(source: Source, arrays: Iterable[Array], variables: Variables) -> None:
