@@ -106,6 +106,15 @@ def test_C2_parts_and_wholes_get_names_in_order():
     )
 
 
+def test_an_element_that_is_updated_is_one_place():
+    """It is printed as A[...] += 1."""
+    assert stays(put(add(load(A, SUM), 1), SUM, A))
+    assert text(put(add(load(A, SUM), load(B, SUM)), SUM, A)) == "t0 = a * b + c\nA[t0] = A[t0] + B[t0]"
+    assert text(put(binary("min", load(A, SUM), 1), SUM, A)) == "t0 = a * b + c\nA[t0] = min(A[t0], 1)"
+    assert text(put(SUM), put(add(load(A, SUM), 1), SUM, A)) == "t0 = a * b + c\nOut[0] = t0\nA[t0] = A[t0] + 1"
+    assert text(put(add(load(A, SUM), 1), SUM, A), put(SUM)) == "t0 = a * b + c\nA[t0] = A[t0] + 1\nOut[0] = t0"
+
+
 def test_C3_copies_of_names_go():
     assert text(Let("s", a), Let("t", var("s")), put(var("t"))) == "Out[0] = a"
 

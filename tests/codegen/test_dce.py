@@ -5,8 +5,8 @@ import pytest
 
 from polysched.codegen.passes.dce import dce, remove
 from polysched.ir.build import add, binary, const, floordiv, load, mul, store, var
-from polysched.ir.dtypes import f64, i64
-from polysched.ir.nodes import Alloc, Array, Barrier, Call, Cast, Expr, Function, If, Let, Stmt, StoreLater
+from polysched.ir.dtypes import boolean, f64, i64
+from polysched.ir.nodes import Alloc, Array, Barrier, Call, Cast, Const, Expr, Function, If, Let, Stmt, StoreLater
 from polysched.ir.text import show
 from polysched.ir.verify import verify
 from tests.codegen.programs import random_program, texts_with_hash_seed
@@ -83,6 +83,19 @@ def test_traps_and_effects_stay(value):
 
 def test_divisions_by_constants_and_loads_go():
     assert text(Let("s", floordiv(a, 3)), Let("t", load(A, 3))) == "pass"
+
+
+def test_a_block_that_always_runs_is_one_with_that_around():
+    always = If(Const(True, boolean), (Let("t", mul(n, a)), Alloc(S), put(1, 0, S), put(load(S, var("t")))))
+    assert text(loop("i", 0, n, always, put(2, i))) == (
+        "for i in 0..n:\n"
+        "    t = n * a\n"
+        "    alloc S: private i64[8]\n"
+        "    S[0] = 1\n"
+        "    A[0] = S[t]\n"
+        "    A[i] = 2"
+    )
+    assert stays(Let("t", mul(n, b)), put(var("t")), always)  # a name that means two things
 
 
 def test_barriers_stay():

@@ -173,8 +173,10 @@ class _Merger:
             case Store(array, index, value) if own:
                 new = self.expr(value)
                 match value, new:
-                    case Binary(left=Load(name, same)), Binary(left=Load(_, place)) if (name, same) == (array, index):
-                        index = place  # of the element that is updated, as in A[i] += 1: it is computed once
+                    case (Binary("+" | "-" | "*" | "/", Load(name, old)), Binary(left=Load(_, place))) if (
+                        name == array and old == index
+                    ):
+                        index = index if place is old else place  # as in A[i] += 1, which computes it once
                     case _:
                         index = self.subscripts(index)
                 stmt = _changed(stmt, index=index, value=new)

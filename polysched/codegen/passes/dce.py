@@ -16,11 +16,14 @@ Keeps: every trap and effect, but for loads that nobody needs, which are in boun
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from polysched.ir.effects import is_pure, is_total_operation
 from polysched.ir.node import map_list, walk
-from polysched.ir.nodes import Alloc, Barrier, Expr, For, Function, If, Let, Load, Stmt, Store, Var
+from polysched.ir.nodes import Alloc, Barrier, Const, Expr, For, Function, If, Let, Load, Stmt, Store, Var
+from polysched.ir.rename import bound_names
 
 
 @dataclass(frozen=True)
@@ -39,9 +42,10 @@ def dce(fn: Function) -> Function:
 def remove(fn: Function) -> Removed:
     """What `dce` makes of `fn`, and a list of what it removed."""
     live = {array.name for array in fn.arrays}
+    bindings = Counter(bound_names(fn.body))
     while True:
         known = len(live)
-        sweeper = _Sweeper(live)
+        sweeper = _Sweeper(live, bindings)
         body = sweeper.block(fn.body)
         if len(live) == known:  # else once more: a loop may read what a later statement of it stores
             return Removed(fn if body is fn.body else replace(fn, body=body), tuple(reversed(sweeper.removed)))
@@ -50,8 +54,9 @@ def remove(fn: Function) -> Removed:
 class _Sweeper:
     """Walks from the end to the start; what a statement that stays uses is live from there on."""
 
-    def __init__(self, live: set[str]):
+    def __init__(self, live: set[str], bindings: Mapping[str, int]):
         self.live = live  # names; grows
+        self.bindings = bindings  # how often each name is bound
         self.removed: list[str] = []
 
     def block(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
@@ -76,6 +81,8 @@ class _Sweeper:
                 if body is not old or reduces != arrays:
                     stmt = replace(stmt, body=body, reduces=reduces)
                 return self.kept(stmt, var, bool(body), lo, hi, *when)
+            case If(Const(value=True), then) if all(self.bindings[name] == 1 for name in bound_names(then)):
+                return self.block(then)[::-1]  # no name clashes with those around
             case If(cond, old_then, old_other):
                 other, then = self.block(old_other), self.block(old_then)
                 if then is not old_then or other is not old_other:
