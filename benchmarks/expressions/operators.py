@@ -11,7 +11,7 @@ import argparse
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from math import exp, inf, log
+from math import exp, inf, log, prod
 from pathlib import Path
 from typing import Any
 
@@ -60,20 +60,20 @@ OPERATORS = {
     "conv2d_nchw": Operator("n f oh ow", _window("n=4 c=64 f=64", 56), f"n=2 c=2 f=3 oh=5 ow=5 {_SMALL}"),
     "conv2d_nhwc": Operator("n oh ow f", _window("n=4 c=64 f=64", 56), f"n=2 c=2 f=3 oh=5 ow=5 {_SMALL}"),
     "depthwise": Operator("n c oh ow", _window("n=4 c=64", 56), f"n=2 c=3 oh=5 ow=5 {_SMALL}"),
-    "group_conv": Operator("n g fg oh ow", _window("n=4 g=4 cg=16 fg=16", 56), f"n=2 g=2 cg=2 fg=3 oh=5 ow=5 {_SMALL}"),
+    "group_conv": Operator("n g*fg oh ow", _window("n=4 g=4 cg=16 fg=16", 56), f"n=2 g=2 cg=2 fg=3 oh=5 ow=5 {_SMALL}"),
     "transposed_2d": Operator("n f oh ow", _window("n=4 c=64 f=64", 28, times=2), f"n=2 c=2 f=3 oh=9 ow=8 {_SMALL}"),
     "transposed_3d": Operator(
-        "n f od oh ow",
+        "n f*od oh ow",
         _window("n=1 c=16 f=16 d=16 q=3 od=32", 16, times=2),
         f"n=2 c=2 f=2 od=6 oh=4 ow=7 {_SMALL_3D}",
     ),
     "conv3d": Operator(
-        "n f od oh ow", _window("n=1 c=16 f=16 d=16 q=3 od=16", 32), f"n=2 c=2 f=2 od=4 oh=2 ow=5 {_SMALL_3D}"
+        "n f*od oh ow", _window("n=1 c=16 f=16 d=16 q=3 od=16", 32), f"n=2 c=2 f=2 od=4 oh=2 ow=5 {_SMALL_3D}"
     ),
     "batched_matmul": Operator("b n m", "b=16 n=128 m=128 k=64", "b=2 n=3 m=5 k=4"),
     "max_pool": Operator("n c oh ow", "n=4 c=64 h=112 w=112 r=3 s=3 oh=56 ow=56 pad=1", f"n=2 c=3 oh=3 ow=2 {_SMALL}"),
-    "upsampling": Operator("n c h k w k", "n=4 c=64 h=56 w=56 k=2", "n=2 c=3 h=4 w=5 k=3"),
-    "channel_shuffle": Operator("n g c h w", "n=4 g=4 c=16 h=56 w=56", "n=2 g=2 c=3 h=4 w=5"),
+    "upsampling": Operator("n c h*k w*k", "n=4 c=64 h=56 w=56 k=2", "n=2 c=3 h=4 w=5 k=3"),
+    "channel_shuffle": Operator("n g*c h w", "n=4 g=4 c=16 h=56 w=56", "n=2 g=2 c=3 h=4 w=5"),
     "winograd_input": Operator("c n th tw", "n=4 c=64 h=56 w=56 th=28 tw=28 pad=1", "n=2 c=3 h=5 w=6 th=3 tw=3 pad=1"),
 }
 
@@ -140,7 +140,7 @@ class _Generated:
 
     def __init__(self, nest: Function, naive: str, operator: Operator):
         self.nest, self.naive, self.operator = nest, naive, operator
-        self.versions = {"off": as_it_stands(nest), "stage": through_the_stage(nest)}
+        self.versions = {"off": as_it_stands(nest), "stage": through_the_stage(nest, operator.shape)}
         self.full = ps.optimize(nest, "cuda", options=OPTIONS)
 
     def inspected(self, arch: str) -> dict[str, Report]:
@@ -193,10 +193,9 @@ class _Generated:
 def _elements(shape: str, sizes: Mapping[str, int]) -> tuple[int, list[int]]:
     """How many there are, and the numbers of 2 x 2 neighbours in the middle of the box."""
     number, count, row = 0, 1, 1
-    for size in shape.split():
-        number = number * sizes[size] + sizes[size] // 2
-        count *= sizes[size]
-        row = sizes[size]
+    for word in shape.split():
+        row = prod(sizes[size] for size in word.split("*"))
+        number, count = number * row + row // 2, count * row
     return count, [number, number + 1, number + row, number + row + 1]
 
 

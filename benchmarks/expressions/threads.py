@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 import polysched as ps
 from polysched.codegen.emit.cuda import emit_cuda
+from polysched.codegen.gpu.planes import fold_planes
+from polysched.codegen.passes.count import trip_count
 from polysched.codegen.passes.linearize import linearize
 from polysched.codegen.passes.stage import improve_expressions
 from polysched.codegen.passes.structure import structured
 from polysched.codegen.source import Source
-from polysched.ir.build import add, binary
-from polysched.ir.nodes import Const, For, Function, Stmt, Var
+from polysched.ir.build import add, binary, mul
+from polysched.ir.node import substitute
+from polysched.ir.nodes import Const, Expr, For, Function, Stmt, Var
 from polysched.sass.counts import Counts
 from polysched.sass.execute.thread import Triple, run_thread
 from polysched.sass.launches import find_launches
@@ -23,6 +27,7 @@ _WIDTH = 256  # threads of a block that takes elements as they are numbered
 _FAR = 1 << 40  # bytes from an array to the next
 OPTIONS = ps.Options(contract_floats=True)
 _TILE = {"x": 32, "y": 8}
+_PLANES = ("block.z", "block.w")  # from the inside out
 
 
 @dataclass(frozen=True)
@@ -32,34 +37,66 @@ class Mapped:
     nest: Function
     source: Source
     is_fused: bool
+    elements: int = 1  # of the result, for each thread
 
 
 def as_it_stands(nest: Function) -> Mapped:
     """Without any pass over expressions."""
-    return Mapped(nest, emit_cuda(linearize(on_threads(nest, 1)), contract=True), is_fused=True)
+    return Mapped(nest, _printed(linearize(on_threads(nest, 1))), is_fused=True)
 
 
-def through_the_stage(nest: Function) -> Mapped:
+def through_the_stage(nest: Function, shape: str) -> Mapped:
     """Taken apart, then mapped, then with all passes over expressions."""
     apart = structured(nest)
     outer = 1 + len(_perfect(apart)) - len(_perfect(nest))
-    fn = improve_expressions(linearize(on_threads(apart, outer)), OPTIONS, "cuda")
-    return Mapped(nest, emit_cuda(fn, contract=True), is_fused=outer == 1)
+    mapped = on_threads(apart, outer, shape)
+    fn = improve_expressions(linearize(fold_planes(mapped)), OPTIONS, "cuda")
+    each = _in_threads(_perfect(apart)[:outer]) if outer > 1 else []
+    return Mapped(nest, _printed(fn), is_fused=outer == 1, elements=prod(trips for _, trips in each))
 
 
-def on_threads(fn: Function, outer: int) -> Function:
+def on_threads(fn: Function, outer: int, shape: str = "") -> Function:
     """`fn` with the `outer` loops around its elements on threads: a single one in blocks of 256, else the innermost two
-    in blocks of 8 x 32, and those around them on planes of blocks."""
+    in blocks of 8 x 32, and those around them on planes of blocks. Loops of a few constant iterations are in the
+    thread, and loops over the factors of a product in `shape` are one."""
     loops = _perfect(fn)[:outer]
     body: tuple[Stmt, ...] = loops[-1].body
     if outer == 1:
         return replace(fn, body=(_blocks(loops[0], "x", _WIDTH, (_threads(loops[0], "x", _WIDTH, body),)),))
-    *planes, y, x = loops
+    few = [loop for loop, _ in _in_threads(loops)]
+    for loop in reversed(few):
+        body = (replace(loop, body=body),)
+    for factors in [word.split("*") for word in shape.split() if "*" in word]:
+        loops, body = _rejoined([loop for loop in loops if loop not in few], body, [*map(Var, factors)])
+    x, y, *planes = [loop for loop in reversed(loops) if loop not in few]
     body = (_threads(y, "y", _TILE["y"], (_threads(x, "x", _TILE["x"], body),)),)
     body = (_blocks(y, "y", _TILE["y"], (_blocks(x, "x", _TILE["x"], body),)),)
-    for loop, kind in zip(reversed(planes), ("block.z", *["serial"] * len(planes)), strict=False):
+    for loop, kind in zip(planes, _PLANES[: len(planes)], strict=True):
         body = (replace(loop, kind=kind, body=body),)
     return replace(fn, body=body)
+
+
+def _in_threads(loops: Sequence[For]) -> list[tuple[For, int]]:
+    """Those of few iterations, and how many."""
+    counted = [(loop, trip_count(loop)) for loop in loops]
+    return [(loop, trips) for loop, trips in counted if trips is not None and trips <= OPTIONS.tiny_loop]
+
+
+def _rejoined(loops: list[For], body: tuple[Stmt, ...], factors: list[Var]) -> tuple[list[For], tuple[Stmt, ...]]:
+    """One loop for the two next to each other that run over these factors."""
+    (at,) = [k for k in range(len(loops) - 1) if [loops[k].hi, loops[k + 1].hi] == factors]
+    high, low = loops[at : at + 2]
+    both = f"{high.var}_{low.var}"
+    digits: dict[str, Expr] = {
+        high.var: binary("floordiv", Var(both), low.hi),
+        low.var: binary("floormod", Var(both), low.hi),
+    }
+    whole = replace(high, var=both, hi=mul(high.hi, low.hi))
+    return [*loops[:at], whole, *loops[at + 2 :]], substitute(body, digits)
+
+
+def _printed(fn: Function) -> Source:
+    return emit_cuda(fn, contract=OPTIONS.contract_floats)
 
 
 def _perfect(fn: Function) -> list[For]:
@@ -85,7 +122,7 @@ def _threads(loop: For, axis: str, width: int, body: tuple[Stmt, ...]) -> For:
 def count_threads(report: Report, mapped: Mapped, sizes: Mapping[str, int], elements: Sequence[int]) -> list[Counts]:
     """What the threads of these elements execute; where elements are not numbered, the first 2 x 2 threads of the block
     in the middle."""
-    (launch, *_) = find_launches(mapped.source, mapped.nest, sizes)
+    (launch,) = find_launches(mapped.source, mapped.nest, sizes)
     middle = (launch.blocks[0] // 2, launch.blocks[1] // 2, launch.blocks[2] // 2)
     places = [(middle, (x, y, 0)) for y in range(2) for x in range(2)]
     if mapped.is_fused:

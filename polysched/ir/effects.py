@@ -21,6 +21,11 @@ def is_total(expr: Expr) -> bool:
     return is_pure(expr) and all(is_total_operation(node) for node in walk(expr))
 
 
+def may_be_dropped(expr: Expr) -> bool:
+    """Is nothing lost where it is not evaluated? It may load, which is in bounds if the program evaluates it."""
+    return is_pure(expr) and all(isinstance(node, Load) or is_total_operation(node) for node in walk(expr))
+
+
 def is_total_operation(node: Expr) -> bool:
     """Whether this operation, but for its operands, loads nothing and is defined for all values."""
     match node:

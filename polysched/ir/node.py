@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
 from typing import Any
 
-from polysched.ir.nodes import Array, Expr, Function, Stmt, Store, Var
+from polysched.ir.nodes import Array, Binary, Expr, Function, Stmt, Store, Var
 
 _LEAF_TYPES = ("str", "int", "bool", "DType", "Loc | None", "tuple[str, ...]", "int | float | bool")
 _CHILD_FIELDS: dict[type, tuple[str, ...]] = {  # the fields that can hold nodes, in source order
@@ -59,6 +59,15 @@ def map_list(nodes: tuple[Any, ...], fn: Callable[[Any], Any]) -> tuple[Any, ...
         out.extend(new) if isinstance(new, tuple) else out.append(new)
     same = len(out) == len(nodes) and all(a is b for a, b in zip(out, nodes, strict=True))
     return nodes if same else tuple(out)
+
+
+def flattened(expr: Expr, op: str) -> Iterator[Expr]:
+    """The operands of nested `op`, left to right; the expression itself if it is none."""
+    if isinstance(expr, Binary) and expr.op == op:
+        yield from flattened(expr.left, op)
+        yield from flattened(expr.right, op)
+    else:
+        yield expr
 
 
 def rewrite(node: Any, rule: Callable[[Any], Any | None]) -> Any:

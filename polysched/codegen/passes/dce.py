@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from polysched.ir.effects import is_pure, is_total_operation
+from polysched.ir.effects import may_be_dropped
 from polysched.ir.node import map_list, walk
 from polysched.ir.nodes import Alloc, Barrier, Const, Expr, For, Function, If, Let, Load, Stmt, Store, Var
 from polysched.ir.rename import bound_names
@@ -94,7 +94,7 @@ class _Sweeper:
 
     def kept(self, stmt: Stmt, label: str, needed: bool, *exprs: Expr) -> Stmt | tuple[Stmt, ...]:
         """`stmt` if it is needed, or an expression of it has to be evaluated anyway; and what they use is live."""
-        if not needed and all(map(_may_be_left_out, exprs)):
+        if not needed and all(map(may_be_dropped, exprs)):
             self.removed.append(label)
             return ()
         for node in walk(exprs):
@@ -103,6 +103,3 @@ class _Sweeper:
                     self.live.add(name)
         return stmt
 
-
-def _may_be_left_out(expr: Expr) -> bool:
-    return is_pure(expr) and all(isinstance(node, Load) or is_total_operation(node) for node in walk(expr))

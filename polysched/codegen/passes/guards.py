@@ -21,7 +21,7 @@ from polysched.codegen.passes.facts import Facts
 from polysched.codegen.passes.inequalities import is_total
 from polysched.ir.build import conjunction
 from polysched.ir.dtypes import DType
-from polysched.ir.node import walk
+from polysched.ir.node import flattened, walk
 from polysched.ir.nodes import Alloc, Array, Binary, Const, Expr, Function, If, Let, Load, Select, Stmt, Store, Unary
 
 _OPPOSITES = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
@@ -59,12 +59,7 @@ def _guarded(conditions: list[Expr], body: tuple[Stmt, ...]) -> tuple[Stmt, ...]
 
 def conjuncts(cond: Expr) -> Iterator[Expr]:
     """The operands of nested `&&`, left to right."""
-    match cond:
-        case Binary("&&", left, right):
-            yield from conjuncts(left)
-            yield from conjuncts(right)
-        case _:
-            yield cond
+    return flattened(cond, "&&")
 
 
 def guarded_update(body: tuple[Stmt, ...], variables: Variables, facts: Facts, *, fast_math: bool) -> tuple[Stmt, ...]:

@@ -51,7 +51,7 @@ def licm(fn: Function, *, threshold: int = 1, costs: Mapping[str, int] = COSTS, 
 
     Nothing is placed between the block and thread loops of a GPU, which are no loops in its code. Two places are for
     calls and for divisions by what is not constant alone: directly before a loop of at most `tiny_loop` iterations,
-    which a GPU compiler unrolls, and on the host, whose names are arguments of the kernel, where the products of several
+    which a GPU compiler unrolls, and on the host, whose names are arguments of the kernel; there, products of several
     sizes are computed, too. For cheaper values, the uniform datapath of a GPU, once a warp, is as good, and nvcc sees
     how they depend on sizes.
     """

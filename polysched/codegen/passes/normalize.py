@@ -28,7 +28,7 @@ from itertools import groupby
 from polysched.codegen.passes.conditions import collapse, merged
 from polysched.codegen.passes.rank import Scope
 from polysched.ir.effects import is_pure
-from polysched.ir.node import map_children
+from polysched.ir.node import flattened, map_children
 from polysched.ir.nodes import LOGICAL, Binary, Const, Expr, For, Function, If, Let, Select, Stmt, Unary
 
 Term = tuple[bool, Expr]  # whether it is subtracted, and what
@@ -97,11 +97,11 @@ class _Normalizer:
             case Binary("+" | "-") | Unary("-") if self.may_reorder(expr):
                 return _sum([(minus, inner(term)) for minus, term in _terms(expr)], scope)
             case Binary("*") if self.may_reorder(expr):
-                return _chain(expr.op, [inner(operand) for operand in _operands(expr, expr.op)], scope)
+                return _chain(expr.op, [inner(operand) for operand in flattened(expr, expr.op)], scope)
             case Binary("min" | "max") if self.may_reorder(expr) and expr.dtype.is_integer:
-                return _chain(expr.op, [inner(operand) for operand in _operands(expr, expr.op)], scope)
+                return _chain(expr.op, [inner(operand) for operand in flattened(expr, expr.op)], scope)
             case Binary("&&" | "||"):
-                return _chain(expr.op, [inner(operand) for operand in _operands(expr, expr.op)], scope)
+                return _chain(expr.op, [inner(operand) for operand in flattened(expr, expr.op)], scope)
         return map_children(expr, inner)
 
     def may_reorder(self, expr: Expr) -> bool:
@@ -150,15 +150,6 @@ def _added(terms: list[Term]) -> Term:
         return False, Binary("-", right, left) if minus else Binary("-", left, right)
 
     return reduce(add, terms)
-
-
-def _operands(expr: Expr, op: str) -> Iterator[Expr]:
-    """The operands of nested `op`, left to right."""
-    if isinstance(expr, Binary) and expr.op == op:
-        yield from _operands(expr.left, op)
-        yield from _operands(expr.right, op)
-    else:
-        yield expr
 
 
 def _chain(op: str, operands: list[Expr], scope: Scope) -> Expr:

@@ -18,12 +18,13 @@ import operator
 from collections.abc import Iterator
 from dataclasses import replace
 
+from polysched.codegen.emit.extents import most_trips
 from polysched.codegen.passes.facts import Facts
 from polysched.codegen.passes.knowledge import LARGEST
 from polysched.ir.build import add, binary, mul, sub
 from polysched.ir.dtypes import boolean, i64
 from polysched.ir.effects import is_total_operation
-from polysched.ir.node import map_children, walk
+from polysched.ir.node import flattened, map_children, walk
 from polysched.ir.nodes import (
     COMPARISONS,
     DIVISIONS,
@@ -74,6 +75,8 @@ class _Simplifier:
             return self.simpler(node, facts) if isinstance(node, Expr) else node
 
         new: Stmt = map_children(stmt, child)
+        if isinstance(stmt, For) and isinstance(new, For) and not _tells_as_much(new, stmt):
+            new = stmt
         match new:
             case For() if self.never_runs(new, facts):
                 return ()
@@ -106,7 +109,7 @@ class _Simplifier:
     def decided(self, expr: Expr, facts: Facts) -> Expr:
         match expr:
             case Binary(op) if op in LOGICAL:
-                before, after = [*_operands(expr, op)], list[Expr]()
+                before, after = [*flattened(expr, op)], list[Expr]()
                 for operand in before:
                     after.append(self.decided(operand, facts))
                     facts = facts.under(after[-1]) if op == "&&" else facts.unless(after[-1])
@@ -129,6 +132,14 @@ class _Simplifier:
         return _without_mask(new, facts)
 
 
+def _tells_as_much(new: For, old: For) -> bool:
+    """Do the new bounds of a thread loop show that it has as few iterations? They tell how large a block must be."""
+    if not old.kind.startswith("thread"):
+        return True
+    before, after = (most_trips(loop.lo, loop.hi, loop.step) for loop in (old, new))
+    return before is None or (after is not None and after <= before)
+
+
 def _comparison(expr: Binary, facts: Facts) -> Expr:
     holds = facts.decides(expr)
     return expr if holds is None or not _may_go(expr, facts) else Const(holds, boolean)
@@ -136,7 +147,7 @@ def _comparison(expr: Binary, facts: Facts) -> Expr:
 
 def _extreme(expr: Binary, facts: Facts) -> Expr:
     """A min or max of no operand that another one never lets through."""
-    operands = [*_operands(expr, expr.op)]
+    operands = [*flattened(expr, expr.op)]
     if len(operands) > _MOST_OPERANDS:
         return expr
     kept = list(operands)
@@ -236,14 +247,14 @@ def _over(term: Expr, divisor: Expr) -> tuple[Expr, Expr] | None:
     if isinstance(term, Const) and isinstance(divisor, Const):
         quotient, remainder = divmod(int(term.value), int(divisor.value))
         return Const(quotient), Const(remainder)
-    factors = [*_operands(term, "*")]
+    factors = [*flattened(term, "*")]
     if isinstance(divisor, Const):
         for at, factor in enumerate(factors):
             if isinstance(factor, Const) and factor.value % divisor.value == 0:
                 factors[at] = Const(factor.value // divisor.value)
                 return mul(*factors), Const(0)
         return None
-    for wanted in _operands(divisor, "*"):
+    for wanted in flattened(divisor, "*"):
         if wanted not in factors:
             return None
         factors.remove(wanted)
@@ -257,15 +268,6 @@ def _sum(terms: list[tuple[int, Expr]]) -> Expr:
         if sign < 0:
             total = sub(total, term)
     return simplify(total)
-
-
-def _operands(expr: Expr, op: str) -> Iterator[Expr]:
-    """The operands of nested `op`, left to right."""
-    if isinstance(expr, Binary) and expr.op == op:
-        yield from _operands(expr.left, op)
-        yield from _operands(expr.right, op)
-    else:
-        yield expr
 
 
 def _may_go(expr: Expr, facts: Facts) -> bool:

@@ -43,8 +43,8 @@ from polysched.codegen.passes.count import trip_count
 from polysched.codegen.passes.rank import Scope
 from polysched.ir.build import conjunction
 from polysched.ir.dtypes import boolean
-from polysched.ir.effects import is_pure, is_total_operation
-from polysched.ir.node import children, rewrite, substitute, walk
+from polysched.ir.effects import may_be_dropped
+from polysched.ir.node import children, flattened, rewrite, substitute, walk
 from polysched.ir.nodes import (
     PARALLEL,
     Alloc,
@@ -194,7 +194,7 @@ class _Unswitcher:
         inside = {stmt.name for stmt in _direct(loop.body) if isinstance(stmt, Let)}
         found: dict[frozenset[Claim], tuple[Expr, ...]] = {}
         for cond, scope in _tests(loop.body, around.entering(loop)):
-            movable = (each for each in _operands("&&", cond) if scope.rank(each) <= around.scope.depth)
+            movable = (each for each in flattened(cond, "&&") if scope.rank(each) <= around.scope.depth)
             free = tuple(each for each in (substitute(each, values) for each in movable) if not _uses(each, inside))
             if free and not any(isinstance(each, Const) for each in free):
                 claims = frozenset(map(claim, free))
@@ -239,7 +239,7 @@ class _Known:
             case Binary("&&" | "||" as op, left, right):
                 decides = op == "||"
                 one, two = self.outcome(left), self.outcome(right)
-                if one is decides or ((two is decides or self.is_refuted(cond)) and _may_be_dropped(left)):
+                if one is decides or ((two is decides or self.is_refuted(cond)) and may_be_dropped(left)):
                     return decides
                 return None if one is None or two is None else not decides
         return None
@@ -248,12 +248,8 @@ class _Known:
         """Whether it is a conjunction that claims all of what does not hold together."""
         if self.holds or not isinstance(cond, Binary) or cond.op != "&&":
             return False
-        claims = {claim(substitute(each, self.values)) for each in _operands("&&", cond)}
+        claims = {claim(substitute(each, self.values)) for each in flattened(cond, "&&")}
         return claims.issuperset(self.claims.items())
-
-
-def _may_be_dropped(expr: Expr) -> bool:
-    return is_pure(expr) and all(isinstance(node, Load) or is_total_operation(node) for node in walk(expr))
 
 
 def _copied(body: tuple[Stmt, ...], outcomes: list[_Known]) -> Iterator[Stmt]:
@@ -360,11 +356,3 @@ def _statements(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
             case If(_, then, other):
                 yield from _statements(then + other)
 
-
-def _operands(op: str, expr: Expr) -> Iterator[Expr]:
-    """The operands of nested `op`, left to right."""
-    if isinstance(expr, Binary) and expr.op == op:
-        yield from _operands(op, expr.left)
-        yield from _operands(op, expr.right)
-    else:
-        yield expr
