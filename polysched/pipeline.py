@@ -17,6 +17,7 @@ from polysched.codegen.gpu.staging import stage
 from polysched.codegen.lower import lower
 from polysched.codegen.passes.accumulate import accumulate
 from polysched.codegen.passes.contract import contract
+from polysched.codegen.passes.in_place import accumulate_in_place
 from polysched.codegen.passes.linearize import linearize
 from polysched.codegen.passes.packing import pack
 from polysched.codegen.passes.privatize import privatize
@@ -66,7 +67,8 @@ def optimize(
     if target not in _EMIT:
         raise InputError(f"there is no target '{target}'", hint="the targets are c, cuda and opencl")
     with record() as events:
-        expanded = step("expand", expand_temporaries, step("structure", structured, function))
+        nested = step("in place", accumulate_in_place, step("structure", structured, function))
+        expanded = step("expand", expand_temporaries, nested)
         scop, deps = _model(expanded, options)
         if target != "c" and schedule is None:  # on a CPU, the memory costs more: doitgen takes twice as long
             again = step("expand arrays", expand_arrays, expanded, scop, deps)

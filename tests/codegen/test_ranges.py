@@ -269,3 +269,20 @@ def _divisions(rng: random.Random) -> Function:
 
 
 OUT8 = Array("Out8", i64, (const(8),))
+
+
+def test_bounds_of_threads_that_tell_how_many_there_are_stay():
+    """min(8, b + 32) is always 8, but 8 - b is not known to be at most 32 where b is any block's."""
+    fn = program(
+        For("b", const(0), const(8), 32, (
+            For("i", var("b"), binary("min", 8, add(var("b"), 32)), 1, (store(OUT, (i,), j),), "thread.x"),
+        ), "block.x"),
+        For("b2", const(0), n, 32, (
+            For("i2", binary("max", var("b2"), 0), binary("min", n, add(var("b2"), 32)), 1, (
+                store(OUT, (var("i2"),), j),
+            ), "thread.x"),
+        ), "block.x"),
+    )  # fmt: skip
+    text = show(ranged(fn))
+    assert "for i in b..min(8, b + 32)" in text
+    assert "for i2 in b2..min(n, b2 + 32)" in text  # other bounds go

@@ -20,6 +20,7 @@ from polysched.ir.congruence import ANY, Congruence, congruence, stepped, wrappe
 from polysched.ir.dtypes import i64
 from polysched.ir.effects import may_change
 from polysched.ir.intervals import Interval, holds, interval, whole
+from polysched.ir.node import flattened
 from polysched.ir.nodes import COMPARISONS, Binary, Expr, For, Let, Unary, Var
 from polysched.ir.polynomial import Monomial, Number, Polynomial
 from polysched.ir.text import show
@@ -76,6 +77,8 @@ class Knowledge(Bounds):
         self.congruences[loop.var] = stepped(self.congruence(loop.lo), loop.step)
         if low is not None and high is not None:
             self.suppose_nonnegative(high - low - 1)
+        if self.interval(least)[0] >= 0:
+            self.suppose_positive(most)
         first = Polynomial.number(numbers[0]) if low is None else low + above
         last = Polynomial.number(numbers[1]) if high is None else high - below
         lows = (first, Polynomial()) if first.degree > 0 and numbers[0] >= 0 else (first,)
@@ -157,6 +160,15 @@ class Knowledge(Bounds):
             other = ends.high if by > 0 else ends.low
             if not other.passes_some and len(values) < _MOST_CONSEQUENCES:
                 values += [rest + most * by for most in other.limits]
+
+    def suppose_positive(self, expr: Expr) -> None:
+        """Where this is so: a product has no factor of zero then, even one that wraps."""
+        if (found := self.known(expr)) is not None:
+            self.suppose_nonnegative(found - 1)
+        factors = [*flattened(expr, "*")]
+        for factor in factors if len(factors) > 1 else ():
+            if self.is_at_least(factor, 0):
+                self.suppose_positive(factor)
 
     def raise_least(self, value: Polynomial) -> None:
         """Where this polynomial in the sizes is not negative."""

@@ -1,0 +1,97 @@
+"""Digits of a number that are put together again.
+
+    y = p / w                                       y = p / w
+    x = p % w                               ->      x = p % w
+    A[b + y * w + x] = f(y, x)                      A[b + p] = f(y, x)
+
+Planes of blocks that are folded into one, and loops that are made one again, are addressed so. The sum is exact in
+arithmetic that wraps, whatever the rounding, if it is the same for both digits.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import permutations
+from typing import Any
+
+from polysched.codegen.passes.facts import Facts
+from polysched.ir.build import add, mul
+from polysched.ir.dtypes import i64
+from polysched.ir.effects import may_change
+from polysched.ir.node import flattened, map_children, walk
+from polysched.ir.nodes import DIVISIONS, LARGEST_SIZE, Binary, Expr, For, Function, If, Let, Stmt, Var
+
+Names = Mapping[str, Binary]  # and the digits that they stand for
+
+
+def join_digits(fn: Function) -> Function:
+    """`fn` with the number for sums of its digits, each times what it counts."""
+    if not any(isinstance(node, Binary) and node.op.endswith("mod") for node in walk(fn.body)):
+        return fn
+    body = _block(fn.body, {}, Facts.of(fn, LARGEST_SIZE))
+    return fn if body is fn.body else replace(fn, body=body)
+
+
+def _block(statements: tuple[Stmt, ...], names: Names, facts: Facts) -> tuple[Stmt, ...]:
+    out = []
+    for stmt in statements:
+        out.append(_statement(stmt, names, facts))
+        if isinstance(stmt, Let):
+            facts = facts.binding(stmt)
+            if isinstance(stmt.value, Binary) and stmt.value.op in DIVISIONS and not may_change(stmt.value):
+                names = {**names, stmt.name: stmt.value}
+    return statements if all(new is old for new, old in zip(out, statements, strict=True)) else tuple(out)
+
+
+def _statement(stmt: Stmt, names: Names, facts: Facts) -> Stmt:
+    def child(node: Any) -> Any:
+        return _joined(node, names, facts) if isinstance(node, Expr) else node
+
+    new: Stmt = map_children(stmt, child)
+    match new:
+        case For(body=body):
+            inner = _block(body, names, facts.inside(new))
+            return new if inner is body else replace(new, body=inner)
+        case If(cond, then, other):
+            yes, no = _block(then, names, facts.under(cond)), _block(other, names, facts.unless(cond))
+            return new if yes is then and no is other else replace(new, then=yes, other=no)
+    return new
+
+
+def _joined(expr: Expr, names: Names, facts: Facts) -> Expr:
+    new: Expr = map_children(expr, lambda child: _joined(child, names, facts))
+    if not isinstance(new, Binary) or new.op != "+" or new.dtype != i64:
+        return new
+    terms = [*flattened(new, "+")]
+    digits = [term for term in terms if any(_digit(factor, names) for factor in flattened(term, "*"))]
+    for low, high in permutations(digits, 2):
+        if (number := _number(low, high, names, facts)) is not None:
+            rest = [number if term is high else term for term in terms if term is not low]
+            return _joined(add(*rest), names, facts)
+    return new
+
+
+def _number(low: Expr, high: Expr, names: Names, facts: Facts) -> Expr | None:
+    """The sum of two terms, if `low` has a remainder where `high` has the quotient and the divisor."""
+    factors, others = [*flattened(low, "*")], [*flattened(high, "*")]
+    for at, factor in enumerate(factors):
+        match _digit(factor, names):
+            case Binary("floormod" | "truncmod" as op, value, divisor):
+                rest = [*factors[:at], *factors[at + 1 :]]
+                wanted = Binary(op.replace("mod", "div"), value, divisor)
+                found = [_digit(other, names) or other for other in others]
+                is_total = isinstance(factor, Var) or facts.is_nonzero(divisor)
+                if is_total and Counter(found) == Counter([*rest, *flattened(divisor, "*"), wanted]):
+                    return mul(*rest, value)
+    return None
+
+
+def _digit(factor: Expr, names: Names) -> Binary | None:
+    match factor:
+        case Var(name):
+            return names.get(name)
+        case Binary(op) if op in DIVISIONS:
+            return factor
+    return None

@@ -1,0 +1,95 @@
+"""Accumulators that are stored in the end: the element that they are stored to takes their place.
+
+    for i in 0..n:                              for i in 0..n:
+        alloc s: private f64[]                      A[i] = 0.0
+        s[] = 0.0                                   for k in 0..m:
+        for k in 0..m:                  ->              A[i] = A[i] + B[i, k]
+            s[] = s[] + B[i, k]
+        A[i] = s[]
+
+Otherwise s would become an array with an element for every i, so that iterations can run side by side, and what fills
+it and what copies it would be loops, and kernels, of their own. Whether the sum is in a register is decided late, by
+`accumulate`.
+
+Keeps: what arrays hold in the end. An array that anything else in between reads or writes is left alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from polysched.ir.effects import is_total
+from polysched.ir.node import map_list, rewrite, walk
+from polysched.ir.nodes import Alloc, Array, Expr, For, Function, If, Load, Stmt, Store, Var
+from polysched.ir.rename import bound_names
+
+
+def accumulate_in_place(fn: Function) -> Function:
+    """`fn` without the scalars that are only there until they are stored."""
+    body = _block(fn.body)
+    return fn if body is fn.body else replace(fn, body=body)
+
+
+def _block(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    body = map_list(body, _inside)
+    for start, stmt in enumerate(body):
+        if isinstance(stmt, Alloc) and not stmt.array.shape:
+            rest = _without(stmt.array, body[start + 1 :])
+            if rest is not None:
+                return _block((*body[:start], *rest))
+    return body
+
+
+def _inside(stmt: Stmt) -> Stmt:
+    match stmt:
+        case For(body=body):
+            new = _block(body)
+            return stmt if new is body else replace(stmt, body=new)
+        case If(then=then, other=other):
+            new_then, new_other = _block(then), _block(other)
+            same = new_then is then and new_other is other
+            return stmt if same else replace(stmt, then=new_then, other=new_other)
+    return stmt
+
+
+def _without(scalar: Array, rest: tuple[Stmt, ...]) -> tuple[Stmt, ...] | None:
+    """The statements after the scalar's allocation without it; None if they need it."""
+    end = max((k for k, stmt in enumerate(rest) if _touches((stmt,), scalar.name)), default=0)
+    match rest[end : end + 1]:
+        case (Store(value=Load(array=name)) as last,) if name == scalar.name and _may_replace(scalar, rest[:end], last):
+            return (*_stored_at(last, name, rest[:end]), *rest[end + 1 :])
+    return None
+
+
+def _may_replace(scalar: Array, between: tuple[Stmt, ...], store: Store) -> bool:
+    """Is the element the same from the start, and used by nothing else; and is the scalar set first?"""
+    changed = {*bound_names(between), scalar.name}
+    return (
+        store.value.dtype == scalar.dtype
+        and all(map(is_total, store.index))
+        and not any(isinstance(node, Var) and node.name in changed for node in walk(store.index))
+        and not _touches(between, store.array)
+        and _is_set_first(between, scalar.name)
+    )
+
+
+def _is_set_first(statements: tuple[Stmt, ...], name: str) -> bool:
+    first = next((stmt for stmt in statements if _touches((stmt,), name)), None)
+    return isinstance(first, Store) and first.array == name and not _touches((first.value,), name)
+
+
+def _touches(nodes: tuple[Stmt | Expr, ...], array: str) -> bool:
+    return any(isinstance(node, Load | Store) and node.array == array for node in walk(nodes))
+
+
+def _stored_at(element: Store, name: str, statements: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    """The statements with the element in place of the scalar."""
+
+    def moved(node: Stmt | Expr) -> Stmt | Expr | None:
+        match node:
+            case Load(array=array) | Store(array=array) if array == name:
+                return replace(node, array=element.array, index=element.index)
+        return None
+
+    new: tuple[Stmt, ...] = rewrite(statements, moved)
+    return new
