@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from polysched.codegen.emit import helpers
-from polysched.codegen.emit.cuda import emit_cuda
+from polysched.codegen.emit.cuda import RECIPROCAL, emit_cuda
 from polysched.codegen.emit.dialect import CUDA
 from polysched.codegen.emit.extents import bounded, most_trips, trips
 from polysched.codegen.passes.linearize import linearize
@@ -261,7 +261,7 @@ def divisions():
 def test_A21_the_host_computes_what_to_multiply_by():
     text = emit_cuda(divisions()).text
     by = "truncdiv_by_index<index_t>"
-    assert f"V[p] = {by}(p, w, w_reciprocal) + {by}(p - n, twice, twice_reciprocal);" in text
+    assert f"V[p] = countdiv_by_index<index_t>(p, w, w_reciprocal) + {by}(p - n, twice, twice_reciprocal);" in text
     assert "n, w, V, W, twice, reciprocal(w), reciprocal(twice));" in text
     for size, divisor in ((1, 1), (100, 1), (100, 7), (65, 64), (40, 1000)):
         arrays = {name: np.zeros(size, int) for name in "VW"}
@@ -270,12 +270,12 @@ def test_A21_the_host_computes_what_to_multiply_by():
 
 def test_products_divide_all_numbers_of_32_bits():
     host = """
-    extern "C" long quotient(long a, long b) { return truncdiv_by_index<int32_t>(a, b, UINT64_MAX / b); }
-    extern "C" long rest(long a, long b) { return truncmod_by_index<int32_t>(a, b, UINT64_MAX / b); }
-    extern "C" long wide(long a, long b) { return truncdiv_by_index<int64_t>(a, b, UINT64_MAX / b); }
+    extern "C" long quotient(long a, long b) { return truncdiv_by_index<int32_t>(a, b, reciprocal(b)); }
+    extern "C" long rest(long a, long b) { return truncmod_by_index<int32_t>(a, b, reciprocal(b)); }
+    extern "C" long wide(long a, long b) { return truncdiv_by_index<int64_t>(a, b, reciprocal(b)); }
     """
     definitions = "\n".join(helpers.definitions({("truncmod_by", helpers.INDEX)}, CUDA))
-    text = "#include <stdint.h>\n" + definitions.replace("__host__ __device__ ", "") + host
+    text = "#include <stdint.h>\n" + RECIPROCAL + definitions.replace("__host__ __device__ ", "") + host
     library = open_library(str(compile_shared(text, "divide", language="c++", flags=CPP_FLAGS)))
     for name in ("quotient", "rest", "wide"):
         getattr(library, name).argtypes, getattr(library, name).restype = [ctypes.c_long] * 2, ctypes.c_long
@@ -338,3 +338,24 @@ def test_a_block_for_each_iteration_of_32_bits():
         "if (sizeof(index_t) == 4) break; /* there is a block for each */",
         "if (sizeof(index_t) == 4) break; /* there is a block for each */",
     ]
+
+
+def test_more_blocks_than_there_may_be_run_one_after_the_other():
+    fn = nest("f", "", [Array("V", i64, (const(70_000),))], loop("b", 0, 70_000, store(V, (b,), b), kind="block.y"))
+    assert "break" not in emit_cuda(fn).text
+    assert_runs_as_interpreted(fn, {"V": np.full(70_000, -1)})
+
+
+def test_trips_that_are_truncated_may_be_more_than_blocks():
+    """(n - 5) / 2 is -1, where it is rounded down."""
+    trips_of = add(Binary("truncdiv", sub(n, 5), const(2)), 3)
+    fn = nest("f", "n", [V], loop("b", 0, trips_of, store(V, (b,), b), kind="block.x"))
+    assert_runs_as_interpreted(fn, {"n": 4, "V": np.full(4, -1)})
+
+
+def test_a_store_outside_of_empty_block_loops_is_done():
+    m = var("m")
+    inner = loop("r", 0, m, store(W, (r,), 1), kind="block.y")
+    fn = nest("f", "n m", [V, Array("W", i64, (m,))], loop("b", 0, n, store(V, (b,), 7), inner, kind="block.x"))
+    for size in (0, 3):
+        assert_runs_as_interpreted(fn, {"n": 4, "m": size, "V": np.zeros(4, int), "W": np.zeros(size, int)})

@@ -207,7 +207,10 @@ class _Kernel(IndexPrinter):
 
     def starts_all(self, kind: str) -> bool:
         """Does the kernel that counts in 32 bits have a block for each iteration of the loops of this kind?"""
-        return self.survey.is_known(kind) and not holds_data(self.grid[AXES.index(kind[-1])], self.wide)
+        blocks = self.grid[AXES.index(kind[-1])]
+        if isinstance(blocks, Const) and blocks.value > _MOST_BLOCKS[kind[-1]]:
+            return False
+        return self.survey.is_known(kind) and not holds_data(blocks, self.wide)
 
     def ids(self) -> dict[str, Range]:
         """What the numbers of blocks and threads may be."""

@@ -12,7 +12,7 @@ from typing import Any
 from polysched.codegen.emit.extents import bounded, most_trips, trips
 from polysched.ir.build import binary
 from polysched.ir.node import rewrite, substitute, walk
-from polysched.ir.nodes import Binary, Const, Expr, For, Let, Stmt, Var
+from polysched.ir.nodes import Binary, Const, Expr, For, Let, Stmt, Store, Var
 
 AXES = "xyz"
 _BLOCKS = 1024  # along an axis, where the host cannot tell how many are needed
@@ -32,20 +32,25 @@ class Survey:
     def __init__(self, statements: tuple[Stmt, ...]):
         self.lets: dict[str, Expr] = {}  # values of the names bound in the kernel, without such names in them
         self._trips: dict[str, list[Expr | None]] = {}  # of the block loops by kind; None: the host cannot tell
+        self._guessed: set[str] = set()  # kinds of block loops that may have more trips than that
         self._varies: set[str] = set()  # kinds of block loops whose trips depend on a loop around
+        self._left: set[str] = set()  # kinds of block loops that some store is not in
         self._threads: dict[str, list[int | None]] = {}
+        self._stores: list[set[str]] = []  # the kinds of loops around each
         self._visit(statements, {})
+        for kinds in self._stores:
+            self._left |= set(self._trips) - kinds
 
     def loops_on(self, kind: str) -> int:
         return len(self._trips.get(kind, ())) + len(self._threads.get(kind, ()))
 
     def is_known(self, kind: str) -> bool:
         """Can the host tell how many blocks the loops of this kind need?"""
-        return kind in self._trips and None not in self._trips[kind]
+        return kind in self._trips and None not in self._trips[kind] and kind not in self._guessed
 
     def is_exact(self, kind: str) -> bool:
         """Are there just as many blocks as iterations, of the one loop of this kind?"""
-        return self.is_known(kind) and len(self._trips[kind]) == 1 and kind not in self._varies
+        return self.is_known(kind) and len(self._trips[kind]) == 1 and kind not in self._varies | self._left
 
     def grid(self) -> tuple[Expr, Expr, Expr]:
         """Blocks along x, y and z, in what is bound outside of the kernel."""
@@ -64,7 +69,8 @@ class Survey:
         known = [trip for trip in found if trip is not None]
         if len(known) < len(found):
             return Const(_BLOCKS)
-        return binary("max", *known) if known else Const(1)
+        least = [Const(1)] if f"block.{axis}" in self._left else []  # for what is stored outside of the loops
+        return binary("max", *known, *least) if known else Const(1)
 
     def _threads_on(self, axis: str) -> int:
         found = self._threads.get(f"thread.{axis}", [1])
@@ -78,8 +84,11 @@ class Survey:
             case Let(name, value):
                 self.lets[name] = substitute(value, self.lets)
             case For():
-                plain = For(node.var, substitute(node.lo, self.lets), substitute(node.hi, self.lets), node.step, ())
+                lo, hi = substitute(node.lo, self.lets), substitute(node.hi, self.lets)
+                plain = For(node.var, lo, hi, node.step, (), node.kind)
                 if node.kind.startswith("block"):
+                    if any(map(_truncates, walk(trips(plain)))):
+                        self._guessed.add(node.kind)
                     count = _floored(trips(plain))
                     self._trips.setdefault(node.kind, []).append(bounded(count, inside))
                     if any(isinstance(part, Var) and part.name in inside for part in walk(count)):
@@ -87,6 +96,8 @@ class Survey:
                 if node.kind.startswith("thread"):
                     self._threads.setdefault(node.kind, []).append(most_trips(plain.lo, plain.hi, plain.step))
                 self._visit(node.body, {**inside, node.var: plain})
+            case Store():
+                self._stores.append({loop.kind for loop in inside.values()})
             case Stmt():
                 for name in ("then", "other"):
                     self._visit(getattr(node, name, ()), inside)
