@@ -57,8 +57,10 @@ def _alike(scop: Scop, fixed: Sizes, value: int) -> Sizes:
 def _valid(scop: Scop, candidates: Iterable[Sizes]) -> Iterator[Sizes]:
     """Each once."""
     seen: list[Sizes] = []
+    extents = [extent for array in scop.function.arrays for extent in array.shape]  # which may be no affine ones
     for sizes in candidates:
-        if sizes not in seen and not scop.valid_sizes.intersect(_point(scop, sizes)).is_empty():
+        exists = sizes not in seen and all(evaluate(extent, sizes) >= 0 for extent in extents)
+        if exists and not scop.valid_sizes.intersect(_point(scop, sizes)).is_empty():
             seen.append(sizes)
             yield sizes
 

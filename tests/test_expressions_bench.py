@@ -11,11 +11,10 @@ import pytest
 
 import polysched as ps
 from benchmarks.expressions.__main__ import main
-from benchmarks.expressions.operators import OPERATORS, naive_text, nest_of
+from benchmarks.expressions.operators import OPERATORS, Operator, elements_of, naive_text, nest_of
 from benchmarks.expressions.stage_time import stage_events
 from benchmarks.expressions.threads import as_it_stands, grid_for, on_threads
-from benchmarks.expressions.winograd import text_with_sizes, with_sizes
-from polysched.codegen.passes.linearize import linearize
+from benchmarks.expressions.winograd import naive_transform, transform
 from polysched.codegen.passes.structure import structured
 from polysched.ir.interp import interpret
 from polysched.ir.nodes import For
@@ -46,7 +45,7 @@ def test_several_loops_on_threads():
     while isinstance(loop, For):
         kinds.append(loop.kind)
         loop = loop.body[0]
-    assert kinds == ["serial", "block.z", "block.y", "block.x", "thread.y", "thread.x"]
+    assert kinds == ["block.w", "block.z", "block.y", "block.x", "thread.y", "thread.x"]
 
 
 def test_what_stands_as_it_is_computes_the_nest():
@@ -58,13 +57,30 @@ def test_what_stands_as_it_is_computes_the_nest():
     np.testing.assert_array_equal(found, expected)
 
 
-def test_sizes_become_constants():
-    sizes = {"n": 1, "f": 2, "oh": 4, "ow": 4, "th": 2, "tw": 2}
-    fixed = with_sizes(nest_of("winograd_output"), sizes)
-    assert fixed.sizes == () and fixed.params == ("out", "data")
-    assert [str(extent.value) for extent in linearize(fixed).arrays[0].shape] == ["32"]
-    text = text_with_sizes(naive_text("winograd_output"), sizes)
-    assert "const float *__restrict__ data)\n{\n    const int n = 1, f = 2, oh = 4, ow = 4, th = 2, tw = 2;\n" in text
+def test_a_transform_is_one_text_for_both():
+    nest, naive = transform("winograd_output_2d"), naive_transform("winograd_output_2d")
+    assert nest.params == ("out", "data") and nest.sizes == ()
+    assert "__global__ void winograd_output_2d(float *__restrict__ out, const float *__restrict__ data)\n" in naive
+    assert "= blockIdx.x * blockDim.x + threadIdx.x;\n    if (p < CHANNELS * TILES * TILES * 4 * 4) {\n" in naive
+
+
+def test_a_tile_stays_in_the_thread():
+    kinds = []
+    loops = on_threads(structured(transform("winograd_input_2d")), 5)
+    (loop,) = loops.body
+    while isinstance(loop, For):
+        kinds.append(loop.kind)
+        loop = loop.body[0]
+    assert kinds == ["block.z", "block.y", "block.x", "thread.y", "thread.x", "serial", "serial"]
+
+
+def test_elements_and_their_threads():
+    total, (first, *_, last) = elements_of(OPERATORS["upsampling"], {"n": 2, "c": 3, "h": 4, "w": 5, "k": 2})
+    assert total == 2 * 3 * 8 * 10
+    assert first.place == (5, 5, 1 * 3 + 1) and first.number == ((1 * 3 + 1) * 8 + 5) * 10 + 5
+    assert last.place == (6, 6, 4) and last.number == first.number + 11
+    tile = Operator("x c h w", "x=2 c=3 h=2 w=2", tile="x")
+    assert [it.number for it in elements_of(tile, {"x": 2, "c": 3, "h": 2, "w": 2})[1]] == [7, 19]
 
 
 def test_the_stage_is_what_comes_between_linearize_and_emit():

@@ -13,6 +13,9 @@ import polysched as ps
 from polysched import isl
 from polysched.errors import BudgetExceeded
 from polysched.examples import gemm, stencil
+from polysched.ir.build import add, mul, store, sub, var
+from polysched.ir.dtypes import i64
+from polysched.ir.nodes import Array
 from polysched.model.tree import Domain
 from polysched.runtime.check import check as check_kernels
 from polysched.verify import verify
@@ -32,6 +35,14 @@ def test_what_is_right_says_what_was_checked():
     assert str(check()) == (
         "legal for all sizes (3 dependences); equal to the interpreted nest for N=1; N=2; N=3; N=7; N=17; N=33; N=65"
     )
+
+
+def test_sizes_that_leave_an_array_less_than_nothing_are_not_tried():
+    n, m, y, x = map(var, "nmyx")
+    array = Array("a", i64, (mul(sub(n, 2), m),))
+    rows = nests.loop("y", 0, sub(n, 2), nests.loop("x", 0, m, store(array, (add(mul(y, m), x),), x)))
+    found = ps.optimize(nests.nest("f", "n m", (array,), rows)).verify()
+    assert found.sizes[0] == {"n": 2, "m": 2}
 
 
 def test_sizes_of_ones_own():

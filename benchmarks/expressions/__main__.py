@@ -3,8 +3,8 @@
     python -m benchmarks.expressions [TABLE ...] [--operator NAME ...] [--kernel NAME ...] [--arch sm_90] [--jobs 2]
 
 operators        twelve operators with symbolic sizes: what a thread executes, naive and after the stage
-winograd         four transforms with constant sizes: the same
-polybench-cuda   the 30 PolyBench kernels: the hottest loop with the stage off, motion alone, and all of it
+winograd         four of Winograd's transforms with constant sizes: the same
+polybench-cuda   the 30 PolyBench kernels: what their threads execute with the stage off, motion alone, and all of it
 polybench-c      their C: instructions by callgrind, and times, with the stage off and on
 stage-time       how much of the time to generate them the stage takes
 

@@ -2,7 +2,8 @@
 """Operators with symbolic sizes as a naive user writes them, or as TVM prints them without a schedule.
 
 One iteration for each element of the result, numbered through: its place is taken apart by // and % where it is used,
-also in the innermost loop, where padding is a condition. `naive/` has the same in CUDA, with the same parameters.
+also in the innermost loop, where padding is a condition: an `if`, or a value of zero, as TVM prints it. `naive/` has
+the same in CUDA, with the same parameters.
 """
 
 from __future__ import annotations
@@ -53,15 +54,17 @@ def depthwise(
     out: ps.f32[n * c * oh * ow], data: ps.f32[n * c * h * w], weight: ps.f32[c, r, s],
     n: ps.size, c: ps.size, h: ps.size, w: ps.size, r: ps.size, s: ps.size, oh: ps.size, ow: ps.size, pad: ps.size,
 ):  # fmt: skip
+    """What is around the data counts as zero, as TVM prints it; the other convolutions skip it."""
     for p in range(n * c * oh * ow):
         acc = ps.f32(0.0)
         for i in range(r):
             for j in range(s):
-                if 0 <= p // ow % oh + i - pad < h and 0 <= p % ow + j - pad < w:
-                    acc += (
-                        data[p // (oh * ow) * (h * w) + (p // ow % oh + i - pad) * w + p % ow + j - pad]
-                        * weight[p // (oh * ow) % c, i, j]
-                    )
+                acc += (
+                    data[p // (oh * ow) * (h * w) + (p // ow % oh + i - pad) * w + p % ow + j - pad]
+                    * weight[p // (oh * ow) % c, i, j]
+                    if 0 <= p // ow % oh + i - pad < h and 0 <= p % ow + j - pad < w
+                    else ps.f32(0.0)
+                )
         out[p] = acc
 
 
@@ -155,26 +158,27 @@ def conv3d(
     n: ps.size, c: ps.size, d: ps.size, h: ps.size, w: ps.size, f: ps.size, q: ps.size, r: ps.size, s: ps.size,
     od: ps.size, oh: ps.size, ow: ps.size, pad: ps.size,
 ):  # fmt: skip
-    """What is around the data is zero."""
     for p in range(n * f * od * oh * ow):
         acc = ps.f32(0.0)
         for k in range(c):
             for t in range(q):
                 for i in range(r):
                     for j in range(s):
-                        acc += (
-                            data[
-                                p // (f * od * oh * ow),
-                                k,
-                                p // (oh * ow) % od + t - pad,
-                                p // ow % oh + i - pad,
-                                p % ow + j - pad,
-                            ]
-                            if pad <= p // (oh * ow) % od + t < d + pad
-                            and pad <= p // ow % oh + i < h + pad
-                            and pad <= p % ow + j < w + pad
-                            else ps.f32(0.0)
-                        ) * weight[p // (od * oh * ow) % f, k, t, i, j]
+                        if (
+                            0 <= p // (oh * ow) % od + t - pad < d
+                            and 0 <= p // ow % oh + i - pad < h
+                            and 0 <= p % ow + j - pad < w
+                        ):
+                            acc += (
+                                data[
+                                    p // (f * od * oh * ow),
+                                    k,
+                                    p // (oh * ow) % od + t - pad,
+                                    p // ow % oh + i - pad,
+                                    p % ow + j - pad,
+                                ]
+                                * weight[p // (od * oh * ow) % f, k, t, i, j]
+                            )
         out[p] = acc
 
 
@@ -275,137 +279,3 @@ def winograd_input(
                             )
                         )
                 out[x, y, p] = acc
-
-
-@ps.nest
-def winograd_output(
-    out: ps.f32[n, f, oh, ow], data: ps.f32[4, 4, f * (n * th * tw)],
-    n: ps.size, f: ps.size, oh: ps.size, ow: ps.size, th: ps.size, tw: ps.size,
-):  # fmt: skip
-    """A^T m A of F(2x2, 3x3) for each channel and tile."""
-    for p in range(f * (n * th * tw)):
-        for x in range(2):
-            for y in range(2):
-                acc = ps.f32(0.0)
-                for i in range(4):
-                    for j in range(4):
-                        acc += (
-                            data[i, j, p]
-                            * (
-                                ps.f32(-1.0)
-                                if x == 1 and i > 1
-                                else ps.f32(1.0)
-                                if (x == 0 and i < 3) or i == 1
-                                else ps.f32(0.0)
-                            )
-                            * (
-                                ps.f32(-1.0)
-                                if y == 1 and j > 1
-                                else ps.f32(1.0)
-                                if (y == 0 and j < 3) or j == 1
-                                else ps.f32(0.0)
-                            )
-                        )
-                if p // tw % th * 2 + x < oh and p % tw * 2 + y < ow:
-                    out[p // (th * tw) % n, p // (n * th * tw), p // tw % th * 2 + x, p % tw * 2 + y] = acc
-
-
-@ps.nest
-def winograd_input_3d(
-    out: ps.f32[4, 4, 4, c * (n * td * th * tw)], data: ps.f32[n, c, d, h, w],
-    n: ps.size, c: ps.size, d: ps.size, h: ps.size, w: ps.size, td: ps.size, th: ps.size, tw: ps.size, pad: ps.size,
-):  # fmt: skip
-    """The same of F(2x2x2, 3x3x3)."""
-    for p in range(c * (n * td * th * tw)):
-        for x in range(4):
-            for y in range(4):
-                for z in range(4):
-                    acc = ps.f32(0.0)
-                    for i in range(4):
-                        for j in range(4):
-                            for k in range(4):
-                                acc += (
-                                    (
-                                        data[
-                                            p // (td * th * tw) % n,
-                                            p // (n * td * th * tw),
-                                            p // (th * tw) % td * 2 + i - pad,
-                                            p // tw % th * 2 + j - pad,
-                                            p % tw * 2 + k - pad,
-                                        ]
-                                        if 0 <= p // (th * tw) % td * 2 + i - pad < d
-                                        and 0 <= p // tw % th * 2 + j - pad < h
-                                        and 0 <= p % tw * 2 + k - pad < w
-                                        else ps.f32(0.0)
-                                    )
-                                    * (
-                                        ps.f32(-1.0)
-                                        if (i == 2 and x == 0) or (i == 1 and x == 2) or (i == 3 and x == 3)
-                                        else ps.f32(1.0)
-                                        if i == x or (i == 2 and x == 1) or (i == 1 and x == 3)
-                                        else ps.f32(0.0)
-                                    )
-                                    * (
-                                        ps.f32(-1.0)
-                                        if (j == 2 and y == 0) or (j == 1 and y == 2) or (j == 3 and y == 3)
-                                        else ps.f32(1.0)
-                                        if j == y or (j == 2 and y == 1) or (j == 1 and y == 3)
-                                        else ps.f32(0.0)
-                                    )
-                                    * (
-                                        ps.f32(-1.0)
-                                        if (k == 2 and z == 0) or (k == 1 and z == 2) or (k == 3 and z == 3)
-                                        else ps.f32(1.0)
-                                        if k == z or (k == 2 and z == 1) or (k == 1 and z == 3)
-                                        else ps.f32(0.0)
-                                    )
-                                )
-                    out[x, y, z, p] = acc
-
-
-@ps.nest
-def winograd_output_3d(
-    out: ps.f32[n, f, od, oh, ow], data: ps.f32[4, 4, 4, f * (n * td * th * tw)],
-    n: ps.size, f: ps.size, od: ps.size, oh: ps.size, ow: ps.size, td: ps.size, th: ps.size, tw: ps.size,
-):  # fmt: skip
-    """The same of F(2x2x2, 3x3x3)."""
-    for p in range(f * (n * td * th * tw)):
-        for x in range(2):
-            for y in range(2):
-                for z in range(2):
-                    acc = ps.f32(0.0)
-                    for i in range(4):
-                        for j in range(4):
-                            for k in range(4):
-                                acc += (
-                                    data[i, j, k, p]
-                                    * (
-                                        ps.f32(-1.0)
-                                        if x == 1 and i > 1
-                                        else ps.f32(1.0)
-                                        if (x == 0 and i < 3) or i == 1
-                                        else ps.f32(0.0)
-                                    )
-                                    * (
-                                        ps.f32(-1.0)
-                                        if y == 1 and j > 1
-                                        else ps.f32(1.0)
-                                        if (y == 0 and j < 3) or j == 1
-                                        else ps.f32(0.0)
-                                    )
-                                    * (
-                                        ps.f32(-1.0)
-                                        if z == 1 and k > 1
-                                        else ps.f32(1.0)
-                                        if (z == 0 and k < 3) or k == 1
-                                        else ps.f32(0.0)
-                                    )
-                                )
-                    if p // (th * tw) % td * 2 + x < od and p // tw % th * 2 + y < oh and p % tw * 2 + z < ow:
-                        out[
-                            p // (td * th * tw) % n,
-                            p // (n * td * th * tw),
-                            p // (th * tw) % td * 2 + x,
-                            p // tw % th * 2 + y,
-                            p % tw * 2 + z,
-                        ] = acc

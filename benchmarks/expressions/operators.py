@@ -8,9 +8,10 @@ many threads. All of them are run on the CPU, at small sizes, and compared with 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import product
 from math import exp, inf, log, prod
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ import polysched as ps
 from benchmarks.expressions import nests
 from benchmarks.expressions.threads import (
     OPTIONS,
+    Element,
     as_it_stands,
     count_naive,
     count_threads,
@@ -45,9 +47,10 @@ _NAIVE = Path(__file__).with_name("naive")
 class Operator:
     """`shape` is the box of elements that are numbered, in sizes; those of a typical layer, and small ones to check."""
 
-    shape: str
+    shape: str  # a loop each after the stage, also for a product
     typical: str
     small: str = ""  # none: at the typical ones, compared with C, which is fast enough
+    tile: str = ""  # those sizes of which a thread computes all elements after the stage, since they are few
 
 
 def _window(rest: str, side: int, pad: int = 1, times: int = 1) -> str:
@@ -60,20 +63,20 @@ OPERATORS = {
     "conv2d_nchw": Operator("n f oh ow", _window("n=4 c=64 f=64", 56), f"n=2 c=2 f=3 oh=5 ow=5 {_SMALL}"),
     "conv2d_nhwc": Operator("n oh ow f", _window("n=4 c=64 f=64", 56), f"n=2 c=2 f=3 oh=5 ow=5 {_SMALL}"),
     "depthwise": Operator("n c oh ow", _window("n=4 c=64", 56), f"n=2 c=3 oh=5 ow=5 {_SMALL}"),
-    "group_conv": Operator("n g*fg oh ow", _window("n=4 g=4 cg=16 fg=16", 56), f"n=2 g=2 cg=2 fg=3 oh=5 ow=5 {_SMALL}"),
+    "group_conv": Operator("n g fg oh ow", _window("n=4 g=4 cg=16 fg=16", 56), f"n=2 g=2 cg=2 fg=3 oh=5 ow=5 {_SMALL}"),
     "transposed_2d": Operator("n f oh ow", _window("n=4 c=64 f=64", 28, times=2), f"n=2 c=2 f=3 oh=9 ow=8 {_SMALL}"),
     "transposed_3d": Operator(
-        "n f*od oh ow",
+        "n f od oh ow",
         _window("n=1 c=16 f=16 d=16 q=3 od=32", 16, times=2),
         f"n=2 c=2 f=2 od=6 oh=4 ow=7 {_SMALL_3D}",
     ),
     "conv3d": Operator(
-        "n f*od oh ow", _window("n=1 c=16 f=16 d=16 q=3 od=16", 32), f"n=2 c=2 f=2 od=4 oh=2 ow=5 {_SMALL_3D}"
+        "n f od oh ow", _window("n=1 c=16 f=16 d=16 q=3 od=16", 32), f"n=2 c=2 f=2 od=4 oh=2 ow=5 {_SMALL_3D}"
     ),
     "batched_matmul": Operator("b n m", "b=16 n=128 m=128 k=64", "b=2 n=3 m=5 k=4"),
     "max_pool": Operator("n c oh ow", "n=4 c=64 h=112 w=112 r=3 s=3 oh=56 ow=56 pad=1", f"n=2 c=3 oh=3 ow=2 {_SMALL}"),
     "upsampling": Operator("n c h*k w*k", "n=4 c=64 h=56 w=56 k=2", "n=2 c=3 h=4 w=5 k=3"),
-    "channel_shuffle": Operator("n g*c h w", "n=4 g=4 c=16 h=56 w=56", "n=2 g=2 c=3 h=4 w=5"),
+    "channel_shuffle": Operator("n c g h w", "n=4 g=4 c=16 h=56 w=56", "n=2 g=2 c=3 h=4 w=5"),
     "winograd_input": Operator("c n th tw", "n=4 c=64 h=56 w=56 th=28 tw=28 pad=1", "n=2 c=3 h=5 w=6 th=3 tw=3 pad=1"),
 }
 
@@ -84,11 +87,13 @@ class Row:
 
     counts: dict[str, list[Counts]]  # of the versions with an element a thread, of several threads
     full: float  # infinite where a thread takes more than can be counted
+    tile: int  # elements of a thread after the stage
     wrong: str = ""  # which versions do not compute what the nest does, and how
 
     def mean(self, version: str) -> float:
-        """Instructions of a thread."""
-        return sum(counts.total for counts in self.counts[version]) / len(self.counts[version])
+        """Instructions for an element."""
+        threads = self.counts[version]
+        return sum(counts.total for counts in threads) / len(threads) / (self.tile if version == "stage" else 1)
 
     @property
     def ratios(self) -> tuple[float, float, float]:
@@ -151,24 +156,25 @@ class _Generated:
 
     def row(self, reports: Mapping[str, Report]) -> Row:
         sizes = sizes_of(self.operator.typical)
-        total, elements = _elements(self.operator.shape, sizes)
+        total, elements = elements_of(self.operator, sizes)
         given = {name: sizes[name] for name in self.nest.sizes}
         naive = reports["naive"][self.nest.name].assembly
         counts = {"naive": count_naive(naive, self.nest, given, total, elements)}
         for version, mapped in self.versions.items():
             counts[version] = count_threads(reports[version], mapped, given, elements)
+        tile = prod(sizes[name] for name in self.operator.tile.split())
         try:
             found = self.full.count_instructions(reports["full"], **given).values()
             full = sum(one.launches * one.threads * one.run.counts.total for one in found) / total
         except BudgetExceeded:
             full = inf
-        return Row(counts, full, "; ".join(self.wrong()))
+        return Row(counts, full, tile, "; ".join(self.wrong()))
 
     def wrong(self) -> Iterator[str]:
         """Which versions differ from the interpreted nest at small sizes, and how."""
         small = sizes_of(self.operator.small or self.operator.typical)
         sizes = {name: small[name] for name in self.nest.sizes}
-        total, _ = _elements(self.operator.shape, small)
+        total, _ = elements_of(self.operator, small)
         expected = _arguments(self.nest, sizes)
         if self.operator.small:
             interpret(self.nest, expected)
@@ -190,13 +196,30 @@ class _Generated:
                 yield f"{version}: {np.count_nonzero(given['out'] != expected['out'])} of {given['out'].size} are wrong"
 
 
-def _elements(shape: str, sizes: Mapping[str, int]) -> tuple[int, list[int]]:
-    """How many there are, and the numbers of 2 x 2 neighbours in the middle of the box."""
-    number, count, row = 0, 1, 1
-    for word in shape.split():
-        row = prod(sizes[size] for size in word.split("*"))
-        number, count = number * row + row // 2, count * row
-    return count, [number, number + 1, number + row, number + row + 1]
+def elements_of(operator: Operator, sizes: Mapping[str, int]) -> tuple[int, list[Element]]:
+    """How many there are, and those in the middle of the box: a tile if there are any, else 2 x 2 neighbours."""
+    sides: dict[str, int] = {}  # of the box
+    middle: dict[str, int] = {}
+    for word in operator.shape.split():
+        factors = [sizes[name] for name in word.split("*")]
+        sides[word], middle[word] = prod(factors), _number([side // 2 for side in factors], factors)
+    few, many = operator.tile.split(), [word for word in sides if word not in operator.tile.split()]
+    elements = []
+    for moved in product(*(range(sides[word]) for word in few)) if few else product(range(2), range(2)):
+        at = dict(middle)
+        for word, by in zip(few or many[-2:], moved, strict=True):
+            at[word] = by if few else at[word] + by
+        *planes, y, x = many
+        place = at[x], at[y], _number([at[word] for word in planes], [sides[word] for word in planes])
+        elements.append(Element(_number([*at.values()], [*sides.values()]), place))
+    return prod(sides.values()), elements
+
+
+def _number(digits: Sequence[int], sides: Sequence[int]) -> int:
+    number = 0
+    for digit, side in zip(digits, sides, strict=True):
+        number = number * side + digit
+    return number
 
 
 def sizes_of(text: str) -> dict[str, int]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import prod
 
 import polysched as ps
 from polysched.codegen.emit.cuda import emit_cuda
@@ -27,7 +26,6 @@ _WIDTH = 256  # threads of a block that takes elements as they are numbered
 _FAR = 1 << 40  # bytes from an array to the next
 OPTIONS = ps.Options(contract_floats=True)
 _TILE = {"x": 32, "y": 8}
-_PLANES = ("block.z", "block.w")  # from the inside out
 
 
 @dataclass(frozen=True)
@@ -37,7 +35,14 @@ class Mapped:
     nest: Function
     source: Source
     is_fused: bool
-    elements: int = 1  # of the result, for each thread
+
+
+@dataclass(frozen=True)
+class Element:
+    """An element of the result: its number, and its place on the axes that `on_threads` maps to x, y and z."""
+
+    number: int
+    place: Triple
 
 
 def as_it_stands(nest: Function) -> Mapped:
@@ -51,8 +56,7 @@ def through_the_stage(nest: Function, shape: str) -> Mapped:
     outer = 1 + len(_perfect(apart)) - len(_perfect(nest))
     mapped = on_threads(apart, outer, shape)
     fn = improve_expressions(linearize(fold_planes(mapped)), OPTIONS, "cuda")
-    each = _in_threads(_perfect(apart)[:outer]) if outer > 1 else []
-    return Mapped(nest, _printed(fn), is_fused=outer == 1, elements=prod(trips for _, trips in each))
+    return Mapped(nest, _printed(fn), is_fused=outer == 1)
 
 
 def on_threads(fn: Function, outer: int, shape: str = "") -> Function:
@@ -63,23 +67,18 @@ def on_threads(fn: Function, outer: int, shape: str = "") -> Function:
     body: tuple[Stmt, ...] = loops[-1].body
     if outer == 1:
         return replace(fn, body=(_blocks(loops[0], "x", _WIDTH, (_threads(loops[0], "x", _WIDTH, body),)),))
-    few = [loop for loop, _ in _in_threads(loops)]
+    few = [loop for loop in loops if (trips := trip_count(loop)) is not None and trips <= OPTIONS.tiny_loop]
     for loop in reversed(few):
         body = (replace(loop, body=body),)
+    loops = [loop for loop in loops if loop not in few]
     for factors in [word.split("*") for word in shape.split() if "*" in word]:
-        loops, body = _rejoined([loop for loop in loops if loop not in few], body, [*map(Var, factors)])
-    x, y, *planes = [loop for loop in reversed(loops) if loop not in few]
+        loops, body = _rejoined(loops, body, [*map(Var, factors)])
+    x, y, *planes = reversed(loops)
     body = (_threads(y, "y", _TILE["y"], (_threads(x, "x", _TILE["x"], body),)),)
     body = (_blocks(y, "y", _TILE["y"], (_blocks(x, "x", _TILE["x"], body),)),)
-    for loop, kind in zip(planes, _PLANES[: len(planes)], strict=True):
-        body = (replace(loop, kind=kind, body=body),)
+    for loop in planes:
+        body = (replace(loop, kind="block.z" if loop is planes[0] else "block.w", body=body),)
     return replace(fn, body=body)
-
-
-def _in_threads(loops: Sequence[For]) -> list[tuple[For, int]]:
-    """Those of few iterations, and how many."""
-    counted = [(loop, trip_count(loop)) for loop in loops]
-    return [(loop, trips) for loop, trips in counted if trips is not None and trips <= OPTIONS.tiny_loop]
 
 
 def _rejoined(loops: list[For], body: tuple[Stmt, ...], factors: list[Var]) -> tuple[list[For], tuple[Stmt, ...]]:
@@ -119,24 +118,22 @@ def _threads(loop: For, axis: str, width: int, body: tuple[Stmt, ...]) -> For:
     return replace(loop, lo=first, hi=end, kind=f"thread.{axis}", body=body)
 
 
-def count_threads(report: Report, mapped: Mapped, sizes: Mapping[str, int], elements: Sequence[int]) -> list[Counts]:
-    """What the threads of these elements execute; where elements are not numbered, the first 2 x 2 threads of the block
-    in the middle."""
+def count_threads(
+    report: Report, mapped: Mapped, sizes: Mapping[str, int], elements: Sequence[Element]
+) -> list[Counts]:
+    """What the threads of these elements execute."""
     (launch,) = find_launches(mapped.source, mapped.nest, sizes)
-    middle = (launch.blocks[0] // 2, launch.blocks[1] // 2, launch.blocks[2] // 2)
-    places = [(middle, (x, y, 0)) for y in range(2) for x in range(2)]
-    if mapped.is_fused:
-        places = [_in_blocks(element) for element in elements]
+    places = [_in_blocks(element.number) if mapped.is_fused else _in_tiles(*element.place) for element in elements]
     assembly = report[launch.kernel].assembly
     given = launch.arguments[: len(assembly.parameters)]
     return [
         run_thread(assembly, given, threads=launch.threads, blocks=launch.blocks, block=block, thread=thread).counts
-        for block, thread in places
+        for block, thread in dict.fromkeys(places)
     ]
 
 
 def count_naive(
-    kernel: Assembly, nest: Function, sizes: Mapping[str, int], total: int, elements: Sequence[int]
+    kernel: Assembly, nest: Function, sizes: Mapping[str, int], total: int, elements: Sequence[Element]
 ) -> list[Counts]:
     """What the threads of these elements, out of `total`, execute of a kernel with the nest's parameters."""
     blocks, threads = grid_for(total)
@@ -144,7 +141,7 @@ def count_naive(
     given = [*pointers, *(sizes[size] for size in nest.sizes)]
     return [
         run_thread(kernel, given, threads=(threads, 1, 1), blocks=(blocks, 1, 1), block=block, thread=thread).counts
-        for block, thread in map(_in_blocks, elements)
+        for block, thread in (_in_blocks(element.number) for element in elements)
     ]
 
 
@@ -156,3 +153,8 @@ def grid_for(elements: int) -> tuple[int, int]:
 def _in_blocks(element: int) -> tuple[Triple, Triple]:
     """The block and the thread of an element."""
     return (element // _WIDTH, 0, 0), (element % _WIDTH, 0, 0)
+
+
+def _in_tiles(x: int, y: int, z: int) -> tuple[Triple, Triple]:
+    """The same where blocks are 8 x 32."""
+    return (x // _TILE["x"], y // _TILE["y"], z), (x % _TILE["x"], y % _TILE["y"], 0)

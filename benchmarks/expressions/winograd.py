@@ -1,51 +1,46 @@
-"""Winograd's transforms, with constant sizes: what unrolling is worth, which decides their conditions.
+"""Winograd's transforms with constant sizes, one element of the result after the other: transforms/*.c.
 
-The entries of the matrices are told by conditions on loops that a compiler must unroll to decide them, and half of what
-is summed is multiplied by zero.
+The entries of the matrices are chains of conditions, as TVM prints them, on digits of the element's number and on loops
+that a compiler must unroll to decide them; many are zero, and nothing that is multiplied by one may go, as it may be
+infinite. The naive text is the same statements in CUDA, a thread for each element.
 """
 
 from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Mapping
-from dataclasses import replace
+from pathlib import Path
 
-from benchmarks.expressions.operators import Operator, naive_text, nest_of, sizes_of, table
-from polysched.ir.node import substitute
-from polysched.ir.nodes import Const, Expr, Function
+import polysched as ps
+from benchmarks.expressions.operators import Operator, table
+from polysched.ir.nodes import Function
 
-_TRANSFORMS = {
-    "winograd_input": Operator("c n th tw", "n=1 c=8 h=56 w=56 th=28 tw=28 pad=1"),
-    "winograd_output": Operator("f n th tw", "n=1 f=8 oh=56 ow=56 th=28 tw=28"),
-    "winograd_input_3d": Operator("c n td th tw", "n=1 c=2 d=16 h=16 w=16 td=8 th=8 tw=8 pad=1"),
-    "winograd_output_3d": Operator("f n td th tw", "n=1 f=2 od=16 oh=16 ow=16 td=8 th=8 tw=8"),
+_TRANSFORMS = Path(__file__).with_name("transforms")
+TRANSFORMS = {
+    "winograd_input_2d": Operator("x y c h w", "x=6 y=6 c=64 h=14 w=14", tile="x y"),
+    "winograd_output_2d": Operator("c p x y", "c=64 p=196 x=4 y=4", tile="x y"),
+    "winograd_input_3d": Operator("x y z c d h w", "x=4 y=4 z=4 c=16 d=10 h=10 w=10", tile="x y z"),
+    "winograd_output_3d": Operator("c p x y z", "c=16 p=1000 x=2 y=2 z=2", tile="x y z"),
 }
 
 
 def winograd(args: argparse.Namespace) -> bool:
     """Prints the table; are all results right, and none worse than naive?"""
-    print("instructions for a tile, the mean of 2 x 2; sizes constant; times fewer than naive")
-    cases = {}
-    for name, operator in _TRANSFORMS.items():
-        sizes = sizes_of(operator.typical)
-        cases[name] = (with_sizes(nest_of(name), sizes), text_with_sizes(naive_text(name), sizes), operator)
+    print("instructions for an element of the result, sizes constant; times fewer than naive")
+    cases = {name: (transform(name), naive_transform(name), it) for name, it in TRANSFORMS.items()}
     return table(cases, args, target=10)
 
 
-def with_sizes(nest: Function, sizes: Mapping[str, int]) -> Function:
-    """The nest with constants for all of its sizes."""
-    constants: dict[str, Expr] = {name: Const(sizes[name]) for name in nest.sizes}
-    return replace(
-        nest,
-        sizes=(),
-        params=tuple(name for name in nest.params if name not in constants),
-        arrays=tuple(replace(it, shape=tuple(substitute(e, constants) for e in it.shape)) for it in nest.arrays),
-        body=substitute(nest.body, constants),
-    )
+def transform(name: str) -> Function:
+    """A transform as a nest."""
+    (nest,) = ps.from_c(_TRANSFORMS / f"{name}.c")
+    return nest
 
 
-def text_with_sizes(text: str, sizes: Mapping[str, int]) -> str:
-    """The same for the text of a kernel, whose sizes are its last parameters."""
-    constants = ", ".join(f"{name} = {sizes[name]}" for name in re.findall(r"\bint (\w+)(?=[,)])", text))
-    return re.sub(r"(,\s*int \w+)+\)\n{\n", f")\n{{\n    const int {constants};\n", text, count=1)
+def naive_transform(name: str) -> str:
+    """A transform as a kernel in CUDA."""
+    text = re.sub(r"#pragma .*\n", "", (_TRANSFORMS / f"{name}.c").read_text())
+    arrays = "float *__restrict__ out, const float *__restrict__ data"
+    text = re.sub(r"void (\w+)\(.*?\)", rf"__global__ void \1({arrays})", text, flags=re.DOTALL)
+    number = "int p = blockIdx.x * blockDim.x + threadIdx.x;"
+    return re.sub(r"for \(int p = 0; (.*); p\+\+\) {", rf"{number}\n    if (\1) {{", text)

@@ -155,12 +155,13 @@ class Bounds:
 
     def upper(self, value: Polynomial) -> list[Polynomial]:
         """Polynomials in the sizes, the largest of which `value` does not exceed."""
-        if value not in self.uppers:
+        found = self.uppers.get(value)
+        if found is None:
             if self.steps == 0:
                 raise Unbounded
             self.steps -= 1
-            self.uppers[value] = self.without_ranges(value)
-        return self.uppers[value]
+            found = self.uppers[value] = self.without_ranges(value)
+        return found
 
     def without_ranges(self, value: Polynomial) -> list[Polynomial]:
         ranged = [name for name in value.names if name in self.ends]
@@ -213,6 +214,8 @@ class Bounds:
 
     def is_nonnegative(self, value: Polynomial) -> bool:
         """Is the value certain not to be below zero?"""
+        if value.degree == 0:
+            return value.constant >= 0
         try:
             return all(bound.is_nonpositive(self.least) for bound in self.upper(-value))
         except Unbounded:

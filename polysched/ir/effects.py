@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
-from polysched.ir.node import walk
+from functools import lru_cache
+
+from polysched.ir.node import children, walk
 from polysched.ir.nodes import DIVISIONS, Binary, Call, Cast, Const, Expr, Load
 
 
+@lru_cache(1 << 14)  # asked again and again of the same
 def is_pure(expr: Expr) -> bool:
     """Whether evaluating it twice in a row gives the same value twice and changes nothing."""
-    return all(node.pure for node in walk(expr) if isinstance(node, Call))
+    return not (isinstance(expr, Call) and not expr.pure) and all(map(is_pure, children(expr)))
 
 
+@lru_cache(1 << 14)
 def may_change(*exprs: Expr) -> bool:
     """Whether one may have another value later, with the same values of its variables: it loads, or calls."""
     return any(isinstance(node, Load | Call) for node in walk(exprs))
 
 
+@lru_cache(1 << 14)
 def is_total(expr: Expr) -> bool:
     """Whether it may be evaluated, or not evaluated, at will: pure, free of loads, defined for all values."""
-    return is_pure(expr) and all(is_total_operation(node) for node in walk(expr))
+    return is_pure(expr) and is_total_operation(expr) and all(map(is_total, children(expr)))
 
 
+@lru_cache(1 << 14)
 def may_be_dropped(expr: Expr) -> bool:
     """Is nothing lost where it is not evaluated? It may load, which is in bounds if the program evaluates it."""
-    return is_pure(expr) and all(isinstance(node, Load) or is_total_operation(node) for node in walk(expr))
+    may_go = isinstance(expr, Load) or (is_pure(expr) and is_total_operation(expr))
+    return may_go and all(map(may_be_dropped, children(expr)))
 
 
 def is_total_operation(node: Expr) -> bool:

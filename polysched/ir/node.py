@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
 from typing import Any
 
-from polysched.ir.nodes import Array, Binary, Expr, Function, Stmt, Store, Var
+from polysched.ir.nodes import Array, Binary, Const, Expr, For, Function, If, Stmt, Store, Var
 
 _LEAF_TYPES = ("str", "int", "bool", "DType", "Loc | None", "tuple[str, ...]", "int | float | bool")
 _CHILD_FIELDS: dict[type, tuple[str, ...]] = {  # the fields that can hold nodes, in source order
     cls: tuple(f.name for f in fields(cls) if f.type not in _LEAF_TYPES)
     for cls in (*Expr.__subclasses__(), *Stmt.__subclasses__(), *Store.__subclasses__(), Array, Function)
 }
+_LEAVES = (Var, Const)
 
 
 def children(node: Any) -> Iterator[Any]:
@@ -34,7 +36,19 @@ def walk(node: Any) -> Iterator[Any]:
             rest += reversed(node)
         else:
             yield node
-            rest += [getattr(node, name) for name in reversed(_CHILD_FIELDS[type(node)])]
+            if not isinstance(node, _LEAVES):  # half of all nodes
+                rest += [getattr(node, name) for name in reversed(_CHILD_FIELDS[type(node)])]
+
+
+def statements(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
+    """The statements and those inside of them, parents first."""
+    for stmt in body:
+        yield stmt
+        match stmt:
+            case For(body=inner):
+                yield from statements(inner)
+            case If(then=then, other=other):
+                yield from statements((*then, *other))
 
 
 def map_children(node: Any, fn: Callable[[Any], Any]) -> Any:
@@ -42,6 +56,8 @@ def map_children(node: Any, fn: Callable[[Any], Any]) -> Any:
 
     In a statement list `fn` may return a tuple, which is spliced in (the empty tuple deletes).
     """
+    if isinstance(node, _LEAVES):
+        return node
     changes = {}
     for name in _CHILD_FIELDS[type(node)]:
         old = getattr(node, name)
@@ -57,7 +73,7 @@ def map_list(nodes: tuple[Any, ...], fn: Callable[[Any], Any]) -> tuple[Any, ...
     for node in nodes:
         new = fn(node)
         out.extend(new) if isinstance(new, tuple) else out.append(new)
-    same = len(out) == len(nodes) and all(a is b for a, b in zip(out, nodes, strict=True))
+    same = len(out) == len(nodes) and all(map(operator.is_, out, nodes))
     return nodes if same else tuple(out)
 
 

@@ -21,7 +21,7 @@ Meaning, stated once:
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from polysched.errors import Loc
 from polysched.ir.dtypes import DType, boolean, i64
@@ -43,7 +43,29 @@ class Expr:
         @property
         def dtype(self) -> DType: ...
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_hash"}  # which no other process has
 
+
+E = TypeVar("E", bound=Expr)
+
+
+def _hashed_once(cls: type[E]) -> type[E]:
+    """The class, whose instances keep their hash: trees of expressions are the keys of many tables."""
+    of_fields = cls.__hash__
+
+    def __hash__(self: E) -> int:
+        state = self.__dict__
+        found: int | None = state.get("_hash")
+        if found is None:
+            found = state["_hash"] = of_fields(self)
+        return found
+
+    cls.__hash__ = __hash__  # type: ignore[assignment]
+    return cls
+
+
+@_hashed_once
 @dataclass(frozen=True)
 class Const(Expr):
     """Equal if they are the same bits: 0.0 and -0.0 differ, a NaN equals itself."""
@@ -60,6 +82,7 @@ class Const(Expr):
         return hash((repr(self.value), self.dtype))
 
 
+@_hashed_once
 @dataclass(frozen=True)
 class Var(Expr):
     """A loop variable, a size, a scalar parameter or a name bound by Let."""
@@ -68,6 +91,7 @@ class Var(Expr):
     dtype: DType = i64
 
 
+@_hashed_once
 @dataclass(frozen=True)
 class Load(Expr):
     array: str
@@ -75,6 +99,7 @@ class Load(Expr):
     dtype: DType
 
 
+@_hashed_once
 @dataclass(frozen=True)
 class Unary(Expr):
     """`op` is "-" (arithmetic), "~" (integers) or "!" (bool)."""
@@ -87,6 +112,7 @@ class Unary(Expr):
         return self.arg.dtype
 
 
+@_hashed_once
 @dataclass(frozen=True)
 class Binary(Expr):
     op: str
@@ -98,6 +124,7 @@ class Binary(Expr):
         return boolean if self.op in COMPARISONS else self.left.dtype
 
 
+@_hashed_once
 @dataclass(frozen=True)
 class Select(Expr):
     """cond ? then : other."""
@@ -111,6 +138,7 @@ class Select(Expr):
         return self.then.dtype
 
 
+@_hashed_once
 @dataclass(frozen=True)
 class Call(Expr):
     """A function of scalars, by its C name for f64 ("sqrt", "exp", "fabs", "pow", ...)."""
@@ -121,6 +149,7 @@ class Call(Expr):
     pure: bool = True
 
 
+@_hashed_once
 @dataclass(frozen=True)
 class Cast(Expr):
     arg: Expr

@@ -59,8 +59,9 @@ class Polynomial:
 
     def __mul__(self, other: Polynomial | Number) -> Polynomial:
         others = _lifted(other).terms
-        if others == (((), 1),):
-            return self
+        if len(others) == 1 and not others[0][0]:
+            number = others[0][1]
+            return self if number == 1 else Polynomial(tuple((monomial, by * number) for monomial, by in self.terms))
         return Polynomial.of((_product(left, right), a * b) for left, a in self.terms for right, b in others)
 
     @property
@@ -69,11 +70,11 @@ class Polynomial:
 
     @property
     def degree(self) -> int:
-        return max((len(monomial) for monomial, _ in self.terms), default=0)
+        return len(self.terms[0][0]) if self.terms else 0
 
     @property
     def constant(self) -> Number:
-        return next((factor for monomial, factor in self.terms if not monomial), 0)
+        return self.terms[-1][1] if self.terms and not self.terms[-1][0] else 0
 
     @property
     def rising(self) -> Polynomial:
@@ -82,9 +83,13 @@ class Polynomial:
 
     def split(self, name: str) -> tuple[Polynomial, Polynomial]:
         """What times the name, and what plus that, it is; the name may still be in the first."""
-        with_name = ((monomial, factor) for monomial, factor in self.terms if name in monomial)
-        without = tuple((monomial, factor) for monomial, factor in self.terms if name not in monomial)
-        return Polynomial.of((_quotient(monomial, name), factor) for monomial, factor in with_name), Polynomial(without)
+        times, plus = [], []  # whose terms stay in order
+        for monomial, factor in self.terms:
+            if name in monomial:
+                times.append((_quotient(monomial, name), factor))
+            else:
+                plus.append((monomial, factor))
+        return Polynomial(tuple(times)), Polynomial(tuple(plus))
 
     def divided(self, divisor: Polynomial) -> tuple[Polynomial, Polynomial]:
         """Quotient and rest, in which no term is a multiple of the divisor's first one, of the highest degree."""
@@ -104,6 +109,8 @@ class Polynomial:
         """Is it certain to be zero or less where all names are 1 or more, or `least`, which is not negative?"""
         if all(factor <= 0 for _, factor in self.terms):
             return True
+        if self.terms[0][1] > 0 and self.terms[0][0]:  # of the highest degree: no other adds to it
+            return False
         above = Polynomial()  # in what each name has above its least value
         for monomial, factor in self.terms:
             term = Polynomial.number(factor)

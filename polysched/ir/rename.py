@@ -7,8 +7,8 @@ from dataclasses import replace
 from itertools import count
 from typing import Any
 
-from polysched.ir.node import rewrite, walk
-from polysched.ir.nodes import Alloc, Call, For, Function, Let, Load, Store, Var
+from polysched.ir.node import rewrite, statements, walk
+from polysched.ir.nodes import Alloc, Call, For, Function, Let, Load, Stmt, Store, Var
 
 
 def used_names(fn: Function) -> set[str]:
@@ -17,10 +17,10 @@ def used_names(fn: Function) -> set[str]:
     return parameters | set(bound_names(fn.body)) | {node.fn for node in walk(fn.body) if isinstance(node, Call)}
 
 
-def bound_names(body: Any) -> Iterator[str]:
+def bound_names(body: tuple[Stmt, ...]) -> Iterator[str]:
     """Every name that a statement binds, as often as it does."""
-    for node in walk(body):
-        match node:
+    for stmt in statements(body):
+        match stmt:
             case Let(name):
                 yield name
             case For(var):

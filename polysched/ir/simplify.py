@@ -18,13 +18,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from polysched.ir.dtypes import DType, boolean
 from polysched.ir.effects import is_total
 from polysched.ir.interp import evaluate
-from polysched.ir.node import rewrite
+from polysched.ir.node import map_children, map_list
 from polysched.ir.nodes import (
     DIVISIONS,
     Alloc,
@@ -37,6 +37,7 @@ from polysched.ir.nodes import (
     Let,
     Stmt,
     Unary,
+    Var,
 )
 from polysched.ir.patterns import Hole, Rule, Shape, call, integer, lift, shape, total, where
 
@@ -46,19 +47,25 @@ def simplify(node: Any) -> Any:
 
     A statement that does nothing becomes the empty tuple.
     """
-    return rewrite(node, _simpler)
+    if isinstance(node, tuple):
+        return map_list(node, simplify)
+    if isinstance(node, Const | Var):
+        return node
+    if isinstance(node, Expr):
+        simpler = _simpler(node)
+        return node if simpler is None else simpler
+    rebuilt = map_children(node, simplify)
+    if isinstance(rebuilt, If | For) and (stmt := _simpler_statement(rebuilt)) is not None:
+        return stmt
+    return rebuilt
 
 
-def _simpler(node: Any) -> Any | None:
-    """`node`, whose children are simplified, simplified; None if it is."""
-    match node:
-        case Expr():
-            simpler = _reduced(node)
-            return None if simpler is node else simpler
-        case If() | For():
-            return _simpler_statement(node)
-        case _:
-            return None
+@lru_cache(1 << 14)  # the same bounds and subscripts stand at many places, and most are simple
+def _simpler(expr: Expr) -> Expr | None:
+    """`expr` simplified; None if it is."""
+    rebuilt: Expr = map_children(expr, simplify)
+    simpler = _reduced(rebuilt)
+    return None if simpler is expr else simpler
 
 
 def _reduced(expr: Expr) -> Expr:
@@ -265,7 +272,7 @@ def _rules_for(shape: Shape) -> tuple[Rule, ...]:
 def _folded(expr: Expr) -> Const | None:
     """The constant that an operation on constants gives; none where it traps, is undefined or not finite."""
     match expr:
-        case Binary(op, _, Const(value=-1)) if op in DIVISIONS:  # some processors trap on the least integer / -1
+        case Binary(op, Const(), Const(value=-1)) if op in DIVISIONS:  # some processors trap on the least integer / -1
             return None
         case Unary(_, Const()) | Binary(_, Const(), Const()) | Cast(Const(), _):
             try:

@@ -171,7 +171,7 @@ def test_a_large_grid_of_data_is_strided_over_even_in_32_bits():
 def test_a_triangular_grid_is_as_large_as_its_widest_row():
     body = loop("i", 0, n, loop("j", 0, add(i, 1), store(A, (i, j), 1.0), kind="block.x"), kind="block.y")
     fn = nest("f", "n", [A], body)
-    assert show(emit_cuda(linearize(fn)).kernels[0].grid[0]) == "n - 1 + 1"
+    assert show(emit_cuda(linearize(fn)).kernels[0].grid[0]) == "n"
     assert_runs_as_interpreted(fn, {"A": np.zeros((5, 5)), "n": 5})
 
 
@@ -322,6 +322,7 @@ def test_an_array_that_a_loop_steps_through_by_a_size_has_a_pointer_of_its_own()
 
     k, start = var("k"), var("start")
     assert kernel(add(start, mul(n, k), 1)) == "V[(int64_t)start + n * k + 1] = 1;"
+    assert kernel(add(start, mul(n, add(k, b)))) == "V[start + n * (k + b)] = 1;"  # the sum is new each time
     assert kernel(add(start, mul(k, 4))) == "V[start + k * 4] = 1;"
     assert kernel(add(start, k)) == "V[start + k] = 1;"
     assert kernel(add(k, mul(n, k))) == "V[k + n * k] = 1;"
@@ -338,19 +339,31 @@ def test_a_block_for_each_iteration_of_32_bits():
         "if (sizeof(index_t) == 4) break; /* there is a block for each */",
         "if (sizeof(index_t) == 4) break; /* there is a block for each */",
     ]
+    waiting = nest("f", "n", [V], loop("b", 0, n, Barrier(), store(V, (b,), 1), kind="block.x"))
+    assert "break" not in emit_cuda(waiting).text  # the copies of such kernels are better off in a loop
 
 
-def test_more_blocks_than_there_may_be_run_one_after_the_other():
-    fn = nest("f", "", [Array("V", i64, (const(70_000),))], loop("b", 0, 70_000, store(V, (b,), b), kind="block.y"))
-    assert "break" not in emit_cuda(fn).text
+@pytest.mark.parametrize(
+    "body",
+    [
+        (loop("b", 0, 70_000, store(V, (b,), b), kind="block.y"),),
+        (loop("b", 5, 70_005, store(V, (sub(b, 5),), b), kind="block.y"),),
+        (loop("b", 0, 280_000, store(V, (Binary(">>", b, const(2)),), b), step=4, kind="block.y"),),
+        (store(V, (0,), 1), loop("b", 0, 70_000, store(V, (b,), b), kind="block.y")),
+        tuple(loop("b", 0, end, store(V, (b,), add(b, end)), kind="block.y") for end in (70_000, 66_000)),
+    ],
+)
+def test_more_blocks_than_there_may_be_run_one_after_the_other(body):
+    fn = nest("f", "", [Array("V", i64, (const(70_000),))], loop("r", 0, 1, *body, kind="block.x"))
     assert_runs_as_interpreted(fn, {"V": np.full(70_000, -1)})
 
 
 def test_trips_that_are_truncated_may_be_more_than_blocks():
     """(n - 5) / 2 is -1, where it is rounded down."""
     trips_of = add(Binary("truncdiv", sub(n, 5), const(2)), 3)
-    fn = nest("f", "n", [V], loop("b", 0, trips_of, store(V, (b,), b), kind="block.x"))
-    assert_runs_as_interpreted(fn, {"n": 4, "V": np.full(4, -1)})
+    fn = nest("f", "n", [Array("V", i64, (const(8),))], loop("b", 0, trips_of, store(V, (b,), b), kind="block.x"))
+    for size in (0, 2, 4):
+        assert_runs_as_interpreted(fn, {"n": size, "V": np.full(8, -1)})
 
 
 def test_a_store_outside_of_empty_block_loops_is_done():

@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from polysched.codegen.passes import knowledge
+from polysched.codegen.passes.examples import Examples
 from polysched.codegen.passes.facts import Facts
 from polysched.ir.build import add, binary, const, floordiv, floormod, load, mul, sub, var
 from polysched.ir.dtypes import boolean, f64, i32, i64
@@ -38,7 +39,7 @@ def facts(*loops: For, sizes="nmk", shapes=(), largest=LARGEST_SIZE, examples=Tr
     """Without `examples`, nothing but proofs keeps a fact from being wrong."""
     arrays = tuple(Array(f"A{at}", f64, shape) for at, shape in enumerate(shapes))
     here = Facts.of(Function("f", tuple(sizes), arrays, ()), largest)
-    here = here if examples else Facts(replace(here.around, examples=[]))
+    here = here if examples else Facts(replace(here.around, examples=Examples(0, {})))
     for each in loops:
         here = here.inside(each)
     return here
@@ -74,6 +75,13 @@ def test_sizes_are_not_known_to_be_positive():
     assert not facts(loop("i", n, -1, step=-1)).is_positive(n)
     assert facts(loop("i", 0, mul(n, m)), shapes=[(n, m)]).is_positive(m)
     assert not facts(loop("i", 0, add(n, m))).is_positive(m)
+
+
+def test_no_factor_of_a_product_that_is_positive_is_zero():
+    inside = facts(loop("i", 0, mul(n, m)))  # which may wrap
+    assert inside.is_positive(n) and inside.is_positive(m) and not inside.is_positive(k)
+    assert facts(loop("i", 0, binary("max", mul(n, m), 1))).is_positive(n) is False
+    assert facts(loop("i", sub(n, 1), mul(n, m))).is_positive(m) is False
 
 
 def test_a_loop_that_steps():

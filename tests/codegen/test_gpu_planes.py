@@ -1,4 +1,4 @@
-"""polysched/codegen/gpu/planes.py: four dimensions of blocks on the three of a grid."""
+"""polysched/codegen/gpu/planes.py: four or more dimensions of blocks on the three of a grid."""
 
 # mypy: ignore-errors
 # ruff: noqa: F821
@@ -26,6 +26,20 @@ def test_two_loops_over_blocks_are_one():
         "        j = 1 + floormod(f0, max(m - 1, 0))\n"
         "        i = floordiv(f0, max(m - 1, 0))\n"
         "        A[i, j] = 1.0"
+    )
+
+
+def test_three_loops_over_blocks_are_one():
+    k = var("k")
+    B = Array("B", f64, (n, m, n))
+    inner = loop("j", 0, m, loop("k", 0, n, store(B, (i, j, k), 1.0), kind="block.z"), kind="block.w")
+    assert show(fold_planes(nest("fill", "n m", [B], loop("i", 1, n, inner, kind="block.w"))).body) == (
+        "for f0 in 0..max(n - 1, 0) * max(m, 0) * max(n, 0) (block.z):\n"
+        "    k = floormod(f0, max(n, 0))\n"
+        "    f1 = floordiv(f0, max(n, 0))\n"
+        "    j = floormod(f1, max(m, 0))\n"
+        "    i = 1 + floordiv(f1, max(m, 0))\n"
+        "    B[i, j, k] = 1.0"
     )
 
 

@@ -74,7 +74,7 @@ def test_what_folds_when_unrolled_is_not_counted():
     for name in "kji":
         body = loop(name, 0, 8, body)
     assert hinted(kernel(body)) == ["i", "j", "k"]
-    factors = [add(mul(n, i), j), add(mul(n, j), k), add(mul(n, k), i)] * 4
+    factors = [add(mul(n, i), j), add(mul(n, j), k), add(mul(n, k), i)] * 12
     costly: Stmt = store(C, (mul(*factors),), load(A, n))
     for name in "kji":
         costly = loop(name, 0, 8, costly)

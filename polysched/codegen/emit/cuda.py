@@ -95,11 +95,16 @@ template <class... T> static bool fit_32_bits(T... values)
     return ((values <= 2147483647.0) && ...);
 }
 """
-_RECIPROCAL = """
-/* For kernels, which divide by it. */
+RECIPROCAL = """
+/* For kernels, which multiply instead of dividing: 2^k / divisor in 32 bits, and k (Granlund and Montgomery). */
 static uint64_t reciprocal(int64_t divisor)
 {
-    return divisor > 0 ? UINT64_MAX / (uint64_t)divisor : 0;
+    if (divisor <= 0 || divisor > INT32_MAX)
+        return 0;
+    uint64_t k = 31;
+    while (divisor > (int64_t)1 << (k - 31))
+        k++;
+    return k << 32 | (((uint64_t)1 << k) + divisor - 1) / divisor;
 }
 """
 _TEMPORARIES = """
@@ -303,7 +308,7 @@ class _Host(Host):
             _CHECKS.replace("{then}", "; running on the CPU" if of_host else ""),
             _BACK if of_host else "",
             _EITHER if self.fits else "",
-            _RECIPROCAL if self.has_reciprocals else "",
+            RECIPROCAL if self.has_reciprocals else "",
             _TEMPORARIES if self.has_temporaries else "",
             _READ if self.reads_back else "",
         )

@@ -20,13 +20,20 @@ _BODIES = {
     "truncmod": "return b == -1 ? 0 : ($T)(a % b);",
     "floordiv": "$T q = $truncdiv(a, b), r = $truncmod(a, b); return ($T)(q - ((r != 0) & ((r ^ b) < 0)));",
     "floormod": "$T r = $truncmod(a, b); return ($T)((r != 0) & ((r ^ b) < 0) ? r + b : r);",
-    # by = (2^64 - 1) / b: where a and b have 32 bits, the upper half of (|a| + 1) * by is |a| / b
-    "truncdiv_by": "if (sizeof($T) == 8) return a / b; const uint32_t next = (uint32_t)(a < 0 ? -a : a) + 1; "
-    "const uint64_t low = next * (by & 0xffffffff) >> 32; const $T q = ($T)((next * (by >> 32) + low) >> 32); "
+    # by: 2^k / b rounded up, in 32 bits, and above them k. Its product with a of 31 bits is a / b, k bits further up.
+    "countdiv_by": "return sizeof($T) == 8 ? a / b : ($T)((uint64_t)(uint32_t)a * (uint32_t)by >> (by >> 32));",
+    "countmod_by": "return a - $countdiv_by(a, b, by) * b;",
+    "truncdiv_by": "if (sizeof($T) == 8) return a / b; const $T q = $countdiv_by(a < 0 ? -a : a, b, by); "
     "return a < 0 ? -q : q;",
     "truncmod_by": "return a - $truncdiv_by(a, b, by) * b;",
 }
-_NEEDS = {"floordiv": ("truncdiv", "truncmod"), "floormod": ("truncmod",), "truncmod_by": ("truncdiv_by",)}
+_NEEDS = {
+    "floordiv": ("truncdiv", "truncmod"),
+    "floormod": ("truncmod",),
+    "countmod_by": ("countdiv_by",),
+    "truncdiv_by": ("countdiv_by",),
+    "truncmod_by": ("countdiv_by", "truncdiv_by"),
+}
 
 # The type of index arithmetic in texts that can have it in 32 or in 64 bits: the dialect's `index`.
 INDEX = DType("index", "i", 64)
@@ -54,6 +61,7 @@ def _definition(op: str, dtype: DType, dialect: Dialect) -> list[str]:
         wide="(float)" if dtype.name == "f16" else "",
         truncdiv=name_of("truncdiv", dtype),
         truncmod=name_of("truncmod", dtype),
+        countdiv_by=name_of("countdiv_by", dtype),
         truncdiv_by=name_of("truncdiv_by", dtype),
     )
     lines = [f"    {statement.strip()};" for statement in body.split(";") if statement.strip()]

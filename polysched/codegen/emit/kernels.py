@@ -8,7 +8,7 @@
 - Each outermost block or thread loop is a kernel; what is around it is host code.
 - Host code that stores to arrays is a kernel of one thread; where it loads from them, it copies the element back.
 - Block loops stride by the grid, which is as large as the host can tell that there are iterations. Where it can, and
-  kernels count in 32 bits, there is a block for each, and the loops end after it.
+  kernels without barriers count in 32 bits, there is a block for each, and the loops end after it.
 - Thread loops stride by the block; where they have no more iterations than it has threads, an `if` is enough.
 - In a kernel, a store outside of a loop over some axis of blocks or threads is done by the first one alone.
 - Temporaries of the host are device buffers; those of a kernel must be small and of constant size.
@@ -178,6 +178,7 @@ class _Kernel(IndexPrinter):
         nodes = list(walk(statements))
         self.written = {node.array for node in nodes if isinstance(node, Store)}
         self.allocated = {node.array.name: node.array for node in nodes if isinstance(node, Alloc)}
+        self.waits = any(isinstance(node, Barrier) for node in nodes)
         self.axes = sorted({node.kind for node in nodes if isinstance(node, For) and is_mapped(node)})
         self.host_loops = tuple(host.nest)
         self.is_narrow = f"sizeof({self.index}) == 4"  # tests whether this is the kernel that counts in 32 bits
@@ -206,11 +207,13 @@ class _Kernel(IndexPrinter):
         return self.instances(head, name, (*names, *self.reciprocals), self.fits)
 
     def starts_all(self, kind: str) -> bool:
-        """Does the kernel that counts in 32 bits have a block for each iteration of the loops of this kind?"""
+        """Does the kernel that counts in 32 bits have a block for each iteration of the loops of this kind? Not where
+        threads wait for each other: such blocks take long, and without a loop around nvcc computes addresses in the
+        loops inside again and again."""
         blocks = self.grid[AXES.index(kind[-1])]
         if isinstance(blocks, Const) and blocks.value > _MOST_BLOCKS[kind[-1]]:
             return False
-        return self.survey.is_known(kind) and not holds_data(blocks, self.wide)
+        return not self.waits and self.survey.is_known(kind) and not holds_data(blocks, self.wide)
 
     def ids(self) -> dict[str, Range]:
         """What the numbers of blocks and threads may be."""
@@ -340,9 +343,9 @@ def _steps_by_product(subscript: Expr, inside: Set[str]) -> bool:
         start = start.left
     if not isinstance(start, Var) or start is subscript or start.name in inside:
         return False
-    products = [node for node in walk(subscript) if isinstance(node, Binary) and node.op == "*"]
-    symbolic = [node for node in products if not isinstance(node.left, Const) and not isinstance(node.right, Const)]
-    return any(isinstance(node, Var) and node.name in inside for node in walk(tuple(symbolic)))
+    products = [(node.left, node.right) for node in walk(subscript) if isinstance(node, Binary) and node.op == "*"]
+    symbolic = [factor for pair in products if not any(isinstance(each, Const) for each in pair) for factor in pair]
+    return any(isinstance(factor, Var) and factor.name in inside for factor in symbolic)
 
 
 def _needs_host(stmt: Stmt) -> bool:

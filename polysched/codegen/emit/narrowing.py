@@ -131,7 +131,8 @@ class IndexPrinter(Printer):
                 reciprocal = f"{name}.reciprocal"
                 self.reciprocals[reciprocal], self.scalars[reciprocal] = name, u64
                 operands = f"{self.expr(left)}, {self.names(name)}, {self.names(reciprocal)}"
-                return f"{self.helper(f'{op}_by', INDEX)}({operands})", PRIMARY
+                helper = f"{op}_by".replace("trunc", "count" if self.is_count(left) else "trunc")
+                return f"{self.helper(helper, INDEX)}({operands})", PRIMARY
         return super().binary(expr)
 
     def loop(self, loop: For) -> None:

@@ -30,6 +30,7 @@ from polysched.ir.nodes import (
     Cast,
     Const,
     Expr,
+    For,
     Function,
     Let,
     Load,
@@ -204,7 +205,11 @@ class Speller:
         """Could the division by this divisor overflow? Not if it is another constant, a count, or unsigned."""
         if isinstance(divisor, Const):
             return divisor.value == -1
-        return divisor.dtype.kind == "i" and not (divisor.dtype == i64 and _is_count(divisor, self.counts))
+        return divisor.dtype.kind == "i" and not self.is_count(divisor)
+
+    def is_count(self, expr: Expr) -> bool:
+        """Is it certain not to be negative?"""
+        return expr.dtype == i64 and _is_count(expr, self.counts)
 
     def call(self, expr: Call) -> tuple[str, int]:
         """A function of the C library, in the version for the dtype; any other name is the user's function."""
@@ -287,11 +292,12 @@ def _has_no_literal(value: int | float | bool, dtype: DType) -> bool:
 
 
 def _counts(fn: Function) -> set[str]:
-    """Names that are never negative: sizes, and what is made of them."""
-    counts = set(fn.sizes)
-    lets = [node for node in walk(fn.body) if isinstance(node, Let)]
-    counts |= {let.name for let in lets if _is_count(let.value, counts | {other.name for other in lets})}
-    while others := {let.name for let in lets if let.name in counts and not _is_count(let.value, counts)}:
+    """Names that are never negative: sizes, what is counted from them, and what is made of them."""
+    nodes = list(walk(fn.body))
+    least = [(node.name, node.value) for node in nodes if isinstance(node, Let)]
+    least += [(node.var, node.lo if node.step > 0 else node.hi) for node in nodes if isinstance(node, For)]
+    counts = {*fn.sizes, *(name for name, _ in least)}
+    while others := {name for name, value in least if name in counts and not _is_count(value, counts)}:
         counts -= others
     return counts
 
@@ -303,7 +309,7 @@ def _is_count(expr: Expr, counts: Set[str]) -> bool:
             return value >= 0
         case Var(name):
             return name in counts
-        case Binary("+" | "*" | "min" | "max" | "floordiv" | "truncdiv", left, right):
+        case Binary("+" | "*" | "min" | "max" | "floordiv" | "truncdiv" | "floormod" | "truncmod", left, right):
             return _is_count(left, counts) and _is_count(right, counts)
     return False
 

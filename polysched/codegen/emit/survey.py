@@ -13,6 +13,7 @@ from polysched.codegen.emit.extents import bounded, most_trips, trips
 from polysched.ir.build import binary
 from polysched.ir.node import rewrite, substitute, walk
 from polysched.ir.nodes import Binary, Const, Expr, For, Let, Stmt, Store, Var
+from polysched.ir.simplify import simplify
 
 AXES = "xyz"
 _BLOCKS = 1024  # along an axis, where the host cannot tell how many are needed
@@ -69,8 +70,10 @@ class Survey:
         known = [trip for trip in found if trip is not None]
         if len(known) < len(found):
             return Const(_BLOCKS)
-        least = [Const(1)] if f"block.{axis}" in self._left else []  # for what is stored outside of the loops
-        return binary("max", *known, *least) if known else Const(1)
+        # One, at least, does what stands outside of the loops, and all that there is if there is more than was seen.
+        least = [Const(1)] if f"block.{axis}" in self._left | self._guessed else []
+        blocks: Expr = simplify(binary("max", *known, *least)) if known else Const(1)
+        return blocks
 
     def _threads_on(self, axis: str) -> int:
         found = self._threads.get(f"thread.{axis}", [1])

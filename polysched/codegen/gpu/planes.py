@@ -1,4 +1,4 @@
-"""Four dimensions of blocks on the three of a grid.
+"""Four or more dimensions of blocks on the three of a grid.
 
     for n in 0..N (block.w):                    for f in 0..N * H (block.z):
         for h in 0..H (block.z):        ->          h = f mod H
@@ -15,14 +15,14 @@ from dataclasses import replace
 from typing import Any
 
 from polysched.codegen.emit.extents import trips
-from polysched.ir.build import binary
+from polysched.ir.build import binary, mul
 from polysched.ir.node import map_children, walk
 from polysched.ir.nodes import Const, Expr, For, Function, Let, Stmt, Var
 from polysched.ir.rename import fresh_names, used_names
 
 
 def fold_planes(fn: Function) -> Function:
-    """`fn` without loops on block.w: with one on block.z directly inside they are one loop, else they are serial."""
+    """`fn` without loops on block.w: those right around one on block.z are one loop with it, others are serial."""
     names = fresh_names("f", used_names(fn))
 
     def visit(node: Any) -> Any:
@@ -33,17 +33,27 @@ def fold_planes(fn: Function) -> Function:
     return map_children(fn, visit)
 
 
-def _folded(outer: For, names: Iterator[str]) -> For | None:
-    match outer.body:
-        case (For(kind="block.z") as inner,) if not any(node == Var(outer.var) for node in walk((inner.lo, inner.hi))):
-            both, count = next(names), binary("max", trips(inner), 0)
-            lets: tuple[Stmt, ...] = (
-                Let(inner.var, _from(inner.lo, binary("floormod", Var(both), count))),
-                Let(outer.var, _from(outer.lo, binary("floordiv", Var(both), count))),
-            )
-            total = binary("*", binary("max", trips(outer), 0), count)
-            return For(both, Const(0), total, 1, (*lets, *inner.body), "block.z", outer.loc)
-    return None
+def _folded(outermost: For, names: Iterator[str]) -> For | None:
+    planes = [outermost]
+    while planes[-1].kind == "block.w":
+        match planes[-1].body:
+            case (For(kind="block.w" | "block.z", lo=lo, hi=hi) as inner,) if not any(
+                node == Var(plane.var) for plane in planes for node in walk((lo, hi))
+            ):
+                planes.append(inner)
+            case _:
+                return None
+    number = next(names)
+    loop_variable, counts = number, [binary("max", trips(plane), 0) for plane in planes]
+    lets: list[Stmt] = []
+    for plane, count in zip(planes[:0:-1], counts[:0:-1], strict=True):
+        lets.append(Let(plane.var, _from(plane.lo, binary("floormod", Var(number), count))))
+        quotient = binary("floordiv", Var(number), count)
+        is_last = plane is planes[1]
+        number = outermost.var if is_last else next(names)
+        lets.append(Let(number, _from(outermost.lo, quotient) if is_last else quotient))
+    body = (*lets, *planes[-1].body)
+    return For(loop_variable, Const(0), mul(*counts), 1, body, "block.z", outermost.loc)
 
 
 def _from(start: Expr, offset: Expr) -> Expr:

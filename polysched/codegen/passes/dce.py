@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from polysched.ir.effects import may_be_dropped
 from polysched.ir.node import map_list, walk
@@ -97,9 +98,12 @@ class _Sweeper:
         if not needed and all(map(may_be_dropped, exprs)):
             self.removed.append(label)
             return ()
-        for node in walk(exprs):
-            match node:
-                case Var(name) | Load(array=name):
-                    self.live.add(name)
+        self.live.update(*map(_uses, exprs))
         return stmt
 
+
+@lru_cache(1 << 14)  # every statement is looked at several times
+def _uses(expr: Expr) -> frozenset[str]:
+    """The names of variables and arrays in it."""
+    used = (node for node in walk(expr) if isinstance(node, Var | Load))
+    return frozenset(node.name if isinstance(node, Var) else node.array for node in used)

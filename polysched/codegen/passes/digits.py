@@ -11,7 +11,7 @@ arithmetic that wraps, whatever the rounding, if it is the same for both digits.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import permutations
 from typing import Any
@@ -35,14 +35,29 @@ def join_digits(fn: Function) -> Function:
 
 
 def _block(statements: tuple[Stmt, ...], names: Names, facts: Facts) -> tuple[Stmt, ...]:
-    out = []
+    out: list[Stmt] = []
+    digits: list[Let] = []  # that may go if nothing uses them any more
     for stmt in statements:
-        out.append(_statement(stmt, names, facts))
-        if isinstance(stmt, Let):
+        new = _statement(stmt, names, facts)
+        out.append(new)
+        if isinstance(stmt, Let) and isinstance(new, Let):
             facts = facts.binding(stmt)
-            if isinstance(stmt.value, Binary) and stmt.value.op in DIVISIONS and not may_change(stmt.value):
-                names = {**names, stmt.name: stmt.value}
-    return statements if all(new is old for new, old in zip(out, statements, strict=True)) else tuple(out)
+            match stmt.value:
+                case Binary(op, _, divisor) as value if op in DIVISIONS and not may_change(value):
+                    names = {**names, stmt.name: value}
+                    digits += [new] if facts.is_nonzero(divisor) else []
+    if all(new is old for new, old in zip(out, statements, strict=True)):
+        return statements
+    return tuple(_used(out, digits))[::-1]
+
+
+def _used(statements: list[Stmt], digits: list[Let]) -> Iterator[Stmt]:
+    """The statements without those of the digits that nothing uses, the last one first."""
+    used: set[str] = set()
+    for stmt in reversed(statements):
+        if not isinstance(stmt, Let) or stmt not in digits or stmt.name in used:
+            used |= {node.name for node in walk(stmt) if isinstance(node, Var)}
+            yield stmt
 
 
 def _statement(stmt: Stmt, names: Names, facts: Facts) -> Stmt:
@@ -81,11 +96,14 @@ def _number(low: Expr, high: Expr, names: Names, facts: Facts) -> Expr | None:
             case Binary("floormod" | "truncmod" as op, value, divisor):
                 rest = [*factors[:at], *factors[at + 1 :]]
                 wanted = Binary(op.replace("mod", "div"), value, divisor)
-                found = [_digit(other, names) or other for other in others]
                 is_total = isinstance(factor, Var) or facts.is_nonzero(divisor)
-                if is_total and Counter(found) == Counter([*rest, *flattened(divisor, "*"), wanted]):
+                if is_total and _counted(others, names) == _counted([*rest, *flattened(divisor, "*"), wanted], names):
                     return mul(*rest, value)
     return None
+
+
+def _counted(factors: list[Expr], names: Names) -> Counter[Expr]:
+    return Counter(_digit(factor, names) or factor for factor in factors)
 
 
 def _digit(factor: Expr, names: Names) -> Binary | None:

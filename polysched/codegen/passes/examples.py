@@ -10,23 +10,25 @@ Without any, all would have to be tried: nothing is taken to hold since it holds
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable
-from itertools import cycle
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import compress, cycle, islice
 
 from polysched.ir.nodes import Binary, Cast, Const, Expr, For, Let, Select, Unary, Var
 
-Example = dict[str, int]
+Column = list[int | None]  # the values of one expression, by example; None if the example does not tell, or it traps
 
 _SCALES = (400, 0, 6400, 1000, 211, 7, 20, 40000)  # of the sizes, by example
-_PARTS = (0.0, 1.0, 0.5, 0.9, 0.2, 0.7)  # of the way from the first value of a loop to its last
-_OPERATORS: dict[str, Callable[[int, int], int]] = {
+_MANY = 12  # examples: fewer are made more, at several places of a loop
+_TENTHS = (0, 10, 5, 9, 2, 7)  # of the way from the first value of a loop to its last
+_OPERATORS: dict[str, Callable[[int, int], int | None]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
-    "floordiv": operator.floordiv,
-    "floormod": operator.mod,
-    "truncdiv": lambda x, y: x // y if (x < 0) == (y < 0) else -(-x // y),
-    "truncmod": lambda x, y: x - y * (x // y if (x < 0) == (y < 0) else -(-x // y)),
+    "floordiv": lambda x, y: x // y if y else None,
+    "floormod": lambda x, y: x % y if y else None,
+    "truncdiv": lambda x, y: None if y == 0 else x // y if (x < 0) == (y < 0) else -(-x // y),
+    "truncmod": lambda x, y: None if y == 0 else x - y * (x // y if (x < 0) == (y < 0) else -(-x // y)),
     "min": min,
     "max": max,
     "&": operator.and_,
@@ -41,66 +43,83 @@ _OPERATORS: dict[str, Callable[[int, int], int]] = {
 }
 
 
-def first_examples(sizes: Iterable[str]) -> list[Example]:
-    """Sizes of several orders of magnitude, in several orders."""
-    names = tuple(sizes)
-    return [
-        {name: scale and scale * (1 + (at + k) * (k + 1) % 4) + at for at, name in enumerate(names)}
-        for k, scale in enumerate(_SCALES)
-    ]
 
 
-def inside(examples: list[Example], loop: For) -> list[Example]:
-    """Those in the loop's body, each with a value of its variable."""
-    found = []
-    for example, part in zip(examples, cycle(_PARTS)):
-        first, end = value(loop.lo, example), value(loop.hi, example)
-        if first is None or end is None:
-            found.append(example)
-        elif (last := (end - first - (1 if loop.step > 0 else -1)) // loop.step) >= 0:  # the number of the last one
-            found.append({**example, loop.var: first + loop.step * int(part * last)})
-    return found
+@dataclass(frozen=True)
+class Examples:
+    """Values of all names, of each as a column."""
+
+    count: int
+    names: Mapping[str, Column]
+    found: dict[Expr, Column] = field(default_factory=dict)  # what has been asked: most of it is asked again
+
+    @staticmethod
+    def of(sizes: Iterable[str]) -> Examples:
+        """Sizes of several orders of magnitude, in several orders."""
+        return Examples(
+            len(_SCALES),
+            {
+                name: [scale and scale * (1 + (at + k) * (k + 1) % 4) + at for k, scale in enumerate(_SCALES)]
+                for at, name in enumerate(sizes)
+            },
+        )
+
+    def inside(self, loop: For) -> Examples:
+        """Those in the loop's body, each with a value of its variable, or several."""
+        parts, many = cycle(_TENTHS), -(-_MANY // max(1, self.count))
+        rows: list[int] = []
+        column: Column = []
+        for row, (first, end) in enumerate(zip(self.values(loop.lo), self.values(loop.hi), strict=True)):
+            if first is None or end is None:
+                rows, column = [*rows, row], [*column, None]
+            elif (last := (end - first - (1 if loop.step > 0 else -1)) // loop.step) >= 0:  # the number of the last one
+                numbers = dict.fromkeys(tenths * last // 10 for tenths in islice(parts, many))
+                rows += [row] * len(numbers)
+                column += [first + loop.step * number for number in numbers]
+        chosen = {name: [values[row] for row in rows] for name, values in self.names.items()}
+        return Examples(len(rows), {**chosen, loop.var: column})
+
+    def where(self, cond: Expr, holds: bool) -> Examples:
+        """Those for which the condition holds, or does not."""
+        kept = [value is not (not holds) for value in self.values(cond)]
+        return self if all(kept) else Examples(sum(kept), {n: [*compress(v, kept)] for n, v in self.names.items()})
+
+    def after(self, let: Let) -> Examples:
+        """Those with the name that the Let binds."""
+        return Examples(self.count, {**self.names, let.name: self.values(let.value)})
+
+    def values(self, expr: Expr) -> Column:
+        """The values of an integer or condition."""
+        if expr not in self.found:
+            self.found[expr] = self._values(expr)
+        return self.found[expr]
+
+    def _values(self, expr: Expr) -> Column:
+        match expr:
+            case Binary("&&" | "||" as op, left, right):
+                return list(map(_both if op == "&&" else _either, self.values(left), self.values(right)))
+            case Binary(op, left, right) if op in _OPERATORS:
+                of, pairs = _OPERATORS[op], zip(self.values(left), self.values(right), strict=True)
+                return [None if one is None or other is None else of(one, other) for one, other in pairs]
+            case Var(name) if name in self.names:
+                return self.names[name]
+            case Const(int(number)):
+                return [number] * self.count
+            case Unary("-", arg):
+                return [None if value is None else -value for value in self.values(arg)]
+            case Unary("!", arg):
+                return [None if value is None else not value for value in self.values(arg)]
+            case Select(cond, then, other):
+                columns = zip(self.values(cond), self.values(then), self.values(other), strict=True)
+                return [None if test is None else yes if test else no for test, yes, no in columns]
+            case Cast(arg, dtype) if dtype.is_integer:
+                return self.values(arg)
+        return [None] * self.count
 
 
-def where(examples: list[Example], cond: Expr, holds: bool) -> list[Example]:
-    """Those for which the condition holds, or does not."""
-    return [example for example in examples if value(cond, example) is not (not holds)]
+def _both(left: int | None, right: int | None) -> int | None:
+    return False if left is False or right is False else None if left is None or right is None else True
 
 
-def after(examples: list[Example], let: Let) -> list[Example]:
-    """Those with the name that the Let binds."""
-    values = [value(let.value, example) for example in examples]
-    return [e if v is None else {**e, let.name: v} for e, v in zip(examples, values, strict=True)]
-
-
-def value(expr: Expr, example: Example) -> int | None:
-    """The value of an integer or condition; None if the example does not tell, or it traps."""
-    match expr:
-        case Binary(op, left, right):
-            return _value_of_binary(op, value(left, example), value(right, example))
-        case Var(name):
-            return example.get(name)
-        case Const(int(number)):
-            return number
-        case Unary("-", arg):
-            found = value(arg, example)
-            return None if found is None else -found
-        case Unary("!", arg):
-            found = value(arg, example)
-            return None if found is None else not found
-        case Select(cond, then, other):
-            test = value(cond, example)
-            return None if test is None else value(then if test else other, example)
-        case Cast(arg, dtype) if dtype.is_integer:
-            return value(arg, example)
-    return None
-
-
-def _value_of_binary(op: str, left: int | None, right: int | None) -> int | None:
-    if op == "&&":
-        return False if left is False or right is False else None if left is None or right is None else True
-    if op == "||":
-        return True if left is True or right is True else None if left is None or right is None else False
-    if left is None or right is None or op not in _OPERATORS or (right == 0 and op[-3:] in ("div", "mod")):
-        return None
-    return _OPERATORS[op](left, right)
+def _either(left: int | None, right: int | None) -> int | None:
+    return True if left is True or right is True else None if left is None or right is None else False

@@ -19,7 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from polysched.codegen.passes.examples import first_examples
+from polysched.codegen.passes.examples import Examples
 from polysched.codegen.passes.knowledge import LARGEST, Knowledge
 from polysched.ir.bounds import Bounds, Unbounded
 from polysched.ir.congruence import Congruence
@@ -52,7 +52,7 @@ class Facts:
                 largest=largest,
                 extents=_products_of_extents(fn),
                 numbers=dict.fromkeys(fn.sizes, (0, largest)),
-                examples=first_examples(fn.sizes),
+                examples=Examples.of(fn.sizes),
             )
         )
 

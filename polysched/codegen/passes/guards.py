@@ -16,12 +16,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from polysched.codegen.passes.facts import Facts
 from polysched.codegen.passes.inequalities import is_total
 from polysched.ir.build import conjunction
 from polysched.ir.dtypes import DType
-from polysched.ir.node import flattened, walk
+from polysched.ir.node import flattened, statements
 from polysched.ir.nodes import Alloc, Array, Binary, Const, Expr, Function, If, Let, Load, Select, Stmt, Store, Unary
 
 _OPPOSITES = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
@@ -87,8 +88,8 @@ def _neutral_unless(op: str, term: Expr, array: str, variables: Variables, fast_
     """The condition under which `op` with the term changes the array's element, and what the term is then."""
     is_free = fast_math or not term.dtype.is_float
     match op:
-        case "+" | "-" if is_free or array in variables.never_negative_zero:
-            return _nonzero(term, is_free)
+        case "+" | "-" if found := _nonzero(term, is_free):
+            return found if is_free or array in variables.never_negative_zero else None
         case "max":
             least = max(_least(term.dtype), variables.least.get(array, -math.inf))
             return _selected(term, lambda value: value <= least)
@@ -149,21 +150,29 @@ def _most(dtype: DType) -> float:
 class Variables:
     """What all stores to variables of one thread say of their values."""
 
-    never_negative_zero: Set[str]
-    least: Mapping[str, float]  # none is below it, or it is NaN: a maximum does not change
+    fn: Function
 
-    @staticmethod
-    def of(fn: Function) -> Variables:
-        nodes = list(walk(fn.body))
+    @cached_property
+    def never_negative_zero(self) -> Set[str]:
+        return {name for name, values in self._stored.items() if all(_is_in_sum(value, name) for value in values)}
+
+    @cached_property
+    def least(self) -> Mapping[str, float]:
+        """What none of its values is below, or it is NaN: a maximum does not change."""
+        stored = self._stored.items()
+        maxima = {name: values for name, values in stored if all(_is_in_max(value, name) for value in values)}
+        starts = {name: [v.value for v in values if isinstance(v, Const)] for name, values in maxima.items()}
+        return {name: min(values) for name, values in starts.items() if values}
+
+    @cached_property
+    def _stored(self) -> Mapping[str, list[Expr]]:
+        nodes = list(statements(self.fn.body))
         arrays = (node.array for node in nodes if isinstance(node, Alloc))
         stores: dict[str, list[Expr]] = {array.name: [] for array in arrays if _is_variable(array)}
         for node in nodes:
             if isinstance(node, Store) and node.array in stores:
                 stores[node.array].append(node.value)
-        sums = {name for name, values in stores.items() if all(_is_in_sum(value, name) for value in values)}
-        maxima = {name: values for name, values in stores.items() if all(_is_in_max(value, name) for value in values)}
-        starts = {name: [v.value for v in values if isinstance(v, Const)] for name, values in maxima.items()}
-        return Variables(sums, {name: min(values) for name, values in starts.items() if values})
+        return stores
 
 
 def _is_variable(array: Array) -> bool:

@@ -14,7 +14,7 @@ from fractions import Fraction
 from math import ceil, floor, gcd, lcm
 from typing import Any
 
-from polysched.codegen.passes.examples import Example, after, inside, value, where
+from polysched.codegen.passes.examples import Examples
 from polysched.ir.bounds import Bounds, End, Ends, Unbounded
 from polysched.ir.congruence import ANY, Congruence, congruence, stepped, wrapped
 from polysched.ir.dtypes import i64
@@ -27,7 +27,7 @@ from polysched.ir.text import show
 
 LARGEST = (1 << 63) - 1
 
-_MOST_STEPS = 60  # for one answer
+_MOST_STEPS = 28  # for one answer
 _MOST_LIMITS = 4  # of one end of one name
 _MOST_CONSEQUENCES = 12  # of one condition
 _OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
@@ -41,10 +41,11 @@ class Knowledge(Bounds):
     largest: int = LARGEST  # that a size is, or a product of `extents`
     extents: tuple[Polynomial, ...] = ()
     numbers: dict[str, Interval] = field(default_factory=dict)  # that names lie between
+    intervals: dict[Expr, Interval] = field(default_factory=dict)  # what follows from `numbers`
     congruences: dict[str, Congruence] = field(default_factory=dict)  # of names
     conditions: dict[Expr, bool] = field(default_factory=dict)  # that hold, and that do not
     opaque: set[str] = field(default_factory=set)  # texts of what may wrap
-    examples: list[Example] = field(default_factory=list)
+    examples: Examples = field(default_factory=lambda: Examples.of(()))
 
     def copy(self) -> Knowledge:
         return Knowledge(
@@ -57,6 +58,7 @@ class Knowledge(Bounds):
             largest=self.largest,
             extents=self.extents,
             numbers=dict(self.numbers),
+            intervals=self.intervals,
             congruences=dict(self.congruences),
             conditions=dict(self.conditions),
             opaque=set(self.opaque),
@@ -69,11 +71,11 @@ class Knowledge(Bounds):
     def enter(self, loop: For) -> None:
         """In the body of the loop, which runs for one value at least."""
         least, most = (loop.lo, loop.hi) if loop.step > 0 else (loop.hi, loop.lo)
-        self.examples = inside(self.examples, loop)
+        self.examples = self.examples.inside(loop)
         above, below = (0, 1) if loop.step > 0 else (1, 0)  # by how much the variable stays away from its ends
         numbers = self.interval(least)[0] + above, self.interval(most)[1] - below
         low, high = self.known(least), self.known(most)
-        self.numbers[loop.var] = numbers
+        self.limit(loop.var, numbers)
         self.congruences[loop.var] = stepped(self.congruence(loop.lo), loop.step)
         if low is not None and high is not None:
             self.suppose_nonnegative(high - low - 1)
@@ -86,16 +88,16 @@ class Knowledge(Bounds):
 
     def bind(self, let: Let) -> None:
         """After the Let."""
-        self.examples = after(self.examples, let)
+        self.examples = self.examples.after(let)
         if let.value.dtype.is_integer:
-            self.numbers[let.name] = self.interval(let.value)
+            self.limit(let.name, self.interval(let.value))
             self.congruences[let.name] = self.congruence(let.value)
             if not may_change(let.value):
                 self.lets = {**self.lets, let.name: let.value}
 
     def suppose(self, cond: Expr, holds: bool) -> None:
         """Where `cond` holds, or where it does not."""
-        self.examples = where(self.examples, cond, holds)
+        self.examples = self.examples.where(cond, holds)
         match cond:
             case Unary("!", arg):
                 self.suppose(arg, not holds)
@@ -114,9 +116,9 @@ class Knowledge(Bounds):
         """Where the comparison of integers holds."""
         first, second = self.interval(left), self.interval(right)
         if isinstance(left, Var):
-            self.numbers[left.name] = _narrowed(op, first, second)
+            self.limit(left.name, _narrowed(op, first, second))
         if isinstance(right, Var):
-            self.numbers[right.name] = _narrowed(_MIRRORED[op], second, first)
+            self.limit(right.name, _narrowed(_MIRRORED[op], second, first))
         one, other = self.known(left), self.known(right)
         if one is None or other is None:
             return
@@ -156,7 +158,7 @@ class Knowledge(Bounds):
             if limit.degree == 0 and name in self.numbers:
                 least, most = self.numbers[name]
                 nearest = ceil(limit.constant) if by > 0 else floor(limit.constant)
-                self.numbers[name] = (max(least, nearest), most) if by > 0 else (least, min(most, nearest))
+                self.limit(name, (max(least, nearest), most) if by > 0 else (least, min(most, nearest)))
             other = ends.high if by > 0 else ends.low
             if not other.passes_some and len(values) < _MOST_CONSEQUENCES:
                 values += [rest + most * by for most in other.limits]
@@ -181,8 +183,12 @@ class Knowledge(Bounds):
             )
             self.least = {**self.least, name: max(self.least[name], least)}
             low, high = self.numbers[name]
-            self.numbers[name] = (max(low, least), high)
+            self.limit(name, (max(low, least), high))
             self.uppers = {}
+
+    def limit(self, name: str, numbers: Interval) -> None:
+        """From here on, the name lies between these."""
+        self.numbers[name], self.intervals = numbers, {}
 
     # --- values
 
@@ -225,7 +231,7 @@ class Knowledge(Bounds):
 
     def fits(self, value: Polynomial) -> bool:
         """Is it certain to be one of i64?"""
-        self.steps = _MOST_STEPS
+        self.steps = _MOST_STEPS if self.examples.count else 8
         try:
             return all(self.most(bound) <= LARGEST for side in (value, -value) for bound in self.upper(side))
         except Unbounded:
@@ -249,8 +255,10 @@ class Knowledge(Bounds):
         """Numbers that the value of an integer lies between."""
         if isinstance(expr, Var):
             return self.numbers.get(expr.name) or whole(expr.dtype)
-        found = interval(expr, self.interval)
-        return found if holds(expr.dtype, found) else whole(expr.dtype)
+        if expr not in self.intervals:
+            found = interval(expr, self.interval)
+            self.intervals[expr] = found if holds(expr.dtype, found) else whole(expr.dtype)
+        return self.intervals[expr]
 
     def congruence(self, expr: Expr) -> Congruence:
         """What the value of an integer leaves as remainder."""
@@ -263,7 +271,7 @@ class Knowledge(Bounds):
 
     def proves(self, value: Polynomial) -> bool:
         """Is the value, which is an integer, certain not to be negative?"""
-        self.steps = _MOST_STEPS
+        self.steps = _MOST_STEPS if self.examples.count else 8
         try:
             return all(_below_one(bound).is_nonpositive(self.least) for bound in self.upper(-value))
         except Unbounded:
@@ -273,7 +281,7 @@ class Knowledge(Bounds):
         """Is this integer certain to be `number` or more?"""
         if self.interval(expr)[0] >= number:
             return True
-        if any((found := value(expr, example)) is not None and found < number for example in self.examples):
+        if any(found is not None and found < number for found in self.examples.values(expr)):
             return False
         known = self.known(expr)
         return known is not None and self.proves(known - number)
@@ -283,10 +291,9 @@ class Knowledge(Bounds):
         (low, high), (least, most) = self.interval(more), self.interval(less)
         if low >= most + by or high < least + by:
             return low >= most + by
-        for example in self.examples:
-            above, below = value(more, example), value(less, example)
-            if above is not None and below is not None and above < below + by:
-                return False
+        examples = zip(self.examples.values(more), self.examples.values(less), strict=True)
+        if any(above is not None and below is not None and above < below + by for above, below in examples):
+            return False
         one, other = self.known(more), self.known(less)
         return one is not None and other is not None and self.proves(one - other - by)
 

@@ -77,7 +77,8 @@ def _moved(fn: Function, mover: _Mover) -> tuple[Function, dict[str, str]]:
     """What it makes of `fn`, and the last names of its temporaries by their first."""
     body = mover.block(fn.body, Scope(frozenset(fn.sizes)), (), {})
     names = _names_in_order(body, mover.temporaries)
-    body = _renamed(body, names)
+    if any(name != new for name, new in names.items()):
+        body = _renamed(body, names)
     return (fn if body == fn.body else replace(fn, body=body)), names
 
 
@@ -185,7 +186,7 @@ class _Mover:
             return expr
         if isinstance(expr, Load):
             self.note(expr, scope, "", scope.depth)
-            return replace(expr, index=self.subscripts(expr.index, scope, blocks))
+            return Load(expr.array, self.subscripts(expr.index, scope, blocks), expr.dtype)
         home = self.home(expr, scope, depth)
         value: Expr = map_children(expr, lambda child: self.expr(child, home, scope, blocks))
         if home == depth or cost(value, self.costs) < self.threshold:
@@ -201,8 +202,8 @@ class _Mover:
     def subscripts(self, index: tuple[Expr, ...], scope: Scope, blocks: Blocks) -> tuple[Expr, ...]:
         def subscript(expr: Expr) -> Expr:
             match expr:
-                case Binary("+" | "-", base, Const()):
-                    return replace(expr, left=self.expr(base, scope.depth, scope, blocks))
+                case Binary("+" | "-" as op, base, Const() as offset):
+                    return Binary(op, self.expr(base, scope.depth, scope, blocks), offset)
             return self.expr(expr, scope.depth, scope, blocks)
 
         return tuple(map(subscript, index))

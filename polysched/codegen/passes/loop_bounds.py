@@ -26,7 +26,9 @@ are cheaper than jumps.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 from polysched.codegen.passes.count import trip_count
@@ -59,10 +61,16 @@ class _Walk:
 
     def __init__(self, fn: Function, fast_math: bool, tiny_loop: int):
         self.fast_math, self.tiny_loop = fast_math, tiny_loop
-        self.variables = Variables.of(fn)
-        self.sizes, self.positions = frozenset(fn.sizes), _positions(fn)
-        taken = used_names(fn)
-        self.names = {stem: fresh_names(stem, taken) for stem in ("first", "step", "quotient")}
+        self.fn, self.sizes, self.variables = fn, frozenset(fn.sizes), Variables(fn)
+
+    @cached_property
+    def positions(self) -> set[str]:
+        return _positions(self.fn)
+
+    @cached_property
+    def names(self) -> dict[str, Iterator[str]]:
+        taken = used_names(self.fn)
+        return {stem: fresh_names(stem, taken) for stem in ("first", "step", "quotient")}
 
     def fresh(self, stem: str) -> str:
         """A name for a position."""

@@ -29,7 +29,7 @@ from polysched.codegen.passes.conditions import collapse, merged
 from polysched.codegen.passes.rank import Scope
 from polysched.ir.effects import is_pure
 from polysched.ir.node import flattened, map_children
-from polysched.ir.nodes import LOGICAL, Binary, Const, Expr, For, Function, If, Let, Select, Stmt, Unary
+from polysched.ir.nodes import LOGICAL, Binary, Const, Expr, For, Function, If, Let, Select, Stmt, Unary, Var
 
 Term = tuple[bool, Expr]  # whether it is subtracted, and what
 
@@ -90,6 +90,8 @@ class _Normalizer:
             return self.normal(child, scope)
 
         match expr:
+            case Const() | Var():
+                return expr
             case Select():
                 mapped = map_children(expr, inner)
                 flat = collapse(mapped)

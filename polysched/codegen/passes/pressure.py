@@ -18,7 +18,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from polysched.ir.node import children, rewrite, substitute, walk
+from polysched.ir.node import children, rewrite, statements, substitute, walk
 from polysched.ir.nodes import Binary, Const, Expr, For, Function, If, Let, Stmt, Var
 from polysched.ir.rename import bound_names
 from polysched.options import Target
@@ -32,6 +32,8 @@ Path = tuple[int, ...]  # numbers of the loops around, outermost first
 
 def relieve(fn: Function, *, budget: int) -> Function:
     """`fn` with temporaries taken back where more than `budget` integer ones live across a loop."""
+    if sum(isinstance(stmt, Let) for stmt in statements(fn.body)) <= budget:
+        return fn
     while (name := _spare(fn, budget)) is not None:
         fn = _taken_back(fn, name)
     return fn
@@ -108,6 +110,8 @@ class _Lives:
 
 def _spare(fn: Function, budget: int) -> str | None:
     """The temporary to take back next."""
+    if sum(isinstance(stmt, Let) for stmt in statements(fn.body)) <= budget:
+        return None
     lives = _Lives(fn)
     crowded = [names for names in lives.temporaries().values() if len(names) > budget]
     if not crowded:

@@ -17,6 +17,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import lru_cache
 
 from polysched.codegen.emit.extents import most_trips
 from polysched.codegen.passes.facts import Facts
@@ -24,7 +25,7 @@ from polysched.codegen.passes.knowledge import LARGEST
 from polysched.ir.build import add, binary, mul, sub
 from polysched.ir.dtypes import boolean, i64
 from polysched.ir.effects import is_total_operation
-from polysched.ir.node import flattened, map_children, walk
+from polysched.ir.node import children, flattened, map_children, walk
 from polysched.ir.nodes import (
     COMPARISONS,
     DIVISIONS,
@@ -43,6 +44,7 @@ from polysched.ir.nodes import (
 )
 from polysched.ir.simplify import simplify
 
+_QUESTIONS = COMPARISONS | DIVISIONS | {"min", "max", "&"}
 _MOST_QUESTIONS = 20_000  # in one function
 _MOST_OPERANDS = 6  # of a min or max that are compared with each other
 
@@ -107,6 +109,8 @@ class _Simplifier:
         return expr
 
     def decided(self, expr: Expr, facts: Facts) -> Expr:
+        if not _asks(expr):
+            return expr
         match expr:
             case Binary(op) if op in LOGICAL:
                 before, after = [*flattened(expr, op)], list[Expr]()
@@ -120,7 +124,7 @@ class _Simplifier:
                 same = test is cond and yes is then and no is other
                 return expr if same else Select(test, yes, no)
         new: Expr = map_children(expr, lambda child: self.decided(child, facts))
-        if not isinstance(new, Binary) or not new.left.dtype.is_integer or self.questions >= _MOST_QUESTIONS:
+        if not isinstance(new, Binary) or not _is_question(new) or self.questions >= _MOST_QUESTIONS:
             return new
         self.questions += 1
         if new.op in COMPARISONS:
@@ -138,6 +142,16 @@ def _tells_as_much(new: For, old: For) -> bool:
         return True
     before, after = (most_trips(loop.lo, loop.hi, loop.step) for loop in (old, new))
     return before is None or (after is not None and after <= before)
+
+
+@lru_cache(1 << 14)  # most expressions ask nothing, and stand at many places
+def _asks(expr: Expr) -> bool:
+    """Is there anything in it that facts may decide?"""
+    return _is_question(expr) or any(map(_asks, children(expr)))
+
+
+def _is_question(expr: Expr) -> bool:
+    return isinstance(expr, Binary) and expr.op in _QUESTIONS and expr.left.dtype.is_integer
 
 
 def _comparison(expr: Binary, facts: Facts) -> Expr:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from polysched.ir.effects import is_total_operation, may_change
 from polysched.ir.node import children, walk
@@ -29,6 +30,7 @@ class Scope:
     ranks: Mapping[str, int] = field(default_factory=dict)
     values: Mapping[str, Expr] = field(default_factory=dict)  # of names bound by Let, but for data
     nonzero: tuple[tuple[Counter[Expr], int], ...] = ()  # factors of products, and the depth from which on not zero
+    _found: dict[Expr, int] = field(default_factory=dict, init=False, compare=False, repr=False)  # ranks
 
     def inside(self, loop: For, *, counts: bool = True) -> Scope:
         """The scope of the loop's body; a loop that does not count adds no depth."""
@@ -58,8 +60,14 @@ class Scope:
         """The number of loops that `expr` must stay inside, counted from the outermost."""
         if isinstance(expr, Var):
             return self.ranks.get(expr.name, 0)
-        free_from = self._free_from(expr)
-        return self.depth if free_from is None else max([free_from, *map(self.rank, children(expr))])
+        if isinstance(expr, Const):
+            return 0
+        found = self._found.get(expr)
+        if found is None:
+            free_from = self._free_from(expr)
+            found = self.depth if free_from is None else max([free_from, *map(self.rank, children(expr))])
+            self._found[expr] = found
+        return found
 
     def is_total(self, expr: Expr) -> bool:
         """Whether `expr` can be evaluated here even where the program would not: no load, no trap, no effect."""
@@ -106,7 +114,8 @@ class Scope:
                 yield expr
 
     def _knowing(self, nonzero: Iterable[Expr], depth: int) -> Scope:
-        return replace(self, nonzero=(*self.nonzero, *((Counter(self._factors(expr)), depth) for expr in nonzero)))
+        known = [(Counter(self._factors(expr)), depth) for expr in nonzero]
+        return replace(self, nonzero=(*self.nonzero, *known)) if known else self
 
     def _positive_inside(self, loop: For) -> Iterator[Expr]:
         """Expressions that are positive in the body of `loop`, which runs only if lo < hi."""
@@ -143,18 +152,19 @@ class Scope:
         return False
 
 
-def _divisors(expr: Expr) -> Iterator[Expr]:
+@lru_cache(1 << 14)  # few expressions have any, and all are asked
+def _divisors(expr: Expr) -> tuple[Expr, ...]:
     """What is divided by, whenever `expr` is evaluated."""
     match expr:
+        case Const() | Var():
+            return ()
         case Binary("&&" | "||", left, _):
-            yield from _divisors(left)
+            return _divisors(left)
         case Select(cond):
-            yield from _divisors(cond)
-        case _:
-            if isinstance(expr, Binary) and expr.op in DIVISIONS and not isinstance(expr.right, Const):
-                yield expr.right
-            for child in children(expr):
-                yield from _divisors(child)
+            return _divisors(cond)
+        case Binary(op, left, right) if op in DIVISIONS and not isinstance(right, Const):
+            return right, *_divisors(left), *_divisors(right)
+    return tuple(divisor for child in children(expr) for divisor in _divisors(child))
 
 
 def _operands_of_min(expr: Expr) -> Iterator[Expr]:

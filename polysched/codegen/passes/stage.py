@@ -10,9 +10,11 @@ from __future__ import annotations
 from polysched.codegen.passes.cost import TARGET_COSTS
 from polysched.codegen.passes.cse import cse
 from polysched.codegen.passes.dce import dce
+from polysched.codegen.passes.digits import join_digits
 from polysched.codegen.passes.licm import licm, licm_settings
 from polysched.codegen.passes.loop_bounds import loop_bounds
 from polysched.codegen.passes.normalize import normalize
+from polysched.codegen.passes.preload import preload
 from polysched.codegen.passes.pressure import BUDGETS, relieve
 from polysched.codegen.passes.ranges import simplify_ranges
 from polysched.codegen.passes.unroll import hint_unrolling
@@ -34,6 +36,7 @@ def improve_expressions(fn: Function, options: Options, target: Target) -> Funct
     fn = step("simplify", simplify, fn)
     fn = step("loop bounds", loop_bounds, fn, fast_math=fast_math, tiny_loop=settings["tiny_loop"])
     fn = step("ranges", simplify_ranges, fn, largest=LARGEST_SIZE)
+    fn = step("digits", join_digits, fn)
     fn = step("normalize", normalize, fn, fast_math=fast_math)
     fn = step("unswitch", unswitch, fn)
     fn = step("simplify", simplify, fn)  # folds the constants that are neighbours now, before they are named
@@ -41,4 +44,7 @@ def improve_expressions(fn: Function, options: Options, target: Target) -> Funct
     fn = step("cse", cse, fn, costs=TARGET_COSTS[target], gpu=gpu)  # what repeats once nothing can move any more
     fn = step("dce", dce, fn)
     fn = step("pressure", relieve, fn, budget=BUDGETS[target])
-    return step("unroll", hint_unrolling, fn, most_trips=options.tiny_loop) if gpu else fn
+    if not gpu:
+        return fn
+    fn = step("unroll", hint_unrolling, fn, most_trips=options.tiny_loop)
+    return step("preload", preload, fn)

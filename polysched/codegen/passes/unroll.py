@@ -16,11 +16,11 @@ from dataclasses import dataclass, field, replace
 from math import prod
 
 from polysched.codegen.passes.count import trip_count
-from polysched.ir.node import children, map_list, walk
-from polysched.ir.nodes import Expr, For, Function, If, Let, Load, Stmt, Var
+from polysched.ir.node import children, map_list, rewrite, walk
+from polysched.ir.nodes import Expr, For, Function, If, Let, Load, Stmt, Store, Var
 
 _MOST_LOADS = 64  # in an unrolled body: half of the registers that a thread has at full occupancy, for f64
-_MOST_OPERATIONS = 1 << 14  # of an unrolled body, before the compiler finds what repeats in it
+_MOST_OPERATIONS = 1 << 14  # of an unrolled body
 
 
 def hint_unrolling(fn: Function, *, most_trips: int = 8) -> Function:
@@ -31,11 +31,12 @@ def hint_unrolling(fn: Function, *, most_trips: int = 8) -> Function:
 
 def _hinted(stmt: Stmt, in_thread: bool, most_trips: int) -> Stmt:
     match stmt:
-        case For(body=body):
-            inside = in_thread or stmt.kind.startswith("thread.")
+        case For() if in_thread and _is_small(stmt, most_trips):
+            return _unrolled(stmt)
+        case For(kind=kind, body=body):
+            inside = in_thread or kind.startswith("thread.")
             new = map_list(body, lambda inner: _hinted(inner, inside, most_trips))
-            stmt = stmt if new is body else replace(stmt, body=new)
-            return replace(stmt, kind="unrolled") if in_thread and _is_small(stmt, most_trips) else stmt
+            return stmt if new is body else replace(stmt, body=new)
         case If(then=then, other=other):
             parts = [map_list(part, lambda inner: _hinted(inner, in_thread, most_trips)) for part in (then, other)]
             same = parts[0] is then and parts[1] is other
@@ -43,22 +44,35 @@ def _hinted(stmt: Stmt, in_thread: bool, most_trips: int) -> Stmt:
     return stmt
 
 
+def _unrolled(loop: For) -> For:
+    """The loop with the hint, and all in it."""
+    unrolled: For = rewrite(loop, lambda node: replace(node, kind="unrolled") if _is_serial(node) else None)
+    return unrolled
+
+
+def _is_serial(node: object) -> bool:
+    return isinstance(node, For) and node.kind == "serial" and trip_count(node) != 1
+
+
 def _is_small(loop: For, most_trips: int) -> bool:
-    """Is it one of few iterations, and all in it unrolled, and not too much?"""
-    trips = trip_count(loop)
-    if loop.kind != "serial" or trips is None or not 1 < trips <= most_trips:
+    """Is it one of few iterations, and all in it are, and not too much together?"""
+    for node in walk(loop):
+        if isinstance(node, For):
+            trips = trip_count(node)
+            if node.kind not in ("serial", "unrolled") or trips is None or not 1 <= trips <= most_trips:
+                return False
+    if trip_count(loop) == 1:
         return False
-    if any(isinstance(node, For) and node.kind != "unrolled" for node in walk(loop.body)):
-        return False
-    unrolled = _Unrolled()
+    unrolled = _Unrolled({node.array for node in walk(loop) if isinstance(node, Store)})
     operations = unrolled.operations(loop)
     return sum(unrolled.loads.values()) <= _MOST_LOADS and operations <= _MOST_OPERATIONS
 
 
 @dataclass
 class _Unrolled:
-    """Counts what is left of loops that are unrolled."""
+    """Counts what is left of loops that are unrolled, where the compiler computes once what is the same."""
 
+    written: set[str]  # arrays
     trips: dict[str, int] = field(default_factory=dict)  # of the loops around, by their variables
     changed_by: dict[str, set[str]] = field(default_factory=dict)  # which of them change a name that is bound in them
     free: set[str] = field(default_factory=set)  # names that nothing else changes
@@ -72,7 +86,9 @@ class _Unrolled:
                 assert trips is not None, "a loop without a constant number of iterations is not unrolled"
                 self.trips[var], self.changed_by[var] = trips, {var}
                 self.free.add(var)
-                return trips * self.all_of(node.body)
+                operations = self.all_of(node.body)
+                del self.trips[var]
+                return operations
             case Let(name, value):
                 self.changed_by[name] = self.changes(value)
                 if self.folds(value):
@@ -80,18 +96,26 @@ class _Unrolled:
                 return self.operations(value)
             case Stmt():
                 return self.all_of(children(node))
+            case Load(index=()):  # a variable
+                return 0
             case Load():
                 self.loads[node] = prod(self.trips[name] for name in self.changes(node))
             case Expr() if self.folds(node):
                 return 0
-        return (not isinstance(node, Var)) + self.all_of(children(node))
+        return (0 if isinstance(node, Var | Load) else self.times(node)) + self.all_of(children(node))
 
     def all_of(self, nodes: Iterable[Stmt | Expr]) -> int:
         return sum(map(self.operations, nodes))
 
+    def times(self, expr: Expr) -> int:
+        """How many values the expression has: one in each iteration, if it loads what changes."""
+        if any(isinstance(node, Load) and node.array in self.written for node in walk(expr)):
+            return prod(self.trips.values())
+        return prod(self.trips[name] for name in self.changes(expr))
+
     def changes(self, expr: Expr) -> set[str]:
         """Variables of the loops around that the expression changes with."""
-        return set().union(*(self.changed_by.get(name, ()) for name in _names(expr)))
+        return set().union(*(self.changed_by.get(name, ()) for name in _names(expr))) & set(self.trips)
 
     def folds(self, expr: Expr) -> bool:
         return _names(expr) <= self.free and not any(isinstance(part, Load) for part in walk(expr))

@@ -138,8 +138,9 @@ def _vote(i: Instruction) -> Step:
 
 
 def _predicates_to_register(i: Instruction) -> Step:
-    destination, _, base, mask = i.operands
-    readers = [word(base), word(mask), *(predicate(f"P{k}") for k in range(7))]
+    destination, file, base, mask = i.operands
+    name = "UP" if file == "UPR" else "P"
+    readers = [word(base), word(mask), *(predicate(f"{name}{k}") for k in range(7))]
     write = assign(destination)
 
     def step(thread: Thread) -> None:
@@ -187,5 +188,6 @@ DATA: Rules = {
     "VOTE": (_vote, "ANY ALL"),
     "VOTEU": (_vote, "ANY ALL"),
     "P2R": (_predicates_to_register, ""),
+    "UP2UR": (_predicates_to_register, ""),
     "R2P": (_register_to_predicates, ""),
 }
