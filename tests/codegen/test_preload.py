@@ -40,8 +40,8 @@ def test_what_is_loaded_for_each_x_is_loaded_once():
     assert show(after.body) == (
         "for t in 0..n (thread.x):\n"
         "    alloc loaded0: private f32[3]\n"
-        "    for i in 0..3 (unrolled):\n"
-        "        loaded0[i] = 0 <= t + i - 1 && t + i - 1 < n ? A[t + i - 1] : 0.0f32\n"
+        "    for i0 in 0..3 (unrolled):\n"
+        "        loaded0[i0] = 0 <= t + i0 - 1 && t + i0 - 1 < n ? A[t + i0 - 1] : 0.0f32\n"
         "    for x in 0..2 (unrolled):\n"
         "        alloc acc: private f32[]\n"
         "        acc[] = 0.0f32\n"

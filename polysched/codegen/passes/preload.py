@@ -1,8 +1,8 @@
 """What unrolled loops load under a condition, once for each element: in registers before them.
 
     for x in 0..4 (unrolled):                         alloc d: private f32[4]
-        for i in 0..4 (unrolled):                     for i in 0..4 (unrolled):
-            s[] = s[] + (i < n ? A[i] : 0) * f(x, i)      d[i] = i < n ? A[i] : 0
+        for i in 0..4 (unrolled):                     for k in 0..4 (unrolled):
+            s[] = s[] + (i < n ? A[i] : 0) * f(x, i)      d[k] = k < n ? A[k] : 0
                                              ->       for x in 0..4 (unrolled):
                                                           for i in 0..4 (unrolled):
                                                               s[] = s[] + d[i] * f(x, i)
@@ -15,7 +15,7 @@ Keeps: every load is one that the loops do as well, since they run, and nothing 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from math import prod
 
@@ -41,7 +41,7 @@ from polysched.ir.nodes import (
     Store,
     Var,
 )
-from polysched.ir.rename import fresh_names, used_names
+from polysched.ir.rename import fresh_names, rename_bound, used_names
 
 _MOST_ELEMENTS = 64  # of registers for all that is loaded before one loop
 
@@ -50,12 +50,15 @@ def preload(fn: Function) -> Function:
     """`fn` with what unrolled loops load under conditions, and load again, loaded before them."""
     if not any(isinstance(node, For) and node.kind == "unrolled" for node in walk(fn.body)):
         return fn
-    names = fresh_names("loaded", used_names(fn))
+    taken = used_names(fn)
+
+    def fresh(stem: str) -> str:
+        return next(fresh_names(stem, taken))
 
     def visit(stmt: Stmt) -> Stmt | tuple[Stmt, ...]:
         match stmt:
             case For(kind="unrolled"):
-                return _Loop(stmt, names).preloaded()
+                return _Loop(stmt, fresh).preloaded()
             case For(body=body):
                 inner = map_list(body, visit)
                 return stmt if inner is body else replace(stmt, body=inner)
@@ -73,7 +76,7 @@ class _Loop:
     """An unrolled loop that is in no other."""
 
     loop: For
-    names: Iterator[str]
+    fresh: Callable[[str], str]
     loaded: dict[Expr, Load] = field(default_factory=dict)  # as it is written in the loop -> from the registers
     before: list[Stmt] = field(default_factory=list)
     changing: set[str] = field(default_factory=set)  # arrays that the loop stores to
@@ -118,12 +121,12 @@ class _Loop:
         index: Expr = Const(0)
         for loop, count in zip(own, trips, strict=True):
             index = add(mul(index, count), Var(loop.var)) if index != Const(0) else Var(loop.var)
-        array = Array(next(self.names), value.dtype, (Const(prod(trips)),), "private")
+        array = Array(self.fresh("loaded"), value.dtype, (Const(prod(trips)),), "private")
         self.loaded[written] = Load(array.name, (index,), value.dtype)
         load: tuple[Stmt, ...] = (Store(array.name, (index,), value),)
         for loop in reversed(own):
             load = (replace(loop, body=load),)
-        self.before += [Alloc(array), *load]
+        self.before += [Alloc(array), *rename_bound(load, self.fresh)]
 
 
 def _evaluated(expr: Expr) -> Iterator[Select]:
