@@ -3,15 +3,16 @@
 import random
 
 from polysched.codegen.passes.digits import join_digits
-from polysched.ir.build import add, floordiv, floormod, load, mul, store, var
-from polysched.ir.dtypes import f64
-from polysched.ir.nodes import Array, Binary, Function, Let, Stmt
+from polysched.ir.build import add, const, floordiv, floormod, load, mul, store, var
+from polysched.ir.dtypes import f64, i64
+from polysched.ir.nodes import Array, Binary, Function, If, Let, Stmt
 from polysched.ir.text import show
 from tests.codegen.programs import random_program
 from tests.nests import arguments_for, assert_same_outcome, canonical, loop, nest
 
 n, m, w, p, x, y = map(var, ("n", "m", "w", "p", "x", "y"))
 A, B = Array("A", f64, (mul(n, m, w),)), Array("B", f64, (mul(n, m),))
+NUMBERS = Array("numbers", i64, (n,))
 
 
 def digits(*body: Stmt, end=None) -> Function:
@@ -59,6 +60,19 @@ def test_a_division_that_may_trap_stays():
     assert lines(fn) == ["for p in 0..n:", "x = floormod(p, m)", "y = floordiv(p, m)", "A[p] = 1.0"]
     inline = nest("f", "n m w", (A,), loop("p", 0, n, store(A, (add(mul(floordiv(p, m), m), floormod(p, m)),), 1.0)))
     assert join_digits(inline) is inline
+
+
+def test_a_condition_keeps_a_division_from_trapping_on_one_side():
+    number = store(A, (add(mul(floordiv(p, m), m), floormod(p, m)),), 1.0)
+    fn = nest("f", "n m w", (A,), loop("p", 0, n, If(Binary("<", const(0), m), (number,), (number,))))
+    assert lines(fn)[1:] == ["if 0 < m:", "A[p] = 1.0", "else:", "A[floordiv(p, m) * m + floormod(p, m)] = 1.0"]
+
+
+def test_digits_of_what_was_stored_over_stay():
+    number = load(NUMBERS, const(0))
+    lets = (Let("x", floormod(number, m)), Let("y", floordiv(number, m)))
+    fn = nest("f", "n m w", (A, NUMBERS), *lets, store(NUMBERS, (const(0),), 0), store(A, (add(mul(y, m), x),), 1.0))
+    assert join_digits(fn) is fn
 
 
 def test_random_programs_compute_the_same():

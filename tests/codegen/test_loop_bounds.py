@@ -164,6 +164,15 @@ def test_quotients_are_multiplied_with():
     )
 
 
+def test_a_quotient_rounded_to_zero_is_one_only_of_what_is_not_negative():
+    def at_least(least: int, top: Expr) -> Stmt:
+        return loop("r", 0, add(n, 7), If(binary("<=", const(least), binary("truncdiv", top, const(4))), (bump(r),)))
+
+    assert unchanged(at_least(0, sub(r, m)))  # zero from r = m - 3 on
+    assert unchanged(at_least(-1, sub(m, r)))
+    assert after(at_least(1, add(r, m))).startswith("for r in max(0, 4 - m)..n + 7:")
+
+
 def test_minima_are_several_bounds():
     guard = less(add(r, y), binary("min", m, s))
     assert "r in 0..min(min(n, m - y), s - y):" in after(loop("y", 0, 3, loop("r", 0, n, If(guard, (bump(r),)))))
@@ -274,6 +283,17 @@ def test_a_trap_is_not_above_the_loop_where_not_every_iteration_reaches_it(befor
     guard = both(before, less(floordiv(w, s), 3))
     text = after(loop("y", 0, 3, loop("r", 1, binary("min", n, 7), If(guard, (bump(r),)), step=step)))
     assert "        if floordiv(w, s) < 3" in text or f"{before} && floordiv(w, s) < 3" in text
+
+
+def test_bounds_that_may_trap_are_evaluated_where_they_were():
+    quotient = floordiv(n, s)
+    for lo, hi in ((0, quotient), (quotient, n)):
+        guarded = loop("r", lo, hi, If(both(less(m, w), less(r, m)), (bump(r),)))
+        assert unchanged(guarded)
+        assert after(If(binary("!=", s, 0), (guarded,))).splitlines()[:2] == [
+            "if s != 0:",
+            "    if m < w:",
+        ]
 
 
 def test_a_condition_with_an_effect_stops_it():
@@ -509,6 +529,15 @@ def test_zero_times_what_is_finite_is_zero():
     update = store(SUM, (), sub(load(SUM), mul(sign, padded)))
     text = after(Alloc(SUM), store(SUM, (), 0.0), loop("r", 0, n, update), store(FLOATS, (const(1),), load(SUM)))
     assert "for r in 0..min(n, m):" in text
+
+
+@pytest.mark.parametrize("value", [math.inf, math.nan])
+@pytest.mark.parametrize("is_left", [False, True])
+def test_zero_times_a_constant_that_is_not_finite_is_not_zero(value: float, is_left: bool):
+    padded = Select(less(r, m), load(FLOATS, floormod(r, 8)), lift(0.0, f64))
+    factor = Select(equal(floormod(r, 2), 0), lift(1.0, f64), lift(value, f64))
+    product = mul(factor, padded) if is_left else mul(padded, factor)
+    assert unchanged(Alloc(SUM), store(SUM, (), 0.0), loop("r", 0, n, store(SUM, (), add(load(SUM), product))))
 
 
 def test_integers_have_one_zero_and_no_infinity():

@@ -8,7 +8,7 @@ from polysched.codegen.passes.preload import preload
 from polysched.codegen.passes.unroll import hint_unrolling
 from polysched.ir.build import add, const, load, mul, store, sub, var
 from polysched.ir.dtypes import f32
-from polysched.ir.nodes import Alloc, Array, Barrier, Binary, Expr, Function, If, Select, Stmt
+from polysched.ir.nodes import Alloc, Array, Barrier, Binary, Call, Cast, Expr, Function, If, Let, Select, Stmt
 from polysched.ir.text import show
 from tests.nests import arguments_for, assert_same_outcome, canonical, loop, nest
 
@@ -20,6 +20,15 @@ acc = Array("acc", f32, (), "private")
 def padded(index: Expr) -> Expr:
     inside = Binary("&&", Binary("<=", const(0), index), Binary("<", index, n))
     return Select(inside, load(A, index), const(0.0, f32))
+
+
+def chosen(value: Expr) -> Expr:
+    return Select(Binary("<", i, n), value, const(0.0, f32))
+
+
+def lazy(cond: Expr, value: Expr) -> Expr:
+    """Whether the condition holds and the value, which is evaluated only then, is positive."""
+    return Cast(Binary("&&", cond, Binary("<", const(0.0, f32), value)), f32)
 
 
 def kernel(*body: Stmt) -> Function:
@@ -62,6 +71,11 @@ def test_what_is_loaded_for_each_x_is_loaded_once():
         loop("x", 0, 2, loop("i", 0, 3, If(Binary("<", t, x), (store(C, (t,), padded(add(t, i))),)))),
         loop("x", 0, 2, Barrier(), loop("i", 0, 3, store(C, (t,), padded(add(t, i))))),
         loop("x", 0, 2, loop("i", 0, 3, loop("j", 0, n, store(C, (t,), padded(add(t, i)))))),
+        loop("x", 0, 2, loop("i", 1, 3, store(C, (t,), padded(add(t, i))))),  # not counted from zero
+        loop("x", 0, 2, loop("i", 0, 0, loop("j", 0, 2, store(C, (t,), padded(j)))), kind="unrolled"),  # nothing runs
+        loop("x", 0, 2, loop("i", 0, 3, store(C, (t,), lazy(Binary("<", add(t, i), n), chosen(load(A, add(t, i))))))),
+        loop("x", 0, 2, loop("i", 0, 3, store(C, (t,), chosen(mul(load(A, t), Call("noise", (), f32, pure=False)))))),
+        loop("x", 0, 2, Alloc(acc), loop("i", 0, 3, store(C, (t,), chosen(load(acc))))),
     ],
 )
 def test_what_stays(stmt):
@@ -71,6 +85,18 @@ def test_what_stays(stmt):
 
 def test_what_the_innermost_loop_repeats_is_loaded_once_too():
     assert "acc[] = acc[] + loaded0[x] * C[x]" in show(preload(kernel(summed(padded(add(t, x))))).body)
+
+
+def test_elements_of_two_loops_have_a_place_each():
+    u = Let("u", add(mul(t, 2), mul(i, 3), j))
+    update = store(acc, (), add(load(acc), mul(padded(var("u")), load(C, add(i, j)))))
+    rows = loop("i", 0, 2, loop("j", 0, 3, u, update))
+    place = (add(mul(t, 3), x),)
+    fn = kernel(loop("x", 0, 2, Alloc(acc), store(acc, (), const(0.0, f32)), rows, store(C, place, load(acc))))
+    after = preload(fn)
+    assert "acc[] = acc[] + loaded0[i * 3 + j] * C[i + j]" in show(after.body)
+    for size in range(9):
+        assert_same_outcome(fn, after, arguments_for(fn, random.Random(0), size))
 
 
 def test_no_more_than_registers_hold():

@@ -173,8 +173,8 @@ class _Merger:
             case Store(array, index, value) if own:
                 new = self.expr(value)
                 match value, new:
-                    case (Binary("+" | "-" | "*" | "/", Load(name, old)), Binary(left=Load(_, place))) if (
-                        name == array and old == index
+                    case (Binary("+" | "-" | "*" | "/", Load(name, old) as load), Binary(left=Load(_, place))) if (
+                        name == array and old == index and not self.has_name(load)
                     ):
                         index = index if place is old else place  # as in A[i] += 1, which computes it once
                     case _:
@@ -271,6 +271,10 @@ class _Merger:
             return self.expr(expr, certain)
 
         return map_list(index, subscript)
+
+    def has_name(self, expr: Expr) -> bool:
+        home = self.available.find(self.numbers[expr])
+        return home is not None and bool(home.name)
 
     def home(self, number: int) -> _Home | None:
         """Where the value has been computed, if it has a name or deserves one, and was used not too long ago."""
