@@ -395,6 +395,23 @@ def test_remainders_that_are_no_stride(factor: int, period: int, remainder: int)
     assert unchanged(loop("r", 0, n, If(cond, (bump(r),))))
 
 
+@pytest.mark.parametrize(
+    "lo, guard",
+    [
+        (const(0), equal(floormod(mul(r, 1 << 40), 3), 0)),
+        (const(0), equal(floormod(add(mul(r, 3), m), (1 << 40) + 1), 0)),  # m times the inverse of 3
+        (a, both(at_least_zero(r), equal(floormod(r, 3), 0))),  # -a
+    ],
+)
+def test_what_may_wrap_is_no_stride(lo: Expr, guard: Expr):
+    assert unchanged(loop("r", lo, n, If(guard, (bump(r),))))
+
+
+def test_a_quotient_that_may_wrap_is_not_carried():
+    guarded = If(equal(floormod(add(r, m), 3), 0), (bump(floordiv(mul(r, 1 << 40), 3)),))
+    assert after(loop("r", 0, add(n, 7), guarded)).startswith("for r in floormod(-m, 3)..n + 7 by 3:")
+
+
 def test_a_truncating_remainder_is_a_stride_if_it_is_zero():
     def rest(remainder: int) -> Stmt:
         top = sub(sub(m, r), s)  # negative as well
@@ -509,6 +526,7 @@ def test_but_not_to_what_may_be_minus_zero():
     cond = less(add(r, m), w)
     assert unchanged(*summed(cond, start=-0.0))
     assert unchanged(*summed(cond, start=load(FLOATS, const(3))))
+    assert unchanged(*summed(cond, start=add(load(FLOATS, const(3)), load(FLOATS, const(4)))))
     chosen = Select(cond, lift(1.0, f64), lift(0.0, f64))
     assert unchanged(loop("r", 0, n, store(FLOATS, (m,), add(load(FLOATS, m), chosen))))
     assert not unchanged(*summed(cond, start=load(FLOATS, const(3))), fast_math=True)

@@ -71,6 +71,7 @@ def test_what_is_loaded_for_each_x_is_loaded_once():
         loop("x", 0, 2, loop("i", 0, 3, If(Binary("<", t, x), (store(C, (t,), padded(add(t, i))),)))),
         loop("x", 0, 2, Barrier(), loop("i", 0, 3, store(C, (t,), padded(add(t, i))))),
         loop("x", 0, 2, loop("i", 0, 3, loop("j", 0, n, store(C, (t,), padded(add(t, i)))))),
+        loop("x", 0, 2, *(loop("i", 0, end, store(C, (t,), padded(add(t, i)))) for end in (2, 3))),  # two i
         loop("x", 0, 2, loop("i", 1, 3, store(C, (t,), padded(add(t, i))))),  # not counted from zero
         loop("x", 0, 2, loop("i", 0, 0, loop("j", 0, 2, store(C, (t,), padded(j)))), kind="unrolled"),  # nothing runs
         loop("x", 0, 2, loop("i", 0, 3, store(C, (t,), lazy(Binary("<", add(t, i), n), chosen(load(A, add(t, i))))))),

@@ -41,7 +41,7 @@ from polysched.ir.nodes import (
     Store,
     Var,
 )
-from polysched.ir.rename import fresh_names, rename_bound, used_names
+from polysched.ir.rename import bound_names, fresh_names, rename_bound, used_names
 
 _MOST_ELEMENTS = 64  # of registers for all that is loaded before one loop
 
@@ -83,8 +83,10 @@ class _Loop:
     elements: int = 0
 
     def preloaded(self) -> Stmt | tuple[Stmt, ...]:
-        nodes = list(walk(self.loop))
+        nodes, bound = list(walk(self.loop)), [*bound_names(self.loop)]
         if any(isinstance(node, Barrier) for node in nodes):  # other threads store then
+            return self.loop
+        if len(bound) > len(set(bound)):  # what is written alike may differ
             return self.loop
         self.changing = {node.array for node in nodes if isinstance(node, Store)}
         self.changing |= {node.array.name for node in nodes if isinstance(node, Alloc)}
