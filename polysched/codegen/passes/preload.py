@@ -83,7 +83,7 @@ class _Loop:
     elements: int = 0
 
     def preloaded(self) -> Stmt | tuple[Stmt, ...]:
-        nodes, bound = list(walk(self.loop)), [*bound_names(self.loop)]
+        nodes, bound = list(walk(self.loop)), [*bound_names((self.loop,))]
         if any(isinstance(node, Barrier) for node in nodes):  # other threads store then
             return self.loop
         if len(bound) > len(set(bound)):  # what is written alike may differ
