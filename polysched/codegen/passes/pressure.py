@@ -25,7 +25,7 @@ from polysched.options import Target
 
 # Integer names that may live across a loop. On a GPU they take up to two registers each; with more than 64, fewer
 # threads fit a multiprocessor. A CPU keeps in memory at little cost what only the outer loops need.
-BUDGETS: Mapping[Target, int] = {"c": 64, "cuda": 32, "opencl": 32}
+BUDGETS: Mapping[Target, int] = {"c": 96, "cuda": 32, "opencl": 32}
 
 Path = tuple[int, ...]  # numbers of the loops around, outermost first
 
