@@ -58,7 +58,8 @@ def rename_bound(body: tuple[Any, ...], fresh: Callable[[str], str]) -> tuple[An
 
 def numbered_in_order(body: tuple[Any, ...], names: list[str]) -> tuple[tuple[Any, ...], dict[str, str]]:
     """`body` with these names, which Lets bind, given out again from top to bottom; and which name became which."""
-    found = [node.name for node in walk(body) if isinstance(node, Let) and node.name in names]
+    mine = set(names)
+    found = [node.name for node in walk(body) if isinstance(node, Let) and node.name in mine]
     order = dict(zip(found, names, strict=True))
 
     def rule(node: Any) -> Any:

@@ -26,7 +26,7 @@ from polysched.codegen.passes.cost import COSTS, TARGET_COSTS, cost
 from polysched.codegen.passes.count import trip_count
 from polysched.codegen.passes.rank import Scope
 from polysched.ir.dtypes import boolean
-from polysched.ir.node import map_children, rewrite, walk
+from polysched.ir.node import map_children, walk
 from polysched.ir.nodes import (
     DIVISIONS,
     Binary,
@@ -42,7 +42,7 @@ from polysched.ir.nodes import (
     Store,
     Var,
 )
-from polysched.ir.rename import bound_names, fresh_names, used_names
+from polysched.ir.rename import bound_names, fresh_names, numbered_in_order, used_names
 from polysched.options import Options, Target
 
 
@@ -76,9 +76,7 @@ def motions(
 def _moved(fn: Function, mover: _Mover) -> tuple[Function, dict[str, str]]:
     """What it makes of `fn`, and the last names of its temporaries by their first."""
     body = mover.block(fn.body, Scope(frozenset(fn.sizes)), (), {})
-    names = _names_in_order(body, mover.temporaries)
-    if any(name != new for name, new in names.items()):
-        body = _renamed(body, names)
+    body, names = numbered_in_order(body, mover.temporaries)
     return (fn if body == fn.body else replace(fn, body=body)), names
 
 
@@ -281,21 +279,3 @@ def _is_stride(expr: Expr) -> bool:
     """Is it a product of several sizes, as from one plane of an array to the next?"""
     products = [node for node in walk(expr) if isinstance(node, Binary)]
     return len(products) > 1 and all(node.op == "*" for node in products)
-
-
-def _names_in_order(body: tuple[Stmt, ...], temporaries: list[str]) -> dict[str, str]:
-    """New names for the temporaries, so that they are numbered from top to bottom."""
-    mine = set(temporaries)
-    found = (node.name for node in walk(body) if isinstance(node, Let) and node.name in mine)
-    return dict(zip(found, temporaries, strict=True))
-
-
-def _renamed(body: tuple[Stmt, ...], names: Mapping[str, str]) -> tuple[Stmt, ...]:
-    def rename(node: Expr | Stmt) -> Expr | Stmt | None:
-        match node:
-            case Let(name) | Var(name) if name in names:
-                return replace(node, name=names[name])
-        return None
-
-    renamed: tuple[Stmt, ...] = rewrite(body, rename)
-    return renamed
