@@ -21,6 +21,7 @@ from polysched.options import Options
 from polysched.pipeline import Compiled, optimize
 from polysched.runtime.findings import CheckReport, Finding, Traffic
 from polysched.runtime.hand_written import check_cuda
+from polysched.schedule import Schedule
 from polysched.trace import record
 from polysched.verify import Verification, VerificationError
 
@@ -38,6 +39,7 @@ __all__ = [
     "Nest",
     "Options",
     "PolyschedError",
+    "Schedule",
     "ToolchainError",
     "Traffic",
     "Verification",

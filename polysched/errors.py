@@ -47,6 +47,10 @@ class InputError(PolyschedError):
 class IllegalSchedule(PolyschedError):
     """A schedule or an edit of one breaks a dependence; the message names a violated pair of instances."""
 
+    def __init__(self, message: str, *, violation: object = None, hint: str = ""):
+        self.violation, self.hint = violation, hint  # a `Violation`, where a pair of instances is known
+        super().__init__(f"{message}\nhint: {hint}" if hint else message)
+
 
 class BudgetExceeded(PolyschedError):
     """A solve outgrew its budget; callers answer with their named fallback."""

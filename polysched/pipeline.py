@@ -17,27 +17,23 @@ from polysched.codegen.gpu.staging import stage
 from polysched.codegen.lower import lower
 from polysched.codegen.passes.accumulate import accumulate
 from polysched.codegen.passes.contract import contract
-from polysched.codegen.passes.in_place import accumulate_in_place
 from polysched.codegen.passes.linearize import linearize
 from polysched.codegen.passes.packing import pack
 from polysched.codegen.passes.privatize import privatize
 from polysched.codegen.passes.register_tiles import register_tiles
 from polysched.codegen.passes.stage import improve_expressions
-from polysched.codegen.passes.structure import structured
 from polysched.codegen.source import Source
 from polysched.compiled import Compiled
-from polysched.deps.dataflow import dependences
 from polysched.deps.dependences import Dependences
 from polysched.deps.legality import require_legal
 from polysched.errors import BudgetExceeded, CannotLower, InputError
 from polysched.frontend.python import Nest
 from polysched.ir.nodes import Function
-from polysched.ir.verify import verify as verify_ir
-from polysched.model.expand import expand_temporaries
-from polysched.model.extract import extract
 from polysched.model.scop import Scop
 from polysched.model.tree import Mark, Tree, walk
 from polysched.options import Options, Target
+from polysched.prepare import function_of, modelled, prepared
+from polysched.schedule import Schedule
 from polysched.solve.scheduler import Scheduled, find_schedule
 from polysched.trace import record, step
 from polysched.transform.expand_arrays import expand_arrays
@@ -53,26 +49,32 @@ from polysched.transform.wavefront import wavefront_all
 
 
 def optimize(
-    nest: Nest | Function, target: Target = "c", *, schedule: Tree | None = None, options: Options | None = None
+    nest: Nest | Function,
+    target: Target = "c",
+    *,
+    schedule: Schedule | Tree | None = None,
+    options: Options | None = None,
 ) -> Compiled:
     """The nest compiled for `target`, "c", "cuda" or "opencl": print it, explain it, verify it, call it.
 
-    The order of its iterations is found by ILP, or is `schedule`, a tree as in `Compiled.scheduled.tree` or from
-    `from_yaml`; then loops are tiled and put on threads, unless `schedule` has marks that say so itself, and the code
-    is generated.
+    The order of its iterations is found by ILP, or is `schedule`: one by hand, or a tree, as in
+    `Compiled.scheduled.tree` or from `from_yaml`; then loops are tiled and put on threads, unless `schedule` has marks that say so itself, and
+    the code is generated.
     InputError for a nest that cannot be compiled, IllegalSchedule for a `schedule` that breaks a dependence.
     """
     options = options or Options()
-    function = _function(nest)
+    function = function_of(nest)
     if target not in _EMIT:
         raise InputError(f"there is no target '{target}'", hint="the targets are c, cuda and opencl")
     with record() as events:
-        nested = step("in place", accumulate_in_place, step("structure", structured, function))
-        expanded = step("expand", expand_temporaries, nested)
-        scop, deps = _model(expanded, options)
+        if isinstance(schedule, Schedule):
+            scop, deps, schedule = schedule.draft.scop, schedule.draft.dependences, schedule.tree
+        else:
+            expanded = prepared(function)
+            scop, deps = modelled(expanded, options)
         if target != "c" and schedule is None:  # on a CPU, the memory costs more: doitgen takes twice as long
             again = step("expand arrays", expand_arrays, expanded, scop, deps)
-            scop, deps = (scop, deps) if again is expanded else _model(again, options)
+            scop, deps = (scop, deps) if again is expanded else modelled(again, options)
         scheduled = (
             step("schedule", find_schedule, scop, deps, options)
             if schedule is None
@@ -113,31 +115,11 @@ def optimize(
     )
 
 
-def _model(function: Function, options: Options) -> tuple[Scop, Dependences]:
-    scop = step("extract", extract, function)
-    reorder, seconds = options.reorder_reductions, options.dependence_seconds
-    return scop, step("dependences", dependences, scop, reorder_reductions=reorder, seconds=seconds)
-
-
 _EMIT: dict[Target, Callable[[Function, Options], Source]] = {
     "c": lambda kernel, options: emit_c(kernel),
     "cuda": lambda kernel, options: emit_cuda(kernel, contract=options.contract_floats),
     "opencl": lambda kernel, options: emit_opencl(kernel),
 }
-
-
-def _function(nest: Nest | Function) -> Function:
-    if isinstance(nest, Nest):
-        return nest.function
-    if isinstance(nest, Function):
-        verify_ir(nest, "source")
-        return nest
-    if isinstance(nest, tuple) and nest and all(isinstance(part, Function) for part in nest):
-        names = ", ".join(part.name for part in nest)
-        raise InputError("a tuple of nests is no nest", hint=f"pass one of those that from_c gives: {names}")
-    name = getattr(nest, "__name__", nest)
-    hint = "decorate the function with @polysched.nest, or read a C file with polysched.from_c"
-    raise InputError(f"'{name}' is not a nest", hint=hint)
 
 
 def _lower_within_budget(

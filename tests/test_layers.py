@@ -16,6 +16,8 @@ LAYERS = [
     ["cli"],
     ["demo", "opt"],
     ["pipeline", "examples"],
+    ["schedule"],
+    ["prepare"],
     ["compiled"],
     ["verify", "explain", "sass"],
     ["runtime"],

@@ -90,7 +90,7 @@ def require_legal(tree: Tree, dependences: Dependences, scop: Scop | None = None
     """The tree itself; IllegalSchedule names a violated pair of instances if it is not legal."""
     violation = first_violation(tree, dependences, scop)
     if violation is not None:
-        raise IllegalSchedule(str(violation))
+        raise IllegalSchedule(str(violation), violation=violation)
     return tree
 
 

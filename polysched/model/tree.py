@@ -8,7 +8,7 @@ Every field that holds an isl object is a Set, UnionSet or UnionMap, so a tree p
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from polysched import isl
@@ -45,6 +45,7 @@ class Member:
 
     schedule: isl.UnionMap  # { S[i, j] -> [i + j] }, single-valued and total on what reaches the band
     coincident: bool = False  # it carries no dependence inside the band's parents: its iterations are parallel
+    name: str = field(default="", compare=False)  # by which schedules by hand know the loop; "" if none has asked
 
     @property
     def function(self) -> isl.UnionPwAff:

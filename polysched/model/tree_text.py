@@ -14,41 +14,42 @@ from polysched.model.tree import Band, Context, Domain, Extension, Filter, Leaf,
 from polysched.model.tree_isl import mark_text
 
 
-def show_tree(tree: Tree) -> str:
-    """The tree as indented text; equal trees give equal text."""
-    return "\n".join(_lines(tree, 0))
+def show_tree(tree: Tree, *, names: bool = False) -> str:
+    """The tree as indented text, with the names of its loops if asked for; equal trees give equal text."""
+    return "\n".join(_lines(tree, 0, names))
 
 
-def _lines(tree: Tree, depth: int) -> list[str]:
+def _lines(tree: Tree, depth: int, names: bool) -> list[str]:
     indent = "  " * depth
     match tree:
         case Leaf():
             return []
         case Domain(domain=domain, child=child):
-            return [f"{indent}domain: {_body(domain)}", *_lines(child, depth + 1)]
+            return [f"{indent}domain: {_body(domain)}", *_lines(child, depth + 1, names)]
         case Context(context=context, child=child):
-            return [f"{indent}context: {_strip(str(context))}", *_lines(child, depth + 1)]
+            return [f"{indent}context: {_strip(str(context))}", *_lines(child, depth + 1, names)]
         case Band(child=child):
-            return [*_band(tree, indent), *_lines(child, depth + 1)]
+            return [*_band(tree, indent, names), *_lines(child, depth + 1, names)]
         case Filter(filter=filter, child=child):
-            names = ", ".join(s.get_tuple_name() or "" for s in isl.sets_of(filter))
-            return [f"{indent}filter: {names}", *_lines(child, depth + 1)]
+            passing = ", ".join(s.get_tuple_name() or "" for s in isl.sets_of(filter))
+            return [f"{indent}filter: {passing}", *_lines(child, depth + 1, names)]
         case Sequence(children=children) | Set(children=children):
             head = "sequence" if isinstance(tree, Sequence) else "set"
-            return [f"{indent}{head}", *(line for branch in children for line in _lines(branch, depth + 1))]
+            return [f"{indent}{head}", *(line for branch in children for line in _lines(branch, depth + 1, names))]
         case Mark(mark=mark, child=child):
-            return [f"{indent}mark: {mark_text(mark)}", *_lines(child, depth + 1)]
+            return [f"{indent}mark: {mark_text(mark)}", *_lines(child, depth + 1, names)]
         case Extension(extension=extension, child=child):
-            return [f"{indent}extension: {_strip(str(extension))}", *_lines(child, depth + 1)]
+            return [f"{indent}extension: {_strip(str(extension))}", *_lines(child, depth + 1, names)]
     raise AssertionError(f"unknown tree node {type(tree).__name__}")
 
 
-def _band(band: Band, indent: str) -> list[str]:
+def _band(band: Band, indent: str, names: bool) -> list[str]:
     flag = " permutable" if band.permutable and len(band.members) > 1 else ""
     rows = []
     for member in band.members:
         parts = [member_text(m) for m in isl.maps_of(member.schedule)]
-        rows.append(f"{indent}  [{'; '.join(parts)}]{' coincident' if member.coincident else ''}")
+        name = f"{member.name}: " if names and member.name else ""
+        rows.append(f"{indent}  {name}[{'; '.join(parts)}]{' coincident' if member.coincident else ''}")
     return [f"{indent}band:{flag}", *rows]
 
 

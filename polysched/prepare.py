@@ -1,0 +1,45 @@
+"""From what the user gives to the model: what is scheduled, and what must stay in order."""
+
+from __future__ import annotations
+
+from polysched.codegen.passes.in_place import accumulate_in_place
+from polysched.codegen.passes.structure import structured
+from polysched.deps.dataflow import dependences
+from polysched.deps.dependences import Dependences
+from polysched.errors import InputError
+from polysched.frontend.python import Nest
+from polysched.ir.nodes import Function
+from polysched.ir.verify import verify as verify_ir
+from polysched.model.expand import expand_temporaries
+from polysched.model.extract import extract
+from polysched.model.scop import Scop
+from polysched.options import Options
+from polysched.trace import step
+
+
+def function_of(nest: Nest | Function) -> Function:
+    """The function of a nest; InputError if it is none."""
+    if isinstance(nest, Nest):
+        return nest.function
+    if isinstance(nest, Function):
+        verify_ir(nest, "source")
+        return nest
+    if isinstance(nest, tuple) and nest and all(isinstance(part, Function) for part in nest):
+        names = ", ".join(part.name for part in nest)
+        raise InputError("a tuple of nests is no nest", hint=f"pass one of those that from_c gives: {names}")
+    name = getattr(nest, "__name__", nest)
+    hint = "decorate the function with @polysched.nest, or read a C file with polysched.from_c"
+    raise InputError(f"'{name}' is not a nest", hint=hint)
+
+
+def prepared(function: Function) -> Function:
+    """The nest with fused loops taken apart, sums made in their element, and temporaries expanded."""
+    nested = step("in place", accumulate_in_place, step("structure", structured, function))
+    return step("expand", expand_temporaries, nested)
+
+
+def modelled(function: Function, options: Options) -> tuple[Scop, Dependences]:
+    """Its statements, and their dependences."""
+    scop = step("extract", extract, function)
+    reorder, seconds = options.reorder_reductions, options.dependence_seconds
+    return scop, step("dependences", dependences, scop, reorder_reductions=reorder, seconds=seconds)

@@ -1,0 +1,187 @@
+"""Loops of a tree by name: handles that survive edits.
+
+    band: i, j                            i          loop(tree, "i")
+      sequence                            j          loop(tree, "j")
+        filter: S0   band: k     ->       k, k_2     matching(tree, "k*") == ("k", "k_2")
+        filter: S1   band: k              k_2        matching(tree, "S1.k") == ("k_2",)
+
+A loop is called by what it counts where it is first seen, i, j, t+i, and with a number where that name is taken: `_2`,
+`_3`. All here is about trees whose bands have one member each, as `nested` makes them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from itertools import count, pairwise
+
+from polysched import isl
+from polysched.errors import InputError
+from polysched.model.tree import Band, Domain, Filter, Leaf, Mark, Member, Tree, children, walk, with_children
+from polysched.model.tree_text import member_text
+
+
+def nested(tree: Tree) -> Tree:
+    """`tree` with every member in a band of its own, and a name for each; names that it has stay."""
+    return named(_one_member_each(tree))
+
+
+def _one_member_each(tree: Tree) -> Tree:
+    below = tuple(_one_member_each(child) for child in children(tree))
+    if not isinstance(tree, Band):
+        return with_children(tree, below)
+    inner = below[0]
+    for member in reversed(tree.members):
+        inner = Band((replace(member, coincident=False),), False, inner)
+    return inner
+
+
+def named(tree: Tree) -> Tree:
+    """`tree` with a name for each member that has none, or that of one before it."""
+    taken: set[str] = set()
+
+    def visit(node: Tree) -> Tree:
+        if isinstance(node, Band):
+            members = []
+            for member in node.members:
+                name = _free(member.name or _what_it_counts(member), taken)
+                taken.add(name)
+                members.append(replace(member, name=name))
+            node = replace(node, members=tuple(members))
+        return with_children(node, tuple(map(visit, children(node))))
+
+    return visit(tree)
+
+
+def _free(name: str, taken: set[str]) -> str:
+    if name not in taken:
+        return name
+    stem = re.sub(r"_\d+$", "", name)
+    return next(f"{stem}_{k}" for k in count(2) if f"{stem}_{k}" not in taken)
+
+
+def _what_it_counts(member: Member) -> str:
+    """The function of the first statement that moves with it, as in "t+i"."""
+    texts = [member_text(part).partition(" -> ")[2].replace(" ", "") for part in isl.maps_of(member.schedule)]
+    return next((text for text in texts if re.search("[a-zA-Z]", text)), "loop")
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A band of one member, and where it stands."""
+
+    band: Band
+    path: tuple[int, ...]  # which child to go to, from the root on
+    instances: isl.UnionSet  # those that reach it
+    around: tuple[Band, ...]  # the loops around it, outermost first
+
+    @property
+    def member(self) -> Member:
+        return self.band.members[0]
+
+    @property
+    def name(self) -> str:
+        return self.member.name
+
+    @property
+    def statements(self) -> tuple[str, ...]:
+        """Names of the statements that it runs."""
+        return tuple(s.get_tuple_name() or "" for s in isl.sets_of(self.instances) if not s.is_empty())
+
+
+def loops(tree: Tree) -> tuple[Loop, ...]:
+    """All loops of the tree, outer ones first."""
+    assert isinstance(tree, Domain)
+    return tuple(_loops(tree, (), tree.domain, ()))
+
+
+def _loops(tree: Tree, path: tuple[int, ...], instances: isl.UnionSet, around: tuple[Band, ...]) -> Iterator[Loop]:
+    if isinstance(tree, Filter):
+        instances = instances.intersect(tree.filter)
+    if isinstance(tree, Band):
+        yield Loop(tree, path, instances, around)
+        around = (*around, tree)
+    for k, child in enumerate(children(tree)):
+        yield from _loops(child, (*path, k), instances, around)
+
+
+def loop(tree: Tree, name: str) -> Loop:
+    """The one loop of that name, or that a pattern as in `matching` fits; InputError if it is none or several."""
+    found = [each for each in loops(tree) if each.name == name] or _matching(tree, name)
+    if len(found) == 1:
+        return found[0]
+    known = ", ".join(each.name for each in loops(tree)) or "none"
+    if not found:
+        raise InputError(f"there is no loop '{name}'", hint=f"the loops are: {known}")
+    several = ", ".join(each.name for each in found)
+    raise InputError(f"'{name}' may be any of the loops {several}", hint="name one of them")
+
+
+def matching(tree: Tree, pattern: str) -> tuple[str, ...]:
+    """The names of the loops that a pattern fits: "i", "k*", or "S1.k", those around statement S1 that are called k or,
+    where that name was taken, k_2, k_3, ...; InputError if there is none."""
+    found = tuple(each.name for each in _matching(tree, pattern))
+    if not found:
+        known = ", ".join(each.name for each in loops(tree)) or "none"
+        raise InputError(f"no loop fits '{pattern}'", hint=f"the loops are: {known}")
+    return found
+
+
+def _matching(tree: Tree, pattern: str) -> list[Loop]:
+    statement, dot, name = pattern.rpartition(".")
+    return [each for each in loops(tree) if _fits(each, statement if dot else None, name)]
+
+
+def _fits(loop: Loop, statement: str | None, name: str) -> bool:
+    if statement is None:
+        return fnmatchcase(loop.name, name)
+    is_around = any(fnmatchcase(each, statement) for each in loop.statements)
+    return is_around and any(fnmatchcase(each, name) for each in (loop.name, re.sub(r"_\d+$", "", loop.name)))
+
+
+def fresh(tree: Tree, name: str) -> str:
+    """The name itself, or with a number if a loop of the tree has it."""
+    return _free(name, {each.name for each in loops(tree)})
+
+
+def node_at(tree: Tree, path: Sequence[int]) -> Tree:
+    """The node that the path leads to."""
+    for k in path:
+        tree = children(tree)[k]
+    return tree
+
+
+def changed_at(tree: Tree, path: Sequence[int], change: Callable[[Tree], Tree]) -> Tree:
+    """`tree` with another node where the path leads."""
+    if not path:
+        return change(tree)
+    first, *rest = path
+    below = list(children(tree))
+    below[first] = changed_at(below[first], rest, change)
+    return with_children(tree, tuple(below))
+
+
+def chain(tree: Tree, names: Sequence[str]) -> list[Loop]:
+    """The loops of these names, outermost first; InputError if they are not nested with nothing but other loops in
+    between, as loops around a sequence are not nested with those inside."""
+    found = sorted((loop(tree, name) for name in names), key=lambda each: len(each.path))
+    if len({each.name for each in found}) < len(names):
+        raise InputError(f"a loop is named twice in {', '.join(names)}")
+    for outer, inner in pairwise(found):
+        if inner.path[: len(outer.path)] != outer.path:
+            raise InputError(f"loop '{inner.name}' is not inside of loop '{outer.name}'")
+        node: Tree = outer.band
+        for k in inner.path[len(outer.path) :]:
+            node = children(node)[k]
+            if not isinstance(node, Band):
+                what = f"the mark {type(node.mark).__name__.lower()}" if isinstance(node, Mark) else "a sequence"
+                hint = "edit loops before they are marked" if isinstance(node, Mark) else "distribute the outer one"
+                raise InputError(f"{what} is between the loops '{outer.name}' and '{inner.name}'", hint=hint)
+    return found
+
+
+def is_perfect(tree: Tree) -> bool:
+    """Are there only loops below, one in the other?"""
+    return all(isinstance(node, Band | Leaf | Mark) for node in walk(tree))
