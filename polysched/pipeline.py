@@ -57,9 +57,8 @@ def optimize(
 ) -> Compiled:
     """The nest compiled for `target`, "c", "cuda" or "opencl": print it, explain it, verify it, call it.
 
-    The order of its iterations is found by ILP, or is `schedule`: one by hand, or a tree, as in
-    `Compiled.scheduled.tree` or from `from_yaml`; then loops are tiled and put on threads, unless `schedule` has marks that say so itself, and
-    the code is generated.
+    The order of its iterations is found by ILP, or is `schedule`: one by hand, or a tree, as from `from_yaml`; then
+    loops are tiled and put on threads, unless `schedule` has marks that say so itself, and the code is generated.
     InputError for a nest that cannot be compiled, IllegalSchedule for a `schedule` that breaks a dependence.
     """
     options = options or Options()
