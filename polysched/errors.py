@@ -47,8 +47,9 @@ class InputError(PolyschedError):
 class IllegalSchedule(PolyschedError):
     """A schedule or an edit of one breaks a dependence; the message names a violated pair of instances."""
 
-    def __init__(self, message: str, *, violation: object = None, hint: str = ""):
+    def __init__(self, message: str, *, violation: object = None, hint: str = "", tree: object = None):
         self.violation, self.hint = violation, hint  # a `Violation`, where a pair of instances is known
+        self.tree = tree  # the `Tree` that was refused
         super().__init__(f"{message}\nhint: {hint}" if hint else message)
 
 

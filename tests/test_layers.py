@@ -17,6 +17,7 @@ LAYERS = [
     ["demo", "opt"],
     ["pipeline", "examples"],
     ["schedule"],
+    ["history"],
     ["prepare"],
     ["compiled"],
     ["verify", "explain", "sass"],

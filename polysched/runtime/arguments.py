@@ -221,7 +221,8 @@ def _check_bounds(fn: Function, sizes: Mapping[str, int], valid_sizes: isl.Set) 
     known = " and ".join(f"{name} = {value}" for name, value in sizes.items())
     point = isl.Set(f"[{', '.join(sizes)}] -> {{ : {known} }}")
     if valid_sizes.intersect(point).is_empty():
-        raise LaunchError(f"with {known}, {fn.name} would leave its arrays; it is in bounds for {valid_sizes}")
+        why = "it would leave its arrays, or what its schedule assumes"
+        raise LaunchError(f"{fn.name} cannot run with {known}: {why}; it is for {valid_sizes}")
 
 
 def _check_memory(fn: Function, sizes: Mapping[str, int]) -> None:

@@ -11,10 +11,11 @@ is found.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from polysched import isl
+from polysched.deps.claims import Claim
 from polysched.deps.coincidence import left_below, mark_coincident
 from polysched.deps.dependences import Dependences
 from polysched.deps.legality import first_violation
@@ -31,6 +32,7 @@ class Draft:
     scop: Scop
     dependences: Dependences
     tree: Tree  # in normal form: maximal permutable bands, coincident flags, a name for each loop
+    claims: tuple[Claim, ...] = ()  # by which dependences were left out
 
     @property
     def nested(self) -> Tree:
@@ -47,7 +49,7 @@ def checked(draft: Draft, tree: Tree, what: str, alternatives: Iterable[Alternat
     violation = first_violation(tree, draft.dependences, draft.scop)
     if violation is not None:
         message = f"{what}: {violation}"
-        raise IllegalSchedule(message, violation=violation, hint=_first_legal(alternatives))
+        raise IllegalSchedule(message, violation=violation, hint=_first_legal(alternatives), tree=tree)
     return replace(draft, tree=normal_form(tree, draft.dependences))
 
 
@@ -59,6 +61,13 @@ def _first_legal(alternatives: Iterable[Alternative]) -> str:
             continue
         return text
     return ""
+
+
+def reaching(tree: Tree, path: Sequence[int], pairs: isl.UnionMap) -> isl.UnionMap:
+    """The part of `pairs` that nothing above the node at `path` orders."""
+    for k in path:
+        pairs, tree = left_below(tree, pairs), children(tree)[k]
+    return pairs
 
 
 def draft_of(scop: Scop, dependences: Dependences, tree: Tree) -> Draft:

@@ -1,0 +1,134 @@
+"""The edits of a schedule, as Python that makes it again, and as JSON.
+
+    schedule = (
+        ps.Schedule(seidel)
+        .skew("i", by="t")
+        .tile("t", "i", sizes=(8, 16))
+    )
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal
+
+from polysched.errors import InputError
+from polysched.model.tree import Tree
+from polysched.model.tree_yaml import from_yaml, to_yaml
+from polysched.options import Options
+from polysched.version import __version__
+
+Start = Literal["source", "ilp"]
+_DEFAULTS = Options()
+
+
+@dataclass(frozen=True)
+class Edit:
+    """One edit: its name and what it was given, all of it plain data."""
+
+    name: str
+    args: tuple[Any, ...] = ()
+    kwargs: tuple[tuple[str, Any], ...] = ()
+
+    def __str__(self) -> str:
+        return f".{self.name}({_arguments(self.args, self.kwargs)})"
+
+
+@dataclass(frozen=True)
+class History:
+    """How a schedule came about; printed, it is the Python that makes it again."""
+
+    nest: str
+    start: Start | Tree = "source"
+    options: Options = _DEFAULTS
+    edits: tuple[Edit, ...] = ()
+
+    def __str__(self) -> str:
+        lines = [f"ps.Schedule({', '.join([self.nest, *self._start(), *self._options()])})", *map(str, self.edits)]
+        if len(lines) == 1:
+            return f"schedule = {lines[0]}"
+        return "\n".join(["schedule = (", *(f"    {line}" for line in lines), ")"])
+
+    def _start(self) -> list[str]:
+        match self.start:
+            case "source":
+                return []
+            case Tree() as tree:
+                return [f"ps.from_yaml({to_yaml(tree)!r})"]
+        return [repr(self.start)]
+
+    def _options(self) -> list[str]:
+        changed = _changed(self.options)
+        return [f"options=ps.Options({_arguments((), tuple(changed.items()))})"] if changed else []
+
+    def to_json(self) -> str:
+        """The history as JSON, which `history_from_json` reads; InputError for options that JSON cannot hold."""
+        start = {"tree": to_yaml(self.start)} if isinstance(self.start, Tree) else self.start
+        head = {"polysched": __version__, "nest": self.nest, "start": start, "options": _changed(self.options)}
+        edits = [json.dumps([edit.name, edit.args, dict(edit.kwargs)]) for edit in self.edits]
+        try:
+            lines = [f"  {json.dumps(key)}: {json.dumps(value)}," for key, value in head.items()]
+        except TypeError as error:
+            raise InputError(f"the options {', '.join(head['options'])} cannot be written as JSON: {error}") from error
+        return "\n".join(["{", *lines, '  "edits": [', ",\n".join(f"    {edit}" for edit in edits), "  ]", "}"])
+
+
+def history_from_json(text: str) -> History:
+    """The history that `History.to_json` gave; InputError that says what is wrong with the text."""
+    try:
+        data = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InputError(f"not JSON: {error}") from error
+    if not isinstance(data, dict) or not {"nest", "start", "edits"} <= set(data):
+        raise InputError("no history: it holds 'nest', 'start' and 'edits'", hint="write it with Schedule.to_json()")
+    match data["start"]:
+        case "source" | "ilp" as start:
+            pass
+        case {"tree": str(yaml)}:
+            start = from_yaml(yaml)
+        case other:
+            raise InputError(f"a schedule cannot start from {other!r}", hint="give 'source', 'ilp' or {'tree': YAML}")
+    options = data.get("options", {})
+    if unknown := sorted(set(options) - {field.name for field in fields(Options)}):
+        raise InputError(f"there is no option {', '.join(unknown)}")
+    edits = tuple(_edit(one) for one in data["edits"])
+    return History(str(data["nest"]), start, replace(_DEFAULTS, **_plain(options)), edits)
+
+
+def _edit(data: Any) -> Edit:
+    match data:
+        case [str(name), list(args), dict(kwargs)]:
+            return Edit(name, _plain(args), tuple((key, _plain(value)) for key, value in kwargs.items()))
+    raise InputError(f"an edit is [name, [arguments], {{named ones}}], not {data!r}")
+
+
+def _plain(value: Any) -> Any:
+    """What JSON reads as a list is a tuple in Python."""
+    match value:
+        case list():
+            return tuple(map(_plain, value))
+        case dict():
+            return {key: _plain(each) for key, each in value.items()}
+    return value
+
+
+def _changed(options: Options) -> dict[str, Any]:
+    """The options that differ from their defaults."""
+    every = {field.name: getattr(options, field.name) for field in fields(options)}
+    return {name: value for name, value in every.items() if value != getattr(_DEFAULTS, name)}
+
+
+def _arguments(args: tuple[Any, ...], kwargs: tuple[tuple[str, Any], ...]) -> str:
+    return ", ".join([*(_text(value) for value in args), *(f"{name}={_text(value)}" for name, value in kwargs)])
+
+
+def _text(value: Any) -> str:
+    """As one writes it: strings in double quotes."""
+    match value:
+        case str():
+            return json.dumps(value, ensure_ascii=False)
+        case tuple() | list():
+            inside = ", ".join(map(_text, value))
+            return f"({inside},)" if len(value) == 1 else f"({inside})"
+    return repr(value)

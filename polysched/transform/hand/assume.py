@@ -1,0 +1,59 @@
+"""What the user knows and the analysis does not: facts about sizes, and dependences that are none.
+
+    s.assume("n >= 32 and n % 32 == 0")       calls with other sizes are refused
+    s.independent("S0", "S1", array="a")      taken on trust: a wrong claim makes wrong code
+
+Both stand in the history; facts about sizes are checked at each call, the others cannot be.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from polysched import isl
+from polysched.deps.claims import Claim, without
+from polysched.errors import InputError
+from polysched.model.tree import Context, Tree, children, with_children
+from polysched.transform.hand.edit import Draft, normal_form
+
+
+def assume(draft: Draft, facts: str) -> Draft:
+    """The draft for sizes of which `facts`, affine conditions such as "n >= 32 and n % 32 == 0", hold."""
+    scop = draft.scop
+    known = _facts(facts, scop.function.sizes)
+    if scop.valid_sizes.intersect(known).is_empty():
+        raise InputError(f"'{facts}' holds for no sizes that '{scop.name}' can run with: {scop.valid_sizes}")
+    hull = isl.Set.from_basic_set(scop.context.intersect(known).coalesce().polyhedral_hull())
+    context = scop.context.intersect(known) if known.n_basic_set() == 1 else hull
+    scop = replace(scop, context=context, valid_sizes=scop.valid_sizes.intersect(known))
+    pairs = (replace(d, relation=d.relation.intersect_params(known)) for d in draft.dependences.pairs)
+    left = replace(draft.dependences, pairs=tuple(d for d in pairs if not d.relation.is_empty()))
+    tree = _within(draft.tree, context)
+    return replace(draft, scop=scop, dependences=left, tree=normal_form(tree, left))
+
+
+def _facts(text: str, sizes: tuple[str, ...]) -> isl.Set:
+    try:
+        return isl.Set(f"[{', '.join(sizes)}] -> {{ : {text.replace('==', '=')} }}")
+    except isl.Error as error:
+        known = ", ".join(sizes) or "none"
+        hint = f"write affine conditions on the sizes ({known}), as in 'n >= 32 and n % 32 == 0'"
+        raise InputError(f"cannot read the facts '{text}'", hint=hint) from error
+
+
+def _within(tree: Tree, context: isl.Set) -> Tree:
+    if isinstance(tree, Context):
+        return replace(tree, context=tree.context.intersect(context))
+    return with_children(tree, tuple(_within(child, context) for child in children(tree)))
+
+
+def independent(draft: Draft, source: str, sink: str, array: str) -> Draft:
+    """The draft without the dependences between two statements through an array, or patterns of these names."""
+    claim = Claim(source, sink, array)
+    claims = (*draft.claims, claim)
+    left = without(draft.dependences, (claim,))
+    if len(left.pairs) == len(draft.dependences.pairs):
+        found = ", ".join(sorted({f"{d.source} -> {d.sink} on {d.array}" for d in draft.dependences.pairs})) or "none"
+        message = f"no dependence between '{source}' and '{sink}' on '{array}' is known"
+        raise InputError(message, hint=f"the dependences are: {found}")
+    return replace(draft, claims=claims, dependences=left, tree=normal_form(draft.tree, left))

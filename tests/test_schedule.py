@@ -1,0 +1,133 @@
+"""Schedules as a whole: where they start, what they remember, what they give."""
+
+import json
+
+import pytest
+from by_hand import blur, matmul, stencil
+
+from polysched import IllegalSchedule, InputError, Options, Schedule, f64, from_yaml, nest, optimize, size, to_yaml
+from polysched.model.tree_names import renamed
+
+HISTORY = """\
+schedule = (
+    ps.Schedule(stencil, options=ps.Options(tile=False))
+    .assume("N >= 3")
+    .skew("j", by="i")
+    .tile("i", "j", sizes=(4, 8))
+)"""
+
+
+@nest
+def wave(b: f64["N + 1", "N + 2"], N: size):
+    for i in range(N):
+        for j in range(N):
+            b[i + 1, j + 1] = b[i + 1, j] + b[i, j + 1]
+
+
+def edited() -> Schedule:
+    start = Schedule(stencil, options=Options(tile=False))
+    return start.assume("N >= 3").skew("j", by="i").tile("i", "j", sizes=(4, 8))
+
+
+def test_the_history_is_python_that_makes_the_schedule_again():
+    schedule = edited()
+    assert str(schedule.history) == HISTORY
+    names = {"ps": __import__("polysched"), "stencil": stencil}
+    exec(HISTORY, names)
+    again = names["schedule"]
+    assert again.tree == schedule.tree and again.history == schedule.history
+
+
+def test_json_keeps_the_history():
+    text = edited().to_json()
+    assert json.loads(text)["edits"][1] == ["skew", ["j"], {"by": "i"}]
+    again = Schedule.from_json(stencil, text)
+    assert again.tree == edited().tree and again.history == edited().history
+
+
+def test_yaml_keeps_the_tree():
+    again = Schedule.from_yaml(stencil, edited().to_yaml())
+    assert again.tree.child == edited().tree.child
+    assert str(again.history).startswith("schedule = ps.Schedule(stencil, ps.from_yaml(")
+
+
+def test_edits_replayed_on_another_nest_are_checked_there():
+    tiled = Schedule(wave).tile("i", "j", sizes=(2, 2))
+    assert tiled.replay(wave).tree == tiled.tree
+    with pytest.raises(IllegalSchedule, match="tile") as raised:
+        tiled.replay(stencil)
+    assert 'in edit 1 of the history: .tile("i", "j", sizes=(2, 2))' in raised.value.__notes__
+
+
+def test_a_schedule_of_ppcg_is_loaded_and_checked():
+    """As `ppcg --save-schedule-file` writes it, with statements of its own names."""
+    text = """
+    domain: "[n] -> { S_0[i] : 0 < i <= -2 + n; S_1[i] : 2 <= i <= -3 + n }"
+    child:
+      context: "[n] -> { [] : n >= 0 }"
+      child:
+        schedule: "[n] -> [{ S_0[i] -> [(i)]; S_1[i] -> [(1 + i)] }]"
+        permutable: 1
+        coincident: [ 0 ]
+        child:
+          sequence:
+          - filter: "[n] -> { S_0[i] }"
+          - filter: "[n] -> { S_1[i] }"
+    """
+    schedule = Schedule.from_yaml(blur, text, {"S_0": "S0", "S_1": "S1"})
+    assert schedule.loops == ("i",)
+    assert optimize(blur, schedule=schedule).verify()
+    with pytest.raises(IllegalSchedule, match=r"the tree given: flow dependence on b: S0\[i=3\] must run before S1"):
+        Schedule.from_yaml(blur, text.replace("1 + i", "i"), {"S_0": "S0", "S_1": "S1"})
+    with pytest.raises(InputError, match="the tree has no statement T\nhint: it has: S_0, S_1"):
+        renamed(from_yaml(text), {"T": "S0"})
+
+
+def test_a_tree_with_names_of_another_nest_is_refused():
+    with pytest.raises(IllegalSchedule, match="the tree given: S0"):
+        Schedule(blur, optimize(stencil).scheduled.tree)
+
+
+def test_where_a_schedule_can_start():
+    assert Schedule(stencil, "ilp").tree == optimize(stencil).scheduled.tree
+    tree = optimize(matmul).scheduled.tree
+    assert Schedule(matmul, from_yaml(to_yaml(tree))).tree == tree
+    with pytest.raises(InputError, match="a schedule cannot start from 'pluto'\nhint: give 'source', 'ilp' or a tree"):
+        Schedule(matmul, "pluto")
+    with pytest.raises(InputError, match="a schedule that started from a tree fits its own nest alone"):
+        Schedule(matmul, tree).replay(stencil)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "not JSON: "),
+        ("[]", "no history: it holds 'nest', 'start' and 'edits'"),
+        ('{"nest": "f", "start": "pluto", "edits": []}', "a schedule cannot start from 'pluto'"),
+        ('{"nest": "f", "start": "source", "edits": [["melt", [], {}]]}', "there is no edit 'melt'\nhint: the edits"),
+        ('{"nest": "f", "start": "source", "edits": ["skew"]}', "an edit is [name, [arguments], {named ones}], not"),
+        ('{"nest": "f", "start": "source", "edits": [], "options": {"speed": 9}}', "there is no option speed"),
+    ],
+)
+def test_json_that_is_no_history(text, message):
+    with pytest.raises(InputError) as raised:
+        Schedule.from_json(stencil, text)
+    assert str(raised.value).startswith(message)
+
+
+def test_a_schedule_is_followed_as_it_is_once_it_has_marks():
+    by_hand = Schedule(matmul).reorder("i", "k", "j").parallel("i")
+    done = optimize(matmul, schedule=by_hand)
+    assert done.schedule == by_hand.tree
+    assert done.verify(n=7)
+
+
+def test_the_walk_through_of_acceptance_b_by_hand():
+    start = Schedule(stencil)
+    with pytest.raises(IllegalSchedule) as raised:
+        start.parallel("i")
+    assert "S[i=0, j=1] must run before S[i=1, j=0]" in str(raised.value)
+    start.parallel("j")  # every distance is (1, *): inside of i it is parallel
+    skewed = start.skew("j", by="i")
+    assert skewed.tree == optimize(stencil).scheduled.tree
+    assert optimize(stencil, schedule=skewed.tile("i", "j", sizes=(8, 8))).verify()

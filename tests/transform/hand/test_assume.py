@@ -1,0 +1,57 @@
+import numpy as np
+import pytest
+from by_hand import matmul, stencil
+
+from polysched import InputError, LaunchError, Schedule, f64, i64, nest, optimize, size
+
+
+@nest
+def scatter(a: f64["n"], at: i64["n"], b: f64["n"], n: size):
+    for i in range(n):
+        a[at[i]] = b[i]
+
+
+def test_facts_about_sizes_simplify_and_are_checked_at_each_call():
+    known = Schedule(matmul).assume("n >= 32 and n % 32 == 0")
+    assert "context: { : (n) mod 32 = 0 and n >= 32 }" in str(known)
+    done = optimize(matmul, schedule=known)
+    arrays = {name: np.ones((64, 64)) for name in "ABC"}
+    done(**arrays)
+    assert (arrays["C"] == 65).all()
+    with pytest.raises(LaunchError, match="matmul cannot run with n = 33: it would leave its arrays, or what its sche"):
+        done(**{name: np.ones((33, 33)) for name in "ABC"})
+
+
+def test_facts_make_dependences_go():
+    assert Schedule(stencil).assume("N <= 1").parallel("i").loops == ("i", "j")
+
+
+@pytest.mark.parametrize(
+    ("facts", "message"),
+    [
+        ("n > ", "cannot read the facts 'n > '\nhint: write affine conditions on the sizes (n), as in 'n >= 32 "),
+        ("m > 1", "cannot read the facts 'm > 1'"),
+        ("n < 0", "'n < 0' holds for no sizes that 'matmul' can run with: "),
+    ],
+)
+def test_facts_that_cannot_be(facts, message):
+    with pytest.raises(InputError) as raised:
+        Schedule(matmul).assume(facts)
+    assert str(raised.value).startswith(message)
+
+
+def test_a_claim_is_taken_on_trust_and_stands_in_the_history():
+    with pytest.raises(Exception, match="output dependence on a"):
+        Schedule(scatter).parallel("i")
+    claimed = Schedule(scatter).independent(array="a").parallel("i")
+    assert str(claimed.history) == 'schedule = (\n    ps.Schedule(scatter)\n    .independent(array="a")\n' + (
+        '    .parallel("i")\n)'
+    )
+
+
+def test_a_claim_about_nothing_is_refused():
+    with pytest.raises(InputError) as raised:
+        Schedule(stencil).independent("S", "T")
+    assert str(raised.value) == (
+        "no dependence between 'S' and 'T' on '*' is known\nhint: the dependences are: S -> S on a"
+    )
