@@ -1,5 +1,7 @@
 """polysched: polyhedral scheduling in Python. Loop nests in, proven-legal parallel kernels out."""
 
+from polysched.constraints import innermost, max_skew, order, outer_parallel, separate, tile_sizes, together
+from polysched.counts import Counts, counts
 from polysched.errors import (
     BudgetExceeded,
     IllegalSchedule,
@@ -29,6 +31,7 @@ __all__ = [
     "BudgetExceeded",
     "CheckReport",
     "Compiled",
+    "Counts",
     "Finding",
     "IllegalSchedule",
     "InputError",
@@ -46,6 +49,7 @@ __all__ = [
     "VerificationError",
     "boolean",
     "check_cuda",
+    "counts",
     "f16",
     "f32",
     "f64",
@@ -55,13 +59,20 @@ __all__ = [
     "i16",
     "i32",
     "i64",
+    "innermost",
     "interpret",
+    "max_skew",
     "nest",
     "optimize",
+    "order",
+    "outer_parallel",
     "record",
+    "separate",
     "show_tree",
     "size",
+    "tile_sizes",
     "to_yaml",
+    "together",
     "u8",
     "u16",
     "u32",

@@ -4,7 +4,8 @@ polysched demo                                     the walk-through, then real n
 polysched opt FILE.c -o OUT.c                      the file with kernels in place of its #pragma scop regions
 polysched opt FILE.c --target cuda -o OUT.cu       the same as one file for nvcc
 polysched show tree|deps|source|explain|expr PLACE one stage of each nest at a place: FILE.c[:FUNCTION], FILE.py:NEST
-polysched explain PLACE                            why each loop is parallel or not
+polysched explain PLACE|FILE|FILE:LINE             why loops are parallel, tiled, SIMD, fused or not; operations, bytes
+polysched report PLACE -o report.html              one page: code, dependences, trees and pictures, with links
 polysched inspect FILE.cu|PLACE                    what nvcc makes of CUDA: loops, instructions, registers, occupancy
 polysched verify PLACE                             kernels against dependences and the nest interpreted, without a GPU
 polysched verify FILE.cu --grid 4 --block 32 ...   races and wrong accesses of a kernel written in CUDA
@@ -29,10 +30,13 @@ from polysched.frontend.c.cpp import require_cpp
 from polysched.frontend.c.read import read_c
 from polysched.frontend.c.region import Region
 from polysched.frontend.python import Nest
-from polysched.ir.nodes import Function
+from polysched.ir.node import walk
+from polysched.ir.nodes import Function, Stmt
 from polysched.opt import rewrite, write
 from polysched.options import LANGUAGES, Options, Target
 from polysched.pipeline import Compiled, optimize
+from polysched.prepare import function_of
+from polysched.report.page import page, require_report_or_none
 from polysched.runtime.hand_written import check_cuda, named_arguments, only_kernel
 from polysched.sass.inspect import flags_of, inspect
 from polysched.sass.report import Report
@@ -50,8 +54,12 @@ def main(arguments: list[str] | None = None) -> int:
                 demo()
             case "opt":
                 _opt(given)
-            case "show" | "explain":
+            case "show":
                 _show(given)
+            case "explain":
+                _explain(given)
+            case "report":
+                _report(given)
             case "inspect":
                 _inspect(given)
             case "verify":
@@ -93,10 +101,14 @@ def _parser() -> argparse.ArgumentParser:
     expr.add_argument("--report", action="store_true", help="what the passes did; so without --before and --after")
     at = "count what is executed at these sizes, as in n=512,m=64"
     expr.add_argument("--sizes", type=_values, default={}, metavar="SIZES", help=at)
-    explain = commands.add_parser("explain", parents=[knobs], help="say why each loop is parallel or not")
-    explain.set_defaults(what="explain")
-    for command in (show, explain):
-        command.add_argument("place", metavar="PLACE", help="FILE.c[:FUNCTION], or FILE.py:NEST, a @polysched.nest")
+    show.add_argument("place", metavar="PLACE", help="FILE.c[:FUNCTION], or FILE.py:NEST, a @polysched.nest")
+    why = "say why each loop is parallel, tiled, SIMD and fused or not, and what the nests do"
+    explain = commands.add_parser("explain", parents=[knobs], help=why)
+    explain.add_argument("place", metavar="PLACE", help="FILE.c or FILE.py, and if not for all in it :NEST or :LINE")
+    explain.add_argument("--sizes", type=_values, default={}, metavar="SIZES", help="to count for, as in n=512,m=64")
+    report = commands.add_parser("report", parents=[knobs], help="write a page about the nests, for browsers")
+    report.add_argument("place", metavar="PLACE", help="FILE.c[:FUNCTION], or FILE.py:NEST, a @polysched.nest")
+    report.add_argument("-o", dest="out", metavar="FILE.html", default="report.html", help="else report.html")
     _add_inspect(commands)
     _add_verify(commands)
     return parser
@@ -232,6 +244,36 @@ def _show(given: argparse.Namespace) -> None:
         print(_expressions(done, given) if given.what == "expr" else _stage(done, given.what))
 
 
+def _explain(given: argparse.Namespace) -> None:
+    """Reasons and counts for the nests at FILE, FILE:NEST or FILE:LINE, one after the other."""
+    path, _, last = given.place.rpartition(":")
+    line = int(last) if last.isdigit() else None
+    given.place = given.place if line is None else path
+    nests = [function_of(nest) for nest in _nests(given, all_of_python=True)]
+    if line is not None:
+        nests = [nest for nest in nests if line in _lines_of(nest)]
+        if not nests:
+            raise InputError(f"no nest of '{path}' has a loop or statement at line {line}")
+    for k, nest in enumerate(nests):
+        done = optimize(nest, given.target, options=_options(given))
+        reasons, figures = done.explain(line=line), done.counts(given.sizes)
+        print(f"{'' if k == 0 else chr(10)}{nest.name}\n{reasons}\n\n{figures}")
+
+
+def _lines_of(nest: Function) -> set[int]:
+    """The lines of its loops and statements."""
+    return {node.loc.line for node in walk(nest.body) if isinstance(node, Stmt) and node.loc}
+
+
+def _report(given: argparse.Namespace) -> None:
+    """One page about the nests at a place."""
+    target = Path(given.out)
+    require_report_or_none(target)
+    nests = [optimize(nest, given.target, options=_options(given)) for nest in _nests(given)]
+    write(target, page(given.place, nests).encode())
+    print(f"{target}: {', '.join(done.nest.name for done in nests)}")
+
+
 def _inspect(given: argparse.Namespace) -> None:
     """The figures of a CUDA file, or of what the nests at a place are compiled to."""
     if given.target != "cuda":
@@ -308,8 +350,13 @@ def _verify_cuda(given: argparse.Namespace) -> int:
     return 0 if report.is_silent else 1
 
 
-def _nests(given: argparse.Namespace) -> Sequence[Nest | Function]:
-    """The nests at the place FILE.c, FILE.c:FUNCTION or FILE.py:NEST."""
+def _nests(given: argparse.Namespace, *, all_of_python: bool = False) -> Sequence[Nest | Function]:
+    """The nests at the place FILE.c, FILE.c:FUNCTION or FILE.py:NEST, and FILE.py if asked for."""
+    if all_of_python and given.place.endswith(".py"):
+        found = _nests_in(given.place)
+        if not found:
+            raise InputError(f"'{given.place}' has no nest", hint="a nest is a Python function under @polysched.nest")
+        return list(found.values())
     path, name = (given.place, "") if given.place.endswith(".c") else given.place.rpartition(":")[::2]
     return _c_nests(path, name, given) if path.endswith(".c") else [_nest(given.place)]
 
@@ -329,6 +376,14 @@ def _nest(place: str) -> Nest:
     path, separator, name = place.rpartition(":")
     if not separator:
         raise InputError(f"'{place}' names no nest", hint="write FILE.c, FILE.c:FUNCTION or FILE.py:NAME")
+    nests = _nests_in(path)
+    if name not in nests:
+        raise InputError(f"'{path}' has no nest '{name}'", hint=f"it has: {', '.join(sorted(nests)) or 'none'}")
+    return nests[name]
+
+
+def _nests_in(path: str) -> dict[str, Nest]:
+    """The nests of a Python file, in its order."""
     if not Path(path).is_file():
         raise InputError(f"there is no file '{path}'")
     if not path.endswith(".py"):
@@ -338,11 +393,7 @@ def _nest(place: str) -> Nest:
     except SyntaxError as error:
         loc = Loc(error.filename or path, error.lineno or 1, error.offset or 1, (error.text or "").rstrip("\n"))
         raise InputError(f"this is not Python: {error.msg}", loc) from error
-    nest = names.get(name)
-    if not isinstance(nest, Nest):
-        nests = sorted(key for key, value in names.items() if isinstance(value, Nest))
-        raise InputError(f"'{path}' has no nest '{name}'", hint=f"it has: {', '.join(nests) or 'none'}")
-    return nest
+    return {name: value for name, value in names.items() if isinstance(value, Nest)}
 
 
 def _stage(done: Compiled, what: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -13,13 +13,16 @@ from polysched.codegen.expression_report import ExpressionReport, expression_rep
 from polysched.codegen.passes.licm import licm_settings, motions
 from polysched.codegen.passes.linearize import linearize
 from polysched.codegen.source import Source
+from polysched.counts import Counts, counts
 from polysched.deps.dependences import Dependences
 from polysched.errors import InputError, LaunchError
-from polysched.explain import explain
+from polysched.explain.text import explain
 from polysched.ir.nodes import Function
 from polysched.model.scop import Scop
 from polysched.model.tree import Tree
 from polysched.options import LANGUAGES, Options
+from polysched.plot.draw import Before, plot, titled
+from polysched.plot.notebook import notebook_html
 from polysched.runtime.check import check
 from polysched.runtime.cpu import CpuProgram, load
 from polysched.runtime.cuda import CudaProgram, load_cuda
@@ -173,12 +176,49 @@ class Compiled:
         candidates = () if lifted is None else motions(passes[lifted - 1][1], **settings)[1]
         return expression_report(passes, sizes, candidates)
 
-    def explain(self) -> str:
-        """Why each loop that the solver found is or is not parallel, with source lines; tiles come after that. Of
-        kernels, what each does with its threads and memory."""
+    def explain(self, *, line: int | None = None) -> str:
+        """Why each loop of the source, and each that the solver found, is or is not parallel, tiled, SIMD and fused,
+        with source lines and what would change it; then the loops of the kernel, and fallbacks that were taken.
+
+        With `line`, only the loops around the statements of that source line, or in the loop there.
+        """
+        text = explain(
+            self.scop,
+            self.dependences,
+            self.scheduled.tree,
+            found=self.scheduled.rung,
+            mapped=self.schedule,
+            line=line,
+        )
         kernels = [f"{kernel.name}: {kernel.note}" for kernel in self.source.kernels]
         is_serial = any(kernel.note == ONE_THREAD for kernel in self.source.kernels)
         may_reorder = any(d.reduction for d in self.dependences.pairs) and not self.options.reorder_reductions
         hint = ["reductions may run on all threads with Options(reorder_reductions=True)"] if may_reorder else []
-        lines = [explain(self.scop, self.dependences, self.scheduled.tree), *kernels, *(hint if is_serial else [])]
-        return "\n".join(lines)
+        return "\n".join([text, *self._fallbacks(), *kernels, *(hint if is_serial else [])])
+
+    def _fallbacks(self) -> list[str]:
+        """The stages that did not go their first way."""
+        usual = {"dependences": "exact", "mapping": "mapped"}
+        taken = [f"{stage}: {self.rungs[stage]}" for stage, rung in usual.items() if self.rungs[stage] != rung]
+        return [*(f"given up: {reason}" for reason in self.scheduled.reasons), *taken]
+
+    def plot(
+        self,
+        sizes: Mapping[str, int] | None = None,
+        *,
+        statements: Sequence[str] | None = None,
+        before: Before = False,
+    ) -> Any:
+        """A matplotlib Figure of the iterations as the kernel runs them, as `Schedule.plot` draws it."""
+        trees = titled(self.scop.tree, self.schedule, before)
+        return plot(self.scop, self.dependences, trees, sizes=sizes, statements=statements)
+
+    def _repr_html_(self) -> str:
+        texts = {"generated code": self.source.text, "explanation": self.explain()}
+        trees = titled(self.scop.tree, self.schedule, "both")
+        return notebook_html(self.scop, self.dependences, trees, texts, self.nest.name)
+
+    def counts(self, sizes: Mapping[str, int] | None = None) -> Counts:
+        """What each loop nest of the source does: operations, bytes, footprints, reuse; polynomials in those sizes that
+        are not given."""
+        return counts(self.nest, sizes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, get_args, get_type_hints
 
+from polysched.constraints import Constraint
 from polysched.errors import InputError
 from polysched.machine import Machine, machine
 
@@ -20,6 +21,7 @@ class Options:
     scheduler: Literal["pluto", "isl", "source"] = "pluto"  # who finds the schedule
     solver: Literal["highs", "isl", "pulp", "scipy"] = "highs"  # back end of the Pluto ILP
     fusion: Literal["smart", "max", "none"] = "smart"  # which SCCs share a loop nest
+    constraints: tuple[Constraint, ...] = ()  # what the schedule must meet: order, innermost, separate, ...
     negative_coefficients: bool = False  # the Pluto+ form: hyperplanes may have negative coefficients
     reorder_reductions: bool = False  # let + * min max reductions run in another order (changes float rounding)
     fast_math: bool = False  # let floats be reassociated
@@ -46,10 +48,13 @@ class Options:
     def __post_init__(self) -> None:
         for name, hint in get_type_hints(type(self)).items():
             value, choices = getattr(self, name), get_args(hint)
-            if name != "tile_sizes" and choices and value not in choices:
+            if name not in ("tile_sizes", "constraints") and choices and value not in choices:
                 raise InputError(f"option {name} is {value!r}, but is one of {', '.join(map(repr, choices))}")
         if not isinstance(self.machine, Machine):
             raise InputError(f"option machine is {self.machine!r}, but is a polysched.Machine")
+        if not (isinstance(self.constraints, tuple) and all(isinstance(c, Constraint) for c in self.constraints)):
+            needed = 'constraints, as in (order("S", "i", "j"), max_skew(1))'
+            raise InputError(f"option constraints is {self.constraints!r}, but is a tuple of {needed}")
         sizes = self.tile_sizes
         fits = isinstance(sizes, tuple) and sizes and all(isinstance(size, int) and size > 0 for size in sizes)
         if sizes is not None and not fits:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
 from polysched.bounded import call_within
 from polysched.codegen.emit.c import emit_c
 from polysched.codegen.emit.cuda import emit_cuda
 from polysched.codegen.emit.opencl import emit_opencl
+from polysched.codegen.gpu.barriers import place_barriers
+from polysched.codegen.gpu.first_thread import on_first_threads
 from polysched.codegen.gpu.mapping import map_to_gpu
 from polysched.codegen.gpu.planes import fold_planes
 from polysched.codegen.gpu.points import whole_points
@@ -24,9 +28,10 @@ from polysched.codegen.passes.register_tiles import register_tiles
 from polysched.codegen.passes.stage import improve_expressions
 from polysched.codegen.source import Source
 from polysched.compiled import Compiled
+from polysched.constraints import TileSizes
 from polysched.deps.dependences import Dependences
 from polysched.deps.legality import require_legal
-from polysched.errors import BudgetExceeded, CannotLower, InputError
+from polysched.errors import BudgetExceeded, CannotLower, IllegalSchedule, InputError
 from polysched.frontend.python import Nest
 from polysched.ir.nodes import Function
 from polysched.model.scop import Scop
@@ -34,6 +39,7 @@ from polysched.model.tree import Mark, Tree, walk
 from polysched.options import Options, Target
 from polysched.prepare import function_of, modelled, prepared
 from polysched.schedule import Schedule
+from polysched.solve.honoured import require_met, unmet
 from polysched.solve.scheduler import Scheduled, find_schedule
 from polysched.trace import record, step
 from polysched.transform.expand_arrays import expand_arrays
@@ -77,9 +83,12 @@ def optimize(
         scheduled = (
             step("schedule", find_schedule, scop, deps, options)
             if schedule is None
-            else Scheduled(tree=schedule, rung="given")
+            else Scheduled(tree=schedule, rung="given", constraints=options.constraints)
         )
         step("legality", require_legal, scheduled.tree, deps, scop)
+        if schedule is not None:
+            step("constraints", require_met, schedule, scop, deps, options.constraints)
+        _require_tiles(scheduled.tree, target, options)
         tree, kernel, mapping = _lower_within_budget(scop, deps, scheduled.tree, target, options)
         kernel = step("contract", contract, kernel)
         if target == "c":
@@ -106,6 +115,7 @@ def optimize(
             "dependences": "exact" if deps.is_exact else "memory-based where isl could not tell the last access",
             "schedule": scheduled.rung,
             "mapping": mapping,
+            **({"constraints": f"met: {', '.join(map(str, met))}"} if (met := scheduled.constraints) else {}),
         },
         kernel=kernel,
         source=source,
@@ -126,7 +136,9 @@ def _lower_within_budget(
 ) -> tuple[Tree, Function, str]:
     """The mapped tree, its loops, and which rung gave them: where isl's code generation outgrows its budget, the next
     simpler tree is tried."""
-    mapping = _as_it_is if _has_marks(scheduled) else _map_to_cpu if target == "c" else _map_to_gpu
+    mapping = _map_to_cpu if target == "c" else _map_to_gpu
+    if _has_marks(scheduled):
+        mapping = _as_it_is if target == "c" else _with_barriers
     rungs: dict[str, Callable[[], Tree]] = {
         "mapped": lambda: mapping(scheduled, scop, deps, options),
         "mapped without tiles": lambda: mapping(scheduled, scop, deps, replace(options, tile=False, wavefront=False)),
@@ -137,14 +149,38 @@ def _lower_within_budget(
     tried: list[Tree] = []
     for rung, make in rungs.items():
         tree = step("legality of the mapping", require_legal, make(), deps, scop)
-        if tree in tried:
+        if tree in tried or not _may_be_lowered(tree, rung, scop, deps, options):
             continue
         tried.append(tree)
         try:
             return tree, step("lower", _lower_bounded, tree, scop, options), rung + reason
         except BudgetExceeded as error:
             reason = f", since {error}"
+    if unmet(scop.tree, scop, deps, options.constraints) or _tile_sizes(options):
+        raise BudgetExceeded(f"no loops that meet the constraints were found{reason}")
     return scop.tree, scop.function, "the nest as it was given" + reason
+
+
+def _may_be_lowered(tree: Tree, rung: str, scop: Scop, deps: Dependences, options: Options) -> bool:
+    """Does it meet the user's constraints, as the scheduled tree and what is mapped from it do?"""
+    if rung != "mapped" and _tile_sizes(options):
+        return False
+    return rung != "source order" or not unmet(tree, scop, deps, options.constraints)
+
+
+def _require_tiles(scheduled: Tree, target: Target, options: Options) -> None:
+    """InputError if there will be no tiles to have the sizes asked for."""
+    for constraint in _tile_sizes(options):
+        if target != "c":
+            raise InputError(f"{constraint} is for CPUs: the tiles of a GPU are blocks of its grid")
+        if not options.tile:
+            raise InputError(f"{constraint}: there are no tiles with the option tile=False")
+        if _has_marks(scheduled):
+            raise InputError(f"{constraint}: a schedule with marks is followed as it is", hint="tile it by hand")
+
+
+def _tile_sizes(options: Options) -> list[TileSizes]:
+    return [c for c in options.constraints if isinstance(c, TileSizes)]
 
 
 def _lower_bounded(tree: Tree, scop: Scop, options: Options) -> Function:
@@ -158,10 +194,12 @@ def _lower_bounded(tree: Tree, scop: Scop, options: Options) -> Function:
 
 def _map_to_cpu(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> Tree:
     """Tiles, wavefronts where no loop is parallel, threads on the outermost loop, SIMD on the innermost."""
+    step = partial(_step_that_meets, scop, deps, options)
     if options.vector:
         tree = step("strides", stride_one_innermost, tree, scop)
     if options.tile:
-        tree = step("fuse tile loops", fuse_tile_loops, tree, deps)
+        if not _tile_sizes(options):
+            tree = step("fuse tile loops", fuse_tile_loops, tree, deps)
         tree = step("tile", tile_all, tree, scop, deps, options)
     if options.wavefront:
         tree = step("wavefront", wavefront_all, tree, deps)
@@ -176,8 +214,25 @@ def _map_to_cpu(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> 
     return step("reduce on lanes", reduce_on_lanes, tree, scop, deps) if options.vector else tree
 
 
+def _step_that_meets(
+    scop: Scop, deps: Dependences, options: Options, name: str, transform: Callable[..., Tree], tree: Tree, *args: Any
+) -> Tree:
+    """The tree after a step, or as it was if it would no longer meet the user's constraints."""
+    after = step(name, transform, tree, *args)
+    missed = unmet(after, scop, deps, options.constraints)
+    if missed and transform is tile_all and _tile_sizes(options):
+        sizes, others = (" and ".join(map(str, cs)) for cs in (_tile_sizes(options), missed))
+        raise IllegalSchedule(f"{sizes} and {others} contradict each other")
+    return tree if missed else after
+
+
 def _as_it_is(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> Tree:
     return tree
+
+
+def _with_barriers(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> Tree:
+    tree = step("first threads", on_first_threads, tree)
+    return step("barriers", place_barriers, tree, scop, deps)
 
 
 def _has_marks(tree: Tree) -> bool:

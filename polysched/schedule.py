@@ -12,9 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import wraps
-from typing import Concatenate, ParamSpec
+from typing import Any, Concatenate, ParamSpec
 
-from polysched.errors import InputError, PolyschedError
+from polysched import isl
+from polysched.errors import BudgetExceeded, IllegalSchedule, InputError, PolyschedError
+from polysched.explain.text import explain
 from polysched.frontend.python import Nest
 from polysched.history import Edit, History, Start, history_from_json
 from polysched.ir.nodes import Function
@@ -23,17 +25,39 @@ from polysched.model.tree_names import renamed
 from polysched.model.tree_text import show_tree
 from polysched.model.tree_yaml import from_yaml, to_yaml
 from polysched.options import Options
+from polysched.plot.draw import Before, plot, titled
+from polysched.plot.notebook import notebook_html
 from polysched.prepare import function_of, modelled, prepared
 from polysched.solve.scheduler import find_schedule
 from polysched.trace import step
 from polysched.transform.hand.assume import assume, independent
+from polysched.transform.hand.bind import bind
+from polysched.transform.hand.cache import cache_read, cache_write
+from polysched.transform.hand.compute_at import compute_at
+from polysched.transform.hand.diamond import diamond
+from polysched.transform.hand.distribute import distribute
+from polysched.transform.hand.double_buffer import double_buffer
 from polysched.transform.hand.edit import Draft, draft_of
 from polysched.transform.hand.fuse import fuse
+from polysched.transform.hand.inline import inline
 from polysched.transform.hand.loops import loops
+from polysched.transform.hand.pad import pad
 from polysched.transform.hand.parallel import parallel
+from polysched.transform.hand.peel import peel
+from polysched.transform.hand.privatize import privatize
 from polysched.transform.hand.reorder import interchange, reorder
+from polysched.transform.hand.reverse import reverse
+from polysched.transform.hand.reverse_compute import reverse_compute_at
+from polysched.transform.hand.rfactor import rfactor
+from polysched.transform.hand.set_scope import set_scope
+from polysched.transform.hand.shift import shift
 from polysched.transform.hand.skew import skew
+from polysched.transform.hand.split import split
+from polysched.transform.hand.split_set import split_set
 from polysched.transform.hand.tile import tile
+from polysched.transform.hand.unroll import unroll, unroll_and_jam
+from polysched.transform.hand.vectorize import vectorize
+from polysched.transform.hand.wavefront import wavefront
 
 P = ParamSpec("P")
 
@@ -43,8 +67,14 @@ def edit(method: Callable[Concatenate[Schedule, P], Draft]) -> Callable[Concaten
 
     @wraps(method)
     def edited(self: Schedule, *args: P.args, **kwargs: P.kwargs) -> Schedule:
-        draft = step(method.__name__, lambda schedule: method(schedule, *args, **kwargs), self)
-        return self._with(draft, Edit(method.__name__, args, tuple(kwargs.items())))
+        done = Edit(method.__name__, args, tuple(kwargs.items()))
+        try:
+            with isl.quota(self.history.options.isl_operations):
+                draft = step(method.__name__, lambda schedule: method(schedule, *args, **kwargs), self)
+        except BudgetExceeded as error:
+            hint = "edit in another order, or allow more, as in Options(isl_operations=10**9)"
+            raise IllegalSchedule(f"{done}: whether that is legal could not be decided: {error}", hint=hint) from error
+        return self._with(draft, done)
 
     edited.is_edit = True  # type: ignore[attr-defined]
     return edited
@@ -95,9 +125,51 @@ class Schedule:
         return tile(self.draft, loops, sizes, names)
 
     @edit
+    def split(self, name: str, size: int, tail: str = "cut", names: Sequence[str] = ()) -> Draft:
+        """The loop as one over blocks of `size` iterations and one inside; a block in part is "cut" short, or has a
+        "guard", or the blocks are "exact"."""
+        return split(self.draft, name, size, tail, names)
+
+    @edit
+    def wavefront(self, *loops: str, name: str = "") -> Draft:
+        """The sum of nested loops in the place of the outermost of them; the others inside are parallel."""
+        return wavefront(self.draft, loops, name)
+
+    @edit
+    def diamond(self, outer: str, inner: str, size: int, names: Sequence[str] = ()) -> Draft:
+        """Two nested loops of a stencil in diamonds, which may all start at once along a wavefront."""
+        return diamond(self.draft, outer, inner, size, names)
+
+    @edit
+    def shift(self, statements: str, name: str, by: int) -> Draft:
+        """Instances of the statements, a pattern, so much later along a loop, or earlier."""
+        return shift(self.draft, statements, name, by)
+
+    @edit
+    def reverse(self, name: str) -> Draft:
+        """The loop from its last iteration to the first."""
+        return reverse(self.draft, name)
+
+    @edit
+    def peel(self, name: str, first: int = 0, last: int = 0) -> Draft:
+        """The first and last iterations of the loop apart, before and after it; always legal."""
+        return peel(self.draft, name, first, last)
+
+    @edit
+    def split_set(self, name: str, at: str) -> Draft:
+        """The loop for the instances with a condition such as "i < j", then for the others; "n // 2" is short for
+        those before."""
+        return split_set(self.draft, name, at)
+
+    @edit
     def fuse(self, *loops: str, shift: int | None = None) -> Draft:
         """Loops that follow one another as one; the later runs `shift` iterations late, None being the least legal."""
         return fuse(self.draft, loops, shift)
+
+    @edit
+    def distribute(self, name: str, before: str = "") -> Draft:
+        """The loop cut in two before a statement, or into as many loops as its dependences allow."""
+        return distribute(self.draft, name, before)
 
     @edit
     def assume(self, facts: str) -> Draft:
@@ -110,9 +182,79 @@ class Schedule:
         return independent(self.draft, source, sink, array)
 
     @edit
+    def unroll(self, name: str, factor: int | None = None) -> Draft:
+        """The loop unrolled: all of it, if it is short, or blocks of `factor` iterations."""
+        return unroll(self.draft, name, factor)
+
+    @edit
+    def unroll_and_jam(self, name: str, factor: int) -> Draft:
+        """The loop in blocks of `factor` iterations, which are unrolled in the innermost loops inside."""
+        return unroll_and_jam(self.draft, name, factor)
+
+    @edit
+    def vectorize(self, name: str) -> Draft:
+        """The innermost loop as SIMD lanes."""
+        return vectorize(self.draft, name)
+
+    @edit
     def parallel(self, name: str) -> Draft:
         """The loop with its iterations on threads."""
         return parallel(self.draft, name)
+
+    @edit
+    def bind(self, loops: str | Sequence[str], axis: str, threads: int | None = None) -> Draft:
+        """A loop, or several, on an axis of the GPU's grid: "blockIdx.x", "threadIdx.y", ...; `threads` take turns."""
+        return bind(self.draft, loops, axis, threads)
+
+    @edit
+    def cache_read(self, array: str, at: str | None, scope: str = "private", name: str = "") -> Draft:
+        """What each iteration of loop `at`, or the nest, reads of an array, first copied to a small one, A_c for A."""
+        return cache_read(self.draft, array, at, scope, name)
+
+    @edit
+    def cache_write(self, array: str, at: str | None, scope: str = "private", name: str = "") -> Draft:
+        """What each iteration of loop `at`, or the nest, uses of an array in a small one, which is copied back."""
+        return cache_write(self.draft, array, at, scope, name)
+
+    @edit
+    def privatize(self, array: str, at: str, scope: str = "private", name: str = "") -> Draft:
+        """For what each iteration of loop `at` uses of an array, one of its own, t_p for t; no value may cross."""
+        return privatize(self.draft, array, at, scope, name)
+
+    @edit
+    def set_scope(self, array: str, scope: str) -> Draft:
+        """A small array in "private" (or "local"), "shared" or "global" memory."""
+        return set_scope(self.draft, array, scope)
+
+    @edit
+    def pad(self, array: str, dim: int = -1, extra: int = 1) -> Draft:
+        """A small array with `extra` more elements along a dimension, which nothing uses."""
+        return pad(self.draft, array, dim, extra)
+
+    @edit
+    def double_buffer(self, array: str) -> Draft:
+        """A small array filled one iteration ahead of what reads it, in two buffers by turns."""
+        return double_buffer(self.draft, array)
+
+    @edit
+    def inline(self, array: str) -> Draft:
+        """Every read of the array replaced by the expression that is stored there."""
+        return inline(self.draft, array)
+
+    @edit
+    def compute_at(self, array: str, at: str, scope: str = "private") -> Draft:
+        """What each iteration of loop `at` reads of the array computed in it, in a small one, b_at for b."""
+        return compute_at(self.draft, array, at, scope)
+
+    @edit
+    def reverse_compute_at(self, array: str, at: str) -> Draft:
+        """What writes the array moved into loop `at`, each instance when all that it needs of the loop has run."""
+        return reverse_compute_at(self.draft, array, at)
+
+    @edit
+    def rfactor(self, name: str, target: str, scope: str = "private") -> Draft:
+        """A reduction into an array, or by a statement, summed up for each iteration of the loop and added after it."""
+        return rfactor(self.draft, name, target, scope)
 
     # --- what there is
 
@@ -128,6 +270,31 @@ class Schedule:
 
     def __str__(self) -> str:
         return show_tree(self.tree, names=True)
+
+    def plot(
+        self,
+        sizes: Mapping[str, int] | None = None,
+        *,
+        statements: Sequence[str] | None = None,
+        before: Before = False,
+    ) -> Any:
+        """A matplotlib Figure of the iterations in this order, in source order with `before=True`, or in "both":
+        dependences as arrows, hyperplanes as lines, tiles; what may run at the same time has one colour.
+
+        Small sizes are taken if none are given. PolyschedError if matplotlib, of the extra [report], is missing.
+        """
+        scop, trees = self.draft.scop, titled(self.draft.scop.tree, self.tree, before)
+        return plot(scop, self.draft.dependences, trees, sizes=sizes, statements=statements)
+
+    def _repr_html_(self) -> str:
+        scop, trees = self.draft.scop, titled(self.draft.scop.tree, self.tree, "both")
+        return notebook_html(scop, self.draft.dependences, trees, {"history": str(self.history)}, scop.name)
+
+    def explain(self, *, line: int | None = None) -> str:
+        """Why each loop, of the source and as it is after the edits, is or is not parallel, tiled, SIMD and fused, and
+        what would change it; with `line`, only the loops around the statements of that source line."""
+        found = "".join(map(str, self.history.edits))
+        return explain(self.draft.scop, self.draft.dependences, self.tree, found=found, line=line)
 
     # --- its history
 

@@ -15,6 +15,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from polysched.errors import IllegalSchedule, InputError
+
 T = TypeVar("T")
 
 
@@ -43,10 +45,13 @@ def record() -> Iterator[list[Event]]:
 
 
 def step(name: str, fn: Callable[..., T], value: Any, *args: Any, **options: Any) -> T:
-    """`fn(value, *args, **options)`, as a named step; an exception gains a note with the name and the input."""
+    """`fn(value, *args, **options)`, as a named step; an exception that is not about what the user gave gains a
+    note with the name and the input."""
     start = time.perf_counter()
     try:
         result = fn(value, *args, **options)
+    except (InputError, IllegalSchedule):  # they say what is wrong with what the user gave
+        raise
     except Exception as error:
         error.add_note(f"in step {name!r}, on: {_short(value)}")
         raise

@@ -26,3 +26,9 @@ def blur(c: f64["n"], b: f64["n"], a: f64["n"], n: size):
         b[i] = a[i - 1] + a[i] + a[i + 1]
     for i in range(2, n - 2):
         c[i] = b[i - 1] + b[i + 1]
+
+
+@nest
+def vadd(C: f64["n"], A: f64["n"], B: f64["n"], n: size):
+    for i in range(n):
+        C[i] = A[i] + B[i]

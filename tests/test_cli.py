@@ -104,12 +104,47 @@ def test_parts_of_expressions_are_refused_elsewhere(file, capsys):
 
 def test_its_reasons(file, capsys):
     text = shown(capsys, "explain", f"{file}:scan")
-    assert text == "1 loop\n  S[i] -> i\n    carries flow on a, S[0] -> S[1] (mine.py:14 -> mine.py:14)\n"
+    assert text == (
+        "in the source\n"
+        "  for i, mine.py:13\n"
+        "    not parallel nor SIMD: flow on a, distance (1), S[0] -> S[1] at n = 2, line 14\n"
+        "in the schedule (pluto)\n"
+        "  1 loop\n"
+        "    S[i] -> i\n"
+        "      carries flow on a, distance (1), S[0] -> S[1] at n = 2, line 14\n"
+    )
 
 
-def test_explain_is_a_command_of_its_own(file, capsys):
-    assert main(["explain", f"{file}:scan"]) == 0
-    assert capsys.readouterr().out == shown(capsys, "explain", f"{file}:scan")
+def explained(capsys, *arguments) -> str:
+    assert main(["explain", *map(str, arguments)]) == 0
+    return capsys.readouterr().out
+
+
+def test_explain_is_a_command_of_its_own_with_counts(file, capsys):
+    text = explained(capsys, f"{file}:scan")
+    reasons = shown(capsys, "explain", f"{file}:scan")
+    assert text == (
+        f"scan\n{reasons}\n"
+        "scan where n > 0\n"
+        "for i, mine.py:13\n"
+        "  operations  f64 +: n\n"
+        "  bytes       16 * n read, 8 * n written, 8 * n + 8 touched\n"
+        "  intensity   n / (8 * n + 8) a byte touched, 1 / 24 a byte accessed\n"
+        "  array  elements  reads  writes  reuse\n"
+        "  a      n + 1     2 * n  n       3 * n / (n + 1)\n"
+    )
+
+
+def test_explain_of_a_file_or_a_line_of_it(file, tmp_path, capsys):
+    both = explained(capsys, file)
+    assert "scan\nin the source" in both and "\ndouble\nin the source" in both
+    assert explained(capsys, f"{file}:18") == explained(capsys, f"{file}:19") == explained(capsys, f"{file}:double")
+    path = tmp_path / "mine.c"
+    path.write_text(C_FILE)
+    assert explained(capsys, f"{path}:5", "-DFACTOR=2") == explained(capsys, f"{path}:scan", "-DFACTOR=2")
+    assert "scan where n = 9\n" in explained(capsys, f"{file}:scan", "--sizes", "n=9")
+    assert main(["explain", f"{file}:3"]) == 2
+    assert capsys.readouterr().err == f"no nest of '{file}' has a loop or statement at line 3\n"
 
 
 C_FILE = """\

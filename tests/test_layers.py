@@ -14,21 +14,21 @@ PACKAGE = Path(__file__).parent.parent / "polysched"
 LAYERS = [
     ["__main__"],
     ["cli"],
-    ["demo", "opt"],
+    ["demo", "opt", "report"],
     ["pipeline", "examples"],
     ["schedule"],
     ["history"],
-    ["prepare"],
     ["compiled"],
-    ["verify", "explain", "sass"],
-    ["runtime"],
+    ["verify", "explain", "counts", "sass", "plot"],
+    ["runtime", "prepare"],
     ["codegen"],
     ["solve", "transform"],
     ["deps", "frontend", "trial_sizes"],
     ["model"],
     ["ir"],
     ["trace", "options", "isl", "bounded"],
-    ["errors", "version", "machine"],
+    ["constraints"],
+    ["errors", "version", "machine", "markup"],
 ]
 LEVEL = {unit: level for level, units in enumerate(LAYERS) for unit in units}
 

@@ -14,29 +14,34 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import count
+from typing import Any
 
 from polysched import isl
 from polysched.codegen.emit.extents import is_uneven
+from polysched.codegen.full_loop import full_loop
 from polysched.codegen.source import parameters
 from polysched.codegen.threads import worth_threads
-from polysched.codegen.tile_space import cut_at_tiles
+from polysched.codegen.tile_space import Piece, cut_at_tiles
 from polysched.errors import CannotLower
 from polysched.ir.build import add
-from polysched.ir.node import substitute, walk
-from polysched.ir.nodes import Alloc, Binary, Const, Expr, For, Function, If, Let, Stmt, Store, Var
+from polysched.ir.node import rewrite, substitute, walk
+from polysched.ir.nodes import Alloc, Barrier, Binary, Const, Expr, For, Function, If, Let, Load, Stmt, Store, Var
 from polysched.ir.rename import rename_bound
 from polysched.ir.text import show
 from polysched.model.affine import expression
 from polysched.model.scop import Scop, Statement
 from polysched.model.tree import (
     Band,
+    Full,
     Map,
     Mark,
     Parallel,
     Serial,
+    Storage,
     Tree,
     Unroll,
     Vector,
+    Wait,
     children,
     with_children,
 )
@@ -52,9 +57,12 @@ def lower(tree: Tree, scop: Scop, *, operations: int = 0) -> Function:
     """
     with isl.quota(operations):
         outer, tiles = cut_at_tiles(tree, scop.function.sizes)
-        inner = {tile.name: (tile.parameters, _ast(tile.tree, tile.context)) for tile in tiles}
-        body = _Lowering(scop, inner, _repeated(tree)).statements(_ast(outer, scop.context), None)
-    allocs = tuple(Alloc(array) for array in scop.arrays if array.space == "private")
+        inner = {tile.name: (tile.parameters, _ast(tile.tree, tile.context.intersect(scop.context))) for tile in tiles}
+        body = _Lowering(scop, inner, _repeated(tree), tiles).statements(_ast(outer, scop.context), None)
+    marks = (node.mark for node in walk_tree(tree) if isinstance(node, Mark))
+    elsewhere = {name for mark in marks if isinstance(mark, Storage) for name in mark.arrays}
+    elsewhere |= {array.name for array in scop.function.arrays}
+    allocs = (Alloc(replace(array, space="private")) for array in scop.arrays if array.name not in elsewhere)
     return replace(scop.function, body=(*allocs, *body))
 
 
@@ -80,6 +88,8 @@ def _one_member_bands(tree: Tree) -> Tree:
             for member in reversed(members[1:]):
                 child = Mark(Serial(), Band((member,), permutable, child))
             return Mark(Serial(), Band(members[:1], permutable, child))
+        case Mark(mark=Storage() | Wait() | Full()):
+            return with_children(tree, below)
         case Mark(child=Band()):  # the mark is about the first member, which has a plain one by now
             return replace(tree, child=below[0].child)  # type: ignore[attr-defined]
         case _:
@@ -141,10 +151,16 @@ class _Lowering:
     scop: Scop
     tiles: dict[str, tuple[tuple[str, ...], isl.AstNode]]  # the names of a tile's coordinates, and its loops
     repeated: frozenset[str]  # axes of blocks and threads that some kernel has several loops on
+    pieces: tuple[Piece, ...]
     fresh: Iterator[int] = field(default_factory=count)
     names: dict[str, Expr] = field(default_factory=dict)  # isl's identifiers: sizes, and the loops around
     around: list[For] = field(default_factory=list)  # the loops around, without bodies
     instances: list[str] = field(default_factory=list)  # the statements so far
+    depth: int = 0  # how many of the bands of this tree are around
+    coordinates: list[Expr] = field(default_factory=list)  # of the last tile; none if it was no tile
+    full: int = 0  # how many iterations the loop under the mark here has, whatever its bounds; 0 if they say
+    full_below: int = 0  # the same of the next mark
+    allocated: set[str] = field(default_factory=set)  # the arrays of arrivals so far
 
     def __post_init__(self) -> None:
         self.names.update({size: Var(size) for size in self.scop.function.sizes})
@@ -159,7 +175,19 @@ class _Lowering:
                 return tuple(s for k in range(below.n_ast_node()) for s in self.statements(below.get_at(k), mark))
             case isl.ast_node_type.mark:
                 mark = node.mark_get_id().get_name() or ""
-                return self.on_one_thread_each(self.statements(node.mark_get_node(), mark), _kind(mark))
+                match parse_mark(mark):
+                    case Full(size=size):
+                        self.full_below = size
+                        return self.statements(node.mark_get_node(), None)
+                    case Storage(arrays=names):
+                        return self.with_arrays(names, node.mark_get_node())
+                    case Wait():
+                        return (Barrier(), *self.statements(node.mark_get_node(), None))
+                self.full, self.full_below = self.full_below, 0
+                self.depth += 1
+                body = self.statements(node.mark_get_node(), mark)
+                self.depth -= 1
+                return self.on_one_thread_each(body, _kind(mark))
             case isl.ast_node_type.if_:  # type: ignore[attr-defined]  # missing in the stubs
                 return self.branch(node, mark)
             case isl.ast_node_type.for_:  # type: ignore[attr-defined]
@@ -168,18 +196,39 @@ class _Lowering:
                 return self.user(node.user_get_expr())
         raise AssertionError(f"unknown AST node: {node}")
 
+    def with_arrays(self, names: tuple[str, ...], node: isl.AstNode) -> tuple[Stmt, ...]:
+        """What the node runs, on arrays of its own; where isl makes several copies of it, each has its own names."""
+        arrays = [array for array in self.scop.arrays if array.name in names]
+        assert len(arrays) == len(names), f"the nest has no array for one of {names}"
+        body = (*map(Alloc, arrays), *self.statements(node, None))
+        renamed = {name: self.name(name) for name in names if name in self.allocated}
+        self.allocated.update(names)
+
+        def rule(part: object) -> object:
+            match part:
+                case Alloc(array=array) if array.name in renamed:
+                    return replace(part, array=replace(array, name=renamed[array.name]))
+                case Load(array=name) | Store(array=name) if name in renamed:
+                    return replace(part, array=renamed[name])
+                case For(reduces=reduced) if not renamed.keys().isdisjoint(reduced):
+                    return replace(part, reduces=tuple(renamed.get(name, name) for name in reduced))
+            return None
+
+        return rewrite(body, rule) if renamed else body
+
     def on_one_thread_each(self, body: tuple[Stmt, ...], kind: str) -> tuple[Stmt, ...]:
         """`body`, if a mapped loop puts equal values on one thread; CannotLower if isl took it apart so that they may
         not.
 
         One loop does. Several do if they step by one: the printer counts them from a common origin. Where isl left out
-        a loop of one iteration, it is on the first thread, unless the kernel has other loops on the axis.
+        a loop of one iteration, it is on the first thread, or on the tile's if the kernel has other loops on the axis.
         """
         if not body or not kind.startswith(("block.", "thread.")):
             return body
         loops, is_covered = _loops_of(body, kind)
-        if not loops and kind not in self.repeated:
-            return (For(self.name(), Const(0), Const(1), 1, body, kind),)
+        if not loops and (self.coordinates or kind not in self.repeated):
+            only = self.coordinates[self.depth] if kind in self.repeated else Const(0)
+            return (For(self.name(), only, add(only, 1), 1, body, kind),)
         if not is_covered or (len(loops) > 1 and any(loop.step != 1 for loop in loops)):
             raise CannotLower(f"isl took the loop on {kind} apart: its iterations would not stay on their threads")
         return body
@@ -194,7 +243,7 @@ class _Lowering:
         iterator = node.for_get_iterator().get_id().get_name() or ""
         name = self.name()
         lo = expression(node.for_get_init(), self.names)
-        outer = self.names
+        outer, full, self.full = self.names, self.full, 0
         self.names = outer | {iterator: Var(name)}
         try:
             if node.for_is_degenerate() and not _kind(mark).startswith(("block", "thread")):
@@ -203,9 +252,10 @@ class _Lowering:
             step = Const(1) if node.for_is_degenerate() else expression(node.for_get_inc(), self.names)
             assert isinstance(step, Const) and step.value > 0, f"isl made a loop that steps by {step}"
             loop = For(name, lo, hi, int(step.value), (), _kind(mark), reduces=_reduces(mark))
-            return (self.filled(loop, node.for_get_body()),)
+            loop = self.filled(loop, node.for_get_body())
+            return (full_loop(loop, full) if full else loop,)
         finally:
-            self.names = outer
+            self.names, self.full = outer, full
 
     def filled(self, loop: For, body: isl.AstNode) -> For:
         """The loop around `body`; a parallel one tells when it is worth its threads."""
@@ -237,20 +287,29 @@ class _Lowering:
         name = call.get_op_arg(0).get_id().get_name() or ""
         values = [expression(call.get_op_arg(k), self.names) for k in range(1, call.get_op_n_arg())]
         if name not in self.tiles:
+            self.coordinates = []
             return self.instance(self.scop.statement(name), values)
         coordinates, loops = self.tiles[name]
-        outer = self.names
-        self.names = outer | dict(zip(coordinates, values, strict=True))
+        outer, depth = self.names, self.depth
+        self.names, self.depth = outer | dict(zip(coordinates, values, strict=True)), 0
         try:
             return self.statements(loops, None)
         finally:
-            self.names = outer
+            self.names, self.depth, self.coordinates = outer, depth, values
 
     def instance(self, statement: Statement, values: list[Expr]) -> tuple[Stmt, ...]:
         """The body of a statement with its iterators bound; names that it binds are fresh in every copy."""
         self.instances.append(statement.name)
         body = rename_bound(statement.body, self.name)
+        if any(isinstance(node, Binary) and node.op == "floordiv" for node in walk(body)):
+            body = rewrite(body, self.quotients(statement).get)
         return substitute(body, dict(zip(statement.iterators, values, strict=True)))
+
+    def quotients(self, statement: Statement) -> dict[Any, Expr]:
+        """What the coordinates of the tiles around are in the statement's iterators: a body may say in which it is."""
+        around = [tile for tile in self.pieces if self.names.keys() >= set(tile.parameters)]
+        found = (tile.quotients(statement.name, statement.iterators) for tile in around)
+        return {value: self.names[name] for values in found for value, name in values.items()}
 
     def name(self, stem: str = "c") -> str:
         """A name that nothing else in the nest has: c0, c1, ...; a temporary keeps its own if it can."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from polysched.errors import Loc
 from polysched.ir.nodes import Expr, Function
 from polysched.options import Target
 
@@ -20,6 +21,22 @@ class Kernel:
     wide: str = ""  # the kernel that counts in 64 bits, where `name` counts in 32 and the sizes do not fit; "": none
 
 
+class Line(str):
+    """A line of a text that is being put together, and the place in the user's source that it stems from."""
+
+    loc: Loc | None
+
+    def __new__(cls, text: str, loc: Loc | None = None) -> Line:
+        line = super().__new__(cls, text)
+        line.loc = loc
+        return line
+
+
+def loc_of(line: str) -> Loc | None:
+    """The place of a Line, None for other texts."""
+    return line.loc if isinstance(line, Line) else None
+
+
 @dataclass(frozen=True, kw_only=True)
 class Source:
     """A complete program text; `entry` is the C name of the function in it that runs the whole nest."""
@@ -32,6 +49,7 @@ class Source:
     fits: tuple[Expr, ...] = ()  # sums of products of sizes; kernels run `wide` where one is 2^31 or a size is below 1
     device: str = ""  # the text of the kernels alone, as a compiler at run time takes it; in OpenCL's `text` as strings
     host: str = ""  # CUDA: the text without the kernels, for a launcher
+    locs: tuple[Loc | None, ...] = field(default=(), compare=False)  # where in the user's source each line stems from
 
     def __str__(self) -> str:
         return self.text

@@ -1,6 +1,7 @@
 """Cuts a tree into the loops over tiles and the loops inside a tile, so that isl generates each alone.
 
-Loops over blocks and threads are loops over tiles too: a thread is a tile.
+Loops over blocks and threads are loops over tiles too: a thread is a tile. So are loops whose iterations have arrays of
+their own: all that uses such an array must stay in one block.
 
     band: floor(t/64) + floor((2t + i)/64)        band: c0               over the convex hull { tile0[c0, c1] : ... }
           floor((2t + i)/64)               ->           c1
@@ -10,6 +11,7 @@ Loops over blocks and threads are loops over tiles too: a thread is a tile.
 In one piece isl finds the exact set of non-empty tiles by eliminating t and i over the integers, which takes it
 minutes where their coefficients are not one. The hull is found at once; a tile in it may be empty, and then its
 loops run zero times. Nor can isl take the loop over tiles apart, so that equal values would land on different threads.
+A tile is cut again where arrays of its own begin inside of it.
 """
 
 from __future__ import annotations
@@ -20,6 +22,9 @@ from functools import cached_property, reduce
 from itertools import count
 
 from polysched import isl
+from polysched.errors import CannotLower
+from polysched.ir.nodes import Expr
+from polysched.model.affine import everywhere, value_at
 from polysched.model.tree import (
     Band,
     Context,
@@ -31,23 +36,54 @@ from polysched.model.tree import (
     Member,
     Sequence,
     Set,
+    Storage,
     Tree,
     walk,
     with_children,
 )
 
 
-def cut_at_tiles(tree: Tree, sizes: tuple[str, ...]) -> tuple[Tree, tuple[Tile, ...]]:
+def cut_at_tiles(tree: Tree, sizes: tuple[str, ...]) -> tuple[Tree, tuple[Piece, ...]]:
     """`tree` down to the last bands that round or are mapped, over tiles, and these tiles; without such bands, `tree`.
 
-    The names that tiles and their coordinates get differ from `sizes`.
+    The names that tiles and their coordinates get differ from `sizes`. CannotLower if loops around arrays of their own
+    have no bounds that are affine.
     """
+    return _cut(tree, _names(sizes))
+
+
+def _cut(tree: Tree, names: Iterator[str]) -> tuple[Tree, tuple[Piece, ...]]:
     if not isinstance(tree, Domain):
         raise ValueError("a schedule tree starts with a Domain")
-    outer = _outer(tree.child, (), tree.domain, _names(sizes), is_mapped=False)
+    outer = _outer(tree.child, (), tree.domain, names, is_mapped=False)
     if not outer.tiles:
         return tree, ()
-    return Domain(_union((tile.hull for tile in outer.tiles), outer.plain), outer.tree), outer.tiles
+    pieces: list[Piece] = []
+    for tile in outer.tiles:
+        inside, below = _cut(tile.tree, names) if any(map(_is_storage, walk(tile.inside))) else (tile.tree, ())
+        pieces += [Piece(tile.name, tile.parameters, tile.members, inside, tile.context), *below]
+    return Domain(_union((tile.hull for tile in outer.tiles), outer.plain), outer.tree), tuple(pieces)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """What one tile runs."""
+
+    name: str
+    parameters: tuple[str, ...]  # names for the coordinates of the tile
+    members: tuple[Member, ...]  # what these are for each instance
+    tree: Tree  # over the `parameters`, and those of the tiles around it
+    context: isl.Set  # what is known of the `parameters`: { : ... }
+
+    def quotients(self, statement: str, iterators: tuple[str, ...]) -> dict[Expr, str]:
+        """The coordinates that divide and round, as expressions in the iterators: { i // 32: "tile0_0" }"""
+        found = {}
+        for name, member in zip(self.parameters, self.members, strict=True):
+            for part in isl.maps_of(member.schedule) if member.rounds else ():
+                if part.get_tuple_name(isl.dim_type.in_) == statement:
+                    function = isl.PwMultiAff.from_map(part).get_pw_aff(0)
+                    found[value_at(everywhere(function), iterators)] = name
+        return found
 
 
 def _names(sizes: tuple[str, ...]) -> Iterator[str]:
@@ -138,10 +174,12 @@ def _outer(
     if instances.is_empty():
         return _Outer(Leaf(), (), instances)
     is_inside = (is_mapped or any(m.rounds for m in around)) and not _has_tiles(tree)
-    if is_inside and not isinstance(tree, Filter):
+    if (is_inside and not isinstance(tree, Filter)) or (around and _is_storage(tree)):
         tile = Tile(next(names), around, instances, tree)
         if tile.is_bounded:
             return _Outer(Leaf(), (tile,), isl.UnionSet("{ }"))
+        if _is_storage(tree):
+            raise CannotLower("the loops around arrays of their own have no bounds")
     match tree:
         case Band():
             return _outer_band(tree, around, instances, names, is_mapped=is_mapped)
@@ -172,6 +210,10 @@ def _outer_band(
     below = _outer(band.child, (*around, *band.members), instances, names, is_mapped=is_mapped)
     renamed = tuple(_over_tiles(m, len(around) + k, below) for k, m in enumerate(band.members))
     return replace(below, tree=replace(band, members=renamed, child=below.tree))
+
+
+def _is_storage(tree: Tree) -> bool:
+    return isinstance(tree, Mark) and isinstance(tree.mark, Storage)
 
 
 def _has_tiles(tree: Tree) -> bool:

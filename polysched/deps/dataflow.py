@@ -55,6 +55,42 @@ def dependences(
     return Dependences(tuple(d for d in found if not d.relation.is_empty()), reorder_reductions)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """A write of a statement, of which a read gets the value."""
+
+    reader: str
+    read: int  # which of the reader's reads, and of the writer's writes
+    writer: str
+    write: int
+    instances: isl.Map  # { reader instance -> writer instance }
+
+
+def sources(scop: Scop) -> tuple[Source, ...]:
+    """Who wrote what each read gets, in the order of `scop.tree`; BudgetExceeded where isl cannot tell.
+
+    All accesses must touch one element, for certain. What no source is found for gets what was there before the nest.
+    """
+    times = _times(scop)
+    accesses = list(_accesses(scop, times, reorder_reductions=False))
+    reads, writes = ([a for a in accesses if a.is_write is kind] for kind in (False, True))
+    found = []
+    for pair in _last(reads, writes, math.inf, hiding=_kills(scop, times)):
+        if not pair.is_exact:
+            raise BudgetExceeded(f"isl cannot tell who writes last to {pair.sink.array} before {pair.sink.statement}")
+        if not pair.instances.is_empty():
+            found.append(
+                Source(
+                    reader=pair.sink.statement,
+                    read=pair.sink.number,
+                    writer=pair.source.statement,
+                    write=pair.source.number,
+                    instances=pair.instances.reverse(),
+                )
+            )
+    return tuple(found)
+
+
 @dataclass(frozen=True)
 class _Access:
     """An access of a statement, with its time."""
@@ -66,6 +102,7 @@ class _Access:
     is_write: bool
     hides: bool  # what came before it is no longer visible
     is_update: bool = False  # the read or the write of a[f] in a reduction a[f] = a[f] op e
+    number: int = 0  # which of the statement's reads, or writes
 
     @cached_property
     def touches(self) -> isl.Map:
@@ -97,6 +134,7 @@ def _accesses(scop: Scop, times: dict[str, isl.Map], reorder_reductions: bool) -
                     is_write=is_write,
                     hides=access.must and not (is_write and is_update and reorder_reductions),
                     is_update=is_update,
+                    number=position - len(s.reads) if is_write else position,
                 )
 
 

@@ -17,7 +17,10 @@ from itertools import permutations
 from typing import Any
 
 from polysched import isl
+from polysched.deps.arrivals import scoped_arrays
 from polysched.deps.dependences import Dependence, Dependences
+from polysched.deps.full_loops import outside_of_full_loops
+from polysched.deps.phases import left_to_threads, misplaced
 from polysched.errors import IllegalSchedule
 from polysched.model.order import flatten
 from polysched.model.scop import Scop, Statement
@@ -113,7 +116,10 @@ def _violations(tree: Tree, dependences: Dependences, scop: Scop | None, check_f
     yield from _not_once(tree, dependences, scop)
     ordered = {id(d) for d in dependences.ordered}
     pairs = tuple(_Pairs(d, d.relation, id(d) in ordered) for d in dependences.of("flow", "anti", "output"))
-    yield from _Checker(check_flags).check(tree, pairs, None)
+    shared = frozenset(array.name for array in scop.arrays if array.space == "shared") if scop else frozenset()
+    yield from _Checker(check_flags, shared).check(tree, pairs, None)
+    for instances, reason in misplaced(tree, isl.UnionSet("{ }"), shared):
+        yield from _instances(instances, reason)
 
 
 # --- every instance runs exactly once
@@ -132,6 +138,8 @@ def _not_once(tree: Tree, dependences: Dependences, scop: Scop | None) -> Iterat
     yield from _instances(run.subtract(instances), " runs, but is no instance of the nest")
     if not times.is_single_valued():
         yield from _instances(times.subtract(times.lexmin()).domain(), " runs more than once")
+    for outside in outside_of_full_loops(tree, run):
+        yield from _instances(outside, " never runs: its loop ends before")
 
 
 def _instances(wrong: isl.UnionSet, reason: str) -> Iterator[Violation]:
@@ -171,6 +179,7 @@ class _Pairs:
 @dataclass(frozen=True)
 class _Checker:
     check_flags: bool
+    shared: frozenset[str] = frozenset()  # the arrays that a block has
     in_kernel: bool = False  # below a loop over blocks or threads
 
     def check(self, tree: Tree, pairs: tuple[_Pairs, ...], mark: MarkValue | None) -> Iterator[Violation]:
@@ -189,7 +198,7 @@ class _Checker:
             case Mark(mark=Map() as parallel, child=child) if not self.in_kernel:
                 yield from replace(self, in_kernel=True).check(child, pairs, parallel)
                 if self.check_flags:
-                    yield from _between_threads(tree, pairs)
+                    yield from _between_threads(tree, pairs, scoped_arrays(tree) - self.shared)
             case Mark(mark=Parallel() | Vector() | Map() as parallel, child=child):
                 yield from self.check(child, pairs, parallel)
             case Domain(child=child) | Context(child=child) | Mark(child=child):
@@ -236,8 +245,9 @@ class _Checker:
             yield from self.check(branch.child, _restrict(pairs, branch.filter), None)
 
 
-def _between_threads(kernel: Mark, pairs: tuple[_Pairs, ...]) -> Iterator[Violation]:
-    """Pairs that different threads of a kernel run, whatever loops and sequences inside say: threads do not wait."""
+def _between_threads(kernel: Mark, pairs: tuple[_Pairs, ...], own: frozenset[str]) -> Iterator[Violation]:
+    """Pairs that different threads of a kernel run and that are in one phase of it, whatever loops and sequences inside
+    of it say; or that different blocks run. Of the arrays `own`, each thread has its own."""
     for axis, loops in _axes(kernel, None).items():
         on_axis: dict[str, isl.Map] = {}
         for schedule, _ in loops:
@@ -250,6 +260,10 @@ def _between_threads(kernel: Mark, pairs: tuple[_Pairs, ...]) -> Iterator[Violat
             wrong = p.relation
             if source is not None and sink is not None:
                 wrong = wrong.subtract(source.apply_range(sink.reverse()))
+            waits = p.ordered and axis.startswith("thread") and p.dependence.array not in own
+            if waits and not wrong.is_empty():
+                left = left_to_threads(kernel, isl.UnionMap.from_map(wrong))
+                wrong = wrong.intersect(left.extract_map(wrong.get_space()))
             yield from p.violation(wrong, f", but they are not on one thread: {axis} separates them in a kernel")
 
 

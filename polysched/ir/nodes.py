@@ -201,6 +201,8 @@ class For(Stmt):
     A parallel loop starts threads only where all of `when` hold. Iterations of a parallel loop, or of a SIMD one, do
     not depend on each other but for updates a[f] = a[f] op e of the arrays that it `reduces`: of a SIMD loop's scalar
     variables each lane has its own, `privatize` brings about the rest.
+
+    A `full` loop keeps its bounds, even where guards inside say that fewer iterations would do.
     """
 
     var: str
@@ -212,6 +214,7 @@ class For(Stmt):
     loc: Loc | None = field(default=None, compare=False)
     when: tuple[Expr, ...] = ()
     reduces: tuple[str, ...] = ()
+    full: bool = False
 
 
 @dataclass(frozen=True)

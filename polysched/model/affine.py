@@ -6,10 +6,12 @@
     expression(ast_expr, names)   the way back, from isl's AST
     condition({ : m <= n })       m <= n
     value({ [(n - 1)] })          n - 1
+    value_at({ S[x] -> [(x + n)] }, ["i"])      i + n
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -133,6 +135,21 @@ def condition(sizes: isl.Set) -> Expr:
     if sizes.plain_is_universe():
         return Const(True, boolean)
     return expression(_free_build(sizes).expr_from_set(sizes), _size_names(sizes))
+
+
+def value_at(function: isl.PwAff, iterators: Sequence[str]) -> Expr:
+    """The integer expression of a function of sizes and iterators, { S[i, j] -> [f(n, i, j)] }, where it is defined."""
+    for k, name in enumerate(iterators):
+        function = function.set_dim_id(isl.dim_type.in_, k, isl.Id(name))
+    sizes = function.dim(isl.dim_type.param)
+    moved = function.move_dims(isl.dim_type.param, sizes, isl.dim_type.in_, 0, len(iterators))
+    return value(moved.project_domain_on_params())
+
+
+def everywhere(function: isl.PwAff) -> isl.PwAff:
+    """The function beyond its domain, if it is one there: so that expressions of equal functions are equal."""
+    pieces = function.coalesce().get_pieces()
+    return isl.PwAff.from_aff(pieces[0][1]) if len(pieces) == 1 else function
 
 
 def value(function: isl.PwAff) -> Expr:

@@ -6,9 +6,12 @@
 
 from __future__ import annotations
 
+import math
+
+from polysched.ir.dtypes import DType
 from polysched.ir.effects import may_change
 from polysched.ir.node import walk
-from polysched.ir.nodes import Binary, Call, Expr, Load, Stmt, Store
+from polysched.ir.nodes import Binary, Call, Const, Expr, Load, Stmt, Store
 
 ASSOCIATIVE = frozenset({"+", "*", "min", "max", "&", "|", "^"})
 
@@ -26,6 +29,27 @@ def reduction_operator(body: tuple[Stmt, ...]) -> str:
             if operator in ASSOCIATIVE and fixed and _accumulates(value, operator, target):
                 return operator
     return ""
+
+
+def identity(op: str, dtype: DType) -> Const:
+    """The value that changes no other one under `op`, bit for bit: -0.0 + 0.0 is 0.0, so it is -0.0 for sums."""
+    is_float, is_signed = dtype.kind == "f", dtype.kind == "i"
+    match op:
+        case "+":
+            return Const(-0.0 if is_float else 0, dtype)
+        case "|" | "^":
+            return Const(0, dtype)
+        case "*":
+            return Const(1.0 if is_float else 1, dtype)
+        case "&":
+            return Const(-1 if is_signed else (1 << dtype.bits) - 1, dtype)
+        case "min":
+            largest = (1 << dtype.bits - is_signed) - 1
+            return Const(math.inf if is_float else largest, dtype)
+        case "max":
+            least = -(1 << dtype.bits - 1) if is_signed else 0
+            return Const(-math.inf if is_float else least, dtype)
+    raise ValueError(f"{op} has no identity")
 
 
 def _accumulates(value: Expr, operator: str, target: Load) -> bool:

@@ -135,7 +135,27 @@ class Unroll:
     """The first member of the band below is unrolled."""
 
 
-MarkValue = Kernel | Map | Serial | Parallel | Vector | Unroll
+@dataclass(frozen=True)
+class Full:
+    """The first member of the band below, whose values are 0, 1, ..., size - 1, is a loop over all of them, with a
+    guard inside where there are fewer; a mark between the two says how it runs."""
+
+    size: int
+
+
+@dataclass(frozen=True)
+class Storage:
+    """Each arrival at the node below has arrays of its own by these names, which nothing else knows."""
+
+    arrays: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Wait:
+    """In a kernel, around all loops over threads: the threads of a block wait for each other before what is below."""
+
+
+MarkValue = Kernel | Map | Serial | Parallel | Vector | Unroll | Full | Storage | Wait
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from polysched.model.tree import (
     Domain,
     Extension,
     Filter,
+    Full,
     Kernel,
     Leaf,
     Map,
@@ -20,9 +21,11 @@ from polysched.model.tree import (
     Sequence,
     Serial,
     Set,
+    Storage,
     Tree,
     Unroll,
     Vector,
+    Wait,
 )
 
 
@@ -46,6 +49,10 @@ def mark_text(mark: MarkValue) -> str:
             return f"kernel:{name}"
         case Map(axis=axis, reduces=names):
             return ":".join(["map", axis, *([",".join(names)] if names else [])])
+        case Full(size=size):
+            return f"full:{size}"
+        case Storage(arrays=names):
+            return f"storage:{','.join(names)}"
         case Parallel(reduces=names) | Vector(reduces=names) if names:
             return f"{type(mark).__name__.lower()}:{','.join(names)}"
         case _:
@@ -70,7 +77,14 @@ def parse_mark(text: str) -> MarkValue:
             return Vector(names)
         case "unroll":
             return Unroll()
-    raise InputError(f"unknown mark '{text}': expected kernel:NAME, map:AXIS, serial, parallel, vector or unroll")
+        case "full" if argument.isdigit():
+            return Full(int(argument))
+        case "storage":
+            return Storage(names)
+        case "wait":
+            return Wait()
+    known = "kernel:NAME, map:AXIS, serial, parallel, vector, unroll, full:SIZE, storage:ARRAYS or wait"
+    raise InputError(f"unknown mark '{text}': expected {known}")
 
 
 def _insert(tree: Tree, node: isl.ScheduleNode) -> isl.ScheduleNode:

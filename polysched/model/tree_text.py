@@ -16,31 +16,45 @@ from polysched.model.tree_isl import mark_text
 
 def show_tree(tree: Tree, *, names: bool = False) -> str:
     """The tree as indented text, with the names of its loops if asked for; equal trees give equal text."""
-    return "\n".join(_lines(tree, 0, names))
+    return "\n".join(_lines(tree, 0, names, isl.UnionSet("{ }")))
 
 
-def _lines(tree: Tree, depth: int, names: bool) -> list[str]:
+def _lines(tree: Tree, depth: int, names: bool, instances: isl.UnionSet) -> list[str]:
+    """`instances` are those that reach the node."""
     indent = "  " * depth
     match tree:
         case Leaf():
             return []
         case Domain(domain=domain, child=child):
-            return [f"{indent}domain: {_body(domain)}", *_lines(child, depth + 1, names)]
+            return [f"{indent}domain: {_body(domain)}", *_lines(child, depth + 1, names, domain)]
         case Context(context=context, child=child):
-            return [f"{indent}context: {_strip(str(context))}", *_lines(child, depth + 1, names)]
+            return [f"{indent}context: {_strip(str(context))}", *_lines(child, depth + 1, names, instances)]
         case Band(child=child):
-            return [*_band(tree, indent, names), *_lines(child, depth + 1, names)]
+            return [*_band(tree, indent, names), *_lines(child, depth + 1, names, instances)]
         case Filter(filter=filter, child=child):
-            passing = ", ".join(s.get_tuple_name() or "" for s in isl.sets_of(filter))
-            return [f"{indent}filter: {passing}", *_lines(child, depth + 1, names)]
+            below = _lines(child, depth + 1, names, instances.intersect(filter))
+            return [f"{indent}filter: {_passing(filter, instances)}", *below]
         case Sequence(children=children) | Set(children=children):
             head = "sequence" if isinstance(tree, Sequence) else "set"
-            return [f"{indent}{head}", *(line for branch in children for line in _lines(branch, depth + 1, names))]
+            below = [line for branch in children for line in _lines(branch, depth + 1, names, instances)]
+            return [f"{indent}{head}", *below]
         case Mark(mark=mark, child=child):
-            return [f"{indent}mark: {mark_text(mark)}", *_lines(child, depth + 1, names)]
+            return [f"{indent}mark: {mark_text(mark)}", *_lines(child, depth + 1, names, instances)]
         case Extension(extension=extension, child=child):
-            return [f"{indent}extension: {_strip(str(extension))}", *_lines(child, depth + 1, names)]
+            return [f"{indent}extension: {_strip(str(extension))}", *_lines(child, depth + 1, names, instances)]
     raise AssertionError(f"unknown tree node {type(tree).__name__}")
+
+
+def _passing(filter: isl.UnionSet, instances: isl.UnionSet) -> str:
+    """The statements that pass, with a condition where only some of the instances do."""
+    whole, parts = [], []
+    for passing in isl.sets_of(filter):
+        name, arriving = passing.get_tuple_name() or "", instances.extract_set(passing.get_space())
+        if arriving.is_subset(passing):
+            whole.append(name)
+        else:
+            parts.append(_body(isl.UnionSet.from_set(passing.gist(arriving).coalesce()))[2:-2])
+    return "; ".join([", ".join(whole), *parts] if whole else parts)
 
 
 def _band(band: Band, indent: str, names: bool) -> list[str]:

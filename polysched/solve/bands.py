@@ -12,10 +12,10 @@ from functools import cached_property
 
 from polysched.errors import BudgetExceeded
 from polysched.solve.budget import Deadline
-from polysched.solve.cost import Form, Found, Way
-from polysched.solve.farkas import Edge
+from polysched.solve.cost import Form, Way
+from polysched.solve.farkas import Edge, within
 from polysched.solve.hyperplane import Hyperplane
-from polysched.solve.independence import complement, is_independent
+from polysched.solve.independence import Found, complement, is_independent
 from polysched.solve.lexmin import Solver, lexmin
 from polysched.solve.record import Solve
 
@@ -76,6 +76,8 @@ class BandSearch:
         try:
             return search.of_component(names, edges, found)
         except BudgetExceeded:
+            if self.form.demands.concern(tuple(names), found):
+                raise
             return Plan(names=tuple(names), edges=tuple(edges), found=found)
         finally:
             self.attempts = search.attempts
@@ -90,6 +92,8 @@ class BandSearch:
 
     def _extended(self, plan: Plan, form: Form) -> Plan | None:
         """The plan with one more hyperplane, or None if there is none."""
+        if not form.demands.may_share(plan.names, plan.found):
+            return None
         for way in self._ways(plan, form):
             solve = self._solve(plan, form, way)
             if solve is not None:
@@ -99,7 +103,8 @@ class BandSearch:
     def _solve(self, plan: Plan, form: Form, way: Way) -> Solve | None:
         start = time.perf_counter()
         required = tuple(edge for edge in plan.edges if edge.required)
-        problem = form.problem(plan.names, required, plan.found, way)
+        coincident = self._coincident(plan)
+        problem = form.problem(plan.names, required, plan.found, way, coincident)
         optimum = lexmin(problem, self.solver, self.deadline)
         self.attempts += 1
         if optimum is None:
@@ -112,9 +117,19 @@ class BandSearch:
             problem=problem,
             optimum=optimum,
             seconds=time.perf_counter() - start,
+            coincident=coincident,
         )
         assert all(edge.is_respected(solve.hyperplane) for edge in required), "the ILP's optimum breaks a dependence"
         return solve
+
+    def _coincident(self, plan: Plan) -> tuple[Edge, ...]:
+        """What the user wants at distance zero: all that reaches the band, or what is left within its hyperplanes."""
+        demands = self.form.demands
+        if demands.is_parallel(plan.names, plan.found):
+            return plan.edges
+        if demands.is_simd(plan.names, plan.found):
+            return tuple(rest for edge in plan.edges for rest in within(edge, plan.hyperplanes))
+        return ()
 
     def _ways(self, plan: Plan, form: Form) -> Iterator[Way]:
         """The default orthant, then one half-space after the other: together everything outside of the span, as far

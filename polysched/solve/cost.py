@@ -15,13 +15,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from polysched.solve.demands import NONE, Demands
 from polysched.solve.farkas import Edge
 from polysched.solve.hyperplane import Affine, Hyperplane, sum_text
-from polysched.solve.independence import Vector, complement
-from polysched.solve.layout import STEEP_SIGNED, Layout
+from polysched.solve.independence import Found, Vector, complement
+from polysched.solve.layout import Layout
 from polysched.solve.problem import Problem
-
-Found = dict[str, tuple[Vector, ...]]  # the coefficients of the hyperplanes found so far, per statement
 
 
 @dataclass(frozen=True)
@@ -47,13 +46,22 @@ class Form:
     iterators: Mapping[str, tuple[str, ...]]  # per statement
     signs: Mapping[str, np.ndarray]  # per statement, +1 or -1 per iterator
     signed: bool = False  # the Pluto+ form
+    demands: Demands = NONE  # what the user asks of it
     cache: dict[Edge, np.ndarray] = field(default_factory=dict)  # rows of edges seen before
 
-    def problem(self, statements: Sequence[str], edges: Iterable[Edge], found: Found, way: Way) -> Problem:
-        """The ILP for the next hyperplane of these statements."""
+    def problem(
+        self,
+        statements: Sequence[str],
+        edges: Iterable[Edge],
+        found: Found,
+        way: Way,
+        coincident: Iterable[Edge] = (),
+    ) -> Problem:
+        """The ILP for the next hyperplane of these statements, which respects `edges` and is coincident on others."""
         layout = self.layout(statements)
         blocks = [_spread(self._edge_rows(edge), self._columns(edge, layout), layout.width) for edge in edges]
-        lower, upper = layout.bounds()
+        blocks += [_spread(self._equal(edge), self._columns(edge, layout), layout.width) for edge in coincident]
+        lower, upper = self._bounds(statements, found, layout)
         rows = _needed(np.concatenate([_empty(layout), *blocks]), lower, upper)
         new, least = self._new(statements, found, layout, way)
         return Problem(
@@ -71,14 +79,17 @@ class Form:
         layout = self.layout(statements)
         return {name: self._affine(name, x, layout) for name in statements}
 
-    def written(self, statements: Sequence[str], edges: Iterable[Edge], found: Found) -> tuple[str, ...]:
+    def written(
+        self, statements: Sequence[str], edges: Iterable[Edge], found: Found, coincident: Iterable[Edge] = ()
+    ) -> tuple[str, ...]:
         """The rows of `problem` as the literature writes them, with those that always hold."""
         edges, layout = tuple(edges), self.layout(statements)
+        asked = self._asked_text(statements, found, layout, coincident)
         legal = [line for edge in edges for line in self._legality_text(edge, layout)]
         bounds = [line for edge in edges for line in self._bound_text(edge, layout)]
         rows, least = self._new(statements, found, layout, Way())
         new = [f"{_text(row, layout.names)} >= {bound}" for row, bound in zip(rows, least, strict=True)]
-        return tuple(dict.fromkeys((*legal, *new, *bounds)))
+        return tuple(dict.fromkeys((*asked, *legal, *new, *bounds)))
 
     def layout(self, statements: Sequence[str]) -> Layout:
         return Layout(self.sizes, tuple((name, self.iterators[name]) for name in statements), self.signed)
@@ -87,6 +98,24 @@ class Form:
         coefficients = x[layout.coefficients(name)] * self.signs[name]
         shift = x[layout.shift(name)] if self.signed else np.zeros(len(self.sizes), dtype=np.int64)
         return Affine(tuple(map(int, coefficients)), tuple(map(int, shift)), int(x[layout.constant(name)][0]))
+
+    def _bounds(self, statements: Sequence[str], found: Found, layout: Layout) -> tuple[np.ndarray, np.ndarray]:
+        """The least and the greatest value of each unknown, as far as the user leaves it free."""
+        lower, upper = layout.bounds()
+        for name in statements:
+            asked: dict[int, list[int]] = {}
+            for k, factor in self.demands.fixed(name, found):
+                asked.setdefault(k, []).append(factor * int(self.signs[name][k]))
+            for k, factors in asked.items():
+                column, magnitude = layout.coefficients(name)[k], layout.magnitudes(name)[k]
+                upper[magnitude] = max(upper[magnitude], *map(abs, factors))
+                lower[column], upper[column] = max(factors), min(factors)
+            steepest = self.demands.steepest(name)
+            if steepest is not None:
+                columns = [*layout.coefficients(name), *layout.magnitudes(name)]
+                lower[columns] = np.maximum(lower[columns], -max(1, steepest))
+                upper[columns] = np.minimum(upper[columns], max(1, steepest))
+        return lower, upper
 
     def _columns(self, edge: Edge, layout: Layout) -> np.ndarray:
         """Where the unknowns of `_edge_rows` stand."""
@@ -103,6 +132,11 @@ class Form:
             self.cache[edge] = np.concatenate([legal, bounds])
         return self.cache[edge]
 
+    def _equal(self, edge: Edge) -> np.ndarray:
+        """The cone's rows on phi(sink) - phi(source), and on phi(source) - phi(sink)."""
+        legal = self._difference(edge)
+        return np.concatenate([legal, -legal])
+
     def _difference(self, edge: Edge) -> np.ndarray:
         """The cone's rows on phi(sink) - phi(source)."""
         cone, count = edge.cone, len(self.sizes)
@@ -117,25 +151,48 @@ class Form:
 
     def _new(self, statements: Sequence[str], found: Found, layout: Layout, way: Way) -> tuple[np.ndarray, np.ndarray]:
         """Rows that keep each statement's hyperplane out of the span of those found, and their bounds."""
+        _, most = self._bounds(statements, found, layout)
         rows, least = [_empty(layout)], []
         for name in statements:
-            basis = self._complement(name, found)
+            avoided = self.demands.avoided(name, found)
+            basis = self._complement(name, avoided)
+            basis = basis[:0] if self.demands.is_settled(name, found) else basis
             if self.signed:
                 columns = [layout.coefficients(name), layout.magnitudes(name), layout.side(name)]
-                local, bounds = _half_spaces(basis)
+                local, bounds = _half_spaces(basis, int(most[layout.magnitudes(name)].max(initial=0)))
             else:
                 columns = [layout.coefficients(name)]
-                local, bounds = _orthant(basis, way, is_first=not found[name])
+                local, bounds = _orthant(basis, way, is_first=not avoided)
             rows.append(_spread(local, np.concatenate(columns), layout.width))
             least += bounds
+            if self.demands.steepest(name) == 0:
+                magnitudes = layout.magnitudes(name)
+                local = np.where(most[magnitudes] < 0, 1, -1)[None]  # one that the user has fixed may be negative
+                rows.append(_spread(local, magnitudes, layout.width))
+                least.append(-1)
         return np.concatenate(rows), np.array(least, dtype=np.int64)
 
-    def _complement(self, name: str, found: Found) -> np.ndarray:
-        """What is orthogonal to the hyperplanes found, one vector a row, iterators counted forward."""
+    def _complement(self, name: str, hyperplanes: tuple[Vector, ...]) -> np.ndarray:
+        """What is orthogonal to the statement's hyperplanes, one vector a row, iterators counted forward."""
         depth, signs = len(self.iterators[name]), self.signs[name].tolist()
-        forward = tuple(tuple(c * sign for c, sign in zip(row, signs, strict=True)) for row in found[name])
+        forward = tuple(tuple(c * sign for c, sign in zip(row, signs, strict=True)) for row in hyperplanes)
         vectors = complement(forward, depth)
         return np.array(vectors, dtype=np.int64).reshape(len(vectors), depth)
+
+    def _asked_text(
+        self, statements: Sequence[str], found: Found, layout: Layout, coincident: Iterable[Edge]
+    ) -> list[str]:
+        """What the user asks of coefficients, and of dependences that must be at distance zero."""
+        limits = zip(layout.names, *self._bounds(statements, found, layout), layout.bounds()[1], strict=True)
+        lines = [
+            f"{name} {'=' if least == most else '<='} {most}"
+            for name, least, most, usual in limits
+            if least == most or most < usual
+        ]
+        for edge in coincident:
+            rows = _spread(self._difference(edge), self._columns(edge, layout), layout.width)
+            lines += [f"{_text(row // np.gcd.reduce(row), layout.names)} <= 0" for row in rows if row.any()]
+        return lines
 
     def _legality_text(self, edge: Edge, layout: Layout) -> list[str]:
         rows = _spread(self._difference(edge), self._columns(edge, layout), layout.width)
@@ -166,7 +223,7 @@ def _orthant(basis: np.ndarray, way: Way, *, is_first: bool) -> tuple[np.ndarray
     return np.concatenate([basis, basis.sum(axis=0, keepdims=True)]), [0] * len(basis) + [1]
 
 
-def _half_spaces(basis: np.ndarray) -> tuple[np.ndarray, list[int]]:
+def _half_spaces(basis: np.ndarray, steepest: int) -> tuple[np.ndarray, list[int]]:
     """Rows over coefficients c, magnitudes a and side s: a >= |c|, and c . basis is not all zero.
 
     The products with the basis vectors are the digits of one number, which is at least 1 on side 0 and at most -1
@@ -177,7 +234,7 @@ def _half_spaces(basis: np.ndarray) -> tuple[np.ndarray, list[int]]:
     magnitude = np.concatenate([np.hstack([-one, one, column]), np.hstack([one, one, column])])
     if not count:
         return magnitude, [0] * len(magnitude)
-    digit = STEEP_SIGNED * int(np.abs(basis).sum(axis=1).max())
+    digit = steepest * int(np.abs(basis).sum(axis=1).max())
     number = (digit + 1) ** np.arange(count) @ basis
     most = (digit + 1) ** count
     side = np.array([[*number, *[0] * depth, most], [*-number, *[0] * depth, -most]], dtype=np.int64)

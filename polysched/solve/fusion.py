@@ -17,10 +17,19 @@ from typing import Literal
 
 from polysched.deps.cluster import Pair, strongly_connected
 from polysched.solve.bands import BandSearch, Plan
-from polysched.solve.cost import Found
+from polysched.solve.demands import Demands
 from polysched.solve.farkas import Edge
+from polysched.solve.independence import Found
 
 Policy = Literal["smart", "max", "none"]
+
+
+class Contradiction(Exception):
+    """No hyperplane meets what the user asks of statements that cannot be cut apart."""
+
+    def __init__(self, fusion: Fusion, plan: Plan):
+        self.fusion, self.plan = fusion, plan  # without hyperplanes
+        super().__init__(", ".join(plan.names))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +42,7 @@ class Fusion:
 
     def bands(self, names: Sequence[str], edges: Sequence[Edge], found: Found) -> list[Plan]:
         """Bands for connected statements, to run one after the other."""
-        parts = strongly_connected(names, pairs(edges))
+        parts = strongly_connected(names, self.pairs(names, edges, found))
         if len(parts) > 1 and self.policy == "max":
             whole = self.search.widest(names, edges, found)
             if whole.solves:
@@ -42,9 +51,19 @@ class Fusion:
         plans: list[Plan] = []
         for part in parts:
             plan = alone(part, among(part, edges), found)
+            if not plan.solves and self.search.depth(part, found) and self.demands.concern(part, found):
+                raise Contradiction(self, plan)
             merged = self._merged(plans[-1], plan, edges, found) if plans else None
             plans[-1:] = [merged] if merged else [*plans[-1:], plan]
         return plans
+
+    def pairs(self, names: Sequence[str], edges: Iterable[Edge], found: Found) -> list[Pair]:
+        """What ties statements: dependences, and what the user wants in one loop."""
+        return [*pairs(edges), *self.demands.pairs(names, found)]
+
+    @property
+    def demands(self) -> Demands:
+        return self.search.form.demands
 
     def _merged(self, one: Plan, other: Plan, edges: Sequence[Edge], found: Found) -> Plan | None:
         """One band for both, if that is allowed and pays."""

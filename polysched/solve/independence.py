@@ -11,6 +11,7 @@ from functools import cache
 from math import lcm
 
 Vector = tuple[int, ...]
+Found = dict[str, tuple[Vector, ...]]  # the coefficients of the hyperplanes found so far, per statement
 
 
 @cache

@@ -27,6 +27,8 @@ def lexmin(problem: Problem, solver: Solver, deadline: Deadline) -> np.ndarray |
     BudgetExceeded when the deadline passes first.
     """
     deadline.check("the scheduling ILP")
+    if (problem.lower > problem.upper).any():
+        return None
     if problem.big_m and solver == "isl":
         solver = "highs"
     x = _solve(problem, solver, deadline)

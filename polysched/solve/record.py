@@ -16,9 +16,10 @@ import numpy as np
 
 from polysched import isl
 from polysched.deps.dependences import Dependence
-from polysched.solve.cost import Form, Found
+from polysched.solve.cost import Form
 from polysched.solve.farkas import Edge
 from polysched.solve.hyperplane import Hyperplane, schedule, sum_text
+from polysched.solve.independence import Found
 from polysched.solve.problem import Problem
 
 
@@ -56,6 +57,7 @@ class Solve:
     problem: Problem
     optimum: np.ndarray  # int64, one per unknown of the problem
     seconds: float
+    coincident: tuple[Edge, ...] = ()  # at distance zero on request
 
     @cached_property
     def hyperplane(self) -> Hyperplane:
@@ -85,7 +87,7 @@ class Solve:
     @property
     def written(self) -> tuple[str, ...]:
         """The ILP's rows as the literature writes them, with those that always hold: "C1 + C2 >= 0"."""
-        return self.form.written(self.statements, self._required, self.found)
+        return self.form.written(self.statements, self._required, self.found, self.coincident)
 
     @property
     def distances(self) -> tuple[Distance, ...]:

@@ -15,23 +15,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import partial, reduce
 
 from polysched import isl
+from polysched.constraints import Constraint
 from polysched.deps.cluster import components
 from polysched.deps.coincidence import mark_coincident
 from polysched.deps.dependences import Dependences
-from polysched.errors import BudgetExceeded
+from polysched.errors import BudgetExceeded, IllegalSchedule
 from polysched.model.scop import Scop
 from polysched.model.tree import Band, Context, Domain, Filter, Leaf, Member, Tree
 from polysched.model.tree import Sequence as SequenceNode
 from polysched.options import Options
 from polysched.solve.bands import BandSearch, Plan
 from polysched.solve.budget import Deadline, Rung
-from polysched.solve.cost import Form, Found
+from polysched.solve.contradiction import contradiction_error
+from polysched.solve.cost import Form
+from polysched.solve.demands import Demands, require_names
 from polysched.solve.directions import signs
 from polysched.solve.farkas import Edge, edges, parameter_space, within
-from polysched.solve.fusion import Fusion, among, pairs
+from polysched.solve.fusion import Contradiction, Fusion, among
+from polysched.solve.honoured import unmet
+from polysched.solve.independence import Found
 from polysched.solve.isl_scheduler import isl_schedule
 from polysched.solve.record import Solve
 from polysched.solve.source_order import source_order
@@ -47,22 +52,34 @@ class Scheduled:
     attempts: int = 0  # ILPs solved, also those that had no solution or led to a fusion that did not pay
     in_source_order: tuple[str, ...] = ()  # statements that no hyperplane was found for, inside of their bands
     reasons: tuple[str, ...] = ()  # why each better rung was given up
+    constraints: tuple[Constraint, ...] = ()  # of the user's, all of them: the tree meets each
 
 
 def find_schedule(scop: Scop, dependences: Dependences, options: Options) -> Scheduled:
     """A legal schedule with maximal permutable bands and coincident flags, within `options.solve_seconds`.
 
-    Never raises for want of budget: `Scheduled.rung` names the fallback that answered.
+    Never raises for want of budget, unless `options.constraints` are not met then: `Scheduled.rung` names the fallback
+    that answered. InputError for constraints on what there is not; IllegalSchedule for those that contradict the
+    dependences or each other, with as few as do.
     """
+    require_names(options.constraints, {s.name: s.iterators for s in scop.statements})
     deadline = Deadline.after(options.solve_seconds)
     reasons: list[str] = []
-    for rung in _LADDERS[options.scheduler]:
+    for rung in (*_LADDERS[options.scheduler], _LAST):
         try:
             with isl.quota(options.isl_operations):
-                return replace(_climb(rung, scop, dependences, options, deadline), reasons=tuple(reasons))
+                scheduled = _climb(rung, scop, dependences, options, deadline)
         except BudgetExceeded as error:
             reasons.append(f"{rung}: {error}")
-    return Scheduled(tree=scop.tree, rung="source order", reasons=tuple(reasons))
+            continue
+        except Contradiction as found:
+            retry = partial(_contradiction, rung, scop, dependences, options)
+            raise contradiction_error(found, options.constraints, retry, scop) from None
+        missed = unmet(scheduled.tree, scop, dependences, options.constraints)
+        if not missed:
+            return replace(scheduled, reasons=tuple(reasons), constraints=options.constraints)
+        reasons.append(f"{rung}: it does not meet {', '.join(map(str, missed))}")
+    raise IllegalSchedule("no schedule that was found meets the constraints:\n  " + "\n  ".join(reasons))
 
 
 _LADDERS: dict[str, tuple[Rung, ...]] = {
@@ -70,6 +87,9 @@ _LADDERS: dict[str, tuple[Rung, ...]] = {
     "isl": ("isl", "source order with parallel loops found"),
     "source": ("source order with parallel loops found",),
 }
+
+
+_LAST: Rung = "source order"
 
 
 def _climb(rung: Rung, scop: Scop, dependences: Dependences, options: Options, deadline: Deadline) -> Scheduled:
@@ -83,7 +103,24 @@ def _climb(rung: Rung, scop: Scop, dependences: Dependences, options: Options, d
             return Scheduled(tree=isl_schedule(scop, dependences, deadline.share(0.8)), rung=rung)
         case "source order with parallel loops found":
             return Scheduled(tree=mark_coincident(scop.tree, dependences), rung=rung)
+        case "source order":
+            return Scheduled(tree=scop.tree, rung=rung)
     raise AssertionError(f"no way to climb to rung '{rung}'")
+
+
+def _contradiction(
+    rung: Rung, scop: Scop, dependences: Dependences, options: Options, constraints: tuple[Constraint, ...]
+) -> Contradiction | None:
+    """What the search runs into with these constraints alone; None if it does not, or takes too long to tell."""
+    deadline = Deadline.after(options.solve_seconds)
+    try:
+        with isl.quota(options.isl_operations):
+            _climb(rung, scop, dependences, replace(options, constraints=constraints), deadline)
+    except Contradiction as found:
+        return found
+    except BudgetExceeded:
+        return None
+    return None
 
 
 def _pluto(rung: Rung, scop: Scop, dependences: Dependences, options: Options, deadline: Deadline) -> Scheduled:
@@ -107,11 +144,14 @@ def _pluto(rung: Rung, scop: Scop, dependences: Dependences, options: Options, d
 def _form(scop: Scop, dependences: Dependences, options: Options) -> Form:
     space = parameter_space(scop, dependences)
     sizes = (space.get_dim_name(isl.dim_type.param, k) for k in range(space.dim(isl.dim_type.param)))
+    iterators = {s.name: s.iterators for s in scop.statements}
+    forward = signs(scop.tree, scop.statements)
     return Form(
         sizes=tuple(size or "" for size in sizes),
-        iterators={s.name: s.iterators for s in scop.statements},
-        signs=signs(scop.tree, scop.statements),
+        iterators=iterators,
+        signs=forward,
         signed=options.negative_coefficients,
+        demands=Demands(options.constraints, iterators, {name: tuple(s.tolist()) for name, s in forward.items()}),
     )
 
 
@@ -127,7 +167,7 @@ class _Builder:
     def order(self, names: Sequence[str], edges: Iterable[Edge], found: Found) -> Tree:
         """The order of these statements inside of the hyperplanes `found`, which leave `edges`."""
         edges = tuple(edges)
-        parts = components(names, pairs(edges))
+        parts = components(names, self.fusion.pairs(names, edges, found))
         if self.fusion.policy == "max":
             parts = [list(names)]
         plans = [plan for part in parts for plan in self.fusion.bands(part, among(part, edges), found)]

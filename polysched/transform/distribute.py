@@ -36,10 +36,10 @@ def distribute(band: Band, reaching: isl.UnionMap) -> Sequence | None:
     parts = strongly_connected(list(branches), pairs)
     if len(parts) == 1:
         return None
-    return Sequence(tuple(_loop(band, tuple(branches[name] for name in part)) for part in parts))
+    return Sequence(tuple(loop_over(band, tuple(branches[name] for name in part)) for part in parts))
 
 
-def _loop(band: Band, branches: tuple[Filter, ...]) -> Filter:
+def loop_over(band: Band, branches: tuple[Filter, ...]) -> Filter:
     """The loop over these branches alone."""
     own = reduce(isl.UnionSet.union, (branch.filter for branch in branches))
     members = tuple(replace(m, schedule=m.schedule.intersect_domain(own.universe())) for m in band.members)

@@ -11,7 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from polysched import isl
+from polysched.constraints import TileSizes, sizes_asked
 from polysched.deps.coincidence import carried, together
+from polysched.errors import InputError
 from polysched.machine import Machine
 from polysched.model.scop import Scop, Statement
 from polysched.model.tree import Band, is_innermost
@@ -52,6 +54,21 @@ def tile_sizes(band: Band, scop: Scop, around: Around, options: Options) -> tupl
     if not _reuses(band, scop, around):
         return None
     return _for_cache(band, statements, scop, around, options.machine)
+
+
+def asked_sizes(band: Band, scop: Scop, around: Around, options: Options) -> tuple[int, ...] | None:
+    """What the user asks for the statements of a band, None if nothing; InputError if they differ."""
+    outer, count = sum(not member.rounds for member in around.members), len(band.members)
+    asked: dict[tuple[int, ...], TileSizes] = {}
+    for statement in statements_of(band, scop):
+        constraint = sizes_asked(options.constraints, statement.name)
+        if constraint is not None:
+            sizes = (*constraint.sizes[outer : outer + count], *(0,) * count)[:count]
+            asked.setdefault(sizes, constraint)
+    if len(asked) > 1:
+        both, names = " and ".join(map(str, asked.values())), " and ".join(s.name for s in statements_of(band, scop))
+        raise InputError(f"{both} differ, but {names} have loops in common", hint="ask for them to be separate")
+    return next(iter(asked), None)
 
 
 def _for_registers(

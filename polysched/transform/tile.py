@@ -10,13 +10,14 @@ from dataclasses import replace
 
 from polysched import isl
 from polysched.deps.dependences import Dependences
+from polysched.errors import InputError
 from polysched.model.scop import Scop
 from polysched.model.tree import Band, Member, Tree, children, with_children
 from polysched.options import Options
 from polysched.transform.diamond import diamond
 from polysched.transform.roles import Around
 from polysched.transform.separate import separate
-from polysched.transform.sizes import tile_sizes
+from polysched.transform.sizes import asked_sizes, tile_sizes
 
 
 def tile(band: Band, sizes: tuple[int, ...]) -> Band:
@@ -39,12 +40,20 @@ def tile_all(tree: Tree, scop: Scop, dependences: Dependences, options: Options)
 def _tiled(tree: Tree, scop: Scop, around: Around, options: Options) -> Tree:
     below = around.below(tree)
     tree = with_children(tree, tuple(_tiled(child, scop, below, options) for child in children(tree)))
-    if not (isinstance(tree, Band) and tree.permutable):
+    if not isinstance(tree, Band):
         return tree
-    sizes = tile_sizes(tree, scop, around, options)
-    if sizes is None:
+    asked = asked_sizes(tree, scop, around, options)
+    if not tree.permutable:
+        if not asked or not any(asked):
+            return tree
+        if len(tree.members) > 1:
+            raise InputError("tile_sizes: the loops of a band that is not permutable have no tiles")
+        tree = replace(tree, permutable=True)
+    sizes = tile_sizes(tree, scop, around, options) if asked is None else asked
+    if sizes is None or not any(sizes):
         return tree
-    diamonds = diamond(tree, around) if options.diamond and options.wavefront and all(sizes[:2]) else None
+    is_even = all(sizes[:2]) and (asked is None or sizes[:1] == sizes[1:2])  # diamonds have tiles of one size
+    diamonds = diamond(tree, around) if options.diamond and options.wavefront and is_even else None
     if diamonds is not None:
         return replace(tile(diamonds, (sizes[1], *sizes[1:])), child=tree)  # the loops inside stay as they are
     return separate(tile(tree, sizes), scop, around)

@@ -13,7 +13,6 @@ from nests import loop, nest
 from polysched.codegen.emit.c import emit_c
 from polysched.codegen.passes.linearize import linearize
 from polysched.codegen.passes.privatize import PARTS, privatize
-from polysched.codegen.passes.updates import identity
 from polysched.errors import PolyschedError
 from polysched.ir.arithmetic import binary as value_of
 from polysched.ir.build import add, binary, load, mul, store, sub, var
@@ -23,6 +22,7 @@ from polysched.ir.node import map_children, walk
 from polysched.ir.nodes import PARALLEL, Alloc, Array, Const, For, If, Let
 from polysched.ir.text import show
 from polysched.ir.verify import verify
+from polysched.model.reduction import identity
 
 i, j, n, m = var("i"), var("j"), var("n"), var("m")
 A, S, Y = Array("A", f64, (n, n)), Array("s", f64, (Const(1),)), Array("y", f64, (n,))

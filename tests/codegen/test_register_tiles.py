@@ -229,12 +229,18 @@ def test_tiles_of_fewer_iterations_than_one_and_of_very_many_are_not_unrolled():
 
 
 def test_a_loop_that_cannot_be_a_side_of_a_tile_is_not_unrolled():
-    """It begins where another one is, or in steps."""
-    for bounds in ({"lo": k, "hi": add(k, 2)}, {"lo": 0, "hi": 4, "step": 2}):
-        lo, hi, step = bounds["lo"], bounds["hi"], bounds.get("step", 1)
-        rows = loop("i", lo, binary("min", hi, n), Store("C", (i, k), load(A, i, k)), step=step, kind="unrolled")
-        done = result(nest("f", "n", (A, C), loop("k", 0, n, rows)))
-        assert unrolled(done) == []
+    """It goes in steps."""
+    rows = loop("i", 0, binary("min", 4, n), Store("C", (i, k), load(A, i, k)), step=2, kind="unrolled")
+    done = result(nest("f", "n", (A, C), loop("k", 0, n, rows)))
+    assert unrolled(done) == []
+
+
+def test_blocks_of_the_loop_itself_are_unrolled_where_they_are_full():
+    """The sum stays in a register all the time."""
+    sum_up = update(load(C, 0, 0), load(A, 0, i))
+    block = loop("i", mul(4, k), binary("min", add(mul(4, k), 4), n), sum_up, kind="unrolled")
+    done = result(nest("f", "n", (A, C), loop("k", 0, floordiv(add(n, 3), 4), block)))
+    assert (len(unrolled(done)), registers(done)) == (1, ["C"])
 
 
 def test_a_tile_that_moves_with_the_loop_has_no_registers():

@@ -102,12 +102,14 @@ def on(axis: str, schedule: str, *child: Tree) -> Mark:
     return Mark(Map(axis), Band((member(schedule),), False, *child))
 
 
-def test_a_loop_inside_of_a_kernel_orders_nothing_between_its_threads():
-    """Each iteration of i reads what the thread beside has written in the one before; nothing makes it wait."""
+def test_a_loop_in_a_kernel_orders_its_threads_where_it_is_around_all_of_their_loops():
+    """Each iteration of i reads what the thread beside has written in the one before, behind a barrier or not."""
     threads = on("thread.x", "{ S[i, j] -> [j] }")
     serial = Band((member("{ S[i, j] -> [i] }"),), child=threads)
     assert fault(Domain(stencil.domain, serial)) is None  # a launch for each i
-    assert fault(Domain(stencil.domain, on("block.x", "{ S[i, j] -> [0] }", serial))) == (
+    assert fault(Domain(stencil.domain, on("block.x", "{ S[i, j] -> [0] }", serial))) is None
+    in_a_thread = on("thread.y", "{ S[i, j] -> [0] }", serial)
+    assert fault(Domain(stencil.domain, on("block.x", "{ S[i, j] -> [0] }", in_a_thread))) == (
         "flow dependence on a: S[i=0, j=0] must run before S[i=1, j=1], "
         "but they are not on one thread: thread.x separates them in a kernel (N = 2)"
     )

@@ -8,7 +8,7 @@ import pytest
 from polysched import isl
 from polysched.errors import InputError
 from polysched.model.extract import extract
-from polysched.model.tree import Band, Domain, Filter, Map, Mark, Member, Parallel, Sequence, Unroll
+from polysched.model.tree import Band, Domain, Filter, Full, Map, Mark, Member, Parallel, Sequence, Unroll
 from polysched.model.tree_text import show_tree
 from polysched.model.tree_yaml import from_yaml, to_yaml
 
@@ -48,7 +48,16 @@ def test_text_by_example():
     )
 
 
-@pytest.mark.parametrize("mark", [Map("block.x"), Map("thread.x", ("s", "t")), Unroll(), Parallel()], ids=str)
+def test_a_filter_shows_its_condition_where_it_lets_some_instances_pass():
+    parts = (isl.UnionSet("[n] -> { S[i] : i < 3; T[i] }"), isl.UnionSet("[n] -> { S[i] : i >= 3 and n > 5 }"))
+    tree = Domain(DOMAIN, Sequence(tuple(map(Filter, parts))))
+    assert [line.strip() for line in show_tree(tree).splitlines()[2:]] == [
+        "filter: T; S[i] : i <= 2",
+        "filter: S[i] : n >= 6 and i >= 3",
+    ]
+
+
+@pytest.mark.parametrize("mark", [Map("block.x"), Map("thread.x", ("s", "t")), Unroll(), Full(8), Parallel()], ids=str)
 def test_marks_survive(mark):
     assert from_yaml(to_yaml(Domain(DOMAIN, Mark(mark, Band((LOOP,)))))).child.mark == mark
 

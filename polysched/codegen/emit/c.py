@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from polysched.codegen.emit.dialect import C
 from polysched.codegen.emit.printer import Printer
-from polysched.codegen.source import Source, parameters
+from polysched.codegen.source import Source, loc_of, parameters
 from polysched.ir.nodes import Function
 
 
@@ -27,5 +27,5 @@ def emit_c(fn: Function) -> Source:
     printer.mention(names)
     printer.block(fn.body)
     printer.close()
-    text = "\n".join([*printer.header(), *printer.lines, ""])
-    return Source(language="c", text=text, entry=entry, parameters=names)
+    lines = [*printer.header(), *printer.lines, ""]
+    return Source(language="c", text="\n".join(lines), entry=entry, parameters=names, locs=tuple(map(loc_of, lines)))

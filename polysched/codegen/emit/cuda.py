@@ -23,7 +23,7 @@ from polysched.codegen.emit.kernels import Host, uses
 from polysched.codegen.emit.narrowing import more, positive_sizes
 from polysched.codegen.emit.offload import Offload
 from polysched.codegen.emit.spelling import UNARY
-from polysched.codegen.source import Source, parameters
+from polysched.codegen.source import Source, loc_of, parameters
 from polysched.ir.build import add
 from polysched.ir.dtypes import f16
 from polysched.ir.node import substitute
@@ -186,9 +186,11 @@ def emit_cuda(fn: Function, *, contract: bool = False) -> Source:
     host = _Host(fn, contract=contract)
     plain: dict[str, Expr] = {more(size): add(Var(size), 1) for size in fn.sizes}
     prelude, kernels = host.prelude(), tuple(host.kernels)
+    lines = [*host.top(), *prelude, *host.kernel_lines, *host.lines, ""]
     return Source(
         language="cuda",
-        text="\n".join([*host.top(), *prelude, *host.kernel_lines, *host.lines, ""]),
+        text="\n".join(lines),
+        locs=tuple(map(loc_of, lines)),
         device=host.device_text(),
         host="\n".join([*host.top(), *prelude, *host.lines, ""]),
         entry=host.entry,

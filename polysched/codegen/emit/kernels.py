@@ -28,7 +28,7 @@ from polysched.codegen.emit.shares import Around, Share, block_share, thread_sha
 from polysched.codegen.emit.sufficient import sufficient
 from polysched.codegen.emit.survey import AXES, Survey, is_mapped
 from polysched.codegen.emit.widths import Range, holds_data, wide_names
-from polysched.codegen.source import Kernel, parameters
+from polysched.codegen.source import Kernel, Line, loc_of, parameters
 from polysched.errors import PolyschedError
 from polysched.ir.build import conjunction
 from polysched.ir.dtypes import DType, boolean, i64
@@ -201,7 +201,8 @@ class _Kernel(IndexPrinter):
                 self.use(Binary("*", blocks, Const((1 << 31) // (_MOST_BLOCKS[axis] + 1))))
         self.fits = self.conditions(self.ids())
         if self.fits is None:
-            self.lines = [line.replace(f"{self.is_narrow} || ", "") for line in self.lines if self.is_last not in line]
+            kept = (line for line in self.lines if self.is_last not in line)
+            self.lines = [Line(line.replace(f"{self.is_narrow} || ", ""), loc_of(line)) for line in kept]
         x, y, z = self.threads
         head = self.language.kernel.format(x=x, y=y, z=z, threads=x * y * z)
         return self.instances(head, name, (*names, *self.reciprocals), self.fits)

@@ -29,7 +29,7 @@ from polysched.codegen.emit.dialect import C99, OPENCL
 from polysched.codegen.emit.kernels import Host, uses
 from polysched.codegen.emit.offload import Offload
 from polysched.codegen.emit.spelling import UNARY
-from polysched.codegen.source import Source, parameters
+from polysched.codegen.source import Line, Source, loc_of, parameters
 from polysched.ir.dtypes import ALL, DType, f16, f64
 from polysched.ir.nodes import Array, Expr, Function
 from polysched.version import __version__
@@ -42,9 +42,11 @@ def emit_opencl(fn: Function) -> Source:
     """The C text of `fn`, with the text of its kernels in it and in `device`; its entry takes pointers to the host's
     memory, and returns OpenCL's status."""
     host = _Host(fn)
+    lines = _lines([host])
     return Source(
         language="opencl",
-        text=_file([host]),
+        text="\n".join(lines),
+        locs=tuple(map(loc_of, lines)),
         device=host.device_text(),
         entry=host.entry,
         parameters=parameters(fn),
@@ -54,10 +56,11 @@ def emit_opencl(fn: Function) -> Source:
 
 def emit_opencl_file(offloads: Sequence[Offload]) -> str:
     """The C text with a function for each of these; "" if there are none."""
-    return _file([_Host(offload.kernel, offload.entry, offload.elements) for offload in offloads]) if offloads else ""
+    hosts = [_Host(offload.kernel, offload.entry, offload.elements) for offload in offloads]
+    return "\n".join(_lines(hosts)) if hosts else ""
 
 
-def _file(hosts: Sequence[_Host]) -> str:
+def _lines(hosts: Sequence[_Host]) -> list[str]:
     used = {helper for host in hosts for helper in host.helpers}
     read = {dtype.name for host in hosts for dtype in host.read_back}
     parts = [
@@ -68,7 +71,7 @@ def _file(hosts: Sequence[_Host]) -> str:
         *(_reader(dtype) for dtype in ALL.values() if dtype.name in read),
         *(lines for host in hosts for lines in (host.strings(), host.lines)),
     ]
-    return "\n".join(line for part in parts if part for line in (*part, ""))
+    return [line for part in parts if part for line in (*part, "")]
 
 
 def _reader(dtype: DType) -> list[str]:
@@ -82,6 +85,12 @@ def _reader(dtype: DType) -> list[str]:
         "    return value;",
         "}",
     ]
+
+
+def _spelled(line: str) -> str:
+    """The line as a string of C."""
+    text = line.replace("\\", r"\\").replace('"', r"\"")
+    return Line(f'    "{text}\\n",', loc_of(line))
 
 
 class _Host(Host):
@@ -117,17 +126,21 @@ class _Host(Host):
 
     def device_text(self) -> str:
         """The text of the kernels."""
+        return "\n".join(self.device_lines())
+
+    def device_lines(self) -> list[str]:
         needed = {"cl_khr_fp64": f64, "cl_khr_fp16": f16}
         lines = [f"#pragma OPENCL EXTENSION {name} : enable" for name, dtype in needed.items() if uses(self.fn, dtype)]
         lines += ["#pragma OPENCL FP_CONTRACT OFF", ""]
         if definitions := helpers.definitions(self.device.helpers, OPENCL):
             lines += [*definitions, ""]
-        return "\n".join([*lines, *self.kernel_lines])
+        return [*lines, *self.kernel_lines]
 
     def strings(self) -> list[str]:
         """That text for C: a string a line."""
-        lines = (line.replace("\\", r"\\").replace('"', r"\"") for line in self.device_text().splitlines())
-        return [f"static const char *{self.strings_name}[] = {{", *(f'    "{line}\\n",' for line in lines), "};"]
+        *lines, last = self.device_lines()
+        spelled = map(_spelled, [*lines, last] if last else lines)
+        return [f"static const char *{self.strings_name}[] = {{", *spelled, "};"]
 
     def size(self, array: Array, count: Expr) -> str:
         return f"sizeof({self.type(array.dtype)}) * (size_t){self.expr(count, UNARY)}"

@@ -12,7 +12,8 @@ from collections.abc import Iterable
 from polysched.codegen.emit import helpers
 from polysched.codegen.emit.dialect import Dialect
 from polysched.codegen.emit.spelling import BINDING, UNARY, Speller, is_narrow
-from polysched.errors import PolyschedError
+from polysched.codegen.source import Line
+from polysched.errors import Loc, PolyschedError
 from polysched.ir.build import conjunction
 from polysched.ir.dtypes import DType, f16, f32, i64
 from polysched.ir.effects import may_change
@@ -48,6 +49,7 @@ class Printer(Speller):
         self.arrays = {array.name: array for array in fn.arrays}
         self.scalars = {**dict.fromkeys(fn.sizes, i64), **{scalar.name: scalar.dtype for scalar in fn.scalars}}
         self.lines: list[str] = []
+        self.loc: Loc | None = None  # of the statement that is being printed
         self.depth = 0
         self.around: list[str] = []  # kinds of the loops around, outermost first
         self.written = {node.array for node in walk(fn.body) if isinstance(node, Store)}
@@ -66,7 +68,7 @@ class Printer(Speller):
 
     def line(self, text: str) -> None:
         """Adds a line at the current depth; directives too are indented, as the loops they belong to are."""
-        self.lines.append("    " * self.depth + text if text else "")
+        self.lines.append(Line("    " * self.depth + text if text else "", self.loc))
 
     def open(self, text: str) -> None:
         self.line(f"{text} {{" if text else "{")
@@ -131,6 +133,7 @@ class Printer(Speller):
                 self.line(f"free({self.names(stmt.array.name)});")
 
     def stmt(self, stmt: Stmt) -> None:
+        around, self.loc = self.loc, stmt.loc or self.loc
         match stmt:
             case Let():
                 self.let(stmt)
@@ -144,6 +147,7 @@ class Printer(Speller):
                 self.alloc(stmt.array)
             case _:
                 raise PolyschedError(f"{self.fn.name}: {self.dialect.name} has no {type(stmt).__name__}, {_FOR_GPUS}")
+        self.loc = around
 
     def let(self, stmt: Let) -> None:
         name = self.names(stmt.name)

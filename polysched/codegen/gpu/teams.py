@@ -25,7 +25,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from polysched.codegen.passes.updates import Update, identity, in_variables
+from polysched.codegen.passes.updates import Update, in_variables
 from polysched.ir.build import add, binary, conjunction, floordiv, floormod, mul
 from polysched.ir.node import rewrite, walk
 from polysched.ir.nodes import (
@@ -45,6 +45,7 @@ from polysched.ir.nodes import (
     Store,
 )
 from polysched.ir.rename import fresh_names, rename_bound
+from polysched.model.reduction import identity
 
 WARP = 32
 

@@ -28,7 +28,7 @@ from dataclasses import replace
 from typing import Any
 
 from polysched.codegen.emit.extents import trips
-from polysched.codegen.passes.updates import Row, Update, identity, in_variables, updates_in
+from polysched.codegen.passes.updates import Row, Update, in_variables, updates_in
 from polysched.ir.build import add, binary, conjunction, floordiv, mul, sub
 from polysched.ir.node import map_children, rewrite, walk
 from polysched.ir.nodes import (
@@ -48,6 +48,7 @@ from polysched.ir.nodes import (
     Var,
 )
 from polysched.ir.rename import fresh_names, rename_bound, used_names
+from polysched.model.reduction import identity
 
 PARTS = 32  # of a loop on threads: more than there are threads, few enough to be combined in no time
 LEAST = 4 * PARTS  # iterations of a loop whose parts have rows of their own

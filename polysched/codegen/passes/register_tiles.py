@@ -24,7 +24,7 @@ from functools import reduce
 from typing import Any
 
 from polysched.codegen.passes.tile_nest import Side, TileNest, least, mentions, tile_nest
-from polysched.ir.build import binary, conjunction
+from polysched.ir.build import binary, conjunction, floordiv
 from polysched.ir.linear import Linear, added, expression, forms
 from polysched.ir.node import map_children, rewrite, walk
 from polysched.ir.nodes import (
@@ -76,7 +76,7 @@ class _Separator:
 
     def visit(self, node: Any) -> Any:
         if isinstance(node, For):
-            nest = tile_nest(node)
+            nest = tile_nest(node, may_move=True)
             if nest is not None and not self.is_in_registers(nest):
                 return self.separated(nest) or _rolled(node)
             if node.kind == "unrolled" and not isinstance(node.hi, Const):
@@ -187,13 +187,13 @@ def _split(conditions: list[Linear], nest: TileNest) -> _Split | None:
     for form in conditions:
         factor = form.get(key, 0)
         rest = {atom: f for atom, f in form.items() if atom != key}
-        if abs(factor) > 1 or mentions(rest, nest.own_names):
+        if mentions(rest, nest.own_names):
             return None
         constant = not any(f for atom, f in rest.items() if atom is not None)
-        if factor == 1:
-            lows.append(expression(added({}, rest, -1)))
-        elif factor == -1:
-            highs.append(expression(added(rest, {None: 1}, 1)))
+        if factor > 0:  # from ceil(-rest / factor) on
+            lows.append(floordiv(expression(added({None: factor - 1}, rest, -1)), factor))
+        elif factor < 0:  # to floor(rest / -factor)
+            highs.append(floordiv(expression(added(rest, {None: -factor}, 1)), -factor))
         elif not constant:
             always.append(binary(">=", expression(rest), 0))
         elif rest.get(None, 0) < 0:
@@ -215,6 +215,7 @@ def _fits_registers(index: tuple[Expr, ...], nest: TileNest) -> bool:
     if not index:
         return False
     seen: list[str] = []
+    fixed = {side.loop.var for side in nest.sides if not mentions(side.start, [nest.loop.var])}
     for part in index:
         variables = [node.name for node in walk(part) if isinstance(node, Var) and node.name in nest.own_names]
         if any(isinstance(node, Load) for node in walk(part)) or nest.loop.var in variables or len(variables) > 1:
@@ -224,7 +225,7 @@ def _fits_registers(index: tuple[Expr, ...], nest: TileNest) -> bool:
             if others or abs(form.get(Var(variables[0]), 0)) != 1:
                 return False
         seen += variables
-    return len(seen) == len(set(seen)) and set(seen) <= {side.loop.var for side in nest.sides}
+    return len(seen) == len(set(seen)) and set(seen) <= fixed
 
 
 def _is_updated(name: str, index: tuple[Expr, ...], nest: TileNest) -> bool:

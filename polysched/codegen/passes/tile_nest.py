@@ -48,18 +48,23 @@ class TileNest:
         return {self.loop.var, *(side.loop.var for side in self.sides), *lets}
 
 
-def tile_nest(loop: For) -> TileNest | None:
-    """`loop` as a loop around a tile, if it is directly around unrolled loops."""
+def tile_nest(loop: For, *, may_move: bool = False) -> TileNest | None:
+    """`loop` as a loop around a tile, if it is directly around unrolled loops.
+
+    Where the tile starts may change with `loop` if it `may_move` and has no SIMD loop, which is better the nest itself.
+    """
     loops: list[For] = [loop]
     sides: list[Side] = []
     body = loop.body
     while len(body) == 1 and isinstance(body[0], For) and body[0].kind in ("unrolled", "vector"):
-        side = side_of(body[0], [around.var for around in loops])
+        side = side_of(body[0], [around.var for around in loops if around is not loop or not may_move])
         if side is None:
             return None
         loops.append(body[0])
         sides.append(side)
         body = body[0].body
+    if any(mentions(side.start, [loop.var]) for side in sides) and any(side.loop.kind == "vector" for side in sides):
+        return None
     is_flat = all(isinstance(stmt, Store | Let) for stmt in body)
     moves = may_change(*(bound for each in loops for bound in (each.lo, each.hi)))
     reduces = any(each.reduces for each in loops)  # by name, which elements in registers do not have

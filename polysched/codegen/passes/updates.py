@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -16,7 +15,6 @@ from typing import Any
 
 from polysched.codegen.emit.extents import bounded
 from polysched.ir.build import add, sub
-from polysched.ir.dtypes import DType
 from polysched.ir.linear import expression, forms
 from polysched.ir.node import substitute, walk
 from polysched.ir.nodes import PARALLEL, Array, Binary, Const, Expr, For, Let, Load, Store, Var
@@ -78,27 +76,6 @@ def in_variables(names: Mapping[str, str], stores: Iterable[Store]) -> Any:
         return replace(node, array=names[node.array], index=()) if is_moved else None
 
     return rule
-
-
-def identity(op: str, dtype: DType) -> Const:
-    """The value that changes no other one under `op`, bit for bit: -0.0 + 0.0 is 0.0, so it is -0.0 for sums."""
-    is_float, is_signed = dtype.kind == "f", dtype.kind == "i"
-    match op:
-        case "+":
-            return Const(-0.0 if is_float else 0, dtype)
-        case "|" | "^":
-            return Const(0, dtype)
-        case "*":
-            return Const(1.0 if is_float else 1, dtype)
-        case "&":
-            return Const(-1 if is_signed else (1 << dtype.bits) - 1, dtype)
-        case "min":
-            largest = (1 << dtype.bits - is_signed) - 1
-            return Const(math.inf if is_float else largest, dtype)
-        case "max":
-            least = -(1 << dtype.bits - 1) if is_signed else 0
-            return Const(-math.inf if is_float else least, dtype)
-    raise ValueError(f"{op} has no identity")
 
 
 def _place(array: Array, subscripts: list[tuple[Expr, ...]], loop: For) -> tuple[tuple[Expr, ...], Row | None] | None:

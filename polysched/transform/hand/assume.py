@@ -13,8 +13,8 @@ from dataclasses import replace
 from polysched import isl
 from polysched.deps.claims import Claim, without
 from polysched.errors import InputError
-from polysched.model.tree import Context, Tree, children, with_children
-from polysched.transform.hand.edit import Draft, normal_form
+from polysched.transform.hand.draft import Draft
+from polysched.transform.hand.normal_form import normal_form
 
 
 def assume(draft: Draft, facts: str) -> Draft:
@@ -28,8 +28,7 @@ def assume(draft: Draft, facts: str) -> Draft:
     scop = replace(scop, context=context, valid_sizes=scop.valid_sizes.intersect(known))
     pairs = (replace(d, relation=d.relation.intersect_params(known)) for d in draft.dependences.pairs)
     left = replace(draft.dependences, pairs=tuple(d for d in pairs if not d.relation.is_empty()))
-    tree = _within(draft.tree, context)
-    return replace(draft, scop=scop, dependences=left, tree=normal_form(tree, left))
+    return replace(draft, scop=scop, dependences=left, tree=normal_form(draft.tree, left))
 
 
 def _facts(text: str, sizes: tuple[str, ...]) -> isl.Set:
@@ -39,12 +38,6 @@ def _facts(text: str, sizes: tuple[str, ...]) -> isl.Set:
         known = ", ".join(sizes) or "none"
         hint = f"write affine conditions on the sizes ({known}), as in 'n >= 32 and n % 32 == 0'"
         raise InputError(f"cannot read the facts '{text}'", hint=hint) from error
-
-
-def _within(tree: Tree, context: isl.Set) -> Tree:
-    if isinstance(tree, Context):
-        return replace(tree, context=tree.context.intersect(context))
-    return with_children(tree, tuple(_within(child, context) for child in children(tree)))
 
 
 def independent(draft: Draft, source: str, sink: str, array: str) -> Draft:

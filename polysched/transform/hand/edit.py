@@ -12,33 +12,21 @@ is found.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from contextvars import ContextVar
+from dataclasses import replace
 
 from polysched import isl
-from polysched.deps.claims import Claim
-from polysched.deps.coincidence import left_below, mark_coincident
+from polysched.deps.arrivals import scoped_arrays
+from polysched.deps.coincidence import left_below
 from polysched.deps.dependences import Dependences
 from polysched.deps.legality import first_violation
 from polysched.errors import IllegalSchedule, InputError
 from polysched.model.scop import Scop
-from polysched.model.tree import Band, Mark, Tree, children, with_children
+from polysched.model.tree import Tree, children
+from polysched.transform.hand.draft import Draft
 from polysched.transform.hand.loops import nested
-
-
-@dataclass(frozen=True, kw_only=True)
-class Draft:
-    """A nest, what must stay in order, and a legal tree."""
-
-    scop: Scop
-    dependences: Dependences
-    tree: Tree  # in normal form: maximal permutable bands, coincident flags, a name for each loop
-    claims: tuple[Claim, ...] = ()  # by which dependences were left out
-
-    @property
-    def nested(self) -> Tree:
-        """The tree with a band for each loop: what edits start from."""
-        return nested(self.tree)
-
+from polysched.transform.hand.normal_form import normal_form
+from polysched.transform.hand.same_values import require_same_values
 
 Alternative = tuple[str, Callable[[], Draft]]  # what to say, and the edit, which raises where it is not legal itself
 
@@ -50,70 +38,40 @@ def checked(draft: Draft, tree: Tree, what: str, alternatives: Iterable[Alternat
     if violation is not None:
         message = f"{what}: {violation}"
         raise IllegalSchedule(message, violation=violation, hint=_first_legal(alternatives), tree=tree)
+    if scoped_arrays(tree) or scoped_arrays(draft.tree):
+        return require_same_values(draft, draft.scop, tree, draft.scop.domain.identity(), what)
     return replace(draft, tree=normal_form(tree, draft.dependences))
 
 
+_is_alternative = ContextVar("_is_alternative", default=False)  # then a refusal needs no hint: it would have no end
+
+
 def _first_legal(alternatives: Iterable[Alternative]) -> str:
-    for text, edit in alternatives:
-        try:
-            edit()
-        except (IllegalSchedule, InputError):
-            continue
-        return text
-    return ""
+    if _is_alternative.get():  # an alternative needs none of its own, which may be the edit that it stands in for
+        return ""
+    token = _is_alternative.set(True)
+    try:
+        return next((text for text, edit in alternatives if _is_legal(edit)), "")
+    finally:
+        _is_alternative.reset(token)
 
 
-def reaching(tree: Tree, path: Sequence[int], pairs: isl.UnionMap) -> isl.UnionMap:
-    """The part of `pairs` that nothing above the node at `path` orders."""
+def _is_legal(edit: Callable[[], Draft]) -> bool:
+    try:
+        edit()
+    except (IllegalSchedule, InputError):
+        return False
+    return True
+
+
+def reaching(tree: Tree, path: Sequence[int], dependences: isl.UnionMap) -> isl.UnionMap:
+    """The dependences that nothing above the node, to which the path leads, orders."""
     for k in path:
-        pairs, tree = left_below(tree, pairs), children(tree)[k]
-    return pairs
+        dependences = left_below(tree, dependences)
+        tree = children(tree)[k]
+    return dependences
 
 
 def draft_of(scop: Scop, dependences: Dependences, tree: Tree) -> Draft:
     """A draft that begins with this tree; IllegalSchedule if it breaks a dependence."""
     return checked(Draft(scop=scop, dependences=dependences, tree=tree), nested(tree), "the tree given")
-
-
-def normal_form(tree: Tree, dependences: Dependences) -> Tree:
-    """`tree` with the loops that can be in permutable bands, from the outermost on, and exact coincident flags.
-
-    Loops over tiles are not in one band with the loops inside of tiles, nor is a marked loop with any other.
-    """
-    return mark_coincident(_joined(nested(tree), dependences.validity, is_marked=False), dependences)
-
-
-def _joined(tree: Tree, reaching: isl.UnionMap, *, is_marked: bool) -> Tree:
-    """`reaching` are the dependences that nothing above the node orders."""
-    if isinstance(tree, Band):
-        members, inner = list(tree.members), tree.child
-        while not is_marked and isinstance(inner, Band) and inner.members[0].rounds == members[0].rounds:
-            joined = Band((*members, *inner.members))
-            if not _is_permutable(joined, reaching):
-                break
-            members, inner = list(joined.members), inner.child
-        tree = Band(tuple(members), _is_permutable(Band(tuple(members)), reaching), inner)
-    below = left_below(tree, reaching)
-    marked = isinstance(tree, Mark)
-    return with_children(tree, tuple(_joined(child, below, is_marked=marked) for child in children(tree)))
-
-
-def _is_permutable(band: Band, reaching: isl.UnionMap) -> bool:
-    """Has every dependence a distance of zero or more along every member?"""
-    for member in band.members:
-        for pairs in isl.maps_of(reaching):
-            later = _backwards(member.schedule, pairs)
-            if not later.is_empty():
-                return False
-    return True
-
-
-def _backwards(schedule: isl.UnionMap, pairs: isl.Map) -> isl.UnionMap:
-    """The pairs whose source has a larger value than the sink."""
-    union = isl.UnionMap.from_map(pairs)
-    distances = union.apply_domain(schedule).apply_range(schedule)
-    return distances.intersect(_LATER)
-
-
-_LATER = isl.UnionMap("{ [x] -> [y] : x > y }")
-

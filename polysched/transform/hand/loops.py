@@ -15,11 +15,25 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from functools import reduce
 from itertools import count, pairwise
 
 from polysched import isl
 from polysched.errors import InputError
-from polysched.model.tree import Band, Domain, Filter, Leaf, Mark, Member, Tree, children, walk, with_children
+from polysched.model.tree import (
+    Band,
+    Domain,
+    Filter,
+    Full,
+    Leaf,
+    Mark,
+    Member,
+    Storage,
+    Tree,
+    children,
+    walk,
+    with_children,
+)
 from polysched.model.tree_text import member_text
 
 
@@ -46,7 +60,7 @@ def named(tree: Tree) -> Tree:
         if isinstance(node, Band):
             members = []
             for member in node.members:
-                name = _free(member.name or _what_it_counts(member), taken)
+                name = free(member.name or _what_it_counts(member), taken)
                 taken.add(name)
                 members.append(replace(member, name=name))
             node = replace(node, members=tuple(members))
@@ -55,7 +69,8 @@ def named(tree: Tree) -> Tree:
     return visit(tree)
 
 
-def _free(name: str, taken: set[str]) -> str:
+def free(name: str, taken: set[str]) -> str:
+    """The name itself, or with a number if it is taken."""
     if name not in taken:
         return name
     stem = re.sub(r"_\d+$", "", name)
@@ -119,6 +134,17 @@ def loop(tree: Tree, name: str) -> Loop:
     raise InputError(f"'{name}' may be any of the loops {several}", hint="name one of them")
 
 
+def unmarked(tree: Tree, name: str, *, may_be_full: bool = False) -> Loop:
+    """The loop of that name as by `loop`; InputError if it has a mark, even the one that says that it is full."""
+    place = loop(tree, name)
+    above = node_at(tree, place.path[:-1])
+    allowed = Storage | Full if may_be_full else Storage
+    if isinstance(above, Mark) and not isinstance(above.mark, allowed):
+        mark = type(above.mark).__name__.lower()
+        raise InputError(f"loop '{place.name}' is marked {mark} already", hint="edit loops before they are marked")
+    return place
+
+
 def matching(tree: Tree, pattern: str) -> tuple[str, ...]:
     """The names of the loops that a pattern fits: "i", "k*", or "S1.k", those around statement S1 that are called k or,
     where that name was taken, k_2, k_3, ...; InputError if there is none."""
@@ -141,9 +167,15 @@ def _fits(loop: Loop, statement: str | None, name: str) -> bool:
     return is_around and any(fnmatchcase(each, name) for each in (loop.name, re.sub(r"_\d+$", "", loop.name)))
 
 
+def arrival(place: Loop) -> isl.UnionMap:
+    """{ S[i, j] -> [values of the loops around] }"""
+    nowhere = isl.UnionMap.from_domain_and_range(place.instances.universe(), isl.UnionSet("{ [] }"))
+    return reduce(isl.UnionMap.flat_range_product, (band.members[0].schedule for band in place.around), nowhere)
+
+
 def fresh(tree: Tree, name: str) -> str:
     """The name itself, or with a number if a loop of the tree has it."""
-    return _free(name, {each.name for each in loops(tree)})
+    return free(name, {each.name for each in loops(tree)})
 
 
 def node_at(tree: Tree, path: Sequence[int]) -> Tree:
@@ -163,6 +195,16 @@ def changed_at(tree: Tree, path: Sequence[int], change: Callable[[Tree], Tree]) 
     return with_children(tree, tuple(below))
 
 
+def with_member(tree: Tree, path: Sequence[int], member: Member) -> Tree:
+    """`tree` with another member in the band where the path leads."""
+
+    def change(band: Tree) -> Tree:
+        assert isinstance(band, Band)
+        return replace(band, members=(member,))
+
+    return changed_at(tree, path, change)
+
+
 def chain(tree: Tree, names: Sequence[str]) -> list[Loop]:
     """The loops of these names, outermost first; InputError if they are not nested with nothing but other loops in
     between, as loops around a sequence are not nested with those inside."""
@@ -179,6 +221,14 @@ def chain(tree: Tree, names: Sequence[str]) -> list[Loop]:
                 what = f"the mark {type(node.mark).__name__.lower()}" if isinstance(node, Mark) else "a sequence"
                 hint = "edit loops before they are marked" if isinstance(node, Mark) else "distribute the outer one"
                 raise InputError(f"{what} is between the loops '{outer.name}' and '{inner.name}'", hint=hint)
+    return found
+
+
+def adjacent(tree: Tree, names: Sequence[str]) -> list[Loop]:
+    """The loops of these names as by `chain`; InputError if others are between them."""
+    found = chain(tree, names)
+    if len({len(place.path) - k for k, place in enumerate(found)}) > 1:
+        raise InputError(f"other loops are between {', '.join(names)}", hint="reorder them first")
     return found
 
 

@@ -10,11 +10,9 @@ Loops between them that are not named stay where they are.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
-from polysched.model.tree import Band, Member, Tree
 from polysched.transform.hand.edit import Draft, checked
-from polysched.transform.hand.loops import chain, changed_at, loop
+from polysched.transform.hand.loops import chain, loop, with_member
 
 
 def reorder(draft: Draft, loops: Sequence[str]) -> Draft:
@@ -23,7 +21,7 @@ def reorder(draft: Draft, loops: Sequence[str]) -> Draft:
     wanted = [loop(tree, name) for name in loops]
     places = chain(tree, [each.name for each in wanted])
     for place, other in zip(places, wanted, strict=True):
-        tree = _with_member(tree, place.path, other.member)
+        tree = with_member(tree, place.path, other.member)
     return checked(draft, tree, f"reorder({', '.join(loops)})")
 
 
@@ -31,13 +29,5 @@ def interchange(draft: Draft, one: str, other: str) -> Draft:
     """Two loops in each other's place."""
     tree = draft.nested
     outer, inner = chain(tree, [one, other])
-    tree = _with_member(_with_member(tree, outer.path, inner.member), inner.path, outer.member)
+    tree = with_member(with_member(tree, outer.path, inner.member), inner.path, outer.member)
     return checked(draft, tree, f"interchange({one}, {other})")
-
-
-def _with_member(tree: Tree, path: Sequence[int], member: Member) -> Tree:
-    def change(band: Tree) -> Tree:
-        assert isinstance(band, Band)
-        return replace(band, members=(member,))
-
-    return changed_at(tree, path, change)

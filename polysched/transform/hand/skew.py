@@ -8,13 +8,15 @@ The order of instances stays as it is, so it is always legal; but the loops may 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial, reduce
+from itertools import pairwise
 
 from polysched import isl
 from polysched.errors import InputError
-from polysched.model.tree import Band, Tree
-from polysched.transform.hand.edit import Draft, checked
-from polysched.transform.hand.loops import chain, changed_at, loop
+from polysched.transform.hand.edit import Alternative, Draft, checked
+from polysched.transform.hand.loops import chain, loop, with_member
 
 
 def skew(draft: Draft, name: str, by: str, factor: int = 1) -> Draft:
@@ -29,8 +31,20 @@ def skew(draft: Draft, name: str, by: str, factor: int = 1) -> Draft:
     ahead = outer.member.function.scale_val(isl.Val(factor))
     schedule = isl.UnionMap.from_union_pw_aff(inner.member.function.add(ahead))
 
-    def change(band: Tree) -> Tree:
-        assert isinstance(band, Band)
-        return replace(band, members=(replace(inner.member, schedule=schedule),))
+    skewed = with_member(tree, inner.path, replace(inner.member, schedule=schedule))
+    return checked(draft, skewed, f"skew({name}, by={by}, factor={factor})")
 
-    return checked(draft, changed_at(tree, inner.path, change), f"skew({name}, by={by}, factor={factor})")
+
+def skewings(draft: Draft, loops: Sequence[str], then: Callable[[Draft], Draft]) -> list[Alternative]:
+    """An edit of nested loops, outermost first, after one of them is skewed by the next around it, or all by all."""
+    one = [[(inner, by, factor)] for by, inner in pairwise(loops) for factor in (1, 2)]
+    every = [(inner, by, 1) for k, inner in enumerate(loops) for by in loops[:k]]
+
+    def skewed(steps: Sequence[tuple[str, str, int]]) -> Draft:
+        return then(reduce(lambda draft, step: skew(draft, *step), steps, draft))
+
+    def said(name: str, by: str, factor: int) -> str:
+        return f"{name} by {by}" + ("" if factor == 1 else f", factor {factor},")
+
+    ways = [*one, every] if len(loops) > 2 else one
+    return [(f"skew {', '.join(said(*each) for each in steps)} first", partial(skewed, steps)) for steps in ways]

@@ -16,8 +16,8 @@ from dataclasses import replace
 from polysched.errors import InputError
 from polysched.model.tree import Band, Tree
 from polysched.transform.hand.edit import Alternative, Draft, checked
-from polysched.transform.hand.loops import Loop, chain, changed_at, fresh
-from polysched.transform.hand.skew import skew
+from polysched.transform.hand.loops import Loop, adjacent, changed_at, fresh, loop
+from polysched.transform.hand.skew import skewings
 from polysched.transform.tile import block_of
 
 
@@ -27,11 +27,10 @@ def tile(draft: Draft, loops: Sequence[str], sizes: Sequence[int], names: Sequen
     The loops, which must follow one another, keep their names inside of a block.
     """
     tree = draft.nested
-    places = chain(tree, loops)
+    loops = [loop(tree, name).name for name in loops]
+    places = adjacent(tree, loops)
     if len(sizes) != len(places) or not all(isinstance(size, int) and size > 0 for size in sizes):
         raise InputError(f"tile needs a positive size for each of {', '.join(loops)}, not {tuple(sizes)}")
-    if len({len(p.path) - k for k, p in enumerate(places)}) > 1:
-        raise InputError(f"other loops are between {', '.join(loops)}", hint="reorder them first")
     if names and len(names) != len(places):
         raise InputError(f"tile needs a name for each of the {len(places)} loops over blocks, not {tuple(names)}")
     order = {name: k for k, name in enumerate(loops)}
@@ -52,16 +51,7 @@ def tile(draft: Draft, loops: Sequence[str], sizes: Sequence[int], names: Sequen
 def _alternatives(draft: Draft, places: Sequence[Loop], sizes: Sequence[int]) -> list[Alternative]:
     """Skewed by one around, or some of them alone."""
     names = [place.name for place in places]
-    found: list[Alternative] = []
-    for k in range(1, len(names)):
-        by, inner = names[k - 1], names[k]
-        for factor in (1, 2):
-            text = f"skew {inner} by {by}{'' if factor == 1 else f', factor {factor},'} first"
-
-            def skewed(by: str = by, inner: str = inner, factor: int = factor) -> Draft:
-                return tile(skew(draft, inner, by, factor), names, sizes)
-
-            found.append((text, skewed))
+    found = skewings(draft, names, lambda skewed: tile(skewed, names, sizes))
     for k in reversed(range(1, len(names))):
 
         def outer_ones(k: int = k) -> Draft:

@@ -1,0 +1,75 @@
+"""Statements that are in no loop on some axis of their kernel, on the first block and thread there.
+
+    mark: map:block.x                        mark: map:block.x
+      band: i                                  band: i
+        sequence                                 sequence
+          filter: S                                filter: S
+            mark: map:thread.x  band: j   ->         mark: map:thread.x  band: j
+          filter: T                                filter: T
+                                                     mark: map:thread.x  band: T -> 0
+
+Left alone, every thread would run the loops and conditions around T, and only the first its stores; but a variable
+that sums up in T, or a condition in it, would read in all threads what the first one writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from polysched import isl
+from polysched.deps.phases import is_kernel
+from polysched.model.tree import (
+    Band,
+    Domain,
+    Filter,
+    Map,
+    Mark,
+    Member,
+    Sequence,
+    Set,
+    Storage,
+    Tree,
+    children,
+    walk,
+    with_children,
+)
+
+
+def on_first_threads(tree: Tree) -> Tree:
+    """`tree` with every statement of a kernel on all of the kernel's axes."""
+    assert isinstance(tree, Domain)
+    return _kernels(tree, tree.domain)
+
+
+def _kernels(tree: Tree, instances: isl.UnionSet) -> Tree:
+    if not is_kernel(tree):
+        return _below(tree, instances, _kernels)
+    for axis in sorted({mark.axis for mark in _marks(tree) if isinstance(mark, Map)}, reverse=True):
+        tree = _on_axis(tree, axis, instances)
+    return tree
+
+
+def _on_axis(tree: Tree, axis: str, instances: isl.UnionSet, *, is_marked: bool = False) -> Tree:
+    """In a loop of one iteration on the axis whatever is in none: around as much as is in no such loop, nor has arrays
+    of its own, which may be those of a block, nor other loops on blocks or threads, between which these may wait."""
+    if instances.is_empty() or (isinstance(tree, Mark) and isinstance(tree.mark, Map) and tree.mark.axis == axis):
+        return tree
+    side = axis.partition(".")[0]
+    stays = any(isinstance(m, Storage) or (isinstance(m, Map) and m.axis.startswith(side)) for m in _marks(tree))
+    if stays or is_marked:
+        marks = isinstance(tree, Mark) and not isinstance(tree.mark, Storage)  # the loop below
+        return _below(tree, instances, lambda child, reaching: _on_axis(child, axis, reaching, is_marked=marks))
+    first = isl.UnionMap.from_domain_and_range(instances, isl.UnionSet("{ [0] }"))
+    return Mark(Map(axis), Band((Member(first, coincident=True),), True, tree))
+
+
+def _below(tree: Tree, instances: isl.UnionSet, change: Callable[[Tree, isl.UnionSet], Tree]) -> Tree:
+    """The node with its children changed, of which each is given what reaches it."""
+    if isinstance(tree, Sequence | Set):
+        return with_children(tree, tuple(_below(branch, instances, change) for branch in tree.children))
+    reaching = instances.intersect(tree.filter) if isinstance(tree, Filter) else instances
+    return with_children(tree, tuple(change(child, reaching) for child in children(tree)))
+
+
+def _marks(tree: Tree) -> list[object]:
+    return [node.mark for node in walk(tree) if isinstance(node, Mark)]

@@ -1,0 +1,83 @@
+"""Phases of a kernel: what its threads do between two barriers.
+
+    mark: map:block.x                       T[i] reads what S[i - 1] has written, on another thread; but the sequence
+      band: i_o                             is around all thread loops, so that all threads of the block wait for each
+        sequence                            other between its children. With the sequence inside of one thread loop they
+          filter: S                         would not.
+            mark: map:thread.x  band: i
+          filter: T
+            mark: map:thread.x  band: i
+
+Different threads of one block are ordered by the sequences and serial loops of their kernel that are around all thread
+loops, and by nothing else; blocks are not ordered at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import reduce
+
+from polysched import isl
+from polysched.deps.coincidence import left_below
+from polysched.model.tree import Band, Domain, Filter, Leaf, Map, Mark, Storage, Tree, children, walk
+
+
+def left_to_threads(kernel: Tree, pairs: isl.UnionMap) -> isl.UnionMap:
+    """The part of `pairs` that nothing around the thread loops of a kernel orders."""
+    if isinstance(kernel, Leaf) or is_on_threads(kernel):
+        return pairs
+    below = left_below(kernel, pairs)
+    parts = (left_to_threads(child, below) for child in children(kernel))
+    return reduce(isl.UnionMap.union, parts, isl.UnionMap("{ }"))
+
+
+def between_threads(kernel: Tree, pairs: isl.UnionMap) -> isl.UnionMap:
+    """The part of `pairs` whose ends different threads of a kernel may run, of one block or of two."""
+    apart = isl.UnionMap("{ }")
+    for values in thread_coordinates(kernel).values():
+        ends = values.domain()
+        on_first = pairs.subtract_domain(ends).subtract_range(ends)
+        apart = apart.union(pairs.subtract(on_first).subtract(values.apply_range(values.reverse())))
+    return apart
+
+
+def misplaced(
+    tree: Tree, instances: isl.UnionSet, shared: frozenset[str], *, in_thread: bool = False
+) -> Iterator[tuple[isl.UnionSet, str]]:
+    """Those of the instances, which reach the node, that use one of the `shared` arrays, of which each block has one,
+    where it belongs to a thread or to several blocks; and in which way."""
+    in_thread = in_thread or is_on_threads(tree)
+    if isinstance(tree, Domain):
+        instances = tree.domain
+    if isinstance(tree, Filter):
+        instances = instances.intersect(tree.filter)
+    if isinstance(tree, Mark) and isinstance(tree.mark, Storage):
+        for name in sorted(shared.intersection(tree.mark.arrays)):
+            if in_thread:
+                yield instances, f" uses '{name}', shared by a block, which belongs to a loop on threads"
+            if any(is_kernel(node) and not is_on_threads(node) for node in walk(tree)):
+                yield instances, f" uses '{name}', shared by a block, which belongs to a loop around one on blocks"
+    for child in children(tree):
+        yield from misplaced(child, instances, shared, in_thread=in_thread)
+
+
+def thread_coordinates(tree: Tree) -> dict[str, isl.UnionMap]:
+    """{ S[i] -> [i] } by axis: where the instances below are that have a loop on it."""
+    found: dict[str, isl.UnionMap] = {}
+    if is_on_threads(tree):
+        assert isinstance(tree, Mark) and isinstance(tree.mark, Map) and isinstance(tree.child, Band)
+        found[tree.mark.axis] = tree.child.members[0].schedule
+    for child in children(tree):
+        for axis, values in thread_coordinates(child).items():
+            found[axis] = found[axis].union(values) if axis in found else values
+    return {axis: v.intersect_domain(tree.filter) for axis, v in found.items()} if isinstance(tree, Filter) else found
+
+
+def is_kernel(tree: Tree) -> bool:
+    """Is the loop below on an axis of the grid?"""
+    return isinstance(tree, Mark) and isinstance(tree.mark, Map)
+
+
+def is_on_threads(tree: Tree) -> bool:
+    """Is the loop below on threads?"""
+    return isinstance(tree, Mark) and isinstance(tree.mark, Map) and tree.mark.axis.startswith("thread")

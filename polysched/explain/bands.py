@@ -1,0 +1,105 @@
+"""The bands of a schedule: whether each loop is parallel, with a dependence that it carries if not.
+
+    2 loops, permutable: any order of them is legal, and so is tiling
+      S[i, j] -> i
+        carries flow on a, distance (1, 0..2), S[0, 1] -> S[1, 0] at N = 2, line 14
+      S[i, j] -> i + j
+        carries flow on a, ...; parallel inside the loops before it
+      no loop is parallel here, but tiles are, along wavefronts
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from polysched import isl
+from polysched.explain.fusion import fusion, least_apart
+from polysched.explain.loops import Nest
+from polysched.explain.reaching import Reaching, across, below, between, names_in, within
+from polysched.explain.sample import blockers
+from polysched.model.tree import Band, Filter, Mark, Member, Sequence, Set, Tree, children
+from polysched.model.tree_isl import mark_text
+from polysched.model.tree_text import member_text
+
+
+def band_lines(tree: Tree, nest: Nest) -> Iterator[str]:
+    """One paragraph for each band of the tree, outermost first."""
+    yield from _lines(tree, nest, nest.reaching, (), "")
+
+
+def _lines(tree: Tree, nest: Nest, reaching: Reaching, around: tuple[Member, ...], mark: str) -> Iterator[str]:
+    """`mark` is the one above."""
+    match tree:
+        case Band(members=members, child=child):
+            yield from _band(tree, nest, reaching, around, mark)
+            inner = _lines(child, nest, within(reaching, members), (*around, *members), "")
+            yield from (f"  {line}" for line in inner)
+        case Sequence(children=branches) | Set(children=branches):
+            told = [branch for branch in branches if nest.tells(branch.filter)]
+            for k, branch in enumerate(told):
+                yield f"{'first' if k == 0 else 'then'} {_statements(branch)}"
+                if k > 0:
+                    yield from (f"  {line}" for line in _apart(told[k - 1], branch, reaching, nest))
+                inner = _lines(branch.child, nest, below(branch, reaching), around, "")
+                yield from (f"  {line}" for line in inner)
+        case Mark(mark=value, child=child):
+            yield from _lines(child, nest, reaching, around, mark_text(value))
+        case _:
+            for child in children(tree):
+                yield from _lines(child, nest, reaching, around, mark)
+
+
+def _statements(branch: Filter) -> str:
+    return ", ".join(s.get_tuple_name() or "" for s in isl.sets_of(branch.filter))
+
+
+def _band(band: Band, nest: Nest, reaching: Reaching, around: tuple[Member, ...], mark: str) -> Iterator[str]:
+    count = len(band.members)
+    note = ", permutable: any order of them is legal, and so is tiling" if band.permutable and count > 1 else ""
+    yield f"{count} loop{'s' if count > 1 else ''}{note}"
+    free = nest.dependences.reorder_reductions
+    verdicts = []
+    for k, member in enumerate(band.members):
+        name = f"{member.name}: " if member.name else ""
+        marked = f" ({mark})" if mark and k == 0 else ""
+        yield f"  {name}" + "; ".join(member_text(part) for part in isl.maps_of(member.schedule)) + marked
+        carried = between(reaching, member)
+        reduces = free and bool(carried) and all(d.reduction for d in carried)
+        verdicts.append(not carried or reduces)
+        if not carried:
+            yield "    parallel"
+            continue
+        inner = not between(within(reaching, band.members[:k]), member)
+        note = "; parallel inside the loops before it" if inner else ""
+        note = "; runs in parallel as a reduction where no other loop is parallel" if reduces else note
+        first, *others = blockers(carried, (*around, *band.members), band.child, nest.scop)
+        yield f"    carries {first}{note}"
+        yield from (f"      {other}" for other in others)
+    if band.permutable and count > 1 and not any(verdicts):
+        yield "  no loop is parallel here, but tiles are, along wavefronts"
+
+
+def _apart(one: Filter, other: Filter, reaching: Reaching, nest: Nest) -> Iterator[str]:
+    """Why two nests that follow one another are not one."""
+    if not (isinstance(one.child, Band) and isinstance(other.child, Band)):
+        return
+    crossing = across(reaching, one.filter, other.filter)
+    depths = [max(nest.scop.statement(name).depth for name in names_in(each.filter)) for each in (one, other)]
+    if not any(d.kind == "flow" for d in crossing):
+        yield "not fused with the loops before: no value flows between them"
+    elif depths[0] != depths[1]:
+        yield f"not fused with the loops before: these are {depths[0]} deep, those here {depths[1]}"
+    else:
+        inner, depth = _common(one.child, other.child, crossing)
+        pair = one.child.members[inner], other.child.members[inner]
+        free = not any(between(below(each, reaching), m) for each, m in zip((one, other), pair, strict=True))
+        if inner:
+            yield f"fused with the loops before, it would have {inner} of {depth} loops in common:"
+        yield from fusion("the loops before", pair, crossing, is_parallel=free, scop=nest.scop)
+
+
+def _common(one: Band, other: Band, crossing: Reaching) -> tuple[int, int]:
+    """The first of their loops that cannot be one whatever the shift, or else the outermost; and how many there are."""
+    pairs = list(zip(one.members, other.members, strict=False))
+    blocked = (k for k, pair in enumerate(pairs) if least_apart(pair, crossing) == -float("inf"))
+    return next(blocked, 0), len(pairs)

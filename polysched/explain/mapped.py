@@ -1,0 +1,102 @@
+"""The loops of a kernel in one line each: which are over tiles, on threads, SIMD, unrolled.
+
+    floor((i - j)/512) + floor((i + j)/512): wavefronts of tiles
+      floor((i + j)/512): tiles, on threads
+        i
+          i + j: SIMD
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from polysched import isl
+from polysched.explain.loops import Nest
+from polysched.explain.reaching import Reaching, below, between, within
+from polysched.model.tree import (
+    Band,
+    Map,
+    Mark,
+    MarkValue,
+    Member,
+    Parallel,
+    Sequence,
+    Serial,
+    Set,
+    Tree,
+    Unroll,
+    Vector,
+    children,
+    is_innermost,
+)
+from polysched.model.tree_isl import mark_text
+from polysched.model.tree_text import member_text
+
+
+def mapped_lines(tree: Tree, nest: Nest) -> Iterator[str]:
+    """A line for each loop of a tree with marks."""
+    yield from _lines(tree, nest, nest.reaching, (), None)
+
+
+def _lines(
+    tree: Tree, nest: Nest, reaching: Reaching, around: tuple[Member, ...], mark: MarkValue | None
+) -> Iterator[str]:
+    match tree:
+        case Band(members=members, child=child):
+            for k, member in enumerate(members):
+                indent = "  " * k
+                own = mark if k == 0 else None
+                notes = [*_notes(member, own)]
+                last = k == len(members) - 1 and is_innermost(tree)
+                if last and not isinstance(own, Vector | Unroll | Map | Parallel):
+                    carried = between(within(reaching, members[:k]), member)
+                    names = dict.fromkeys(f"{d.kind} on {d.array}" for d in carried)
+                    notes += [f"not SIMD, it carries {', '.join(names)}"] if carried else []
+                yield f"{indent}{_what(member)}{': ' if notes else ''}{', '.join(notes)}"
+            inner = _lines(child, nest, within(reaching, members), (*around, *members), None)
+            yield from ("  " * len(members) + line for line in inner)
+        case Sequence(children=branches) | Set(children=branches):
+            for branch in branches:
+                if nest.tells(branch.filter):
+                    yield ", ".join(s.get_tuple_name() or "" for s in isl.sets_of(branch.filter))
+                    inner = _lines(branch.child, nest, below(branch, reaching), around, None)
+                    yield from (f"  {line}" for line in inner)
+        case Mark(mark=value, child=child):
+            if not isinstance(child, Band):
+                yield mark_text(value)
+            yield from _lines(child, nest, reaching, around, value)
+        case _:
+            for child in children(tree):
+                yield from _lines(child, nest, reaching, around, mark)
+
+
+def _what(member: Member) -> str:
+    """What the loop counts, for the first statement in it."""
+    first = isl.maps_of(member.schedule)[0]
+    return re.sub(r"\((\w+)\)", r"\1", member_text(first).partition(" -> ")[2])
+
+
+def _notes(member: Member, mark: MarkValue | None) -> Iterator[str]:
+    if member.rounds and isinstance(mark, Parallel | None):
+        is_sum = " + floor" in _what(member)
+        yield "wavefronts of tiles" if is_sum else "tiles"
+    match mark:
+        case Parallel(reduces=arrays):
+            yield "on threads" + _copies(arrays)
+        case Vector(reduces=arrays):
+            yield "SIMD" + _copies(arrays)
+        case Unroll():
+            yield "unrolled"
+        case Map(axis=axis, reduces=arrays):
+            yield f"on {axis}" + _copies(arrays)
+        case Serial():
+            yield "one after the other"
+        case None:
+            pass
+        case other:
+            yield mark_text(other)
+
+
+def _copies(arrays: tuple[str, ...]) -> str:
+    return f", each with its own {', '.join(arrays)}" if arrays else ""

@@ -1,0 +1,130 @@
+"""Loops on the axes of a GPU by hand: their iterations run on blocks, or on the threads of a block.
+
+    band: i_o                 mark: map:block.x
+      band: i          ->       band: i_o                bind("i_o", "blockIdx.x"), bind("i", "threadIdx.x")
+                                  mark: map:thread.x
+                                    band: i
+
+The outermost loop on an axis is a kernel. Blocks do not wait for each other. The threads of a block do, at barriers,
+for what sequences and serial loops order that are in the kernel and around all its thread loops (`deps/phases.py`).
+What is in no thread loop runs on the first thread of a block; what is in no block loop, on the first block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from polysched import isl
+from polysched.errors import InputError
+from polysched.model.tree import Band, Map, Mark, Member, Tree
+from polysched.transform.hand.draft import Draft
+from polysched.transform.hand.edit import checked
+from polysched.transform.hand.loops import Loop, changed_at, fresh, loop, matching, node_at, unmarked
+from polysched.transform.hand.loops import loops as loops_of
+
+AXES = tuple(f"{side}Idx.{axis}" for side in ("block", "thread") for axis in "xyz")
+_MOST_THREADS = {"thread.x": 1024, "thread.y": 1024, "thread.z": 64}
+_MOST_IN_BLOCK = 1024
+
+
+def bind(draft: Draft, loops: str | Sequence[str], axis: str, threads: int | None = None) -> Draft:
+    """The loop, or several, also by patterns, on an axis: "blockIdx.x", "threadIdx.y", ..., or "block.x", "thread.y".
+
+    With `threads`, a loop may have any number of iterations: number i is on thread i mod `threads`, the iterations of a
+    new loop, called i_t, around what the thread runs of the old one. InputError where CUDA has no such grid: a loop on
+    threads has a constant length, a block 1024 threads at most; blocks are around threads, no axis is around itself.
+    """
+    kind = axis.replace("Idx", "")
+    if kind not in {each.replace("Idx", "") for each in AXES}:
+        raise InputError(f"there is no axis '{axis}'", hint=f"the axes are: {', '.join(AXES)}")
+    if threads is not None and (threads < 1 or kind.startswith("block")):
+        raise InputError(f"a loop cannot be on {threads} threads of {axis}", hint="they are for loops on threads")
+    tree = draft.nested
+    patterns = (loops,) if isinstance(loops, str) else tuple(loops)
+    names = tuple(dict.fromkeys(name for pattern in patterns for name in matching(tree, pattern)))
+    for name in names:
+        tree = _bound(tree, name, kind, threads)
+    what = f"bind({', '.join(names)}, {axis}{'' if threads is None else f', threads={threads}'})"
+    return checked(draft, tree, what)
+
+
+def _bound(tree: Tree, name: str, kind: str, threads: int | None) -> Tree:
+    place = unmarked(tree, name, may_be_full=threads is None)
+    if threads is not None:
+        turns = place.member.schedule.apply_range(isl.UnionMap(f"{{ [x] -> [x mod {threads}] }}"))
+        around = Band((Member(turns, name=fresh(tree, f"{name}_t")),), False, place.band)
+        tree = changed_at(tree, place.path, lambda node: around)
+        place = loop(tree, around.members[0].name)
+    tree = changed_at(tree, place.path, lambda node: Mark(Map(kind), node))
+    _require_grid(tree, place.name)
+    return tree
+
+
+def _require_grid(tree: Tree, name: str) -> None:
+    """InputError unless the loop `name`, and what it is nested with, can be on the axes that they are marked with."""
+    every = loops_of(tree)
+    axes = {each.name: mark.axis for each in every if (mark := _map_above(tree, each)) is not None}
+    on_axes = [each for each in every if each.name in axes]
+    for inner in on_axes:
+        for outer in (band.members[0].name for band in inner.around if band.members[0].name in axes):
+            if name not in (outer, inner.name):
+                continue
+            if axes[outer] == axes[inner.name]:
+                raise InputError(
+                    f"loop '{inner.name}' is inside of loop '{outer}', and both would be on {axes[outer]}",
+                    hint=f"the axes are: {', '.join(AXES)}",
+                )
+            if axes[outer].startswith("thread") and axes[inner.name].startswith("block"):
+                raise InputError(
+                    f"loop '{inner.name}', on {axes[inner.name]}, would be inside of loop '{outer}', on {axes[outer]}",
+                    hint="blocks are made of threads: reorder them",
+                )
+    _require_threads([each for each in on_axes if axes[each.name].startswith("thread")], axes, name)
+
+
+def _require_threads(on_threads: list[Loop], axes: dict[str, str], name: str) -> None:
+    kernels = {each.name: _kernel(each, axes) for each in on_threads}
+    lengths: dict[str, int] = {}
+    for each in on_threads:
+        if kernels[each.name] != kernels.get(name, name):
+            continue
+        axis, length = axes[each.name], most_iterations(each)
+        if length is None:
+            raise InputError(
+                f"loop '{each.name}' has no constant number of iterations, as loops on threads need",
+                hint="split it and bind the inner loop, or give a number of threads",
+            )
+        if length > _MOST_THREADS[axis]:
+            most = f"a block has at most {_MOST_THREADS[axis]} threads along {axis}"
+            raise InputError(f"loop '{each.name}' has {length} iterations, and {most}", hint="split it")
+        lengths[axis] = max(length, lengths.get(axis, 1))
+    if prod(lengths.values()) > _MOST_IN_BLOCK:
+        shape = " x ".join(str(lengths[axis]) for axis in sorted(lengths))
+        raise InputError(f"a block would have {shape} threads, and it has at most {_MOST_IN_BLOCK}")
+
+
+def _map_above(tree: Tree, place: Loop) -> Map | None:
+    above = node_at(tree, place.path[:-1])
+    return above.mark if isinstance(above, Mark) and isinstance(above.mark, Map) else None
+
+
+def _kernel(place: Loop, axes: dict[str, str]) -> str:
+    """The name of the loop that is the kernel."""
+    names = (*(band.members[0].name for band in place.around), place.name)
+    return next(name for name in names if name in axes)
+
+
+def most_iterations(place: Loop) -> int | None:
+    """A constant that the loop's last value less its first one, plus one, never exceeds; None if there is none."""
+    around = [band.members[0].schedule.intersect_domain(place.instances) for band in place.around]
+    values = place.member.schedule.intersect_domain(place.instances)
+    outer = isl.UnionMap.from_domain_and_range(place.instances, isl.UnionSet("{ [] }"))
+    for schedule in around:
+        outer = outer.flat_range_product(schedule)
+    reached = outer.reverse().apply_range(values)  # { [values of the loops around] -> [value] }
+    if reached.is_empty():
+        return 0
+    spans = isl.Set.from_union_set(reached.reverse().apply_range(reached).deltas())
+    longest = spans.project_out(isl.dim_type.param, 0, spans.dim(isl.dim_type.param)).dim_max_val(0)
+    return int(longest.to_python()) + 1 if longest.is_int() else None

@@ -1,0 +1,72 @@
+"""Small copies of what an iteration of a loop uses of an array.
+
+    band: i_o                       band: i_o
+      band: i                         mark: storage:A_c                   A_c: f64[34], of each iteration of i_o
+        S: reads A[i - 1]               sequence
+           and A[i + 1]       ->          band: A0   load_A: A_c[A0 - 32 i_o + 1] = A[A0]
+                                          band: i     S: reads A_c[i - 32 i_o] and A_c[i - 32 i_o + 2]
+
+                                    cache_read("A", at="i_o")
+
+`cache_write` puts what is written in the small array too, and copies it back after each iteration; what the iteration
+reads of earlier ones it copies there before. The copy is shown to be right (`same_values.py`): one of an array that is
+written while it is in use is refused.
+"""
+
+from __future__ import annotations
+
+from polysched.errors import IllegalSchedule, InputError
+from polysched.transform.hand.draft import Draft
+from polysched.transform.hand.same_values import require_same_values
+from polysched.transform.hand.storage import Use
+
+
+def cache_read(draft: Draft, array: str, at: str | None, scope: str = "private", name: str = "") -> Draft:
+    """The draft where each iteration of loop `at`, or the whole nest, first copies what it reads of the array to a
+    small one, called A_c for A, and reads that.
+
+    InputError if it reads nothing; IllegalSchedule if what was copied is not what it read.
+    """
+    what = f"cache_read({array}, at={at})"
+    use = Use(draft, array, at)
+    if not use.reads:
+        raise InputError(f"nothing in {use.where} reads '{array}'")
+    small = use.small(use.reads, scope, name)
+    load = small.loaded(use.reads[0], draft.scop)
+    scop = use.edited(small, [load], stores=False)
+    tree = use.placed(small, load, None, scop)
+    try:
+        return require_same_values(draft, scop, tree, draft.scop.domain.identity(), what)
+    except IllegalSchedule as refusal:
+        if not (use.writes and _is_legal_write(draft, array, at)):
+            raise
+        hint = f"cache_write('{array}', at={at!r}) keeps what is written there, too"
+        raise IllegalSchedule(str(refusal), violation=refusal.violation, hint=hint, tree=tree) from refusal
+
+
+def cache_write(draft: Draft, array: str, at: str | None, scope: str = "private", name: str = "") -> Draft:
+    """The draft where each iteration of loop `at`, or the whole nest, has what it uses of the array in a small one,
+    called A_c for A, and copies back what it has written there.
+
+    InputError if it writes nothing; IllegalSchedule if something gets another value by that.
+    """
+    what = f"cache_write({array}, at={at})"
+    use = Use(draft, array, at)
+    if not use.writes:
+        hint = f"cache_read('{array}', at={at!r}) copies what it reads" if use.reads else ""
+        raise InputError(f"nothing in {use.where} writes '{array}'", hint=hint)
+    small = use.small([*use.reads, *use.writes], scope, name)
+    before = use.read_of_earlier(what)
+    store = small.stored(use.writes[0], draft.scop)
+    load = small.loaded(before, draft.scop) if before is not None else None
+    scop = use.edited(small, [load, store] if load else [store], stores=True)
+    tree = use.placed(small, load, store, scop)
+    return require_same_values(draft, scop, tree, draft.scop.domain.identity(), what)
+
+
+def _is_legal_write(draft: Draft, array: str, at: str | None) -> bool:
+    try:
+        cache_write(draft, array, at)
+    except (IllegalSchedule, InputError):
+        return False
+    return True

@@ -1,0 +1,60 @@
+"""Diamond tiles by hand: two loops of a stencil in blocks that may all start at once along a wavefront (Bandishti,
+Pananilath and Bondhugula, SC 2012).
+
+    band: t                     band: t_o     floor((c * t - i)/size)
+      band: i            ->       band: i_o     floor(i/size)                 diamond("t", "i", size=16)
+                                    band: t
+                                      band: i
+
+Here i is skewed by t until no dependence leads back along it; c and constants for each statement, found as in
+transform/diamond.py, are such that none leads back along c * t - i. `wavefront` then has as many blocks from the start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from polysched import isl
+from polysched.errors import InputError
+from polysched.model.tree import Band, Member
+from polysched.transform.diamond import STEEPEST
+from polysched.transform.diamond import diamond as mirrored
+from polysched.transform.hand.edit import Alternative, Draft, checked, reaching
+from polysched.transform.hand.loops import adjacent, changed_at, fresh
+from polysched.transform.hand.skew import skewings
+from polysched.transform.roles import Around
+from polysched.transform.tile import block_of
+
+
+def diamond(draft: Draft, outer: str, inner: str, size: int, names: Sequence[str] = ()) -> Draft:
+    """The two loops in diamonds of this size, whose loops are called `names`, or t_o and i_o for t and i.
+
+    The loops, of which the inner one follows the outer, keep their names inside of a diamond.
+    """
+    if size < 1:
+        raise InputError(f"diamonds need a positive size, not {size}")
+    if len(names) not in (0, 2):
+        raise InputError(f"diamonds have two loops, and they cannot be called {tuple(names)}")
+    both = [place.name for place in adjacent(draft.nested, (outer, inner))]
+    return _diamond(draft, both, size, names, skewings(draft, both, lambda skewed: _diamond(skewed, both, size, names)))
+
+
+def _diamond(
+    draft: Draft, loops: Sequence[str], size: int, names: Sequence[str], alternatives: Iterable[Alternative] = ()
+) -> Draft:
+    tree = draft.nested
+    first, second = adjacent(tree, loops)
+    around = Around((), reaching(tree, first.path, draft.dependences.validity))
+    askew = mirrored(Band((first.member, second.member), permutable=True), around)
+    to_tile = askew.members if askew else (_steepest(first.member, second.member), second.member)
+    called = names or [f"{name}_o" for name in loops]
+    over, along = (replace(block_of(m, size), name=fresh(tree, name)) for m, name in zip(to_tile, called, strict=True))
+    tiles = changed_at(tree, first.path, lambda points: Band((over,), False, Band((along,), False, points)))
+    return checked(draft, tiles, f"diamond({', '.join(loops)}, size={size})", alternatives)
+
+
+def _steepest(first: Member, second: Member) -> Member:
+    """The mirrored member that is none, to show what goes wrong with the steepest that is tried."""
+    steep = first.function.scale_val(isl.Val(STEEPEST)).sub(second.function)
+    return Member(isl.UnionMap.from_union_pw_aff(steep))

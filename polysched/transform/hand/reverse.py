@@ -1,0 +1,37 @@
+"""Reversal: a loop runs backwards.
+
+    band: i                  band: i
+      band: j        ->        band: -j          reverse("j")
+
+Legal where the loop carries no dependence: all that it would turn round is put in order by loops around it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import partial
+
+from polysched import isl
+from polysched.transform.hand.edit import Alternative, Draft, checked
+from polysched.transform.hand.loops import loop, loops, with_member
+from polysched.transform.hand.reorder import interchange
+
+
+def reverse(draft: Draft, name: str) -> Draft:
+    """The loop with its iterations from the last to the first."""
+    place = loop(draft.nested, name)
+    inside = [each.name for each in loops(draft.nested) if each.path[: len(place.path)] == place.path][1:]
+
+    def when_inside(other: str) -> Draft:
+        return _reversed(interchange(draft, place.name, other), place.name)
+
+    alternatives = [(f"interchange {place.name} and {other} first", partial(when_inside, other)) for other in inside]
+    return _reversed(draft, name, alternatives)
+
+
+def _reversed(draft: Draft, name: str, alternatives: Iterable[Alternative] = ()) -> Draft:
+    place = loop(draft.nested, name)
+    member = replace(place.member, schedule=isl.UnionMap.from_union_pw_aff(place.member.function.neg()))
+    tree = with_member(draft.nested, place.path, member)
+    return checked(draft, tree, f"reverse({name})", alternatives)

@@ -1,0 +1,24 @@
+from polysched import isl
+from polysched.deps.full_loops import outside_of_full_loops
+from polysched.model.tree import Band, Domain, Filter, Full, Mark, Member, Sequence, Unroll
+
+DOMAIN = isl.UnionSet("{ S[i] : 0 <= i < 8; T[i] : 0 <= i < 8 }")
+
+
+def outside(value: str, size: int) -> str:
+    """Instances of S[i] that a loop over `value` does not reach; T is elsewhere."""
+    both = Member(isl.UnionMap(f"{{ S[i] -> [{value}]; T[i] -> [{value}] }}"))
+    full = Mark(Full(size), Mark(Unroll(), Band((both,))))
+    branches = (Filter(isl.UnionSet("{ S[i] }"), full), Filter(isl.UnionSet("{ T[i] }")))
+    (found,) = outside_of_full_loops(Domain(DOMAIN, Sequence(branches)), DOMAIN)
+    return str(found)
+
+
+def test_values_from_0_to_the_size():
+    assert outside("i mod 4", 4) == "{  }"
+    assert outside("i", 8) == "{  }"
+
+
+def test_values_before_and_after():
+    assert outside("i", 6) == "{ S[i] : 6 <= i <= 7 }"
+    assert outside("i - 1", 8) == "{ S[i = 0] }"
