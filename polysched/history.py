@@ -9,10 +9,21 @@
 
 from __future__ import annotations
 
+import ast
 import json
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
+from polysched.constraints import (
+    Constraint,
+    innermost,
+    max_skew,
+    order,
+    outer_parallel,
+    separate,
+    tile_sizes,
+    together,
+)
 from polysched.errors import InputError
 from polysched.model.tree import Tree
 from polysched.model.tree_yaml import from_yaml, to_yaml
@@ -56,7 +67,7 @@ class History:
                 return []
             case Tree() as tree:
                 return [f"ps.from_yaml({to_yaml(tree)!r})"]
-        return [repr(self.start)]
+        return [_text(self.start)]
 
     def _options(self) -> list[str]:
         changed = _changed(self.options)
@@ -68,10 +79,11 @@ class History:
         head = {"polysched": __version__, "nest": self.nest, "start": start, "options": _changed(self.options)}
         edits = [json.dumps([edit.name, edit.args, dict(edit.kwargs)]) for edit in self.edits]
         try:
-            lines = [f"  {json.dumps(key)}: {json.dumps(value)}," for key, value in head.items()]
+            lines = [f'  "{key}": {json.dumps(value, default=_constraint_text)},' for key, value in head.items()]
         except TypeError as error:
             raise InputError(f"the options {', '.join(head['options'])} cannot be written as JSON: {error}") from error
-        return "\n".join(["{", *lines, '  "edits": [', ",\n".join(f"    {edit}" for edit in edits), "  ]", "}"])
+        inside = "".join(f"\n    {edit}," for edit in edits).removesuffix(",")
+        return "\n".join(["{", *lines, f'  "edits": [{inside}\n  ]' if edits else '  "edits": []', "}"])
 
 
 def history_from_json(text: str) -> History:
@@ -93,7 +105,29 @@ def history_from_json(text: str) -> History:
     if unknown := sorted(set(options) - {field.name for field in fields(Options)}):
         raise InputError(f"there is no option {', '.join(unknown)}")
     edits = tuple(_edit(one) for one in data["edits"])
-    return History(str(data["nest"]), start, replace(_DEFAULTS, **_plain(options)), edits)
+    options = _plain(options | {"constraints": [_constraint(text) for text in options.get("constraints", [])]})
+    return History(str(data["nest"]), start, replace(_DEFAULTS, **options), edits)
+
+
+_CONSTRAINTS = {f.__name__: f for f in (order, innermost, outer_parallel, max_skew, separate, together, tile_sizes)}
+
+
+def _constraint_text(value: Any) -> str:
+    if isinstance(value, Constraint):
+        return str(value)
+    raise TypeError(f"{value!r} is no plain value")
+
+
+def _constraint(text: Any) -> Constraint:
+    """The constraint that a call such as `order("S", "i", "j")` makes; InputError for any other text."""
+    try:
+        match ast.parse(str(text), mode="eval").body:
+            case ast.Call(func=ast.Name(id=name), args=args, keywords=named) if name in _CONSTRAINTS:
+                values = {keyword.arg or "": ast.literal_eval(keyword.value) for keyword in named}
+                return _CONSTRAINTS[name](*map(ast.literal_eval, args), **values)
+    except (SyntaxError, ValueError, TypeError) as error:
+        raise InputError(f"'{text}' is no constraint: {error}") from error
+    raise InputError(f"'{text}' is no constraint", hint=f"the constraints are: {', '.join(_CONSTRAINTS)}")
 
 
 def _edit(data: Any) -> Edit:
@@ -131,4 +165,4 @@ def _text(value: Any) -> str:
         case tuple() | list():
             inside = ", ".join(map(_text, value))
             return f"({inside},)" if len(value) == 1 else f"({inside})"
-    return repr(value)
+    return f"ps.{value}" if isinstance(value, Constraint) else repr(value)

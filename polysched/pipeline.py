@@ -28,14 +28,14 @@ from polysched.codegen.passes.register_tiles import register_tiles
 from polysched.codegen.passes.stage import improve_expressions
 from polysched.codegen.source import Source
 from polysched.compiled import Compiled
-from polysched.constraints import TileSizes
+from polysched.constraints import Constraint, TileSizes
 from polysched.deps.dependences import Dependences
 from polysched.deps.legality import require_legal
 from polysched.errors import BudgetExceeded, CannotLower, IllegalSchedule, InputError
 from polysched.frontend.python import Nest
 from polysched.ir.nodes import Function
 from polysched.model.scop import Scop
-from polysched.model.tree import Mark, Tree, walk
+from polysched.model.tree import Map, Mark, Tree, walk
 from polysched.options import Options, Target
 from polysched.prepare import function_of, modelled, prepared
 from polysched.schedule import Schedule
@@ -89,6 +89,7 @@ def optimize(
         if schedule is not None:
             step("constraints", require_met, schedule, scop, deps, options.constraints)
         _require_tiles(scheduled.tree, target, options)
+        _require_axes(scheduled.tree, target)
         tree, kernel, mapping = _lower_within_budget(scop, deps, scheduled.tree, target, options)
         kernel = step("contract", contract, kernel)
         if target == "c":
@@ -115,7 +116,7 @@ def optimize(
             "dependences": "exact" if deps.is_exact else "memory-based where isl could not tell the last access",
             "schedule": scheduled.rung,
             "mapping": mapping,
-            **({"constraints": f"met: {', '.join(map(str, met))}"} if (met := scheduled.constraints) else {}),
+            **_met(scheduled.constraints, target),
         },
         kernel=kernel,
         source=source,
@@ -166,6 +167,18 @@ def _may_be_lowered(tree: Tree, rung: str, scop: Scop, deps: Dependences, option
     if rung != "mapped" and _tile_sizes(options):
         return False
     return rung != "source order" or not unmet(tree, scop, deps, options.constraints)
+
+
+def _require_axes(tree: Tree, target: Target) -> None:
+    axes = [node.mark.axis for node in walk(tree) if isinstance(node, Mark) and isinstance(node.mark, Map)]
+    if target == "c" and axes:
+        raise InputError(f"the schedule has a loop on {axes[0]}, and C has none", hint="the target is cuda or opencl")
+
+
+def _met(constraints: tuple[Constraint, ...], target: Target) -> dict[str, str]:
+    """What is said of the user's constraints; a GPU's grid has no order."""
+    where = "met" if target == "c" else "met before loops went to the grid"
+    return {"constraints": f"{where}: {', '.join(map(str, constraints))}"} if constraints else {}
 
 
 def _require_tiles(scheduled: Tree, target: Target, options: Options) -> None:

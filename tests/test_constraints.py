@@ -178,6 +178,11 @@ def test_tiles_that_cannot_be(constraints, options, message):
     assert str(raised.value) == message
 
 
+def test_a_grid_has_no_order():
+    done = ps.optimize(matmul, "cuda", options=ps.Options(constraints=(ps.order("S", "k", "i"),)))
+    assert done.rungs["constraints"] == 'met before loops went to the grid: order("S", "k", "i")'
+
+
 def test_sizes_of_tiles_are_for_cpus():
     with pytest.raises(ps.InputError) as raised:
         ps.optimize(matmul, "cuda", options=ps.Options(constraints=(ps.tile_sizes("S", (8, 8)),)))

@@ -43,10 +43,19 @@ def first_wrong_value(before: Scop, after: Scop, origin: isl.UnionMap) -> WrongV
 
     `origin` is { instance after -> instance before } for instances that make the same of what they read; statements
     that it leaves out on either side must be copies, that store what they load. In both, elements of arrays that belong
-    to a loop have been told apart. IllegalSchedule where the values cannot be told.
+    to a loop have been told apart. IllegalSchedule where the values cannot be told, BudgetExceeded where isl takes too
+    long to tell them.
     """
     require_exact(before)
     require_exact(after)
+    with isl.quota(_OPERATIONS):
+        return _first_wrong_value(before, after, origin)
+
+
+_OPERATIONS = 3_000_000  # of isl between two searches for last writers; tiled matrix products need 10 000
+
+
+def _first_wrong_value(before: Scop, after: Scop, origin: isl.UnionMap) -> WrongValue | None:
     old = _Values(with_ends(before, after), {m.get_tuple_name(isl.dim_type.out) for m in isl.maps_of(origin)})
     new = _Values(with_ends(after, before), {m.get_tuple_name(isl.dim_type.in_) for m in isl.maps_of(origin)})
     reads, writes = _standing_for(old, new, origin)
@@ -126,7 +135,7 @@ class _Values:
             for k, access in enumerate(statement.reads):
                 relation = access.relation.intersect_domain(statement.domain.intersect_params(self.scop.context))
                 first = isl.UnionMap.from_map(_renamed(relation, f"{statement.name}#{k}", f"@{access.array}"))
-                found = found.union(first.subtract_domain(found.domain()))
+                found = found.union(first.subtract_domain(found.domain().coalesce()))
         return found
 
     def _without_copies(self) -> isl.UnionMap:
@@ -183,15 +192,16 @@ def _witness(wrong: isl.Map, wanted: isl.UnionMap, old: _Values, new: _Values) -
     (right,) = (m for m in isl.maps_of(wanted.intersect_domain(at)) if not m.is_empty())
     _, pair = smallest(right.wrap())
     found = _source(source, point[depth:], new)
-    expected = _source(right.get_tuple_name(isl.dim_type.out) or "", pair[depth:], old)
+    writer = right.get_tuple_name(isl.dim_type.out) or ""
+    expected = _source(writer, pair[depth:], old)
     name, _, k = reader.partition("#")
-    lines = _lines([(name, new), (source.partition("!")[0], new)])
+    lines = _lines([(name, new), (source.partition("!")[0], new), (writer.partition("!")[0], old)])
     if name.startswith(_END):
         element = f"{name.removeprefix(_END)}{list(point[:depth])}"
         return WrongValue(f"at the end, {element} would be {found}, not {expected}", sizes, lines)
     array = new.statements[name].reads[int(k)].array
     who = _instance(name, point[:depth], new)
-    return WrongValue(f"{who} would read from {array} {found}, not {expected}", sizes, lines)
+    return WrongValue(f"{who} would get from {array}: {found}, not {expected}", sizes, lines)
 
 
 def _point(space: isl.Space, sizes: dict[str, int], values: tuple[int, ...]) -> isl.UnionSet:

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from polysched import isl
 from polysched.explain.fusion import fusion, least_apart
 from polysched.explain.loops import Nest
-from polysched.explain.reaching import Reaching, across, below, between, names_in, within
+from polysched.explain.reaching import Reaching, across, below, between, within
 from polysched.explain.sample import blockers
 from polysched.model.tree import Band, Filter, Mark, Member, Sequence, Set, Tree, children
 from polysched.model.tree_isl import mark_text
@@ -84,7 +84,7 @@ def _apart(one: Filter, other: Filter, reaching: Reaching, nest: Nest) -> Iterat
     if not (isinstance(one.child, Band) and isinstance(other.child, Band)):
         return
     crossing = across(reaching, one.filter, other.filter)
-    depths = [max(nest.scop.statement(name).depth for name in names_in(each.filter)) for each in (one, other)]
+    depths = _depth(one), _depth(other)
     if not any(d.kind == "flow" for d in crossing):
         yield "not fused with the loops before: no value flows between them"
     elif depths[0] != depths[1]:
@@ -96,6 +96,12 @@ def _apart(one: Filter, other: Filter, reaching: Reaching, nest: Nest) -> Iterat
         if inner:
             yield f"fused with the loops before, it would have {inner} of {depth} loops in common:"
         yield from fusion("the loops before", pair, crossing, is_parallel=free, scop=nest.scop)
+
+
+def _depth(tree: Tree) -> int:
+    """How many loops are in one another."""
+    own = len(tree.members) if isinstance(tree, Band) else 0
+    return own + max(map(_depth, children(tree)), default=0)
 
 
 def _common(one: Band, other: Band, crossing: Reaching) -> tuple[int, int]:

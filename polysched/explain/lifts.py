@@ -1,6 +1,6 @@
 """What would make a loop parallel, each proposal tried: the dependences that it leaves must not be carried.
 
-    for i:                                  privatize t: each iteration of i reads what it has stored itself
+    for i:                                  privatize(t, i): each iteration of i reads what it has stored itself
         t[0] = a[i]                 ->
         b[i] = t[0] + t[0]
 
@@ -52,7 +52,7 @@ def _without(dependence: Dependence, all_of_them: Reaching, loop: Loop, before: 
     if "flow" in others:
         return ""
     if has_own_values(loop, array):
-        return f"privatize {array}"
+        return f"privatize({array}, {loop.name})"
     is_older = not any(d.kind == "flow" and d.array == array for d in before.reaching)
     return f"read {array} from a copy made before {before.name}" if others == {"anti"} and is_older else ""
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from polysched import isl
+from polysched.deps.dataflow import dependences
 from polysched.deps.dependences import Dependences
 from polysched.errors import InputError
 from polysched.explain.bands import band_lines
@@ -12,14 +14,16 @@ from polysched.explain.mapped import mapped_lines
 from polysched.explain.source import source_lines
 from polysched.ir.node import walk
 from polysched.ir.nodes import For, Stmt
+from polysched.model.extract import extract
 from polysched.model.scop import Scop
-from polysched.model.tree import Tree
+from polysched.model.tree import Band, Tree
+from polysched.model.tree import walk as walk_tree
 from polysched.transform.hand.loops import nested
 
 
 def explain(
     scop: Scop,
-    dependences: Dependences,
+    deps: Dependences,
     tree: Tree,
     *,
     found: str = "",
@@ -31,15 +35,16 @@ def explain(
     `found` says where `tree` comes from. With `line`, only the loops around the statements of that line of the source,
     or in the loop there; InputError if there are none.
     """
-    return "\n".join(_sections(scop, dependences, tree, found, mapped, line))
+    return "\n".join(_sections(scop, deps, tree, found, mapped, line))
 
 
 def _sections(
-    scop: Scop, dependences: Dependences, tree: Tree, found: str, mapped: Tree | None, line: int | None
+    scop: Scop, deps: Dependences, tree: Tree, found: str, mapped: Tree | None, line: int | None
 ) -> Iterator[str]:
-    nest = Nest(scop=scop, dependences=dependences, chosen=_chosen(scop, line))
+    nest = Nest(scop=scop, dependences=deps, chosen=_chosen(scop, line))
+    source = _source(nest, line)
     yield "in the source"
-    yield from (f"  {text}" for text in source_lines(nested(scop.tree), nest))
+    yield from (f"  {text}" for text in source_lines(nested(source.scop.tree), source))
     if not found and nested(tree) == nested(scop.tree):
         return
     yield f"in the schedule{f' ({found})' if found else ''}"
@@ -47,6 +52,24 @@ def _sections(
     if mapped is not None and mapped != tree:
         yield "in the kernel"
         yield from (f"  {text}" for text in mapped_lines(mapped, nest))
+
+
+def _source(nest: Nest, line: int | None) -> Nest:
+    """The nest before edits that added statements to it, or changed their reference order."""
+    original = extract(nest.scop.function)
+    if _loops(original.tree) == _loops(nest.scop.tree) and _bodies(original) == _bodies(nest.scop):
+        return nest
+    free = nest.dependences.reorder_reductions
+    found = dependences(original, reorder_reductions=free)
+    return Nest(scop=original, dependences=found, chosen=_chosen(original, line))
+
+
+def _loops(tree: Tree) -> list[isl.UnionMap]:
+    return [member.schedule for node in walk_tree(tree) if isinstance(node, Band) for member in node.members]
+
+
+def _bodies(scop: Scop) -> list[tuple[Stmt, ...]]:
+    return [statement.body for statement in scop.statements]
 
 
 def _chosen(scop: Scop, line: int | None) -> frozenset[str]:

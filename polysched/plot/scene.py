@@ -70,7 +70,8 @@ class Scene:
 
 def scene(scop: Scop, dependences: Dependences, tree: Tree, drawn: Drawn, notes: tuple[str, ...] = ()) -> Scene:
     """The instances of `drawn` as `tree` orders them."""
-    source, runs = timed(scop.tree, drawn.points), timed(tree, drawn.points)
+    ends = dependences.coincidence
+    source, runs = timed(scop.tree, drawn.points, ends), timed(tree, drawn.points, ends)
     statements = [statement for statement in scop.statements if drawn.points.get(statement.name)]
     found = list(layouts(statements, source, runs))
     shown, left_out = found[:MOST_PANELS], found[MOST_PANELS:]

@@ -1,9 +1,10 @@
 """When a tree runs each instance, number by number, and which of these numbers are steps in time.
 
-    band: i + j               S[0, 2]  time (2, 0)  step (2,)
-      band: i  coincident     S[1, 1]  time (2, 1)  step (2,)     the same step: they may run at the same time
+    band: i + j     S[0, 2]  time (2, 0)  step (2,)
+      band: i       S[1, 1]  time (2, 1)  step (2,)     the same step: they may run at the same time
 
-A step is a time without the numbers of parallel loops. The tile of an instance is its time up to its tile loops.
+A step is a time without the numbers of parallel loops: those that carry no dependence inside of the loops around them.
+The tile of an instance is its time up to its tile loops.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from polysched import isl
+from polysched.deps.coincidence import carried, left_below, together
 from polysched.model.tree import (
     Band,
     Context,
@@ -75,9 +77,12 @@ def _serial(time: tuple[int, ...], columns: Sequence[Column]) -> tuple[int, ...]
     return tuple(number for number, column in zip(time, columns, strict=True) if not column.is_parallel)
 
 
-def timed(tree: Tree, points: Points) -> tuple[Timed, ...]:
-    """The instances at these points, by time; ValueError for a tree with Extensions."""
-    found = (instance for leaf in _leaves(tree, points, (), None) for instance in leaf)
+def timed(tree: Tree, points: Points, dependences: isl.UnionMap) -> tuple[Timed, ...]:
+    """The instances at these points, by time; loops that carry none of the dependences are parallel.
+
+    ValueError for a tree with Extensions.
+    """
+    found = (instance for leaf in _leaves(tree, points, (), dependences, None) for instance in leaf)
     return tuple(sorted(found, key=lambda instance: (instance.time, instance.statement, instance.point)))
 
 
@@ -87,24 +92,29 @@ def coordinates(point: isl.Point) -> tuple[int, ...]:
     return tuple(point.get_coordinate_val(isl.dim_type.set, k).to_python() for k in range(depth))
 
 
-def _leaves(tree: Tree, points: Points, path: tuple[Column, ...], mark: MarkValue | None) -> Iterator[list[Timed]]:
+def _leaves(
+    tree: Tree, points: Points, path: tuple[Column, ...], reaching: isl.UnionMap, mark: MarkValue | None
+) -> Iterator[list[Timed]]:
+    """The instances at each leaf; `reaching` are the dependences that nothing above the node orders."""
     match tree:
         case Leaf():
             yield [instance for name, some in points.items() for instance in _at(name, some, path)]
         case Band(members=members, child=child):
             for k, member in enumerate(members):
-                is_parallel = member.coincident or (k == 0 and isinstance(mark, Parallel | Map | Vector))
+                is_marked = k == 0 and isinstance(mark, Parallel | Map | Vector)
+                is_parallel = is_marked or carried(member, reaching).is_empty()
                 path = (*path, Column(member, 0, is_parallel, is_tile(member, path)))
-            yield from _leaves(child, points, path, None)
+                reaching = reaching.intersect(together(member))
+            yield from _leaves(child, points, path, reaching, None)
         case Filter(filter=filter, child=child):
-            yield from _leaves(child, _passing(points, filter), path, None)
+            yield from _leaves(child, _passing(points, filter), path, left_below(tree, reaching), None)
         case InOrder(children=branches) | InAnyOrder(children=branches):
             for k, branch in enumerate(branches):
-                yield from _leaves(branch, points, (*path, Column(place=k)), None)
+                yield from _leaves(branch, points, (*path, Column(place=k)), reaching, None)
         case Mark(mark=value, child=child):
-            yield from _leaves(child, points, path, value)
+            yield from _leaves(child, points, path, reaching, value)
         case Domain(child=child) | Context(child=child):
-            yield from _leaves(child, points, path, None)
+            yield from _leaves(child, points, path, reaching, None)
         case _:
             raise ValueError(f"instances that a node {type(tree).__name__} adds have no place among the nest's")
 

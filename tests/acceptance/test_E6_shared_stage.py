@@ -1,4 +1,7 @@
-"""E6: a stage in shared memory is loaded by the whole block, with barriers; one without a scope is each thread's own."""
+"""E6: a shared stage is loaded by the whole block, between barriers; a stage without a scope is each thread's own."""
+
+# mypy: ignore-errors
+# ruff: noqa: F821, UP037
 
 from __future__ import annotations
 
@@ -19,10 +22,10 @@ def smooth(b: ps.f32["n"], a: ps.f32["n"], n: ps.size):
 
 
 @ps.nest
-def product(C: ps.f32["n", "m"], A: ps.f32["n", "l"], B: ps.f32["l", "m"], n: ps.size, m: ps.size, l: ps.size):
+def product(C: ps.f32["n", "m"], A: ps.f32["n", "p"], B: ps.f32["p", "m"], n: ps.size, m: ps.size, p: ps.size):
     for i in range(n):
         for j in range(m):
-            for k in range(l):
+            for k in range(p):
                 C[i, j] += A[i, k] * B[k, j]
 
 
@@ -67,7 +70,7 @@ def test_E6_two_stages_and_sums_of_each_thread_in_a_product():
     done = ps.optimize(product, "cuda", schedule=two_stages())
     assert done.source.kernels[0].block == (16, 16, 1)
     assert done.source.device.count(BARRIER["cuda"]) == 2
-    done.verify(n=20, m=20, l=40)
+    done.verify(n=20, m=20, p=40)
 
 
 @pytest.mark.parametrize("barrier", [0, 1])
@@ -77,5 +80,5 @@ def test_E6_without_one_of_its_barriers_it_is_a_race(barrier):
     text = BARRIER["cuda"].join(parts[: barrier + 1]) + BARRIER["cuda"].join(parts[barrier + 1 :])
     n = 20
     arrays = {name: np.ones((n, n), "f4") for name in "ABC"}
-    report = check(replace(done.source, text=text), done.nest)(**arrays, n=n, m=n, l=n)
+    report = check(replace(done.source, text=text), done.nest)(**arrays, n=n, m=n, p=n)
     assert "race" in {finding.kind for finding in report.findings}

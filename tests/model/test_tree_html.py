@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from html import unescape
 
-import polysched as ps
 from nests import gemm, stencil2
+
+import polysched as ps
 from polysched.model.tree_html import tree_html
 from polysched.model.tree_text import show_tree
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+from nests import gemm, stencil2
 
 import polysched as ps
-from nests import gemm, stencil2
 from polysched.errors import InputError
 from polysched.frontend.python import parse_nest
 from polysched.plot.draw import scenes, titled
@@ -76,8 +76,8 @@ def test_tiles_hold_their_instances_and_are_numbered_by_wavefront():
     s = ps.Schedule(stencil2(margin=1)).skew("j", by="i").tile("i", "j", sizes=(2, 2))
     found = scene_of(s.wavefront("i_o", "j_o"), sizes={"N": 4})
     (panel,) = found.panels
-    assert found.is_tiled and found.summary == "8 tiles in 6 steps, up to 2 at once"
-    assert [tile.step for tile in sorted(panel.tiles, key=lambda tile: tile.step)] == [0, 1, 2, 2, 3, 3, 4, 5]
+    assert found.is_tiled and found.summary == "6 tiles in 5 steps, up to 2 at once"
+    assert [tile.step for tile in sorted(panel.tiles, key=lambda tile: tile.step)] == [0, 1, 2, 2, 3, 4]
     assert sum(sum(_inside(dot.at, tile.corners) for tile in panel.tiles) for dot in panel.dots) == len(panel.dots)
 
 
@@ -101,8 +101,8 @@ def test_three_loops_are_slices():
     found = scene_of(ps.Schedule(gemm()), sizes={"ni": 2, "nj": 3, "nk": 4})
     assert [(panel.title, panel.where, panel.axes, len(panel.dots)) for panel in found.panels] == [
         ("S0", "", ("i", "j"), 6),
-        ("S1", "i = 0", ("k", "j"), 12),
-        ("S1", "i = 1", ("k", "j"), 12),
+        ("S1", "i = 0", ("j", "k"), 12),
+        ("S1", "i = 1", ("j", "k"), 12),
     ]
     assert "dependences between panels are not drawn: S0 to S1" in found.notes
 
@@ -123,13 +123,14 @@ def test_one_loop_is_a_row():
 def test_an_arrow_is_drawn_once_for_the_first_kind_there_is():
     found = scene_of(ps.Schedule(gemm()), statements=["S1"], sizes={"ni": 1, "nj": 1, "nk": 3})
     assert [(arrow.kind, arrow.start.at, arrow.end.at) for arrow in found.arrows] == [
-        ("flow", (0, 0), (1, 0)),
-        ("flow", (1, 0), (2, 0)),
+        ("flow", (0, 0), (0, 1)),
+        ("flow", (0, 1), (0, 2)),
     ]
 
 
 def test_what_is_not_drawn_is_said():
-    lines = "".join(f"    for i in range(n):\n        for j in range(n):\n            a{k}[i, j] = 1.0\n" for k in range(8))
+    loops = "    for i in range(n):\n        for j in range(n):\n            "
+    lines = "".join(f"{loops}a{k}[i, j] = 1.0\n" for k in range(8))
     arrays = "".join(f"a{k}: f64[n, n], " for k in range(8))
     found = scene_of(ps.Schedule(parse_nest(f"def many({arrays}n: size):\n{lines}", "many.py")))
     assert len(found.panels) == 6
@@ -148,7 +149,7 @@ def test_a_statement_there_is_not():
 
 
 def test_before_is_source_order():
-    s = ps.Schedule(stencil2(margin=1)).interchange("i", "j") if False else ps.Schedule(stencil2(margin=1)).skew("j", by="i")
+    s = ps.Schedule(stencil2(margin=1)).skew("j", by="i")
     (panel,) = scene_of(s, before=True, sizes={"N": 3}).panels
     assert {line.loop for line in panel.lines} == {"i", "j"}
     with pytest.raises(InputError) as error:

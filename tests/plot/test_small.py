@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from nests import gemm, stencil2
 
 import polysched as ps
-from nests import gemm, stencil2
 from polysched.errors import InputError
 from polysched.frontend.python import parse_nest
 from polysched.plot.small import drawn, with_small_tiles

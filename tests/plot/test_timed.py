@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 
 import pytest
+from nests import random_nest, stencil2
 
 import polysched as ps
-from nests import random_nest, stencil2
 from polysched import isl
 from polysched.model.order import flatten
 from polysched.model.tree import Extension, Leaf
@@ -17,7 +17,8 @@ from polysched.plot.timed import coordinates, timed
 
 def runs(schedule, **sizes):
     scop = schedule.draft.scop
-    return {run.point: run for run in timed(schedule.tree, drawn(scop, scop.statements, sizes).points)}
+    points = drawn(scop, scop.statements, sizes).points
+    return {run.point: run for run in timed(schedule.tree, points, schedule.draft.dependences.coincidence)}
 
 
 def test_instances_on_a_skewed_diagonal_have_one_time_in_the_outer_loop():
@@ -31,9 +32,25 @@ def test_a_step_leaves_out_parallel_loops():
     assert {found[1, j].step for j in range(3)} == {(1,)}
 
 
-def test_a_loop_marked_parallel_counts_as_one_in_gpu_trees():
-    found = runs(ps.Schedule(stencil2(margin=1)).parallel("j"), N=3)
-    assert {found[2, j].step for j in range(3)} == {(2,)}
+def test_a_loop_that_is_parallel_inside_of_another_one_of_its_band_is_left_out_too():
+    s = ps.Schedule(stencil2(margin=1)).skew("j", by="i").tile("i", "j", sizes=(2, 2)).wavefront("i_o", "j_o")
+    found = runs(s, N=4)
+    assert found[1, 3].tile == (2, 2) and found[2, 0].tile == (2, 1)
+    assert found[1, 3].tile_step == found[2, 0].tile_step == (2,)
+
+
+def test_instances_of_one_step_do_not_depend_on_each_other_on_random_nests():
+    for seed in range(6):
+        s = ps.Schedule(random_nest(random.Random(seed)), start="ilp")
+        scop, ends = s.draft.scop, s.draft.dependences.coincidence
+        small = drawn(scop, scop.statements, None)
+        step = {(run.statement, run.point): run.step for run in timed(s.tree, small.points, ends)}
+        for d in s.draft.dependences.of("flow", "anti", "output"):
+            for point in points_of(at_sizes(d.relation.wrap().flatten(), small.sizes)):
+                numbers, depth = coordinates(point), scop.statement(d.source).depth
+                source, sink = (d.source, numbers[:depth]), (d.sink, numbers[depth:])
+                if source in step and sink in step:
+                    assert step[source] < step[sink]
 
 
 def test_a_tile_is_what_its_tile_loops_have_in_common():
@@ -55,8 +72,8 @@ def test_without_tile_loops_there_is_no_tile():
 
 def test_added_instances_have_no_place():
     tree = Extension(isl.UnionMap("{ [] -> copy[] }"), Leaf())
-    with pytest.raises(ValueError, match="^instances that a node Extension adds have no place among the nest's$"):
-        timed(tree, {})
+    with pytest.raises(ValueError, match=r"^instances that a node Extension adds have no place among the nest's$"):
+        timed(tree, {}, isl.UnionMap("{ }"))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -72,7 +89,7 @@ def test_times_are_those_of_flatten_on_random_nests(seed, stage):
         for point in points_of(at_sizes(inside.wrap().flatten(), points.sizes)):
             numbers = coordinates(point)
             expected[name, numbers[:depth]] = numbers[depth:]
-    found = timed(tree, points.points)
+    found = timed(tree, points.points, done.dependences.coincidence)
     assert {(run.statement, run.point) for run in found} == set(expected)
     longest = len(next(iter(expected.values())))
     for run in found:

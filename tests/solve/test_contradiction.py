@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import random
+
 import pytest
 
 import polysched as ps
@@ -73,6 +75,11 @@ def test_constraints_that_contradict_each_other():
     assert message(gemm, max_skew(0), order("S1", "i + j")) == (
         'max_skew(0) and order("S1", "i + j") contradict each other, for loop 1 of S1'
     )
+    backward = (order("S1", "j - 2i"), max_skew(1))
+    for signed in (False, True):
+        assert message(gemm, *backward, negative_coefficients=signed) == (
+            'order("S1", "j - 2i") and max_skew(1) contradict each other, for loop 1 of S1'
+        )
     assert message(gemm, together("S*"), separate("S0", "S1")) == (
         'together("S*") and separate("S0", "S1") contradict each other, for loop 1 of S0 and S1'
     )
@@ -102,6 +109,14 @@ def test_a_loop_that_counts_down():
         "flow dependence on A: S[i=1] must run before S[i=0] (n = 3)\n"
         "hint: i counts down in the source: the loop is -i"
     )
+
+
+def test_a_pair_is_found_where_isl_misses_the_first_one():
+    """Its lexmin of the pairs, which lie in residue classes, is empty."""
+    model = extract(nests.random_nest(random.Random(123)), check_bounds=False)
+    text = message(model, order("S", "k", "i", "j"))
+    assert text.startswith('order("S", "k", "i", "j") contradicts the dependences, for loop 1 of S:\n')
+    assert "must run before" in text
 
 
 OUT_OF_TIME = "the scheduling ILP ran out of time; a larger solve_seconds gives it more"

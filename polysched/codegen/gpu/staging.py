@@ -144,8 +144,9 @@ class _Kernel:
         zero = Const(0.0 if element.dtype.is_float else 0, element.dtype)
         conditions = [*self.thread_inside, *self.points_inside()]
         first = Select(conjunction(conditions), element, zero) if conditions else element
-        begin = Store(self.sums.name, self.own, first)
-        end: Stmt = Store(store.array, store.index, Load(self.sums.name, self.own, self.sums.dtype))
+        begin = Store(self.sums.name, self.own, first, store.loc)
+        sum_ = Load(self.sums.name, self.own, self.sums.dtype)
+        end: Stmt = Store(store.array, store.index, sum_, store.loc)
         if conditions:
             end = If(conjunction(conditions), (end,))
         before, after = self.renamed(self.over_points((begin,))), self.renamed(self.over_points((end,)))
@@ -280,7 +281,7 @@ class _Kernel:
         }
         values[Load(store.array, store.index, self.sums.dtype)] = Load(self.sums.name, self.own, self.sums.dtype)
         new = rewrite(store.value, lambda node: values.get(node) if isinstance(node, Expr) else None)
-        body = self.over_points((Store(self.sums.name, self.own, new),))
+        body = self.over_points((Store(self.sums.name, self.own, new, store.loc),))
         kind = "unrolled" if prod(s.trips for s in (*plan.chunk, *plan.nest.points)) <= _UNROLLED else "serial"
         for side in reversed(plan.chunk):
             body = self.over(side, body, kind) if is_full else (replace(side.loop, body=body),)

@@ -60,6 +60,12 @@ domain: { S[i] : 0 < i <= -2 + n }
     ps.optimize(smooth, "cuda", schedule=s).verify(n=70)
 
 
+def test_a_cpu_has_no_axes():
+    with pytest.raises(ps.InputError) as raised:
+        ps.optimize(smooth, schedule=ps.Schedule(smooth).bind("i", "blockIdx.x"))
+    assert str(raised.value) == "the schedule has a loop on block.x, and C has none\nhint: the target is cuda or opencl"
+
+
 def test_several_loops_at_once():
     assert str(ps.Schedule(rows).bind("r", "blockIdx.x").bind(("i", "j*"), "threadIdx.x")).count("map:thread.x") == 2
 
@@ -74,6 +80,23 @@ def test_a_serial_loop_and_a_sequence_around_threads_are_phases():
         assert done.rungs["mapping"] == "mapped"
         assert sum(isinstance(node, Mark) and isinstance(node.mark, Wait) for node in walk(done.schedule)) == 3
         done.verify(m=3, steps=3)
+
+
+@ps.nest
+def row_by_row(b: ps.f64["m", "8"], a: ps.f64["m", "8"], m: ps.size):
+    for r in range(m):
+        for i in range(8):
+            a[r, i] = 2.0 * a[r, i]
+        for j in range(3, 4):
+            b[r, j] = a[r, j]
+
+
+def test_a_loop_of_one_iteration_stays_on_its_thread():
+    done = ps.optimize(
+        row_by_row, "cuda", schedule=ps.Schedule(row_by_row).bind("r", "block.x").bind(("i", "j"), "thread.x")
+    )
+    assert done.rungs["mapping"] == "mapped" and "__syncthreads" not in done.source.text
+    done.verify(m=3)
 
 
 def test_without_its_barriers_the_kernel_races(monkeypatch):
@@ -132,11 +155,13 @@ REFUSED = {
     ),
     "threads around blocks": (
         lambda s: s.tile("i_o", sizes=(4,)).bind("i", "blockIdx.x").bind("i_o", "threadIdx.x"),
-        "loop 'i', on block.x, would be inside of loop 'i_o', on thread.x\nhint: blocks are made of threads: reorder them",
+        "loop 'i', on block.x, would be inside of loop 'i_o', on thread.x\n"
+        "hint: blocks are made of threads: reorder them",
     ),
     "blocks inside of threads": (
         lambda s: s.tile("i_o", sizes=(4,)).bind("i_o", "threadIdx.x").bind("i", "blockIdx.x"),
-        "loop 'i', on block.x, would be inside of loop 'i_o', on thread.x\nhint: blocks are made of threads: reorder them",
+        "loop 'i', on block.x, would be inside of loop 'i_o', on thread.x\n"
+        "hint: blocks are made of threads: reorder them",
     ),
     "twice": (
         lambda s: s.bind("i", "threadIdx.x").bind("i", "threadIdx.y"),
