@@ -65,32 +65,38 @@ def optimize(
 
     The order of its iterations is found by ILP, or is `schedule`: one by hand, or a tree, as from `from_yaml`; then
     loops are tiled and put on threads, unless `schedule` has marks that say so itself, and the code is generated.
+    The options are by default those of the schedule by hand.
     InputError for a nest that cannot be compiled, IllegalSchedule for a `schedule` that breaks a dependence.
     """
-    options = options or Options()
     function = function_of(nest)
+    by_hand = schedule if isinstance(schedule, Schedule) else None
+    given: Tree | None = schedule.tree if isinstance(schedule, Schedule) else schedule
+    options = options or (by_hand.history.options if by_hand else Options())
     if target not in _EMIT:
         raise InputError(f"there is no target '{target}'", hint="the targets are c, cuda and opencl")
     with record() as events:
-        if isinstance(schedule, Schedule):
-            scop, deps, schedule = schedule.draft.scop, schedule.draft.dependences, schedule.tree
+        if by_hand:
+            _require_fits(by_hand, function, options)
+            scop, deps = by_hand.draft.scop, by_hand.draft.dependences
         else:
             expanded = prepared(function)
             scop, deps = modelled(expanded, options)
-        if target != "c" and schedule is None:  # on a CPU, the memory costs more: doitgen takes twice as long
+        if target != "c" and given is None:  # on a CPU, the memory costs more: doitgen takes twice as long
             again = step("expand arrays", expand_arrays, expanded, scop, deps)
             scop, deps = (scop, deps) if again is expanded else modelled(again, options)
         scheduled = (
             step("schedule", find_schedule, scop, deps, options)
-            if schedule is None
-            else Scheduled(tree=schedule, rung="given", constraints=options.constraints)
+            if given is None
+            else Scheduled(tree=given, rung="given", constraints=options.constraints)
         )
         step("legality", require_legal, scheduled.tree, deps, scop)
-        if schedule is not None:
-            step("constraints", require_met, schedule, scop, deps, options.constraints)
+        if given is not None:
+            step("constraints", require_met, given, scop, deps, options.constraints)
         _require_tiles(scheduled.tree, target, options)
         _require_axes(scheduled.tree, target)
-        tree, kernel, mapping = _lower_within_budget(scop, deps, scheduled.tree, target, options)
+        tree, kernel, mapping = _lower_within_budget(
+            scop, deps, scheduled.tree, target, options, is_by_hand=by_hand is not None
+        )
         kernel = step("contract", contract, kernel)
         if target == "c":
             kernel = step("privatize", privatize, kernel, vector=options.vector)
@@ -117,12 +123,29 @@ def optimize(
             "schedule": scheduled.rung,
             "mapping": mapping,
             **_met(scheduled.constraints, target),
+            **(_claimed(by_hand) if by_hand else {}),
         },
         kernel=kernel,
         source=source,
         options=options,
         events=tuple(events),
     )
+
+
+def _require_fits(by_hand: Schedule, function: Function, options: Options) -> None:
+    """InputError if the schedule is of another nest, or was checked for sums in another order than they are to run."""
+    if by_hand.nest != function:
+        name = by_hand.nest.name
+        raise InputError(f"the schedule is of another nest, '{name}'", hint="Schedule.replay edits another one")
+    allowed = by_hand.history.options.reorder_reductions
+    if allowed != options.reorder_reductions:
+        message = f"the schedule was made with reorder_reductions={allowed}"
+        raise InputError(message, hint="leave options out, which are then the schedule's")
+
+
+def _claimed(by_hand: Schedule) -> dict[str, str]:
+    claims = "; ".join(map(str, by_hand.draft.claims))
+    return {"taken on trust": claims} if claims else {}
 
 
 _EMIT: dict[Target, Callable[[Function, Options], Source]] = {
@@ -133,10 +156,10 @@ _EMIT: dict[Target, Callable[[Function, Options], Source]] = {
 
 
 def _lower_within_budget(
-    scop: Scop, deps: Dependences, scheduled: Tree, target: Target, options: Options
+    scop: Scop, deps: Dependences, scheduled: Tree, target: Target, options: Options, *, is_by_hand: bool
 ) -> tuple[Tree, Function, str]:
     """The mapped tree, its loops, and which rung gave them: where isl's code generation outgrows its budget, the next
-    simpler tree is tried."""
+    simpler tree is tried. BudgetExceeded where that would not be the schedule that was asked for."""
     mapping = _map_to_cpu if target == "c" else _map_to_gpu
     if _has_marks(scheduled):
         mapping = _as_it_is if target == "c" else _with_barriers
@@ -148,6 +171,8 @@ def _lower_within_budget(
     }
     reason = ""
     tried: list[Tree] = []
+    if is_by_hand:
+        del rungs["source order"]
     for rung, make in rungs.items():
         tree = step("legality of the mapping", require_legal, make(), deps, scop)
         if tree in tried or not _may_be_lowered(tree, rung, scop, deps, options):
@@ -157,6 +182,8 @@ def _lower_within_budget(
             return tree, step("lower", _lower_bounded, tree, scop, options), rung + reason
         except BudgetExceeded as error:
             reason = f", since {error}"
+    if is_by_hand:
+        raise BudgetExceeded(f"no loops for the schedule by hand were found{reason}")
     if unmet(scop.tree, scop, deps, options.constraints) or _tile_sizes(options):
         raise BudgetExceeded(f"no loops that meet the constraints were found{reason}")
     return scop.tree, scop.function, "the nest as it was given" + reason

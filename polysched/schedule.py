@@ -29,7 +29,7 @@ from polysched.plot.draw import Before, plot, titled
 from polysched.plot.notebook import notebook_html
 from polysched.prepare import function_of, modelled, prepared
 from polysched.solve.scheduler import find_schedule
-from polysched.trace import step
+from polysched.trace import step, timed
 from polysched.transform.hand.assume import assume, independent
 from polysched.transform.hand.bind import bind
 from polysched.transform.hand.cache import cache_read, cache_write
@@ -70,7 +70,7 @@ def edit(method: Callable[Concatenate[Schedule, P], Draft]) -> Callable[Concaten
         done = Edit(method.__name__, args, tuple(kwargs.items()))
         try:
             with isl.quota(self.history.options.isl_operations):
-                draft = step(method.__name__, lambda schedule: method(schedule, *args, **kwargs), self)
+                draft = timed(method.__name__, lambda schedule: method(schedule, *args, **kwargs), self)
         except BudgetExceeded as error:
             hint = "edit in another order, or allow more, as in Options(isl_operations=10**9)"
             raise IllegalSchedule(f"{done}: whether that is legal could not be decided: {error}", hint=hint) from error

@@ -15,8 +15,6 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from polysched.errors import IllegalSchedule, InputError
-
 T = TypeVar("T")
 
 
@@ -45,16 +43,18 @@ def record() -> Iterator[list[Event]]:
 
 
 def step(name: str, fn: Callable[..., T], value: Any, *args: Any, **options: Any) -> T:
-    """`fn(value, *args, **options)`, as a named step; an exception that is not about what the user gave gains a
-    note with the name and the input."""
-    start = time.perf_counter()
+    """`fn(value, *args, **options)`, as a named step; an exception gains a note with the name and the input."""
     try:
-        result = fn(value, *args, **options)
-    except (InputError, IllegalSchedule):  # they say what is wrong with what the user gave
-        raise
+        return timed(name, fn, value, *args, **options)
     except Exception as error:
         error.add_note(f"in step {name!r}, on: {_short(value)}")
         raise
+
+
+def timed(name: str, fn: Callable[..., T], value: Any, *args: Any, **options: Any) -> T:
+    """The same without the note, for steps that the user asks for by name."""
+    start = time.perf_counter()
+    result = fn(value, *args, **options)
     event = Event(name, time.perf_counter() - start, result is not value, result)
     for events in _recorders.get():
         events.append(event)

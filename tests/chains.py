@@ -75,8 +75,10 @@ def with_temporary(fn: Function, name: str) -> Function:
 
 
 def check_on_chains(edit: Callable[[random.Random, Schedule], Schedule], seeds: Iterable[int]) -> Counter[str]:
-    """Random chains, some with a loop in blocks, compute the same after the edit, unless it is refused; how often it was
-    "made", "illegal" or "wrong"."""
+    """Random chains, some with a loop in blocks, compute the same after the edit, unless it is refused.
+
+    How often it was "made", "illegal" or "wrong".
+    """
     tally: Counter[str] = Counter()
     for seed in seeds:
         rng = random.Random(seed)

@@ -131,3 +131,23 @@ def test_the_walk_through_of_acceptance_b_by_hand():
     skewed = start.skew("j", by="i")
     assert skewed.tree == optimize(stencil).scheduled.tree
     assert optimize(stencil, schedule=skewed.tile("i", "j", sizes=(8, 8))).verify()
+
+
+def test_the_options_of_a_schedule_are_those_of_its_code():
+    sums = Schedule(matmul, options=Options(reorder_reductions=True))
+    assert optimize(matmul, schedule=sums).options.reorder_reductions
+    with pytest.raises(InputError) as raised:
+        optimize(matmul, schedule=sums, options=Options())
+    assert str(raised.value) == (
+        "the schedule was made with reorder_reductions=True\nhint: leave options out, which are then the schedule's"
+    )
+
+
+def test_a_schedule_of_another_nest_is_refused():
+    with pytest.raises(InputError, match="the schedule is of another nest, 'wave'"):
+        optimize(stencil, schedule=Schedule(wave))
+
+
+def test_what_is_taken_on_trust_is_said():
+    done = optimize(stencil, schedule=Schedule(stencil).independent("S", "S", "a").parallel("i"))
+    assert done.rungs["taken on trust"] == "S and S are independent through a"

@@ -20,6 +20,9 @@ class Claim:
     sink: str
     array: str
 
+    def __str__(self) -> str:
+        return f"{self.source} and {self.sink} are independent through {self.array}"
+
     def covers(self, d: Dependence) -> bool:
         """Is it a dependence that the claim denies?"""
         ends = ((d.source, d.sink), (d.sink, d.source))

@@ -149,7 +149,8 @@ def _kills(scop: Scop, times: dict[str, isl.Map]) -> list[_Access]:
 
 
 def _at(time: isl.Map, position: int) -> isl.Map:
-    return time.flat_range_product(isl.Map.from_domain_and_range(time.domain(), isl.Set(f"{{ [{position}] }}")))
+    everywhere = isl.Set.universe(time.domain().get_space())
+    return time.flat_range_product(isl.Map.from_domain_and_range(everywhere, isl.Set(f"{{ [{position}] }}")))
 
 
 @dataclass(frozen=True)

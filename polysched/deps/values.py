@@ -52,7 +52,7 @@ def first_wrong_value(before: Scop, after: Scop, origin: isl.UnionMap) -> WrongV
         return _first_wrong_value(before, after, origin)
 
 
-_OPERATIONS = 3_000_000  # of isl between two searches for last writers; tiled matrix products need 10 000
+_OPERATIONS = 1_000_000  # of isl between two searches for last writers; tiled matrix products need 100 000
 
 
 def _first_wrong_value(before: Scop, after: Scop, origin: isl.UnionMap) -> WrongValue | None:
@@ -92,7 +92,8 @@ def with_ends(scop: Scop, *others: Scop) -> Scop:
     """The nest with a read, at its end, of all elements of the user's arrays that it or the others write."""
     written = reduce(isl.UnionSet.union, (s.writes.intersect_params(s.context).range() for s in (scop, *others)))
     users = {array.name for array in scop.function.arrays}
-    ends = tuple(_end(name, part) for part in isl.sets_of(written) if (name := part.get_tuple_name() or "") in users)
+    parts = [part.coalesce() for part in isl.sets_of(written) if part.get_tuple_name() in users]
+    ends = tuple(_end(part.get_tuple_name() or "", part) for part in parts)
     if not ends:
         return scop
     assert isinstance(scop.tree, Domain)

@@ -40,6 +40,7 @@ def nest_html(name: str, done: Compiled) -> Html:
         _part("Schedule trees", _trees(done)),
         _part("Dependences", _dependences(done, shown)),
         _part("What the loops allow", tag("pre", linked_lines(done.explain(), shown), class_="text")),
+        _part("What it computes and moves", tag("pre", linked_lines(str(done.counts()), shown), class_="text")),
         _part("How it was compiled", _steps(done)),
         class_="nest",
     )

@@ -9,7 +9,8 @@ from polysched.ir.build import add, binary, const, floordiv, floormod, mul, sub,
 from polysched.ir.dtypes import boolean, f64
 from polysched.ir.interp import evaluate
 from polysched.ir.nodes import Binary, Cast, Const, Expr, Load, Select, Unary
-from polysched.model.affine import AffineSpace, NotAffine, expression
+from polysched.ir.text import show
+from polysched.model.affine import AffineSpace, NotAffine, expression, value_at
 
 i, j, n = var("i"), var("j"), var("n")
 SPACE = AffineSpace("S", ("i", "j"), ("n",))
@@ -98,3 +99,10 @@ def _random_expr(rng: random.Random, depth: int, leaves: tuple[Expr, ...] = (i, 
         case 5:
             return Unary("-", a)
     return Select(binary("||", Binary(rng.choice(["<", "==", "!="]), a, b), Const(False, boolean)), a, b)
+
+
+def test_the_value_of_a_function_at_an_instance():
+    function = isl.PwAff("[n] -> { S[x, y] -> [(n + 2x - floor(y/4))] : y >= 0 }")
+    found = value_at(function, ("i", "j"))
+    for i, j in ((0, 0), (3, 7), (-2, 9)):
+        assert evaluate(found, {"n": 5, "i": i, "j": j}) == 5 + 2 * i - j // 4, show(found)

@@ -39,6 +39,7 @@ from polysched.transform.hand.graft import (
 )
 from polysched.transform.hand.loops import Loop, changed_at, free, loop
 from polysched.transform.hand.producers import (
+    chains_of,
     instances_of,
     producers_of,
     require_computed,
@@ -113,7 +114,7 @@ def _needed(
     makes, reads = {s.name for s in producers}, {s.name for s in users}
     flow = [d for d in dependences.of("flow") if d.array == array and d.source in makes]
     read = union_of(d.relation for d in flow if d.sink in reads)
-    among, _ = union_of(d.relation for d in flow if d.sink in makes).transitive_closure()  # or more than that
+    among = chains_of(union_of(d.relation for d in flow if d.sink in makes))
     needed = arrivals.reverse().apply_range(read.reverse())
     needed = needed.union(needed.apply_range(among.reverse())).intersect_range(instances_of(producers))
     found = (_simpler(m).coalesce() for m in isl.maps_of(needed) if not m.is_empty())

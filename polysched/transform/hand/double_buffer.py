@@ -67,9 +67,12 @@ class _Place:
     def _early(self, node: Tree) -> Tree:
         match node:
             case Band(members=(member,), child=child):
-                one_less = isl.UnionMap("{ [x] -> [x - 1] }")
-                filling = member.schedule.intersect_domain(self.filling).apply_range(one_less)
-                schedule = member.schedule.subtract_domain(self.filling).union(filling)
+                early, one_less = _statements(self.filling), isl.Map("{ [x] -> [x - 1] }")
+                parts = (
+                    part.apply_range(one_less) if part.get_tuple_name(isl.dim_type.in_) in early else part
+                    for part in isl.maps_of(member.schedule)
+                )
+                schedule = reduce(isl.UnionMap.union, map(isl.UnionMap.from_map, parts))
                 return replace(node, members=(replace(member, schedule=schedule),), child=self._without_first(child))
             case Mark(child=child):
                 return replace(node, child=self._early(child))

@@ -62,16 +62,16 @@ def _side(subscripts: isl.Map, context: isl.Set) -> tuple[isl.PwAff, Expr]:
     fixed = []
     for low in _corners(exact, subscripts):
         most = _most(subscripts, low)
-        extent = most.project_out(isl.dim_type.param, 0, most.dim(isl.dim_type.param))
-        if extent.dim_has_upper_bound(isl.dim_type.set, 0):
-            fixed.append((extent.dim_max_val(0).to_python() + 1, low))
+        last = most.project_out(isl.dim_type.param, 0, most.dim(isl.dim_type.param)).dim_max_val(0)
+        if last.is_int():
+            fixed.append((last.to_python() + 1, low))
     if fixed:
         size, low = min(fixed, key=lambda each: each[0])
         return low, Const(size)
     candidates = [*_corners(exact, subscripts), exact]
     low = next((each for each in candidates if _is_bounded(_most(subscripts, each))), exact)
-    last = _most(subscripts, low).dim_max(0).coalesce()
-    return low, _extent(last.add_constant_val(isl.Val(1)).gist(context), context)
+    furthest = _most(subscripts, low).dim_max(0).coalesce()
+    return low, _extent(furthest.add_constant_val(isl.Val(1)).gist(context), context)
 
 
 def _corners(exact: isl.PwAff, subscripts: isl.Map) -> Iterator[isl.PwAff]:

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from polysched.errors import InputError
 from polysched.ir.build import add
+from polysched.ir.simplify import simplify
 from polysched.transform.hand.draft import Draft
 from polysched.transform.hand.storage import own_array, with_array
 
@@ -22,5 +23,5 @@ def pad(draft: Draft, array: str, dim: int = -1, extra: int = 1) -> Draft:
     if extra < 1:
         raise InputError(f"pad by {extra} elements changes nothing, or takes some away", hint="give a positive number")
     shape = list(old.shape)
-    shape[dim] = add(shape[dim], extra)
+    shape[dim] = simplify(add(shape[dim], extra))
     return replace(draft, scop=with_array(draft.scop, replace(old, shape=tuple(shape))))

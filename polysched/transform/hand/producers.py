@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import reduce
 
 from polysched import isl
-from polysched.errors import InputError
+from polysched.errors import BudgetExceeded, InputError
 from polysched.model.scop import Scop, Statement
 from polysched.model.tree import Tree
 from polysched.model.witness import smallest
@@ -89,3 +89,15 @@ def instances_of(statements: Iterable[Statement]) -> isl.UnionSet:
 def union_of(relations: Iterable[isl.Map]) -> isl.UnionMap:
     """The relations as one."""
     return reduce(isl.UnionMap.union, map(isl.UnionMap.from_map, relations), isl.UnionMap("{ }"))
+
+
+_OPERATIONS = 20_000  # of isl; sums need some hundreds
+
+
+def chains_of(pairs: isl.UnionMap) -> isl.UnionMap:
+    """All that one leads to by way of others, or more than that; InputError if isl cannot tell within its budget."""
+    try:
+        with isl.quota(_OPERATIONS):
+            return pairs.transitive_closure()[0]
+    except BudgetExceeded as error:
+        raise InputError("what the values are computed from, step by step, is not known") from error

@@ -22,7 +22,7 @@ from polysched.model.tree import Band
 from polysched.transform.hand.edit import Draft, checked
 from polysched.transform.hand.graft import coordinates_of, flattened, grafted, part_of, part_with, varying, without
 from polysched.transform.hand.loops import loop
-from polysched.transform.hand.producers import instances_of, written_by
+from polysched.transform.hand.producers import chains_of, instances_of, written_by
 
 
 def reverse_compute_at(draft: Draft, array: str, at: str) -> Draft:
@@ -61,7 +61,7 @@ def _arrivals(draft: Draft, moving: Sequence[Statement], around: Sequence[Band],
     there = coordinates_of(around, inside)
     own = _extended(coordinates_of(_shared(around, moving), domain), len(around))
     needs = draft.dependences.validity.intersect_range(domain)
-    among, _ = needs.intersect_domain(domain).transitive_closure()  # too much makes it later than it could be
+    among = chains_of(needs.intersect_domain(domain))
     ahead = needs.intersect_domain(inside)
     ahead = ahead.union(ahead.apply_range(among))
     last = _each(ahead.reverse().apply_range(there).intersect(own), isl.Map.lexmax)

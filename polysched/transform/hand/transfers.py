@@ -9,12 +9,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from polysched import isl
+from polysched.errors import IllegalSchedule
 from polysched.ir.nodes import Array, Expr, Load, Store, Var
 from polysched.model.scop import Access, Scop, Statement
 from polysched.model.tree import Band, Domain, Leaf, Member, Tree
 from polysched.transform.hand.copies import iterator_names, names_in
 from polysched.transform.hand.footprint import Box
 from polysched.transform.hand.loops import free
+
+_MOST_PARTS = 12  # of what is copied; rows of stencils have one, several rows one each
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +51,9 @@ class Small:
         wanted = (*self.loops, *(f"{self.wide.name}{k}" for k in range(len(self.wide.shape))))
         iterators = iterator_names(wanted, replace(scop, statements=()))
         elements = _convex(elements.coalesce())
+        if elements.n_basic_map() > _MOST_PARTS:
+            what = f"what an iteration needs of '{self.wide.name}' is in {elements.n_basic_map()} pieces"
+            raise IllegalSchedule(f"{what}, too many for loops that copy it")
         wide, arrival = (_named(m, name, iterators) for m in (elements.range_map(), elements.domain_map()))
         domain = wide.domain()
         own = self.box.relation(wide, arrival, self.array.name)

@@ -98,12 +98,12 @@ def test_a_parameter_is_computed_where_it_was_too():
 
 
 def test_a_sum_is_computed_with_all_its_statements():
-    nest = with_temporary(layer.function, "C")
-    schedule = Schedule(nest).tile("i_2", "j_2", sizes=(8, 8)).compute_at("C", at="j_2_o")
+    inside = with_temporary(layer.function, "C")
+    schedule = Schedule(inside).tile("i_2", "j_2", sizes=(8, 8)).compute_at("C", at="j_2_o")
     assert [s.name for s in schedule.draft.scop.statements] == ["S0_at", "S1_at", "S2"]
     assert schedule.loops == ("i_2_o", "j_2_o", "i", "j", "k", "i_2", "j_2")
     assert "filter: S0_at, S1_at\n            band: permutable\n              i: " in str(schedule)
-    optimize(nest, schedule=schedule.parallel("i_2_o")).verify()
+    optimize(inside, schedule=schedule.parallel("i_2_o")).verify()
 
 
 def test_values_are_computed_after_what_they_are_made_of_in_the_same_iteration():
@@ -114,8 +114,8 @@ def test_values_are_computed_after_what_they_are_made_of_in_the_same_iteration()
 
 
 def test_what_a_computed_value_is_made_of_may_be_computed_at_a_loop_in_turn():
-    nest = with_temporary(with_temporary(chain.function, "b"), "c")
-    schedule = Schedule(nest).tile("i_3", sizes=(4,)).compute_at("c", at="i_3_o").compute_at("b", at="i_3_o")
+    inside = with_temporary(with_temporary(chain.function, "b"), "c")
+    schedule = Schedule(inside).tile("i_3", sizes=(4,)).compute_at("c", at="i_3_o").compute_at("b", at="i_3_o")
     assert [s.name for s in schedule.draft.scop.statements] == ["S0_at", "S1_at", "S2"]
     shapes = {each.name: each.shape[0] for each in schedule.draft.scop.arrays}
     assert shapes == {"d": Var("n"), "a": Var("n"), "c_at": Const(5), "b_at": Const(6)}
@@ -127,7 +127,7 @@ def test_values_that_are_made_of_something_overwritten_meanwhile_are_refused():
         Schedule(overwritten).compute_at("b", at="i_3")
     lines = str(raised.value).splitlines()
     assert lines[0] == (
-        "compute_at(b, at=i_3): S0_at[i_3=0, i=0] would read from a what S1[i=0] writes, "
+        "compute_at(b, at=i_3): S0_at[i_3=0, i=0] would get from a: what S1[i=0] writes, "
         "not a[0] as it was before the nest (n = 1)"
     )
     assert [line.strip() for line in lines[2::3]] == ["b[i] = a[i] * 2.0", "a[i] = 0.0"]

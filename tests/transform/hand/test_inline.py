@@ -123,9 +123,9 @@ def test_a_read_under_a_condition():
 
 
 def test_one_after_the_other():
-    nest = with_temporary(with_temporary(chain.function, "b"), "c")
+    inside = with_temporary(with_temporary(chain.function, "b"), "c")
     for order in ("bc", "cb"):
-        schedule = Schedule(nest).inline(order[0]).inline(order[1])
+        schedule = Schedule(inside).inline(order[0]).inline(order[1])
         assert list(bodies(schedule)) == ["S2"]
         assert_same_results(schedule, random.Random(0))
 
@@ -141,7 +141,7 @@ def test_what_is_overwritten_meanwhile_is_refused():
         Schedule(overwritten).inline("b")
     lines = str(raised.value).splitlines()
     assert lines[0] == (
-        "inline(b): S0_in[i=0] would read from a what S1[i=0] writes, not a[0] as it was before the nest (n = 1)"
+        "inline(b): S0_in[i=0] would get from a: what S1[i=0] writes, not a[0] as it was before the nest (n = 1)"
     )
     assert [line.strip() for line in lines[2::3]] == ["b[i] = a[i] * 2.0", "a[i] = 0.0"]
 

@@ -113,7 +113,8 @@ def test_sums_of_floats_need_leave():
     )
     leave = Options(reorder_reductions=True)
     schedule = Schedule(float_dot, options=leave).tile("k", sizes=(32,)).rfactor("k_o", "s").parallel("k_o")
-    assert "s_k_o[c0] = -0.0;" in (done := optimize(float_dot, schedule=schedule, options=leave)).source.text
+    done = optimize(float_dot, schedule=schedule, options=leave)
+    assert "s_k_o[c0] = -0.0;" in done.source.text
     done.verify()
 
 
@@ -172,9 +173,9 @@ def test_a_loop_in_which_the_sum_is_read_is_refused():
 
 def test_it_is_refused_because_it_would_be_wrong(monkeypatch):
     monkeypatch.setattr(file, "first_violation", lambda *args: None)
-    for nest, loop, target in ((watched, "k", "s"), (reset, "i", "S1")):
+    for schedule in (Schedule(watched).rfactor("k", "s"), Schedule(reset).rfactor("i", "S1")):
         with pytest.raises(AssertionError, match="Arrays are not equal"):
-            assert_same_results(Schedule(nest).rfactor(loop, target), random.Random(0))
+            assert_same_results(schedule, random.Random(0))
 
 
 @pytest.mark.parametrize(
