@@ -90,23 +90,33 @@ def history_from_json(text: str) -> History:
     """The history that `History.to_json` gave; InputError that says what is wrong with the text."""
     try:
         data = json.loads(text)
-    except json.JSONDecodeError as error:
+    except (json.JSONDecodeError, RecursionError) as error:
         raise InputError(f"not JSON: {error}") from error
-    if not isinstance(data, dict) or not {"nest", "start", "edits"} <= set(data):
-        raise InputError("no history: it holds 'nest', 'start' and 'edits'", hint="write it with Schedule.to_json()")
-    match data["start"]:
-        case "source" | "ilp" as start:
+    match data:
+        case {"nest": str(nest), "start": start, "edits": list(edits)}:
+            options = data.get("options", {})
+        case _:
+            what = "no history: it holds 'nest', 'start' and a list of 'edits'"
+            raise InputError(what, hint="write it with Schedule.to_json()")
+    match start:
+        case "source" | "ilp":
             pass
         case {"tree": str(yaml)}:
             start = from_yaml(yaml)
-        case other:
-            raise InputError(f"a schedule cannot start from {other!r}", hint="give 'source', 'ilp' or {'tree': YAML}")
-    options = data.get("options", {})
-    if unknown := sorted(set(options) - {field.name for field in fields(Options)}):
+        case _:
+            raise InputError(f"a schedule cannot start from {start!r}", hint="give 'source', 'ilp' or {'tree': YAML}")
+    return History(nest, start, _options(options), tuple(map(_edit, edits)))
+
+
+def _options(data: Any) -> Options:
+    if not isinstance(data, dict):
+        raise InputError(f"options are a JSON object, not {data!r}")
+    if unknown := sorted(set(data) - {field.name for field in fields(Options)}):
         raise InputError(f"there is no option {', '.join(unknown)}")
-    edits = tuple(_edit(one) for one in data["edits"])
-    options = _plain(options | {"constraints": [_constraint(text) for text in options.get("constraints", [])]})
-    return History(str(data["nest"]), start, replace(_DEFAULTS, **options), edits)
+    values = _plain(data)
+    if isinstance(texts := values.get("constraints"), tuple):
+        values["constraints"] = tuple(map(_constraint, texts))
+    return replace(_DEFAULTS, **values)
 
 
 _CONSTRAINTS = {f.__name__: f for f in (order, innermost, outer_parallel, max_skew, separate, together, tile_sizes)}

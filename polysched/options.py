@@ -50,6 +50,8 @@ class Options:
             value, choices = getattr(self, name), get_args(hint)
             if name not in ("tile_sizes", "constraints") and choices and value not in choices:
                 raise InputError(f"option {name} is {value!r}, but is one of {', '.join(map(repr, choices))}")
+            if hint in _NUMBERS and (not isinstance(value, _NUMBERS[hint]) or isinstance(value, bool) != (hint is bool)):
+                raise InputError(f"option {name} is {value!r}, but is of type {hint.__name__}")
         if not isinstance(self.machine, Machine):
             raise InputError(f"option machine is {self.machine!r}, but is a polysched.Machine")
         if not (isinstance(self.constraints, tuple) and all(isinstance(c, Constraint) for c in self.constraints)):
@@ -60,3 +62,6 @@ class Options:
         if sizes is not None and not fits:
             needed = "one or more positive integers, as in (16, 256), or is None"
             raise InputError(f"option tile_sizes is {sizes!r}, but holds {needed}")
+
+
+_NUMBERS = {bool: bool, int: int, float: int | float}

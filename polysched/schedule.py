@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import wraps
+from inspect import signature
 from typing import Any, Concatenate, ParamSpec
 
 from polysched import isl
@@ -25,6 +26,7 @@ from polysched.model.tree_names import renamed
 from polysched.model.tree_text import show_tree
 from polysched.model.tree_yaml import from_yaml, to_yaml
 from polysched.options import Options
+from polysched.plain import plain_arguments
 from polysched.plot.draw import Before, plot, titled
 from polysched.plot.notebook import notebook_html
 from polysched.prepare import function_of, modelled, prepared
@@ -67,10 +69,11 @@ def edit(method: Callable[Concatenate[Schedule, P], Draft]) -> Callable[Concaten
 
     @wraps(method)
     def edited(self: Schedule, *args: P.args, **kwargs: P.kwargs) -> Schedule:
-        done = Edit(method.__name__, args, tuple(kwargs.items()))
+        plain, named = plain_arguments(method, args, kwargs)
+        done = Edit(method.__name__, plain, tuple(named.items()))
         try:
             with isl.quota(self.history.options.isl_operations):
-                draft = timed(method.__name__, lambda schedule: method(schedule, *args, **kwargs), self)
+                draft = timed(method.__name__, lambda schedule: method(schedule, *plain, **named), self)
         except BudgetExceeded as error:
             hint = "edit in another order, or allow more, as in Options(isl_operations=10**9)"
             raise IllegalSchedule(f"{done}: whether that is legal could not be decided: {error}", hint=hint) from error
@@ -338,14 +341,23 @@ class Schedule:
 def _replayed(history: History, nest: Nest | Function) -> Schedule:
     schedule = Schedule(nest, history.start, options=history.options)
     for number, one in enumerate(history.edits, 1):
-        if one.name not in EDITS:
-            raise InputError(f"there is no edit '{one.name}'", hint=f"the edits are: {', '.join(sorted(EDITS))}")
         try:
-            schedule = getattr(schedule, one.name)(*one.args, **dict(one.kwargs))
-        except (PolyschedError, TypeError) as error:
+            schedule = _again(schedule, one)
+        except PolyschedError as error:
             error.add_note(f"in edit {number} of the history: {one}")
             raise
     return schedule
+
+
+def _again(schedule: Schedule, one: Edit) -> Schedule:
+    if one.name not in EDITS:
+        raise InputError(f"there is no edit '{one.name}'", hint=f"the edits are: {', '.join(sorted(EDITS))}")
+    method, named = getattr(schedule, one.name), dict(one.kwargs)
+    try:
+        signature(method).bind(*one.args, **named)
+    except TypeError as error:
+        raise InputError(f"{one}: {error}") from None
+    return method(*one.args, **named)
 
 
 EDITS = frozenset(name for name, method in vars(Schedule).items() if hasattr(method, "is_edit"))

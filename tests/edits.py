@@ -19,6 +19,7 @@ import nests
 from polysched import IllegalSchedule, InputError, Options, Schedule, isl
 from polysched.codegen.lower import lower
 from polysched.deps.legality import Violation
+from polysched.errors import CannotLower
 from polysched.model.order import flatten
 from polysched.model.tree import Band, Map, Mark, Parallel, Tree, Vector, walk
 from tests.deps.brute import brute_pairs, modelled, points
@@ -67,7 +68,10 @@ def check_random_edits(seed: int, tally: Tally | None = None, *, most: int = 5) 
 
 def check_results(fn: Any, schedule: Schedule, rng: random.Random) -> None:
     """The loops of the schedule compute what the nest does."""
-    kernel = lower(schedule.tree, schedule.draft.scop)
+    try:
+        kernel = lower(schedule.tree, schedule.draft.scop)
+    except CannotLower:  # which optimize says, too
+        return
     for n in (1, 2, 5):
         arguments = nests.arguments_for(fn, rng, n)
         nests.assert_same_outcome(fn, kernel, arguments)

@@ -27,7 +27,7 @@ LAYERS = [
     ["model"],
     ["ir"],
     ["trace", "options", "isl", "bounded"],
-    ["constraints"],
+    ["constraints", "plain"],
     ["errors", "version", "machine", "markup"],
 ]
 LEVEL = {unit: level for level, units in enumerate(LAYERS) for unit in units}

@@ -13,6 +13,8 @@ from dataclasses import replace
 from polysched import isl
 from polysched.deps.claims import Claim, without
 from polysched.errors import InputError
+from polysched.frontend.formula import parse_formula
+from polysched.model.affine import AffineSpace, NotAffine
 from polysched.transform.hand.draft import Draft
 from polysched.transform.hand.normal_form import normal_form
 
@@ -24,7 +26,7 @@ def assume(draft: Draft, facts: str) -> Draft:
     if scop.valid_sizes.intersect(known).is_empty():
         raise InputError(f"'{facts}' holds for no sizes that '{scop.name}' can run with: {scop.valid_sizes}")
     hull = isl.Set.from_basic_set(scop.context.intersect(known).coalesce().polyhedral_hull())
-    context = scop.context.intersect(known) if known.n_basic_set() == 1 else hull
+    context = scop.context.intersect(known if known.n_basic_set() == 1 else hull)  # never wider: edits rely on it
     scop = replace(scop, context=context, valid_sizes=scop.valid_sizes.intersect(known))
     pairs = (replace(d, relation=d.relation.intersect_params(known)) for d in draft.dependences.pairs)
     left = replace(draft.dependences, pairs=tuple(d for d in pairs if not d.relation.is_empty()))
@@ -32,12 +34,12 @@ def assume(draft: Draft, facts: str) -> Draft:
 
 
 def _facts(text: str, sizes: tuple[str, ...]) -> isl.Set:
+    condition = parse_formula(text, sizes)
     try:
-        return isl.Set(f"[{', '.join(sizes)}] -> {{ : {text.replace('==', '=')} }}")
-    except isl.Error as error:
-        known = ", ".join(sizes) or "none"
-        hint = f"write affine conditions on the sizes ({known}), as in 'n >= 32 and n % 32 == 0'"
-        raise InputError(f"cannot read the facts '{text}'", hint=hint) from error
+        return AffineSpace("", (), sizes).where(condition).params()
+    except NotAffine as error:
+        hint = f"write affine conditions on the sizes ({', '.join(sizes) or 'none'}), as in 'n >= 32 and n % 32 == 0'"
+        raise InputError(f"'{text}' is no affine condition: {error.expr}", hint=hint) from None
 
 
 def independent(draft: Draft, source: str, sink: str, array: str) -> Draft:

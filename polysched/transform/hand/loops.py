@@ -207,8 +207,10 @@ def with_member(tree: Tree, path: Sequence[int], member: Member) -> Tree:
 
 def chain(tree: Tree, names: Sequence[str]) -> list[Loop]:
     """The loops of these names, outermost first; InputError if they are not nested with nothing but other loops in
-    between, as loops around a sequence are not nested with those inside."""
-    found = sorted((loop(tree, name) for name in names), key=lambda each: len(each.path))
+    between, as loops around a sequence are not nested with those inside, or if one of them is marked."""
+    if not names:
+        raise InputError("no loop is named")
+    found = sorted((unmarked(tree, name) for name in names), key=lambda each: len(each.path))
     if len({each.name for each in found}) < len(names):
         raise InputError(f"a loop is named twice in {', '.join(names)}")
     for outer, inner in pairwise(found):

@@ -16,7 +16,7 @@ from itertools import pairwise
 from polysched import isl
 from polysched.errors import InputError
 from polysched.transform.hand.edit import Alternative, Draft, checked
-from polysched.transform.hand.loops import chain, loop, with_member
+from polysched.transform.hand.loops import loop, with_member
 
 
 def skew(draft: Draft, name: str, by: str, factor: int = 1) -> Draft:
@@ -25,9 +25,12 @@ def skew(draft: Draft, name: str, by: str, factor: int = 1) -> Draft:
     inner, outer = loop(tree, name), loop(tree, by)
     if factor == 0:
         raise InputError("skew by 0 times a loop changes nothing", hint="give another factor")
-    chain(tree, [outer.name, inner.name])
-    if len(outer.path) > len(inner.path):
+    if inner.name == outer.name:
+        raise InputError(f"a loop is not around itself: '{name}'", hint="skew it by a loop around it")
+    if outer.path[: len(inner.path)] == inner.path:
         raise InputError(f"loop '{by}' is inside of loop '{name}'", hint=f"skew '{by}' by '{name}'")
+    if inner.path[: len(outer.path)] != outer.path:
+        raise InputError(f"loop '{by}' is not around loop '{name}'")
     ahead = outer.member.function.scale_val(isl.Val(factor))
     schedule = isl.UnionMap.from_union_pw_aff(inner.member.function.add(ahead))
 

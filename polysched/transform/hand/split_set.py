@@ -19,7 +19,7 @@ from polysched.errors import InputError
 from polysched.frontend.formula import parse_formula
 from polysched.ir.dtypes import boolean
 from polysched.ir.nodes import Binary, Var
-from polysched.model.affine import AffineSpace, NotAffine
+from polysched.model.affine import AffineSpace, NotAffine, is_name
 from polysched.model.scop import Statement
 from polysched.transform.hand.edit import Alternative, Draft, checked
 from polysched.transform.hand.loops import Loop, loop, loops
@@ -52,7 +52,7 @@ def split_set(draft: Draft, name: str, at: str) -> Draft:
 def _holds(draft: Draft, place: Loop, statement: Statement, at: str) -> isl.UnionSet:
     """The instances of the statement for which `at` holds."""
     sizes, values = draft.scop.function.sizes, _values(draft, place, statement)
-    formula = parse_formula(at, [name for name in (*values, *sizes) if name.isidentifier()])
+    formula = parse_formula(at, [name for name in (*values, *sizes) if name != _HERE])
     condition = formula if formula.dtype == boolean else Binary("<", Var(_HERE), formula)
     try:
         points = AffineSpace("values", tuple(values), sizes).where(condition)
@@ -67,7 +67,8 @@ def _values(draft: Draft, place: Loop, statement: Statement) -> dict[str, isl.Ma
     """{ S[i, j] -> [value] } by name, of the statement's iterators and of the loops around it."""
     own = isl.UnionSet.from_set(statement.domain)
     functions = {_HERE: place.member.schedule}
-    functions |= {each.name: each.member.schedule for each in loops(draft.nested) if statement.name in each.statements}
+    named = [each for each in loops(draft.nested) if each.name.isidentifier() and is_name(each.name)]
+    functions |= {each.name: each.member.schedule for each in named if statement.name in each.statements}
     values = {name: isl.Map.from_union_map(schedule.intersect_domain(own)) for name, schedule in functions.items()}
     names = AffineSpace(statement.name, statement.iterators, draft.scop.function.sizes)
     return values | {name: isl.Map.from_pw_aff(names.function(Var(name))) for name in statement.iterators}

@@ -48,8 +48,19 @@ class Use:
             self.where, self.path, instances = f"loop '{place.name}'", (*place.path, 0), place.instances
         self.bands = tuple(bands_above(self.tree, self.path))
         self.arrivals = coordinates_of(self.bands, instances.intersect_params(self.scop.context))
+        self._require_whole_statements()
         self.reads = self._elements(is_write=False)
         self.writes = self._elements(is_write=True)
+
+    def _require_whole_statements(self) -> None:
+        """A statement has one body: all its instances use the small array, or none."""
+        inside = self.arrivals.domain()
+        for statement in self.scop.statements:
+            own = isl.UnionSet.from_set(statement.domain.intersect_params(self.scop.context))
+            uses = any(access.array == self.array.name for access in (*statement.reads, *statement.writes))
+            if uses and not own.is_disjoint(inside) and not own.is_subset(inside):
+                message = f"instances of {statement.name} outside of {self.where} use '{self.array.name}', too"
+                raise InputError(message, hint="do this before the loop is taken apart, as by peel or split_set")
 
     def _elements(self, *, is_write: bool) -> list[isl.Map]:
         """{ [o] -> A[x] }, alone in its list; none if nothing is touched."""

@@ -1,6 +1,5 @@
 import random
 
-import nests
 import pytest
 from by_hand import blur, matmul, stencil
 from edited import assert_holds, assert_same_results, on_random_nests
@@ -152,5 +151,4 @@ def test_random_nests_compute_the_same(what):
     def edit(schedule, loop):
         return getattr(schedule, what)(rng.choice(schedule.draft.scop.arrays).name, rng.choice((loop, None)))
 
-    assert on_random_nests((1, 2, 3, 5), edit) >= 4
-    assert nests.random_nest(random.Random(1)).arrays
+    assert on_random_nests((3, 6, 7, 8, 11), edit) >= 5

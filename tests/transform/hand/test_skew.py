@@ -1,5 +1,6 @@
 import pytest
 from by_hand import blur, stencil
+from nests import jacobi_1d
 
 from polysched import InputError, Schedule, optimize
 
@@ -26,7 +27,7 @@ def test_by_a_factor():
     [
         ("i", "j", 1, "loop 'j' is inside of loop 'i'\nhint: skew 'j' by 'i'"),
         ("j", "i", 0, "skew by 0 times a loop changes nothing\nhint: give another factor"),
-        ("j", "j", 1, "a loop is named twice in j, j"),
+        ("j", "j", 1, "a loop is not around itself: 'j'\nhint: skew it by a loop around it"),
     ],
 )
 def test_what_cannot_be_skewed(name, by, factor, message):
@@ -36,5 +37,20 @@ def test_what_cannot_be_skewed(name, by, factor, message):
 
 
 def test_loops_that_follow_each_other_cannot_be_skewed():
-    with pytest.raises(InputError, match="loop 'i_2' is not inside of loop 'i'"):
+    with pytest.raises(InputError, match="loop 'i' is not around loop 'i_2'"):
         Schedule(blur).skew("i_2", "i")
+
+
+def test_a_sequence_may_be_between_them():
+    skewed = Schedule(jacobi_1d()).skew("i", by="t").skew("i_2", by="t")
+    assert str(skewed).endswith("""\
+    band:
+      t: [S0[t, i] -> t; S1[t, i] -> t]
+      sequence
+        filter: S0[t, i]
+          band: permutable
+            i: [S0[t, i] -> t + i] coincident
+        filter: S1[t, i]
+          band: permutable
+            i_2: [S1[t, i] -> t + i] coincident""")
+    assert optimize(jacobi_1d(), schedule=skewed.parallel("i_2").skew("i_2", by="t", factor=2)).verify()

@@ -1,0 +1,42 @@
+"""Where the user's code stands that is being run, for messages and for the statements that come of it.
+
+C = ps.compute((n,), lambda i: A[i] / B[i, 0], "C")     ->      Loc("model.py", 12, 32, "C = ps.compute(...")
+"""
+
+from __future__ import annotations
+
+import linecache
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+
+from polysched.errors import InputError, Loc
+
+_OURS = str(Path(__file__).parent.parent)  # no user's code is in the front ends
+
+
+def caller() -> Loc | None:
+    """The expression outside of the front ends that is being evaluated; None where there is none."""
+    frame = sys._getframe(1)
+    while frame.f_code.co_filename.startswith(_OURS) or frame.f_code.co_filename.endswith("contextlib.py"):
+        if frame.f_back is None:
+            return None
+        frame = frame.f_back
+    file, code = frame.f_code.co_filename, frame.f_code
+    line, _, column, _ = next(islice(code.co_positions(), frame.f_lasti // 2, None))
+    number = line or frame.f_lineno
+    text = linecache.getline(file, number).rstrip("\n")
+    return Loc(file, number, len(text.encode()[: column or 0].decode(errors="ignore")) + 1, text)
+
+
+@contextmanager
+def at_caller() -> Iterator[None]:
+    """Gives an InputError from inside the place of the caller, unless it has one."""
+    try:
+        yield
+    except InputError as error:
+        if error.loc is None:
+            raise InputError(error.message, caller(), error.hint) from None
+        raise

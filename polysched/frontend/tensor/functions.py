@@ -1,0 +1,87 @@
+"""Functions of scalar values: `select`, extrema, and C's functions of floats.
+
+select(C[i] > 0.0, C[i], 0.0)     ->     C[i] > 0.0f32 ? C[i] : 0.0f32
+exp(A[i])                         ->     exp(A[i])      in A's dtype if that is a float, else in f64
+"""
+
+from __future__ import annotations
+
+from polysched.frontend import arithmetic
+from polysched.frontend.python_functions import call as call_of
+from polysched.frontend.tensor.caller import at_caller
+from polysched.frontend.tensor.value import Operand, Value, as_value, condition, made
+
+
+def select(cond: Operand, then: Operand, other: Operand) -> Value:
+    """`then` where the condition holds, else `other`; only the one that is needed is evaluated."""
+    test, yes, no = condition(cond, "the condition of a select"), as_value(then), as_value(other)
+    with at_caller():
+        return made(arithmetic.select(test.expr, yes.typed, no.typed), test, yes, no)
+
+
+def call(function: str, *args: Operand) -> Value:
+    """A function by its name: C's functions of floats, abs, min, max; InputError if there is none."""
+    values = tuple(map(as_value, args))
+    with at_caller():
+        return made(call_of("", function, [v.typed for v in values]), *values)
+
+
+def minimum(first: Operand, *rest: Operand) -> Value:
+    return call("min", first, *rest)
+
+
+def maximum(first: Operand, *rest: Operand) -> Value:
+    return call("max", first, *rest)
+
+
+def abs(x: Operand) -> Value:
+    return call("abs", x)
+
+
+def sqrt(x: Operand) -> Value:
+    return call("sqrt", x)
+
+
+def exp(x: Operand) -> Value:
+    return call("exp", x)
+
+
+def log(x: Operand) -> Value:
+    return call("log", x)
+
+
+def tanh(x: Operand) -> Value:
+    return call("tanh", x)
+
+
+def erf(x: Operand) -> Value:
+    return call("erf", x)
+
+
+def sin(x: Operand) -> Value:
+    return call("sin", x)
+
+
+def cos(x: Operand) -> Value:
+    return call("cos", x)
+
+
+def floor(x: Operand) -> Value:
+    return call("floor", x)
+
+
+def ceil(x: Operand) -> Value:
+    return call("ceil", x)
+
+
+def trunc(x: Operand) -> Value:
+    return call("trunc", x)
+
+
+def rint(x: Operand) -> Value:
+    """The nearest integer as a float, of two the even one."""
+    return call("rint", x)
+
+
+def power(x: Operand, y: Operand) -> Value:
+    return call("pow", x, y)

@@ -1,0 +1,157 @@
+"""Reductions: what a range of terms amounts to, as part of the value of a tensor.
+
+    k = reduce_axis(64, "k")
+    sum(A[i, k] * B[k, j], axis=k)                     0 + A[i, 0] * B[0, j] + ... + A[i, 63] * B[63, j], in this order
+    max(A[i + r], axis=r, where=i + r < n)             of those terms alone for which the condition holds
+
+A reduction has the dtype of its terms: cast them, as in `sum(A[i, k].astype(i32), axis=k)`. Of no terms, a sum is 0,
+a product 1, `any` False, `all` True; `max` is the least value of the dtype, minus infinity for floats, and `argmax`
+the first number of the axis. `argmax` and `argmin` give the first of several equal ones, as an i64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from itertools import count
+
+from polysched.errors import InputError, Loc
+from polysched.frontend.tensor.caller import caller
+from polysched.frontend.tensor.value import Name, Operand, Value, as_value, condition, integer, merged
+from polysched.ir.dtypes import DType, boolean, i64
+from polysched.ir.nodes import Binary, Const, Expr, Var
+
+
+@dataclass(frozen=True)
+class Axis(Name):
+    """A number that runs from lo up to hi."""
+
+    lo: Expr
+    hi: Expr
+    what = "a reduce axis"  # type: ignore[assignment]
+
+
+@dataclass(frozen=True)
+class Reduction(Name):
+    """The terms, of all values of the axes in lexicographic order, for which `where` holds; its name is no user's.
+
+    `op` is a binary operator of the loop IR, or argmax or argmin, of which the result is `place` of that term.
+    """
+
+    op: str
+    axes: tuple[Axis, ...]
+    term: Expr
+    where: Expr | None
+    place: Expr  # the number of a term among all
+    loc: Loc | None = field(default=None, compare=False)
+    what = "a reduction"  # type: ignore[assignment]
+
+    @property
+    def dtype(self) -> DType:
+        return i64 if self.op in ARGS else self.term.dtype
+
+
+ARGS = {"argmax": "max", "argmin": "min"}
+
+
+def reduce_axis(*bounds: object) -> Value:
+    """The axis of a reduction: `reduce_axis(extent, name)`, or `reduce_axis(lo, hi, name)` for lo up to hi."""
+    match bounds:
+        case (hi, str(name)):
+            lo: object = 0
+        case (lo, hi, str(name)):
+            pass
+        case _:
+            hint = 'write ps.reduce_axis(64, "k") or ps.reduce_axis(lo, hi, "k")'
+            raise InputError("a reduce axis needs an extent or two bounds, and a name", caller(), hint)
+    first, end = (integer(bound, f"a bound of the axis {name}") for bound in (lo, hi))
+    names = merged((first, end))
+    return Value(Var(name), True, {**names, name: Axis(name, first.expr, end.expr)})
+
+
+def sum(value: Operand, axis: Value | Sequence[Value], where: Operand | None = None) -> Value:
+    """The sum of the terms."""
+    return _reduction("sum", "+", value, axis, where)
+
+
+def prod(value: Operand, axis: Value | Sequence[Value], where: Operand | None = None) -> Value:
+    """The product of the terms."""
+    return _reduction("prod", "*", value, axis, where)
+
+
+def max(value: Operand, axis: Value | Sequence[Value], where: Operand | None = None) -> Value:
+    """The greatest term; NaNs are passed over."""
+    return _reduction("max", "max", value, axis, where)
+
+
+def min(value: Operand, axis: Value | Sequence[Value], where: Operand | None = None) -> Value:
+    """The least term; NaNs are passed over."""
+    return _reduction("min", "min", value, axis, where)
+
+
+def argmax(value: Operand, axis: Value | Sequence[Value], where: Operand | None = None) -> Value:
+    """The number, from 0, of the first of the greatest terms; of several axes, in C order."""
+    return _reduction("argmax", "argmax", value, axis, where)
+
+
+def argmin(value: Operand, axis: Value | Sequence[Value], where: Operand | None = None) -> Value:
+    """The number, from 0, of the first of the least terms; of several axes, in C order."""
+    return _reduction("argmin", "argmin", value, axis, where)
+
+
+def any(value: Operand, axis: Value | Sequence[Value], where: Operand | None = None) -> Value:
+    """Whether one of the terms is true."""
+    return _reduction("any", "||", condition(value, "a term of any"), axis, where)
+
+
+def all(value: Operand, axis: Value | Sequence[Value], where: Operand | None = None) -> Value:
+    """Whether all of the terms are true."""
+    return _reduction("all", "&&", condition(value, "a term of all"), axis, where)
+
+
+def _reduction(name: str, op: str, of: Operand, axis: Value | Sequence[Value], where: Operand | None) -> Value:
+    given = (axis,) if isinstance(axis, Value) else tuple(axis)
+    axes = tuple(_axis(one, name) for one in given)
+    term = as_value(of)
+    if term.dtype == boolean and op not in ("||", "&&"):
+        raise InputError(f"a term of {name} is a bool", caller(), "cast it, as in x.astype(ps.i32)")
+    cond = None if where is None else condition(where, f"the condition of {name}")
+    parts = (*given, term) if cond is None else (*given, term, cond)
+    names = merged(parts)
+    for inner in names.values():
+        if isinstance(inner, Reduction):
+            hint = "compute the inner one as a tensor of its own"
+            raise InputError(f"there is a reduction inside of {name}", caller(), hint)
+    made = Reduction(
+        f"%{next(_NUMBERS)}", op, axes, term.expr, None if cond is None else cond.expr, _place(axes), caller()
+    )
+    used = {n: meaning for n, meaning in names.items() if n not in [one.name for one in axes]}
+    return Value(Var(made.name, made.dtype), names={**used, made.name: made})
+
+
+_NUMBERS = count()
+
+
+def _axis(value: Value, of: str) -> Axis:
+    match value:
+        case Value(expr=Var(name)) if isinstance(axis := value.names.get(name), Axis):
+            return axis
+    what = f"'{value.expr}'" if isinstance(value, Value) else repr(value)
+    hint = 'make one: k = ps.reduce_axis(64, "k")'
+    raise InputError(f"{of} is over {what}, which is no reduce axis", caller(), hint)
+
+
+def _place(axes: tuple[Axis, ...]) -> Expr:
+    """The number of this iteration of the axes among all, from 0."""
+
+    def one(axis: Axis) -> Expr:
+        return Var(axis.name) if axis.lo == Const(0) else Binary("-", Var(axis.name), axis.lo)
+
+    def extent(axis: Axis) -> Expr:
+        return axis.hi if axis.lo == Const(0) else Binary("-", axis.hi, axis.lo)
+
+    def with_inner(place: Expr, axis: Axis) -> Expr:
+        return Binary("+", Binary("*", place, extent(axis)), one(axis))
+
+    return reduce(with_inner, axes[1:], one(axes[0]))

@@ -1,0 +1,290 @@
+"""Scalar values of tensor expressions: the loop IR's, with Python's operators and NumPy's dtypes.
+
+    A[i, k] * B[k, j] + 1       ->      A[i, k] * B[k, j] + 1.0f32,  where A, B are tensors, i, j indices, k an axis
+
+A value knows what the names in it stand for, so that `function` finds all that it needs. Python's numbers, sizes,
+indices and axes are weak, as in nests: they take the dtype of what they meet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from polysched.errors import InputError
+from polysched.frontend import arithmetic
+from polysched.frontend.arithmetic import Typed
+from polysched.frontend.tensor.caller import at_caller, caller
+from polysched.ir.dtypes import ALL, DType, Size, boolean, f64, i64, size
+from polysched.ir.node import walk
+from polysched.ir.nodes import Const, Expr, Unary, Var
+
+
+@dataclass(frozen=True)
+class Name:
+    """What a name in a value stands for; `what` says so in messages."""
+
+    name: str
+
+    @property
+    def what(self) -> str:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class SizeName(Name):
+    what = "a size"  # type: ignore[assignment]
+
+
+@dataclass(frozen=True)
+class ScalarName(Name):
+    dtype: DType
+    what = "a scalar"  # type: ignore[assignment]
+
+
+@dataclass(frozen=True)
+class IndexName(Name):
+    """An index of the tensor that is being computed."""
+
+    what = "an index"  # type: ignore[assignment]
+
+
+Names = Mapping[str, Name]
+NO_NAMES: Names = MappingProxyType({})
+
+
+@dataclass(frozen=True, eq=False)
+class Value:
+    """A scalar: an element, an index, a size, or what operators make of them."""
+
+    expr: Expr
+    weak: bool = False
+    names: Names = field(default=NO_NAMES, repr=False)
+
+    __array_ufunc__ = None  # numpy's scalars leave operators to us
+
+    @property
+    def dtype(self) -> DType:
+        return self.expr.dtype
+
+    @property
+    def typed(self) -> Typed:
+        return Typed(self.expr, self.weak)
+
+    def astype(self, dtype: DType) -> Value:
+        """The value in another dtype, as C casts it: integers wrap, floats are truncated towards zero."""
+        return Value(arithmetic.cast(self.typed, dtype), names=self.names)
+
+    def __add__(self, other: Operand) -> Value:
+        return _binary("+", self, other)
+
+    def __radd__(self, other: Operand) -> Value:
+        return _binary("+", other, self)
+
+    def __sub__(self, other: Operand) -> Value:
+        return _binary("-", self, other)
+
+    def __rsub__(self, other: Operand) -> Value:
+        return _binary("-", other, self)
+
+    def __mul__(self, other: Operand) -> Value:
+        return _binary("*", self, other)
+
+    def __rmul__(self, other: Operand) -> Value:
+        return _binary("*", other, self)
+
+    def __truediv__(self, other: Operand) -> Value:
+        return _binary("/", self, other)
+
+    def __rtruediv__(self, other: Operand) -> Value:
+        return _binary("/", other, self)
+
+    def __floordiv__(self, other: Operand) -> Value:
+        return _binary("//", self, other)
+
+    def __rfloordiv__(self, other: Operand) -> Value:
+        return _binary("//", other, self)
+
+    def __mod__(self, other: Operand) -> Value:
+        return _binary("%", self, other)
+
+    def __rmod__(self, other: Operand) -> Value:
+        return _binary("%", other, self)
+
+    def __pow__(self, other: Operand) -> Value:
+        return _binary("**", self, other)
+
+    def __rpow__(self, other: Operand) -> Value:
+        return _binary("**", other, self)
+
+    def __and__(self, other: Operand) -> Value:
+        return _binary("&", self, other)
+
+    def __rand__(self, other: Operand) -> Value:
+        return _binary("&", other, self)
+
+    def __or__(self, other: Operand) -> Value:
+        return _binary("|", self, other)
+
+    def __ror__(self, other: Operand) -> Value:
+        return _binary("|", other, self)
+
+    def __xor__(self, other: Operand) -> Value:
+        return _binary("^", self, other)
+
+    def __rxor__(self, other: Operand) -> Value:
+        return _binary("^", other, self)
+
+    def __lshift__(self, other: Operand) -> Value:
+        return _binary("<<", self, other)
+
+    def __rlshift__(self, other: Operand) -> Value:
+        return _binary("<<", other, self)
+
+    def __rshift__(self, other: Operand) -> Value:
+        return _binary(">>", self, other)
+
+    def __rrshift__(self, other: Operand) -> Value:
+        return _binary(">>", other, self)
+
+    def __neg__(self) -> Value:
+        return _unary("-", self)
+
+    def __pos__(self) -> Value:
+        return _unary("+", self)
+
+    def __invert__(self) -> Value:
+        if self.dtype == boolean:
+            return Value(Unary("!", self.expr), self.weak, self.names)
+        return _unary("~", self)
+
+    def __abs__(self) -> Value:
+        with at_caller():
+            return made(arithmetic.absolute(self.typed), self)
+
+    def __lt__(self, other: Operand) -> Value:
+        return _compared("<", self, other)
+
+    def __le__(self, other: Operand) -> Value:
+        return _compared("<=", self, other)
+
+    def __gt__(self, other: Operand) -> Value:
+        return _compared(">", self, other)
+
+    def __ge__(self, other: Operand) -> Value:
+        return _compared(">=", self, other)
+
+    def __eq__(self, other: object) -> Value:  # type: ignore[override]
+        return _compared("==", self, other)
+
+    def __ne__(self, other: object) -> Value:  # type: ignore[override]
+        return _compared("!=", self, other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __bool__(self) -> bool:
+        hint = "write ps.select(cond, x, y) for if, & for and, | for or, ~ for not, (a < b) & (b < c) for a < b < c"
+        raise InputError(f"'{self.expr}' is not known before the kernel runs", caller(), hint)
+
+
+Operand = Value | Expr | int | float | bool | np.generic
+
+
+def var(name: str, dtype: DType | Size = size) -> Value:
+    """A size, or with a dtype a read-only scalar parameter."""
+    if isinstance(dtype, Size):
+        return Value(Var(name), weak=True, names={name: SizeName(name)})
+    return Value(Var(name, dtype), names={name: ScalarName(name, dtype)})
+
+
+def index(name: str) -> Value:
+    return Value(Var(name), weak=True, names={name: IndexName(name)})
+
+
+def as_value(operand: object) -> Value:
+    """A number as a value; the names in an expression of the loop IR are those of sizes and scalars."""
+    match operand:
+        case Value():
+            return operand
+        case bool():
+            return Value(Const(operand, boolean), weak=True)
+        case int():
+            return Value(arithmetic.converted(Typed(Const(operand), weak=True), i64), weak=True)
+        case float() if not isinstance(operand, np.generic):
+            return Value(Const(operand, f64), weak=True)
+        case np.generic() if operand.dtype.name in _BY_NUMPY:
+            return Value(Const(operand.item(), _BY_NUMPY[operand.dtype.name]))
+        case Expr():
+            of_expr = [node for node in walk(operand) if isinstance(node, Var)]
+            sizes: dict[str, Name] = {
+                v.name: SizeName(v.name) if v.dtype == i64 else ScalarName(v.name, v.dtype) for v in of_expr
+            }
+            return Value(operand, operand.dtype == i64, sizes)
+    hint = "subscript it, as in A[i, j]" if hasattr(operand, "shape") else "use numbers, elements, indices and sizes"
+    raise InputError(f"{type(operand).__name__} is no scalar", caller(), hint)
+
+
+_BY_NUMPY = {dtype.numpy: dtype for dtype in ALL.values()}
+
+
+def merged(values: Iterable[Value]) -> Names:
+    """What the names in all of the values stand for; InputError if one stands for two things."""
+    names: dict[str, Name] = {}
+    for one in values:
+        for name, meaning in one.names.items():
+            known = names.setdefault(name, meaning)
+            if known is not meaning and known != meaning:
+                both = known.what if known.what == meaning.what else f"{known.what} and {meaning.what}"
+                raise InputError(f"two different things are named {name}: {both}", caller(), "rename one of them")
+    return names
+
+
+def made(result: Typed, *operands: Value) -> Value:
+    """A value that has been computed from others."""
+    return Value(result.expr, result.weak, merged(operands))
+
+
+def integer(operand: object, what: str) -> Value:
+    """The operand as an i64; `what` says what it is used as."""
+    value = as_value(operand)
+    if not value.dtype.is_integer:
+        hint = "divide with //, or convert it with .astype(ps.i64)"
+        raise InputError(f"{what} must be an integer, and '{value.expr}' is {value.dtype}", caller(), hint)
+    return Value(arithmetic.converted(value.typed, i64), True, value.names)
+
+
+def condition(operand: object, what: str) -> Value:
+    """The operand as a bool; `what` says what it is used as."""
+    value = as_value(operand)
+    if value.dtype != boolean:
+        hint = "compare it, as in x != 0"
+        raise InputError(f"{what} must be a bool, and '{value.expr}' is {value.dtype}", caller(), hint)
+    return value
+
+
+def _binary(op: str, left: object, right: object) -> Value:
+    both = as_value(left), as_value(right)
+    with at_caller():
+        return made(arithmetic.binary(op, both[0].typed, both[1].typed), *both)
+
+
+def _unary(op: str, value: Value) -> Value:
+    with at_caller():
+        return made(arithmetic.unary(op, value.typed), value)
+
+
+def _compared(op: str, left: object, right: object) -> Value:
+    both = as_value(left), as_value(right)
+    with at_caller():
+        return made(arithmetic.comparison(op, both[0].typed, both[1].typed), *both)
+
+
+def values_of(operands: Iterable[object]) -> Iterator[Value]:
+    return map(as_value, operands)
+
+
+Shape = Iterable[Any]

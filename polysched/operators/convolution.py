@@ -1,0 +1,158 @@
+"""Convolutions in any layout, of one to three axes, in groups, of integers too.
+
+    out[n, f, y, x] = sum over c, r, s of data[n, c, y * stride + r - pad, x * stride + s - pad] * weight[f, c, r, s]
+
+Terms in the padding are left out. Data and weights are laid out as the name of an operator says, by one letter for each
+axis: N batch, C channels, D H W space; O and I of the weights are filters and channels of a group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from polysched.errors import InputError
+from polysched.frontend import tensor as te
+from polysched.frontend.tensor import Tensor, Value
+from polysched.ir.dtypes import DType, f32, i8, i32
+from polysched.ir.nodes import Function
+from polysched.operators.windows import Numbers, Padding, each, every, windows
+
+SPACE = "DHW"
+
+
+def convolution(
+    name: str,
+    data_layout: str,
+    weight_layout: str,
+    *,
+    batch: int,
+    in_channel: int,
+    in_size: Numbers,
+    num_filter: int,
+    kernel: Numbers,
+    stride: Numbers = 1,
+    padding: Padding = 0,
+    dilation: Numbers = 1,
+    groups: int = 1,
+    add_bias: bool = False,
+    add_relu: bool = False,
+    dtype: DType = f32,
+    sum_dtype: DType | None = None,
+) -> Function:
+    """The nest of `data`, `weight`, with `add_bias` a `bias` for each filter, and `out`, laid out as the data;
+    InputError if the groups do not divide the channels and the filters."""
+    if in_channel % groups or num_filter % groups:
+        raise InputError(f"{groups} groups do not divide {in_channel} channels and {num_filter} filters")
+    space = [axis for axis in data_layout if axis in SPACE]
+    sliding = dict(zip(space, windows(each(in_size, len(space)), kernel, stride=stride, padding=padding,
+                                      dilation=dilation), strict=True))  # fmt: skip
+    inputs, outputs = in_channel // groups, num_filter // groups
+    total = sum_dtype or dtype
+    data = te.placeholder(
+        arranged(data_layout, N=batch, C=in_channel, **{axis: w.size for axis, w in sliding.items()}), dtype, "data"
+    )
+    weight = te.placeholder(
+        arranged(weight_layout, O=num_filter, I=inputs, **{axis: w.kernel for axis, w in sliding.items()}),
+        dtype,
+        "weight",
+    )
+    bias = te.placeholder((num_filter,), total, "bias")
+    c = te.reduce_axis(inputs, "c")
+    taps = {axis: te.reduce_axis(w.kernel, f"k{axis.lower()}") for axis, w in sliding.items()}
+
+    def element(*index: Value) -> Value:
+        at = dict(zip(data_layout, index, strict=True))
+        places = {axis: w.at(at[axis], taps[axis]) for axis, w in sliding.items()}
+        channel = c if groups == 1 else at["C"] // outputs * inputs + c
+        x = data[arranged(data_layout, N=at["N"], C=channel, **places)]
+        w = weight[arranged(weight_layout, O=at["C"], I=c, **taps)]
+        inside = every([condition for axis, w in sliding.items() for condition in w.inside(places[axis])])
+        value = te.sum(x.astype(total) * w.astype(total), axis=(c, *taps.values()), where=inside)
+        return finished(value, bias[at["C"]] if add_bias else None, add_relu)
+
+    shape = arranged(data_layout, N=batch, C=num_filter, **{axis: w.count for axis, w in sliding.items()})
+    out = te.compute(shape, element, "out", names=[axis.lower() for axis in data_layout])
+    return te.function(name, [data, weight, *([bias] if add_bias else [])], [out])
+
+
+def finished(value: Value, bias: Value | None, relu: bool) -> Value:
+    """A sum with what may follow it."""
+    value = value if bias is None else value + bias
+    return te.maximum(value, 0) if relu else value
+
+
+def arranged(layout: str, **axes: Any) -> tuple[Any, ...]:
+    """What belongs to each axis, in the order of a layout."""
+    return tuple(axes[axis] for axis in layout)
+
+
+def conv1d(
+    *,
+    batch: int,
+    in_channels: int,
+    in_width: int,
+    filters: int,
+    kernel_size: int,
+    stride: int = 1,
+    dilation: int = 1,
+    padding: Padding = 0,
+    layout: str = "NCW",
+) -> Function:
+    """In layout "NCW", with weights OIW, or "NWC", with weights WIO."""
+    weights = {"NCW": "OIW", "NWC": "WIO"}
+    if layout not in weights:
+        raise InputError(f"conv1d: layout is {layout!r}, but is NCW or NWC")
+    return convolution(
+        "conv1d",
+        layout,
+        weights[layout],
+        batch=batch,
+        in_channel=in_channels,
+        in_size=in_width,
+        num_filter=filters,
+        kernel=kernel_size,
+        stride=stride,
+        dilation=dilation,
+        padding=padding,
+    )
+
+
+def conv2d_nchw(**parameters: Any) -> Function:
+    """Of data NCHW and weights OIHW, with the parameters of `convolution`."""
+    return convolution("conv2d_nchw", "NCHW", "OIHW", **parameters)
+
+
+def conv2d_nhwc(**parameters: Any) -> Function:
+    """Of data NHWC and weights HWIO, with the parameters of `convolution`."""
+    return convolution("conv2d_nhwc", "NHWC", "HWIO", **parameters)
+
+
+def conv2d_hwcn(**parameters: Any) -> Function:
+    """Of data HWCN and weights HWIO, with the parameters of `convolution`."""
+    return convolution("conv2d_hwcn", "HWCN", "HWIO", **parameters)
+
+
+def conv2d_int8(**parameters: Any) -> Function:
+    """Of i8 data NCHW and weights OIHW, summed in i32, with the parameters of `convolution`."""
+    return convolution("conv2d_int8", "NCHW", "OIHW", dtype=i8, sum_dtype=i32, **parameters)
+
+
+def conv3d_ncdhw(**parameters: Any) -> Function:
+    """Of data NCDHW and weights OIDHW, with the parameters of `convolution`."""
+    return convolution("conv3d_ncdhw", "NCDHW", "OIDHW", **parameters)
+
+
+def conv3d_ndhwc(**parameters: Any) -> Function:
+    """Of data NDHWC and weights DHWIO, with the parameters of `convolution`."""
+    return convolution("conv3d_ndhwc", "NDHWC", "DHWIO", **parameters)
+
+
+def group_conv2d(**parameters: Any) -> Function:
+    """Of data NCHW and weights OIHW in `groups`, with the parameters of `convolution`."""
+    return convolution("group_conv2d", "NCHW", "OIHW", **parameters)
+
+
+def group_conv2d_int8(**parameters: Any) -> Function:
+    """Of i8 data NCHW and weights OIHW in `groups`, summed in i32, with the parameters of `convolution`."""
+    return convolution("group_conv2d_int8", "NCHW", "OIHW", dtype=i8, sum_dtype=i32, **parameters)

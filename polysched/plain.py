@@ -1,0 +1,90 @@
+"""What an edit is given, as plain data of the kinds that its signature says: so it can be printed, stored and made again.
+
+    def tile(self, *loops: str, sizes: Sequence[int])
+
+    tile("i", sizes=[np.int64(8)])        ("i",), {"sizes": (8,)}
+    tile("i", sizes=8)                    InputError: 'sizes' of tile is a sequence of whole numbers below 2**31, not 8
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from inspect import Parameter, signature
+from operator import index
+from types import NoneType
+from typing import Any, get_args, get_origin, get_type_hints
+
+from polysched.errors import InputError
+
+LARGEST = 2**31  # with which sums of a few products with sizes still fit into 64 bits
+
+
+def plain_arguments(
+    function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Positional and named arguments of the method as its annotations say: str, int, sequences of them, or either.
+
+    Those that the function does not have are left to it. InputError for one of another kind, or a huge number.
+    """
+    kinds = get_type_hints(function)
+    names = _positional(function, len(args))
+    by_position = tuple(_plain(function, name, kinds.get(name), value) for name, value in zip(names, args, strict=True))
+    return by_position, {name: _plain(function, name, kinds.get(name), value) for name, value in kwargs.items()}
+
+
+def _positional(function: Callable[..., Any], count: int) -> list[str]:
+    """The parameter of each of `count` arguments after the first; "" where there is none."""
+    names: list[str] = []
+    for parameter in list(signature(function).parameters.values())[1:]:
+        if parameter.kind == Parameter.VAR_POSITIONAL:
+            names += [parameter.name] * count
+        elif parameter.kind == Parameter.POSITIONAL_OR_KEYWORD:
+            names.append(parameter.name)
+    return [*names, *[""] * count][:count]
+
+
+def _plain(function: Callable[..., Any], name: str, kind: Any, value: Any) -> Any:
+    try:
+        return value if kind is None else _as(kind, value)
+    except TypeError:
+        said = f"{value!r:.60}"
+        raise InputError(f"'{name}' of {function.__name__} is {_said(kind)}, not {said}") from None
+
+
+def _as(kind: Any, value: Any) -> Any:
+    """The value as plain data of that kind; TypeError if it is of another."""
+    match get_origin(kind), get_args(kind):
+        case None, _ if kind is str and isinstance(value, str):
+            return str(value)
+        case None, _ if kind is int and not isinstance(value, bool) and abs(index(value)) < LARGEST:
+            return index(value)
+        case None, _ if kind is NoneType and value is None:
+            return None
+        case origin, (each,) if origin is Sequence and isinstance(value, list | tuple):
+            return tuple(_as(each, one) for one in value)
+        case origin, (*kinds,) if kinds and origin is not Sequence:
+            return _as_either(kinds, value)
+    raise TypeError
+
+
+def _as_either(kinds: Sequence[Any], value: Any) -> Any:
+    for kind in kinds[:-1]:
+        try:
+            return _as(kind, value)
+        except TypeError:
+            continue
+    return _as(kinds[-1], value)
+
+
+def _said(kind: Any) -> str:
+    """As in "a string or a sequence of strings"."""
+    if get_origin(kind) is Sequence:
+        return f"a sequence of {_SAID[get_args(kind)[0]][1]}"
+    return _SAID[kind][0] if kind in _SAID else " or ".join(map(_said, get_args(kind)))
+
+
+_SAID = {
+    str: ("a string", "strings"),
+    int: ("a whole number below 2**31", "whole numbers below 2**31"),
+    NoneType: ("None", ""),
+}
