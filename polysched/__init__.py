@@ -14,29 +14,44 @@ from polysched.errors import (
 )
 from polysched.frontend.c.read import from_c
 from polysched.frontend.python import Nest, nest
-from polysched.frontend.tensor.functions import (
+from polysched.frontend.tensor import (
+    Tensor,
+    Value,
     abs,
+    all,
+    all_of,
+    any,
+    any_of,
+    argmax,
+    argmin,
     call,
     ceil,
+    compute,
     cos,
     erf,
     exp,
     floor,
+    function,
     log,
+    max,
     maximum,
+    min,
     minimum,
+    placeholder,
     power,
+    prod,
+    reduce_axis,
     rint,
+    scan,
     select,
     sin,
     sqrt,
+    sum,
     tanh,
     trunc,
+    update,
+    var,
 )
-from polysched.frontend.tensor.nest import function
-from polysched.frontend.tensor.reduce import all, any, argmax, argmin, max, min, prod, reduce_axis, sum
-from polysched.frontend.tensor.tensor import Tensor, compute, placeholder
-from polysched.frontend.tensor.value import Value, var
 from polysched.ir.dtypes import boolean, f16, f32, f64, i8, i16, i32, i64, size, u8, u16, u32, u64
 from polysched.ir.interp import interpret
 from polysched.machine import Machine
@@ -74,7 +89,9 @@ __all__ = [
     "VerificationError",
     "abs",
     "all",
+    "all_of",
     "any",
+    "any_of",
     "argmax",
     "argmin",
     "boolean",
@@ -115,6 +132,7 @@ __all__ = [
     "record",
     "reduce_axis",
     "rint",
+    "scan",
     "select",
     "separate",
     "show_tree",
@@ -131,5 +149,6 @@ __all__ = [
     "u16",
     "u32",
     "u64",
+    "update",
     "var",
 ]

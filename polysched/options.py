@@ -50,7 +50,8 @@ class Options:
             value, choices = getattr(self, name), get_args(hint)
             if name not in ("tile_sizes", "constraints") and choices and value not in choices:
                 raise InputError(f"option {name} is {value!r}, but is one of {', '.join(map(repr, choices))}")
-            if hint in _NUMBERS and (not isinstance(value, _NUMBERS[hint]) or isinstance(value, bool) != (hint is bool)):
+            fits = isinstance(value, _KINDS.get(hint, object)) and (hint is bool or not isinstance(value, bool))
+            if hint in _KINDS and not fits:
                 raise InputError(f"option {name} is {value!r}, but is of type {hint.__name__}")
         if not isinstance(self.machine, Machine):
             raise InputError(f"option machine is {self.machine!r}, but is a polysched.Machine")
@@ -64,4 +65,4 @@ class Options:
             raise InputError(f"option tile_sizes is {sizes!r}, but holds {needed}")
 
 
-_NUMBERS = {bool: bool, int: int, float: int | float}
+_KINDS = {bool: bool, int: int, float: int | float}

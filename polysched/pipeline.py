@@ -41,7 +41,7 @@ from polysched.prepare import function_of, modelled, prepared
 from polysched.schedule import Schedule
 from polysched.solve.honoured import require_met, unmet
 from polysched.solve.scheduler import Scheduled, find_schedule
-from polysched.trace import record, step
+from polysched.trace import record, step, timed
 from polysched.transform.expand_arrays import expand_arrays
 from polysched.transform.fuse_tiles import fuse_tile_loops
 from polysched.transform.interleave import interleave_all
@@ -91,7 +91,7 @@ def optimize(
         )
         step("legality", require_legal, scheduled.tree, deps, scop)
         if given is not None:
-            step("constraints", require_met, given, scop, deps, options.constraints)
+            timed("constraints", require_met, given, scop, deps, options.constraints)
         _require_tiles(scheduled.tree, target, options)
         _require_axes(scheduled.tree, target)
         tree, kernel, mapping = _lower_within_budget(

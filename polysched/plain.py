@@ -1,4 +1,6 @@
-"""What an edit is given, as plain data of the kinds that its signature says: so it can be printed, stored and made again.
+"""What an edit is given, as plain data of the kinds that its signature says.
+
+So it can be printed, stored, and made again.
 
     def tile(self, *loops: str, sizes: Sequence[int])
 

@@ -72,7 +72,7 @@ def convolution(
         return finished(value, bias[at["C"]] if add_bias else None, add_relu)
 
     shape = arranged(data_layout, N=batch, C=num_filter, **{axis: w.count for axis, w in sliding.items()})
-    out = te.compute(shape, element, "out", names=[axis.lower() for axis in data_layout])
+    out = te.compute(shape, element, "out")
     return te.function(name, [data, weight, *([bias] if add_bias else [])], [out])
 
 

@@ -57,7 +57,7 @@ def transposed_convolution(
         value = data[(n, c, *places)] * weight[(c, f, *taps)]
         return te.sum(value, axis=(c, *taps), where=every(conditions))
 
-    out = te.compute((batch, num_filter, *counts), element, "out", names=["n", "f", *"dhw"[-rank:]])
+    out = te.compute((batch, num_filter, *counts), element, "out")
     return te.function(name, [data, weight], [out])
 
 

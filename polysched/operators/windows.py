@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import and_
 
 from polysched.errors import InputError
-from polysched.frontend import tensor as te
 from polysched.frontend.tensor import Value
 
 Padding = int | str | Sequence[int]
@@ -96,4 +97,4 @@ def each(value: Numbers, rank: int) -> tuple[int, ...]:
 
 def every(conditions: Sequence[Value]) -> Value | None:
     """All of them; None if there are none."""
-    return te.all_of(*conditions) if conditions else None
+    return reduce(and_, conditions) if conditions else None

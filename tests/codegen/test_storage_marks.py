@@ -2,7 +2,6 @@
 
 import random
 
-import pytest
 from by_hand import blur, matmul
 from nests import arguments_for, assert_same_outcome
 
@@ -22,6 +21,13 @@ def one_block(b: ps.f64[8], a: ps.f64[9]):
         b[i] = a[i] + a[i + 1]
 
 
+@ps.nest
+def once(b: ps.f64[8], a: ps.f64[9]):
+    for t in range(1):
+        for i in range(8):
+            b[i] = a[i + t] + a[i + 1]
+
+
 def test_the_mark_as_text():
     assert mark_text(Storage(("A_c", "B_c"))) == "storage:A_c,B_c"
     assert parse_mark("storage:A_c,B_c") == Storage(("A_c", "B_c"))
@@ -38,13 +44,12 @@ def test_the_array_is_declared_in_its_loop():
             b[c2] = a_c[c2 - 4 * c0] + a_c[c2 + 1 - 4 * c0]"""
 
 
-@pytest.mark.parametrize("size", [8, 16])
-def test_a_loop_of_one_iteration_keeps_the_array_and_its_uses_together(size):
-    """isl would give each statement a loop of its own, as far apart as they may be, if it saw both."""
-    cached = Schedule(one_block).tile("i", sizes=(size,)).cache_read("a", at="i_o")
+def test_a_loop_of_one_iteration_keeps_the_array_and_its_uses_together():
+    """isl gives each statement a loop of its own where it sees that the order allows it."""
+    cached = Schedule(once).cache_read("a", at="t")
     kernel = lower(cached.tree, cached.draft.scop)
     assert [node.array.name for node in walk(kernel.body) if isinstance(node, Alloc)] == ["a_c"]
-    assert_same_outcome(one_block.function, kernel, arguments_for(one_block.function, random.Random(1), 8))
+    assert_same_outcome(once.function, kernel, arguments_for(once.function, random.Random(1), 8))
 
 
 def test_copies_of_a_block_name_their_arrays_apart():

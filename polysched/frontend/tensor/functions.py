@@ -6,6 +6,9 @@ exp(A[i])                         ->     exp(A[i])      in A's dtype if that is 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial, reduce
+
 from polysched.frontend import arithmetic
 from polysched.frontend.python_functions import call as call_of
 from polysched.frontend.tensor.caller import at_caller
@@ -17,6 +20,22 @@ def select(cond: Operand, then: Operand, other: Operand) -> Value:
     test, yes, no = condition(cond, "the condition of a select"), as_value(then), as_value(other)
     with at_caller():
         return made(arithmetic.select(test.expr, yes.typed, no.typed), test, yes, no)
+
+
+def all_of(*conditions: Operand) -> Value:
+    """Whether all of the conditions hold, evaluated up to the first that does not."""
+    return _joined("&", conditions)
+
+
+def any_of(*conditions: Operand) -> Value:
+    """Whether one of the conditions holds, evaluated up to the first that does."""
+    return _joined("|", conditions)
+
+
+def _joined(op: str, conditions: Sequence[Operand]) -> Value:
+    values = [condition(each, "a condition") for each in conditions]
+    with at_caller():
+        return made(reduce(partial(arithmetic.binary, op), [value.typed for value in values]), *values)
 
 
 def call(function: str, *args: Operand) -> Value:

@@ -1,17 +1,19 @@
 """Which tensors get no array: what reads them computes their elements, or adds to what they sum up.
 
-    P = compute((n,), lambda i: A[i] + 1.0, "P")                    no array P, no array S:
-    S = compute((n,), lambda i: sum(P[k] * B[i, k], axis=k), "S")   ->  D[i] = relu(sum((A[k] + 1.0) * B[i, k], axis=k))
-    D = compute((n,), lambda i: relu(S[i]), "D")
+    P = compute((n,), lambda i: A[i] + 1.0, "P")                       D[i] = 0
+    S = compute((n,), lambda i: sum(P[k] * B[i, k], axis=k), "S")  ->  for k: D[i] += (A[k] + 1.0) * B[i, k]
+    D = compute((n,), lambda i: relu(S[i]), "D")                       D[i] = relu(D[i])
 
 May: a tensor without reductions always; one with reductions where a single tensor of the same shape, without reductions
-of its own, reads it at its own indices alone: then its sums are made where they are used.
-Should: if the user says so, or where no element is computed more than once, or it is cheap (`_MOST`, `_MOST_AGAIN`).
+of its own, reads it at its own indices alone. Should: if the user says so, or where no element is computed more than
+once, or it is cheap (`_MOST`, `_MOST_AGAIN`).
+
+A tensor that is read only to be copied whole, by an update, is made in the place of the copy.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 
@@ -24,142 +26,167 @@ from polysched.ir.nodes import Call, Const, Expr, Load, Select, Var
 _MOST = 8  # operations of what is computed at several places
 _MOST_AGAIN = 2  # operations of what is computed again and again, as in a sum over other elements
 
+Bodies = tuple[Body, ...]
 
-def inlined(tensors: tuple[Tensor, ...], outputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, Body], ...]:
+
+def inlined(tensors: Sequence[Tensor], outputs: Sequence[Tensor]) -> tuple[tuple[Tensor, Bodies], ...]:
     """Those of the tensors, each after those it reads, that get an array, with their bodies."""
-    bodies = {tensor.name: tensor.body for tensor in tensors if tensor.body is not None}
-    by_name = {tensor.name: tensor for tensor in tensors}
+    bodies = {tensor.name: tensor.bodies for tensor in tensors if tensor.bodies}
     for tensor in tensors:
-        if tensor.name not in bodies or tensor in outputs or tensor.inline is False:
-            continue
-        readers = [name for name, body in bodies.items() if _loads(body, tensor.name)]
-        if _may(tensor, bodies, [by_name[name] for name in readers]) and (
-            tensor.inline or _should(tensor, bodies, readers)
-        ):
-            body = bodies.pop(tensor.name)
+        if tensor not in outputs and tensor.name in bodies:
+            _without(tensor, bodies)
+    return tuple((tensor, bodies[tensor.name]) for tensor in tensors if tensor.name in bodies)
+
+
+def _without(tensor: Tensor, bodies: dict[str, Bodies]) -> None:
+    """Changes `bodies` to ones without the tensor's, if that may and should be."""
+    own = bodies[tensor.name]
+    readers = [name for name, each in bodies.items() if name != tensor.name and _loads(each, tensor.name)]
+    if len(readers) == 1 and _is_only_copied(tensor.name, bodies[readers[0]]):
+        del bodies[tensor.name]
+        (reader,) = readers
+        bodies[reader] = (*(_stored_in(body, tensor.name, reader) for body in own), *bodies[reader][1:])
+    elif _may(tensor, own, [bodies[name] for name in readers]):
+        if tensor.inline or (tensor.inline is None and _should(own[0], [bodies[name] for name in readers], tensor)):
+            del bodies[tensor.name]
             for name in readers:
-                bodies[name] = _with(bodies[name], tensor.name, body)
-        elif tensor.inline:
-            hint = "leave inline=True out: it gets an array"
-            raise InputError(f"{tensor.name} has a reduction and cannot be computed where it is read", tensor.loc, hint)
-    return tuple((by_name[name], body) for name, body in bodies.items())
+                bodies[name] = tuple(_with(body, tensor.name, own[0]) for body in bodies[name])
+    elif tensor.inline:
+        hint = "leave inline=True out: it gets an array"
+        raise InputError(f"{tensor.name} has a reduction and cannot be computed where it is read", tensor.loc, hint)
 
 
 def expressions(body: Body) -> Iterator[Expr]:
-    """All expressions of a body."""
-    yield body.value
+    """All expressions of a body but its extents."""
+    yield from (*body.at, body.value)
     for reduction in body.reductions:
-        yield reduction.term
-        if reduction.where is not None:
-            yield reduction.where
-        for axis in reduction.axes:
-            yield from (axis.lo, axis.hi)
+        yield from _expressions(reduction)
 
 
 def mapped(body: Body, change: Mapping[str, Expr]) -> Body:
     """The body with other expressions in place of names, not of those of its axes and indices."""
-
-    def new(expr: Expr) -> Expr:
-        result: Expr = substitute(expr, dict(change))
-        return result
-
-    return replace(body, value=new(body.value), reductions=tuple(_mapped(each, new) for each in body.reductions))
+    return _rewritten(body, lambda expr: _substituted(expr, change))
 
 
-def _loads(body: Body, name: str) -> list[Load]:
-    return [n for expr in expressions(body) for n in walk(expr) if isinstance(n, Load) and n.array == name]
+def _expressions(reduction: Reduction) -> Iterator[Expr]:
+    yield from (reduction.term, *((reduction.where,) if reduction.where is not None else ()))
+    for axis in reduction.axes:
+        yield from (axis.lo, axis.hi)
 
 
-# --- may, and should
-
-
-def _may(tensor: Tensor, bodies: Mapping[str, Body], readers: list[Tensor]) -> bool:
-    """Would it be right?"""
-    if not bodies[tensor.name].reductions:
-        return True
-    match readers:
-        case [reader] if reader.extents == tensor.extents:
-            body = bodies[reader.name]
-            element = tuple(map(Var, body.indices))
-            own = all(load.index == element for load in _loads(body, tensor.name))
-            return own and not body.reductions
-    return False
-
-
-def _should(tensor: Tensor, bodies: Mapping[str, Body], readers: list[str]) -> bool:
-    """Is it worth it?"""
-    body = bodies[tensor.name]
-    if body.reductions:
-        return True
-    cost = _cost(body.value)
-    loads = [(bodies[name], load) for name in readers for load in _loads(bodies[name], tensor.name)]
-    if any(_reads_again(reader, load) for reader, load in loads):
-        return cost <= _MOST_AGAIN
-    return cost <= _MOST or (len({load for _, load in loads}) == 1 and len(readers) == 1)
-
-
-def _reads_again(reader: Body, load: Load) -> bool:
-    """Does the reader use elements more than once, having more loops around the load than it has subscripts?"""
-    axes = {
-        axis.name
-        for reduction in reader.reductions
-        if any(n is load for n in walk((reduction.term, *((reduction.where,) if reduction.where is not None else ()))))
-        for axis in reduction.axes
-    }
-    return len(axes) + len(reader.indices) > len([s for s in load.index if not isinstance(s, Const)])
-
-
-def _cost(expr: Expr) -> int:
-    """How many operations there are, and loads beyond the first; functions count as several, subscripts not at all."""
-
-    def cost(node: Expr) -> int:
-        match node:
-            case Load() | Var() | Const():
-                return 0
-            case Call():
-                return 8 + sum(map(cost, children(node)))
-            case Select():
-                return 2 + sum(map(cost, children(node)))
-        return 1 + sum(map(cost, children(node)))
-
-    return cost(expr)
-
-
-# --- how
-
-
-def _with(reader: Body, name: str, producer: Body) -> Body:
-    """The reader with the producer's expression in place of the reads of its array."""
-    producer = _apart(producer, reader)
-
-    def element(load: Load) -> Mapping[str, Expr]:
-        return dict(zip(producer.indices, load.index, strict=True))
-
-    def new(expr: Expr) -> Expr:
-        result: Expr = rewrite(expr, lambda n: substitute(producer.value, element(n)) if _reads(n, name) else None)
-        return result
-
-    own = dict(zip(producer.indices, map(Var, reader.indices), strict=False))  # where the producer has reductions
-    moved = mapped(producer, own).reductions
-    kept = tuple(_mapped(each, new) for each in reader.reductions)
-    return replace(reader, value=new(reader.value), reductions=(*kept, *moved))
+def _loads(bodies: Bodies, name: str) -> list[Load]:
+    return [n for body in bodies for expr in expressions(body) for n in walk(expr) if _reads(n, name)]
 
 
 def _reads(node: Expr, name: str) -> bool:
     return isinstance(node, Load) and node.array == name
 
 
-def _mapped(reduction: Reduction, new: object) -> Reduction:
-    assert callable(new)
+# --- may, and should
+
+
+def _is_only_copied(name: str, reader: Bodies) -> bool:
+    first, *rest = reader
+    whole = Load(name, first.at, first.value.dtype)
+    return bool(rest) and first.is_plain and first.value == whole and not _loads(tuple(rest), name)
+
+
+def _may(tensor: Tensor, own: Bodies, readers: Sequence[Bodies]) -> bool:
+    """Would it be right?"""
+    match own:
+        case (Body(is_plain=True) as body,) if not _loads(own, tensor.name):
+            return not body.reductions or _is_read_at_own_indices(tensor, readers)
+    return False
+
+
+def _is_read_at_own_indices(tensor: Tensor, readers: Sequence[Bodies]) -> bool:
+    """... by a single other tensor without reductions?"""
+    match readers:
+        case [(Body(reductions=(), extents=extents) as body,)] if extents == tensor.extents:
+            element = tuple(map(Var, body.indices))
+            return body.is_plain and all(load.index == element for load in _loads((body,), tensor.name))
+    return False
+
+
+def _should(own: Body, readers: Sequence[Bodies], tensor: Tensor) -> bool:
+    """Is it worth it?"""
+    if own.reductions:
+        return True
+    cost = _cost(own.value)
+    loads = [(body, load) for bodies in readers for body in bodies for load in _loads((body,), tensor.name)]
+    if any(_reads_again(body, load) for body, load in loads):
+        return cost <= _MOST_AGAIN
+    return cost <= _MOST or (len({load for _, load in loads}) == 1 and len(readers) == 1)
+
+
+def _reads_again(reader: Body, load: Load) -> bool:
+    """Does the reader use elements more than once, having more loops around the load than it has subscripts?"""
+    around = [r for r in reader.reductions if any(n is load for expr in _expressions(r) for n in walk(expr))]
+    axes = sum(len(reduction.axes) for reduction in around)
+    return axes + len(reader.indices) > sum(not isinstance(subscript, Const) for subscript in load.index)
+
+
+def _cost(expr: Expr) -> int:
+    """How many operations there are, of which a function counts as several, and what is in subscripts not at all."""
+    match expr:
+        case Load() | Var() | Const():
+            return 0
+        case Call():
+            return 8 + sum(map(_cost, children(expr)))
+        case Select():
+            return 2 + sum(map(_cost, children(expr)))
+    return 1 + sum(map(_cost, children(expr)))
+
+
+# --- how
+
+
+def _stored_in(body: Body, name: str, other: str) -> Body:
+    """The body of an array that goes by another name."""
+
+    def renamed(node: Expr) -> Expr | None:
+        return replace(node, array=other) if isinstance(node, Load) and node.array == name else None
+
+    return _rewritten(body, lambda expr: rewrite(expr, renamed))
+
+
+def _with(reader: Body, name: str, producer: Body) -> Body:
+    """The reader with the producer's expression in place of the reads of its array."""
+    if not _loads((reader,), name):
+        return reader
+    taken = {*reader.indices, *producer.indices}
+    producer = replace(producer, reductions=tuple(with_axes_beside(each, taken) for each in producer.reductions))
+
+    def element(node: Expr) -> Expr | None:
+        if isinstance(node, Load) and node.array == name:
+            return _substituted(producer.value, dict(zip(producer.indices, node.index, strict=True)))
+        return None
+
+    new = _rewritten(reader, lambda expr: rewrite(expr, element))
+    if not producer.reductions:
+        return new
+    own = dict(zip(producer.indices, map(Var, reader.indices), strict=True))
+    return replace(new, reductions=(*new.reductions, *mapped(producer, own).reductions))
+
+
+def _substituted(expr: Expr, values: Mapping[str, Expr]) -> Expr:
+    result: Expr = substitute(expr, dict(values))
+    return result
+
+
+def _rewritten(body: Body, new: Callable[[Expr], Expr]) -> Body:
+    return replace(
+        body,
+        at=tuple(map(new, body.at)),
+        value=new(body.value),
+        reductions=tuple(_with_new(each, new) for each in body.reductions),
+    )
+
+
+def _with_new(reduction: Reduction, new: Callable[[Expr], Expr]) -> Reduction:
     axes = tuple(replace(axis, lo=new(axis.lo), hi=new(axis.hi)) for axis in reduction.axes)
     where = None if reduction.where is None else new(reduction.where)
     return replace(reduction, axes=axes, term=new(reduction.term), where=where, place=new(reduction.place))
-
-
-def _apart(producer: Body, reader: Body) -> Body:
-    """The producer with axes that are named otherwise than the indices of the reader."""
-    taken = {*reader.indices, *producer.indices}
-    return replace(producer, reductions=tuple(with_axes_beside(each, taken) for each in producer.reductions))
 
 
 def with_axes_beside(reduction: Reduction, taken: set[str]) -> Reduction:
@@ -169,10 +196,10 @@ def with_axes_beside(reduction: Reduction, taken: set[str]) -> Reduction:
     for axis in reduction.axes:
         new[axis.name] = fresh(axis.name, known) if axis.name in taken else axis.name
         known.add(new[axis.name])
-    changed: dict[str, Expr] = {old: Var(name) for old, name in new.items() if old != name}
+    changed = {old: Var(name) for old, name in new.items() if old != name}
     if not changed:
         return reduction
-    renamed = _mapped(reduction, lambda expr: substitute(expr, changed))
+    renamed = _with_new(reduction, lambda expr: _substituted(expr, changed))
     return replace(renamed, axes=tuple(replace(axis, name=new[axis.name]) for axis in renamed.axes))
 
 

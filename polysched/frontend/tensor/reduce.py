@@ -29,7 +29,7 @@ class Axis(Name):
 
     lo: Expr
     hi: Expr
-    what = "a reduce axis"  # type: ignore[assignment]
+    what = "a reduce axis"
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Reduction(Name):
     where: Expr | None
     place: Expr  # the number of a term among all
     loc: Loc | None = field(default=None, compare=False)
-    what = "a reduction"  # type: ignore[assignment]
+    what = "a reduction"
 
     @property
     def dtype(self) -> DType:

@@ -1,43 +1,47 @@
 """Tensors: arrays that are given, and arrays whose elements an expression in their indices gives.
 
-A = placeholder((n, 64), f32, "A")
-D = compute((n, 64), lambda i, j: select(A[i, j] > 0.0, A[i, j], 0.0), "D")
+    A = placeholder((n, 64), f32, "A")
+    D = compute((n, 64), lambda i, j: select(A[i, j] > 0.0, A[i, j], 0.0), "D")
+    S = scan((n,), lambda S, i: select(i > 0, S[i - 1], 0) + D[i, 0], f32, "S")
+    U = update(D, (n, 16), lambda i, j: ((i, 4 * j), 0.0), "U")
+
+The parameters of the functions are the indices, and their names those of the loops.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from polysched.errors import InputError, Loc
 from polysched.frontend import arithmetic
 from polysched.frontend.tensor.caller import at_caller, caller
 from polysched.frontend.tensor.reduce import Axis, Reduction
-from polysched.frontend.tensor.value import (
-    NO_NAMES,
-    Name,
-    Names,
-    Operand,
-    SizeName,
-    Value,
-    as_value,
-    index,
-    integer,
-    merged,
-)
+from polysched.frontend.tensor.value import Name, Names, Operand, SizeName, Value, as_value, index, integer, merged
 from polysched.ir.dtypes import DType
-from polysched.ir.nodes import Expr, Load
+from polysched.ir.nodes import Expr, Load, Var
 
 
 @dataclass(frozen=True)
 class Body:
-    """The value of an element: an expression in the indices and in the results of reductions, by their names."""
+    """Elements that are stored, one for each value of the indices, in lexicographic order.
+
+    The value is an expression in the indices and in the results of reductions, by their names.
+    """
 
     indices: tuple[str, ...]
+    extents: tuple[Expr, ...]
+    at: tuple[Expr, ...]  # which element
     value: Expr
     reductions: tuple[Reduction, ...] = ()
+    loc: Loc | None = field(default=None, compare=False)
+
+    @property
+    def is_plain(self) -> bool:
+        """Is each element stored once, at its own indices?"""
+        return self.at == tuple(map(Var, self.indices))
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,11 +50,11 @@ class Tensor(Name):
 
     dtype: DType
     extents: tuple[Expr, ...]  # in the sizes
-    body: Body | None = None  # None: a placeholder
-    names: Names = field(default=NO_NAMES, repr=False)  # of what its extents and its body use
+    bodies: tuple[Body, ...] = ()  # one after the other; none of a placeholder
+    names: Names = field(default_factory=dict, repr=False)  # of what its extents and its bodies use
     inline: bool | None = None  # None: where it pays
     loc: Loc | None = None
-    what = "a tensor"  # type: ignore[assignment]
+    what = "a tensor"
 
     @property
     def shape(self) -> tuple[Value, ...]:
@@ -76,7 +80,7 @@ def placeholder(shape: Iterable[Any], dtype: DType, name: str, *, loc: Loc | Non
     """An array that is given; extents are sizes, numbers and expressions of them."""
     loc = loc or caller()
     extents, names = _extents(shape, name)
-    return Tensor(name, dtype, extents, None, names, None, loc)
+    return Tensor(name, dtype, extents, (), names, None, loc)
 
 
 def compute(
@@ -85,26 +89,110 @@ def compute(
     name: str,
     *,
     dtype: DType | None = None,
+    names: Sequence[str] | None = None,
     inline: bool | None = None,
     loc: Loc | None = None,
 ) -> Tensor:
-    """The array whose elements are given by a function of their indices, whose names those of its parameters are.
+    """The array whose elements are given by a function of their indices.
 
-    With `dtype` the value is cast to it. With `inline=True` there will be no array, but each use computes the element;
-    with False there will be one; None decides by cost.
+    With `dtype` the value is cast to it; `names` are those of the indices, instead of the function's parameters'. With
+    `inline=True` there will be no array, but each use computes the element; with False there will be one; None decides
+    by cost.
     """
     loc = loc or caller()
-    extents, names = _extents(shape, name)
-    indices = _parameters(element, len(extents), name, loc)
+    extents, of_extents = _extents(shape, name)
+    indices = _parameters(element, len(extents), name, names, loc)
     with at_caller():
         value = as_value(element(*map(index, indices)))
-    wanted = dtype or value.dtype
-    used = merged([value, Value(value.expr, names=names)])
-    _check(name, indices, used, loc)
-    reductions = tuple(meaning for meaning in used.values() if isinstance(meaning, Reduction))
-    body = Body(indices, arithmetic.cast(value.typed, wanted), reductions)
-    kept = {n: meaning for n, meaning in used.items() if n not in indices and not isinstance(meaning, Reduction)}
-    return Tensor(name, wanted, extents, body, kept, inline, loc)
+    return _tensor(name, dtype or value.dtype, extents, of_extents, indices, value, inline, loc)
+
+
+def scan(
+    shape: Iterable[Any],
+    element: Callable[..., Operand],
+    dtype: DType,
+    name: str,
+    *,
+    names: Sequence[str] | None = None,
+    loc: Loc | None = None,
+) -> Tensor:
+    """The array whose elements are given, in lexicographic order, by a function of itself and their indices; it may
+    read elements that come before."""
+    loc = loc or caller()
+    extents, of_extents = _extents(shape, name)
+    itself = Tensor(name, dtype, extents)
+    first, *rest = _parameters(element, len(extents) + 1, name, ("self", *names) if names else None, loc)
+    indices = tuple(rest)
+    with at_caller():
+        value = as_value(element(itself, *map(index, indices)))
+    return _tensor(name, dtype, extents, of_extents, indices, value, False, loc, itself)
+
+
+def update(
+    base: Tensor,
+    shape: Iterable[Any],
+    store: Callable[..., tuple[Any, Operand]],
+    name: str,
+    *,
+    op: Literal["", "+", "*", "min", "max"] = "",
+    names: Sequence[str] | None = None,
+    loc: Loc | None = None,
+) -> Tensor:
+    """The tensor `base` with some elements stored anew: a function of indices, which run below `shape`, gives the
+    subscripts of an element and its value, in lexicographic order; with `op`, what the element is combined with.
+
+    The values read `base` as it was. Subscripts may depend on data, which is trusted to stay in bounds.
+    """
+    loc = loc or caller()
+    extents, of_extents = _extents(shape, name)
+    indices = _parameters(store, len(extents), name, names, loc)
+    with at_caller():
+        where, what = store(*map(index, indices))
+        given = where if isinstance(where, tuple) else (where,)
+        itself = Tensor(name, base.dtype, base.extents)
+        element = itself[given]
+        value = as_value(what)
+    stored = arithmetic.cast(value.typed, base.dtype)
+    assert isinstance(element.expr, Load)
+    if op:
+        with at_caller():
+            strong = arithmetic.Typed(stored)
+            combined = (
+                arithmetic.binary(op, element.typed, strong)
+                if op in "+*"
+                else arithmetic.extremum(op, [element.typed, strong])
+            )
+        stored = combined.expr
+    used = merged([value, element, Value(value.expr, names=of_extents)])
+    reductions = _reductions(name, indices, used, loc)
+    copy = tuple(f"i{k}" for k in range(base.ndim))
+    own = tuple(map(Var, copy))
+    bodies = (
+        Body(copy, base.extents, own, Load(base.name, own, base.dtype), loc=loc),
+        Body(indices, extents, element.expr.index, stored, reductions, loc),
+    )
+    kept = _outside(used, indices, itself)
+    base_sizes = {n: meaning for n, meaning in base.names.items() if isinstance(meaning, SizeName)}
+    return Tensor(name, base.dtype, base.extents, bodies, {**base_sizes, **kept, base.name: base}, False, loc)
+
+
+def _tensor(
+    name: str,
+    dtype: DType,
+    extents: tuple[Expr, ...],
+    of_extents: Names,
+    indices: tuple[str, ...],
+    value: Value,
+    inline: bool | None,
+    loc: Loc | None,
+    itself: Tensor | None = None,
+) -> Tensor:
+    with at_caller():
+        expr = arithmetic.converted(value.typed, dtype) if value.weak else arithmetic.cast(value.typed, dtype)
+    used = merged([value, Value(value.expr, names=of_extents)])
+    reductions = _reductions(name, indices, used, loc)
+    body = Body(indices, extents, tuple(map(Var, indices)), expr, reductions, loc)
+    return Tensor(name, dtype, extents, (body,), _outside(used, indices, itself), inline, loc)
 
 
 def _extents(shape: Iterable[Any], name: str) -> tuple[tuple[Expr, ...], Mapping[str, Name]]:
@@ -118,19 +206,22 @@ def _extents(shape: Iterable[Any], name: str) -> tuple[tuple[Expr, ...], Mapping
     return tuple(value.expr for value in values), names
 
 
-def _parameters(element: Callable[..., Operand], rank: int, name: str, loc: Loc | None) -> tuple[str, ...]:
-    """The names of the function's parameters: i0, i1, ... for *args."""
-    parameters = list(inspect.signature(element).parameters.values())
-    if any(p.kind is p.VAR_POSITIONAL for p in parameters):
+def _parameters(
+    function: Callable[..., Any], rank: int, name: str, given: Sequence[str] | None, loc: Loc | None
+) -> tuple[str, ...]:
+    """The names of the indices: those given, else the function's parameters, else, for *args, i0, i1, ..."""
+    parameters = list(inspect.signature(function).parameters.values())
+    if given is None and any(p.kind is p.VAR_POSITIONAL for p in parameters):
         return tuple(f"i{k}" for k in range(rank))
-    if len(parameters) != rank:
-        message = f"{name} has {_count(rank, 'dimension')}, and its function takes {_count(len(parameters), 'index')}"
+    names = tuple(parameter.name for parameter in parameters) if given is None else tuple(given)
+    if len(names) != rank:
+        message = f"{name} has {_count(rank, 'index')}, and its function takes {len(names)}"
         raise InputError(message, loc, f"write a lambda of {_count(rank, 'parameter')}")
-    return tuple(parameter.name for parameter in parameters)
+    return names
 
 
-def _check(name: str, indices: tuple[str, ...], used: Names, loc: Loc | None) -> None:
-    """InputError for an axis that is not reduced, or has the name of an index."""
+def _reductions(name: str, indices: tuple[str, ...], used: Names, loc: Loc | None) -> tuple[Reduction, ...]:
+    """Those in what is used; InputError for an axis that is not reduced, or has the name of an index."""
     for meaning in used.values():
         match meaning:
             case Axis():
@@ -141,6 +232,13 @@ def _check(name: str, indices: tuple[str, ...], used: Names, loc: Loc | None) ->
                     if axis.name in indices:
                         message = f"{axis.name} is an index of {name} and an axis that it is reduced over"
                         raise InputError(message, loc, "rename one of them")
+    return tuple(meaning for meaning in used.values() if isinstance(meaning, Reduction))
+
+
+def _outside(used: Names, indices: tuple[str, ...], itself: Tensor | None) -> Names:
+    """The names that stand for things of their own, not for parts of this tensor."""
+    own = (Reduction,)
+    return {n: m for n, m in used.items() if n not in indices and not isinstance(m, own) and m is not itself}
 
 
 def _count(number: int, thing: str) -> str:

@@ -8,10 +8,8 @@ indices and axes are weak, as in nests: they take the dtype of what they meet.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 
@@ -37,24 +35,23 @@ class Name:
 
 @dataclass(frozen=True)
 class SizeName(Name):
-    what = "a size"  # type: ignore[assignment]
+    what = "a size"
 
 
 @dataclass(frozen=True)
 class ScalarName(Name):
     dtype: DType
-    what = "a scalar"  # type: ignore[assignment]
+    what = "a scalar"
 
 
 @dataclass(frozen=True)
 class IndexName(Name):
     """An index of the tensor that is being computed."""
 
-    what = "an index"  # type: ignore[assignment]
+    what = "an index"
 
 
 Names = Mapping[str, Name]
-NO_NAMES: Names = MappingProxyType({})
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +60,7 @@ class Value:
 
     expr: Expr
     weak: bool = False
-    names: Names = field(default=NO_NAMES, repr=False)
+    names: Names = field(default_factory=dict, repr=False)
 
     __array_ufunc__ = None  # numpy's scalars leave operators to us
 
@@ -281,10 +278,3 @@ def _compared(op: str, left: object, right: object) -> Value:
     both = as_value(left), as_value(right)
     with at_caller():
         return made(arithmetic.comparison(op, both[0].typed, both[1].typed), *both)
-
-
-def values_of(operands: Iterable[object]) -> Iterator[Value]:
-    return map(as_value, operands)
-
-
-Shape = Iterable[Any]

@@ -11,6 +11,7 @@ is found.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
 from dataclasses import replace
@@ -23,8 +24,9 @@ from polysched.deps.legality import first_violation
 from polysched.errors import IllegalSchedule, InputError
 from polysched.model.scop import Scop
 from polysched.model.tree import Tree, children
+from polysched.plain import LARGEST
 from polysched.transform.hand.draft import Draft
-from polysched.transform.hand.loops import nested
+from polysched.transform.hand.loops import loops, nested
 from polysched.transform.hand.normal_form import normal_form
 from polysched.transform.hand.same_values import require_same_values
 
@@ -34,6 +36,7 @@ Alternative = tuple[str, Callable[[], Draft]]  # what to say, and the edit, whic
 def checked(draft: Draft, tree: Tree, what: str, alternatives: Iterable[Alternative] = ()) -> Draft:
     """The draft with another tree, in normal form; IllegalSchedule, which begins with `what` was asked for, if that
     breaks a dependence. Then the first of the alternatives that is legal is its hint."""
+    _require_small_factors(tree, what)
     violation = first_violation(tree, draft.dependences, draft.scop)
     if violation is not None:
         message = f"{what}: {violation}"
@@ -41,6 +44,14 @@ def checked(draft: Draft, tree: Tree, what: str, alternatives: Iterable[Alternat
     if scoped_arrays(tree) or scoped_arrays(draft.tree):
         return require_same_values(draft, draft.scop, tree, draft.scop.domain.identity(), what)
     return replace(draft, tree=normal_form(tree, draft.dependences))
+
+
+def _require_small_factors(tree: Tree, what: str) -> None:
+    """InputError if loops could count beyond 64 bits, where the factors of several edits multiply."""
+    functions = (str(piece) for place in loops(tree) for piece in place.member.pieces)
+    largest = max((int(number) for text in functions for number in re.findall(r"\d{10,}", text)), default=0)
+    if largest >= LARGEST:
+        raise InputError(f"{what}: a loop would have the factor {largest}, which is too large to count with")
 
 
 _is_alternative = ContextVar("_is_alternative", default=False)  # then a refusal needs no hint: it would have no end

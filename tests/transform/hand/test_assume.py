@@ -24,7 +24,7 @@ def test_facts_about_sizes_simplify_and_are_checked_at_each_call():
 
 
 def test_a_second_fact_takes_nothing_of_the_first_back():
-    """Edits in between are checked for the sizes known then: here S[i] for odd n alone has its last iteration peeled."""
+    """Edits in between are checked for the sizes known then: here a loop is peeled for odd n alone."""
     odd = Schedule(blur).assume("n % 2 == 1").peel("i", last=1)
     known = odd.assume("n <= 4 or n >= 7")
     assert known.draft.scop.context.is_subset(odd.draft.scop.context)
@@ -49,7 +49,7 @@ def test_facts_make_dependences_go():
     [
         ("n > ", "formula:1:1: this is not Python: invalid syntax"),
         ("m > 1", "formula:1:1: 'm' is not known here\n  m > 1\n  ^\nhint: the names are: n"),
-        ("n * n > 1", "'n * n > 1' is no affine condition: n * n\nhint: write affine conditions on the sizes (n), as in"),
+        ("n * n > 1", "'n * n > 1' is no affine condition: n * n\nhint: write affine conditions on"),
         ("n >= 1 } or {", "formula:1:8: this is not Python"),
         ("n < 0", "'n < 0' holds for no sizes that 'matmul' can run with: "),
     ],

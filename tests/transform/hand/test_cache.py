@@ -1,5 +1,3 @@
-import random
-
 import pytest
 from by_hand import blur, matmul, stencil
 from edited import assert_holds, assert_same_results, on_random_nests
@@ -146,9 +144,7 @@ def test_what_cannot_be_cached(edit, message):
 
 @pytest.mark.parametrize("what", ["cache_read", "cache_write"])
 def test_random_nests_compute_the_same(what):
-    rng = random.Random(what)
-
     def edit(schedule, loop):
-        return getattr(schedule, what)(rng.choice(schedule.draft.scop.arrays).name, rng.choice((loop, None)))
+        return getattr(schedule, what)(schedule.draft.scop.arrays[0].name, at=loop)
 
-    assert on_random_nests((3, 6, 7, 8, 11), edit) >= 5
+    assert on_random_nests((3, 7, 8, 9, 12), edit) >= 12

@@ -94,9 +94,27 @@ def test_loops_that_are_not_nested(names, message):
 
 
 def test_a_mark_between_loops_is_told():
-    tree = Schedule(stencil).parallel("j").draft.nested
-    with pytest.raises(InputError, match="the mark parallel is between the loops 'i' and 'j'\nhint: edit loops before"):
-        chain(tree, ("i", "j"))
+    tree = Schedule(matmul).parallel("j").draft.nested
+    with pytest.raises(InputError, match="the mark parallel is between the loops 'i' and 'k'\nhint: edit loops before"):
+        chain(tree, ("i", "k"))
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda schedule: schedule.interchange("i", "j"),
+        lambda schedule: schedule.reorder("j", "i"),
+        lambda schedule: schedule.tile("i", "j", sizes=(8, 8)),
+        lambda schedule: schedule.diamond("i", "j", 8),
+        lambda schedule: schedule.wavefront("i", "j"),
+        lambda schedule: schedule.split("i", 8),
+    ],
+)
+def test_a_mark_stays_with_its_loop(edit):
+    """It would be about another one if loops around could come or go."""
+    with pytest.raises(InputError) as raised:
+        edit(Schedule(matmul).parallel("i"))
+    assert str(raised.value) == "loop 'i' is marked parallel already\nhint: edit loops before they are marked"
 
 
 def test_loops_of_other_nests():

@@ -44,13 +44,19 @@ def test_loops_that_follow_each_other_cannot_be_skewed():
 def test_a_sequence_may_be_between_them():
     skewed = Schedule(jacobi_1d()).skew("i", by="t").skew("i_2", by="t")
     assert str(skewed).endswith("""\
-    band:
-      t: [S0[t, i] -> t; S1[t, i] -> t]
       sequence
-        filter: S0[t, i]
-          band: permutable
+        filter: S0
+          band:
             i: [S0[t, i] -> t + i] coincident
-        filter: S1[t, i]
-          band: permutable
+        filter: S1
+          band:
             i_2: [S1[t, i] -> t + i] coincident""")
     assert optimize(jacobi_1d(), schedule=skewed.parallel("i_2").skew("i_2", by="t", factor=2)).verify()
+
+
+def test_factors_that_no_loop_can_count_with():
+    once = Schedule(stencil).skew("j", by="i", factor=2**31 - 1)
+    with pytest.raises(InputError) as raised:
+        once.skew("j", by="i", factor=2)
+    message = "skew(j, by=i, factor=2): a loop would have the factor 2147483649, which is too large to count with"
+    assert str(raised.value) == message

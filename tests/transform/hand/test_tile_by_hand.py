@@ -37,6 +37,7 @@ def test_blocks_of_blocks_and_names():
     ("loops", "sizes", "names", "message"),
     [
         (("i", "j"), (4,), (), "tile needs a positive size for each of i, j, not (4,)"),
+        ((), (), (), "no loop is named"),
         (("i",), (0,), (), "tile needs a positive size for each of i, not (0,)"),
         (("i", "k"), (4, 4), (), "other loops are between i, k\nhint: reorder them first"),
         (("i", "j"), (4, 4), ("a",), "tile needs a name for each of the 2 loops over blocks, not ('a',)"),

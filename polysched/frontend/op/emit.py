@@ -1,0 +1,198 @@
+"""Appends operations to the graph of an operator, with NumPy's dtypes and shapes.
+
+    add(f32[N, 1], i64[4])     ->     %v0 = Cast(%b) {to = f64}, %v1 = Cast(%a) {to = f64}, BinaryType::Add(%v1, %v0)
+
+Operands of an element-wise operation are broadcast by it; there is no operation for that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from functools import reduce
+
+from polysched.errors import InputError, Loc
+from polysched.frontend.op.extents import Shape, broadcast, fits_into, shown
+from polysched.frontend.op.memory import Memory, Permuted, Ref, Reshaped, Step
+from polysched.frontend.op.views import View
+from polysched.frontend.promotion import Type, common, fits, weak_bool, weak_float, weak_int
+from polysched.ir.dtypes import ALL, DType, boolean, f64, i64
+from polysched.ir.graph import Builder, TensorType, Value
+from polysched.ir.nodes import Const, Expr
+
+Operand = Ref | Expr | bool | int | float  # an Expr is an extent
+
+
+class Emitter:
+    """Operations in the order of the program; `loc` is the place of the one being read."""
+
+    def __init__(self, *arguments: Value):
+        self.builder = Builder(*arguments)
+        self.loc: Loc | None = None
+        self.named: dict[str, str] = {}  # results by what the user calls them first
+
+    def add(self, kind: str, operands: Sequence[Value], dtype: DType, shape: Shape, **attributes: Hashable) -> Value:
+        kind_type = TensorType(dtype, shape)
+        return self.builder.add(kind, *operands, types=[kind_type], loc=self.loc, **attributes)[0]
+
+    def result(self, kind: str, operands: Sequence[Value], dtype: DType, shape: Shape, **attributes: Hashable) -> Ref:
+        """A new array that the operation gives."""
+        return fresh(self.add(kind, operands, dtype, shape, **attributes))
+
+    # --- reading and writing memory
+
+    def value(self, ref: Ref) -> Value:
+        """What the user sees of the memory now."""
+        return self._seen(ref.memory.value, ref.path)
+
+    def _seen(self, value: Value, path: Sequence[Step]) -> Value:
+        return reduce(self._through, path, value)
+
+    def _through(self, value: Value, step: Step) -> Value:
+        dtype, shape = value.type.dtype, shape_of(value)
+        match step:
+            case View():
+                return self.add("Slice", [value], dtype, step.shape, at=step)
+            case Permuted(axes):
+                return self.add("Transpose", [value], dtype, tuple(shape[k] for k in axes), axes=axes)
+            case Reshaped(to):
+                return self.add("Reshape", [value], dtype, to)
+        raise TypeError(f"unknown step {type(step).__name__}")
+
+    def assign(self, ref: Ref, new: Value) -> None:
+        """The memory that the user sees as `ref` is overwritten by a value of its shape and dtype."""
+        if ref.memory.frozen:
+            raise InputError(*_refusal(ref.memory))
+        memory = ref.memory
+        memory.value = self._written(memory, memory.value, ref.path, new)
+
+    def _written(self, memory: Memory, old: Value, path: Sequence[Step], new: Value) -> Value:
+        """`old` with `new` in the place that the path leads to."""
+        if not path:
+            return new
+        first, *rest = path
+        dtype, shape = old.type.dtype, shape_of(old)
+        inner = self._written(memory, self._through(old, first), rest, new) if rest else new
+        match first:
+            case View() if first.is_whole(shape):
+                return inner
+            case View():
+                types = [TensorType(dtype, shape)]
+                names = [self.fresh_name(memory.name)] if memory.name else []
+                return self.builder.add("Update", old, inner, types=types, names=names, loc=self.loc, at=first)[0]
+            case Permuted():
+                return self._through(inner, first.inverse)
+            case Reshaped():
+                return self._through(inner, Reshaped(shape))
+        raise TypeError(f"unknown step {type(first).__name__}")
+
+    def fresh_name(self, name: str) -> str:
+        taken = self.builder.taken | set(self.named.values())
+        return next(f"{name}_{k}" for k in range(1, len(taken) + 2) if f"{name}_{k}" not in taken)
+
+    def call_it(self, ref: Ref, name: str) -> None:
+        """The user's first name of an array is that of the operation's result, too."""
+        taken = self.builder.taken | set(self.named.values())
+        if not ref.path and not ref.memory.name:
+            ref.memory.name = name
+            result = ref.memory.value.name
+            if result not in self.named and result.startswith("v") and name not in taken:
+                self.named[result] = name
+
+    # --- dtypes and shapes
+
+    def constant(self, number: bool | int | float, dtype: DType, shape: Shape = ()) -> Value:
+        if dtype.is_integer and not fits(int(number), dtype):
+            raise InputError(f"{number} does not fit in {dtype}", None, "use a wider dtype")
+        value = {"f": float, "b": bool}.get(dtype.kind, int)(number)
+        return self.add("Const", [], dtype, shape, value=Const(value, dtype))
+
+    def in_dtype(self, operand: Operand, dtype: DType) -> Value:
+        match operand:
+            case Ref():
+                return self.cast(self.value(operand), dtype)
+            case Expr():
+                return self.cast(self.add("Size", [], i64, (), value=operand), dtype)
+        return self.constant(operand, dtype)
+
+    def cast(self, value: Value, dtype: DType) -> Value:
+        return value if value.type.dtype == dtype else self.add("Cast", [value], dtype, shape_of(value), to=dtype)
+
+    def elementwise(
+        self, kind: str, operands: Sequence[Operand], computed: DType, dtype: DType | None = None
+    ) -> Ref:
+        """The operation between the operands, which are computed with in one dtype; the result may have another."""
+        shape = self.together(operands)
+        values = [self.in_dtype(operand, computed) for operand in operands]
+        return fresh(self.add(kind, values, dtype or computed, shape))
+
+    def together(self, operands: Sequence[Operand]) -> Shape:
+        return broadcast([(name_of(operand), shape_of(operand)) for operand in operands])
+
+    def broadcast_to(self, value: Value, shape: Shape, what: str) -> Value:
+        """The value in this shape; InputError, with both shapes, if that needs more than broadcasting."""
+        given = shape_of(value)
+        if given == shape:
+            return value
+        if not fits_into(given, shape):
+            message = f"a value of shape {shown(given)} cannot be broadcast to {what} of shape {shown(shape)}"
+            raise InputError(message, None, "each extent must be 1 or the same")
+        return self.add("Broadcast", [value], value.type.dtype, shape)
+
+    def copy(self, ref: Ref) -> Ref:
+        return fresh(self.value(ref))
+
+    def held(self, value: Value) -> Ref:
+        """The value in memory of its own."""
+        return fresh(value)
+
+
+def fresh(value: Value) -> Ref:
+    """New memory that holds the value."""
+    return Ref(Memory("", value), value.type.dtype, shape_of(value))
+
+
+def shape_of(operand: Value | Operand) -> Shape:
+    match operand:
+        case Value(_, kind):
+            return tuple(extent for extent in kind.shape if isinstance(extent, Expr))
+        case Ref():
+            return operand.shape
+    return ()
+
+
+def type_of(operand: Operand) -> Type:
+    match operand:
+        case Ref():
+            return operand.type
+        case bool():
+            return weak_bool
+        case int() | Expr():
+            return weak_int
+        case float():
+            return weak_float
+    raise TypeError(f"{type(operand).__name__} has no dtype")
+
+
+def common_type(operands: Sequence[Operand]) -> Type:
+    return reduce(common, map(type_of, operands))
+
+
+def float_type(operands: Sequence[Operand]) -> DType:
+    """The float dtype in which a function of floats is computed: the least that holds the operands' values."""
+    dtype = common_type(operands).dtype
+    if dtype.is_float:
+        return dtype
+    if any(isinstance(operand, Ref) for operand in operands) and dtype.bits < 32:
+        return ALL["f16"] if dtype.bits == 8 else ALL["f32"]
+    return f64
+
+
+def name_of(operand: Operand) -> str:
+    match operand:
+        case Ref(memory=Memory(name=name, value=value)):
+            return f"'{name or value.name}'"
+    return f"{operand}"
+
+
+def _refusal(memory: Memory) -> tuple[str, None, str]:
+    return f"'{memory.name or memory.value.name}' {memory.frozen}", None, "copy it first, as in x.copy()"

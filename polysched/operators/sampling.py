@@ -1,0 +1,147 @@
+"""Data read at places that other data gives: grids and boxes of images, and convolutions whose windows are bent.
+
+A place between elements is a sum of the four around it, each by how near it is; beyond the data there are zeros.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import product
+
+from polysched.errors import InputError
+from polysched.frontend import tensor as te
+from polysched.frontend.tensor import Value
+from polysched.ir.dtypes import f32, i32, i64
+from polysched.ir.nodes import Function
+from polysched.operators.convolution import arranged
+from polysched.operators.windows import Padding, windows
+
+
+def affine_grid(*, num_batch: int, target_shape: Sequence[int]) -> Function:
+    """out[n, :, y, x] = data[n] @ (x', y', 1), the numbers from -1 to 1 that lie under x and y; `data` is (N, 2, 3)."""
+    height, width = target_shape
+    data = te.placeholder((num_batch, 2, 3), f32, "data")
+
+    def element(n: Value, d: Value, y: Value, x: Value) -> Value:
+        along, down = ((2 * at - (size - 1)).astype(f32) / float(max(size - 1, 1)) for at, size in
+                       ((x, width), (y, height)))  # fmt: skip
+        return data[n, d, 0] * along + data[n, d, 1] * down + data[n, d, 2]
+
+    out = te.compute((num_batch, 2, height, width), element, "out")
+    return te.function("affine_grid", [data], [out])
+
+
+def grid_sample(*, data_shape: Sequence[int], grid_shape: Sequence[int]) -> Function:
+    """out[n, c, y, x] = data[n, c] at the place grid[n, :, y, x], x first, from -1 to 1, which are the centres of the
+    first and the last element."""
+    batch, channels, height, width = data_shape
+    data = te.placeholder(data_shape, f32, "data")
+    grid = te.placeholder(grid_shape, f32, "grid")
+
+    def element(n: Value, c: Value, y: Value, x: Value) -> Value:
+        along, down = ((grid[n, k, y, x] + 1.0) * (0.5 * (size - 1)) for k, size in ((0, width), (1, height)))
+        return _sampled(lambda row, column: data[n, c, row, column], down, along, height, width)
+
+    out = te.compute((batch, channels, *grid_shape[2:]), element, "out")
+    return te.function("grid_sample", [data, grid], [out])
+
+
+def crop_and_resize(
+    *,
+    image_shape: Sequence[int],
+    boxes: Sequence[Sequence[float]],
+    box_ind: Sequence[int],
+    size: Sequence[int],
+    layout: str = "NHWC",
+    method: str = "bilinear",
+    extrapolation_value: float = 0.0,
+) -> Function:
+    """out[b] = the box (y1, x1, y2, x2) of `boxes`, in parts of the image `box_ind[b]`, resized to `size`; what is
+    outside of the image has `extrapolation_value`. Of the boxes, only how many there are is fixed."""
+    if layout not in ("NHWC", "NCHW"):
+        raise InputError(f"crop_and_resize: layout is {layout!r}, but is NHWC or NCHW")
+    if method not in ("bilinear", "nearest_neighbor"):
+        raise InputError(f"crop_and_resize: method is {method!r}, but is bilinear or nearest_neighbor")
+    shape = dict(zip(layout, image_shape, strict=True))
+    height, width = shape["H"], shape["W"]
+    data = te.placeholder(image_shape, f32, "data")
+    box = te.placeholder((len(boxes), 4), f32, "boxes")
+    image = te.placeholder((len(box_ind),), i32, "box_ind")
+
+    def element(*index: Value) -> Value:
+        at = dict(zip(layout, index, strict=True))
+        b = at["N"]
+
+        def place(first: int, x: Value, extent: int, count: int) -> Value:
+            low, high = box[b, first], box[b, first + 2]
+            if count == 1:
+                return (low + high) * float(extent - 1) * 0.5
+            return low * float(extent - 1) + x.astype(f32) * ((high - low) * float(extent - 1) / float(count - 1))
+
+        def read(row: Value, column: Value) -> Value:
+            return data[arranged(layout, N=image[b], C=at["C"], H=row, W=column)]
+
+        y, x = place(0, at["H"], height, size[0]), place(1, at["W"], width, size[1])
+        inside = (y >= 0.0) & (y <= float(height - 1)) & (x >= 0.0) & (x <= float(width - 1))
+        if method == "bilinear":
+            value = _sampled(read, y, x, height, width)
+        else:
+            value = read(te.floor(y + 0.5).astype(i64), te.floor(x + 0.5).astype(i64))
+        return te.select(inside, value, extrapolation_value)
+
+    out = te.compute(arranged(layout, N=len(boxes), C=shape["C"], H=size[0], W=size[1]), element, "out")
+    return te.function("crop_and_resize", [data, box, image], [out])
+
+
+def deformable_conv2d(
+    *,
+    batch: int,
+    in_channel: int,
+    in_size: int,
+    num_filter: int,
+    kernel: int,
+    stride: int = 1,
+    padding: Padding = 0,
+    dilation: int = 1,
+    deformable_groups: int = 1,
+) -> Function:
+    """A convolution of `data` NCHW and `weight` OIHW whose taps are moved by `offset`, for each tap a row and a column:
+    (N, groups * kernel * kernel * 2, H, W) of the result."""
+    if in_channel % deformable_groups:
+        raise InputError(f"deformable_conv2d: {deformable_groups} groups do not divide {in_channel} channels")
+    high, wide = windows((in_size,) * 2, kernel, stride=stride, padding=padding, dilation=dilation)
+    width = in_channel // deformable_groups
+    data = te.placeholder((batch, in_channel, in_size, in_size), f32, "data")
+    taps = deformable_groups * kernel * kernel
+    offset = te.placeholder((batch, taps * 2, high.count, wide.count), f32, "offset")
+    weight = te.placeholder((num_filter, in_channel, kernel, kernel), f32, "weight")
+
+    def read(n: Value, c: Value, r: Value, s: Value, y: Value, x: Value) -> Value:
+        number = ((c // width * kernel + r) * kernel + s) * 2
+        row = high.at(y, r).astype(f32) + offset[n, number, y, x]
+        column = wide.at(x, s).astype(f32) + offset[n, number + 1, y, x]
+        return _sampled(lambda i, j: data[n, c, i, j], row, column, in_size, in_size)
+
+    bent = te.compute((batch, in_channel, kernel, kernel, high.count, wide.count), read, "bent", inline=False)
+    c, r, s = te.reduce_axis(in_channel, "c"), te.reduce_axis(kernel, "r"), te.reduce_axis(kernel, "s")
+    out = te.compute(
+        (batch, num_filter, high.count, wide.count),
+        lambda n, f, y, x: te.sum(bent[n, c, r, s, y, x] * weight[f, c, r, s], axis=(c, r, s)),
+        "out",
+    )
+    return te.function("deformable_conv2d", [data, offset, weight], [out])
+
+
+def _sampled(read: Callable[[Value, Value], Value], y: Value, x: Value, height: int, width: int) -> Value:
+    """The value at a place, from what is read at whole rows and columns."""
+    top, left = te.floor(y), te.floor(x)
+    down, along = y - top, x - left
+    total = None
+    for dy, dx in product((0, 1), (0, 1)):
+        row, column = top.astype(i64) + dy, left.astype(i64) + dx
+        inside = (row >= 0) & (row < height) & (column >= 0) & (column < width)
+        weight = (down if dy else 1.0 - down) * (along if dx else 1.0 - along)
+        term = te.select(inside, read(row, column) * weight, 0.0)
+        total = term if total is None else total + term
+    assert total is not None
+    return total
