@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import polysched as ps
-from benchmarks import operators
+from benchmarks.operators import nests
 from benchmarks.polybench import KERNELS, data
 from polysched.errors import PolyschedError
 from polysched.ir.interp import evaluate
@@ -30,13 +30,13 @@ _TOLERANCE = {64: 1e-8, 32: 1e-4, 16: 1e-2}  # of the largest value: how far sum
 class Job:
     """A nest and its variants: options beside the defaults, by name."""
 
-    name: str  # of a PolyBench kernel, or of a nest in operators.py
+    name: str  # of a PolyBench kernel, or of a nest in benchmarks/operators/nests.py
     sizes: dict[str, int]
     variants: dict[str, dict[str, Any]] = field(default_factory=lambda: {"ours": {}})
 
     @property
     def function(self) -> Function:
-        nest = KERNELS[self.name].nest if self.name in KERNELS else getattr(operators, self.name)
+        nest = KERNELS[self.name].nest if self.name in KERNELS else getattr(nests, self.name)
         return nest.function
 
 

@@ -12,7 +12,7 @@ from math import prod
 
 import polysched as ps
 from benchmarks.gpu_static.inspected import HOTTEST_TITLES, Inspected, figures, hottest, inspect_all
-from benchmarks.operators import conv2d, product_f32, product_f64
+from benchmarks.operators.nests import conv2d, product_f32, product_f64
 from polysched.ir.interp import evaluate
 
 

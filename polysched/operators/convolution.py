@@ -72,7 +72,7 @@ def convolution(
         return finished(value, bias[at["C"]] if add_bias else None, add_relu)
 
     shape = arranged(data_layout, N=batch, C=num_filter, **{axis: w.count for axis, w in sliding.items()})
-    out = te.compute(shape, element, "out")
+    out = te.compute(shape, element, "out", names=indices_of(data_layout))
     return te.function(name, [data, weight, *([bias] if add_bias else [])], [out])
 
 
@@ -85,6 +85,11 @@ def finished(value: Value, bias: Value | None, relu: bool) -> Value:
 def arranged(layout: str, **axes: Any) -> tuple[Any, ...]:
     """What belongs to each axis, in the order of a layout."""
     return tuple(axes[axis] for axis in layout)
+
+
+def indices_of(layout: str) -> tuple[str, ...]:
+    """The names of a result's indices: n, f for filters, and space."""
+    return tuple("f" if axis == "C" else axis.lower() for axis in layout)
 
 
 def conv1d(

@@ -12,7 +12,7 @@ from polysched.frontend import tensor as te
 from polysched.frontend.tensor import Value
 from polysched.ir.dtypes import f32
 from polysched.ir.nodes import Function
-from polysched.operators.convolution import arranged
+from polysched.operators.convolution import arranged, indices_of
 from polysched.operators.windows import Padding, every, windows
 
 
@@ -47,7 +47,8 @@ def depthwise_conv2d(
         return te.sum(term, axis=(r, s), where=every([*high.inside(y), *wide.inside(x)]))
 
     shape = arranged(layout, N=batch, C=in_channel * channel_multiplier, H=high.count, W=wide.count)
-    return te.function("depthwise_conv2d", [data, weight], [te.compute(shape, element, "out")])
+    out = te.compute(shape, element, "out", names=indices_of(layout))
+    return te.function("depthwise_conv2d", [data, weight], [out])
 
 
 def depthwise_conv2d_back_input(

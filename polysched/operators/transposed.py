@@ -48,7 +48,7 @@ def transposed_convolution(
     def element(n: Value, f: Value, *space: Value) -> Value:
         places, conditions = [], []
         for y, tap, s, first, size, count in zip(space, taps, strides, before, sizes, counts, strict=True):
-            shifted = y + first - tap
+            shifted = (y + first if first else y) - tap
             place = shifted // s if s > 1 else shifted
             places.append(place)
             conditions += [shifted % s == 0] if s > 1 else []
@@ -57,7 +57,7 @@ def transposed_convolution(
         value = data[(n, c, *places)] * weight[(c, f, *taps)]
         return te.sum(value, axis=(c, *taps), where=every(conditions))
 
-    out = te.compute((batch, num_filter, *counts), element, "out")
+    out = te.compute((batch, num_filter, *counts), element, "out", names=("n", "f", *"dhw"[-rank:]))
     return te.function(name, [data, weight], [out])
 
 

@@ -38,12 +38,17 @@ class Window:
 
     def at(self, window: Value, tap: Value) -> Value:
         """The place that an element of a window reads; negative, or beyond the data, in the padding."""
-        return window * self.stride + tap * self.dilation - self.before
+        moved = _times(window, self.stride) + _times(tap, self.dilation)
+        return moved - self.before if self.before else moved
 
     def inside(self, place: Value) -> list[Value]:
         """The conditions for a place not to be padding, of those that some window needs."""
         last = (self.count - 1) * self.stride + (self.kernel - 1) * self.dilation - self.before
         return [*([place >= 0] if self.before else []), *([place < self.size] if last >= self.size else [])]
+
+
+def _times(value: Value, factor: int) -> Value:
+    return value if factor == 1 else value * factor
 
 
 def windows(

@@ -9,19 +9,18 @@ tile, A on the sums. `transforms` has A, G and B from points, as Toom and Cook: 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import reduce
-from itertools import product
 from math import prod
 from typing import Any
 
 from polysched.errors import InputError
 from polysched.frontend import tensor as te
 from polysched.frontend.tensor import Tensor, Value
+from polysched.frontend.tensor.value import as_value
 from polysched.ir.dtypes import f32
 from polysched.ir.nodes import Function
-from polysched.operators.convolution import SPACE, arranged, finished
+from polysched.operators.convolution import SPACE, arranged, finished, indices_of
 from polysched.operators.windows import Numbers, Padding, Window, each, every, reach, windows
 
 Matrix = tuple[tuple[Fraction, ...], ...]
@@ -75,12 +74,12 @@ def winograd(
     if set(each(stride, len(space))) != {1}:
         raise InputError(f"{name}: the stride is {stride}, and Winograd's algorithm needs 1")
     slid = windows(each(in_size, len(space)), kernel, padding=padding, dilation=dilation)
-    sizes, kernels = ({axis: w.size for axis, w in zip(space, slid, strict=True)},
-                      {axis: w.kernel for axis, w in zip(space, slid, strict=True)})  # fmt: skip
+    sizes = {axis: w.size for axis, w in zip(space, slid, strict=True)}
+    kernels = {axis: w.kernel for axis, w in zip(space, slid, strict=True)}
     data = te.placeholder(arranged(data_layout, N=batch, C=in_channel, **sizes), f32, "data")
     weight = te.placeholder(arranged(weight_layout, O=num_filter, I=in_channel, **kernels), f32, "weight")
     bias = te.placeholder((num_filter,), f32, "bias")
-    axes = [_Axis(axis.lower(), window, _results(slid)) for axis, window in zip(space, slid, strict=True)]
+    axes = tuple(_Axis(axis.lower(), window, _results(slid)) for axis, window in zip(space, slid, strict=True))
 
     def element(c: Value, n: Value, *place: Value) -> Value:
         return data[arranged(data_layout, N=n, C=c, **dict(zip(space, place, strict=True)))]
@@ -88,25 +87,42 @@ def winograd(
     def tap(f: Value, c: Value, *place: Value) -> Value:
         return weight[arranged(weight_layout, O=f, I=c, **dict(zip(space, place, strict=True)))]
 
-    tiles = _tiles(element, in_channel, batch, axes)
-    weights = _weights(tap, num_filter, in_channel, axes)
-    sums = _products(tiles, weights, num_filter, in_channel, batch, axes)
-    for k, axis in enumerate(axes[:-1]):
-        sums = _results_along(sums, k, axis)
-    last = axes[-1]
+    tiles = _of_tiles(axes, in_channel, batch, element)
+    weights = _of_weights(axes, num_filter, in_channel, tap)
+    sums = _products(axes, num_filter, in_channel, batch, weights, tiles)
+    for k in range(len(axes) - 1):
+        sums = _of_results(axes, k, num_filter, batch, sums)
 
     def result(*index: Value) -> Value:
         at = dict(zip(data_layout, index, strict=True))
-        total = last.result(sums, (at["C"], at["N"], *(at[axis] for axis in space)))
+        place = tuple(at[axis] for axis in space)
+        total = axes[-1].result(sums, (), (at["C"], at["N"]), place, len(axes) - 1)
         return finished(total, bias[at["C"]] if add_bias else None, add_relu)
 
-    counts = {axis: w.count for axis, w in zip(space, slid, strict=True)}
-    out = te.compute(arranged(data_layout, N=batch, C=num_filter, **counts), result, "out")
+    shape = arranged(data_layout, N=batch, C=num_filter, **{axis: w.count for axis, w in zip(space, slid, strict=True)})
+    out = te.compute(shape, result, "out", names=indices_of(data_layout))
     return te.function(name, [data, weight, *([bias] if add_bias else [])], [out])
 
 
+def conv2d_winograd(**parameters: Any) -> Function:
+    """`conv2d_nchw` for stride 1, with the parameters of `winograd`."""
+    return winograd("conv2d_winograd", "NCHW", "OIHW", **parameters)
+
+
+def conv2d_nhwc_winograd(**parameters: Any) -> Function:
+    """`conv2d_nhwc` for stride 1, with the parameters of `winograd`."""
+    return winograd("conv2d_nhwc_winograd", "NHWC", "HWIO", **parameters)
+
+
+def conv3d_winograd(*, depth_kernel: int, space_kernel: int, **parameters: Any) -> Function:
+    """`conv3d_ncdhw` for stride 1, with the parameters of `winograd`; depth is transformed where its kernel is more
+    than one element."""
+    kernel = (depth_kernel, space_kernel, space_kernel)
+    return winograd("conv3d_winograd", "NCDHW", "OIDHW", kernel=kernel, **parameters)
+
+
 class _Axis:
-    """An axis of space: the matrices of its transforms, and where tiles are."""
+    """An axis of space: the matrices of its transforms, and where its tiles are."""
 
     def __init__(self, name: str, window: Window, results: int):
         self.name, self.window = name, window
@@ -114,19 +130,95 @@ class _Axis:
         self.m = results if taps > 1 else 1
         self.places = self.m + taps - 1  # elements of a tile
         self.tiles = -(-window.count // self.m)
-        result, weights, data = transforms(self.m, taps)
-        self.result_matrix = _table(f"result_{name}", result)
-        self.weight_matrix = _table(f"weight_{name}", tuple(row[:: window.dilation] for row in weights))
-        self.data_matrix = _table(f"data_{name}", data)
-
-    def place(self, tile: Value, e: Value) -> Value:
-        """The element of the data that a tile has."""
-        return tile * self.m + e - self.window.before
+        of_results, of_weights, of_data = transforms(self.m, taps)
+        self.of_results = _table(f"result_{name}", of_results)
+        self.of_weights = _table(f"weight_{name}", tuple(row[:: window.dilation] for row in of_weights))
+        self.of_data = _table(f"data_{name}", of_data)
 
     def inside(self, place: Value) -> list[Value]:
-        window = self.window
-        last = (self.tiles - 1) * self.m + self.places - 1 - window.before
-        return [*([place >= 0] if window.before else []), *([place < window.size] if last >= window.size else [])]
+        """The conditions for an element of a tile to be data."""
+        before, size = self.window.before, self.window.size
+        last = (self.tiles - 1) * self.m + self.places - 1 - before
+        return [*([place >= 0] if before else []), *([place < size] if last >= size else [])]
+
+    def result(
+        self, sums: Tensor, places: tuple[Value, ...], of: tuple[Value, ...], at: tuple[Value, ...], k: int
+    ) -> Value:
+        """What `sums` give at `at`, which counts results along axis k, and tiles along those after it."""
+        p = te.reduce_axis(self.places, "p")
+        tile = (*at[:k], at[k] // self.m, *at[k + 1 :])
+        return te.sum(self.of_results[at[k] % self.m, p] * sums[(p, *places, *of, *tile)], axis=p)
+
+
+def _of_tiles(axes: Sequence[_Axis], channels: int, batch: int, element: Callable[..., Value]) -> Tensor:
+    """B^T d: an axis more for each axis of tiles, in front."""
+    rank = len(axes)
+
+    def along(k: int, before: Callable[..., Value]) -> Callable[..., Value]:
+        def transformed(*index: Value) -> Value:
+            places, (c, n), at = index[: k + 1], index[k + 1 : k + 3], index[k + 3 :]
+            e = te.reduce_axis(axes[k].places, "e")
+            place = at[k] * axes[k].m + e - axes[k].window.before
+            read = before(*places[:k], c, n, *at[:k], place, *at[k + 1 :])
+            return te.sum(axes[k].of_data[places[k], e] * read, axis=e, where=every(axes[k].inside(place)))
+
+        return transformed
+
+    for k in range(rank):
+        extents = (*(axis.tiles for axis in axes[: k + 1]), *(axis.window.size for axis in axes[k + 1 :]))
+        shape = (*(axis.places for axis in axes[: k + 1]), channels, batch, *extents)
+        stage = te.compute(shape, along(k, element), f"tiles_{axes[k].name}", inline=False)
+        element = _element_of(stage)
+    return stage
+
+
+def _of_weights(axes: Sequence[_Axis], filters: int, channels: int, tap: Callable[..., Value]) -> Tensor:
+    """G g: an axis more for each axis of the kernel, in front, in place of it."""
+
+    def along(k: int, before: Callable[..., Value]) -> Callable[..., Value]:
+        def transformed(*index: Value) -> Value:
+            places, (f, c), rest = index[: k + 1], index[k + 1 : k + 3], index[k + 3 :]
+            r = te.reduce_axis(axes[k].window.kernel, "r")
+            return te.sum(axes[k].of_weights[places[k], r] * before(*places[:k], f, c, r, *rest), axis=r)
+
+        return transformed
+
+    for k in range(len(axes)):
+        shape = (*(axis.places for axis in axes[: k + 1]), filters, channels)
+        rest = tuple(axis.window.kernel for axis in axes[k + 1 :])
+        stage = te.compute((*shape, *rest), along(k, tap), f"weights_{axes[k].name}", inline=False)
+        tap = _element_of(stage)
+    return stage
+
+
+def _products(
+    axes: Sequence[_Axis], filters: int, channels: int, batch: int, weights: Tensor, tiles: Tensor
+) -> Tensor:
+    rank, c = len(axes), te.reduce_axis(channels, "c")
+
+    def summed(*index: Value) -> Value:
+        places, (f, n), at = index[:rank], index[rank : rank + 2], index[rank + 2 :]
+        return te.sum(weights[(*places, f, c)] * tiles[(*places, c, n, *at)], axis=c)
+
+    shape = (*(axis.places for axis in axes), filters, batch, *(axis.tiles for axis in axes))
+    return te.compute(shape, summed, "products", inline=False)
+
+
+def _of_results(axes: Sequence[_Axis], k: int, filters: int, batch: int, sums: Tensor) -> Tensor:
+    """A^T of the first axis of places, which is axis k."""
+    rest = len(axes) - k - 1
+
+    def along(*index: Value) -> Value:
+        places, of, at = index[:rest], index[rest : rest + 2], index[rest + 2 :]
+        return axes[k].result(sums, places, of, at, k)
+
+    extents = (*(axis.window.count for axis in axes[: k + 1]), *(axis.tiles for axis in axes[k + 1 :]))
+    shape = (*(axis.places for axis in axes[k + 1 :]), filters, batch, *extents)
+    return te.compute(shape, along, f"results_{axes[k].name}", inline=False)
+
+
+def _element_of(tensor: Tensor) -> Callable[..., Value]:
+    return lambda *index: tensor[index]
 
 
 def _results(slid: Sequence[Window]) -> int:
@@ -136,11 +228,13 @@ def _results(slid: Sequence[Window]) -> int:
 
 
 def _table(name: str, matrix: Matrix) -> Tensor:
-    """A matrix as an array, filled by the kernel itself."""
+    """A matrix as an array, which the kernel fills."""
 
     def entry(i: Value, j: Value) -> Value:
-        known = ((r, c, float(x)) for r, row in enumerate(matrix) for c, x in enumerate(row) if x)
-        start = te.as_value(0.0).astype(f32)
-        return reduce(lambda other, at: te.select((i == at[0]) & (j == at[1]), at[2], other), known, start)
+        value: Value | float = 0.0
+        for r, row in enumerate(matrix):
+            for c, x in enumerate(row):
+                value = te.select((i == r) & (j == c), float(x), value) if x else value
+        return as_value(value).astype(f32)
 
     return te.compute((len(matrix), len(matrix[0])), entry, name, inline=False)

@@ -1,5 +1,8 @@
-"""Tensor expressions: arrays by the values of their elements, and nests made of them. `value.py` has scalars,
-`reduce.py` sums and the like, `tensor.py` arrays, `inline.py` says which get memory, `nest.py` makes loops."""
+"""Tensor expressions: arrays by the values of their elements, and nests that are made of them.
+
+`value.py` has scalars, `functions.py` their functions, `reduce.py` sums and the like, `tensor.py` arrays; `inline.py`
+says which get memory, `dead.py` which stores nobody sees, `loops.py` and `nest.py` make the nest.
+"""
 
 from polysched.frontend.tensor.functions import (
     abs,

@@ -1,6 +1,8 @@
 """Where the user's code stands that is being run, for messages and for the statements that come of it.
 
-C = ps.compute((n,), lambda i: A[i] / B[i, 0], "C")     ->      Loc("model.py", 12, 32, "C = ps.compute(...")
+    C = ps.compute((n,), lambda i: A[i] / B[i, 0], "C")     ->      Loc("model.py", 12, 32, "C = ps.compute(...")
+
+Code of the front ends is none of the user's.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
 """Functions of scalar values: `select`, extrema, and C's functions of floats.
 
-select(C[i] > 0.0, C[i], 0.0)     ->     C[i] > 0.0f32 ? C[i] : 0.0f32
-exp(A[i])                         ->     exp(A[i])      in A's dtype if that is a float, else in f64
+    select(C[i] > 0.0, C[i], 0.0)     ->     C[i] > 0.0f32 ? C[i] : 0.0f32
+    exp(A[i])                         ->     exp(A[i])
+
+A function of floats is computed in the dtype of its arguments, in f64 for integers, as in nests.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ def inlined(tensors: Sequence[Tensor], outputs: Sequence[Tensor]) -> tuple[tuple
 def _without(tensor: Tensor, bodies: dict[str, Bodies]) -> None:
     """Changes `bodies` to ones without the tensor's, if that may and should be."""
     own = bodies[tensor.name]
-    readers = [name for name, each in bodies.items() if name != tensor.name and _loads(each, tensor.name)]
+    readers = [name for name, each in bodies.items() if name != tensor.name and loads_of(each, tensor.name)]
     if len(readers) == 1 and _is_only_copied(tensor.name, bodies[readers[0]]):
         del bodies[tensor.name]
         (reader,) = readers
@@ -63,6 +63,11 @@ def expressions(body: Body) -> Iterator[Expr]:
         yield from _expressions(reduction)
 
 
+def loads_of(bodies: Bodies, name: str) -> list[Load]:
+    """The reads of an array."""
+    return [n for body in bodies for expr in expressions(body) for n in walk(expr) if _reads(n, name)]
+
+
 def mapped(body: Body, change: Mapping[str, Expr]) -> Body:
     """The body with other expressions in place of names, not of those of its axes and indices."""
     return _rewritten(body, lambda expr: _substituted(expr, change))
@@ -72,10 +77,6 @@ def _expressions(reduction: Reduction) -> Iterator[Expr]:
     yield from (reduction.term, *((reduction.where,) if reduction.where is not None else ()))
     for axis in reduction.axes:
         yield from (axis.lo, axis.hi)
-
-
-def _loads(bodies: Bodies, name: str) -> list[Load]:
-    return [n for body in bodies for expr in expressions(body) for n in walk(expr) if _reads(n, name)]
 
 
 def _reads(node: Expr, name: str) -> bool:
@@ -88,13 +89,13 @@ def _reads(node: Expr, name: str) -> bool:
 def _is_only_copied(name: str, reader: Bodies) -> bool:
     first, *rest = reader
     whole = Load(name, first.at, first.value.dtype)
-    return bool(rest) and first.is_plain and first.value == whole and not _loads(tuple(rest), name)
+    return bool(rest) and first.is_plain and first.value == whole and not loads_of(tuple(rest), name)
 
 
 def _may(tensor: Tensor, own: Bodies, readers: Sequence[Bodies]) -> bool:
     """Would it be right?"""
     match own:
-        case (Body(is_plain=True) as body,) if not _loads(own, tensor.name):
+        case (Body(is_plain=True) as body,) if not loads_of(own, tensor.name):
             return not body.reductions or _is_read_at_own_indices(tensor, readers)
     return False
 
@@ -104,7 +105,7 @@ def _is_read_at_own_indices(tensor: Tensor, readers: Sequence[Bodies]) -> bool:
     match readers:
         case [(Body(reductions=(), extents=extents) as body,)] if extents == tensor.extents:
             element = tuple(map(Var, body.indices))
-            return body.is_plain and all(load.index == element for load in _loads((body,), tensor.name))
+            return body.is_plain and all(load.index == element for load in loads_of((body,), tensor.name))
     return False
 
 
@@ -113,7 +114,7 @@ def _should(own: Body, readers: Sequence[Bodies], tensor: Tensor) -> bool:
     if own.reductions:
         return True
     cost = _cost(own.value)
-    loads = [(body, load) for bodies in readers for body in bodies for load in _loads((body,), tensor.name)]
+    loads = [(body, load) for bodies in readers for body in bodies for load in loads_of((body,), tensor.name)]
     if any(_reads_again(body, load) for body, load in loads):
         return cost <= _MOST_AGAIN
     return cost <= _MOST or (len({load for _, load in loads}) == 1 and len(readers) == 1)
@@ -152,7 +153,7 @@ def _stored_in(body: Body, name: str, other: str) -> Body:
 
 def _with(reader: Body, name: str, producer: Body) -> Body:
     """The reader with the producer's expression in place of the reads of its array."""
-    if not _loads((reader,), name):
+    if not loads_of((reader,), name):
         return reader
     taken = {*reader.indices, *producer.indices}
     producer = replace(producer, reductions=tuple(with_axes_beside(each, taken) for each in producer.reductions))

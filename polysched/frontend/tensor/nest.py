@@ -11,15 +11,16 @@ function("mm", [A, B], [D])          def mm(A: f32[n, 64], B: f32[64, 32], D: f3
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from polysched.errors import InputError, Loc
 from polysched.frontend.tensor.caller import caller
-from polysched.frontend.tensor.inline import inlined
+from polysched.frontend.tensor.dead import without_dead_stores
+from polysched.frontend.tensor.inline import Bodies, inlined
 from polysched.frontend.tensor.loops import loops
 from polysched.frontend.tensor.tensor import Tensor
 from polysched.frontend.tensor.value import Name, ScalarName, SizeName, Value
-from polysched.ir.nodes import Alloc, Array, Function, Var
+from polysched.ir.nodes import Alloc, Array, Function, Stmt, Var
 from polysched.ir.verify import verify
 
 
@@ -49,7 +50,7 @@ def function(
         arrays,
         (
             *(Alloc(array, loc) for array in local),
-            *(stmt for each, bodies in kept for body in bodies for stmt in loops(each, body, taken)),
+            *(stmt for each, bodies in kept for stmt in _stores(each, bodies, sizes, taken)),
         ),
         scalars,
         tuple(parameters),
@@ -115,6 +116,11 @@ def _check(
             reader = next(t for t in tensors if t.names.get(each.name) is each)
             message = f"{reader.name} reads the placeholder {each.name}, which is not among the inputs of {name}"
             raise InputError(message, loc, f"add {each.name} to the inputs")
+
+
+def _stores(tensor: Tensor, bodies: Bodies, sizes: Sequence[str], taken: set[str]) -> Iterator[Stmt]:
+    for body in without_dead_stores(tensor.name, bodies, sizes):
+        yield from loops(tensor, body, taken)
 
 
 def _array(tensor: Tensor, space: str) -> Array:

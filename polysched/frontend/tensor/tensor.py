@@ -121,8 +121,7 @@ def scan(
     loc = loc or caller()
     extents, of_extents = _extents(shape, name)
     itself = Tensor(name, dtype, extents)
-    first, *rest = _parameters(element, len(extents) + 1, name, ("self", *names) if names else None, loc)
-    indices = tuple(rest)
+    indices = _parameters(element, len(extents) + 1, name, names and ("self", *names), loc)[1:]
     with at_caller():
         value = as_value(element(itself, *map(index, indices)))
     return _tensor(name, dtype, extents, of_extents, indices, value, False, loc, itself)

@@ -74,7 +74,8 @@ def grafted(tree: Tree, path: Sequence[int], part: Tree, coordinates: Sequence[i
             reaching, node = node.filter, replace(node, filter=node.filter.union(new))
         if isinstance(node, Band):
             (member,) = node.members
-            node = replace(node, members=(replace(member, schedule=member.schedule.union(next(values))),))
+            schedule = member.schedule.subtract_domain(new)  # which other instances of a statement may have gone on
+            node = replace(node, members=(replace(member, schedule=schedule.union(next(values))),))
         below = list(children(node))
         below[path[0]] = graft(below[path[0]], path[1:], reaching)
         return with_children(node, tuple(below))

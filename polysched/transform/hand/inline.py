@@ -45,7 +45,8 @@ def inline(draft: Draft, array: str) -> Draft:
     """
     scop, what = draft.scop, f"inline({array})"
     producer = _producer(scop, array)
-    users = [s for s in scop.statements if s is not producer and any(read.array == array for read in s.reads)]
+    reading = (s for s in scop.statements if s is not producer and any(read.array == array for read in s.reads))
+    users = [s for s in reading if not s.domain.intersect_params(scop.context).is_empty()]
     if not users:
         raise InputError(f"no other statement than {producer.name} reads '{array}'")
     for user in users:

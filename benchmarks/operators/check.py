@@ -1,0 +1,101 @@
+"""Whether a case is right: compiled for C and run, against NumPy.
+
+Integers and bools are exact. Floats differ by at most 1e-5 of the sum of the magnitudes that they are the sum of, f16
+by a few of its roundings. Each case has a process of its own, and a time limit.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import time
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+
+import numpy as np
+
+import polysched as ps
+from benchmarks.operators.cases import Case, shape_of
+from benchmarks.operators.reference import magnitude, reference
+from polysched.errors import PolyschedError
+
+_TOLERANCE = {"float64": 1e-12, "float32": 1e-5, "float16": 2e-3}  # of the sum of magnitudes
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Of one case: "right", "wrong", "refused", or "late" where the time limit was reached."""
+
+    case: Case
+    verdict: str
+    compile_seconds: float = 0.0  # ours alone, without the C compiler
+    run_seconds: float = 0.0
+    why: str = ""
+    stages: dict[str, float] = field(default_factory=dict)  # seconds of the compiler's steps
+    rungs: dict[str, str] = field(default_factory=dict)
+
+
+def checked(case: Case, seconds: float) -> Outcome:
+    """The case compiled, run and compared in a process of its own, within a time limit."""
+    here, there = multiprocessing.Pipe(duplex=False)
+    process = multiprocessing.get_context("fork").Process(target=_send, args=(there, case), daemon=False)
+    start = time.perf_counter()
+    process.start()
+    there.close()
+    try:
+        outcome: Outcome = here.recv() if here.poll(seconds) else _late(case, start)
+    except EOFError:
+        outcome = Outcome(case, "wrong", why="the process ended without a result")
+    process.kill()
+    process.join()
+    return outcome
+
+
+def _late(case: Case, start: float) -> Outcome:
+    return Outcome(case, "late", time.perf_counter() - start, why="not done within the time limit")
+
+
+def _send(there: Connection, case: Case) -> None:
+    there.send(compared(case))
+
+
+def compared(case: Case) -> Outcome:
+    """The case compiled, run and compared."""
+    start = time.perf_counter()
+    try:
+        nest = case.function()
+        done = ps.optimize(nest)
+    except PolyschedError as error:
+        return Outcome(case, "refused", time.perf_counter() - start, why=str(error))
+    compiling = time.perf_counter() - start
+    stages: dict[str, float] = {}
+    for event in done.events:
+        stages[event.name] = stages.get(event.name, 0.0) + event.seconds
+    given = case.inputs(nest)
+    out = np.full(shape_of(nest, "out"), 99, nest.array("out").dtype.numpy)
+    try:
+        done.program  # noqa: B018  # the C compiler's time is not the program's
+        start = time.perf_counter()
+        done(**given, out=out)
+    except PolyschedError as error:
+        return Outcome(case, "wrong", compiling, why=str(error), stages=stages, rungs=done.rungs)
+    running = time.perf_counter() - start
+    why = difference(case, given, out)
+    return Outcome(case, "wrong" if why else "right", compiling, running, why, stages, done.rungs)
+
+
+def difference(case: Case, given: dict[str, np.ndarray], out: np.ndarray) -> str:
+    """How the result differs from the reference; empty where it is right."""
+    wanted = reference(case.op, case.args, given).reshape(-1)
+    if wanted.size != out.size:
+        return f"{out.size} elements, and {wanted.size} are right"
+    actual = out.reshape(-1)
+    if out.dtype.kind == "f":
+        limit = _TOLERANCE[out.dtype.name] * np.maximum(magnitude(case.op, case.args, given).reshape(-1), 1e-30)
+        wrong = ~(np.abs(actual - wanted) <= limit)  # which a NaN is, too
+    else:
+        wrong = actual != wanted
+    if not wrong.any():
+        return ""
+    first = int(np.argmax(wrong))
+    place = tuple(int(k) for k in np.unravel_index(first, out.shape))
+    return f"{wrong.sum()} of {out.size} elements, first out{list(place)}: {actual[first]}, not {wanted[first]}"
