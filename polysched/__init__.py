@@ -13,6 +13,7 @@ from polysched.errors import (
     ToolchainError,
 )
 from polysched.frontend.c.read import from_c
+from polysched.frontend.op.op import Op, op
 from polysched.frontend.python import Nest, nest
 from polysched.frontend.tensor import (
     Tensor,
@@ -78,6 +79,7 @@ __all__ = [
     "Loc",
     "Machine",
     "Nest",
+    "Op",
     "Options",
     "PolyschedError",
     "Schedule",
@@ -123,6 +125,7 @@ __all__ = [
     "min",
     "minimum",
     "nest",
+    "op",
     "optimize",
     "order",
     "outer_parallel",

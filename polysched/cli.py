@@ -4,6 +4,7 @@ polysched demo                                     the walk-through, then real n
 polysched opt FILE.c -o OUT.c                      the file with kernels in place of its #pragma scop regions
 polysched opt FILE.c --target cuda -o OUT.cu       the same as one file for nvcc
 polysched show tree|deps|source|explain|expr PLACE one stage of each nest at a place: FILE.c[:FUNCTION], FILE.py:NEST
+polysched show ssa|tensor|nest|source FILE.py:OP   an operator, @polysched.op, stage by stage
 polysched explain PLACE|FILE|FILE:LINE             why loops are parallel, tiled, SIMD, fused or not; operations, bytes
 polysched report PLACE -o report.html              one page: code, dependences, trees and pictures, with links
 polysched inspect FILE.cu|PLACE                    what nvcc makes of CUDA: loops, instructions, registers, occupancy
@@ -29,6 +30,7 @@ from polysched.errors import InputError, LaunchError, Loc, PolyschedError
 from polysched.frontend.c.cpp import require_cpp
 from polysched.frontend.c.read import read_c
 from polysched.frontend.c.region import Region
+from polysched.frontend.op.op import Op
 from polysched.frontend.python import Nest
 from polysched.ir.node import walk
 from polysched.ir.nodes import Function, Stmt
@@ -91,9 +93,9 @@ def _parser() -> argparse.ArgumentParser:
     show = commands.add_parser("show", parents=[knobs], help="print one stage of each nest")
     show.add_argument(
         "what",
-        choices=["tree", "deps", "source", "explain", "expr"],
-        help="the mapped schedule, the exact dependences, the kernel's text, why loops are parallel or not, or what "
-        "became of index arithmetic and conditions",
+        choices=["tree", "deps", "source", "explain", "expr", "ssa", "tensor", "nest"],
+        help="the mapped schedule, the exact dependences, the kernel's text, why loops are parallel or not, what "
+        "became of index arithmetic and conditions; of an operator the graph, or the tensor expressions; the loop nest",
     )
     expr = show.add_argument_group("show expr")
     expr.add_argument("--before", action="store_true", help="the loops before the passes, with operation counts")
@@ -238,9 +240,12 @@ def _show(given: argparse.Namespace) -> None:
         raise InputError("--before, --after, --report and --sizes are for show expr", hint="leave them out")
     nests = _nests(given)
     for k, nest in enumerate(nests):
-        done = optimize(nest, given.target, options=_options(given))
         if len(nests) > 1:
-            print(f"{'' if k == 0 else chr(10)}{done.nest.name}:")
+            print(f"{'' if k == 0 else chr(10)}{function_of(nest).name}:")
+        if given.what in _BEFORE:
+            print(_stage_before(nest, given.what))
+            continue
+        done = optimize(nest, given.target, options=_options(given))
         print(_expressions(done, given) if given.what == "expr" else _stage(done, given.what))
 
 
@@ -256,7 +261,7 @@ def _explain(given: argparse.Namespace) -> None:
             raise InputError(f"no nest of '{path}' has a loop or statement at line {line}")
     for k, nest in enumerate(nests):
         done = optimize(nest, given.target, options=_options(given))
-        reasons, figures = done.explain(line=line), done.counts(given.sizes)
+        reasons, figures = done.explain(line=line), done.counts(given.sizes, line=line)
         print(f"{'' if k == 0 else chr(10)}{nest.name}\n{reasons}\n\n{figures}")
 
 
@@ -350,7 +355,7 @@ def _verify_cuda(given: argparse.Namespace) -> int:
     return 0 if report.is_silent else 1
 
 
-def _nests(given: argparse.Namespace, *, all_of_python: bool = False) -> Sequence[Nest | Function]:
+def _nests(given: argparse.Namespace, *, all_of_python: bool = False) -> Sequence[Nest | Op | Function]:
     """The nests at the place FILE.c, FILE.c:FUNCTION or FILE.py:NEST, and FILE.py if asked for."""
     if all_of_python and given.place.endswith(".py"):
         found = _nests_in(given.place)
@@ -371,7 +376,7 @@ def _c_nests(path: str, name: str, given: argparse.Namespace) -> list[Function]:
     return found
 
 
-def _nest(place: str) -> Nest:
+def _nest(place: str) -> Nest | Op:
     """The nest that FILE.py:NAME means; runs the file as an import does."""
     path, separator, name = place.rpartition(":")
     if not separator:
@@ -382,8 +387,8 @@ def _nest(place: str) -> Nest:
     return nests[name]
 
 
-def _nests_in(path: str) -> dict[str, Nest]:
-    """The nests of a Python file, in its order."""
+def _nests_in(path: str) -> dict[str, Nest | Op]:
+    """The nests and operators of a Python file, in its order."""
     if not Path(path).is_file():
         raise InputError(f"there is no file '{path}'")
     if not path.endswith(".py"):
@@ -393,7 +398,7 @@ def _nests_in(path: str) -> dict[str, Nest]:
     except SyntaxError as error:
         loc = Loc(error.filename or path, error.lineno or 1, error.offset or 1, (error.text or "").rstrip("\n"))
         raise InputError(f"this is not Python: {error.msg}", loc) from error
-    return {name: value for name, value in names.items() if isinstance(value, Nest)}
+    return {name: value for name, value in names.items() if isinstance(value, Nest | Op)}
 
 
 def _stage(done: Compiled, what: str) -> str:
@@ -407,6 +412,18 @@ def _stage(done: Compiled, what: str) -> str:
         case "explain":
             return done.explain()
     raise AssertionError(what)
+
+
+_BEFORE = ("ssa", "tensor", "nest")
+
+
+def _stage_before(nest: Nest | Op | Function, what: str) -> str:
+    """A stage that leads to the nest."""
+    if what == "nest":
+        return str(function_of(nest))
+    if not isinstance(nest, Op):
+        raise InputError(f"show {what} is for operators, and this is a nest", hint="write show nest")
+    return str(nest.ssa if what == "ssa" else nest.tensor)
 
 
 def _parts_of_expr(given: argparse.Namespace) -> list[str]:

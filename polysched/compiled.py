@@ -218,7 +218,7 @@ class Compiled:
         trees = titled(self.scop.tree, self.schedule, "both")
         return notebook_html(self.scop, self.dependences, trees, texts, self.nest.name)
 
-    def counts(self, sizes: Mapping[str, int] | None = None) -> Counts:
+    def counts(self, sizes: Mapping[str, int] | None = None, *, line: int | None = None) -> Counts:
         """What each loop nest of the source does: operations, bytes, footprints, reuse; polynomials in those sizes that
-        are not given."""
-        return counts(self.nest, sizes)
+        are not given. With `line`, only the statements of that source line, or in the loop there."""
+        return counts(self.nest, sizes, line=line)

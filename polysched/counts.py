@@ -4,14 +4,15 @@
         C[i, j] += A[i, k] * B[k, j]    ->       24 * n**2 bytes touched; each element of A is used n times
 
 Counted is what the source says: every load and store of arrays as often as it runs, without caches or registers.
-Subscripts and loops cost nothing here. What runs only where data says so counts too: then figures are "at most".
+Subscripts and loops cost nothing here; what an update such as `h[x[i]] += 1` loads to find its element counts once.
+What runs only where data says so counts too, and so does each element that data may choose: then figures are "at most".
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import reduce
 from math import gcd, lcm
@@ -42,10 +43,32 @@ from polysched.ir.polynomial import Polynomial
 from polysched.model.cardinality import cardinality, large_sizes
 from polysched.model.extract import extract
 from polysched.model.interpolated import SMALLEST, interpolated
+from polysched.model.lines import statements_at
 from polysched.model.scop import Scop, Statement
 from polysched.prepare import function_of
 
 Count = Polynomial | None  # None: unknown
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A count, which is exact unless it says that it is not."""
+
+    formula: Count = Polynomial()
+    at_most: bool = False  # data decides
+    fitted: bool = False  # a polynomial through counts at small sizes, not proven
+
+    def __add__(self, other: Figure) -> Figure:
+        known = self.formula is not None and other.formula is not None
+        formula = self.formula + other.formula if known else None  # type: ignore[operator]
+        return Figure(formula, self.at_most or other.at_most, self.fitted or other.fitted)
+
+    def __mul__(self, times: int) -> Figure:
+        return replace(self, formula=None if self.formula is None else self.formula * times)
+
+    def __str__(self) -> str:
+        marks = {"at most": self.at_most, "fitted": self.fitted and self.formula is not None}
+        return _marked(number(self.formula), *(mark for mark, holds in marks.items() if holds))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,13 +77,13 @@ class ArrayCounts:
 
     name: str
     bytes: int  # of an element
-    reads: Count
-    writes: Count
-    elements: Count  # different ones
+    reads: Figure
+    writes: Figure
+    elements: Figure  # different ones
 
     @property
-    def accesses(self) -> Count:
-        return _sum(self.reads, self.writes)
+    def accesses(self) -> Figure:
+        return self.reads + self.writes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,39 +91,45 @@ class NestCounts:
     """What the statements of one loop nest do, all in all."""
 
     title: str
-    operations: dict[str, Count]  # by kind, as in "f64 +"
+    operations: dict[str, Figure]  # by kind, as in "f64 +"
     arrays: tuple[ArrayCounts, ...]
 
     @property
-    def float_operations(self) -> Count:
-        return _sum(*(count for kind, count in self.operations.items() if kind.startswith("f")))
+    def float_operations(self) -> Figure:
+        return _sum(figure for kind, figure in self.operations.items() if kind.startswith("f"))
 
     @property
-    def bytes_read(self) -> Count:
-        return _sum(*(_times(array.bytes, array.reads) for array in self.arrays))
+    def bytes_read(self) -> Figure:
+        return _sum(array.reads * array.bytes for array in self.arrays)
 
     @property
-    def bytes_written(self) -> Count:
-        return _sum(*(_times(array.bytes, array.writes) for array in self.arrays))
+    def bytes_written(self) -> Figure:
+        return _sum(array.writes * array.bytes for array in self.arrays)
 
     @property
-    def bytes_touched(self) -> Count:
+    def bytes_touched(self) -> Figure:
         """The footprint: each element once."""
-        return _sum(*(_times(array.bytes, array.elements) for array in self.arrays))
+        return _sum(array.elements * array.bytes for array in self.arrays)
+
+    @property
+    def figures(self) -> Iterator[Figure]:
+        """All of its table."""
+        yield from self.operations.values()
+        for array in self.arrays:
+            yield from (array.elements, array.reads, array.writes)
 
     def __str__(self) -> str:
-        kinds = ", ".join(f"{kind}: {number(count)}" for kind, count in self.operations.items()) or "none"
-        read, written, touched = map(number, (self.bytes_read, self.bytes_written, self.bytes_touched))
-        accesses = f"  bytes       {read} read, {written} written, {touched} touched"
+        kinds = ", ".join(f"{kind}: {figure}" for kind, figure in self.operations.items()) or "none"
+        accesses = f"  bytes       {self.bytes_read} read, {self.bytes_written} written, {self.bytes_touched} touched"
         head = [self.title, f"  operations  {kinds}", accesses]
-        if self.float_operations != Polynomial():
-            accessed = _sum(self.bytes_read, self.bytes_written)
-            each = f"{ratio(self.float_operations, self.bytes_touched)} a byte touched"
-            head.append(f"  intensity   {each}, {ratio(self.float_operations, accessed)} a byte accessed")
+        if self.float_operations.formula != Polynomial():
+            each = f"{rate(self.float_operations, self.bytes_touched)} a byte touched"
+            accessed = rate(self.float_operations, self.bytes_read + self.bytes_written)
+            head.append(f"  intensity   {each}, {accessed} a byte accessed")
         rows = [("array", "elements", "reads", "writes", "reuse")]
         for array in self.arrays:
-            reuse = ratio(array.accesses, array.elements)
-            rows.append((array.name, number(array.elements), number(array.reads), number(array.writes), reuse))
+            reuse = rate(array.accesses, array.elements)
+            rows.append((array.name, str(array.elements), str(array.reads), str(array.writes), reuse))
         widths = [max(len(row[k]) for row in rows) for k in range(5)]
         table = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
         return "\n".join([*head, *(f"  {line.rstrip()}" for line in table)])
@@ -113,20 +142,30 @@ class Counts:
     name: str
     nests: tuple[NestCounts, ...]  # in source order; of several, all together at the end
     where: str  # for which sizes the formulas hold, as in "n >= 2"; "" for all
-    is_exact: bool  # False: at most
-    is_fitted: bool  # is one of them a polynomial through counts at small sizes, and not proven?
+
+    @property
+    def is_exact(self) -> bool:
+        """Is no figure at most what it says?"""
+        return not any(figure.at_most for nest in self.nests for figure in nest.figures)
+
+    @property
+    def is_fitted(self) -> bool:
+        """Is one of them a polynomial through counts at small sizes, and not proven?"""
+        return any(figure.fitted for nest in self.nests for figure in nest.figures)
 
     def __str__(self) -> str:
-        at_most = "" if self.is_exact else ", at most, for data decides"
-        fitted = ", fitted to counts at small sizes" if self.is_fitted else ""
-        head = f"{self.name}{f' where {self.where}' if self.where else ''}{fitted}{at_most}"
+        at_most = [] if self.is_exact else ['"at most" where data decides']
+        marks = [*at_most, *(['"fitted" to counts at small sizes'] if self.is_fitted else [])]
+        legend = f"; {', '.join([*marks, 'all else exact'])}" if marks else ""
+        head = f"{self.name}{f' where {self.where}' if self.where else ''}{legend}"
         return "\n".join([head, *(str(nest) for nest in self.nests)])
 
 
-def counts(nest: Nest | Function, sizes: Mapping[str, int] | None = None) -> Counts:
+def counts(nest: Nest | Function, sizes: Mapping[str, int] | None = None, *, line: int | None = None) -> Counts:
     """What each loop nest of a function does, as polynomials in those sizes that are not given.
 
-    InputError for sizes that it does not have, or that leave its arrays.
+    With `line`, only the statements of that line of the source, or in the loop there. InputError for sizes that it does
+    not have, or that leave its arrays, and for a line that has no statement.
     """
     function = function_of(nest)
     scop = extract(structured(function))
@@ -140,29 +179,26 @@ def counts(nest: Nest | Function, sizes: Mapping[str, int] | None = None) -> Cou
         given = ", ".join(f"{name} = {value}" for name, value in sizes.items())
         raise InputError(f"'{function.name}' leaves its arrays at {given}")
     counter = _Counter(scop, sizes, large_sizes(valid), valid)
-    nests = [counter.nest(title, statements) for title, statements in _nests(scop)]
+    told = tuple(_nests(scop, statements_at(scop, line), line))
+    nests = [counter.nest(title, statements) for title, statements in told]
     if len(nests) > 1:
-        nests.append(counter.nest("all together", scop.statements))
-    return Counts(
-        name=function.name,
-        nests=tuple(nests),
-        where=_conditions(counter.where, valid, sizes),
-        is_exact=counter.is_exact,
-        is_fitted=counter.is_fitted,
-    )
+        nests.append(counter.nest("all together", tuple(s for _, statements in told for s in statements)))
+    return Counts(name=function.name, nests=tuple(nests), where=_conditions(counter.where, valid, sizes))
 
 
-def _nests(scop: Scop) -> Iterator[tuple[str, tuple[Statement, ...]]]:
-    """The outermost loops, and what is outside of loops, with their statements."""
+def _nests(scop: Scop, chosen: frozenset[str], line: int | None) -> Iterator[tuple[str, tuple[Statement, ...]]]:
+    """The outermost loops, and what is outside of loops, with their chosen statements, which the title says if these
+    are not all of them."""
     left = list(scop.statements)
     for stmt in scop.function.body:
         inside = {id(node) for node in walk(stmt)}
         own = tuple(s for s in left if any(id(node) in inside for node in walk(s.body)))
         left = [s for s in left if s not in own]
-        if own:
+        told = tuple(s for s in own if s.name in chosen)
+        if told:
             at = f", {stmt.loc.file.rsplit('/', 1)[-1]}:{stmt.loc.line}" if stmt.loc else ""
             what = f"for {stmt.var}" if isinstance(stmt, For) else "outside of loops"
-            yield f"{what}{at}", own
+            yield f"{what}{at}{'' if told == own else f', only what line {line} runs'}", told
 
 
 @dataclass
@@ -171,63 +207,81 @@ class _Counter:
     sizes: dict[str, int]
     large: isl.Set  # sizes for which formulas are wanted, in any case
     where: isl.Set  # all those for which the formulas so far hold
-    is_exact: bool = True
-    is_fitted: bool = False
-    known: dict[str, Count] = field(default_factory=dict)  # how often each statement runs
+    known: dict[str, Figure] = field(default_factory=dict)  # how often each statement runs
 
     def nest(self, title: str, statements: tuple[Statement, ...]) -> NestCounts:
-        operations: dict[str, Count] = {}
-        reads: dict[str, Count] = {}
-        writes: dict[str, Count] = {}
+        totals: dict[_Event, Figure] = {}
         for statement in statements:
-            found = _Tally().of(statement.body)
-            self.is_exact &= found.is_exact
-            runs = self.runs(statement) if found.is_known else None
-            for total, own in ((operations, found.operations), (reads, found.loads), (writes, found.stores)):
-                for name, times in own.items():
-                    total[name] = _sum(total.get(name, Polynomial()), _times(times, runs))
-        arrays = [self.array(array, statements, reads, writes) for array in self.scop.arrays]
-        used = tuple(array for array in arrays if array.name in {*reads, *writes})
-        return NestCounts(title=title, operations=dict(sorted(operations.items())), arrays=used)
-
-    def array(
-        self, array: Array, statements: tuple[Statement, ...], reads: dict[str, Count], writes: dict[str, Count]
-    ) -> ArrayCounts:
-        none = Polynomial()
-        return ArrayCounts(
-            name=array.name,
-            bytes=max(1, array.dtype.bits // 8),
-            reads=reads.get(array.name, none),
-            writes=writes.get(array.name, none),
-            elements=self.elements(array, statements),
+            tally = _Tally()
+            tally.statements(statement.body)
+            for event, times in tally.times.items():
+                own = replace(self.runs(statement), at_most=event in tally.maybe) * times
+                totals[event] = totals.get(event, Figure()) + own
+        operations = {name: figure for (what, name), figure in sorted(totals.items()) if what == "operation"}
+        arrays = tuple(
+            ArrayCounts(
+                name=array.name,
+                bytes=max(1, array.dtype.bits // 8),
+                reads=totals.get(("read", array.name), Figure()),
+                writes=totals.get(("write", array.name), Figure()),
+                elements=self.elements(array, statements),
+            )
+            for array in self.scop.arrays
+            if totals.keys() & {("read", array.name), ("write", array.name)}
         )
+        return NestCounts(title=title, operations=operations, arrays=arrays)
 
-    def elements(self, array: Array, statements: tuple[Statement, ...]) -> Count:
-        touched = [
-            access.relation.intersect_domain(statement.domain.intersect_params(self.scop.valid_sizes)).range()
+    def elements(self, array: Array, statements: tuple[Statement, ...]) -> Figure:
+        """At most those that the accesses may reach, and no more than there are accesses."""
+        accesses = [
+            (access, access.relation.intersect_domain(statement.domain.intersect_params(self.scop.valid_sizes)))
             for statement in statements
             for access in (*statement.reads, *statement.writes)
             if access.array == array.name
         ]
-        return self.points(reduce(isl.Set.union, touched)) if touched else Polynomial()
+        if not accesses:
+            return Figure()
+        reached = self.points(reduce(isl.Set.union, (relation.range() for _, relation in accesses)))
+        if all(access.must for access, _ in accesses):
+            return reached
+        happen = _sum(self.runs(statement) * len(_places(array, statement)) for statement in statements)
+        return replace(_smaller(reached, happen), at_most=True)
 
-    def runs(self, statement: Statement) -> Count:
+    def runs(self, statement: Statement) -> Figure:
+        """How often the statement's instances run what stands in them; unknown if there are loops in them."""
         if statement.name not in self.known:
-            self.known[statement.name] = self.points(statement.domain.intersect_params(self.scop.valid_sizes))
+            has_loops = any(isinstance(node, For) for node in walk(statement.body))
+            domain = statement.domain.intersect_params(self.scop.valid_sizes)
+            self.known[statement.name] = Figure(None) if has_loops else self.points(domain)
         return self.known[statement.name]
 
-    def points(self, points: isl.Set) -> Count:
+    def points(self, points: isl.Set) -> Figure:
         """How many there are, where `where` holds from now on."""
         points = _at(points, self.sizes)
         found = cardinality(points)
         if found is not None:
             self.where = found.within(self.where, self.large)
-            return found.formula(self.large)
+            return Figure(found.formula(self.large))
         fitted = interpolated(points)
-        if fitted is not None and points.dim(isl.dim_type.param):
-            self.is_fitted = True
-            self.where = reduce(_from_smallest, range(self.where.dim(isl.dim_type.param)), self.where)
-        return fitted
+        if fitted is None or not points.dim(isl.dim_type.param):
+            return Figure(fitted)
+        self.where = reduce(_from_smallest, range(self.where.dim(isl.dim_type.param)), self.where)
+        return Figure(fitted, fitted=True)
+
+
+def _places(array: Array, statement: Statement) -> set[tuple[Expr, ...]]:
+    """The elements that an instance accesses, as they are written."""
+    return {node.index for node in walk(statement.body) if isinstance(node, Load | Store) and node.array == array.name}
+
+
+def _smaller(reached: Figure, happen: Figure) -> Figure:
+    """The first unless both are numbers: formulas may be smaller at one size and larger at another."""
+    if reached.formula is None:
+        return happen
+    both = [figure.formula for figure in (reached, happen) if figure.formula is not None]
+    if len(both) < 2 or any(formula.names for formula in both):
+        return reached
+    return min(reached, happen, key=lambda figure: figure.formula.constant if figure.formula else 0)
 
 
 def _from_smallest(sizes: isl.Set, k: int) -> isl.Set:
@@ -250,78 +304,92 @@ def _conditions(where: isl.Set, known: isl.Set, sizes: Mapping[str, int]) -> str
     return " and ".join(filter(None, [text, given]))
 
 
-@dataclass
+_Event = tuple[str, str]  # ("operation", "f64 +"), ("read", "A") or ("write", "A")
+
+
+@dataclass(frozen=True)
 class _Tally:
     """What the statements of one instance do."""
 
-    operations: Counter[str] = field(default_factory=Counter)
-    loads: Counter[str] = field(default_factory=Counter)
-    stores: Counter[str] = field(default_factory=Counter)
-    is_exact: bool = True
-    is_known: bool = True  # False: a loop in it runs as often as data says
+    times: Counter[_Event] = field(default_factory=Counter)
+    maybe: set[_Event] = field(default_factory=set)  # those of which data decides whether all of them happen
+    is_certain: bool = True  # does what is added now happen whatever the data?
+    updated: tuple[str, tuple[Expr, ...]] | None = None  # the element that the statement stores to
 
-    def of(self, body: tuple[Stmt, ...]) -> _Tally:
+    def add(self, what: str, name: str) -> None:
+        self.times[what, name] += 1
+        if not self.is_certain:
+            self.maybe.add((what, name))
+
+    @property
+    def perhaps(self) -> _Tally:
+        """The same, to which is added what happens only where data says so."""
+        return replace(self, is_certain=False)
+
+    def statements(self, body: tuple[Stmt, ...]) -> None:
         for stmt in body:
             match stmt:
                 case Store(array=array, index=index, value=value):
-                    self.expression(value)
+                    self.add("write", array)
                     self.subscripts(index)
-                    self.stores[array] += 1
+                    replace(self, updated=(array, index)).expression(value)
                 case Let(value=value):
                     self.expression(value)
                 case If(cond=cond, then=then, other=other):
                     self.expression(cond)
-                    self.is_exact = False
-                    self.of(then).of(other)
+                    self.perhaps.statements((*then, *other))
                 case For(body=inner):
-                    self.is_known = False
-                    self.of(inner)
-        return self
+                    self.perhaps.statements(inner)
 
     def expression(self, expr: Expr) -> None:
         match expr:
             case Load(array=array, index=index):
-                self.loads[array] += 1
-                self.subscripts(index)
+                self.add("read", array)
+                if (array, index) != self.updated:
+                    self.subscripts(index)
+            case Binary(op="&&" | "||" as op, left=left, right=right):
+                self.add("operation", f"{left.dtype} {op}")
+                self.expression(left)
+                self.perhaps.expression(right)
             case Binary(op=op, left=left, right=right):
-                self.operations[f"{left.dtype} {op}"] += 1
-                self.is_exact &= op not in ("&&", "||")
-                self.all(left, right)
+                self.add("operation", f"{left.dtype} {op}")
+                self.expression(left)
+                self.expression(right)
             case Unary(op=op, arg=arg):
-                self.operations[f"{arg.dtype} {op}"] += 1
-                self.all(arg)
+                self.add("operation", f"{arg.dtype} {op}")
+                self.expression(arg)
             case Select(cond=cond, then=then, other=other):
-                self.operations[f"{then.dtype} select"] += 1
-                self.is_exact = False
-                self.all(cond, then, other)
+                self.add("operation", f"{then.dtype} select")
+                self.expression(cond)
+                self.perhaps.expression(then)
+                self.perhaps.expression(other)
             case Call(fn=fn, args=args, dtype=dtype):
-                self.operations[f"{dtype} {fn}"] += 1
-                self.all(*args)
+                self.add("operation", f"{dtype} {fn}")
+                for arg in args:
+                    self.expression(arg)
             case Cast(arg=arg):
-                self.all(arg)
-
-    def all(self, *exprs: Expr) -> None:
-        for expr in exprs:
-            self.expression(expr)
+                self.expression(arg)
 
     def subscripts(self, index: tuple[Expr, ...]) -> None:
         """What they load; their arithmetic costs nothing here."""
         for node in walk(index):
             if isinstance(node, Load):
-                self.loads[node.array] += 1
+                self.add("read", node.array)
 
 
-def _sum(*terms: Count) -> Count:
-    total = Polynomial()
-    for term in terms:
-        if term is None:
-            return None
-        total += term
-    return total
+def _sum(figures: Iterable[Figure]) -> Figure:
+    return reduce(Figure.__add__, figures, Figure())
 
 
-def _times(times: int, count: Count) -> Count:
-    return None if count is None else count * times
+def rate(above: Figure, below: Figure) -> str:
+    """One figure over another, as in "at least n / 12"; "about" if data makes both smaller."""
+    bounds = {(True, False): ["at most"], (False, True): ["at least"], (True, True): ["about"], (False, False): []}
+    fitted = ["fitted"] if above.fitted or below.fitted else []
+    return _marked(ratio(above.formula, below.formula), *bounds[above.at_most, below.at_most], *fitted)
+
+
+def _marked(text: str, *marks: str) -> str:
+    return text if text in ("unknown", "none") else " ".join([*marks, text])
 
 
 def ratio(above: Count, below: Count) -> str:

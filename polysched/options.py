@@ -50,8 +50,8 @@ class Options:
             value, choices = getattr(self, name), get_args(hint)
             if name not in ("tile_sizes", "constraints") and choices and value not in choices:
                 raise InputError(f"option {name} is {value!r}, but is one of {', '.join(map(repr, choices))}")
-            fits = isinstance(value, _KINDS.get(hint, object)) and (hint is bool or not isinstance(value, bool))
-            if hint in _KINDS and not fits:
+            is_right = isinstance(value, _KINDS.get(hint, object)) and (hint is bool or not isinstance(value, bool))
+            if hint in _KINDS and not is_right:
                 raise InputError(f"option {name} is {value!r}, but is of type {hint.__name__}")
         if not isinstance(self.machine, Machine):
             raise InputError(f"option machine is {self.machine!r}, but is a polysched.Machine")

@@ -7,6 +7,7 @@ from polysched.codegen.passes.structure import structured
 from polysched.deps.dataflow import dependences
 from polysched.deps.dependences import Dependences
 from polysched.errors import InputError
+from polysched.frontend.op.op import Op
 from polysched.frontend.python import Nest
 from polysched.ir.nodes import Function
 from polysched.ir.verify import verify as verify_ir
@@ -17,10 +18,12 @@ from polysched.options import Options
 from polysched.trace import step
 
 
-def function_of(nest: Nest | Function) -> Function:
-    """The function of a nest; InputError if it is none."""
+def function_of(nest: Nest | Op | Function) -> Function:
+    """The function of a nest or an operator; InputError if it is none."""
     if isinstance(nest, Nest):
         return nest.function
+    if isinstance(nest, Op):
+        return nest.nest
     if isinstance(nest, Function):
         verify_ir(nest, "source")
         return nest
@@ -28,7 +31,7 @@ def function_of(nest: Nest | Function) -> Function:
         names = ", ".join(part.name for part in nest)
         raise InputError("a tuple of nests is no nest", hint=f"pass one of those that from_c gives: {names}")
     name = getattr(nest, "__name__", nest)
-    hint = "decorate the function with @polysched.nest, or read a C file with polysched.from_c"
+    hint = "decorate the function with @polysched.nest or @polysched.op, or read a C file with polysched.from_c"
     raise InputError(f"'{name}' is not a nest", hint=hint)
 
 

@@ -22,6 +22,7 @@ from polysched.frontend.python import Nest
 from polysched.history import Edit, History, Start, history_from_json
 from polysched.ir.nodes import Function
 from polysched.model.tree import Tree
+from polysched.model.tree_form import require_form
 from polysched.model.tree_names import renamed
 from polysched.model.tree_text import show_tree
 from polysched.model.tree_yaml import from_yaml, to_yaml
@@ -99,7 +100,7 @@ class Schedule:
             case "ilp":
                 tree = step("schedule", find_schedule, scop, dependences, options).tree
             case Tree():
-                tree = start
+                tree = require_form(start, scop.function.sizes)
             case _:
                 raise InputError(f"a schedule cannot start from {start!r}", hint="give 'source', 'ilp' or a tree")
         self.draft = draft_of(scop, dependences, tree)

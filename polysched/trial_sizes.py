@@ -6,13 +6,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from math import prod
 
 from polysched import isl
 from polysched.ir.interp import evaluate
 from polysched.ir.nodes import Function
 from polysched.model.scop import Scop
+from polysched.model.witness import smallest
 
 Sizes = dict[str, int]
 
@@ -25,7 +26,7 @@ _LOOSE = 8  # how much larger than a domain its box may be; isl counts what is i
 
 def small_sizes(scop: Scop, fixed: Sizes, most_instances: int) -> Iterator[Sizes]:
     """Those at which the nest is valid, and has at most so many instances of statements."""
-    for sizes in _valid(scop, (_alike(scop, fixed, value) for value in _SMALL)):
+    for sizes in _near(scop, fixed, _SMALL):
         if _has_at_most(scop, sizes, most_instances):
             yield sizes
 
@@ -33,7 +34,7 @@ def small_sizes(scop: Scop, fixed: Sizes, most_instances: int) -> Iterator[Sizes
 def ladders(nest: Function, scop: Scop, fixed: Sizes, over: int = -1) -> list[list[Sizes]]:
     """Ascending sizes: all alike, of more work than `over`, and each alone large."""
     names = [name for name in scop.function.sizes if name not in fixed]
-    alike = _valid(scop, (_alike(scop, fixed, value) for value in _ALIKE))
+    alike = _near(scop, fixed, _ALIKE)
     alone = ([{**dict.fromkeys(names, small), name: large} for large, small in _ALONE] for name in names)
     free = ([{name: {**fixed, **some}[name] for name in scop.function.sizes} for some in it] for it in alone)
     return [
@@ -47,6 +48,21 @@ def work(nest: Function, scop: Scop, sizes: Sizes) -> int:
     point = _point(scop, sizes)
     accesses = sum((len(s.reads) + len(s.writes)) * _box(s.domain.intersect_params(point)) for s in scop.statements)
     return accesses + sum(prod(int(evaluate(extent, sizes)) for extent in array.shape) for array in nest.arrays)
+
+
+def _near(scop: Scop, fixed: Sizes, values: Sequence[int]) -> Iterator[Sizes]:
+    """Sizes that are all alike, one of these values each; if none are valid, the next larger ones that are."""
+    found = list(_valid(scop, (_alike(scop, fixed, value) for value in values)))
+    yield from found or _valid(scop, filter(None, (_above(scop, fixed, value) for value in values)))
+
+
+def _above(scop: Scop, fixed: Sizes, value: int) -> Sizes | None:
+    """The least valid sizes that are all at least the value, but for those fixed; None if there are none."""
+    allowed, kind = scop.valid_sizes, isl.dim_type.param
+    for k, name in enumerate(scop.function.sizes):
+        given = isl.Val(fixed.get(name, value))
+        allowed = allowed.fix_val(kind, k, given) if name in fixed else allowed.lower_bound_val(kind, k, given)
+    return None if allowed.is_empty() else smallest(allowed)[0]
 
 
 def _alike(scop: Scop, fixed: Sizes, value: int) -> Sizes:

@@ -42,11 +42,11 @@ class Verification:
     sizes: tuple[dict[str, int], ...]  # for which the kernel's arrays equal the interpreter's
     ways: tuple[str, ...] = ("",)  # of running it
     beyond: tuple[dict[str, int], ...] = ()  # sizes for which they equal those of the nest as it was given, in C
+    trusted: tuple[str, ...] = ()  # what the user claims, and nobody has checked
 
     def __str__(self) -> str:
-        parts = [
-            f"legal for all sizes ({self.dependences} dependences)",
-        ]
+        given = f", if it is true that {' and that '.join(self.trusted)}" if self.trusted else ""
+        parts = [f"legal for all sizes ({self.dependences} dependences){given}"]
         if self.sizes:
             parts.append(f"equal to the interpreted nest for {_listed(self.sizes)}")
         if self.beyond:
@@ -99,7 +99,7 @@ def verify(
             larger = trial.climb(_in_c(beyond, scop, tried), steps, max(1.0, accesses / max(1, over)) if tried else inf)
     if not tried and not larger:
         raise LaunchError(_why_not(nest, scop, sizes, beyond is not None))
-    return Verification(len(dependences.pairs), tried, tuple(runs), tuple(larger))
+    return Verification(len(dependences.pairs), tried, tuple(runs), tuple(larger), dependences.trusted)
 
 
 _MOST_INSTANCES = 20_000  # the interpreter's speed is some 10**5 instances a second
@@ -127,7 +127,8 @@ def _why_not(nest: Function, scop: Scop, sizes: dict[str, int], has_c: bool) -> 
     """Why no sizes could be tried."""
     smallest = next((step for steps in ladders(nest, scop, sizes) for step in steps), None)
     if smallest is None:
-        return f"'{scop.name}' cannot be run with {_listed((sizes,))}: its sizes must satisfy {scop.valid_sizes}"
+        some = _listed((sizes,)) if sizes or not scop.function.sizes else "small sizes"
+        return f"'{scop.name}' cannot be run with {some}: its sizes must satisfy {scop.valid_sizes}"
     most = f"{_MOST_ASKED:.0e} are" if has_c else f"{_MOST_INSTANCES} instances of statements are"
     what = "give smaller ones" if scop.function.sizes else "make its constants smaller, or sizes that are parameters"
     return (

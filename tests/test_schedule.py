@@ -5,7 +5,18 @@ import json
 import pytest
 from by_hand import blur, matmul, stencil
 
-from polysched import IllegalSchedule, InputError, Options, Schedule, f64, from_yaml, nest, optimize, size, to_yaml
+from polysched import (
+    IllegalSchedule,
+    InputError,
+    Options,
+    Schedule,
+    f64,
+    from_yaml,
+    nest,
+    optimize,
+    size,
+    to_yaml,
+)
 from polysched.model.tree_names import renamed
 
 HISTORY = """\
@@ -84,8 +95,10 @@ def test_a_schedule_of_ppcg_is_loaded_and_checked():
 
 
 def test_a_tree_with_names_of_another_nest_is_refused():
-    with pytest.raises(IllegalSchedule, match="the tree given: S0"):
+    with pytest.raises(InputError, match="the nest has no size N\nhint: its sizes are: n"):
         Schedule(blur, optimize(stencil).scheduled.tree)
+    with pytest.raises(IllegalSchedule, match="the tree given: S0"):
+        Schedule(blur, optimize(matmul).scheduled.tree)
 
 
 def test_where_a_schedule_can_start():
@@ -156,3 +169,23 @@ def test_a_schedule_of_another_nest_is_refused():
 def test_what_is_taken_on_trust_is_said():
     done = optimize(stencil, schedule=Schedule(stencil).independent("S", "S", "a").parallel("i"))
     assert done.rungs["taken on trust"] == "S and S are independent through a"
+    assert done.explain().startswith("taken on trust: S and S are independent through a\n")
+
+
+def test_verification_names_what_it_rests_on():
+    text = str(optimize(stencil, schedule=Schedule(stencil).assume("N <= 1").skew("j", by="i")).verify())
+    assert text.startswith("legal for all sizes (0 dependences); equal to the interpreted nest for N=1")
+    claimed = Schedule(wave).independent(array="b").tile("i", "j", sizes=(4, 4))
+    text = str(optimize(wave, schedule=claimed).verify())
+    assert text.startswith("legal for all sizes (0 dependences), if it is true that * and * are independent through b;")
+
+
+def test_sizes_to_verify_with_are_found_among_those_assumed():
+    tiled = Schedule(matmul).assume("n >= 32 and n % 32 == 0").tile("i", "j", "k", sizes=(32, 32, 32))
+    assert "n=32" in str(optimize(matmul, schedule=tiled).verify())
+
+
+def test_tiles_by_hand_are_not_tiled_again():
+    tiled = Schedule(matmul).tile("i", "j", "k", sizes=(32, 32, 32))
+    text = str(optimize(matmul, schedule=tiled).schedule)
+    assert text.count("floor") == 3 and "parallel" in text

@@ -14,7 +14,8 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from benchmarks.operators.cases import CASES, read
+import polysched as ps
+from benchmarks.operators.cases import CASES, Case, read
 from benchmarks.operators.check import Outcome, checked
 from polysched.operators import OPERATORS
 
@@ -27,6 +28,7 @@ def main() -> None:
     parser.add_argument("--limit", type=int, help="at most so many cases of an operator")
     parser.add_argument("--seconds", type=float, default=120.0, help="time limit of a case")
     parser.add_argument("--quick", action="store_true", help="few batches and channels, little space")
+    parser.add_argument("--in-order", action="store_true", help="let no sum run in another order")
     parser.add_argument("--verbose", action="store_true", help="a line for each case")
     args = parser.parse_args()
     chosen = [case for case in read(args.cases) if not args.op or case.op in args.op]
@@ -43,8 +45,8 @@ def main() -> None:
         sys.exit(1)
 
 
-def _run(case, args):  # type: ignore[no-untyped-def]
-    outcome = checked(case, args.seconds)
+def _run(case: Case, args: argparse.Namespace) -> Outcome:
+    outcome = checked(case, args.seconds, ps.Options(reorder_reductions=not args.in_order))
     if args.verbose or outcome.verdict != "right":
         stage = max(outcome.stages, key=outcome.stages.__getitem__, default="")
         spent = f"{stage} {outcome.stages[stage]:.2f}" if stage else ""
@@ -55,7 +57,7 @@ def _run(case, args):  # type: ignore[no-untyped-def]
 
 
 _USUAL = ("exact", "pluto", "mapped")
-HEADER = f"{'operator':30}{'cases':>7}{'right':>7}{'wrong':>7}{'refused':>9}{'late':>6}{'compile s: median':>19}{'worst':>8}"
+HEADER = f"{'operator':30}  cases  right  wrong  refused  late  compile s: median   worst"
 
 
 def _row(op: str, outcomes: list[Outcome]) -> str:

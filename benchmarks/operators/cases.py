@@ -21,11 +21,13 @@ from polysched.operators import OPERATORS
 
 CASES = Path(__file__).with_name("cases.json")
 _NOT_OURS = ("use_cudnn", "devices")  # say where TVM runs a case, not what it computes
-_MOST = {  # of a shrunk case, for a parameter whose name has the word
-    "channel": 8, "filters": 6, "num_filter": 6, "batch": 2, "size": 12, "height": 12, "width": 12, "depth": 8,
-    "in_h": 12, "dim": 40, "in_shape": 12, "m": 40, "n": 40,
-}  # fmt: skip
-_KEPT = ("filter_h", "filter_height", "channel_multiplier", "depth_kernel", "in_batch_block", "in_channel_block")
+_MOST = {  # of a shrunk case, for each parameter
+    1: ("batch",),
+    2: ("x_batch", "y_batch", "num_batch"),
+    6: ("in_channel", "in_channels", "num_filter", "filters"),
+    12: ("in_size", "in_height", "in_width", "in_depth", "in_h", "in_shape", "data_shape", "grid_shape"),
+    40: ("N", "M", "K", "m", "n", "in_dim", "out_dim"),
+}
 
 
 @dataclass(frozen=True)
@@ -58,14 +60,11 @@ class Case:
         return rng.integers(-128, 128, shape).astype(dtype)
 
     def shrunk(self) -> Case:
-        """The same operator with at most a few batches and channels, and little space; groups stay divisors."""
+        """The same operator with few batches and channels and little space; of groups there are two."""
         args = {name: _shrunk(name, value) for name, value in self.args.items()}
-        groups = min(args.get("groups", args.get("deformable_groups", 1)), 4)
-        for name in ("groups", "deformable_groups"):
-            if name in args:
-                args |= {name: groups, "in_channel": 2 * groups, "num_filter": 3 * groups if name == "groups" else 6}
-        if "x_batch" in args:
-            args["x_batch"] = args["y_batch"] if args["y_batch"] > 1 else args["x_batch"]
+        if "groups" in args or "deformable_groups" in args:
+            args |= {name: 2 for name in ("groups", "deformable_groups") if name in args}
+            args |= {"in_channel": 4, "num_filter": 6}
         return replace(self, args=args)
 
 
@@ -84,11 +83,7 @@ def shape_of(nest: Function, name: str) -> tuple[int, ...]:
 
 
 def _shrunk(name: str, value: Any) -> Any:
-    if name in _KEPT or isinstance(value, bool):
+    most = next((most for most, names in _MOST.items() if name in names), None)
+    if most is None:
         return value
-    most = next((most for word, most in _MOST.items() if name == word or (len(word) > 2 and word in name)), None)
-    if most is None or "padding" in name or "kernel" in name or name == "size":
-        return value
-    if isinstance(value, list):
-        return [min(v, most) for v in value]
-    return min(value, most) if isinstance(value, int) else value
+    return [min(v, most) for v in value] if isinstance(value, list) else min(value, most)

@@ -1,7 +1,7 @@
 """Whether a case is right: compiled for C and run, against NumPy.
 
 Integers and bools are exact. Floats differ by at most 1e-5 of the sum of the magnitudes that they are the sum of, f16
-by a few of its roundings. Each case has a process of its own, and a time limit.
+by a few of its roundings, whatever the order of sums. Each case has a process of its own, and a time limit.
 """
 
 from __future__ import annotations
@@ -34,10 +34,13 @@ class Outcome:
     rungs: dict[str, str] = field(default_factory=dict)
 
 
-def checked(case: Case, seconds: float) -> Outcome:
+REORDERED = ps.Options(reorder_reductions=True)
+
+
+def checked(case: Case, seconds: float, options: ps.Options = REORDERED) -> Outcome:
     """The case compiled, run and compared in a process of its own, within a time limit."""
     here, there = multiprocessing.Pipe(duplex=False)
-    process = multiprocessing.get_context("fork").Process(target=_send, args=(there, case), daemon=False)
+    process = multiprocessing.get_context("fork").Process(target=_send, args=(there, case, options))
     start = time.perf_counter()
     process.start()
     there.close()
@@ -54,16 +57,16 @@ def _late(case: Case, start: float) -> Outcome:
     return Outcome(case, "late", time.perf_counter() - start, why="not done within the time limit")
 
 
-def _send(there: Connection, case: Case) -> None:
-    there.send(compared(case))
+def _send(there: Connection, case: Case, options: ps.Options) -> None:
+    there.send(compared(case, options))
 
 
-def compared(case: Case) -> Outcome:
+def compared(case: Case, options: ps.Options = REORDERED) -> Outcome:
     """The case compiled, run and compared."""
     start = time.perf_counter()
     try:
         nest = case.function()
-        done = ps.optimize(nest)
+        done = ps.optimize(nest, options=options)
     except PolyschedError as error:
         return Outcome(case, "refused", time.perf_counter() - start, why=str(error))
     compiling = time.perf_counter() - start

@@ -28,6 +28,8 @@ def reference(op: str, args: Mapping[str, Any], given: Arrays) -> np.ndarray:
 
 def magnitude(op: str, args: Mapping[str, Any], given: Arrays) -> np.ndarray:
     """The sum of the magnitudes that each element of the result is the sum of."""
+    if args.get("fn") == "affine_grid":
+        args = {**args, "of": np.abs}
     return np.abs(reference(op, args, {k: a if k in NOT_LINEAR else np.abs(a) for k, a in given.items()}))
 
 
@@ -240,7 +242,7 @@ def _crop_and_resize(given: Arrays, *, size: Sequence[int], layout: str = "NHWC"
             else (low + high) * (one * n - 1) * np.float32(0.5) + np.zeros(1, np.float32)
             for low, high, n, m in zip(box[:2], box[2:], x.shape[2:], size, strict=True)
         )
-        inside = ((0 <= y) & (y <= x.shape[2] - 1))[:, None] & ((0 <= z) & (z <= x.shape[3] - 1))[None, :]
+        inside = ((y >= 0) & (y <= x.shape[2] - 1))[:, None] & ((z >= 0) & (z <= x.shape[3] - 1))[None, :]
         grid = np.broadcast_to(y[:, None], inside.shape), np.broadcast_to(z[None, :], inside.shape)
         if method == "nearest_neighbor":
             grid = tuple(np.floor(at + np.float32(0.5)) for at in grid)
@@ -248,10 +250,12 @@ def _crop_and_resize(given: Arrays, *, size: Sequence[int], layout: str = "NHWC"
     return _from(out, layout, "NC")
 
 
-def _affine_grid(given: Arrays, *, target_shape: Sequence[int], **_: Any) -> np.ndarray:
+def _affine_grid(
+    given: Arrays, *, target_shape: Sequence[int], of: Callable[[np.ndarray], np.ndarray] = np.asarray, **_: Any
+) -> np.ndarray:
     height, width = target_shape
     y, x = np.meshgrid(np.linspace(-1, 1, height), np.linspace(-1, 1, width), indexing="ij")
-    ones = np.stack([x, y, np.ones_like(x)]).reshape(3, -1)
+    ones = np.stack([of(x), of(y), np.ones_like(x)]).reshape(3, -1)
     return (given["data"] @ ones).reshape(-1, 2, height, width)
 
 
@@ -269,7 +273,7 @@ def _bilinear(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
     out = np.zeros((len(x), *y.shape))
     for dy, dz in product((0, 1), (0, 1)):
         at_y, at_z = low_y + dy, low_z + dz
-        inside = (0 <= at_y) & (at_y < x.shape[1]) & (0 <= at_z) & (at_z < x.shape[2])
+        inside = (at_y >= 0) & (at_y < x.shape[1]) & (at_z >= 0) & (at_z < x.shape[2])
         weight = (part_y if dy else 1 - part_y) * (part_z if dz else 1 - part_z)
         read = x[:, at_y.clip(0, x.shape[1] - 1), at_z.clip(0, x.shape[2] - 1)]
         out += np.where(inside, weight, 0.0) * read

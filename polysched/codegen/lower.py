@@ -32,6 +32,7 @@ from polysched.model.affine import expression
 from polysched.model.scop import Scop, Statement
 from polysched.model.tree import (
     Band,
+    Context,
     Full,
     Map,
     Mark,
@@ -55,6 +56,7 @@ def lower(tree: Tree, scop: Scop, *, operations: int = 0) -> Function:
     BudgetExceeded if isl needs more than `operations` to generate the loops (0 is no limit); CannotLower if it makes
     one that does not end, or that is mapped to threads and in pieces.
     """
+    tree = _as_is_known(tree, scop.context)
     with isl.quota(operations):
         outer, tiles = cut_at_tiles(tree, scop.function.sizes)
         inner = {tile.name: (tile.parameters, _ast(tile.tree, tile.context.intersect(scop.context))) for tile in tiles}
@@ -64,6 +66,12 @@ def lower(tree: Tree, scop: Scop, *, operations: int = 0) -> Function:
     elsewhere |= {array.name for array in scop.function.arrays}
     allocs = (Alloc(replace(array, space="private")) for array in scop.arrays if array.name not in elsewhere)
     return replace(scop.function, body=(*allocs, *body))
+
+
+def _as_is_known(tree: Tree, context: isl.Set) -> Tree:
+    """The tree with what is known of the nest's sizes, whatever it says itself: it may come from elsewhere."""
+    tree = with_children(tree, tuple(_as_is_known(child, context) for child in children(tree)))
+    return replace(tree, context=context) if isinstance(tree, Context) else tree
 
 
 def _ast(tree: Tree, context: isl.Set) -> isl.AstNode:

@@ -33,6 +33,6 @@ class Claim:
 def without(dependences: Dependences, claims: Iterable[Claim]) -> Dependences:
     """The dependences that no claim denies."""
     claims = tuple(claims)
-    return replace(
-        dependences, pairs=tuple(d for d in dependences.pairs if not any(claim.covers(d) for claim in claims))
-    )
+    left = tuple(d for d in dependences.pairs if not any(claim.covers(d) for claim in claims))
+    trusted = dict.fromkeys((*dependences.trusted, *map(str, claims)))
+    return replace(dependences, pairs=left, trusted=tuple(trusted))

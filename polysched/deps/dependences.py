@@ -38,6 +38,7 @@ class Dependences:
 
     pairs: tuple[Dependence, ...]
     reorder_reductions: bool = False  # what was allowed: then `validity` leaves out reduction dependences
+    trusted: tuple[str, ...] = ()  # what the user claims, in words, by which some are left out
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.pairs)) or "no dependences"

@@ -17,8 +17,13 @@ from polysched.ir.dtypes import ALL, DType, Size, size
 from polysched.ir.nodes import Array, Expr
 
 
-def signature(source: Source, definition: ast.FunctionDef) -> tuple[tuple[str, ...], Scope]:
-    """The names of the parameters in order, and a scope that holds them."""
+def signature(
+    source: Source, definition: ast.FunctionDef, *, shapes_name_sizes: bool = False
+) -> tuple[tuple[str, ...], Scope]:
+    """The names of the parameters in order, and a scope that holds them.
+
+    With `shapes_name_sizes`, names in shapes are sizes, parameters or not.
+    """
     args = definition.args
     params = [*args.posonlyargs, *args.args, *args.kwonlyargs]
     for star in (args.vararg, args.kwarg):
@@ -28,13 +33,44 @@ def signature(source: Source, definition: ast.FunctionDef) -> tuple[tuple[str, .
         if default is not None:
             raise source.error(default, "a parameter cannot have a default", "pass the value in the call")
     kinds = {param.arg: _annotation(source, param) for param in params}
-    scope = Scope(tuple(name for name, (kind, _) in kinds.items() if isinstance(kind, Size)))
+    sizes = [name for name, (kind, _) in kinds.items() if isinstance(kind, Size)]
+    if shapes_name_sizes:
+        entries = [entry for _, shape in kinds.values() for entry in shape or ()]
+        sizes += [name for entry in entries for name in _names_in(source, entry) if name not in kinds]
+    scope = Scope(tuple(dict.fromkeys(sizes)))
     for name, (kind, shape) in kinds.items():
         if isinstance(kind, DType) and shape is None:
             scope.scalars[name] = kind
         elif isinstance(kind, DType):
             scope.arrays[name] = Array(name, kind, tuple(_extent(source, scope, name, entry) for entry in shape or ()))
     return tuple(kinds), scope
+
+
+def result_types(
+    source: Source, definition: ast.FunctionDef, scope: Scope
+) -> tuple[tuple[DType, tuple[Expr, ...]], ...] | None:
+    """Dtype and shape of each result that the annotation after -> names; None without one."""
+    match definition.returns:
+        case None | ast.Constant(value=None):
+            return None
+        case ast.Tuple(elts=several) | ast.Subscript(value=ast.Name(id="tuple"), slice=ast.Tuple(elts=several)):
+            entries: Sequence[ast.expr] = several
+        case entry:
+            entries = (entry,)
+    found = []
+    for entry in entries:
+        kind, shape = _annotation(source, ast.copy_location(ast.arg("result", entry), entry))
+        if isinstance(kind, Size):
+            raise source.error(entry, "a size is no result", 'write ps.f32["n"] for an array')
+        found.append((kind, tuple(_extent(source, scope, "result", extent) for extent in shape or ())))
+    return tuple(found)
+
+
+def _names_in(source: Source, entry: ast.expr) -> list[str]:
+    """The names in an extent."""
+    text = entry.value if isinstance(entry, ast.Constant) else None
+    node = _parsed(source, entry, text) if isinstance(text, str) else entry
+    return [one.id for one in ast.walk(node) if isinstance(one, ast.Name)]
 
 
 def _annotation(source: Source, param: ast.arg) -> tuple[DType | Size, Sequence[ast.expr] | None]:

@@ -34,9 +34,12 @@ def from_yaml(text: str) -> Tree:
     """The tree that a text in isl's YAML describes; InputError that says what is wrong with it."""
     try:
         data = yaml.safe_load(text)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, RecursionError) as error:
         raise InputError(f"not YAML: {error}") from error
-    tree = _node(data)
+    try:
+        tree = _node(data)
+    except RecursionError as error:
+        raise InputError("the nodes of the schedule tree have no end, or are too deep") from error
     if not isinstance(tree, Domain):
         raise InputError("a schedule tree starts with a 'domain'")
     return tree

@@ -8,12 +8,11 @@ axis: N batch, C channels, D H W space; O and I of the weights are filters and c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from polysched.errors import InputError
 from polysched.frontend import tensor as te
-from polysched.frontend.tensor import Tensor, Value
+from polysched.frontend.tensor import Value
 from polysched.ir.dtypes import DType, f32, i8, i32
 from polysched.ir.nodes import Function
 from polysched.operators.windows import Numbers, Padding, each, every, windows

@@ -12,7 +12,9 @@ All sizes are known, so this is a fraction of integers: places are floors of the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import reduce
 from itertools import product
+from operator import add, mul
 from typing import Any
 
 from polysched.errors import InputError
@@ -119,18 +121,15 @@ def _between(
     data: Tensor, index: Sequence[Value], places: Mapping[int, tuple[Value, int]], limits: Mapping[int, int]
 ) -> Value:
     """The corners around a place, each by how near it is; beyond the sides they are those at the side."""
-    total = None
+    corners = []
     for corner in product((0, 1), repeat=len(places)):
-        near, weight = {}, None
+        near, shares = {}, []
         for step, (k, (numerator, denominator)) in zip(corner, places.items(), strict=True):
             near[k] = te.minimum(te.maximum(numerator // denominator + step, 0), limits[k])
             part = (numerator % denominator).astype(f32) / float(denominator)
-            share = part if step else 1.0 - part
-            weight = share if weight is None else weight * share
-        term = data[_moved(index, near)] * weight
-        total = term if total is None else total + term
-    assert total is not None, "there is an axis of space"
-    return total
+            shares.append(part if step else 1.0 - part)
+        corners.append(data[_moved(index, near)] * reduce(mul, shares))
+    return reduce(add, corners)
 
 
 def _moved(index: Sequence[Value], places: Mapping[int, Value]) -> tuple[Value, ...]:

@@ -6,7 +6,9 @@ A place between elements is a sum of the four around it, each by how near it is;
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from itertools import product
+from operator import add
 
 from polysched.errors import InputError
 from polysched.frontend import tensor as te
@@ -136,12 +138,10 @@ def _sampled(read: Callable[[Value, Value], Value], y: Value, x: Value, height: 
     """The value at a place, from what is read at whole rows and columns."""
     top, left = te.floor(y), te.floor(x)
     down, along = y - top, x - left
-    total = None
+    corners = []
     for dy, dx in product((0, 1), (0, 1)):
         row, column = top.astype(i64) + dy, left.astype(i64) + dx
         inside = (row >= 0) & (row < height) & (column >= 0) & (column < width)
         weight = (down if dy else 1.0 - down) * (along if dx else 1.0 - along)
-        term = te.select(inside, read(row, column) * weight, 0.0)
-        total = term if total is None else total + term
-    assert total is not None
-    return total
+        corners.append(te.select(inside, read(row, column) * weight, 0.0))
+    return reduce(add, corners)

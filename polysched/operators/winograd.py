@@ -24,6 +24,7 @@ from polysched.operators.convolution import SPACE, arranged, finished, indices_o
 from polysched.operators.windows import Numbers, Padding, Window, each, every, reach, windows
 
 Matrix = tuple[tuple[Fraction, ...], ...]
+Element = Callable[..., Value]  # of as many indices as the array has dimensions
 
 _POINTS = tuple(map(Fraction, ("0", "1", "-1", "2", "-2", "1/2", "-1/2", "3", "-3", "1/3", "-1/3")))
 
@@ -79,7 +80,8 @@ def winograd(
     data = te.placeholder(arranged(data_layout, N=batch, C=in_channel, **sizes), f32, "data")
     weight = te.placeholder(arranged(weight_layout, O=num_filter, I=in_channel, **kernels), f32, "weight")
     bias = te.placeholder((num_filter,), f32, "bias")
-    axes = tuple(_Axis(axis.lower(), window, _results(slid)) for axis, window in zip(space, slid, strict=True))
+    tables: dict[str, Tensor] = {}
+    axes = tuple(_Axis(axis.lower(), window, _results(slid), tables) for axis, window in zip(space, slid, strict=True))
 
     def element(c: Value, n: Value, *place: Value) -> Value:
         return data[arranged(data_layout, N=n, C=c, **dict(zip(space, place, strict=True)))]
@@ -124,16 +126,18 @@ def conv3d_winograd(*, depth_kernel: int, space_kernel: int, **parameters: Any) 
 class _Axis:
     """An axis of space: the matrices of its transforms, and where its tiles are."""
 
-    def __init__(self, name: str, window: Window, results: int):
+    def __init__(self, name: str, window: Window, results: int, tables: dict[str, Tensor]):
         self.name, self.window = name, window
         taps = reach(window.kernel, window.dilation)
         self.m = results if taps > 1 else 1
         self.places = self.m + taps - 1  # elements of a tile
         self.tiles = -(-window.count // self.m)
         of_results, of_weights, of_data = transforms(self.m, taps)
-        self.of_results = _table(f"result_{name}", of_results)
-        self.of_weights = _table(f"weight_{name}", tuple(row[:: window.dilation] for row in of_weights))
-        self.of_data = _table(f"data_{name}", of_data)
+        form = f"{self.m}_{window.kernel}_{window.dilation}"  # axes of one form share their matrices
+        self.of_results = tables.setdefault(f"A{form}", _table(f"A{form}", of_results))
+        kept = tuple(row[:: window.dilation] for row in of_weights)
+        self.of_weights = tables.setdefault(f"G{form}", _table(f"G{form}", kept))
+        self.of_data = tables.setdefault(f"B{form}", _table(f"B{form}", of_data))
 
     def inside(self, place: Value) -> list[Value]:
         """The conditions for an element of a tile to be data."""
@@ -142,19 +146,20 @@ class _Axis:
         return [*([place >= 0] if before else []), *([place < size] if last >= size else [])]
 
     def result(
-        self, sums: Tensor, places: tuple[Value, ...], of: tuple[Value, ...], at: tuple[Value, ...], k: int
+        self, sums: Element, places: tuple[Value, ...], of: tuple[Value, ...], at: tuple[Value, ...], k: int
     ) -> Value:
         """What `sums` give at `at`, which counts results along axis k, and tiles along those after it."""
+        if self.places == 1:
+            return sums(0, *places, *of, *at)
         p = te.reduce_axis(self.places, "p")
         tile = (*at[:k], at[k] // self.m, *at[k + 1 :])
-        return te.sum(self.of_results[at[k] % self.m, p] * sums[(p, *places, *of, *tile)], axis=p)
+        return te.sum(self.of_results[at[k] % self.m, p] * sums(p, *places, *of, *tile), axis=p)
 
 
-def _of_tiles(axes: Sequence[_Axis], channels: int, batch: int, element: Callable[..., Value]) -> Tensor:
+def _of_tiles(axes: Sequence[_Axis], channels: int, batch: int, element: Element) -> Element:
     """B^T d: an axis more for each axis of tiles, in front."""
-    rank = len(axes)
 
-    def along(k: int, before: Callable[..., Value]) -> Callable[..., Value]:
+    def along(k: int, before: Element) -> Element:
         def transformed(*index: Value) -> Value:
             places, (c, n), at = index[: k + 1], index[k + 1 : k + 3], index[k + 3 :]
             e = te.reduce_axis(axes[k].places, "e")
@@ -164,18 +169,20 @@ def _of_tiles(axes: Sequence[_Axis], channels: int, batch: int, element: Callabl
 
         return transformed
 
-    for k in range(rank):
+    for k, axis in enumerate(axes):
+        if axis.places == 1 and not axis.window.before + axis.window.after:
+            element = _without_place(element, k)
+            continue
         extents = (*(axis.tiles for axis in axes[: k + 1]), *(axis.window.size for axis in axes[k + 1 :]))
         shape = (*(axis.places for axis in axes[: k + 1]), channels, batch, *extents)
-        stage = te.compute(shape, along(k, element), f"tiles_{axes[k].name}", inline=False)
-        element = _element_of(stage)
-    return stage
+        element = _array(shape, along(k, element), f"tiles_{axis.name}")
+    return element
 
 
-def _of_weights(axes: Sequence[_Axis], filters: int, channels: int, tap: Callable[..., Value]) -> Tensor:
+def _of_weights(axes: Sequence[_Axis], filters: int, channels: int, tap: Element) -> Element:
     """G g: an axis more for each axis of the kernel, in front, in place of it."""
 
-    def along(k: int, before: Callable[..., Value]) -> Callable[..., Value]:
+    def along(k: int, before: Element) -> Element:
         def transformed(*index: Value) -> Value:
             places, (f, c), rest = index[: k + 1], index[k + 1 : k + 3], index[k + 3 :]
             r = te.reduce_axis(axes[k].window.kernel, "r")
@@ -183,29 +190,34 @@ def _of_weights(axes: Sequence[_Axis], filters: int, channels: int, tap: Callabl
 
         return transformed
 
-    for k in range(len(axes)):
+    for k, axis in enumerate(axes):
+        if axis.places == 1:
+            tap = _without_place(tap, k)
+            continue
         shape = (*(axis.places for axis in axes[: k + 1]), filters, channels)
         rest = tuple(axis.window.kernel for axis in axes[k + 1 :])
-        stage = te.compute((*shape, *rest), along(k, tap), f"weights_{axes[k].name}", inline=False)
-        tap = _element_of(stage)
-    return stage
+        tap = _array((*shape, *rest), along(k, tap), f"weights_{axis.name}")
+    return tap
 
 
 def _products(
-    axes: Sequence[_Axis], filters: int, channels: int, batch: int, weights: Tensor, tiles: Tensor
-) -> Tensor:
+    axes: Sequence[_Axis], filters: int, channels: int, batch: int, weights: Element, tiles: Element
+) -> Element:
+    """A product of matrices for each place in a tile."""
     rank, c = len(axes), te.reduce_axis(channels, "c")
 
     def summed(*index: Value) -> Value:
         places, (f, n), at = index[:rank], index[rank : rank + 2], index[rank + 2 :]
-        return te.sum(weights[(*places, f, c)] * tiles[(*places, c, n, *at)], axis=c)
+        return te.sum(weights(*places, f, c) * tiles(*places, c, n, *at), axis=c)
 
     shape = (*(axis.places for axis in axes), filters, batch, *(axis.tiles for axis in axes))
-    return te.compute(shape, summed, "products", inline=False)
+    return _array(shape, summed, "products")
 
 
-def _of_results(axes: Sequence[_Axis], k: int, filters: int, batch: int, sums: Tensor) -> Tensor:
+def _of_results(axes: Sequence[_Axis], k: int, filters: int, batch: int, sums: Element) -> Element:
     """A^T of the first axis of places, which is axis k."""
+    if axes[k].places == 1:
+        return lambda *index: sums(0, *index)
     rest = len(axes) - k - 1
 
     def along(*index: Value) -> Value:
@@ -214,11 +226,18 @@ def _of_results(axes: Sequence[_Axis], k: int, filters: int, batch: int, sums: T
 
     extents = (*(axis.window.count for axis in axes[: k + 1]), *(axis.tiles for axis in axes[k + 1 :]))
     shape = (*(axis.places for axis in axes[k + 1 :]), filters, batch, *extents)
-    return te.compute(shape, along, f"results_{axes[k].name}", inline=False)
+    return _array(shape, along, f"results_{axes[k].name}")
 
 
-def _element_of(tensor: Tensor) -> Callable[..., Value]:
-    return lambda *index: tensor[index]
+def _array(shape: Sequence[int], element: Element, name: str) -> Element:
+    """The elements, from an array that is filled with them."""
+    stage = te.compute(shape, element, name, inline=False)
+    return lambda *index: stage[index]
+
+
+def _without_place(element: Element, k: int) -> Element:
+    """The elements, with an index more, k, of one place."""
+    return lambda *index: element(*index[:k], *index[k + 1 :])
 
 
 def _results(slid: Sequence[Window]) -> int:

@@ -15,11 +15,11 @@ from polysched.errors import InputError
 from polysched.frontend.op.contraction import contraction, product_of_matrices
 from polysched.frontend.op.elementwise import binary, call, cast, extremum, where
 from polysched.frontend.op.emit import Emitter, Operand, common_type, name_of
-from polysched.frontend.op.extents import Shape, normal, number, product, quotient, shown
-from polysched.frontend.op.memory import Permuted, Ref, Reshaped, Step
+from polysched.frontend.op.extents import Shape, fits_into, normal, number, product, quotient, shown
+from polysched.frontend.op.memory import Permuted, Ref, Reshaped, Spread, Step
 from polysched.frontend.op.views import At, Every, New, View
 from polysched.ir.build import add, sub
-from polysched.ir.dtypes import DType, boolean, f64, i64, u64
+from polysched.ir.dtypes import DType, boolean, f64, i64, u8, u64
 from polysched.ir.nodes import Const, Expr
 from polysched.ir.text import show
 
@@ -75,7 +75,7 @@ def array(emit: Emitter, object: Any, dtype: DType | None = None) -> Ref:
     if isinstance(object, tuple):
         result = stack(emit, [array(emit, entry) for entry in object])
     else:
-        result = emit.copy(_ref(emit, object))
+        result = emit.copy(as_array(emit, object))
     return cast(emit, result, dtype) if dtype else result
 
 
@@ -130,11 +130,7 @@ def flatten(emit: Emitter, a: Ref) -> Ref:
 
 
 def expand_dims(emit: Emitter, a: Ref, axis: int) -> Ref:
-    at = _axis(axis, a.rank + 1)
-    parts = [Every(Const(0), 1, extent) for extent in a.shape]
-    text = ", ".join(["None" if k == at else ":" for k in range(a.rank + 1)])
-    step = View((*parts[:at], New(), *parts[at:]), text)
-    return _seen(a, step, step.shape)
+    return _with_ones(a, (_axis(axis, a.rank + 1),))
 
 
 def squeeze(emit: Emitter, a: Ref, axis: int | tuple[int, ...] | None = None) -> Ref:
@@ -157,10 +153,12 @@ def flip(emit: Emitter, a: Ref, axis: int | tuple[int, ...] | None = None) -> Re
     return _seen(a, step, step.shape)
 
 
-def broadcast_to(emit: Emitter, a: Operand, shape: Any) -> Ref:
-    result = emit.held(emit.broadcast_to(emit.value(_ref(emit, a)), _shape(shape), "the shape"))
-    result.memory.frozen = "is broadcast, and NumPy does not let one change that"
-    return result
+def broadcast_to(emit: Emitter, array: Ref, shape: Any) -> Ref:
+    wanted = _shape(shape)
+    if not fits_into(array.shape, wanted):
+        message = f"{name_of(array)} of shape {shown(array.shape)} cannot be broadcast to {shown(wanted)}"
+        raise InputError(message, None, "each extent must be 1 or the same")
+    return _seen(array, Spread(wanted), wanted)
 
 
 def _seen(a: Ref, step: Step, shape: Shape) -> Ref:
@@ -176,11 +174,13 @@ def _not_reshaped(a: Ref, wanted: Shape) -> tuple[str, None, str]:
 
 
 def concatenate(emit: Emitter, arrays: Sequence[Ref], axis: int = 0) -> Ref:
-    refs = [_ref(emit, one) for one in arrays]
+    refs = [as_array(emit, one) for one in arrays]
     at = _axis(axis, refs[0].rank)
     for other in refs[1:]:
         if other.rank != refs[0].rank or _without(other.shape, at) != _without(refs[0].shape, at):
-            raise InputError(*_unequal("concatenated", refs[0], other, f"their extents must be equal but for axis {at}"))
+            raise InputError(
+                *_unequal("concatenated", refs[0], other, f"their extents must be equal but for axis {at}")
+            )
     dtype = common_type(refs).dtype
     extent: Expr = Const(0)
     for one in refs:
@@ -190,7 +190,7 @@ def concatenate(emit: Emitter, arrays: Sequence[Ref], axis: int = 0) -> Ref:
 
 
 def stack(emit: Emitter, arrays: Sequence[Operand], axis: int = 0) -> Ref:
-    refs = [_ref(emit, one) for one in arrays]
+    refs = [as_array(emit, one) for one in arrays]
     for other in refs[1:]:
         if other.shape != refs[0].shape:
             raise InputError(*_unequal("stacked", refs[0], other, "their shapes must be equal"))
@@ -228,7 +228,9 @@ def _pairs(width: Any, rank: int) -> list[tuple[Any, Any]]:
         case _:
             pairs = []
     if len(pairs) != rank:
-        raise InputError(f"the widths of pad do not fit {rank} axes", None, "write ((before, after), ...), one per axis")
+        raise InputError(
+            f"the widths of pad do not fit {rank} axes", None, "write ((before, after), ...), one per axis"
+        )
     return pairs
 
 
@@ -246,7 +248,7 @@ def _unequal(what: str, left: Ref, right: Ref, hint: str) -> tuple[str, None, st
 
 def _reduced(kind: str) -> Callable[..., Ref]:
     def function(emit: Emitter, a: Ref, axis: Any = None, keepdims: bool = False, dtype: DType | None = None) -> Ref:
-        a = _ref(emit, a)
+        a = as_array(emit, a)
         if kind in ("Any", "All"):
             a = cast(emit, a, boolean)
         elif dtype or kind in ("Sum", "Prod"):
@@ -259,21 +261,31 @@ def _reduced(kind: str) -> Callable[..., Ref]:
 def _reduce(emit: Emitter, kind: str, a: Ref, axes: tuple[int, ...], keepdims: bool) -> Ref:
     if a.dtype == boolean and kind in ("Max", "Min"):
         kind = "Any" if kind == "Max" else "All"
-    rest = tuple(ONE if k in axes else extent for k, extent in enumerate(a.shape) if keepdims or k not in axes)
     if not axes:
         return emit.copy(a)
-    return emit.result(f"ReduceType::{kind}", [emit.value(a)], a.dtype, rest, axes=axes, keepdims=keepdims)
+    rest = tuple(extent for k, extent in enumerate(a.shape) if k not in axes)
+    result = emit.result(f"ReduceType::{kind}", [emit.value(a)], a.dtype, rest, axes=axes)
+    return _with_ones(result, axes) if keepdims else result
+
+
+def _with_ones(a: Ref, axes: Sequence[int]) -> Ref:
+    """A view with axes of extent 1 more, which are these of its own."""
+    old = iter(a.shape)
+    rank = a.rank + len(axes)
+    parts = tuple(New() if k in axes else Every(Const(0), 1, next(old)) for k in range(rank))
+    step = View(parts, ", ".join("None" if k in axes else ":" for k in range(rank)))
+    return _seen(a, step, step.shape)
 
 
 def mean(emit: Emitter, a: Ref, axis: Any = None, keepdims: bool = False, dtype: DType | None = None) -> Ref:
-    a = _ref(emit, a)
+    a = as_array(emit, a)
     axes = _axes(axis, a.rank)
     total = _reduce(emit, "Sum", cast(emit, a, dtype or _averaged(a.dtype)), axes, keepdims)
     return binary(emit, "/", total, _count(a, axes))
 
 
 def var(emit: Emitter, a: Ref, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Ref:
-    a = _ref(emit, a)
+    a = as_array(emit, a)
     axes = _axes(axis, a.rank)
     centred = binary(emit, "-", a, mean(emit, a, axes, True))
     total = _reduce(emit, "Sum", binary(emit, "*", centred, centred), axes, keepdims)
@@ -286,15 +298,15 @@ def std(emit: Emitter, a: Ref, axis: Any = None, ddof: int = 0, keepdims: bool =
 
 def _found(kind: str) -> Callable[..., Ref]:
     def function(emit: Emitter, a: Ref, axis: int | None = None, keepdims: bool = False) -> Ref:
-        a = _ref(emit, a)
+        a = as_array(emit, a)
         rank = a.rank
         if axis is None:
             a = emit.held(emit.value(reshape(emit, a, -1)))
+        if a.dtype == boolean:
+            a = cast(emit, a, u8)
         at = _axis(axis or 0, a.rank)
-        rest = _without(a.shape, at)
-        if keepdims:
-            rest = (ONE,) * rank if axis is None else (*a.shape[:at], ONE, *a.shape[at + 1 :])
-        return emit.result(f"ReduceType::{kind}", [emit.value(a)], i64, rest, axes=(at,), keepdims=keepdims)
+        result = emit.result(f"ReduceType::{kind}", [emit.value(a)], i64, _without(a.shape, at), axes=(at,))
+        return _with_ones(result, range(rank) if axis is None else (at,)) if keepdims else result
 
     return function
 
@@ -358,7 +370,7 @@ def einsum(emit: Emitter, subscripts: str, *operands: Ref) -> Ref:
 
 
 def clip(emit: Emitter, a: Operand, a_min: Operand | None = None, a_max: Operand | None = None) -> Ref:
-    result = _ref(emit, a)
+    result = as_array(emit, a)
     if a_min is not None:
         result = extremum(emit, "maximum", result, a_min)
     return result if a_max is None else extremum(emit, "minimum", result, a_max)
@@ -366,7 +378,7 @@ def clip(emit: Emitter, a: Operand, a_min: Operand | None = None, a_max: Operand
 
 def _extremes(name: str) -> Callable[..., Ref]:
     def function(emit: Emitter, *values: Operand) -> Ref:
-        return reduce(lambda left, right: extremum(emit, name, left, right), values[1:], _ref(emit, values[0]))
+        return reduce(lambda left, right: extremum(emit, name, left, right), values[1:], as_array(emit, values[0]))
 
     return function
 
@@ -374,7 +386,7 @@ def _extremes(name: str) -> Callable[..., Ref]:
 # --- what users pass
 
 
-def _ref(emit: Emitter, operand: Any) -> Ref:
+def as_array(emit: Emitter, operand: Any) -> Ref:
     match operand:
         case Ref():
             return operand
@@ -440,8 +452,31 @@ FUNCTIONS: dict[str, Callable[..., Ref]] = {
     "select": where,
 }  # fmt: skip
 METHODS: dict[str, Callable[..., Ref]] = {
-    **{name: FUNCTIONS[name] for name in """transpose swapaxes reshape ravel squeeze mean var std cumsum dot clip sum
-        prod max min any all argmax argmin copy""".split()},
+    **{
+        name: FUNCTIONS[name]
+        for name in [
+            "transpose",
+            "swapaxes",
+            "reshape",
+            "ravel",
+            "squeeze",
+            "mean",
+            "var",
+            "std",
+            "cumsum",
+            "dot",
+            "clip",
+            "sum",
+            "prod",
+            "max",
+            "min",
+            "any",
+            "all",
+            "argmax",
+            "argmin",
+            "copy",
+        ]
+    },
     "astype": astype,
     "flatten": flatten,
-}  # fmt: skip
+}

@@ -1,7 +1,7 @@
 """Shapes of contractions: matrix products and `einsum`.
 
-    contraction("ij,jk->ik", [("A", [n, m]), ("B", [m, 4])])      ->      (("ij", "jk", "ik"), {i: n, j: m, k: 4})
-    product_of_matrices(("A", [b, n, m]), ("B", [m, 4]))          ->      [b, n, 4]
+contraction("ij,jk->ik", [("A", [n, m]), ("B", [m, 4])])      ->      (("ij", "jk", "ik"), {i: n, j: m, k: 4})
+product_of_matrices(("A", [b, n, m]), ("B", [m, 4]))          ->      [b, n, 4]
 """
 
 from __future__ import annotations
@@ -46,7 +46,9 @@ def contraction(spec: str, operands: Sequence[Named]) -> tuple[tuple[str, ...], 
             if known == Const(1):
                 extents[letter] = (extent, name)
             elif extent not in (known, Const(1)):
-                message = f"'{letter}' is {show(known)} by {owner}, and {show(extent)} by {name} of shape {shown(shape)}"
+                message = (
+                    f"'{letter}' is {show(known)} by {owner}, and {show(extent)} by {name} of shape {shown(shape)}"
+                )
                 raise InputError(message, None, "the extents of one letter must be equal")
     return labels, {letter: extent for letter, (extent, _) in extents.items()}
 

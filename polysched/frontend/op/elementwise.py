@@ -213,12 +213,37 @@ _ALIASES = {
     "round": "rint",
 }
 _FLOAT_FUNCTIONS = frozenset(
-    """sqrt cbrt exp exp2 expm1 log log2 log10 log1p erf erfc sin cos tan asin acos atan sinh cosh tanh asinh acosh
-    atanh lgamma tgamma""".split()
+    [
+        "sqrt",
+        "cbrt",
+        "exp",
+        "exp2",
+        "expm1",
+        "log",
+        "log2",
+        "log10",
+        "log1p",
+        "erf",
+        "erfc",
+        "sin",
+        "cos",
+        "tan",
+        "asin",
+        "acos",
+        "atan",
+        "sinh",
+        "cosh",
+        "tanh",
+        "asinh",
+        "acosh",
+        "atanh",
+        "lgamma",
+        "tgamma",
+    ]
 )
-_FLOAT_FUNCTIONS_OF_TWO = frozenset("atan2 fmin fmax fmod hypot copysign".split())
-_ROUNDINGS = frozenset("floor ceil trunc rint".split())
-_SPECIAL = frozenset("relu sigmoid silu softplus gelu rsqrt".split())
+_FLOAT_FUNCTIONS_OF_TWO = frozenset(["atan2", "fmin", "fmax", "fmod", "hypot", "copysign"])
+_ROUNDINGS = frozenset(["floor", "ceil", "trunc", "rint"])
+_SPECIAL = frozenset(["relu", "sigmoid", "silu", "softplus", "gelu", "rsqrt"])
 _OPERATORS = {
     "add": "+",
     "subtract": "-",

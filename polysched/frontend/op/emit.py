@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from functools import reduce
+from typing import Any
 
 from polysched.errors import InputError, Loc
 from polysched.frontend.op.extents import Shape, broadcast, fits_into, shown
-from polysched.frontend.op.memory import Memory, Permuted, Ref, Reshaped, Step
+from polysched.frontend.op.memory import Memory, Permuted, Ref, Reshaped, Spread, Step
 from polysched.frontend.op.views import View
 from polysched.frontend.promotion import Type, common, fits, weak_bool, weak_float, weak_int
-from polysched.ir.dtypes import ALL, DType, boolean, f64, i64
+from polysched.ir.dtypes import ALL, DType, f64, i64
 from polysched.ir.graph import Builder, TensorType, Value
 from polysched.ir.nodes import Const, Expr
 
@@ -28,11 +29,12 @@ class Emitter:
     def __init__(self, *arguments: Value):
         self.builder = Builder(*arguments)
         self.loc: Loc | None = None
+        self.given = {argument.name for argument in arguments}
         self.named: dict[str, str] = {}  # results by what the user calls them first
 
     def add(self, kind: str, operands: Sequence[Value], dtype: DType, shape: Shape, **attributes: Hashable) -> Value:
-        kind_type = TensorType(dtype, shape)
-        return self.builder.add(kind, *operands, types=[kind_type], loc=self.loc, **attributes)[0]
+        made: Any = attributes  # mypy takes them for the named parameters, too
+        return self.builder.add(kind, *operands, types=[TensorType(dtype, shape)], loc=self.loc, **made)[0]
 
     def result(self, kind: str, operands: Sequence[Value], dtype: DType, shape: Shape, **attributes: Hashable) -> Ref:
         """A new array that the operation gives."""
@@ -56,12 +58,16 @@ class Emitter:
                 return self.add("Transpose", [value], dtype, tuple(shape[k] for k in axes), axes=axes)
             case Reshaped(to):
                 return self.add("Reshape", [value], dtype, to)
+            case Spread(to):
+                return self.add("Broadcast", [value], dtype, to)
         raise TypeError(f"unknown step {type(step).__name__}")
 
     def assign(self, ref: Ref, new: Value) -> None:
         """The memory that the user sees as `ref` is overwritten by a value of its shape and dtype."""
         if ref.memory.frozen:
             raise InputError(*_refusal(ref.memory))
+        if any(isinstance(step, Spread) for step in ref.path):
+            raise InputError(f"{name_of(ref)} is broadcast, and is not changed through that", None, "copy it first")
         memory = ref.memory
         memory.value = self._written(memory, memory.value, ref.path, new)
 
@@ -95,7 +101,7 @@ class Emitter:
         if not ref.path and not ref.memory.name:
             ref.memory.name = name
             result = ref.memory.value.name
-            if result not in self.named and result.startswith("v") and name not in taken:
+            if result not in self.named and result not in self.given and name not in taken:
                 self.named[result] = name
 
     # --- dtypes and shapes
@@ -117,9 +123,7 @@ class Emitter:
     def cast(self, value: Value, dtype: DType) -> Value:
         return value if value.type.dtype == dtype else self.add("Cast", [value], dtype, shape_of(value), to=dtype)
 
-    def elementwise(
-        self, kind: str, operands: Sequence[Operand], computed: DType, dtype: DType | None = None
-    ) -> Ref:
+    def elementwise(self, kind: str, operands: Sequence[Operand], computed: DType, dtype: DType | None = None) -> Ref:
         """The operation between the operands, which are computed with in one dtype; the result may have another."""
         shape = self.together(operands)
         values = [self.in_dtype(operand, computed) for operand in operands]
@@ -188,9 +192,11 @@ def float_type(operands: Sequence[Operand]) -> DType:
 
 
 def name_of(operand: Operand) -> str:
+    """What messages call it."""
     match operand:
-        case Ref(memory=Memory(name=name, value=value)):
-            return f"'{name or value.name}'"
+        case Ref(memory=memory, path=path):
+            steps = "".join(str(step) if isinstance(step, View) else "" for step in path)
+            return f"'{memory.name or memory.value.name}{steps}'"
     return f"{operand}"
 
 

@@ -1,8 +1,8 @@
 """From Python's expressions to values: arrays become operations of the graph, the rest is computed while reading.
 
-    x.shape[0] // 2         an extent, N // 2
-    [w / 2, h / 2]          a tuple of two arrays
-    np.exp(x) * w           %v0 = UnaryType::Exp(%x), %v1 = BinaryType::Mul(%v0, %w)
+x.shape[0] // 2         an extent, N // 2
+[w / 2, h / 2]          a tuple of two arrays
+np.exp(x) * w           %v0 = UnaryType::Exp(%x), %v1 = BinaryType::Mul(%v0, %w)
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 
 from polysched.errors import InputError
 from polysched.frontend.op import elementwise
-from polysched.frontend.op.arrays import FUNCTIONS, METHODS, transpose
+from polysched.frontend.op.arrays import FUNCTIONS, METHODS, as_array, transpose
 from polysched.frontend.op.emit import Emitter, Operand, name_of
 from polysched.frontend.op.extents import is_at_least, normal, number, product
 from polysched.frontend.op.memory import Ref
@@ -92,7 +92,9 @@ class Expressions:
             return self.variables[name]
         if name in self.constants:
             return self.constants[name]
-        raise InputError(f"'{name}' is not known", None, f'assign it first, or make it a parameter: {name}: ps.f32["n"]')
+        raise InputError(
+            f"'{name}' is not known", None, f'assign it first, or make it a parameter: {name}: ps.f32["n"]'
+        )
 
     def several(self, nodes: list[ast.expr]) -> tuple[Any, ...]:
         found: list[Any] = []
@@ -105,7 +107,9 @@ class Expressions:
 
     def comprehension(self, elt: ast.expr, generator: ast.comprehension) -> Iterator[Any]:
         if not isinstance(generator.target, ast.Name) or generator.ifs:
-            raise InputError("a comprehension of that form cannot be in an operator", None, "write [e for i in range(4)]")
+            raise InputError(
+                "a comprehension of that form cannot be in an operator", None, "write [e for i in range(4)]"
+            )
         before = self.variables
         for entry in self.entries(generator.iter, self.value(generator.iter)):
             self.variables = {**before, generator.target.id: entry}
@@ -149,7 +153,7 @@ class Expressions:
         given = self.subscripts(node)
         match base:
             case Ref():
-                return element(self.emit, base, given, ast.unparse(node))
+                return element(self.emit, base, given, written(node))
             case tuple() if len(given) == 1 and isinstance(given[0], int | slice):
                 try:
                     return base[given[0]]
@@ -211,7 +215,9 @@ class Expressions:
         operands = [self.value(one) for one in (node.left, *node.comparators)]
         if any(isinstance(one, Ref) for one in operands):
             if len(node.ops) > 1 or type(node.ops[0]) not in _COMPARISONS:
-                raise InputError("a chain of comparisons of arrays has no value in NumPy", None, "write (a < b) & (b < c)")
+                raise InputError(
+                    "a chain of comparisons of arrays has no value in NumPy", None, "write (a < b) & (b < c)"
+                )
             left, right = map(self.operand, operands)
             return elementwise.compared(self.emit, _COMPARISONS[type(node.ops[0])][0], left, right)
         pairs = zip(node.ops, operands[:-1], operands[1:], strict=True)
@@ -294,6 +300,9 @@ class Expressions:
                 return self.function(name, _OF_PYTHON.get(name, name), args, keywords, any_name=True)
             case ast.Attribute(value=ast.Name(id=module), attr=name) if module not in self.variables:
                 return self.function(f"{module}.{name}", name, args, keywords, any_name=False)
+            case ast.Attribute(value=ast.Attribute() as base) if _root(base) not in self.variables:
+                message = f"the function '{ast.unparse(node.func)}' is not supported in an operator"
+                raise InputError(message, None, "write it with functions that are")
             case ast.Attribute(value=base, attr=name):
                 array = self.array(base)
                 if name not in METHODS:
@@ -301,7 +310,9 @@ class Expressions:
                 return self.applied(f".{name}", METHODS[name], (array, *args), keywords)
         raise InputError(f"'{ast.unparse(node.func)}' is not a function", None, "call one by name, as in np.exp(x)")
 
-    def function(self, written: str, name: str, args: tuple[Any, ...], keywords: dict[str, Any], *, any_name: bool) -> Any:
+    def function(
+        self, written: str, name: str, args: tuple[Any, ...], keywords: dict[str, Any], *, any_name: bool
+    ) -> Any:
         """A function of NumPy or polysched; with `any_name` one that neither has is the device's."""
         if name in FUNCTIONS:
             return self.applied(written, FUNCTIONS[name], args, keywords)
@@ -314,12 +325,16 @@ class Expressions:
             raise InputError(f"the function '{written}' is not supported in an operator", None, hint)
         return elementwise.call(self.emit, name, [self.operand(arg) for arg in args])
 
-    def applied(self, written: str, function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    def applied(
+        self, written: str, function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]
+    ) -> Any:
         try:
-            inspect.signature(function).bind(self.emit, *args, **keywords)
+            bound = inspect.signature(function).bind(self.emit, *args, **keywords)
         except TypeError as error:
             raise InputError(f"'{written}' is called with other arguments than it takes: {error}") from None
-        return function(self.emit, *args, **keywords)
+        for name in bound.arguments.keys() & _ARRAYS:
+            bound.arguments[name] = as_array(self.emit, bound.arguments[name])
+        return function(*bound.args, **bound.kwargs)
 
     def of_python(self, name: str, args: tuple[Any, ...]) -> Any:
         if name == "range" and any(isinstance(arg, Expr) for arg in args):
@@ -341,6 +356,19 @@ class _SymbolicRange:
     """A range whose number of iterations is not known."""
 
     extent: Any
+
+
+def written(subscript: ast.expr) -> str:
+    """A subscript as in the code, without brackets."""
+    nodes = subscript.elts if isinstance(subscript, ast.Tuple) else [subscript]
+    return ", ".join(map(ast.unparse, nodes))
+
+
+def _root(node: ast.expr) -> str:
+    """The name that a chain of attributes starts with, if any."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _extent(value: Any) -> Expr:
@@ -414,6 +442,7 @@ _PYTHON: dict[str, Callable[[Any, Any], Any]] = {
     "<<": operator.lshift,
     ">>": operator.rshift,
 }
+_ARRAYS = {"a", "b", "array", "x1", "x2"}  # parameters of functions that are arrays, or numbers as arrays of none
 _OF_EXTENTS = {"+": "+", "-": "-", "*": "*", "//": "floordiv", "%": "floormod"}
 _PYTHON_FUNCTIONS: dict[str, Callable[..., Any]] = {
     function.__name__: function

@@ -9,7 +9,7 @@ What has no simpler form, such as max(0, n - 1) or n // 2, is taken as a name of
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from polysched.errors import InputError
@@ -134,9 +134,9 @@ def _polynomial(expr: Expr, parts: dict[str, Expr]) -> Polynomial:
         case Binary("*", left, right):
             return _polynomial(left, parts) * _polynomial(right, parts)
         case Binary("floordiv" | "floormod" as op, left, Const(int(by))) if by > 0:
-            value = _polynomial(left, parts)
-            floored = _floored(value, int(by), parts)
-            return floored if op == "floordiv" else value - floored * int(by)
+            whole = _polynomial(left, parts)
+            floored = _floored(whole, int(by), parts)
+            return floored if op == "floordiv" else whole - floored * int(by)
         case Binary("max" | "min" as op, left, right):
             return _extremum(op, _polynomial(left, parts), _polynomial(right, parts), parts)
         case Var():
@@ -206,5 +206,20 @@ def _expression(value: Polynomial, parts: dict[str, Expr]) -> Expr:
     def original(node: Expr) -> Expr | None:
         return parts.get(node.name, node) if isinstance(node, Var) else None
 
+    rising = Polynomial(tuple((names, factor) for names, factor in value if factor > 0))
+    falling = rising - value
+    if not rising:
+        constant = Const(int(value.constant))
+        falling += value.constant
+        result: Expr = constant if constant != Const(0) or not falling else Unary("-", _plain(falling, original))
+        falling = falling if constant != Const(0) else Polynomial()
+    else:
+        result = _plain(rising, original)
+    for term in falling:
+        result = Binary("-", result, _plain(Polynomial((term,)), original))
+    return result
+
+
+def _plain(value: Polynomial, original: Callable[[Expr], Expr | None]) -> Expr:
     result: Expr = simplify(rewrite(value.expression(), original))
     return result

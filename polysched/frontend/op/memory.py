@@ -45,7 +45,14 @@ class Reshaped:
     shape: Shape
 
 
-Step = View | Permuted | Reshaped
+@dataclass(frozen=True)
+class Spread:
+    """A view that repeats an array by broadcasting; NumPy does not let one change anything through it."""
+
+    shape: Shape
+
+
+Step = View | Permuted | Reshaped | Spread
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,19 +12,22 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import count
 from typing import Any
 
 from polysched.errors import InputError
 from polysched.frontend.op.elementwise import binary, where
 from polysched.frontend.op.emit import Emitter, name_of, shape_of, type_of
-from polysched.frontend.op.expressions import SYMBOLS, Expressions
+from polysched.frontend.op.expressions import SYMBOLS, Expressions, written
 from polysched.frontend.op.extents import shown
 from polysched.frontend.op.memory import Memory, Ref
 from polysched.frontend.op.subscripts import assign_to_elements, element, is_gather, is_mask, viewed
 from polysched.frontend.python_source import Source
 from polysched.ir.graph import Graph, TensorType, Value
+from polysched.ir.graph_cse import eliminate
 from polysched.ir.nodes import Array, Var
+
 
 @dataclass(frozen=True)
 class Output:
@@ -39,13 +42,19 @@ class Output:
 class Program:
     graph: Graph
     outputs: tuple[Output, ...]
+    returned: tuple[str, ...]  # for each value that the function returns, the array that has it in the end
 
 
 def read(
-    source: Source, definition: ast.FunctionDef, arguments: Mapping[str, Array | Var | None], constants: Mapping[str, Any]
+    source: Source,
+    definition: ast.FunctionDef,
+    arguments: Mapping[str, Array | Var | None],
+    constants: Mapping[str, Any],
 ) -> Program:
-    """The graph of a function; `arguments` are arrays, scalars, and None for sizes, `constants` what names outside of it
-    stand for. InputError with the place of what an operator cannot have."""
+    """The graph of a function; `arguments` are arrays, scalars, and None for sizes.
+
+    `constants` are what names outside of it stand for. InputError with the place of what an operator cannot have.
+    """
     reader = _Statements(source, arguments, constants)
     with reader.expressions.at(definition):
         reader.block(definition.body)
@@ -70,6 +79,7 @@ class _Statements:
         self.expressions = Expressions(source, self.emit, variables, constants)
         self.variables = variables
         self.returned: tuple[ast.Return, Any] | None = None
+        self.arrays_returned: list[str] = []
 
     def block(self, nodes: Iterable[ast.stmt]) -> None:
         for node in nodes:
@@ -117,7 +127,7 @@ class _Statements:
             case ast.Name(id=name):
                 self.bind(name, new)
             case ast.Tuple(elts=targets) | ast.List(elts=targets):
-                values = list(self.entries(target, new))
+                values = self.expressions.entries(target, new)
                 if len(values) != len(targets):
                     message = f"{len(values)} values are assigned to {len(targets)} names"
                     raise self.source.error(target, message, "write one name for each value")
@@ -125,7 +135,7 @@ class _Statements:
                     self.assign(one, value)
             case ast.Subscript(value=base, slice=subscript):
                 array = self.expressions.array(base)
-                self.store(array, self.expressions.subscripts(subscript), ast.unparse(subscript), new)
+                self.store(array, self.expressions.subscripts(subscript), written(subscript), new)
             case _:
                 message = f"'{ast.unparse(target)}' cannot be assigned in an operator"
                 raise self.source.error(target, message, "assign to a name, or to a slice of an array")
@@ -135,10 +145,6 @@ class _Statements:
             self.emit.call_it(new, name)
         self.variables[name] = new
 
-    def entries(self, node: ast.AST, value: Any) -> Iterator[Any]:
-        """What a loop over the value, or unpacking it, gives."""
-        return self.expressions.entries(node, value)
-
     def store(self, array: Ref, subscripts: tuple[Any, ...], text: str, new: Any) -> None:
         """array[subscripts] = new."""
         if any(map(is_mask, subscripts)):
@@ -147,7 +153,8 @@ class _Statements:
         elif any(map(is_gather, subscripts)):
             assign_to_elements(self.emit, array, subscripts, self.expressions.operand(new), add=False)
         else:
-            self.overwrite(viewed(array, subscripts, text), new, f"{name_of(array)}[{text}]")
+            seen = viewed(array, subscripts, text)
+            self.overwrite(seen, new, name_of(seen))
 
     def overwrite(self, target: Ref, new: Any, what: str) -> None:
         value = self.emit.in_dtype(self.expressions.operand(new), target.dtype)
@@ -164,7 +171,7 @@ class _Statements:
                     self.bind(name, self.expressions.binary(op, old, operand))
             case ast.Subscript(value=base, slice=subscript):
                 array, subscripts = self.expressions.array(base), self.expressions.subscripts(subscript)
-                text = ast.unparse(subscript)
+                text = written(subscript)
                 if any(map(is_mask, subscripts)):
                     chosen = self.expressions.masked(array, subscripts)
                     new = self.checked(array, self.expressions.binary(op, array, operand))
@@ -175,7 +182,7 @@ class _Statements:
                     assign_to_elements(self.emit, array, subscripts, new, add=False)
                 else:
                     seen = viewed(array, subscripts, text)
-                    self.in_place(seen, op, seen, operand, f"{name_of(array)}[{text}]")
+                    self.in_place(seen, op, seen, operand, name_of(seen))
             case _:
                 raise self.source.error(target, f"'{ast.unparse(target)}' cannot be assigned in an operator")
 
@@ -199,8 +206,10 @@ class _Statements:
     def loop(self, node: ast.For) -> None:
         over = self.expressions.value(node.iter)
         if node.orelse:
-            raise self.source.error(node.orelse[0], "an else after a for cannot be in an operator", "put it after the loop")
-        for entry in self.entries(node.iter, over):
+            raise self.source.error(
+                node.orelse[0], "an else after a for cannot be in an operator", "put it after the loop"
+            )
+        for entry in self.expressions.entries(node.iter, over):
             self.assign(node.target, entry)
             self.block(node.body)
             if self.returned:
@@ -219,7 +228,15 @@ class _Statements:
             raise self.source.error(definition, f"'{definition.name}' gives nothing", hint)
         results = tuple(output.value for output in outputs)
         graph = Graph(definition.name, self.emit.builder.block(*results))
-        return Program(graph, tuple(outputs))
+        graph = _named(eliminate(graph).graph, self.emit.named)
+        named = zip(outputs, graph.body.results, strict=True)
+        return Program(
+            graph, tuple(replace(output, value=value) for output, value in named), tuple(self.arrays_returned)
+        )
+
+    def is_changed(self, memory: Memory) -> bool:
+        """Is it a parameter that is changed in place?"""
+        return self.memories.get(memory.name) is memory and memory.value.name != memory.name
 
     def results(self) -> Iterator[Output]:
         if self.returned is None or self.returned[1] is None:
@@ -227,20 +244,48 @@ class _Statements:
         node, value = self.returned
         assert node.value is not None
         values = value if isinstance(value, tuple) else (value,)
-        nodes = node.value.elts if isinstance(value, tuple) and isinstance(node.value, ast.Tuple) else [node.value] * len(values)
+        nodes = (
+            node.value.elts
+            if isinstance(value, tuple) and isinstance(node.value, ast.Tuple)
+            else [node.value] * len(values)
+        )
         taken = set(self.arguments)
         for k, (one, given) in enumerate(zip(nodes, values, strict=True)):
-            if isinstance(given, Ref) and not given.path and self.memories.get(given.memory.name) is given.memory:
-                if given.memory.value.name != given.memory.name:
-                    continue  # the parameter, changed in place, is the result
+            if isinstance(given, Ref) and not given.path and self.is_changed(given.memory):
+                self.arrays_returned.append(given.memory.name)
+                continue
             name = one.id if isinstance(one, ast.Name) else "out" if len(values) == 1 else f"out{k}"
             while name in taken:
                 name = f"{name}_out" if name in self.arguments else f"{name}_{k}"
             taken.add(name)
+            self.arrays_returned.append(name)
             with self.expressions.at(one):
                 held = self.expressions.operand(given)
-                result = self.emit.value(held) if isinstance(held, Ref) else self.emit.in_dtype(held, type_of(held).dtype)
+                result = (
+                    self.emit.value(held) if isinstance(held, Ref) else self.emit.in_dtype(held, type_of(held).dtype)
+                )
             yield Output(name, result, False)
+
+
+def _named(graph: Graph, names: Mapping[str, str]) -> Graph:
+    """The graph with values by these names, and the others numbered in order."""
+    made = [result.name for operation in graph.body.operations for result in operation.results]
+    own = {name for name in made if not _is_number(name)} | {value.name for value in graph.body.arguments}
+    numbers = (f"v{k}" for k in count() if f"v{k}" not in {*own, *names.values()})
+    new = {name: names.get(name) or next(numbers) for name in made if name not in own}
+
+    def named(values: tuple[Value, ...]) -> tuple[Value, ...]:
+        return tuple(replace(value, name=new.get(value.name, value.name)) for value in values)
+
+    operations = tuple(
+        replace(one, operands=named(one.operands), results=named(one.results)) for one in graph.body.operations
+    )
+    return replace(graph, body=replace(graph.body, operations=operations, results=named(graph.body.results)))
+
+
+def _is_number(name: str) -> bool:
+    """Is it a name that the builder gave?"""
+    return name.startswith("v") and name[1:].isdigit()
 
 
 _REFUSED: dict[type[ast.stmt], tuple[str, str]] = {

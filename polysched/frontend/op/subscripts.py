@@ -1,9 +1,9 @@
 """Subscripts of arrays: views, single elements, and elements that other arrays choose.
 
-    x[1:, None]        a view
-    x[2]               of one dimension: the number, a copy
-    x[idx]             %v = Gather(%x, %idx) {axes = (0,)}; the indices must be in bounds, from -extent to extent - 1
-    x[idx] = e         %x_1 = Scatter(%x, %idx, %e): of indices that are equal, the last one counts
+x[1:, None]        a view
+x[2]               of one dimension: the number, a copy
+x[idx]             %v = Gather(%x, %idx) {axes = (0,)}; the indices must be in bounds, from -extent to extent - 1
+x[idx] = e         %x_1 = Scatter(%x, %idx, %e): of indices that are equal, the last one counts
 """
 
 from __future__ import annotations
@@ -56,7 +56,9 @@ def assign_to_elements(emit: Emitter, array: Ref, subscripts: Sequence[Any], new
     """array[subscripts] = new, or with `add` what np.add.at does."""
     indices, axes, old, shape = _gathered(emit, array, subscripts)
     if old.type.shape != array.shape:
-        raise InputError("an array cannot be among integers and None on the left", None, "take the view first: y = x[0]")
+        raise InputError(
+            "an array cannot be among integers and None on the left", None, "take the view first: y = x[0]"
+        )
     value = emit.broadcast_to(emit.in_dtype(new, array.dtype), shape, f"the chosen elements of {name_of(array)}")
     name = emit.fresh_name(array.memory.name) if array.memory.name else None
     types = [TensorType(array.dtype, array.shape)]
@@ -101,5 +103,3 @@ def _gathered(
     shape = (*rest[:first], *chosen, *rest[first:])
     indices = [emit.broadcast_to(emit.in_dtype(one, i64), chosen, "the indices") for one in refs.values()]
     return indices, axes, emit.value(base), shape
-
-

@@ -56,7 +56,9 @@ class View:
 
     @property
     def shape(self) -> Shape:
-        counts = (part.count if isinstance(part, Every) else Const(1) for part in self.parts if not isinstance(part, At))
+        counts = (
+            part.count if isinstance(part, Every) else Const(1) for part in self.parts if not isinstance(part, At)
+        )
         return tuple(counts)
 
     def source(self, index: Sequence[Expr]) -> tuple[Expr, ...]:

@@ -30,16 +30,16 @@ def without_dead_stores(name: str, bodies: Bodies, sizes: Sequence[str]) -> Bodi
 
 
 def _is_covered(body: Body, later: Bodies, sizes: tuple[str, ...]) -> bool:
-    own = _stored(body, sizes)
+    own = stored(body, sizes)
     if own is None:
         return False
     for other in later:
-        over = _stored(other, sizes)
+        over = stored(other, sizes)
         own = own if over is None else own.subtract(over)
     return bool(own.intersect_params(sizes_not_negative(sizes)).is_empty())
 
 
-def _stored(body: Body, sizes: tuple[str, ...]) -> isl.Set | None:
+def stored(body: Body, sizes: tuple[str, ...]) -> isl.Set | None:
     """{ [x, y] }: the elements that are stored; None if that depends on more than sizes."""
     space = AffineSpace("", body.indices, sizes)
     try:

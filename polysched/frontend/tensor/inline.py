@@ -6,7 +6,7 @@
 
 May: a tensor without reductions always; one with reductions where a single tensor of the same shape, without reductions
 of its own, reads it at its own indices alone. Should: if the user says so, or where no element is computed more than
-once, or it is cheap (`_MOST`, `_MOST_AGAIN`).
+once, or it is cheap (`_MOST`; `_MOST_AGAIN` in sums, where more loops than subscripts tell of elements used often).
 
 A tensor that is read only to be copied whole, by an update, is made in the place of the copy.
 """
@@ -23,8 +23,10 @@ from polysched.frontend.tensor.tensor import Body, Tensor
 from polysched.ir.node import children, rewrite, substitute, walk
 from polysched.ir.nodes import Call, Const, Expr, Load, Select, Var
 
-_MOST = 8  # operations of what is computed at several places
+_MOST = 8  # operations of what is computed at several places, or for several elements
 _MOST_AGAIN = 2  # operations of what is computed again and again, as in a sum over other elements
+
+_CHEAP = frozenset({"fabs", "floor", "ceil", "trunc", "rint", "copysign", "fma"})  # one instruction each
 
 Bodies = tuple[Body, ...]
 
@@ -39,10 +41,10 @@ def inlined(tensors: Sequence[Tensor], outputs: Sequence[Tensor]) -> tuple[tuple
 
 
 def _without(tensor: Tensor, bodies: dict[str, Bodies]) -> None:
-    """Changes `bodies` to ones without the tensor's, if that may and should be."""
+    """Changes `bodies` to ones without the tensor's, where that may and should be."""
     own = bodies[tensor.name]
     readers = [name for name, each in bodies.items() if name != tensor.name and loads_of(each, tensor.name)]
-    if len(readers) == 1 and _is_only_copied(tensor.name, bodies[readers[0]]):
+    if len(readers) == 1 and tensor.inline is not False and _is_only_copied(tensor.name, bodies[readers[0]]):
         del bodies[tensor.name]
         (reader,) = readers
         bodies[reader] = (*(_stored_in(body, tensor.name, reader) for body in own), *bodies[reader][1:])
@@ -115,25 +117,30 @@ def _should(own: Body, readers: Sequence[Bodies], tensor: Tensor) -> bool:
         return True
     cost = _cost(own.value)
     loads = [(body, load) for bodies in readers for body in bodies for load in loads_of((body,), tensor.name)]
-    if any(_reads_again(body, load) for body, load in loads):
+    loops = [(_axes(body, load), len(body.indices), _dimensions(load)) for body, load in loads]
+    if any(axes and axes + indices > dimensions for axes, indices, dimensions in loops):
         return cost <= _MOST_AGAIN
-    return cost <= _MOST or (len({load for _, load in loads}) == 1 and len(readers) == 1)
+    once = len(loads) == 1 and all(indices <= dimensions for _, indices, dimensions in loops)
+    return cost <= _MOST or once
 
 
-def _reads_again(reader: Body, load: Load) -> bool:
-    """Does the reader use elements more than once, having more loops around the load than it has subscripts?"""
+def _axes(reader: Body, load: Load) -> int:
+    """How many loops of reductions are around the load."""
     around = [r for r in reader.reductions if any(n is load for expr in _expressions(r) for n in walk(expr))]
-    axes = sum(len(reduction.axes) for reduction in around)
-    return axes + len(reader.indices) > sum(not isinstance(subscript, Const) for subscript in load.index)
+    return sum(len(reduction.axes) for reduction in around)
+
+
+def _dimensions(load: Load) -> int:
+    return sum(not isinstance(subscript, Const) for subscript in load.index)
 
 
 def _cost(expr: Expr) -> int:
-    """How many operations there are, of which a function counts as several, and what is in subscripts not at all."""
+    """How many operations there are, of which most functions count as many, and what is in subscripts not at all."""
     match expr:
         case Load() | Var() | Const():
             return 0
-        case Call():
-            return 8 + sum(map(_cost, children(expr)))
+        case Call(fn=fn) if fn not in _CHEAP:
+            return _MOST + 1 + sum(map(_cost, children(expr)))
         case Select():
             return 2 + sum(map(_cost, children(expr)))
     return 1 + sum(map(_cost, children(expr)))

@@ -1,4 +1,4 @@
-"""The loops that store the elements of one tensor, sums in the element that they are stored to.
+"""The loops that store the elements of tensors, sums in the element that they are stored to.
 
     D[i] = sum(A[i, k], axis=k) / 2.0       ->      for i in 0..n:
                                                         D[i] = 0.0f32
@@ -7,7 +7,8 @@
                                                         D[i] = D[i] / 2.0f32
 
 A sum of another dtype than the element's, or beside another one, is made in a scalar. What is greatest and where is
-told by two statements without a branch, so that both are affine: I[i] = x > best ? k : I[i], then best = max(best, x).
+told by two statements without a branch, so that both are affine: I[i] = x >= best ? k : I[i], then best = max(best, x);
+k runs down, so that of equal ones the first stays.
 """
 
 from __future__ import annotations
@@ -16,20 +17,42 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
+from polysched.errors import Loc
+from polysched.frontend.tensor.fuse import Group
 from polysched.frontend.tensor.inline import fresh, mapped, with_axes_beside
-from polysched.frontend.tensor.reduce import ARGS, Reduction
+from polysched.frontend.tensor.reduce import ARGS, Axis, Reduction
 from polysched.frontend.tensor.tensor import Body, Tensor
+from polysched.ir.build import sub
 from polysched.ir.dtypes import DType, boolean
-from polysched.ir.node import substitute, walk
+from polysched.ir.node import rewrite, substitute, walk
 from polysched.ir.nodes import Alloc, Array, Binary, Const, Expr, For, If, Load, Select, Stmt, Store, Var
+from polysched.ir.simplify import simplify
 from polysched.model.reduction import identity
 
 
-def loops(tensor: Tensor, body: Body, taken: set[str]) -> tuple[Stmt, ...]:
-    """The loops that store the elements in the tensor's array; names of new scalars are added to those taken."""
-    body = _beside(body, taken)
+def loops(group: Group, local: frozenset[str], taken: set[str]) -> tuple[Stmt, ...]:
+    """The loops that store the elements of a group; tensors that are `local` are scalars in them.
+
+    Names of other new scalars are added to those taken.
+    """
+    bodies = [(tensor, _beside(body, taken)) for tensor, body in group]
+    statements = [stmt for tensor, body in bodies for stmt in _stores(tensor, body, taken)]
+    first = bodies[0][1]
+    inner: tuple[Stmt, ...] = rewrite(tuple(statements), lambda node: _as_scalar(node, local))
+    born = tuple(Alloc(Array(t.name, t.dtype, (), "private"), t.loc) for t, _ in group if t.name in local)
+    inner = (*born, *inner)
+    for var, extent in reversed(list(zip(first.indices, first.extents, strict=True))):
+        inner = (For(var, Const(0), extent, 1, inner, loc=first.loc),)
+    return inner
+
+
+def _as_scalar(node: Expr | Stmt, local: frozenset[str]) -> Expr | Stmt | None:
+    return replace(node, index=()) if isinstance(node, Load | Store) and node.array in local else None
+
+
+def _stores(tensor: Tensor, body: Body, taken: set[str]) -> Iterator[Stmt]:
+    """What one iteration does."""
     bound = {*body.indices, *(axis.name for reduction in body.reductions for axis in reduction.axes)}
-    statements: list[Stmt] = []
     value, element = body.value, Load(tensor.name, body.at, tensor.dtype)
     is_free = not any(isinstance(node, Load) and node.array == tensor.name for node in walk(value))
     for reduction in body.reductions:
@@ -37,15 +60,12 @@ def loops(tensor: Tensor, body: Body, taken: set[str]) -> tuple[Stmt, ...]:
             result, is_free = element, False
         else:
             scalar = _scalar("acc", reduction.dtype, taken, bound)
-            statements.append(Alloc(scalar, reduction.loc))
+            yield Alloc(scalar, reduction.loc)
             result = Load(scalar.name, (), scalar.dtype)
-        statements += _reduced(reduction, result, taken, bound)
+        yield from _reduced(reduction, result, taken, bound)
         value = substitute(value, {reduction.name: result})
     if value != element:
-        statements.append(Store(tensor.name, body.at, value, body.loc))
-    for var, extent in reversed(list(zip(body.indices, body.extents, strict=True))):
-        statements = [For(var, Const(0), extent, 1, tuple(statements), loc=body.loc)]
-    return tuple(statements)
+        yield Store(tensor.name, body.at, value, body.loc)
 
 
 def _scalar(name: str, dtype: DType, taken: set[str], bound: set[str]) -> Array:
@@ -63,7 +83,7 @@ def _reduced(reduction: Reduction, result: Load, taken: set[str], bound: set[str
     if reduction.op in ARGS:
         best = _scalar("best", term.dtype, taken, bound)
         so_far = Load(best.name, (), best.dtype)
-        better = Binary(">" if reduction.op == "argmax" else "<", term, so_far)
+        better = Binary(">=" if reduction.op == "argmax" else "<=", term, so_far)
         extreme = Store(best.name, (), Binary(ARGS[reduction.op], so_far, term), loc)
         yield Alloc(best, loc)
         yield Store(best.name, (), identity(ARGS[reduction.op], term.dtype), loc)
@@ -71,8 +91,14 @@ def _reduced(reduction: Reduction, result: Load, taken: set[str], bound: set[str
     yield store(first)
     body: tuple[Stmt, ...] = then if reduction.where is None else (If(reduction.where, then, loc=loc),)
     for axis in reversed(reduction.axes):
-        body = (For(axis.name, axis.lo, axis.hi, 1, body, loc=loc),)
+        body = (_loop(axis, body, loc, down=reduction.op in ARGS),)
     yield from body
+
+
+def _loop(axis: Axis, body: tuple[Stmt, ...], loc: Loc | None, *, down: bool) -> For:
+    if down:
+        return For(axis.name, simplify(sub(axis.hi, 1)), simplify(sub(axis.lo, 1)), -1, body, loc=loc)
+    return For(axis.name, axis.lo, axis.hi, 1, body, loc=loc)
 
 
 def _first(reduction: Reduction) -> Const:
@@ -91,7 +117,7 @@ def _beside(body: Body, taken: set[str]) -> Body:
     """The body with indices and axes that have none of the names taken."""
     new: dict[str, str] = {}
     for name in body.indices:
-        new[name] = fresh(name, {*taken, *body.indices, *new.values()} - {name}) if name in taken else name
+        new[name] = fresh(name, {*taken, *body.indices, *new.values()}) if name in taken else name
     changed: dict[str, Expr] = {old: Var(name) for old, name in new.items() if old != name}
     around = {*taken, *new.values()}
     renamed = mapped(body, changed) if changed else body

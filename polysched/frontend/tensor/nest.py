@@ -1,26 +1,29 @@
 """From tensors to a nest: what is needed of the outputs, each with an array or inlined, in the order of their reads.
 
-function("mm", [A, B], [D])          def mm(A: f32[n, 64], B: f32[64, 32], D: f32[n, 32], n: size):
-                                         for i in 0..n:
-  C[i, j] = sum(A[i, k] * B[k, j])           for j in 0..32:
-  D[i, j] = C[i, j] / 2.0       ->               D[i, j] = 0.0f32
-                                                 for k in 0..64:
-                                                     D[i, j] = D[i, j] + A[i, k] * B[k, j]
-                                                 D[i, j] = D[i, j] / 2.0f32
+    function("mm", [A, B], [D])          def mm(A: f32[n, 64], B: f32[64, 32], D: f32[n, 32], n: size):
+                                             for i in 0..n:
+      C[i, j] = sum(A[i, k] * B[k, j])           for j in 0..32:
+      D[i, j] = C[i, j] / 2.0       ->               D[i, j] = 0.0f32
+                                                     for k in 0..64:
+                                                         D[i, j] = D[i, j] + A[i, k] * B[k, j]
+                                                     D[i, j] = D[i, j] / 2.0f32
+
+Needs: each name stands for one thing, in all tensors of the function.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from polysched.errors import InputError, Loc
 from polysched.frontend.tensor.caller import caller
 from polysched.frontend.tensor.dead import without_dead_stores
-from polysched.frontend.tensor.inline import Bodies, inlined
+from polysched.frontend.tensor.fuse import fused, scalars
+from polysched.frontend.tensor.inline import inlined
 from polysched.frontend.tensor.loops import loops
 from polysched.frontend.tensor.tensor import Tensor
 from polysched.frontend.tensor.value import Name, ScalarName, SizeName, Value
-from polysched.ir.nodes import Alloc, Array, Function, Stmt, Var
+from polysched.ir.nodes import Alloc, Array, Function, Var
 from polysched.ir.verify import verify
 
 
@@ -35,24 +38,26 @@ def function(
     loc = loc or caller()
     tensors = _needed(outputs)
     names = _meanings(inputs, outputs, tensors, loc)
-    _check(name, inputs, outputs, tensors, names, loc)
-    kept = inlined(tensors, outputs)
-    arrays = tuple(_array(each, "global") for each in (*_tensors(inputs), *outputs))
-    local = tuple(_array(each, "private") for each, _ in kept if each not in outputs)
-    taken = {*names, *(array.name for array in (*arrays, *local))}
+    _check(name, inputs, outputs, tensors, loc)
     sizes = tuple(meaning.name for meaning in names.values() if isinstance(meaning, SizeName))
-    scalars = tuple(Var(s.name, s.dtype) for s in names.values() if isinstance(s, ScalarName))
+    kept = [(each, without_dead_stores(each.name, bodies, sizes)) for each, bodies in inlined(tensors, outputs)]
+    groups = fused(kept, sizes)
+    local = scalars(groups, outputs)
+    arrays = tuple(_array(each, "global") for each in (*_tensors(inputs), *outputs))
+    temporary = [_array(each, "private") for each, _ in kept if each not in outputs and each.name not in local]
+    taken = {*names, *local, *(array.name for array in (*arrays, *temporary))}
+    by_value = tuple(Var(s.name, s.dtype) for s in names.values() if isinstance(s, ScalarName))
     given = [each.name if isinstance(each, Tensor) else str(each.expr) for each in inputs]
-    parameters = dict.fromkeys((*given, *(each.name for each in outputs), *(s.name for s in scalars), *sizes))
+    parameters = dict.fromkeys((*given, *(each.name for each in outputs), *(s.name for s in by_value), *sizes))
     made = Function(
         name,
         sizes,
         arrays,
         (
-            *(Alloc(array, loc) for array in local),
-            *(stmt for each, bodies in kept for stmt in _stores(each, bodies, sizes, taken)),
+            *(Alloc(array, loc) for array in temporary),
+            *(stmt for group in groups for stmt in loops(group, local, taken)),
         ),
-        scalars,
+        by_value,
         tuple(parameters),
         loc,
     )
@@ -84,10 +89,11 @@ def _meanings(
     inputs: Sequence[Tensor | Value], outputs: Sequence[Tensor], tensors: Iterable[Tensor], loc: Loc | None
 ) -> dict[str, Name]:
     """All names of the function; InputError if one stands for two things."""
-    of_each = [{each.name: each, **each.names} if isinstance(each, Tensor) else each.names for each in inputs]
     names: dict[str, Name] = {}
-    for some in (*of_each, *({each.name: each, **each.names} for each in tensors)):
-        for name, meaning in some.items():
+    for each in (*inputs, *outputs, *tensors):
+        for name, meaning in (
+            ((each.name, each), *each.names.items()) if isinstance(each, Tensor) else each.names.items()
+        ):
             known = names.setdefault(name, meaning)
             if known is not meaning and known != meaning:
                 both = known.what if known.what == meaning.what else f"{known.what} and {meaning.what}"
@@ -101,26 +107,21 @@ def _check(
     inputs: Sequence[Tensor | Value],
     outputs: Sequence[Tensor],
     tensors: Sequence[Tensor],
-    names: dict[str, Name],
     loc: Loc | None,
 ) -> None:
+    for each in outputs:
+        if not each.bodies:
+            raise InputError(f"the output {each.name} is a placeholder", loc, "outputs are computed")
     for each in _tensors(inputs):
         if each.bodies:
             raise InputError(f"the input {each.name} is computed", loc, "inputs are placeholders, sizes and scalars")
         if each not in tensors:
             raise InputError(f"the input {each.name} is not used by what {name} computes", loc, "leave it out")
     for each in tensors:
-        if not each.bodies and each in outputs:
-            raise InputError(f"the output {each.name} is a placeholder", loc, "outputs are computed")
-        if not each.bodies and each not in inputs:
+        if not each.bodies and each not in _tensors(inputs):
             reader = next(t for t in tensors if t.names.get(each.name) is each)
             message = f"{reader.name} reads the placeholder {each.name}, which is not among the inputs of {name}"
             raise InputError(message, loc, f"add {each.name} to the inputs")
-
-
-def _stores(tensor: Tensor, bodies: Bodies, sizes: Sequence[str], taken: set[str]) -> Iterator[Stmt]:
-    for body in without_dead_stores(tensor.name, bodies, sizes):
-        yield from loops(tensor, body, taken)
 
 
 def _array(tensor: Tensor, space: str) -> Array:

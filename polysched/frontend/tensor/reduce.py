@@ -6,7 +6,7 @@
 
 A reduction has the dtype of its terms: cast them, as in `sum(A[i, k].astype(i32), axis=k)`. Of no terms, a sum is 0,
 a product 1, `any` False, `all` True; `max` is the least value of the dtype, minus infinity for floats, and `argmax`
-the first number of the axis. `argmax` and `argmin` give the first of several equal ones, as an i64.
+0. `argmax` and `argmin` give the first of several equal ones, as an i64.
 """
 
 from __future__ import annotations

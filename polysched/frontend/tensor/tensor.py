@@ -19,7 +19,18 @@ from polysched.errors import InputError, Loc
 from polysched.frontend import arithmetic
 from polysched.frontend.tensor.caller import at_caller, caller
 from polysched.frontend.tensor.reduce import Axis, Reduction
-from polysched.frontend.tensor.value import Name, Names, Operand, SizeName, Value, as_value, index, integer, merged
+from polysched.frontend.tensor.value import (
+    Name,
+    Names,
+    Operand,
+    SizeName,
+    Value,
+    as_value,
+    index,
+    integer,
+    made,
+    merged,
+)
 from polysched.ir.dtypes import DType
 from polysched.ir.nodes import Expr, Load, Var
 
@@ -124,7 +135,7 @@ def scan(
     indices = _parameters(element, len(extents) + 1, name, names and ("self", *names), loc)[1:]
     with at_caller():
         value = as_value(element(itself, *map(index, indices)))
-    return _tensor(name, dtype, extents, of_extents, indices, value, False, loc, itself)
+    return _tensor(name, dtype, extents, of_extents, indices, value, None, loc, itself)
 
 
 def update(
@@ -144,35 +155,39 @@ def update(
     """
     loc = loc or caller()
     extents, of_extents = _extents(shape, name)
+    itself = Tensor(name, base.dtype, base.extents)
     indices = _parameters(store, len(extents), name, names, loc)
     with at_caller():
         where, what = store(*map(index, indices))
-        given = where if isinstance(where, tuple) else (where,)
-        itself = Tensor(name, base.dtype, base.extents)
-        element = itself[given]
         value = as_value(what)
-    stored = arithmetic.cast(value.typed, base.dtype)
+        element = itself[where]
+        stored = _combined(op, element, value.astype(base.dtype)).expr
     assert isinstance(element.expr, Load)
-    if op:
-        with at_caller():
-            strong = arithmetic.Typed(stored)
-            combined = (
-                arithmetic.binary(op, element.typed, strong)
-                if op in "+*"
-                else arithmetic.extremum(op, [element.typed, strong])
-            )
-        stored = combined.expr
-    used = merged([value, element, Value(value.expr, names=of_extents)])
-    reductions = _reductions(name, indices, used, loc)
-    copy = tuple(f"i{k}" for k in range(base.ndim))
-    own = tuple(map(Var, copy))
-    bodies = (
-        Body(copy, base.extents, own, Load(base.name, own, base.dtype), loc=loc),
-        Body(indices, extents, element.expr.index, stored, reductions, loc),
-    )
-    kept = _outside(used, indices, itself)
-    base_sizes = {n: meaning for n, meaning in base.names.items() if isinstance(meaning, SizeName)}
-    return Tensor(name, base.dtype, base.extents, bodies, {**base_sizes, **kept, base.name: base}, False, loc)
+    used = merged([value, element, Value(value.expr, names=of_extents), Value(value.expr, names=_sizes(base))])
+    stores = Body(indices, extents, element.expr.index, stored, _reductions(name, indices, used, loc), loc)
+    kept = {**_outside(used, indices, itself), base.name: base}
+    return Tensor(name, base.dtype, base.extents, (_copy(base, loc), stores), kept, None, loc)
+
+
+def _combined(op: str, element: Value, value: Value) -> Value:
+    match op:
+        case "":
+            return value
+        case "+" | "*":
+            return made(arithmetic.binary(op, element.typed, value.typed))
+        case "min" | "max":
+            return made(arithmetic.extremum(op, [element.typed, value.typed]))
+    raise InputError(f"an update cannot combine by {op!r}", None, "op is one of '', '+', '*', 'min', 'max'")
+
+
+def _copy(base: Tensor, loc: Loc | None) -> Body:
+    indices = tuple(f"i{k}" for k in range(base.ndim))
+    own = tuple(map(Var, indices))
+    return Body(indices, base.extents, own, Load(base.name, own, base.dtype), loc=loc)
+
+
+def _sizes(tensor: Tensor) -> Names:
+    return {name: meaning for name, meaning in tensor.names.items() if isinstance(meaning, SizeName)}
 
 
 def _tensor(
@@ -208,8 +223,11 @@ def _extents(shape: Iterable[Any], name: str) -> tuple[tuple[Expr, ...], Mapping
 def _parameters(
     function: Callable[..., Any], rank: int, name: str, given: Sequence[str] | None, loc: Loc | None
 ) -> tuple[str, ...]:
-    """The names of the indices: those given, else the function's parameters, else, for *args, i0, i1, ..."""
-    parameters = list(inspect.signature(function).parameters.values())
+    """The names of the indices: those given, else the function's parameters, else, for *args, i0, i1, ...
+
+    Parameters with a default are none: they are how Python binds what a loop changes.
+    """
+    parameters = [p for p in inspect.signature(function).parameters.values() if p.default is p.empty]
     if given is None and any(p.kind is p.VAR_POSITIONAL for p in parameters):
         return tuple(f"i{k}" for k in range(rank))
     names = tuple(parameter.name for parameter in parameters) if given is None else tuple(given)

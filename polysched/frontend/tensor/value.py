@@ -20,9 +20,10 @@ from polysched.frontend.tensor.caller import at_caller, caller
 from polysched.ir.dtypes import ALL, DType, Size, boolean, f64, i64, size
 from polysched.ir.node import walk
 from polysched.ir.nodes import Const, Expr, Unary, Var
+from polysched.ir.simplify import simplify
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Name:
     """What a name in a value stands for; `what` says so in messages."""
 
@@ -246,12 +247,12 @@ def made(result: Typed, *operands: Value) -> Value:
 
 
 def integer(operand: object, what: str) -> Value:
-    """The operand as an i64; `what` says what it is used as."""
+    """The operand as an i64, simplified; `what` says what it is used as."""
     value = as_value(operand)
     if not value.dtype.is_integer:
         hint = "divide with //, or convert it with .astype(ps.i64)"
         raise InputError(f"{what} must be an integer, and '{value.expr}' is {value.dtype}", caller(), hint)
-    return Value(arithmetic.converted(value.typed, i64), True, value.names)
+    return Value(simplify(arithmetic.converted(value.typed, i64)), True, value.names)
 
 
 def condition(operand: object, what: str) -> Value:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import reduce
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,7 @@ class Graph:
     rng: random.Random
     known: list[Both] = field(default_factory=list)
     arguments: dict[str, np.ndarray] = field(default_factory=dict)
+    numbers_given: Iterator[int] = field(default_factory=count)
 
     def given(self) -> Both:
         name, dims, dtype = f"a{len(self.known)}", self.rng.choice(["n", "m", "nm", "mn"]), self.rng.choice(DTYPES)
@@ -62,7 +64,7 @@ class Graph:
         return self.rng.choice([b for b in self.known if set(b.dims) <= set(fits)] or [self.whole(fits)])
 
     def whole(self, dims: str) -> Both:
-        zero = ps.compute([SIZES[d] for d in dims], lambda *i: 1, f"z{len(self.known)}", dtype=ps.i32)
+        zero = ps.compute([SIZES[d] for d in dims], lambda *i: 1, f"z{next(self.numbers_given)}", dtype=ps.i32)
         return Both(zero, dims, np.ones([EXTENTS[d] for d in dims], np.int32))
 
     def named(self, tensor: Callable[[str], ps.Tensor], dims: str, holds: np.ndarray) -> Both:
@@ -204,7 +206,9 @@ def random_function(seed: int) -> tuple[Any, dict[str, np.ndarray], dict[str, np
             graph.known.append(graph.computed())
     outputs = [graph.known[-1], *(b for b in graph.known[3:-1] if graph.rng.random() < 0.2)]
     used = placeholders([b.tensor for b in outputs])
-    function = ps.function("graph", [b.tensor for b in graph.known[:3] if b.tensor in used], [b.tensor for b in outputs])
+    function = ps.function(
+        "graph", [b.tensor for b in graph.known[:3] if b.tensor in used], [b.tensor for b in outputs]
+    )
     inputs = {tensor.name: graph.arguments[tensor.name] for tensor in used}
     return function, inputs, {b.tensor.name: b.holds for b in outputs}
 

@@ -1,0 +1,126 @@
+"""Results that go back to a parameter: in place where no value that is still needed is lost, else by a copy.
+
+    for i in 0..n: a_new[i] = a[i]                            for i in 0..n // 2:
+    for i in 0..n // 2:                               ->          a[2 * i] = a[2 * i] + a[2 * i + 1]
+        a_new[2 * i] = a[2 * i] + a[2 * i + 1]
+
+    for i in 0..n - 1: a_new[i + 1] = a[i] + 1        ->      ... of a local array a_new, then
+                                                              for i in 0..n: a[i] = a_new[i]
+
+In place: every read of the parameter is of the element that its statement stores, or of one that is never stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from polysched import isl
+from polysched.ir.build import conjunction
+from polysched.ir.node import rewrite, walk
+from polysched.ir.nodes import Alloc, Array, Binary, Const, Expr, For, Function, If, Load, Stmt, Store, Var
+from polysched.model.affine import AffineSpace, NotAffine
+from polysched.model.loops import sizes_not_negative
+
+
+def written_back(function: Function, result: str, parameter: str, names: Iterable[str]) -> Function:
+    """The function with no array parameter `result`, whose values the array `parameter` has in the end.
+
+    `names` are those that no new loop variable has.
+    """
+    array = function.array(result)
+    arrays = tuple(one for one in function.arrays if one.name != result)
+    params = tuple(name for name in function.params if name != result)
+    without = replace(function, arrays=arrays, params=params)
+    body = _without_copy(function.body, result, parameter)
+    if body is not None and _may_be_in_place(body, result, parameter, function.sizes):
+        return replace(without, body=_renamed(body, result, parameter))
+    local = Alloc(replace(array, space="private"), function.loc)
+    return replace(without, body=(local, *function.body, _copy(array, parameter, function, names)))
+
+
+def _without_copy(body: tuple[Stmt, ...], result: str, parameter: str) -> tuple[Stmt, ...] | None:
+    """The body without the loops that only copy the parameter to the result; None if they do more."""
+    kept = []
+    for stmt in body:
+        stores = [node for node in walk(stmt) if isinstance(node, Store)]
+        copies = [s for s in stores if s.array == result and s.value == Load(parameter, s.index, s.value.dtype)]
+        if not copies:
+            kept.append(stmt)
+        elif len(stores) > len(copies):
+            return None
+    return tuple(kept)
+
+
+@dataclass(frozen=True)
+class _Access:
+    loops: tuple[For, ...]
+    index: tuple[Expr, ...]
+
+
+def _may_be_in_place(body: tuple[Stmt, ...], result: str, parameter: str, sizes: tuple[str, ...]) -> bool:
+    stored = list(_stores(body, ()))
+    written = [_elements(access, sizes) for store, access in stored if store.array == result]
+    if any(one is None for one in written):
+        return False
+    own = 0
+    for store, access in stored:
+        reads = [node for node in walk(store) if isinstance(node, Load) and node.array == parameter]
+        for read in reads:
+            if store.array == result and read.index == store.index:
+                own += 1
+                continue
+            read_elements = _elements(replace(access, index=read.index), sizes)
+            if read_elements is None or any(not read_elements.is_disjoint(one) for one in written if one is not None):
+                return False
+    # An element that is read where it is stored must not have been stored before.
+    return own == 0 or all(
+        one.is_disjoint(other) for k, one in enumerate(written) for other in written[:k] if one and other
+    )
+
+
+def _stores(body: Sequence[Stmt], loops: tuple[For, ...]) -> Iterator[tuple[Store, _Access]]:
+    for stmt in body:
+        match stmt:
+            case Store():
+                yield stmt, _Access(loops, stmt.index)
+            case For():
+                yield from _stores(stmt.body, (*loops, stmt))
+            case If(then=then, other=other):
+                yield from _stores((*then, *other), loops)
+
+
+def _elements(access: _Access, sizes: tuple[str, ...]) -> isl.Set | None:
+    """{ [x, y] }: the elements that are accessed; None if that depends on data."""
+    space = AffineSpace("", tuple(loop.var for loop in access.loops), sizes)
+    try:
+        bounds = (
+            bound
+            for loop in access.loops
+            for bound in (Binary("<=", loop.lo, Var(loop.var)), Binary("<", Var(loop.var), loop.hi))
+        )
+        relation = isl.Map.from_domain_and_range(space.where(conjunction(bounds)), isl.Set("{ [] }"))
+        for subscript in access.index:
+            relation = relation.flat_range_product(isl.Map.from_pw_aff(space.function(subscript)))
+    except NotAffine:
+        return None
+    return relation.range().intersect_params(sizes_not_negative(sizes))
+
+
+def _renamed(body: tuple[Stmt, ...], old: str, new: str) -> tuple[Stmt, ...]:
+    def rename(node: Expr | Stmt) -> Expr | Stmt | None:
+        return replace(node, array=new) if isinstance(node, Load | Store) and node.array == old else None
+
+    return tuple(rewrite(stmt, rename) for stmt in body)
+
+
+def _copy(array: Array, parameter: str, function: Function, names: Iterable[str]) -> Stmt:
+    """parameter[...] = array[...]."""
+    taken = {*names, *function.params, *(node.var for node in walk(function.body) if isinstance(node, For))}
+    free = (name for name in (*"ijklmnpq", *(f"i{k}" for k in range(32))) if name not in taken)
+    names = [next(free) for _ in array.shape]
+    index = tuple(map(Var, names))
+    copy: Stmt = Store(parameter, index, Load(array.name, index, array.dtype), function.loc)
+    for name, extent in reversed(list(zip(names, array.shape, strict=True))):
+        copy = For(name, Const(0), extent, 1, (copy,), loc=function.loc)
+    return copy

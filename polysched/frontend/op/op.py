@@ -1,0 +1,125 @@
+"""An operator: a Python function over whole arrays, as NumPy runs it, and what becomes of it stage by stage.
+
+    @op
+    def scaled(x: f32["n", 4], by: f32["n"]):           scaled.ssa        %v0 = Slice(%by) {at = [:, None]} ...
+        return x * by[:, None]                 ->       scaled.tensor     out[i, j] = x[i, j] * v0[i, j]
+                                                        scaled.nest       def scaled(x: f32[n, 4], ..., n: size): ...
+
+A name in a shape is a size, whether or not it is a parameter too. What the function returns goes to new parameters of
+the nest: a returned variable gives its name, anything else is `out`, or `out0`, `out1`, ... of several. A parameter
+that is changed in place stays one parameter.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from polysched.errors import InputError
+from polysched.frontend.op.extents import normal
+from polysched.frontend.op.in_place import written_back
+from polysched.frontend.op.lower import Lowered, lowered
+from polysched.frontend.op.read import Program, read
+from polysched.frontend.op.text import Tensors
+from polysched.frontend.python_signature import result_types, signature
+from polysched.frontend.python_source import Source, definition_in, definition_of
+from polysched.frontend.tensor.nest import function as nest_of
+from polysched.ir.dtypes import DType
+from polysched.ir.graph import Graph, TensorType
+from polysched.ir.nodes import Array, Function, Var
+from polysched.ir.verify import verify
+
+
+@dataclass(frozen=True)
+class Op:
+    """An operator in its stages, each of which prints; calling it runs the Python function, as a reference."""
+
+    ssa: Graph
+    tensor: Tensors
+    nest: Function
+    results: tuple[str, ...]  # for each value that the function returns, the array of the nest that has it in the end
+    python: Callable[..., Any] | None = None
+
+    @property
+    def name(self) -> str:
+        return self.nest.name
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self.python is None:
+            raise InputError(f"'{self.name}' was read from a text and cannot be run by Python", None, "use optimize")
+        return self.python(*args, **kwargs)
+
+
+def op(function: Callable[..., Any]) -> Op:
+    """The operator that a function with annotated parameters spells out; a decorator.
+
+    InputError with the place of what an operator cannot have, or if the source of the function is not available.
+    """
+    source, definition = definition_of(function)
+    known = {
+        name: value for name, value in function.__globals__.items() if isinstance(value, bool | int | float | tuple)
+    }
+    return replace(_op(source, definition, known), python=function)
+
+
+def parse_op(text: str, filename: str, first_line: int = 1) -> Op:
+    """The operator in a text that defines one function; `first_line` is the number of the text's first line."""
+    return _op(*definition_in(text, filename, first_line), {})
+
+
+def _op(source: Source, definition: ast.FunctionDef, constants: Mapping[str, Any]) -> Op:
+    params, scope = signature(source, definition, shapes_name_sizes=True)
+    arguments: dict[str, Array | Var | None] = dict.fromkeys(params)
+    for name, array in scope.arrays.items():
+        arguments[name] = replace(array, shape=tuple(map(normal, array.shape)))
+    for name, dtype in scope.scalars.items():
+        arguments[name] = Var(name, dtype)
+    arguments |= {name: None for name in scope.sizes if name not in arguments}
+    program = read(source, definition, arguments, constants)
+    _check_results(source, definition, program, result_types(source, definition, scope))
+    tensors = lowered(program, arguments)
+    return Op(program.graph, Tensors(tensors.all), _nest(source, definition, tensors, arguments), program.returned)
+
+
+def _check_results(
+    source: Source,
+    definition: ast.FunctionDef,
+    program: Program,
+    declared: tuple[tuple[DType, tuple[Any, ...]], ...] | None,
+) -> None:
+    """InputError if the results are not those that the annotation after -> promises."""
+    if declared is None:
+        return
+    assert definition.returns is not None
+    returned = [output for output in program.outputs if not output.in_place] or list(program.outputs)
+    if len(returned) != len(declared):
+        message = f"{len(declared)} results are declared, and there are {len(returned)}"
+        raise source.error(definition.returns, message, "declare each")
+    for output, (dtype, shape) in zip(returned, declared, strict=True):
+        promised = TensorType(dtype, tuple(map(normal, shape)))
+        if output.value.type != promised:
+            message = f"the result '{output.name}' is {output.value.type}, and declared as {promised}"
+            raise source.error(definition.returns, message, "declare what is returned, or convert it with astype")
+
+
+def _nest(
+    source: Source, definition: ast.FunctionDef, tensors: Lowered, arguments: Mapping[str, Array | Var | None]
+) -> Function:
+    """The loops; parameters come in the user's order, then new arrays, then sizes."""
+    function = nest_of(definition.name, tensors.inputs, tensors.outputs, loc=source.loc(definition))
+    for result, parameter in tensors.in_place:
+        function = written_back(function, result, parameter, arguments)
+    known = {array.name for array in function.arrays}
+    unused = tuple(one for one in arguments.values() if isinstance(one, Array) and one.name not in known)
+    sizes = tuple(name for name, given in arguments.items() if given is None)
+    scalars = tuple(one for one in arguments.values() if isinstance(one, Var))
+    arrays = {array.name: array for array in (*function.arrays, *unused)}
+    params = dict.fromkeys((*(name for name in arguments if name not in sizes), *arrays, *sizes))
+    order = [name for name in params if name in arrays]
+    function = replace(
+        function, arrays=tuple(arrays[name] for name in order), params=tuple(params), sizes=sizes, scalars=scalars
+    )
+    verify(function, "source")
+    return function

@@ -1,0 +1,167 @@
+"""From a schedule to loops for a target: tiles, threads, SIMD, or a grid; within a budget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from polysched.bounded import call_within
+from polysched.codegen.gpu.barriers import place_barriers
+from polysched.codegen.gpu.first_thread import on_first_threads
+from polysched.codegen.gpu.mapping import map_to_gpu
+from polysched.codegen.lower import lower
+from polysched.constraints import TileSizes
+from polysched.deps.dependences import Dependences
+from polysched.deps.legality import require_legal
+from polysched.errors import BudgetExceeded, CannotLower, IllegalSchedule, InputError
+from polysched.ir.nodes import Function
+from polysched.model.scop import Scop
+from polysched.model.tree import Band, Map, Mark, Tree, walk
+from polysched.options import Options, Target
+from polysched.solve.honoured import unmet
+from polysched.trace import step
+from polysched.transform.fuse_tiles import fuse_tile_loops
+from polysched.transform.interleave import interleave_all
+from polysched.transform.parallel import mark_parallel
+from polysched.transform.reductions import reduce_on_lanes, reduce_on_threads
+from polysched.transform.register_tile import register_tile_all
+from polysched.transform.strides import stride_one_innermost
+from polysched.transform.tile import tile_all
+from polysched.transform.vectorize import vectorize
+from polysched.transform.wavefront import wavefront_all
+
+
+def require_target(scheduled: Tree, target: Target, options: Options) -> None:
+    """InputError if the schedule is for another target, or there will be no tiles to have the sizes asked for."""
+    _require_axes(scheduled, target)
+    _require_tiles(scheduled, target, options)
+
+
+def loops_within_budget(
+    scop: Scop, deps: Dependences, scheduled: Tree, target: Target, options: Options, *, is_by_hand: bool
+) -> tuple[Tree, Function, str]:
+    """The mapped tree, its loops, and which rung gave them: where isl's code generation outgrows its budget, the next
+    simpler tree is tried. BudgetExceeded where that would not be the schedule that was asked for."""
+    mapping = _map_to_cpu if target == "c" else _map_to_gpu
+    if _has_marks(scheduled):
+        mapping = _as_it_is if target == "c" else _with_barriers
+    if is_by_hand and _has_tiles(scheduled):
+        options = replace(options, tile=False, register_tiles=False)
+    rungs: dict[str, Callable[[], Tree]] = {
+        "mapped": lambda: mapping(scheduled, scop, deps, options),
+        "mapped without tiles": lambda: mapping(scheduled, scop, deps, replace(options, tile=False, wavefront=False)),
+        "not mapped": lambda: scheduled,
+        "source order": lambda: scop.tree,
+    }
+    reason = ""
+    tried: list[Tree] = []
+    if is_by_hand:
+        del rungs["source order"]
+    for rung, make in rungs.items():
+        tree = step("legality of the mapping", require_legal, make(), deps, scop)
+        if tree in tried or not _may_be_lowered(tree, rung, scop, deps, options):
+            continue
+        tried.append(tree)
+        try:
+            return tree, step("lower", _lower_bounded, tree, scop, options), rung + reason
+        except BudgetExceeded as error:
+            reason = f", since {error}"
+    if is_by_hand:
+        raise BudgetExceeded(f"no loops for the schedule by hand were found{reason}")
+    if unmet(scop.tree, scop, deps, options.constraints) or _tile_sizes(options):
+        raise BudgetExceeded(f"no loops that meet the constraints were found{reason}")
+    return scop.tree, scop.function, "the nest as it was given" + reason
+
+
+def _may_be_lowered(tree: Tree, rung: str, scop: Scop, deps: Dependences, options: Options) -> bool:
+    """Does it meet the user's constraints, as the scheduled tree and what is mapped from it do?"""
+    if rung != "mapped" and _tile_sizes(options):
+        return False
+    return rung != "source order" or not unmet(tree, scop, deps, options.constraints)
+
+
+def _require_axes(tree: Tree, target: Target) -> None:
+    axes = [node.mark.axis for node in walk(tree) if isinstance(node, Mark) and isinstance(node.mark, Map)]
+    if target == "c" and axes:
+        raise InputError(f"the schedule has a loop on {axes[0]}, and C has none", hint="the target is cuda or opencl")
+
+
+def _require_tiles(scheduled: Tree, target: Target, options: Options) -> None:
+    """InputError if there will be no tiles to have the sizes asked for."""
+    for constraint in _tile_sizes(options):
+        if target != "c":
+            raise InputError(f"{constraint} is for CPUs: the tiles of a GPU are blocks of its grid")
+        if not options.tile:
+            raise InputError(f"{constraint}: there are no tiles with the option tile=False")
+        if _has_marks(scheduled):
+            raise InputError(f"{constraint}: a schedule with marks is followed as it is", hint="tile it by hand")
+
+
+def _tile_sizes(options: Options) -> list[TileSizes]:
+    return [c for c in options.constraints if isinstance(c, TileSizes)]
+
+
+def _lower_bounded(tree: Tree, scop: Scop, options: Options) -> Function:
+    try:
+        return lower(tree, scop, operations=options.lower_operations)
+    except CannotLower:
+        raise
+    except BudgetExceeded:
+        return call_within(options.lower_seconds, lower, tree, scop)
+
+
+def _map_to_cpu(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> Tree:
+    """Tiles, wavefronts where no loop is parallel, threads on the outermost loop, SIMD on the innermost."""
+    step = partial(_step_that_meets, scop, deps, options)
+    if options.vector:
+        tree = step("strides", stride_one_innermost, tree, scop)
+    if options.tile:
+        if not _tile_sizes(options):
+            tree = step("fuse tile loops", fuse_tile_loops, tree, deps)
+        tree = step("tile", tile_all, tree, scop, deps, options)
+    if options.wavefront:
+        tree = step("wavefront", wavefront_all, tree, deps)
+    if options.register_tiles and options.vector:
+        tree = step("register tile", register_tile_all, tree, scop, deps, options.machine)
+        tree = step("interleave", interleave_all, tree, deps)
+    if options.vector:
+        tree = step("vectorize", vectorize, tree, deps)
+    if options.parallel:
+        tree = step("parallel", mark_parallel, tree)
+        tree = step("reduce on threads", reduce_on_threads, tree, deps)
+    return step("reduce on lanes", reduce_on_lanes, tree, scop, deps) if options.vector else tree
+
+
+def _step_that_meets(
+    scop: Scop, deps: Dependences, options: Options, name: str, transform: Callable[..., Tree], tree: Tree, *args: Any
+) -> Tree:
+    """The tree after a step, or as it was if it would no longer meet the user's constraints."""
+    after = step(name, transform, tree, *args)
+    missed = unmet(after, scop, deps, options.constraints)
+    if missed and transform is tile_all and _tile_sizes(options):
+        sizes, others = (" and ".join(map(str, cs)) for cs in (_tile_sizes(options), missed))
+        raise IllegalSchedule(f"{sizes} and {others} contradict each other")
+    return tree if missed else after
+
+
+def _as_it_is(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> Tree:
+    return tree
+
+
+def _with_barriers(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> Tree:
+    tree = step("first threads", on_first_threads, tree)
+    return step("barriers", place_barriers, tree, scop, deps)
+
+
+def _has_marks(tree: Tree) -> bool:
+    return any(isinstance(node, Mark) for node in walk(tree))
+
+
+def _has_tiles(tree: Tree) -> bool:
+    return any(member.rounds for node in walk(tree) if isinstance(node, Band) for member in node.members)
+
+
+def _map_to_gpu(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> Tree:
+    return step("map to gpu", map_to_gpu, tree, scop, deps, options)

@@ -1,0 +1,99 @@
+"""What an operator cannot have: the place, the construct, what to write instead."""
+
+import pytest
+
+from polysched.errors import InputError
+from polysched.frontend.op.op import parse_op
+
+HEAD = 'def f(a: ps.f32["n", 4], b: ps.f32["m"], i: ps.i32["n"], n: ps.size):'
+
+
+@pytest.mark.parametrize(
+    ("line", "column", "message", "hint"),
+    [
+        (
+            "return a + b",
+            12,
+            "the shapes [n, 4] of 'a' and [m] of 'b' cannot be broadcast together",
+            "4 and m are not known to be equal: write one size for both",
+        ),
+        (
+            "return a[:, :3] + a",
+            12,
+            "the shapes [n, 3] of 'a[:, :3]' and [n, 4] of 'a' cannot be broadcast together",
+            "3 and 4 differ, and neither is 1",
+        ),
+        (
+            "a[:, 0] = b",
+            5,
+            "a value of shape [m] cannot be broadcast to 'a[:, 0]' of shape [n]",
+            "each extent must be 1 or the same",
+        ),
+        (
+            "return a @ b",
+            12,
+            "'a' of shape [n, 4] and 'b' of shape [m] cannot be multiplied as matrices",
+            "the inner extents 4 and m must be equal",
+        ),
+        (
+            "return np.concatenate([a, b])",
+            12,
+            "'a' of shape [n, 4] and 'b' of shape [m] cannot be concatenated",
+            "their extents must be equal but for axis 0",
+        ),
+        (
+            "while n: pass",
+            5,
+            "a while loop cannot be in an operator",
+            "write for i in range(4), with a number of iterations that is known",
+        ),
+        (
+            "for k in range(n): a[k] = 0",
+            14,
+            "the number of iterations, n, is not known",
+            "write operations on whole arrays, as in np.cumsum(x), or a nest: @ps.nest",
+        ),
+        ("if a[0, 0] > 0: b = a", 8, "'a[0, 0] > 0' depends on data", "write np.where(cond, x, y)"),
+        (
+            "return a[a > 0]",
+            12,
+            "how many elements a mask chooses of 'a' depends on data",
+            "write np.where(mask, x, 0) and reduce that",
+        ),
+        (
+            "return np.linalg.svd(a)",
+            12,
+            "the function 'np.linalg.svd' is not supported in an operator",
+            "write it with functions that are",
+        ),
+        (
+            "i += 1.5",
+            5,
+            "the result is f64, and does not go into an array of i32 in place",
+            "convert it, as in x = (x + y).astype(ps.i32)",
+        ),
+        (
+            "return a[n - 3:]",
+            12,
+            "the sign of 'n - 3' is not known, and says which end of the array a bound counts from",
+            "write max(n - 3, 0)",
+        ),
+        (
+            "return a[0, 5]",
+            12,
+            "the index 5 is out of bounds of 'a', whose extent there is 4",
+            "write an index from 0 to one less than the extent",
+        ),
+        ("return {1: 2}", 12, "a dict cannot be in an operator", "use a tuple"),
+    ],
+)
+def test_refused(line, column, message, hint):
+    with pytest.raises(InputError) as caught:
+        parse_op(f"{HEAD}\n    {line}\n", "model.py")
+    assert str(caught.value) == f"model.py:2:{column}: {message}\n      {line}\n  {' ' * (column - 1)}^\nhint: {hint}"
+
+
+def test_the_declared_result_is_checked():
+    with pytest.raises(InputError) as caught:
+        parse_op('def f(a: ps.f32["n", 4]) -> ps.f32["n", 5]:\n    return a + 1', "model.py")
+    assert "the result 'out' is f32[n, 4], and declared as f32[n, 5]" in str(caught.value)
