@@ -31,7 +31,7 @@ class Order:
 
 @dataclass(frozen=True)
 class Innermost:
-    """The last loop of a statement, which runs as SIMD."""
+    """The iterator that is in the last loop of a statement alone, which runs as SIMD."""
 
     statement: str
     iterator: str
@@ -74,7 +74,7 @@ class Separate:
 
 @dataclass(frozen=True)
 class Together:
-    """Statements that have `depth` loops in common, or as many as one of them has."""
+    """Statements that have `depth` loops in common, or all that the shallowest has."""
 
     statements: tuple[str, ...]
     depth: int | None
@@ -110,7 +110,11 @@ def order(statement: str, *rows: str) -> Order:
 
 
 def innermost(statement: str, iterator: str) -> Innermost:
-    """The last loop of the statement runs along this iterator alone, and its iterations are independent there."""
+    """The iterator is in no other loop of the statement than the last, whose iterations are independent.
+
+    The last loop may be skewed by those around it, as t + i, which stand still meanwhile. Its iterations may update the
+    same sums where Options(reorder_reductions=True) lets these run in any order.
+    """
     return Innermost(statement, iterator)
 
 
@@ -135,7 +139,11 @@ def separate(*statements: str, depth: int = 0) -> Separate:
 
 
 def together(*statements: str, depth: int | None = None) -> Together:
-    """These statements have all loops in common, up to those of the shallowest; or the outermost `depth`."""
+    """These statements have all loops in common, up to those of the shallowest; or the outermost `depth`.
+
+    A loop in common has values in common: one that runs the statements one after the other is none, nor is one where
+    they are shifted by a size. InputError for more loops than a statement has.
+    """
     return Together(statements, depth)
 
 
@@ -166,6 +174,14 @@ def factors(row: str) -> dict[str, Factor] | None:
 
 
 _TERM = re.compile(r"(?P<sign>[+-])?\s*(?:(?P<factor>\d+)\s*\*?\s*|(?P<any>_)\s*\*\s*)?(?P<name>[A-Za-z_]\w*)\s*")
+
+
+def is_asked(row: tuple[int, ...], asked: str, iterators: tuple[str, ...]) -> bool:
+    """Are these the factors that a row of `order` asks for?"""
+    parsed = factors(asked)
+    if parsed is None:
+        return True
+    return all(parsed.get(iterator, 0) in (None, factor) for iterator, factor in zip(iterators, row, strict=True))
 
 
 def fits(name: str, patterns: Iterable[str]) -> bool:

@@ -48,13 +48,14 @@ from polysched.model.scop import Scop, Statement
 from polysched.prepare import function_of
 
 Count = Polynomial | None  # None: unknown
+_NOTHING = Polynomial()
 
 
 @dataclass(frozen=True)
 class Figure:
     """A count, which is exact unless it says that it is not."""
 
-    formula: Count = Polynomial()
+    formula: Count = _NOTHING
     at_most: bool = False  # data decides
     fitted: bool = False  # a polynomial through counts at small sizes, not proven
 
@@ -122,7 +123,7 @@ class NestCounts:
         kinds = ", ".join(f"{kind}: {figure}" for kind, figure in self.operations.items()) or "none"
         accesses = f"  bytes       {self.bytes_read} read, {self.bytes_written} written, {self.bytes_touched} touched"
         head = [self.title, f"  operations  {kinds}", accesses]
-        if self.float_operations.formula != Polynomial():
+        if self.float_operations.formula != _NOTHING:
             each = f"{rate(self.float_operations, self.bytes_touched)} a byte touched"
             accessed = rate(self.float_operations, self.bytes_read + self.bytes_written)
             head.append(f"  intensity   {each}, {accessed} a byte accessed")
@@ -232,17 +233,19 @@ class _Counter:
         return NestCounts(title=title, operations=operations, arrays=arrays)
 
     def elements(self, array: Array, statements: tuple[Statement, ...]) -> Figure:
-        """At most those that the accesses may reach, and no more than there are accesses."""
-        accesses = [
-            (access, access.relation.intersect_domain(statement.domain.intersect_params(self.scop.valid_sizes)))
+        """Exact if all that may be accessed is for sure; else at most that, and at most as many as accesses."""
+        touched = [
+            (access.must, access.relation.intersect_domain(self.domain(statement)).range())
             for statement in statements
             for access in (*statement.reads, *statement.writes)
             if access.array == array.name
         ]
-        if not accesses:
+        if not touched:
             return Figure()
-        reached = self.points(reduce(isl.Set.union, (relation.range() for _, relation in accesses)))
-        if all(access.must for access, _ in accesses):
+        every = reduce(isl.Set.union, (part for _, part in touched))
+        sure = reduce(isl.Set.union, (part for must, part in touched if must), isl.Set.empty(every.get_space()))
+        reached = self.points(every)
+        if every.is_subset(sure):
             return reached
         happen = _sum(self.runs(statement) * len(_places(array, statement)) for statement in statements)
         return replace(_smaller(reached, happen), at_most=True)
@@ -251,9 +254,11 @@ class _Counter:
         """How often the statement's instances run what stands in them; unknown if there are loops in them."""
         if statement.name not in self.known:
             has_loops = any(isinstance(node, For) for node in walk(statement.body))
-            domain = statement.domain.intersect_params(self.scop.valid_sizes)
-            self.known[statement.name] = Figure(None) if has_loops else self.points(domain)
+            self.known[statement.name] = Figure(None) if has_loops else self.points(self.domain(statement))
         return self.known[statement.name]
+
+    def domain(self, statement: Statement) -> isl.Set:
+        return statement.domain.intersect_params(self.scop.valid_sizes)
 
     def points(self, points: isl.Set) -> Figure:
         """How many there are, where `where` holds from now on."""

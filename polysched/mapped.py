@@ -12,7 +12,7 @@ from polysched.codegen.gpu.barriers import place_barriers
 from polysched.codegen.gpu.first_thread import on_first_threads
 from polysched.codegen.gpu.mapping import map_to_gpu
 from polysched.codegen.lower import lower
-from polysched.constraints import TileSizes
+from polysched.constraints import Innermost, TileSizes, fits
 from polysched.deps.dependences import Dependences
 from polysched.deps.legality import require_legal
 from polysched.errors import BudgetExceeded, CannotLower, IllegalSchedule, InputError
@@ -131,7 +131,14 @@ def _map_to_cpu(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> 
     if options.parallel:
         tree = step("parallel", mark_parallel, tree)
         tree = step("reduce on threads", reduce_on_threads, tree, deps)
-    return step("reduce on lanes", reduce_on_lanes, tree, scop, deps) if options.vector else tree
+    asked = _asked_for_lanes(scop, options)
+    return step("reduce on lanes", reduce_on_lanes, tree, scop, deps, asked) if options.vector else tree
+
+
+def _asked_for_lanes(scop: Scop, options: Options) -> tuple[str, ...]:
+    """The statements of which the last loop is the user's."""
+    patterns = [c.statement for c in options.constraints if isinstance(c, Innermost)]
+    return tuple(s.name for s in scop.statements if fits(s.name, patterns))
 
 
 def _step_that_meets(

@@ -102,6 +102,43 @@ def test_parts_of_expressions_are_refused_elsewhere(file, capsys):
     assert "--before, --after, --report and --sizes are for show expr" in capsys.readouterr().err
 
 
+def test_an_operator_stage_by_stage(tmp_path, capsys):
+    path = tmp_path / "ops.py"
+    path.write_text("""\
+import polysched as ps
+
+
+@ps.op
+def halves(x: ps.f32["n", 2]):
+    return 0.5 * x[:, 1]
+""")
+    assert shown(capsys, "ssa", f"{path}:halves") == """\
+graph halves(%x: f32[n, 2]):
+    %v0 = Const() {value = 0.5f32} : f32[]
+    %v1 = Slice(%x) {at = [:, 1]} : f32[n]
+    %v2 = BinaryType::Mul(%v0, %v1) : f32[n]
+    yield %v2
+"""
+    assert shown(capsys, "tensor", f"{path}:halves") == """\
+v0[] = 0.5f32 : f32[]
+v1[i] = x[i, 1] : f32[n]
+out[i] = v0[] * v1[i] : f32[n]
+"""
+    assert shown(capsys, "nest", f"{path}:halves") == """\
+def halves(x: f32[n, 2], out: f32[n], n: size):
+    for i in 0..n:
+        out[i] = 0.5f32 * x[i, 1]
+"""
+    assert "out[c0] = 0.5f * x[c0 * 2 + 1];" in shown(capsys, "source", f"{path}:halves")
+
+
+def test_a_nest_has_no_graph(file, capsys):
+    assert shown(capsys, "nest", f"{file}:double").startswith("def double(a: f64[n], n: size):")
+    assert main(["show", "ssa", f"{file}:double"]) == 2
+    expected = "show ssa is for operators, and this is a nest\nhint: write show nest\n"
+    assert capsys.readouterr().err == expected
+
+
 def test_its_reasons(file, capsys):
     text = shown(capsys, "explain", f"{file}:scan")
     assert text == (
@@ -139,6 +176,9 @@ def test_explain_of_a_file_or_a_line_of_it(file, tmp_path, capsys):
     both = explained(capsys, file)
     assert "scan\nin the source" in both and "\ndouble\nin the source" in both
     assert explained(capsys, f"{file}:18") == explained(capsys, f"{file}:19") == explained(capsys, f"{file}:double")
+    path = tmp_path / "pair.py"
+    path.write_text(PAIR)
+    assert "for i, pair.py:7, only what line 9 runs\n  operations  none\n" in explained(capsys, f"{path}:9")
     path = tmp_path / "mine.c"
     path.write_text(C_FILE)
     assert explained(capsys, f"{path}:5", "-DFACTOR=2") == explained(capsys, f"{path}:scan", "-DFACTOR=2")
@@ -147,6 +187,17 @@ def test_explain_of_a_file_or_a_line_of_it(file, tmp_path, capsys):
     assert capsys.readouterr().err == f"no nest of '{file}' has a loop or statement at line 3\n"
 
 
+PAIR = """\
+import polysched as ps
+
+
+
+@ps.nest
+def pair(a: ps.f64["n"], b: ps.f64["n"], n: ps.size):
+    for i in range(n):
+        a[i] = 2.0 * b[i]
+        b[i] = 0.0
+"""
 C_FILE = """\
 void scan(int n, double a[n + 1])
 {
@@ -259,7 +310,7 @@ def test_a_syntax_error_in_another_file_names_that_file(file, tmp_path, capsys, 
         ([], "the following arguments are required: command"),
         (["optimise"], "invalid choice: 'optimise' (choose from 'demo', 'opt', 'show', 'explain', "),
         (["show", "tree"], "the following arguments are required: PLACE"),
-        (["show", "kernel", "f.py:g"], "'kernel' (choose from 'tree', 'deps', 'source', 'explain', 'expr')"),
+        (["show", "kernel", "f.py:g"], "'kernel' (choose from 'tree', 'deps', "),
         (["show", "tree", "f.py:g", "--target", "hip"], "invalid choice: 'hip' (choose from 'c', 'cuda', 'opencl')"),
         (["inspect", "f.c", "--sizes", "n:5"], "argument --sizes: 'n:5' gives no sizes, as in n=512,m=64"),
         (["opt", "f.c", "--tile-sizes", "32,0"], "argument --tile-sizes: '32,0' is no list of sizes, as in 32,64"),

@@ -132,6 +132,12 @@ def test_what_must_stay_innermost_runs_as_simd():
     assert isinstance(lanes.child, Band) and loops(done)[-1] == "i"
 
 
+@pytest.mark.parametrize("tile", [False, True])
+def test_sums_on_lanes(tile):
+    done = made(matmul, ps.innermost("S", "k"), reorder_reductions=True, tile=tile)
+    assert "#pragma omp simd reduction(+:" in done.source.text and done.verify(n=37)
+
+
 def test_tiles_have_the_sizes_asked_for():
     done = made(matmul, ps.order("S", "i", "k", "j"), ps.tile_sizes("S", (4, 0, 8)))
     assert loops(done)[:2] == ["floor((i)/4)", "floor((j)/8)"]

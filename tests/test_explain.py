@@ -241,13 +241,37 @@ def test_one_loop_is_never_called_permutable_and_has_no_lines_where_the_source_i
 def test_marks_are_told():
     done = scheduled(copy())
     marked = explain(done.scop, done.deps, Mark(Parallel(), done.tree.child.child), found="pluto")
-    assert bands_in(marked) == text_of_bands(copy()).replace("-> i\n", "-> i (parallel)\n")
+    bands = text_of_bands(copy()).replace("-> i\n    parallel\n", "-> i (parallel)\n")
+    assert bands_in(marked) == f"{bands}\nin the kernel\ni: on threads\n  j"
 
 
 def test_a_schedule_by_hand_names_its_edits_and_loops():
     text = ps.Schedule(stencil).skew("j", by="i").parallel("j").explain()
     assert 'in the schedule (.skew("j", by="i").parallel("j"))\n' in text
-    assert "    1 loop\n      j: S[i, j] -> i + j (parallel)\n        parallel" in text
+    assert text.endswith("    1 loop\n      j: S[i, j] -> i + j (parallel)\nin the kernel\n  i\n    i + j: on threads")
+
+
+def test_tiles_along_wavefronts_are_no_news_below_them():
+    """The loops over tiles are those wavefronts already, and the points of a tile are no tiles."""
+    told = "no loop is parallel here, but tiles are, along wavefronts"
+    tiles = ps.Schedule(stencil).skew("j", by="i").tile("i", "j", sizes=(16, 64))
+    assert told in ps.Schedule(stencil).skew("j", by="i").explain()
+    assert tiles.explain().count(told) == 1
+    assert told not in tiles.wavefront("i_o", "j_o").explain()
+    assert told not in tiles.wavefront("i_o", "j_o").parallel("j_o").explain()
+
+
+def test_a_schedule_by_hand_with_marks_is_the_kernel():
+    s = ps.Schedule(stencil).skew("j", by="i").tile("i", "j", sizes=(16, 64)).wavefront("i_o", "j_o").parallel("j_o")
+    kernel = (
+        "in the kernel\n"
+        "  floor(i/16) + floor((i + j)/64): wavefronts of tiles\n"
+        "    floor((i + j)/64): tiles, on threads\n"
+        "      i\n"
+        "        i + j"
+    )
+    assert s.explain().endswith(kernel)
+    assert ps.optimize(stencil, schedule=s).explain().endswith(kernel)
 
 
 def test_fallbacks_are_named():

@@ -3,6 +3,7 @@
     python -m benchmarks.operators                      all cases of cases.json: right, and how long compiling takes
     python -m benchmarks.operators --check              the same; exit status 1 if a case is not right
     python -m benchmarks.operators --cases FILE         other cases of the same form
+    python -m benchmarks.operators --cuda               CUDA, run on the CPU under the race checker, at small sizes
     python -m benchmarks.operators --op dense --quick   one operator, at small sizes
 """
 
@@ -27,6 +28,7 @@ def main() -> None:
     parser.add_argument("--op", action="append", choices=sorted(OPERATORS), help="only this operator; may be repeated")
     parser.add_argument("--limit", type=int, help="at most so many cases of an operator")
     parser.add_argument("--seconds", type=float, default=120.0, help="time limit of a case")
+    parser.add_argument("--cuda", action="store_true", help="CUDA on the CPU, under the race checker; small sizes")
     parser.add_argument("--quick", action="store_true", help="few batches and channels, little space")
     parser.add_argument("--in-order", action="store_true", help="let no sum run in another order")
     parser.add_argument("--verbose", action="store_true", help="a line for each case")
@@ -35,7 +37,7 @@ def main() -> None:
     outcomes: dict[str, list[Outcome]] = {}
     for op in dict.fromkeys(case.op for case in chosen):
         cases = [case for case in chosen if case.op == op][: args.limit]
-        outcomes[op] = [_run(case.shrunk() if args.quick else case, args) for case in cases]
+        outcomes[op] = [_run(case.shrunk() if args.quick or args.cuda else case, args) for case in cases]
         if len(outcomes) == 1:
             print(HEADER)
         print(_row(op, outcomes[op]), flush=True)
@@ -46,7 +48,8 @@ def main() -> None:
 
 
 def _run(case: Case, args: argparse.Namespace) -> Outcome:
-    outcome = checked(case, args.seconds, ps.Options(reorder_reductions=not args.in_order))
+    options = ps.Options(reorder_reductions=not args.in_order)
+    outcome = checked(case, args.seconds, options, "cuda" if args.cuda else "c")
     if args.verbose or outcome.verdict != "right":
         stage = max(outcome.stages, key=outcome.stages.__getitem__, default="")
         spent = f"{stage} {outcome.stages[stage]:.2f}" if stage else ""

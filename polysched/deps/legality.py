@@ -34,6 +34,7 @@ from polysched.model.tree import (
     Map,
     Mark,
     MarkValue,
+    Member,
     Parallel,
     Sequence,
     Set,
@@ -218,12 +219,14 @@ class _Checker:
                 if p.ordered:
                     yield from p.violation(left.intersect(later))
                 if p.ordered and self.check_flags and band.permutable and k > 0:
-                    reason = f", but member {k} of their permutable band puts it later"
+                    reason = f", but {_called(member, k)} of their permutable band puts it later"
                     yield from p.violation(p.relation.intersect(later), reason)
                 flags = ["coincident"] if member.coincident else []
                 flags += [mark_text(mark)] if mark and k == 0 and not _reduces(mark, p) else []
                 if flags and self.check_flags:
-                    reason = f", but member {k} of their band, flagged {' and '.join(flags)}, separates them"
+                    reason = f", but iterations of loop '{member.name}' would run at the same time"
+                    if not member.name:
+                        reason = f", but member {k} of their band, flagged {' and '.join(flags)}, separates them"
                     yield from p.violation(p.relation.subtract(same), reason)
                 left = left.intersect(same)
             if not left.is_empty():
@@ -243,6 +246,10 @@ class _Checker:
                         yield from p.violation(crossing)
         for branch in node.children:
             yield from self.check(branch.child, _restrict(pairs, branch.filter), None)
+
+
+def _called(member: Member, k: int) -> str:
+    return f"loop '{member.name}'" if member.name else f"member {k}"
 
 
 def _between_threads(kernel: Mark, pairs: tuple[_Pairs, ...], own: frozenset[str]) -> Iterator[Violation]:

@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from polysched import isl
+from polysched.deps.reaching import Reaching, across, below, between, within
 from polysched.explain.fusion import fusion, least_apart
 from polysched.explain.loops import Nest
-from polysched.explain.reaching import Reaching, across, below, between, within
 from polysched.explain.sample import blockers
 from polysched.model.tree import Band, Filter, Mark, Member, Sequence, Set, Tree, children
 from polysched.model.tree_isl import mark_text
@@ -67,7 +67,7 @@ def _band(band: Band, nest: Nest, reaching: Reaching, around: tuple[Member, ...]
         reduces = free and bool(carried) and all(d.reduction for d in carried)
         verdicts.append(not carried or reduces)
         if not carried:
-            yield "    parallel"
+            yield from [] if marked == " (parallel)" else ["    parallel"]
             continue
         inner = not between(within(reaching, band.members[:k]), member)
         note = "; parallel inside the loops before it" if inner else ""
@@ -75,8 +75,14 @@ def _band(band: Band, nest: Nest, reaching: Reaching, around: tuple[Member, ...]
         first, *others = blockers(carried, (*around, *band.members), band.child, nest.scop)
         yield f"    carries {first}{note}"
         yield from (f"      {other}" for other in others)
-    if band.permutable and count > 1 and not any(verdicts):
+    is_for_tiles = not any(member.rounds for member in around) and not any(map(_is_wavefront, band.members))
+    if band.permutable and count > 1 and not any(verdicts) and is_for_tiles:
         yield "  no loop is parallel here, but tiles are, along wavefronts"
+
+
+def _is_wavefront(member: Member) -> bool:
+    """Does it count sums of tiles, so that the loops inside of it are parallel?"""
+    return any(aff.dim(isl.dim_type.div) > 1 for aff in member.pieces)
 
 
 def _apart(one: Filter, other: Filter, reaching: Reaching, nest: Nest) -> Iterator[str]:

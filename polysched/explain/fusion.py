@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from polysched.explain.distance import distances
-from polysched.explain.reaching import Reaching, between, parts
+from polysched.deps.distance import distances
+from polysched.deps.reaching import Reaching, between, parts
 from polysched.explain.sample import sampled
 from polysched.model.scop import Scop
 from polysched.model.tree import Member

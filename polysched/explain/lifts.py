@@ -16,9 +16,9 @@ from collections.abc import Iterable, Iterator
 
 from polysched import isl
 from polysched.deps.dependences import Dependence
-from polysched.explain.distance import STEEPEST
+from polysched.deps.distance import STEEPEST
+from polysched.deps.reaching import Reaching, among, between, names_in, pairs_of
 from polysched.explain.loops import Loop
-from polysched.explain.reaching import Reaching, among, between, names_in, pairs_of
 from polysched.model.scop import Access, Statement
 from polysched.transform.distribute import distribute
 

@@ -14,8 +14,8 @@ from functools import cached_property
 
 from polysched import isl
 from polysched.deps.dependences import Dependences
-from polysched.explain.distance import Distances, distances
-from polysched.explain.reaching import Reaching, across, below, between, names_in, within
+from polysched.deps.distance import Distances, distances
+from polysched.deps.reaching import Reaching, across, below, between, names_in, within
 from polysched.model.scop import Scop, Statement
 from polysched.model.tree import Band, Filter, Member, Sequence, Set, Tree, children, is_innermost
 

@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterator
 
 from polysched import isl
+from polysched.deps.reaching import Reaching, below, between, within
 from polysched.explain.loops import Nest
-from polysched.explain.reaching import Reaching, below, between, within
 from polysched.model.tree import (
     Band,
     Map,

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from polysched.deps.dependences import Dependence, Kind
-from polysched.explain.distance import distances
-from polysched.explain.reaching import Reaching, names_in
+from polysched.deps.distance import distances
+from polysched.deps.reaching import Reaching, names_in
 from polysched.model.scop import Scop
 from polysched.model.tree import Band, Member, Set, Tree, children
 from polysched.model.tree import Sequence as SequenceNode

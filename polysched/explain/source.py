@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from polysched.deps.distance import distances
+from polysched.deps.reaching import Reaching, names_in, pairs_of, parts, within
 from polysched.errors import Loc
-from polysched.explain.distance import distances
 from polysched.explain.fusion import fusion
 from polysched.explain.lifts import parallel_lifts, removal
 from polysched.explain.loops import Loop, Nest, loops
-from polysched.explain.reaching import Reaching, names_in, pairs_of, parts, within
 from polysched.explain.sample import blockers
 from polysched.ir.node import walk
 from polysched.ir.nodes import For, If, Stmt

@@ -30,8 +30,9 @@ def explain(
 ) -> str:
     """What each loop of the source is good for, then each of `tree`, and what became of these in `mapped`.
 
-    `found` says where `tree` comes from. A tree with marks is that of the kernel itself, if no other is given. With `line`, only the loops around the statements of that line of the source,
-    or in the loop there; InputError if there are none.
+    `found` says where `tree` comes from. A tree with marks is that of the kernel itself, if no other is given.
+    With `line`, only the loops around the statements of that line of the source, or in the loop there; InputError if
+    there are none.
     """
     return "\n".join(_sections(scop, deps, tree, found, mapped, line))
 
@@ -49,7 +50,7 @@ def _sections(
     yield f"in the schedule{f' ({found})' if found else ''}"
     yield from (f"  {text}" for text in band_lines(tree, nest))
     mapped = tree if mapped is None else mapped
-    if any(isinstance(node, Mark) for node in walk(mapped)):
+    if mapped != tree or any(isinstance(node, Mark) for node in walk(mapped)):
         yield "in the kernel"
         yield from (f"  {text}" for text in mapped_lines(mapped, nest))
 

@@ -2,7 +2,8 @@
 
     out[n, f, i * stride + r - before] += data[n, c, i] * weight[c, f, r]
 
-Written as what an element of the result gathers: the r for which y + before - r is a multiple of the stride.
+Written as what an element of the result gathers. Of a stride s, y + before = q * s + p gathers the taps r = j * s + p
+from data q - j: so there is a sum for each phase p, without a condition on remainders, and `out` puts them in order.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 from polysched.errors import InputError
 from polysched.frontend import tensor as te
 from polysched.frontend.tensor import Value
+from polysched.frontend.tensor.value import as_value
 from polysched.ir.dtypes import f32
 from polysched.ir.nodes import Function
 from polysched.operators.windows import Numbers, Padding, each, every, pads_of
@@ -42,22 +44,37 @@ def transposed_convolution(
         raise InputError(f"{name}: padding {padding} leaves nothing of the result, which is {counts}")
     data = te.placeholder((batch, in_channel, *sizes), f32, "data")
     weight = te.placeholder((in_channel, num_filter, *kernels), f32, "weight")
-    c = te.reduce_axis(in_channel, "c")
-    taps = [te.reduce_axis(k, f"k{axis}") for k, axis in zip(kernels, "dhw"[-rank:], strict=True)]
+    c, names = te.reduce_axis(in_channel, "c"), "dhw"[-rank:]
+    taps = [te.reduce_axis(-(-k // s), f"j{axis}") for k, s, axis in zip(kernels, strides, names, strict=True)]
+    steps = [-(-(count + first) // s) for count, first, s in zip(counts, before, strides, strict=True)]
+
+    def phase(n: Value, f: Value, *index: Value) -> Value:
+        phases, places = index[:rank], index[rank:]
+        read, taken, conditions = [], [], []
+        for p, q, tap, k, s, size, count in zip(phases, places, taps, kernels, strides, sizes, steps, strict=True):
+            read.append(q - tap)
+            taken.append(tap * s + p if s > 1 else tap)
+            conditions += [taken[-1] < k] if k % s else []
+            conditions += [read[-1] >= 0] if k > s else []
+            conditions += [read[-1] < size] if count > size else []
+        return te.sum(data[(n, c, *read)] * weight[(c, f, *taken)], axis=(c, *taps), where=every(conditions))
+
+    sums = te.compute(
+        (batch, num_filter, *strides, *steps),
+        phase,
+        "phases",
+        names=("n", "f", *(f"p{axis}" for axis in names), *(f"q{axis}" for axis in names)),
+        inline=False,
+    )
 
     def element(n: Value, f: Value, *space: Value) -> Value:
-        places, conditions = [], []
-        for y, tap, s, first, size, count in zip(space, taps, strides, before, sizes, counts, strict=True):
-            shifted = (y + first if first else y) - tap
-            place = shifted // s if s > 1 else shifted
-            places.append(place)
-            conditions += [shifted % s == 0] if s > 1 else []
-            conditions += [shifted >= 0]
-            conditions += [place < size] if count - 1 + first >= size * s else []
-        value = data[(n, c, *places)] * weight[(c, f, *taps)]
-        return te.sum(value, axis=(c, *taps), where=every(conditions))
+        moved = [y + first if first else y for y, first in zip(space, before, strict=True)]
+        if max(strides) == 1:
+            return phase(n, f, *[as_value(0)] * rank, *moved)
+        phases = [y % s if s > 1 else 0 for y, s in zip(moved, strides, strict=True)]
+        return sums[(n, f, *phases, *(y // s if s > 1 else y for y, s in zip(moved, strides, strict=True)))]
 
-    out = te.compute((batch, num_filter, *counts), element, "out", names=("n", "f", *"dhw"[-rank:]))
+    out = te.compute((batch, num_filter, *counts), element, "out", names=("n", "f", *names))
     return te.function(name, [data, weight], [out])
 
 

@@ -171,7 +171,7 @@ def _of_tiles(axes: Sequence[_Axis], channels: int, batch: int, element: Element
 
     for k, axis in enumerate(axes):
         if axis.places == 1 and not axis.window.before + axis.window.after:
-            element = _without_place(element, k)
+            element = _of_one_place(element, k)
             continue
         extents = (*(axis.tiles for axis in axes[: k + 1]), *(axis.window.size for axis in axes[k + 1 :]))
         shape = (*(axis.places for axis in axes[: k + 1]), channels, batch, *extents)
@@ -192,7 +192,7 @@ def _of_weights(axes: Sequence[_Axis], filters: int, channels: int, tap: Element
 
     for k, axis in enumerate(axes):
         if axis.places == 1:
-            tap = _without_place(tap, k)
+            tap = _of_one_tap(tap, k)
             continue
         shape = (*(axis.places for axis in axes[: k + 1]), filters, channels)
         rest = tuple(axis.window.kernel for axis in axes[k + 1 :])
@@ -235,9 +235,14 @@ def _array(shape: Sequence[int], element: Element, name: str) -> Element:
     return lambda *index: stage[index]
 
 
-def _without_place(element: Element, k: int) -> Element:
-    """The elements, with an index more, k, of one place."""
+def _of_one_place(element: Element, k: int) -> Element:
+    """The elements of tiles that have one place along axis k, in front of which its number comes."""
     return lambda *index: element(*index[:k], *index[k + 1 :])
+
+
+def _of_one_tap(tap: Element, k: int) -> Element:
+    """The weights, whose kernel has one tap along axis k, by a place instead of it."""
+    return lambda *index: tap(*index[:k], *index[k + 1 : k + 3], 0, *index[k + 3 :])
 
 
 def _results(slid: Sequence[Window]) -> int:

@@ -71,7 +71,8 @@ def arrows(
     if len(kept) < len(families):
         notes.append(f"arrows are drawn for {len(kept)} of {len(families)} distances, one each")
     elif len(kept) < len(among):
-        notes.append(f"one arrow is drawn for each of {len(families)} distances")
+        alike = f"for each of {len(families)} distances" if len(families) > 1 else "for all, which have one distance"
+        notes.append(f"one arrow is drawn {alike}")
     return kept, tuple(notes)
 
 

@@ -80,9 +80,11 @@ def _notes(instances: Drawn, changed: Mapping[int, int]) -> tuple[str, ...]:
     notes = [f"drawn for {at}"] if at else []
     if instances.is_cut:
         notes.append("only the first iterations of long loops are drawn")
-    fixed = dict.fromkeys(f"{name} = {value}" for some in instances.fixed.values() for name, value in some.items())
-    if fixed:
-        notes.append(f"only iterations with {', '.join(fixed)} are drawn")
+    fixed: dict[str, list[str]] = {}
+    for statement, some in instances.fixed.items():
+        if some:
+            fixed.setdefault(", ".join(f"{name} = {value}" for name, value in some.items()), []).append(statement)
+    notes += [f"{', '.join(names)}: only iterations with {values} are drawn" for values, names in fixed.items()]
     if changed:
         small = " and ".join(map(str, sorted(set(changed.values()))))
         notes.append(f"tiles are drawn {small} wide instead of {', '.join(map(str, sorted(changed)))}")

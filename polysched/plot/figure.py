@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from math import gcd, pi, sqrt
+from math import ceil, floor, gcd, pi, sqrt
 from textwrap import wrap
 from typing import Any
 
@@ -25,6 +25,7 @@ ARROWS: dict[str, tuple[str, Any]] = {
 }
 _SHAPES = "osD^"  # of the statements of a panel
 _DASHES = (0, (3, 3))  # of inner loops
+_NUMBERED = 40.0  # points squared of a dot that has room for a number
 _COLUMNS = 4
 _PANEL = 2.4  # inches
 _LEFT, _RIGHT, _TOP, _BOTTOM = 0.55, 0.2, 0.3, 0.5  # around a panel
@@ -70,7 +71,7 @@ class _Box:
 class _Drawing:
     def __init__(self, scenes: Sequence[tuple[str, Scene]]):
         self.scenes = scenes
-        names = ("figure", "patches", "lines", "collections", "ticker")
+        names = ("figure", "patches", "lines", "collections")
         self.tools = {name: import_module(f"matplotlib.{name}") for name in names}
         self.steps = import_module("matplotlib").colormaps["viridis"]
         counts = [len(scene.panels) for _, scene in scenes]
@@ -120,11 +121,11 @@ class _Drawing:
         axes.set_title(" at ".join(filter(None, (panel.title, panel.where))), fontsize=9, loc="left", pad=7)
         axes.spines[["top", "right"]].set_visible(False)
         axes.tick_params(length=2.5, width=0.6, labelsize=8)
-        axes.xaxis.set_major_locator(self.tools["ticker"].MaxNLocator(6, integer=True))
+        axes.set_xticks(_ticks(*xlim))
         if panel.rows:
             axes.set_yticks([-k for k in range(len(panel.rows))], panel.rows)
         else:
-            axes.yaxis.set_major_locator(self.tools["ticker"].MaxNLocator(6, integer=True))
+            axes.set_yticks(_ticks(*ylim))
         self.lines(panel, axes)
         self.tiles(panel, axes, scene)
         self.dots(panel, axes, scene)
@@ -157,11 +158,15 @@ class _Drawing:
         for name in names:
             some = [dot for dot in panel.dots if dot.statement == name]
             palette = {step: self.colour(step, scene) for step in {dot.step for dot in some}}
-            colours = [INK if scene.is_tiled else palette[dot.step] for dot in some]
+            colours = [INK if dot.is_inside else palette[dot.step] for dot in some]
             x, y = zip(*(dot.at for dot in some), strict=True)
             shape = "o" if panel.rows else _SHAPES[panel.names.index(name)]
             size = _size(panel, scene)
             axes.scatter(x, y, s=size, c=colours, marker=shape, edgecolors=INK, linewidths=0.3, zorder=4, label=name)
+            numbered = [dot for dot in some if scene.is_tiled and not dot.is_inside and size >= _NUMBERED]
+            for dot in numbered:
+                ink = "#ffffff" if dot.step < 0.6 * scene.steps else "#111111"  # whatever the page's colours
+                axes.text(*dot.at, dot.step, fontsize=6, color=ink, ha="center", va="center_baseline", zorder=6)
 
     def arrow(self, arrow: Arrow, scene: Scene, axes: Sequence[Any]) -> None:
         colour, dashes = ARROWS[arrow.kind]
@@ -217,8 +222,21 @@ class _Drawing:
         if any(not each.is_outer for panel in panels for each in panel.lines):
             yield line([], [], color=INK, alpha=0.5, linewidth=0.8, linestyle=_DASHES, label="of the inner loop")
         if any(scene.steps > 1 for _, scene in self.scenes):
-            for place, text in ((0.08, "first step"), (0.95, "last step; same colour, same time")):
-                yield patch(facecolor=self.steps(place), label=text)
+            for step, scene, text in self.ends():
+                yield patch(facecolor=self.colour(step, scene), label=text)
+
+    def ends(self) -> Iterator[tuple[int, Scene, str]]:
+        """The first and the last step that are in the picture, and what they are called."""
+        shown = [
+            (dot.step / max(1, scene.steps - 1), dot.step, scene)
+            for _, scene in self.scenes
+            for panel in scene.panels
+            for dot in panel.dots
+        ]
+        (share, step, scene), (end, last, other) = (side(shown, key=lambda each: each[0]) for side in (min, max))
+        yield step, scene, "first step" if share == 0 else f"step {step} of 0 to {scene.steps - 1}"
+        text = "last step" if end == 1 else f"step {last} of 0 to {other.steps - 1}"
+        yield last, other, f"{text}; same colour, same time"
 
     def legend(self, y: float, handles: list[Any]) -> None:
         self.figure.legend(
@@ -252,9 +270,15 @@ def _limits(panel: Panel, panels: Sequence[Panel]) -> tuple[tuple[float, float],
     return (left - 0.9, right + 0.9), (low - 0.9, high + 0.9)
 
 
+def _ticks(low: float, high: float) -> range:
+    """At most seven whole numbers where there are dots."""
+    first, last = ceil(low + 0.5), floor(high - 0.5)
+    return range(first, last + 1, 1 + (last - first) // 7)
+
+
 def _size(panel: Panel, scene: Scene) -> float:
     """Of the dots, in points squared: large where there are few."""
-    if scene.is_tiled:
+    if panel.tiles:
         return 6.0
     (left, right), _ = _limits(panel, scene.panels)
     share = 0.42 if len(panel.names) == 1 or panel.rows else 0.28 if len(panel.names) == 2 else 0.2

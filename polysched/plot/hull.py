@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 Point = tuple[float, float]
 
@@ -25,6 +25,11 @@ def hull(points: Iterable[Point]) -> tuple[Point, ...]:
     """The corners of the convex hull, counterclockwise from the leftmost (Andrew, 1979); at least three points."""
     ordered = sorted(points)
     return (*_chain(ordered)[:-1], *_chain(reversed(ordered))[:-1])
+
+
+def contains(corners: Sequence[Point], at: Point) -> bool:
+    """Is the point in the hull with these corners?"""
+    return all(_turn(a, b, at) >= 0 for a, b in zip(corners, (*corners[1:], corners[0]), strict=True))
 
 
 def _chain(points: Iterable[Point]) -> list[Point]:

@@ -1,6 +1,6 @@
 """Where instances are drawn: which statements share a panel, and what its axes are.
 
-    for t: for i: S0, S1     ->     one panel with the axes t and i for both, S1 a little beside S0
+    for t: for i: S0, S1     ->     one panel with the axes t and i for both, S1 half a step after S0
     for t: for i: for j: S   ->     a panel with the axes i and j for each of some values of t
     for i: S0; for i: S1     ->     one panel with a row for each
 """
@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from polysched.model.scop import Statement
 from polysched.plot.hull import Point
+from polysched.plot.small import MOST_SLICES
 from polysched.plot.timed import Timed
 
-MOST_SLICES = 3  # of a nest of three loops
+MOST_PANELS = 8
 MOST_BESIDE = 4  # statements in one panel
 MOST_ROWS = 12
 _BESIDE = 0.36  # how far the outermost of these are apart
@@ -31,11 +32,15 @@ class Layout:
     axes: tuple[str, str]  # what x and y are
     rows: tuple[str, ...]  # the statements at y = 0, -1, -2, ... where y is no iterator
     spots: tuple[tuple[Timed, Point], ...]  # by time
+    slices: int = 1  # that there are of its statements, drawn or not
 
 
 def layouts(statements: Sequence[Statement], source: Sequence[Timed], runs: Sequence[Timed]) -> Iterator[Layout]:
     """The panels of these statements; `source` has their instances in source order, `runs` as they are scheduled."""
-    for group in _groups(statements, source):
+    groups = _groups(statements, source)
+    deep = sum(group[0].depth >= 3 for group in groups)
+    most = max(2, min(MOST_SLICES, (MOST_PANELS - len(groups) + deep) // max(1, deep)))
+    for group in groups:
         names = [statement.name for statement in group]
         some = [run for run in runs if run.statement in names]
         match min(group[0].depth, 3):
@@ -44,9 +49,11 @@ def layouts(statements: Sequence[Statement], source: Sequence[Timed], runs: Sequ
             case 2:
                 yield _plane(group, some, "")
             case 3:
-                for value in _slices(some):
+                values = sorted({run.point[0] for run in some})
+                for value in _slices(some, most):
                     inside = [run for run in some if run.point[0] == value]
-                    yield _plane(group, inside, f"{group[0].iterators[0]} = {value}")
+                    slice_ = _plane(group, inside, f"{group[0].iterators[0]} = {value}")
+                    yield replace(slice_, slices=len(values))
 
 
 def _groups(statements: Sequence[Statement], source: Sequence[Timed]) -> list[list[Statement]]:
@@ -75,20 +82,20 @@ def _rows(group: Sequence[Statement], runs: Sequence[Timed]) -> Layout:
 def _plane(group: Sequence[Statement], runs: Sequence[Timed], where: str) -> Layout:
     names = [statement.name for statement in group]
     k = min(group[0].depth, 3) - 2
-    apart = _BESIDE / (len(names) - 1) if len(names) > 1 else 0.0
+    apart = _BESIDE / (len(names) - 1) if k and len(names) > 1 else 1 / len(names)  # of two loops, x is time
 
     def place(run: Timed) -> Point:
         beside = (names.index(run.statement) - (len(names) - 1) / 2) * apart
-        return run.point[k] + beside, run.point[k + 1] + beside
+        return run.point[k] + beside, run.point[k + 1] + (beside if k else 0.0)
 
     axes = (group[0].iterators[k], group[0].iterators[k + 1])
     return Layout(", ".join(names), where, axes, (), tuple((run, place(run)) for run in runs))
 
 
-def _slices(runs: Sequence[Timed]) -> Sequence[int]:
+def _slices(runs: Sequence[Timed], most: int) -> Sequence[int]:
     """Consecutive values of the first iterator, where most instances are."""
     count = Counter(run.point[0] for run in runs)
     values = sorted(count)
-    starts = range(max(1, len(values) - MOST_SLICES + 1))
-    best = max(starts, key=lambda k: sum(count[value] for value in values[k : k + MOST_SLICES]))
-    return values[best : best + MOST_SLICES]
+    starts = range(max(1, len(values) - most + 1))
+    best = max(starts, key=lambda k: sum(count[value] for value in values[k : k + most]))
+    return values[best : best + most]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import floor
 
@@ -11,13 +11,11 @@ from polysched.deps.dependences import Dependences
 from polysched.model.scop import Scop
 from polysched.model.tree import Tree
 from polysched.plot.arrows import Arrow, Place, arrows
-from polysched.plot.hull import Point, outline
+from polysched.plot.hull import Point, contains, outline
 from polysched.plot.lines import Line, lines
-from polysched.plot.panels import Layout, layouts
+from polysched.plot.panels import MOST_PANELS, Layout, layouts
 from polysched.plot.small import Drawn
 from polysched.plot.timed import Timed, timed
-
-MOST_PANELS = 6
 
 
 @dataclass(frozen=True)
@@ -27,6 +25,7 @@ class Dot:
     statement: str
     at: Point
     step: int
+    is_inside: bool = False  # of a tile that is drawn around it
 
 
 @dataclass(frozen=True)
@@ -78,34 +77,71 @@ def scene(scop: Scop, dependences: Dependences, tree: Tree, drawn: Drawn, notes:
     spots = ((Place(k, panel.title, at), run) for k, panel in enumerate(shown) for run, at in panel.spots)
     places = {(run.statement, run.point): place for place, run in spots}
     is_tiled = any(run.tile for run in runs)
-    times = [run.tile_step if is_tiled else run.step for run in runs if run.tile or not is_tiled]
-    ranks = {step: rank for rank, step in enumerate(sorted(set(times)))}
+    ranks = {step: rank for rank, step in enumerate(sorted(set(map(_step, runs))))}
     some, missing = arrows(dependences, drawn, places, few=is_tiled)
     names = dict.fromkeys(run.statement for panel in left_out for run, _ in panel.spots)
-    left = [*missing, *([f"not drawn: {', '.join(names)}"] if names else [])]
-    panels = tuple(_panel(each, ranks, is_tiled=is_tiled) for each in shown)
+    for panel in shown:
+        names.pop(panel.title, None)
+    left = [*_slices(shown), *missing, *([f"not drawn: {', '.join(names)}"] if names else [])]
+    tangled = {each.title for each in shown if _overlap(each)}
+    if tangled:
+        whose = "; ".join(sorted(tangled))
+        left.append(f"tiles of {whose} overlap here: dots have the colours of their steps, and where there is room the numbers")
+    panels = tuple(_panel(each, ranks, is_tiled=is_tiled, has_outlines=each.title not in tangled) for each in shown)
     return Scene(_summary(runs), panels, some, len(ranks), is_tiled, (*notes, *left))
 
 
-def _panel(layout: Layout, ranks: dict[tuple[int, ...], int], *, is_tiled: bool) -> Panel:
-    steps = [run.tile_step if is_tiled else run.step for run, _ in layout.spots]
+def _step(run: Timed) -> tuple[int, ...]:
+    """That of its tile if it is in one; of different statements, both begin with what is around both."""
+    return run.tile_step if run.tile else run.step
+
+
+def _slices(shown: Sequence[Layout]) -> Iterator[str]:
+    """Notes on those of which only some are drawn."""
+    for title in dict.fromkeys(layout.title for layout in shown):
+        some = [layout for layout in shown if layout.title == title]
+        if some[0].slices > len(some):
+            iterator = some[0].where.partition(" = ")[0]
+            values = ", ".join(layout.where.partition(" = ")[2] for layout in some)
+            yield f"{title}: {iterator} = {values} of {some[0].slices}"
+
+
+def _panel(layout: Layout, ranks: dict[tuple[int, ...], int], *, is_tiled: bool, has_outlines: bool) -> Panel:
     dots = tuple(
-        Dot(run.statement, at, ranks.get(step, 0)) for (run, at), step in zip(layout.spots, steps, strict=True)
+        Dot(run.statement, at, ranks[_step(run)], bool(run.tile) and has_outlines) for run, at in layout.spots
     )
     first = [spot for spot in layout.spots if spot[0].statement == layout.spots[0][0].statement]
     hyperplanes = () if is_tiled or layout.rows else lines(first)
-    return Panel(layout.title, layout.where, layout.axes, layout.rows, dots, _tiles(layout, ranks), hyperplanes)
+    tiles = _tiles(layout, ranks) if has_outlines else ()
+    return Panel(layout.title, layout.where, layout.axes, layout.rows, dots, tiles, hyperplanes)
 
 
 def _tiles(layout: Layout, ranks: dict[tuple[int, ...], int]) -> tuple[Tile, ...]:
+    return tuple(
+        Tile(outline(at for _, at in spots), ranks[_step(spots[0][0])], _between([at for _, at in spots]))
+        for _, spots in sorted(_by_tile(layout).items())
+    )
+
+
+def _overlap(layout: Layout) -> bool:
+    """Is an instance inside of the outline of a tile that is not its own?"""
+    inside = _by_tile(layout)
+    outlines = {tile: outline(at for _, at in spots) for tile, spots in inside.items()}
+    return any(
+        contains(corners, at)
+        for tile, corners in outlines.items()
+        for other, spots in inside.items()
+        for _, at in spots
+        if other != tile
+    )
+
+
+def _by_tile(layout: Layout) -> dict[tuple[int, ...], list[tuple[Timed, Point]]]:
     inside: dict[tuple[int, ...], list[tuple[Timed, Point]]] = defaultdict(list)
     for run, at in layout.spots:
         if run.tile:
             inside[run.tile].append((run, at))
-    return tuple(
-        Tile(outline(at for _, at in spots), ranks[spots[0][0].tile_step], _between([at for _, at in spots]))
-        for _, spots in sorted(inside.items())
-    )
+    return inside
 
 
 def _between(points: Sequence[Point]) -> Point | None:
@@ -121,7 +157,9 @@ def _summary(runs: Sequence[Timed]) -> str:
     """What is run, in how many steps."""
     tiles = {run.tile: run.tile_step for run in runs if run.tile}
     if tiles:
-        return _in_steps("tile", list(tiles.values()))
+        rest = sum(not run.tile for run in runs)
+        beside = f", and {rest} instances outside of tiles" if rest else ""
+        return _in_steps("tile", list(tiles.values())) + beside
     return _in_steps("instance", [run.step for run in runs])
 
 

@@ -18,6 +18,7 @@ from polysched.plot.timed import Column, is_tile
 
 MOST_POINTS = 6000  # that a user may ask for
 SHOWN = 3  # dimensions of a statement; others are fixed
+MOST_SLICES = 4  # of a nest of three loops
 _MANY = 4  # statements, and less is shown of each
 _EXTENT = {1: 16, 2: 12, 3: 6}  # along each dimension, by the number of dimensions
 _TILE = {1: 4, 2: 4, 3: 3}
@@ -48,11 +49,47 @@ def drawn(scop: Scop, statements: Sequence[Statement], sizes: Mapping[str, int] 
         if _is_valid(scop, alike):
             found = _points(scop, statements, alike, extent)
             if len(found.points) == len(statements):
-                return found
+                return _with_few_slices(scop, statements, found, extent)
             best = found if best is None or len(found.points) > len(best.points) else best
     if best is None or not best.points:
         raise InputError(f"no small sizes at which '{scop.name}' runs are known", hint="give them: sizes={...}")
     return best
+
+
+def _with_few_slices(scop: Scop, statements: Sequence[Statement], found: Drawn, extent: int) -> Drawn:
+    """At one size less, or else at all less, where all slices of three loops fit a picture; as it was if at none."""
+    if _slices(found) <= MOST_SLICES:
+        return found
+    less = [
+        {name: MOST_SLICES + more if name in some else value for name, value in found.sizes.items()}
+        for some in (*([name] for name in found.sizes), list(found.sizes))
+        for more in (2, 1, 0)
+    ]
+    for sizes in less:
+        if _is_valid(scop, sizes):
+            other = _points(scop, statements, sizes, extent)
+            if len(other.points) == len(found.points) and _slices(other) <= MOST_SLICES <= _sides(other):
+                return other
+    return found
+
+
+def _slices(drawn: Drawn) -> int:
+    """The most values that the outermost of three loops has."""
+    return max((_length(domain, 0) for domain in _deep(drawn)), default=1)
+
+
+def _sides(drawn: Drawn) -> int:
+    """The least length of what slices show."""
+    return min((_length(domain, k) for domain in _deep(drawn) for k in (1, 2)), default=MOST_SLICES)
+
+
+def _deep(drawn: Drawn) -> Iterator[isl.Set]:
+    return (domain for domain in drawn.domains.values() if domain.dim(isl.dim_type.set) >= SHOWN)
+
+
+def _length(domain: isl.Set, k: int) -> int:
+    low, high = _range(domain, k)
+    return high - low + 1
 
 
 def with_small_tiles(tree: Tree, statements: Sequence[Statement]) -> tuple[Tree, dict[int, int]]:

@@ -8,8 +8,8 @@ from itertools import pairwise, takewhile
 from polysched import isl
 from polysched.compiled import Compiled
 from polysched.deps.dependences import Dependence
+from polysched.deps.distance import Distances
 from polysched.errors import PolyschedError
-from polysched.explain.distance import Distances
 from polysched.markup import Html, joined, tag
 from polysched.model.tree import Tree
 from polysched.model.tree_html import tree_html

@@ -123,12 +123,14 @@ class BandSearch:
         return solve
 
     def _coincident(self, plan: Plan) -> tuple[Edge, ...]:
-        """What the user wants at distance zero: all that reaches the band, or what is left within its hyperplanes."""
+        """What the user wants at distance zero: all that reaches the band, or what its hyperplanes leave to be kept in
+        order."""
         demands = self.form.demands
         if demands.is_parallel(plan.names, plan.found):
             return plan.edges
         if demands.is_simd(plan.names, plan.found):
-            return tuple(rest for edge in plan.edges for rest in within(edge, plan.hyperplanes))
+            ordered = (edge for edge in plan.edges if edge.required)
+            return tuple(rest for edge in ordered for rest in within(edge, plan.hyperplanes))
         return ()
 
     def _ways(self, plan: Plan, form: Form) -> Iterator[Way]:

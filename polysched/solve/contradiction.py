@@ -7,7 +7,8 @@
           ^
 
 First constraints are left out of the whole search, then dependences of the ILP that has no solution (the deletion
-filter of Chinneck and Dravnieks, ORSA Journal on Computing 1991).
+filter of Chinneck and Dravnieks, ORSA Journal on Computing 1991). What remains speaks of the loops that were asked for:
+an order stays if without it the search fails inside of others.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from polysched import isl
-from polysched.constraints import Constraint
+from polysched.constraints import Constraint, Innermost, Order, factors, fits, is_asked
 from polysched.deps.legality import Instance, Violation
 from polysched.errors import BudgetExceeded, IllegalSchedule
 from polysched.model.scop import Scop
@@ -32,16 +33,30 @@ def contradiction_error(
     found: Contradiction, constraints: tuple[Constraint, ...], retry: Retry, scop: Scop
 ) -> IllegalSchedule:
     """The error that names the constraints and the dependences that contradict each other, none of them needlessly."""
+    alone = _contradicts(found, ())  # without dependences, which then none is named instead
     for constraint in constraints:
         fewer = tuple(c for c in constraints if c is not constraint)
         again = retry(fewer)
-        if again is not None:
+        if again is not None and not (alone and not _contradicts(again, ())) and _is_inside(again, constraint):
             constraints, found = fewer, again
     edges = _needed(found)
     violations = [_violation(edge, found, scop) for edge in edges]
-    lines = [f"{_claim(constraints, edges)}, for {_place(found)}", *map(str, violations)]
-    message = lines[0] + (":" if violations else "") + "".join(f"\n{line}" for line in lines[1:])
+    reason = "".join(f"\n{violation}" for violation in violations) or _reason(found)
+    message = f"{_claim(constraints, edges)}, for {_place(found)}" + (f":{reason}" if reason else "")
     return IllegalSchedule(message, violation=next(iter(violations), None), hint=_hint(found))
+
+
+def _is_inside(found: Contradiction, left_out: Constraint) -> bool:
+    """Are the loops outside of it those of the order left out?"""
+    if not isinstance(left_out, Order):
+        return True
+    plan, iterators = found.plan, found.fusion.search.form.iterators
+    return all(
+        is_asked(row, asked, iterators[name])
+        for name in plan.names
+        if fits(name, [left_out.statement])
+        for row, asked in zip(plan.found[name], left_out.rows, strict=False)
+    )
 
 
 def _needed(found: Contradiction) -> tuple[Edge, ...]:
@@ -82,6 +97,19 @@ def _place(found: Contradiction) -> str:
     return f"loop {len(outer) + 1} of {' and '.join(plan.names)}{inside}"
 
 
+def _reason(found: Contradiction) -> str:
+    """Which loop of an order an iterator is in that is kept for the last."""
+    constraints, plan = found.fusion.demands.constraints, found.plan
+    for name in plan.names:
+        level = len(plan.found[name])
+        kept = [c.iterator for c in constraints if isinstance(c, Innermost) and fits(name, [c.statement])]
+        orders = [c for c in constraints if isinstance(c, Order) and fits(name, [c.statement])]
+        for row in (c.rows[level] for c in orders if level < len(c.rows)):
+            for iterator in (iterator for iterator in kept if (factors(row) or {}).get(iterator)):
+                return f" {iterator} is in the loop {row}, which is not the last"
+    return ""
+
+
 def _violation(edge: Edge, found: Contradiction, scop: Scop) -> Violation:
     """A pair that runs the wrong way round if the next loop is fixed; else the first of the dependence."""
     sizes, point = smallest(_wrong(edge, found).wrap())
@@ -91,16 +119,22 @@ def _violation(edge: Edge, found: Contradiction, scop: Scop) -> Violation:
 
 
 def _wrong(edge: Edge, found: Contradiction) -> isl.Map:
-    plan, form, relation = found.plan, found.fusion.search.form, edge.relation.to_map()
-    iterators, row = form.iterators[edge.source], dict(form.demands.fixed(edge.source, plan.found))
-    if not edge.is_loop or len(row) < len(iterators):
+    relation, source, sink = edge.relation.to_map(), _next_loop(edge.source, found), _next_loop(edge.sink, found)
+    if source is None or sink is None:
         return relation
+    apart = relation.subtract(source.apply_range(sink.reverse())) if edge.is_loop else relation
+    backward = relation.intersect(source.lex_gt_map(sink))
+    return next((wrong for wrong in (backward, apart) if not wrong.is_empty()), relation)
+
+
+def _next_loop(name: str, found: Contradiction) -> isl.Map | None:
+    """{ S[i, j] -> [i + j] } if all of its factors are fixed."""
+    form = found.fusion.search.form
+    iterators, row = form.iterators[name], dict(form.demands.fixed(name, found.plan.found))
+    if len(row) < len(iterators):
+        return None
     value = sum_text((row[k], iterator) for k, iterator in enumerate(iterators))
-    time = isl.Map(f"{{ {edge.source}[{', '.join(iterators)}] -> [{value}] }}")
-    for wrong in (relation.intersect(time.lex_gt_map(time)), relation.subtract(time.apply_range(time.reverse()))):
-        if not wrong.is_empty():
-            return wrong
-    return relation
+    return isl.Map(f"{{ {name}[{', '.join(iterators)}] -> [{value}] }}")
 
 
 def _hint(found: Contradiction) -> str:

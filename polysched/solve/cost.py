@@ -102,6 +102,8 @@ class Form:
     def _bounds(self, statements: Sequence[str], found: Found, layout: Layout) -> tuple[np.ndarray, np.ndarray]:
         """The least and the greatest value of each unknown, as far as the user leaves it free."""
         lower, upper = layout.bounds()
+        for name in {name for pair in self.demands.pairs(statements, found) for name in pair}:
+            upper[layout.shift(name)] = 0  # by a size, the loops would be one after the other
         for name in statements:
             asked: dict[int, list[int]] = {}
             for k, factor in self.demands.fixed(name, found):

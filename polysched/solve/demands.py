@@ -2,10 +2,11 @@
 
     order("S", "i", "2t + i")      S: C_i = 1, C_t = 0, then C_t = 2, C_i = 1
     innermost("S", "j")            S: C_j = 0, but for the last hyperplane C_j = 1, coincident within those before it
+                                   but for updates of reductions that may run in any order
     outer_parallel("S")            the first hyperplane is coincident
     max_skew(2)                    C <= 2
     max_skew(0)                    the sum of C is at most 1
-    together("S", "T")             S and T are one component: their hyperplanes are found by one ILP
+    together("S", "T")             S and T are one component: their hyperplanes are found by one ILP, without shifts d
     separate("S", "T")             no ILP for both
 
 The bounds and rows stand in the ILP beside those of the dependences (Form.problem); so what is found is optimal among
@@ -84,7 +85,7 @@ class Demands:
         return any(fits(name, patterns) for name in first for patterns in asked)
 
     def is_simd(self, names: Iterable[str], found: Found) -> bool:
-        """Must it carry none within the hyperplanes before it?"""
+        """Must it carry none within the hyperplanes before it, but updates of reductions if their order is free?"""
         return any(self._is_last(name) and self._left(name, found) == 1 for name in names)
 
     def may_share(self, names: Collection[str], found: Found) -> bool:
@@ -136,8 +137,7 @@ class Demands:
         return len(self.iterators[name]) - len(found[name])
 
     def _in_common(self, c: Together, names: Iterable[str]) -> int:
-        depth = min(len(self.iterators[name]) for name in names)
-        return depth if c.depth is None else min(c.depth, depth)
+        return min(len(self.iterators[name]) for name in names) if c.depth is None else c.depth
 
 
 NONE = Demands((), {}, {})
@@ -196,3 +196,6 @@ def _require_several(c: Separate | Together, iterators: Mapping[str, tuple[str, 
     for name in meant:
         if not iterators[name] and isinstance(c, Together):
             raise InputError(f"{c}: {name} has no loop to have in common")
+        if isinstance(c, Together) and (c.depth or 0) > len(iterators[name]):
+            only = f"{name} has only {len(iterators[name])} of these {c.depth} loops"
+            raise InputError(f"{c}: {only}", hint=f"its loops are: {', '.join(iterators[name])}")

@@ -1,6 +1,7 @@
 """Does a tree meet what the user asked of it? Read off the tree itself, whoever made it.
 
     unmet(tree, scop, dependences, (order("S", "i", "j"),)) == ()
+    missing(tree, scop, dependences, (innermost("S", "i"),)) == 'innermost("S", "i"): i is in the loop i + j, too'
 
 Of a tiled tree, what is said about rows is about the loops inside of tiles, and loops in common may be those of tiles.
 """
@@ -8,14 +9,13 @@ Of a tiled tree, what is said about rows is about the loops inside of tiles, and
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from functools import cached_property
-from itertools import combinations
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
+from itertools import combinations, takewhile
 
 from polysched import isl
 from polysched.constraints import (
     Constraint,
-    Factor,
     Innermost,
     MaxSkew,
     Order,
@@ -23,8 +23,8 @@ from polysched.constraints import (
     Separate,
     TileSizes,
     Together,
-    factors,
     fits,
+    is_asked,
     share_at_most,
 )
 from polysched.deps.coincidence import carried, left_below, together
@@ -32,7 +32,9 @@ from polysched.deps.dependences import Dependences
 from polysched.errors import IllegalSchedule
 from polysched.model.scop import Scop, Statement
 from polysched.model.tree import Band, Filter, Member, Tree, children
+from polysched.model.tree_text import member_text
 from polysched.solve.demands import require_names
+from polysched.solve.hyperplane import sum_text
 from polysched.solve.independence import Vector, is_independent
 
 
@@ -40,21 +42,35 @@ def unmet(
     tree: Tree, scop: Scop, dependences: Dependences, constraints: Iterable[Constraint]
 ) -> tuple[Constraint, ...]:
     """The constraints that the tree does not meet; nothing is said of tile sizes."""
-    constraints = tuple(constraints)
-    if not constraints:
-        return ()
-    ways = {s.name: tuple(_ways(tree, s, dependences.coincidence)) for s in scop.statements}
-    return tuple(c for c in constraints if not _is_met(c, ways))
+    return tuple(_faults(tree, scop, dependences, tuple(constraints)))
+
+
+def missing(tree: Tree, scop: Scop, dependences: Dependences, constraints: Iterable[Constraint]) -> str:
+    """The same as text, with reasons where a constraint does not say it all; "" if the tree meets each."""
+    faults = _faults(tree, scop, dependences, tuple(constraints))
+    reasons = "; ".join(filter(None, faults.values()))
+    return " and ".join(map(str, faults)) + (f": {reasons}" if reasons else "")
 
 
 def require_met(tree: Tree, scop: Scop, dependences: Dependences, constraints: tuple[Constraint, ...]) -> Tree:
     """The tree itself; IllegalSchedule names the constraints that it does not meet, InputError those on what there is
     not."""
     require_names(constraints, {s.name: s.iterators for s in scop.statements})
-    missed = unmet(tree, scop, dependences, constraints)
+    missed = missing(tree, scop, dependences, constraints)
     if missed:
-        raise IllegalSchedule(f"the schedule given does not meet {' and '.join(map(str, missed))}")
+        raise IllegalSchedule(f"the schedule given does not meet {missed}")
     return tree
+
+
+def _faults(
+    tree: Tree, scop: Scop, dependences: Dependences, constraints: tuple[Constraint, ...]
+) -> dict[Constraint, str]:
+    """What is not met, and why, "" where that is plain."""
+    if not constraints:
+        return {}
+    ways = {s.name: tuple(_ways(tree, s, dependences.coincidence, dependences.validity)) for s in scop.statements}
+    faults = {c: _fault(c, ways) for c in constraints}
+    return {c: fault for c, fault in faults.items() if fault is not None}
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +80,7 @@ class _Step:
     statement: Statement
     member: Member
     reaching: isl.UnionMap  # the dependences that reach its band
-    inside: isl.UnionMap  # and those within the members before it
+    inside: isl.UnionMap  # those within the members before it that must stay in order
 
     @cached_property
     def row(self) -> Vector | None:
@@ -77,6 +93,17 @@ class _Step:
         rows = {tuple(aff.get_coefficient_val(isl.dim_type.in_, k).to_python() for k in depth) for aff in pieces}
         return rows.pop() if len(rows) == 1 else None
 
+    @cached_property
+    def function(self) -> isl.Map:
+        """{ S[i, j] -> [value] }"""
+        own = isl.UnionSet.from_set(self.statement.domain)
+        return isl.Map.from_union_map(self.member.schedule.intersect_domain(own))
+
+    @property
+    def text(self) -> str:
+        """As in "n + i"."""
+        return member_text(self.function.gist_domain(self.statement.domain)).partition(" -> ")[2]
+
     @property
     def is_parallel(self) -> bool:
         return bool(carried(self.member, self.reaching).is_empty())
@@ -87,13 +114,17 @@ class _Step:
 
 
 _Way = tuple[_Step, ...]  # from the root to a leaf
+_Pair = tuple[_Step, _Step]  # one loop around two statements
 
 
-def _ways(tree: Tree, statement: Statement, reaching: isl.UnionMap) -> Iterator[_Way]:
-    """The loops around a statement, outermost first, for each place where it runs."""
-    if isinstance(tree, Filter) and tree.filter.intersect(isl.UnionSet.from_set(statement.domain)).is_empty():
-        return
-    steps, inside = [], reaching
+def _ways(tree: Tree, statement: Statement, reaching: isl.UnionMap, ordered: isl.UnionMap) -> Iterator[_Way]:
+    """The loops around a statement, outermost first, for each place where it runs, with the part that runs there."""
+    if isinstance(tree, Filter):
+        here = isl.sets_of(tree.filter.intersect(isl.UnionSet.from_set(statement.domain)))
+        if not here:
+            return
+        statement = replace(statement, domain=here[0])
+    steps, inside = [], reaching.intersect(ordered)
     for member in tree.members if isinstance(tree, Band) else ():
         steps.append(_Step(statement, member, reaching, inside))
         inside = inside.intersect(together(member))
@@ -101,15 +132,25 @@ def _ways(tree: Tree, statement: Statement, reaching: isl.UnionMap) -> Iterator[
     if not below:
         yield ()
     for child in below:
-        yield from ((*steps, *way) for way in _ways(child, statement, left))
+        yield from ((*steps, *way) for way in _ways(child, statement, left, ordered))
+
+
+def _fault(c: Constraint, ways: dict[str, tuple[_Way, ...]]) -> str | None:
+    """Why it is not met, None if it is."""
+    match c:
+        case Innermost(statement=pattern, iterator=iterator):
+            return next(filter(None, (_not_last(way, iterator) for way in _of(ways, [pattern]))), None)
+        case Together(statements=patterns):
+            pairs = combinations([name for name in ways if fits(name, patterns)], 2)
+            apart = (_apart(ways[a], ways[b], c.depth) for a, b in pairs)
+            return next((fault for fault in apart if fault is not None), None)
+    return None if _is_met(c, ways) else ""
 
 
 def _is_met(c: Constraint, ways: dict[str, tuple[_Way, ...]]) -> bool:
     match c:
         case Order(statement=pattern, rows=rows):
             return all(_is_in_order(way, rows) for way in _of(ways, [pattern]))
-        case Innermost(statement=pattern, iterator=iterator):
-            return all(_runs_last(way, iterator) for way in _of(ways, [pattern]))
         case OuterParallel(statements=patterns):
             return all(way[0].is_parallel for way in _of(ways, patterns or "*") if way)
         case MaxSkew(most=most, statements=patterns):
@@ -118,9 +159,6 @@ def _is_met(c: Constraint, ways: dict[str, tuple[_Way, ...]]) -> bool:
         case Separate(depth=depth):
             pairs = [(a, b) for a, b in combinations(ways, 2) if share_at_most(c, a, b)]
             return all(_in_common(x, y) <= depth for a, b in pairs for x in ways[a] for y in ways[b])
-        case Together(statements=patterns):
-            meant = [name for name in ways if fits(name, patterns)]
-            return all(_have_in_common(ways[a], ways[b], c.depth) for a, b in combinations(meant, 2))
         case TileSizes():
             return True
     raise AssertionError(f"unknown constraint {c}")
@@ -133,21 +171,26 @@ def _of(ways: dict[str, tuple[_Way, ...]], patterns: Iterable[str]) -> Iterator[
 
 def _is_in_order(way: _Way, rows: tuple[str, ...]) -> bool:
     iterators, found = way[0].statement.iterators, _rows(way)
-    pairs = zip(found, map(factors, rows), strict=False)
-    return len(found) >= len(rows) and all(_agree(row, asked, iterators) for row, asked in pairs)
+    pairs = zip(found, rows, strict=False)
+    return len(found) >= len(rows) and all(is_asked(row, asked, iterators) for row, asked in pairs)
 
 
-def _agree(row: Vector, asked: dict[str, Factor] | None, iterators: tuple[str, ...]) -> bool:
-    if asked is None:
-        return True
-    return all(asked.get(iterator, 0) in (None, own) for iterator, own in zip(iterators, row, strict=True))
-
-
-def _runs_last(way: _Way, iterator: str) -> bool:
-    k, found = way[0].statement.iterators.index(iterator), _rows(way)
+def _not_last(way: _Way, iterator: str) -> str:
+    """Why the iterator is not in the last loop alone, or this one no SIMD; "" if it is."""
+    found = _rows(way)
+    if not found:
+        return f"no loop runs along {iterator}"
+    iterators = way[0].statement.iterators
+    k, texts = iterators.index(iterator), [sum_text(zip(row, iterators, strict=True)) for row in found]
+    if abs(found[-1][k]) != 1:
+        return f"the last loop is {texts[-1]}"
+    for row, text in zip(found[:-1], texts[:-1], strict=True):
+        if row[k]:
+            return f"{iterator} is in the loop {text}, too"
     last = next(step for step in reversed(way) if step.row == found[-1])
-    outer = [row[k] for row in found[:-1]]
-    return way[-1] is last and not any(outer) and abs(found[-1][k]) == 1 and last.is_simd
+    if way[-1] is not last:
+        return f"the loop {texts[-1]} has another one inside"
+    return "" if last.is_simd else f"iterations of the loop {texts[-1]} depend on each other"
 
 
 def _rows(way: _Way) -> list[Vector]:
@@ -164,17 +207,62 @@ def _is_skewed_at_most(row: Vector, most: int) -> bool:
     return sum(factors) <= 1 if most == 0 else max(factors, default=0) <= most
 
 
-def _have_in_common(ones: tuple[_Way, ...], others: tuple[_Way, ...], depth: int | None) -> bool:
+def _apart(ones: tuple[_Way, ...], others: tuple[_Way, ...], depth: int | None) -> str | None:
+    """Which loop runs the statements one after the other, "" if they have too few; None if they have enough."""
     least = min((way[0].statement.depth if way else 0 for way in (*ones, *others)), default=0)
-    asked = least if depth is None else min(depth, least)
-    return all(max((_in_common(one, other) for other in others), default=asked) >= asked for one in ones)
+    asked = least if depth is None else depth
+    for one in ones:
+        if max((_count(_met(one, other)) for other in others), default=asked) < asked:
+            return next(filter(None, (_one_after_the_other(one, other) for other in others)), "")
+    return None
+
+
+def _one_after_the_other(one: _Way, other: _Way) -> str:
+    """As in "loop i of S and loop n + i of T run one after the other"; "" if none does so."""
+    shared, met = _shared(one, other), _met(one, other)
+    if len(shared) == len(met):
+        return ""
+    loops = (f"loop {step.text} of {step.statement.name}" for step in shared[len(met)])
+    return f"{' and '.join(loops)} run one after the other"
 
 
 def _in_common(one: _Way, other: _Way) -> int:
-    """How many loops are the same, over tiles or inside of them, whichever are more."""
-    shared = []
-    for a, b in zip(one, other, strict=False):
-        if a.member is not b.member:
-            break
-        shared.append(a.row is None)
-    return max(shared.count(True), shared.count(False))
+    return _count(_shared(one, other))
+
+
+def _count(pairs: tuple[_Pair, ...]) -> int:
+    """How many they are over tiles or inside of them, whichever are more."""
+    over_tiles = [a.row is None for a, _ in pairs]
+    return max(over_tiles.count(True), over_tiles.count(False))
+
+
+def _shared(one: _Way, other: _Way) -> tuple[_Pair, ...]:
+    """The same loops, around either statement."""
+    return tuple(takewhile(lambda pair: pair[0].member is pair[1].member, zip(one, other, strict=False)))
+
+
+def _met(one: _Way, other: _Way) -> tuple[_Pair, ...]:
+    """Those of them, before the first that has no values in common."""
+    shared = _shared(one, other)
+    return shared[: next((k for k in range(len(shared)) if not _overlap(shared[: k + 1])), len(shared))]
+
+
+def _overlap(pairs: tuple[_Pair, ...]) -> bool:
+    """Has the last loop a range in common, that grows if both of its ranges grow with the sizes?"""
+    one, other = (_values(steps) for steps in zip(*pairs, strict=True))
+    both = one.intersect(other)
+    return not both.is_empty() and (_grows(both) or not (_grows(one) and _grows(other)))
+
+
+def _values(steps: _Way) -> isl.Set:
+    """{ [t, i] } that these loops run through for their statement, with what strides leave out."""
+    loops = reduce(isl.Map.flat_range_product, (step.function for step in steps))
+    return loops.range().remove_divs()
+
+
+def _grows(values: isl.Set) -> bool:
+    """Is the last loop of any length, for given values of those around it?"""
+    last = values.dim(isl.dim_type.set) - 1
+    around = isl.Map.identity(values.get_space().map_from_set()).project_out(isl.dim_type.out, last, 1)
+    lengths = around.apply_range(around.reverse()).intersect_domain(values).intersect_range(values).deltas()
+    return not lengths.project_out(isl.dim_type.param, 0, lengths.dim(isl.dim_type.param)).is_bounded()

@@ -35,7 +35,7 @@ from polysched.solve.demands import Demands, require_names
 from polysched.solve.directions import signs
 from polysched.solve.farkas import Edge, edges, parameter_space, within
 from polysched.solve.fusion import Contradiction, Fusion, among
-from polysched.solve.honoured import unmet
+from polysched.solve.honoured import missing
 from polysched.solve.independence import Found
 from polysched.solve.isl_scheduler import isl_schedule
 from polysched.solve.record import Solve
@@ -75,10 +75,10 @@ def find_schedule(scop: Scop, dependences: Dependences, options: Options) -> Sch
         except Contradiction as found:
             retry = partial(_contradiction, rung, scop, dependences, options)
             raise contradiction_error(found, options.constraints, retry, scop) from None
-        missed = unmet(scheduled.tree, scop, dependences, options.constraints)
+        missed = missing(scheduled.tree, scop, dependences, options.constraints)
         if not missed:
             return replace(scheduled, reasons=tuple(reasons), constraints=options.constraints)
-        reasons.append(f"{rung}: it does not meet {', '.join(map(str, missed))}")
+        reasons.append(f"{rung}: it does not meet {missed}")
     raise IllegalSchedule("no schedule that was found meets the constraints:\n  " + "\n  ".join(reasons))
 
 

@@ -9,6 +9,7 @@ What the mark names has to become private to the threads and lanes (codegen/pass
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from polysched import isl
@@ -41,11 +42,12 @@ def reduce_on_threads(tree: Tree, dependences: Dependences) -> Tree:
     return _threads(tree, _Reaching.of(dependences), is_repeated=False) if dependences.reorder_reductions else tree
 
 
-def reduce_on_lanes(tree: Tree, scop: Scop, dependences: Dependences) -> Tree:
-    """`tree` with every innermost loop that carries reductions alone, and reads no far elements, marked for SIMD."""
+def reduce_on_lanes(tree: Tree, scop: Scop, dependences: Dependences, asked: Collection[str] = ()) -> Tree:
+    """`tree` with every innermost loop that carries reductions alone, and reads no far elements unless it is `asked`
+    for all of its statements, marked for SIMD."""
     if not dependences.reorder_reductions:
         return tree
-    return _lanes(tree, scop, _Reaching.of(dependences), ())
+    return _lanes(tree, scop, _Reaching.of(dependences), (), asked)
 
 
 def reduced(member: Member, dependences: Dependences, reaching: isl.UnionMap) -> tuple[str, ...]:
@@ -120,21 +122,24 @@ def _on_threads(band: Band, reaching: _Reaching, is_repeated: bool) -> Tree | No
     return None
 
 
-def _lanes(tree: Tree, scop: Scop, reaching: _Reaching, outer: tuple[Member, ...]) -> Tree:
+def _lanes(tree: Tree, scop: Scop, reaching: _Reaching, outer: tuple[Member, ...], asked: Collection[str]) -> Tree:
     if isinstance(tree, Mark) and isinstance(tree.mark, Vector | Unroll):
         return tree
     if isinstance(tree, Mark) and isinstance(tree.child, Band):  # a loop has one mark
-        return replace(tree, child=_lanes_below(tree.child, scop, reaching, outer))
+        return replace(tree, child=_lanes_below(tree.child, scop, reaching, outer, asked))
     if isinstance(tree, Band) and len(tree.members) == 1 and is_innermost(tree):
         names = reaching.reduced(tree.members[0])
-        return Mark(Vector(names), tree) if names and _reads_rows(tree, scop, outer) else tree
-    return _lanes_below(tree, scop, reaching, outer)
+        pays = _reads_rows(tree, scop, outer) or all(s.name in asked for s in statements_of(tree, scop))
+        return Mark(Vector(names), tree) if names and pays else tree
+    return _lanes_below(tree, scop, reaching, outer, asked)
 
 
-def _lanes_below(tree: Tree, scop: Scop, reaching: _Reaching, outer: tuple[Member, ...]) -> Tree:
+def _lanes_below(
+    tree: Tree, scop: Scop, reaching: _Reaching, outer: tuple[Member, ...], asked: Collection[str]
+) -> Tree:
     inside = reaching.below(tree)
     outer = (*outer, *tree.members) if isinstance(tree, Band) else outer
-    return with_children(tree, tuple(_lanes(child, scop, inside, outer) for child in children(tree)))
+    return with_children(tree, tuple(_lanes(child, scop, inside, outer, asked) for child in children(tree)))
 
 
 def _reads_rows(band: Band, scop: Scop, outer: tuple[Member, ...]) -> bool:

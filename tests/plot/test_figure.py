@@ -11,6 +11,7 @@ from nests import gemm, stencil2
 
 import polysched as ps
 from polysched.errors import PolyschedError
+from polysched.frontend.python import parse_nest
 from polysched.plot.svg import inline_svg
 
 pytest.importorskip("matplotlib")
@@ -92,6 +93,28 @@ def test_the_legend_says_what_there_is():
         "first step",
         "last step; same colour, same time",
     ]
+
+
+def test_the_legend_names_steps_that_are_in_the_picture():
+    figure = ps.Schedule(parse_nest(LOOP, "loop.py")).plot({"T": 7, "n": 4})
+    labels = [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+    assert labels[-2:] == ["first step", "step 3 of 0 to 6; same colour, same time"]
+
+
+LOOP = """\
+def loop(a: f64[n, n], T: size, n: size):
+    for t in range(T):
+        for i in range(n):
+            for j in range(n):
+                a[i, j] = a[i, j] + 1.0
+"""
+
+
+def test_ticks_are_whole_numbers():
+    for sizes in ({"N": 1}, {"N": 2}, {"N": 30}):
+        (axes,) = skewed().plot(sizes).axes
+        for ticks in (axes.get_xticks(), axes.get_yticks()):
+            assert 1 <= len(ticks) <= 7 and all(tick == int(tick) for tick in ticks)
 
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch):

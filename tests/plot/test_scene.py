@@ -12,6 +12,7 @@ from polysched.errors import InputError
 from polysched.frontend.python import parse_nest
 from polysched.plot.draw import scenes, titled
 from polysched.plot.hull import hull, outline
+from polysched.plot.small import with_small_tiles
 
 JACOBI = """\
 def jacobi(a: f64[n], b: f64[n], steps: size, n: size):
@@ -93,7 +94,7 @@ def test_statements_of_one_loop_share_a_panel_side_by_side():
     (panel,) = found.panels
     assert panel.title == "S0, S1" and panel.names == ["S0", "S1"]
     assert {dot.statement: dot.at for dot in panel.dots if dot.step == 0 and dot.at[1] < 1.5} == {
-        "S0": pytest.approx((-0.18, 0.82))
+        "S0": (-0.25, 1.0)
     }
 
 
@@ -130,11 +131,82 @@ def test_an_arrow_is_drawn_once_for_the_first_kind_there_is():
 
 def test_what_is_not_drawn_is_said():
     loops = "    for i in range(n):\n        for j in range(n):\n            "
-    lines = "".join(f"{loops}a{k}[i, j] = 1.0\n" for k in range(8))
-    arrays = "".join(f"a{k}: f64[n, n], " for k in range(8))
+    lines = "".join(f"{loops}a{k}[i, j] = 1.0\n" for k in range(10))
+    arrays = "".join(f"a{k}: f64[n, n], " for k in range(10))
     found = scene_of(ps.Schedule(parse_nest(f"def many({arrays}n: size):\n{lines}", "many.py")))
-    assert len(found.panels) == 6
-    assert found.notes == ("drawn for n = 8", "not drawn: S6, S7")
+    assert len(found.panels) == 8
+    assert found.notes == ("drawn for n = 8", "not drawn: S8, S9")
+
+
+SWEEP = """\
+def sweep(a: f64[n, n], b: f64[n, n], steps: size, n: size):
+    for t in range(steps):
+        for i in range(1, n - 1):
+            for j in range(n):
+                b[i, j] = a[i - 1, j] + a[i + 1, j]
+        for i in range(1, n - 1):
+            for j in range(n):
+                a[i, j] = b[i, j]
+"""
+
+
+def test_sizes_are_such_that_all_slices_are_drawn():
+    found = scene_of(ps.Schedule(parse_nest(SWEEP, "sweep.py")))
+    assert [panel.where for panel in found.panels] == ["t = 0", "t = 1", "t = 2", "t = 3"]
+    assert found.notes[0] == "drawn for steps = 4, n = 6"
+
+
+def test_slices_that_are_not_drawn_are_said():
+    found = scene_of(ps.Schedule(parse_nest(SWEEP, "sweep.py")), sizes={"steps": 6, "n": 5})
+    assert "S0, S1: t = 0, 1, 2, 3 of 6" in found.notes
+
+
+def test_where_tiles_of_statements_overlap_dots_have_their_steps():
+    done = ps.optimize(ps.from_c("benchmarks/polybench/c/jacobi-2d.c")[0])
+    ((_, found),) = scenes(done.scop, done.dependences, {"after": done.schedule})
+    assert found.is_tiled and all(panel.tiles == () for panel in found.panels)
+    assert not any(dot.is_inside for panel in found.panels for dot in panel.dots)
+    assert found.notes[-1] == "tiles of S0, S1 overlap here: dots have the colours of their steps, and where there is room the numbers"
+    steps = {dot.step for panel in found.panels for dot in panel.dots}
+    assert steps == set(range(found.steps))
+
+
+def test_tiles_of_statements_in_turn_along_time_do_not_overlap():
+    done = ps.optimize(ps.from_c("benchmarks/polybench/c/jacobi-1d.c")[0])
+    ((_, found),) = scenes(done.scop, done.dependences, {"after": with_tiles(done)}, sizes={"tsteps": 8, "n": 10})
+    (panel,) = found.panels
+    assert len(panel.tiles) > 4 and all(dot.is_inside for dot in panel.dots)
+
+
+def with_tiles(done):
+    return with_small_tiles(done.schedule, done.scop.statements)[0]
+
+
+def test_a_statement_outside_of_tiles_has_a_step_of_its_own():
+    found = scene_of(ps.Schedule(parse_nest(TWO, "two.py")).tile("i_2", "j_2", sizes=(2, 2)), sizes={"n": 4})
+    seen = {(dot.statement, dot.step, dot.is_inside) for panel in found.panels for dot in panel.dots}
+    assert seen == {*(("S0", step, False) for step in range(4)), ("S1", 4, True)}
+    assert found.summary == "4 tiles in 1 step, up to 4 at once, and 16 instances outside of tiles"
+
+
+TWO = """\
+def two(a: f64[n, n], b: f64[n, n], n: size):
+    for i in range(n):
+        for j in range(n):
+            a[0, j] += b[i, j]
+    for i in range(n):
+        for j in range(n):
+            b[i, j] = 1.0
+"""
+
+
+def test_what_is_fixed_is_said_of_its_statements():
+    text = "def deep(a: f64[n, n, n, n], b: f64[n], n: size):\n"
+    for k, name in enumerate("ijkl"):
+        text += "    " * (k + 1) + f"for {name} in range(n):\n"
+    text += "                    a[i, j, k, l] = 1.0\n    for i in range(n):\n        b[i] = 1.0\n"
+    found = scene_of(ps.Schedule(parse_nest(text, "deep.py")))
+    assert "S0: only iterations with l = 1 are drawn" in found.notes
 
 
 def test_tiles_that_are_drawn_smaller_are_said():

@@ -31,7 +31,7 @@ def counts(found):
 def test_sizes_are_small_where_none_are_given():
     scop = scop_of(gemm())
     found = drawn(scop, scop.statements, None)
-    assert found.sizes == {"ni": 6, "nj": 6, "nk": 6} and counts(found) == {"S0": 36, "S1": 216}
+    assert found.sizes == {"ni": 4, "nj": 6, "nk": 6} and counts(found) == {"S0": 24, "S1": 144}
     assert not found.is_cut and found.fixed == {"S0": {}, "S1": {}}
 
 

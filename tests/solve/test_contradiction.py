@@ -103,6 +103,26 @@ def test_lanes_that_carry_a_dependence():
     )
 
 
+def test_a_loop_that_would_run_outside_too():
+    """Of seidel no order has i alone inside; but what was asked for says so by itself."""
+    seidel = extract(nests.seidel_2d())
+    assert message(seidel, order("S", "t", "i + j", "i"), innermost("S", "i")) == (
+        'order("S", "t", "i + j", "i") and innermost("S", "i") contradict each other, for loop 2 of S, inside of t: '
+        "i is in the loop i + j, which is not the last"
+    )
+
+
+def test_the_loops_named_are_those_asked_for():
+    """Without the order, the solver would get to j inside of t, t + i."""
+    seidel = extract(nests.seidel_2d())
+    assert message(seidel, order("S", "t", "2t + i"), innermost("S", "j")) == (
+        'order("S", "t", "2t + i") and innermost("S", "j") together contradict the dependences, '
+        "for loop 3 of S, inside of t, 2t + i:\n"
+        "flow dependence on A: S[t=0, i=1, j=1] must run before S[t=0, i=1, j=2] (tsteps = 1, n = 4)"
+    )
+    assert message(seidel, order("S", "t", "t + i"), innermost("S", "j")).startswith('innermost("S", "j") contradicts')
+
+
 def test_a_loop_that_counts_down():
     assert message(extract(nests.reversed_sweep()), order("S", "i")) == (
         'order("S", "i") contradicts the dependences, for loop 1 of S:\n'

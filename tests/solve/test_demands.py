@@ -175,15 +175,61 @@ def test_fused_without_a_dependence():
     assert rows(scheduled(model))[0] == "sequence"
 
 
-def test_fused_with_all_that_runs_in_between():
-    """All of S must run before M, and M before all of T: one loop of 2n iterations."""
+def test_one_loop_after_the_other_is_not_fused():
+    """All of S must run before M, and M before all of T: one loop of 2n iterations would be two."""
     model = scop(
         "[n] -> { : n >= 1 }",
         stmt("{ S[i] : 0 <= i < n }", writes="s[]", reads="s[]"),
         stmt("{ M[] }", writes="m[]", reads="s[]"),
         stmt("{ T[i] : 0 <= i < n }", writes="c[i]", reads="m[]"),
     )
-    assert rows(scheduled(model, together("S", "T")))[:2] == ["band:", "[M[] -> n; S[i] -> i; T[i] -> n + i]"]
+    with pytest.raises(IllegalSchedule) as raised:
+        scheduled(model, together("S", "T"))
+    claim = 'together("S", "T") contradicts the dependences, for loop 1 of S and M and T:\n'
+    assert str(raised.value).startswith(claim)
+
+
+@pytest.mark.parametrize("signed", [False, True])
+def test_no_shift_by_a_size_where_loops_must_be_together(signed):
+    """S1 along k outside needs all of S0 before: as n + k, after the last i."""
+    asked = (order("S1", "k", "i", "j"), order("S0", "i", "j"), together("S0", "S1"))
+    with pytest.raises(IllegalSchedule) as raised:
+        scheduled(gemm(), *asked, negative_coefficients=signed)
+    both = " and ".join(map(str, asked)).replace(" and ", ", ", 1)
+    assert str(raised.value) == (
+        f"{both} together contradict the dependences, for loop 1 of S0 and S1:\n"
+        "flow dependence on C: S0[i=1, j=0] must run before S1[i=1, j=0, k=0] (ni = 2, nj = 1, nk = 1)"
+    )
+
+
+def test_ranges_apart_are_not_together():
+    model = scop(
+        "[n] -> { : n >= 1 }",
+        stmt("{ S[i] : 0 <= i < n }", writes="a[i]"),
+        stmt("{ T[i] : n <= i < 2n }", writes="b[i]"),
+    )
+    with pytest.raises(IllegalSchedule) as raised:
+        scheduled(model, together("S", "T"))
+    apart = 'it does not meet together("S", "T")'
+    assert str(raised.value) == (
+        "no schedule that was found meets the constraints:\n"
+        f"  pluto: {apart}: loop i of S and loop i of T run one after the other\n"
+        f"  pluto per SCC: {apart}: loop i of S and loop i of T run one after the other\n"
+        f"  source order with parallel loops found: {apart}\n"
+        f"  source order: {apart}"
+    )
+
+
+@pytest.mark.parametrize("name", ["k", "i"])
+def test_lanes_may_sum_up_where_sums_may_be_reordered(name):
+    last = rows(scheduled(gemm(), innermost("S1", name), reorder_reductions=True))[-1]
+    assert last == f"[S1[i, j, k] -> {name}]{' coincident' if name == 'i' else ''}"
+
+
+def test_lanes_carry_nothing_but_sums():
+    model = scop("[n] -> { : n >= 1 }", stmt("{ S[i] : 0 <= i < n }", writes="a[i + 1]", reads="a[i]"))
+    with pytest.raises(IllegalSchedule):
+        scheduled(model, innermost("S", "i"), reorder_reductions=True)
 
 
 def test_fused_outside_alone():
@@ -251,6 +297,10 @@ def test_the_rows_of_the_ilp_say_what_was_asked_for():
         (innermost("S1", "t"), 'innermost("S1", "t"): S1 has no loop \'t\'\nhint: its loops are: i, j, k'),
         (separate("S1"), 'separate("S1") means one statement only: S1\nhint: the statements are: S0, S1'),
         (together("S0", "S0"), 'together("S0", "S0") means one statement only: S0\nhint: the statements are: S0, S1'),
+        (
+            together("S*", depth=7),
+            'together("S*", depth=7): S0 has only 2 of these 7 loops\nhint: its loops are: i, j',
+        ),
         (
             outer_parallel("S0", "U"),
             'outer_parallel("S0", "U"): there is no statement \'U\'\nhint: the statements are: S0[i, j], S1[i, j, k]',

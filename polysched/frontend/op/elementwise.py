@@ -18,7 +18,7 @@ from polysched.frontend.arithmetic import Typed, a, absolute
 from polysched.frontend.op.emit import Emitter, Operand, common_type, float_type, type_of
 from polysched.frontend.op.memory import Ref
 from polysched.frontend.promotion import common, weak_float
-from polysched.ir.dtypes import DType, boolean
+from polysched.ir.dtypes import DType, boolean, i8
 from polysched.ir.nodes import Binary, Call, Const, Expr, Select, Unary
 
 _SYMBOLS = {
@@ -80,7 +80,7 @@ def _power(emit: Emitter, base: Operand, exponent: Operand, dtype: DType) -> Ref
         case bool():
             pass
         case 2 | 3 | 4 if isinstance(exponent, int | float) and isinstance(base, Ref):
-            factors: list[Ref] = [cast(emit, base, dtype)] * int(exponent)
+            factors = [cast(emit, base, i8 if dtype == boolean else dtype)] * int(exponent)
             return reduce(lambda left, right: binary(emit, "*", left, right), factors)
         case float() if exponent == 0.5 and dtype.is_float:
             return emit.elementwise("UnaryType::Sqrt", [base], dtype)
@@ -171,6 +171,8 @@ def _absolute(emit: Emitter, value: Operand) -> Ref:
 
 
 def _square(emit: Emitter, value: Operand) -> Ref:
+    dtype = type_of(value).dtype
+    value = cast(emit, value, i8 if dtype == boolean else dtype)
     return binary(emit, "*", value, value)
 
 

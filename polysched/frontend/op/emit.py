@@ -44,6 +44,8 @@ class Emitter:
 
     def value(self, ref: Ref) -> Value:
         """What the user sees of the memory now."""
+        if ref.memory.is_unsure:
+            raise InputError(*_view_or_copy(ref.memory))
         return self._seen(ref.memory.value, ref.path)
 
     def _seen(self, value: Value, path: Sequence[Step]) -> Value:
@@ -64,8 +66,8 @@ class Emitter:
 
     def assign(self, ref: Ref, new: Value) -> None:
         """The memory that the user sees as `ref` is overwritten by a value of its shape and dtype."""
-        if ref.memory.frozen:
-            raise InputError(*_refusal(ref.memory))
+        if ref.memory.origin is not None:
+            raise InputError(*_view_or_copy(ref.memory))
         if any(isinstance(step, Spread) for step in ref.path):
             raise InputError(f"{name_of(ref)} is broadcast, and is not changed through that", None, "copy it first")
         memory = ref.memory
@@ -186,9 +188,8 @@ def float_type(operands: Sequence[Operand]) -> DType:
     dtype = common_type(operands).dtype
     if dtype.is_float:
         return dtype
-    if any(isinstance(operand, Ref) for operand in operands) and dtype.bits < 32:
-        return ALL["f16"] if dtype.bits == 8 else ALL["f32"]
-    return f64
+    narrow = any(isinstance(operand, Ref | bool) for operand in operands) and dtype.bits < 32
+    return ALL[f"f{2 * dtype.bits}"] if narrow else f64
 
 
 def name_of(operand: Operand) -> str:
@@ -200,5 +201,8 @@ def name_of(operand: Operand) -> str:
     return f"{operand}"
 
 
-def _refusal(memory: Memory) -> tuple[str, None, str]:
-    return f"'{memory.name or memory.value.name}' {memory.frozen}", None, "copy it first, as in x.copy()"
+def _view_or_copy(memory: Memory) -> tuple[str, None, str]:
+    assert memory.origin is not None
+    of = f"of '{memory.origin.name}'" if memory.origin.name else "of another array"
+    message = f"'{memory.name or 'it'}' is a view {of} or a copy, as NumPy decides, and one of both is changed"
+    return message, None, "copy it first, as in y = x.reshape(-1).copy()"

@@ -18,10 +18,11 @@ from typing import Any
 
 from polysched.errors import InputError
 from polysched.frontend.op import elementwise
-from polysched.frontend.op.arrays import FUNCTIONS, METHODS, as_array, transpose
+from polysched.frontend.op.arrays import FUNCTIONS, METHODS, as_array
 from polysched.frontend.op.emit import Emitter, Operand, name_of
 from polysched.frontend.op.extents import is_at_least, normal, number, product
 from polysched.frontend.op.memory import Ref
+from polysched.frontend.op.shaping import transpose
 from polysched.frontend.op.subscripts import assign_to_elements, element
 from polysched.frontend.python_expressions import SYMBOLS
 from polysched.frontend.python_functions import DTYPES

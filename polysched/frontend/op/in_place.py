@@ -1,4 +1,4 @@
-"""Results that go back to a parameter: in place where no value that is still needed is lost, else by a copy.
+"""Results that go to a parameter: in place where no value that is still needed is lost, else by a copy.
 
     for i in 0..n: a_new[i] = a[i]                            for i in 0..n // 2:
     for i in 0..n // 2:                               ->          a[2 * i] = a[2 * i] + a[2 * i + 1]
@@ -7,7 +7,8 @@
     for i in 0..n - 1: a_new[i + 1] = a[i] + 1        ->      ... of a local array a_new, then
                                                               for i in 0..n: a[i] = a_new[i]
 
-In place: every read of the parameter is of the element that its statement stores, or of one that is never stored.
+In place: every read of the parameter that does not come before all stores is of the element that its statement stores,
+or of one that is never stored.
 """
 
 from __future__ import annotations
@@ -23,20 +24,29 @@ from polysched.model.affine import AffineSpace, NotAffine
 from polysched.model.loops import sizes_not_negative
 
 
-def written_back(function: Function, result: str, parameter: str, names: Iterable[str]) -> Function:
-    """The function with no array parameter `result`, whose values the array `parameter` has in the end.
+def in_place(function: Function, result: str, parameter: str) -> Function | None:
+    """The function with no array parameter `result`, whose stores go to `parameter`; None if that may lose values."""
+    body = _without_copy(function.body, result, parameter)
+    if body is None or not _may_be_in_place(body, result, parameter, function.sizes):
+        return None
+    return replace(_without(function, result), body=_renamed(body, result, parameter))
+
+
+def copied_back(function: Function, result: str, parameter: str, names: Iterable[str]) -> Function:
+    """The function with a local array `result`, which is copied to `parameter` in the end.
 
     `names` are those that no new loop variable has.
     """
     array = function.array(result)
-    arrays = tuple(one for one in function.arrays if one.name != result)
-    params = tuple(name for name in function.params if name != result)
-    without = replace(function, arrays=arrays, params=params)
-    body = _without_copy(function.body, result, parameter)
-    if body is not None and _may_be_in_place(body, result, parameter, function.sizes):
-        return replace(without, body=_renamed(body, result, parameter))
     local = Alloc(replace(array, space="private"), function.loc)
-    return replace(without, body=(local, *function.body, _copy(array, parameter, function, names)))
+    copy = _copy(array, parameter, function, names)
+    return replace(_without(function, result), body=(local, *function.body, copy))
+
+
+def _without(function: Function, result: str) -> Function:
+    """The function without this parameter."""
+    arrays = tuple(one for one in function.arrays if one.name != result)
+    return replace(function, arrays=arrays, params=tuple(name for name in function.params if name != result))
 
 
 def _without_copy(body: tuple[Stmt, ...], result: str, parameter: str) -> tuple[Stmt, ...] | None:
@@ -59,14 +69,16 @@ class _Access:
 
 
 def _may_be_in_place(body: tuple[Stmt, ...], result: str, parameter: str, sizes: tuple[str, ...]) -> bool:
-    stored = list(_stores(body, ()))
+    first = next((k for k, stmt in enumerate(body) if _stores_to(stmt, result)), len(body))
+    stored = list(_stores(body[first:], ()))
+    if any(_reads(_control(stmt), parameter) for stmt in walk(body[first:])):
+        return False
     written = [_elements(access, sizes) for store, access in stored if store.array == result]
     if any(one is None for one in written):
         return False
     own = 0
     for store, access in stored:
-        reads = [node for node in walk(store) if isinstance(node, Load) and node.array == parameter]
-        for read in reads:
+        for read in _reads(store, parameter):
             if store.array == result and read.index == store.index:
                 own += 1
                 continue
@@ -77,6 +89,24 @@ def _may_be_in_place(body: tuple[Stmt, ...], result: str, parameter: str, sizes:
     return own == 0 or all(
         one.is_disjoint(other) for k, one in enumerate(written) for other in written[:k] if one and other
     )
+
+
+def _stores_to(stmt: Stmt, array: str) -> bool:
+    return any(isinstance(node, Store) and node.array == array for node in walk(stmt))
+
+
+def _reads(node: Stmt | tuple[Expr, ...], array: str) -> list[Load]:
+    return [one for one in walk(node) if isinstance(one, Load) and one.array == array]
+
+
+def _control(node: object) -> tuple[Expr, ...]:
+    """What decides whether, and how often, statements run."""
+    match node:
+        case For(lo=lo, hi=hi):
+            return lo, hi
+        case If(cond=cond):
+            return (cond,)
+    return ()
 
 
 def _stores(body: Sequence[Stmt], loops: tuple[For, ...]) -> Iterator[tuple[Store, _Access]]:

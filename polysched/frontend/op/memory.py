@@ -24,7 +24,13 @@ class Memory:
 
     name: str
     value: Value
-    frozen: str = ""  # why it cannot be changed in place, if so
+    origin: Memory | None = None  # of what is a view or a copy, as NumPy decides when it runs: of what
+    taken: Value | None = None  # the value of the origin at that time
+
+    @property
+    def is_unsure(self) -> bool:
+        """Does its value depend on whether it is a view or a copy?"""
+        return self.origin is not None and self.origin.value != self.taken
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from typing import Any
 
 from polysched.errors import InputError
 from polysched.frontend.op.extents import normal
-from polysched.frontend.op.in_place import written_back
+from polysched.frontend.op.in_place import copied_back, in_place
 from polysched.frontend.op.lower import Lowered, lowered
 from polysched.frontend.op.read import Program, read
 from polysched.frontend.op.text import Tensors
@@ -30,6 +30,8 @@ from polysched.ir.dtypes import DType
 from polysched.ir.graph import Graph, TensorType
 from polysched.ir.nodes import Array, Function, Var
 from polysched.ir.verify import verify
+
+Arguments = Mapping[str, Array | Var | None]  # arrays, scalars and, as None, sizes, by name
 
 
 @dataclass(frozen=True)
@@ -79,8 +81,8 @@ def _op(source: Source, definition: ast.FunctionDef, constants: Mapping[str, Any
     arguments |= {name: None for name in scope.sizes if name not in arguments}
     program = read(source, definition, arguments, constants)
     _check_results(source, definition, program, result_types(source, definition, scope))
-    tensors = lowered(program, arguments)
-    return Op(program.graph, Tensors(tensors.all), _nest(source, definition, tensors, arguments), program.returned)
+    tensors, nest = _stages(source, definition, program, arguments)
+    return Op(program.graph, Tensors(tensors.all), nest, program.returned)
 
 
 def _check_results(
@@ -104,13 +106,29 @@ def _check_results(
             raise source.error(definition.returns, message, "declare what is returned, or convert it with astype")
 
 
-def _nest(
-    source: Source, definition: ast.FunctionDef, tensors: Lowered, arguments: Mapping[str, Array | Var | None]
-) -> Function:
-    """The loops; parameters come in the user's order, then new arrays, then sizes."""
+def _stages(
+    source: Source, definition: ast.FunctionDef, program: Program, arguments: Arguments
+) -> tuple[Lowered, Function]:
+    """Tensor expressions and nest, by the first of three ways in which parameters can be changed without losing values
+    that are still needed: in place; in place, when the values have been computed; by a copy of the whole array."""
+    for values_first in (False, True):
+        tensors = lowered(program, arguments, values_first=values_first)
+        function: Function | None = nest_of(
+            definition.name, tensors.inputs, tensors.outputs, loc=source.loc(definition)
+        )
+        for result, parameter in tensors.in_place:
+            function = function and in_place(function, result, parameter)
+        if function:
+            return tensors, _with_parameters(function, arguments)
+    tensors = lowered(program, arguments)
     function = nest_of(definition.name, tensors.inputs, tensors.outputs, loc=source.loc(definition))
     for result, parameter in tensors.in_place:
-        function = written_back(function, result, parameter, arguments)
+        function = in_place(function, result, parameter) or copied_back(function, result, parameter, arguments)
+    return tensors, _with_parameters(function, arguments)
+
+
+def _with_parameters(function: Function, arguments: Arguments) -> Function:
+    """The function with its parameters in order: the user's, then new arrays, then sizes."""
     known = {array.name for array in function.arrays}
     unused = tuple(one for one in arguments.values() if isinstance(one, Array) and one.name not in known)
     sizes = tuple(name for name, given in arguments.items() if given is None)

@@ -165,7 +165,7 @@ class _Statements:
         match target:
             case ast.Name(id=name):
                 old = self.expressions.value(target)
-                if isinstance(old, Ref) and old.rank:
+                if isinstance(old, Ref) and (old.rank or old.path):
                     self.in_place(old, op, old, operand, name)
                 else:
                     self.bind(name, self.expressions.binary(op, old, operand))

@@ -15,7 +15,7 @@ from polysched.errors import InputError
 from polysched.frontend.op.emit import Emitter, Operand, name_of
 from polysched.frontend.op.extents import Shape, broadcast
 from polysched.frontend.op.memory import Ref
-from polysched.frontend.op.views import At, view
+from polysched.frontend.op.views import view
 from polysched.ir.dtypes import boolean, i64
 from polysched.ir.graph import TensorType, Value
 
@@ -39,7 +39,7 @@ def viewed(array: Ref, subscripts: Sequence[Any], text: str) -> Ref:
 
 
 def element(emit: Emitter, array: Ref, subscripts: Sequence[Any], text: str = "") -> Ref:
-    """array[subscripts]: what is read is a view, unless it is one element, or arrays choose the elements."""
+    """array[subscripts]: a view, unless it is one element (a view with '...'), or arrays choose the elements."""
     if any(map(is_mask, subscripts)):
         hint = "write np.where(mask, x, 0) and reduce that"
         raise InputError(f"how many elements a mask chooses of {name_of(array)} depends on data", None, hint)
@@ -47,9 +47,8 @@ def element(emit: Emitter, array: Ref, subscripts: Sequence[Any], text: str = ""
         indices, axes, chosen, shape = _gathered(emit, array, subscripts)
         return emit.result("Gather", [chosen, *indices], array.dtype, shape, axes=axes)
     seen = viewed(array, subscripts, text)
-    step = seen.path[-1]
-    is_number = not isinstance(step, tuple) and all(isinstance(part, At) for part in getattr(step, "parts", ()))
-    return emit.copy(seen) if is_number and array.rank else seen
+    is_number = array.rank > 0 and not seen.rank and Ellipsis not in subscripts
+    return emit.copy(seen) if is_number else seen
 
 
 def assign_to_elements(emit: Emitter, array: Ref, subscripts: Sequence[Any], new: Operand, *, add: bool) -> None:

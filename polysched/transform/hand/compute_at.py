@@ -66,7 +66,7 @@ def compute_at(draft: Draft, array: str, at: str, scope: str = "private") -> Dra
         require_computed(draft, array, user)
     needed = _needed(draft.dependences, array, producers, users, arrivals)
     if not needed:
-        raise InputError(f"nothing in loop '{place.name}' reads what is computed in '{array}'")
+        raise InputError(_unused(array, producers, place))
 
     names, outer = names_in(scop), iterator_names([band.members[0].name for band in around], scop, producers)
     copies = [copies_of(scop.statement(name), of_it, free(f"{name}_at", names), outer) for name, of_it in needed]
@@ -101,6 +101,13 @@ def _users(scop: Scop, array: str, producers: Sequence[Statement], place: Loop) 
             raise InputError(message, hint="do this before the loop is cut in parts")
         found.append(statement)
     return tuple(found)
+
+
+def _unused(array: str, producers: Sequence[Statement], place: Loop) -> str:
+    own = [s.name for s in producers if s.name in place.statements and any(r.array == array for r in s.reads)]
+    if own:
+        return f"in loop '{place.name}' only what computes '{array}' reads it: {', '.join(own)}"
+    return f"nothing in loop '{place.name}' reads what is computed in '{array}'"
 
 
 def _needed(

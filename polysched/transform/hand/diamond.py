@@ -21,7 +21,8 @@ from polysched.model.tree import Band, Member
 from polysched.transform.diamond import STEEPEST
 from polysched.transform.diamond import diamond as mirrored
 from polysched.transform.hand.edit import Alternative, Draft, checked, reaching
-from polysched.transform.hand.loops import adjacent, changed_at, fresh
+from polysched.transform.hand.loops import adjacent, all_given, changed_at, fresh
+from polysched.transform.hand.nesting import require_nested
 from polysched.transform.hand.skew import skewings
 from polysched.transform.roles import Around
 from polysched.transform.tile import block_of
@@ -36,6 +37,7 @@ def diamond(draft: Draft, outer: str, inner: str, size: int, names: Sequence[str
         raise InputError(f"diamonds need a positive size, not {size}")
     if len(names) not in (0, 2):
         raise InputError(f"diamonds have two loops, and they cannot be called {tuple(names)}")
+    require_nested(draft, (outer, inner), lambda nested, there: diamond(nested, there[0], there[1], size, names))
     both = [place.name for place in adjacent(draft.nested, (outer, inner))]
     return _diamond(draft, both, size, names, skewings(draft, both, lambda skewed: _diamond(skewed, both, size, names)))
 
@@ -48,8 +50,8 @@ def _diamond(
     around = Around((), reaching(tree, first.path, draft.dependences.validity))
     askew = mirrored(Band((first.member, second.member), permutable=True), around)
     to_tile = askew.members if askew else (_steepest(first.member, second.member), second.member)
-    called = names or [f"{name}_o" for name in loops]
-    over, along = (replace(block_of(m, size), name=fresh(tree, name)) for m, name in zip(to_tile, called, strict=True))
+    called = all_given(tree, names) or [fresh(tree, f"{name}_o") for name in loops]
+    over, along = (replace(block_of(m, size), name=name) for m, name in zip(to_tile, called, strict=True))
     tiles = changed_at(tree, first.path, lambda points: Band((over,), False, Band((along,), False, points)))
     return checked(draft, tiles, f"diamond({', '.join(loops)}, size={size})", alternatives)
 

@@ -15,13 +15,14 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
 from dataclasses import replace
+from itertools import islice
 
 from polysched import isl
 from polysched.deps.arrivals import scoped_arrays
 from polysched.deps.coincidence import left_below
 from polysched.deps.dependences import Dependences
 from polysched.deps.legality import first_violation
-from polysched.errors import IllegalSchedule, InputError
+from polysched.errors import BudgetExceeded, IllegalSchedule, InputError
 from polysched.model.scop import Scop
 from polysched.model.tree import Tree, children
 from polysched.plain import LARGEST
@@ -40,7 +41,7 @@ def checked(draft: Draft, tree: Tree, what: str, alternatives: Iterable[Alternat
     violation = first_violation(tree, draft.dependences, draft.scop)
     if violation is not None:
         message = f"{what}: {violation}"
-        raise IllegalSchedule(message, violation=violation, hint=_first_legal(alternatives), tree=tree)
+        raise IllegalSchedule(message, violation=violation, hint=first_legal(alternatives), tree=tree)
     if scoped_arrays(tree) or scoped_arrays(draft.tree):
         return require_same_values(draft, draft.scop, tree, draft.scop.domain.identity(), what)
     return replace(draft, tree=normal_form(tree, draft.dependences))
@@ -57,22 +58,28 @@ def _require_small_factors(tree: Tree, what: str) -> None:
 _is_alternative = ContextVar("_is_alternative", default=False)  # then a refusal needs no hint: it would have no end
 
 
-def _first_legal(alternatives: Iterable[Alternative]) -> str:
+_MOST_TRIES, _OPERATIONS = 10, 2_000_000  # of isl, each: a refusal is not to take long
+
+
+def first_legal(alternatives: Iterable[Alternative]) -> str:
+    """What the first of the edits that are legal is called; "" if none is, or while an alternative is tried itself."""
     if _is_alternative.get():  # an alternative needs none of its own, which may be the edit that it stands in for
         return ""
     token = _is_alternative.set(True)
     try:
-        return next((text for text, edit in alternatives if _is_legal(edit)), "")
+        tries = islice(alternatives, _MOST_TRIES)
+        return next((text for text, edit in tries if attempt(edit) is not None), "")
     finally:
         _is_alternative.reset(token)
 
 
-def _is_legal(edit: Callable[[], Draft]) -> bool:
+def attempt(edit: Callable[[], Draft]) -> Draft | None:
+    """What the edit gives; None if it is refused, or takes too long."""
     try:
-        edit()
-    except (IllegalSchedule, InputError):
-        return False
-    return True
+        with isl.quota(_OPERATIONS):
+            return edit()
+    except (IllegalSchedule, InputError, BudgetExceeded):
+        return None
 
 
 def reaching(tree: Tree, path: Sequence[int], dependences: isl.UnionMap) -> isl.UnionMap:

@@ -8,9 +8,9 @@ The statement that computes it goes; if the array is a parameter, whose values a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 from polysched import isl
@@ -23,9 +23,10 @@ from polysched.model.affine import AffineSpace, NotAffine, value_at
 from polysched.model.scop import Access, Scop, Statement
 from polysched.model.tree import Band, Domain, Filter, Leaf, Mark, Storage, Tree, children, with_children
 from polysched.model.tree import Sequence as InOrder
+from polysched.transform.hand.compute_at import compute_at
 from polysched.transform.hand.copies import names_in
-from polysched.transform.hand.edit import Draft
-from polysched.transform.hand.loops import free
+from polysched.transform.hand.edit import Alternative, Draft, first_legal
+from polysched.transform.hand.loops import free, loops
 from polysched.transform.hand.producers import (
     instances_of,
     producers_of,
@@ -35,6 +36,7 @@ from polysched.transform.hand.producers import (
     without_statements,
 )
 from polysched.transform.hand.same_values import redrafted, require_same_values
+from polysched.transform.hand.steps import Step
 
 
 def inline(draft: Draft, array: str) -> Draft:
@@ -44,7 +46,7 @@ def inline(draft: Draft, array: str) -> Draft:
     something else; IllegalSchedule if what the expression reads is not the same where it would be computed.
     """
     scop, what = draft.scop, f"inline({array})"
-    producer = _producer(scop, array)
+    producer = _producer(draft, array)
     reading = (s for s in scop.statements if s is not producer and any(read.array == array for read in s.reads))
     users = [s for s in reading if not s.domain.intersect_params(scop.context).is_empty()]
     if not users:
@@ -61,18 +63,28 @@ def inline(draft: Draft, array: str) -> Draft:
     return redrafted(draft, after, tree, what)
 
 
-def _producer(scop: Scop, array: str) -> Statement:
+def _producer(draft: Draft, array: str) -> Statement:
     """The statement whose expression may stand for the array's elements."""
-    found = producers_of(scop, array)
+    found = producers_of(draft.scop, array)
     if len(found) > 1:
         names = ", ".join(s.name for s in found)
-        hint = "compute_at takes all of them to where their values are used"
+        hint = first_legal(_moved(draft, array, found))
         raise InputError(f"several statements write '{array}': {names}", hint=hint)
     (producer,) = found
     match producer.body:
         case (Store(value=value),) if is_pure(value) and not any(read.array == array for read in producer.reads):
             return producer
     raise InputError(f"{producer.name} is more than one store of an expression that does not read '{array}'")
+
+
+def _moved(draft: Draft, array: str, producers: Sequence[Statement]) -> Iterator[Alternative]:
+    """All producers in a loop around what uses their values, the innermost first."""
+    own = {s.name for s in producers}
+    users = {s.name for s in draft.scop.statements if any(read.array == array for read in s.reads)} - own
+    for place in reversed(loops(draft.nested)):
+        if users and users <= set(place.statements):
+            step = Step.of(compute_at, array, at=place.name)
+            yield f"{step.text} computes it where it is used", partial(step.edit, draft)
 
 
 @dataclass(frozen=True, kw_only=True)

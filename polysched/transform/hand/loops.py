@@ -28,12 +28,14 @@ from polysched.model.tree import (
     Leaf,
     Mark,
     Member,
+    Set,
     Storage,
     Tree,
     children,
     walk,
     with_children,
 )
+from polysched.model.tree import Sequence as InOrder
 from polysched.model.tree_text import member_text
 
 
@@ -178,6 +180,28 @@ def fresh(tree: Tree, name: str) -> str:
     return free(name, {each.name for each in loops(tree)})
 
 
+def given(tree: Tree, name: str) -> str:
+    """A name that the user gives to a new loop; InputError if it is no word, or if a loop of the tree has it."""
+    require_word(name, "loop")
+    taken = [each.name for each in loops(tree)]
+    if name in taken:
+        raise InputError(f"the name '{name}' is taken", hint=f"the loops are: {', '.join(taken)}")
+    return name
+
+
+def all_given(tree: Tree, names: Sequence[str]) -> list[str]:
+    """Names as by `given`; InputError if one is given twice."""
+    if len(set(names)) < len(names):
+        raise InputError(f"a name is given twice in {', '.join(names)}")
+    return [given(tree, name) for name in names]
+
+
+def require_word(name: str, what: str) -> None:
+    """InputError unless the name is one that edits can be given."""
+    if not re.fullmatch(r"[a-zA-Z_]\w*", name, re.ASCII):
+        raise InputError(f"'{name}' is no name for a new {what}", hint="a name has letters, digits and _, as in 'i_o'")
+
+
 def node_at(tree: Tree, path: Sequence[int]) -> Tree:
     """The node that the path leads to."""
     for k in path:
@@ -205,9 +229,24 @@ def with_member(tree: Tree, path: Sequence[int], member: Member) -> Tree:
     return changed_at(tree, path, change)
 
 
+class Imperfect(InputError):
+    """Loops that do not follow one another, because other statements are in the outer one, too."""
+
+    def __init__(self, outer: Loop, inner: Loop, node: InOrder | Set):
+        self.outer, self.inner, self.node = outer, inner, node
+        names = dict.fromkeys(s.get_tuple_name() or "" for each in node.children for s in isl.sets_of(each.filter))
+        *others, last = names
+        statements = f"{', '.join(others)} and {last}" if others else last
+        super().__init__(f"a sequence of {statements} is {_between(outer, inner)}")
+
+
+def _between(outer: Loop, inner: Loop) -> str:
+    return f"between the loops '{outer.name}' and '{inner.name}'"
+
+
 def chain(tree: Tree, names: Sequence[str]) -> list[Loop]:
     """The loops of these names, outermost first; InputError if they are not nested with nothing but other loops in
-    between, as loops around a sequence are not nested with those inside, or if one of them is marked."""
+    between, as loops around a sequence are not nested with those inside (Imperfect), or if one of them is marked."""
     if not names:
         raise InputError("no loop is named")
     found = sorted((unmarked(tree, name) for name in names), key=lambda each: len(each.path))
@@ -219,10 +258,11 @@ def chain(tree: Tree, names: Sequence[str]) -> list[Loop]:
         node: Tree = outer.band
         for k in inner.path[len(outer.path) :]:
             node = children(node)[k]
-            if not isinstance(node, Band):
-                what = f"the mark {type(node.mark).__name__.lower()}" if isinstance(node, Mark) else "a sequence"
-                hint = "edit loops before they are marked" if isinstance(node, Mark) else "distribute the outer one"
-                raise InputError(f"{what} is between the loops '{outer.name}' and '{inner.name}'", hint=hint)
+            if isinstance(node, Mark):
+                what = f"the mark {type(node.mark).__name__.lower()} is {_between(outer, inner)}"
+                raise InputError(what, hint="edit loops before they are marked")
+            if isinstance(node, InOrder | Set):
+                raise Imperfect(outer, inner, node)
     return found
 
 

@@ -13,21 +13,29 @@ from collections.abc import Sequence
 
 from polysched.transform.hand.edit import Draft, checked
 from polysched.transform.hand.loops import chain, loop, with_member
+from polysched.transform.hand.nesting import require_nested
+from polysched.transform.hand.skew import skewings
 
 
 def reorder(draft: Draft, loops: Sequence[str]) -> Draft:
     """The loops in the order in which they are named, outermost first."""
-    tree = draft.nested
-    wanted = [loop(tree, name) for name in loops]
-    places = chain(tree, [each.name for each in wanted])
-    for place, other in zip(places, wanted, strict=True):
-        tree = with_member(tree, place.path, other.member)
-    return checked(draft, tree, f"reorder({', '.join(loops)})")
+    names = [loop(draft.nested, name).name for name in loops]
+    require_nested(draft, names, reorder)
+    return _reordered(draft, names, f"reorder({', '.join(loops)})")
 
 
 def interchange(draft: Draft, one: str, other: str) -> Draft:
     """Two loops in each other's place."""
+    require_nested(draft, (one, other), lambda nested, there: interchange(nested, *there))
+    outer, inner = (place.name for place in chain(draft.nested, [one, other]))
+    return _reordered(draft, [inner, outer], f"interchange({one}, {other})")
+
+
+def _reordered(draft: Draft, names: Sequence[str], what: str) -> Draft:
     tree = draft.nested
-    outer, inner = chain(tree, [one, other])
-    tree = with_member(with_member(tree, outer.path, inner.member), inner.path, outer.member)
-    return checked(draft, tree, f"interchange({one}, {other})")
+    places = chain(tree, names)
+    for place, name in zip(places, names, strict=True):
+        tree = with_member(tree, place.path, loop(draft.nested, name).member)
+    nest = [place.name for place in places]
+    alternatives = skewings(draft, nest, lambda skewed: _reordered(skewed, names, what), order=names)
+    return checked(draft, tree, what, alternatives)

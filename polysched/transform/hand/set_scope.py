@@ -7,12 +7,18 @@ An array in global memory belongs to no loop: all iterations have the same.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 from polysched.deps.arrivals import scoped_arrays
 from polysched.errors import InputError
 from polysched.transform.hand.draft import Draft
+from polysched.transform.hand.edit import Alternative, first_legal
+from polysched.transform.hand.loops import loops
+from polysched.transform.hand.privatize import privatize
 from polysched.transform.hand.same_values import require_same_values
+from polysched.transform.hand.steps import Step
 from polysched.transform.hand.storage import SCOPES, own_array, with_array, without_storage
 
 
@@ -28,5 +34,15 @@ def set_scope(draft: Draft, array: str, scope: str) -> Draft:
     if SCOPES[scope] == "global":
         tree = without_storage(tree, array)
     elif array not in scoped_arrays(tree):
-        raise InputError(f"'{array}' belongs to no loop", hint="cache it at one, as in cache_read(array, at=loop)")
+        raise InputError(f"'{array}' belongs to no loop", hint=first_legal(_at_a_loop(draft, array, scope)))
     return require_same_values(draft, scop, tree, scop.domain.identity(), f"set_scope({array}, {scope})")
+
+
+def _at_a_loop(draft: Draft, array: str, scope: str) -> Iterator[Alternative]:
+    """One for each iteration of a loop around all that uses the array, outermost first."""
+    users = {s.name for s in draft.scop.statements if any(a.array == array for a in (*s.reads, *s.writes))}
+    for place in loops(draft.nested):
+        if users <= set(place.statements):
+            own = {} if SCOPES[scope] == "private" else {"scope": scope}
+            step = Step.of(privatize, array, at=place.name, **own)
+            yield f"{step.text} makes one for each iteration", partial(step.edit, draft)

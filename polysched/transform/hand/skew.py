@@ -8,15 +8,16 @@ The order of instances stays as it is, so it is always legal; but the loops may 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial, reduce
-from itertools import pairwise
 
 from polysched import isl
+from polysched.deps.distance import Distances, distances_of
 from polysched.errors import InputError
-from polysched.transform.hand.edit import Alternative, Draft, checked
-from polysched.transform.hand.loops import loop, with_member
+from polysched.model.tree import Band, Member, Tree
+from polysched.transform.hand.edit import Alternative, Draft, checked, reaching
+from polysched.transform.hand.loops import chain, loop, node_at, with_member
+from polysched.transform.hand.steps import Step, called, first
 
 
 def skew(draft: Draft, name: str, by: str, factor: int = 1) -> Draft:
@@ -28,7 +29,7 @@ def skew(draft: Draft, name: str, by: str, factor: int = 1) -> Draft:
     if inner.name == outer.name:
         raise InputError(f"a loop is not around itself: '{name}'", hint="skew it by a loop around it")
     if outer.path[: len(inner.path)] == inner.path:
-        raise InputError(f"loop '{by}' is inside of loop '{name}'", hint=f"skew '{by}' by '{name}'")
+        raise InputError(f"loop '{by}' is inside of loop '{name}'", hint=called("skew", by, by=name))
     if inner.path[: len(outer.path)] != outer.path:
         raise InputError(f"loop '{by}' is not around loop '{name}'")
     ahead = outer.member.function.scale_val(isl.Val(factor))
@@ -38,16 +39,34 @@ def skew(draft: Draft, name: str, by: str, factor: int = 1) -> Draft:
     return checked(draft, skewed, f"skew({name}, by={by}, factor={factor})")
 
 
-def skewings(draft: Draft, loops: Sequence[str], then: Callable[[Draft], Draft]) -> list[Alternative]:
-    """An edit of nested loops, outermost first, after one of them is skewed by the next around it, or all by all."""
-    one = [[(inner, by, factor)] for by, inner in pairwise(loops) for factor in (1, 2)]
-    every = [(inner, by, 1) for k, inner in enumerate(loops) for by in loops[:k]]
+def skewings(
+    draft: Draft, loops: Sequence[str], then: Callable[[Draft], Draft], order: Sequence[str] = ()
+) -> Iterator[Alternative]:
+    """An edit of nested loops after the least skews that make them permutable, or one for which this
+    order of them is legal."""
+    tree = draft.nested
+    places = chain(tree, loops)
+    members = _members(tree, places[0].path, places[-1].path)
+    apart = distances_of(members, reaching(tree, places[0].path, draft.dependences.validity))
+    names = [member.name for member in members]
 
-    def skewed(steps: Sequence[tuple[str, str, int]]) -> Draft:
-        return then(reduce(lambda draft, step: skew(draft, *step), steps, draft))
+    moved = iter(order)
+    positions = [names.index(next(moved) if name in order else name) for name in names]
 
-    def said(name: str, by: str, factor: int) -> str:
-        return f"{name} by {by}" + ("" if factor == 1 else f", factor {factor},")
+    def works(skewed: Distances) -> bool:
+        return skewed.reordered(positions).in_order if order else skewed.is_permutable
 
-    ways = [*one, every] if len(loops) > 2 else one
-    return [(f"skew {', '.join(said(*each) for each in steps)} first", partial(skewed, steps)) for steps in ways]
+    skews = apart.needed(works)
+    if skews:
+        yield first(draft, [skew_step(names[k], names[by], factor) for k, by, factor in skews], then)
+
+
+def skew_step(name: str, by: str, factor: int) -> Step:
+    """The skew, with its factor if that is not 1."""
+    return Step.of(skew, name, by=by, **({"factor": factor} if factor != 1 else {}))
+
+
+def _members(tree: Tree, outer: Sequence[int], inner: Sequence[int]) -> list[Member]:
+    """Those of all loops on the way from one to another."""
+    places = (node_at(tree, inner[:k]) for k in range(len(outer), len(inner) + 1))
+    return [band.members[0] for band in places if isinstance(band, Band)]

@@ -23,7 +23,7 @@ from polysched.errors import InputError
 from polysched.model.tree import Band, Full, Mark, Member, Tree
 from polysched.model.witness import smallest
 from polysched.transform.hand.edit import Draft, checked
-from polysched.transform.hand.loops import Loop, arrival, changed_at, fresh, unmarked
+from polysched.transform.hand.loops import Loop, all_given, arrival, changed_at, fresh, unmarked
 from polysched.transform.tile import block_of
 
 TAILS = ("cut", "guard", "exact")
@@ -46,9 +46,9 @@ def split(draft: Draft, name: str, size: int, tail: str = "cut", names: Sequence
     if place.instances.intersect_params(draft.scop.context).is_empty():
         raise InputError(f"loop '{place.name}' never runs")
     blocks, points = _cut(place, size) if tail == "cut" else _counted(draft, place, size, tail)
-    outer, inner = names or (f"{place.name}_o", place.name)
     others = changed_at(tree, place.path, lambda band: band.child)  # type: ignore[attr-defined]
-    blocks, points = replace(blocks, name=fresh(others, outer)), replace(points, name=fresh(others, inner))
+    outer, inner = all_given(others, names) or (fresh(others, f"{place.name}_o"), place.name)
+    blocks, points = replace(blocks, name=outer), replace(points, name=inner)
 
     def change(band: Tree) -> Tree:
         assert isinstance(band, Band)

@@ -25,7 +25,7 @@ from polysched.transform.hand.copies import in_box, names_in
 from polysched.transform.hand.draft import Draft
 from polysched.transform.hand.footprint import box
 from polysched.transform.hand.graft import bands_above, coordinates_of, grafted
-from polysched.transform.hand.loops import changed_at, free, loop, node_at
+from polysched.transform.hand.loops import changed_at, free, loop, node_at, require_word
 from polysched.transform.hand.transfers import Small, Transfer
 
 SCOPES = {"private": "private", "local": "private", "shared": "shared", "global": "global"}
@@ -81,9 +81,10 @@ class Use:
         """The small array for these elements."""
         if scope not in SCOPES:
             raise InputError(f"there is no scope '{scope}'", hint=f"the scopes are: {', '.join(SCOPES)}")
-        names = names_in(self.scop)
-        if name in names:
-            raise InputError(f"the name '{name}' is taken")
+        if name:
+            require_word(name, "array")
+        if name in names_in(self.scop):
+            raise InputError(f"the name '{name}' is taken", hint=f"another: '{free(name, names_in(self.scop))}'")
         around = box(reduce(isl.Map.union, elements), self.scop.context)
         array = Array(name or self.fresh_name("c"), self.array.dtype, around.shape, SCOPES[scope])
         loops = tuple(band.members[0].name for band in self.bands)

@@ -10,14 +10,17 @@ Legal where the loops are permutable: no dependence may lead from a block to one
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from polysched.errors import InputError
 from polysched.model.tree import Band, Tree
 from polysched.transform.hand.edit import Alternative, Draft, checked
-from polysched.transform.hand.loops import Loop, adjacent, changed_at, fresh, loop
+from polysched.transform.hand.loops import adjacent, all_given, changed_at, fresh, loop
+from polysched.transform.hand.nesting import require_nested
 from polysched.transform.hand.skew import skewings
+from polysched.transform.hand.steps import called
 from polysched.transform.tile import block_of
 
 
@@ -28,6 +31,7 @@ def tile(draft: Draft, loops: Sequence[str], sizes: Sequence[int], names: Sequen
     """
     tree = draft.nested
     loops = [loop(tree, name).name for name in loops]
+    require_nested(draft, loops, lambda nested, names_there: tile(nested, names_there, sizes, names))
     places = adjacent(tree, loops)
     if len(sizes) != len(places) or not all(isinstance(size, int) and size > 0 for size in sizes):
         raise InputError(f"tile needs a positive size for each of {', '.join(loops)}, not {tuple(sizes)}")
@@ -36,26 +40,29 @@ def tile(draft: Draft, loops: Sequence[str], sizes: Sequence[int], names: Sequen
     order = {name: k for k, name in enumerate(loops)}
     at = [order[place.name] for place in places]
     blocks = [block_of(place.member, sizes[k]) for place, k in zip(places, at, strict=True)]
-    called = [fresh(tree, names[k] if names else f"{place.name}_o") for place, k in zip(places, at, strict=True)]
-    outer = [replace(block, name=name) for block, name in zip(blocks, called, strict=True)]
+    own = all_given(tree, names)
+    tiles = [own[k] if own else fresh(tree, f"{place.name}_o") for place, k in zip(places, at, strict=True)]
+    outer = [replace(block, name=name) for block, name in zip(blocks, tiles, strict=True)]
 
     def change(node: Tree) -> Tree:
         for member in reversed(outer):
             node = Band((member,), False, node)
         return node
 
+    alternatives = _alternatives(draft, [place.name for place in places], [sizes[k] for k in at])
     what = f"tile({', '.join(loops)}, sizes={tuple(sizes)})"
-    return checked(draft, changed_at(tree, places[0].path, change), what, _alternatives(draft, places, sizes))
+    return checked(draft, changed_at(tree, places[0].path, change), what, alternatives)
 
 
-def _alternatives(draft: Draft, places: Sequence[Loop], sizes: Sequence[int]) -> list[Alternative]:
-    """Skewed by one around, or some of them alone."""
-    names = [place.name for place in places]
-    found = skewings(draft, names, lambda skewed: tile(skewed, names, sizes))
-    for k in reversed(range(1, len(names))):
+def _alternatives(draft: Draft, loops: Sequence[str], sizes: Sequence[int]) -> Iterator[Alternative]:
+    """Skewed, or two of them or more alone; outermost first."""
+    yield from skewings(draft, loops, lambda skewed: tile(skewed, loops, sizes))
+    for few in sorted(_parts(len(loops)), key=len, reverse=True):
+        names = [loops[k] for k in few]
+        own = [sizes[k] for k in few]
+        yield f"{called('tile', *names, sizes=own)} alone", partial(tile, draft, names, own)
 
-        def outer_ones(k: int = k) -> Draft:
-            return tile(draft, names[:k], sizes[:k])
 
-        found.append((f"tile only {', '.join(names[:k])}", outer_ones))
-    return found
+def _parts(count: int) -> Iterator[range]:
+    """Fewer loops, that follow one another, but more than one."""
+    return (range(k, m) for k in range(count) for m in range(k + 2, count + 1) if m - k < count)

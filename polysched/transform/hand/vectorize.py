@@ -9,14 +9,13 @@ Lanes must not depend on each other; but where the order of reductions is free, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from polysched.errors import InputError
 from polysched.model.tree import Band, Mark, Tree, Unroll, Vector, children
-from polysched.transform.hand.distribute import distribute
-from polysched.transform.hand.edit import Alternative, Draft
+from polysched.transform.hand.edit import Draft
+from polysched.transform.hand.lifts import lifts
 from polysched.transform.hand.loops import unmarked
-from polysched.transform.hand.parallel import FREE, marked, reduced_by, reduction_freed
+from polysched.transform.hand.parallel import marked, reduced_by
+from polysched.transform.hand.steps import called
 
 
 def vectorize(draft: Draft, name: str) -> Draft:
@@ -24,10 +23,10 @@ def vectorize(draft: Draft, name: str) -> Draft:
     place = unmarked(draft.nested, name, may_be_full=True)
     inner = _loop_inside(place.band.child)
     if inner:
-        hint = f"reorder it inside, as in reorder('{inner}', '{place.name}')"
+        hint = f"reorder it inside, as in {called('reorder', inner, place.name)}"
         raise InputError(f"loop '{place.name}' is not innermost: '{inner}' is inside of it", hint=hint)
     mark = Vector(reduced_by(draft, place))
-    return marked(draft, place.name, mark, f"vectorize({name})", _alternatives(draft, place.name))
+    return marked(draft, place.name, mark, f"vectorize({name})", lifts(draft, place, vectorize))
 
 
 def _loop_inside(tree: Tree) -> str:
@@ -37,8 +36,3 @@ def _loop_inside(tree: Tree) -> str:
     if isinstance(tree, Mark) and isinstance(tree.mark, Unroll) and isinstance(tree.child, Band):
         tree = tree.child.child
     return next((name for child in children(tree) if (name := _loop_inside(child))), "")
-
-
-def _alternatives(draft: Draft, name: str) -> Iterator[Alternative]:
-    yield FREE, lambda: vectorize(reduction_freed(draft), name)
-    yield "distribute it first", lambda: vectorize(distribute(draft, name), name)

@@ -1,11 +1,11 @@
-"""polysched/explain/distance.py: what follows from the distances of dependences along nested loops."""
+"""polysched/deps/distance.py: what follows from the distances of dependences along nested loops."""
 
 from __future__ import annotations
 
 import pytest
 
 from polysched import isl
-from polysched.explain.distance import Distances
+from polysched.deps.distance import Distances
 
 
 def vectors(text: str) -> Distances:
@@ -57,7 +57,19 @@ def test_each_loop_is_skewed_by_those_around_it():
 
 def test_no_skew_helps_against_a_distance_without_bound():
     assert vectors("[1, x] : x <= 0").skews is None
-    assert vectors("[1, -4]").skews is None, "more than three times is not tried"
+    assert vectors("[1, -5]").skews is None, "more than four times is not tried"
+
+
+def test_of_two_skews_that_do_the_outer_one_is_taken():
+    """Jacobi's stencil in two dimensions: j + t, not j + i + t."""
+    assert vectors("[1, -1, 0]; [1, 1, 0]; [1, 0, -1]; [1, 0, 1]").skews == ((1, 0, 1), (2, 0, 1))
+
+
+def test_skews_that_another_order_does_not_need():
+    found = vectors("[1, -1, -1]")
+    assert found.needed(lambda now: now.is_permutable) == ((1, 0, 1), (2, 0, 1))
+    assert found.needed(lambda now: now.reordered([1, 0, 2]).in_order) == ((1, 0, 1),)
+    assert vectors("[1, x] : x <= 0").needed(lambda now: True) is None
 
 
 def test_without_dependences_everything_is_legal():

@@ -9,16 +9,16 @@ the set of their distances (Wolfe, 1989).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from itertools import product
 
 from polysched import isl
-from polysched.explain.reaching import Reaching, pairs_of
+from polysched.deps.reaching import Reaching, pairs_of
 from polysched.model.tree import Member
 
-STEEPEST = 3  # skews that are tried
+STEEPEST = 4  # skews that are tried
 
 
 @dataclass(frozen=True)
@@ -87,24 +87,36 @@ class Distances:
         found: list[tuple[int, int, int]] = []
         now = self
         for k in range(self.depth):
-            own = [int(j == k) for j in range(self.depth)]
-            choices = sorted(product(range(STEEPEST + 1), repeat=k), key=lambda factors: (sum(factors), factors))
-            for factors in choices:
-                if now.least([*factors, *own[k:]]) >= 0:
-                    break
-            else:
+            own = [int(j == k) for j in range(k, self.depth)]
+            if now.least([*[STEEPEST] * k, *own]) < 0:  # more is never worse: no distance around is negative by now
                 return None
+            choices = sorted(product(range(STEEPEST + 1), repeat=k), key=lambda factors: (sum(factors), factors[::-1]))
+            factors = next(factors for factors in choices if now.least([*factors, *own]) >= 0)
             for by, factor in enumerate(factors):
                 if factor:
                     found.append((k, by, factor))
                     now = now.skewed(k, by, factor)
         return tuple(found)
 
+    def needed(self, works: Callable[[Distances], bool]) -> tuple[tuple[int, int, int], ...] | None:
+        """Those of the skews that `works` needs, which holds of permutable loops; None if there are none."""
+        skews = self.skews
+        for skew in skews or ():
+            fewer = tuple(each for each in skews or () if each != skew)
+            if works(reduce(lambda now, each: now.skewed(*each), fewer, self)):
+                skews = fewer
+        return skews
+
 
 def distances(members: Sequence[Member], reaching: Reaching) -> Distances:
     """The distances of the dependences along the loops."""
+    return distances_of(members, pairs_of(reaching))
+
+
+def distances_of(members: Sequence[Member], pairs: isl.UnionMap) -> Distances:
+    """The distances of { source -> sink } along the loops."""
     times = reduce(isl.UnionMap.flat_range_product, (member.schedule for member in members))
-    apart = pairs_of(reaching).apply_domain(times).apply_range(times).deltas()
+    apart = pairs.apply_domain(times).apply_range(times).deltas()
     if apart.is_empty():
         return Distances(isl.Set(f"{{ [{_names(len(members))}] : false }}"))
     vectors = isl.Set.from_union_set(apart)
