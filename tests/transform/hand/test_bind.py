@@ -115,7 +115,7 @@ def test_threads_do_not_wait_inside_of_their_loops():
         s.bind("r", "blockIdx.x").bind("i", "threadIdx.x")
     assert str(raised.value).splitlines()[0] == (
         "bind(i, threadIdx.x): flow dependence on b: S0[r=0, t=0, i=0] must run before S1[r=0, t=0, j=1], "
-        "but member 0 of their band, flagged map:thread.x, separates them (m = 1, steps = 1)"
+        "but iterations of loop 'i' would run at the same time (m = 1, steps = 1)"
     )
 
 

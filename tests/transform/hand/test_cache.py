@@ -115,7 +115,7 @@ def test_iterations_share_an_array_in_global_memory():
         shared.parallel("i_o")
     assert str(raised.value).splitlines()[0] == (
         "parallel(i_o): anti dependence on A_c: S[i=0, j=0, k=0] must run before load_A[i_o=1, j_o=0, A0=4, A1=0], "
-        "but member 0 of their band, flagged parallel, separates them (n = 5)"
+        "but iterations of loop 'i_o' would run at the same time (n = 5)"
     )
 
 
@@ -128,7 +128,11 @@ def test_iterations_share_an_array_in_global_memory():
             lambda s: s.cache_read("A", at="k", scope="gpu"),
             "there is no scope 'gpu'\nhint: the scopes are: private, local, shared, global",
         ),
-        (lambda s: s.cache_read("A", at="k", name="B"), "the name 'B' is taken"),
+        (
+            lambda s: s.cache_read("A", at="k", name="A[0]"),
+            "'A[0]' is no name for a new array\nhint: a name has letters, digits and _, as in 'i_o'",
+        ),
+        (lambda s: s.cache_read("A", at="k", name="B"), "the name 'B' is taken\nhint: another: 'B_2'"),
         (
             lambda s: s.cache_write("A", at="k_o"),
             "nothing in loop 'k_o' writes 'A'\nhint: cache_read('A', at='k_o') copies what it reads",

@@ -133,6 +133,14 @@ def test_values_that_are_made_of_something_overwritten_meanwhile_are_refused():
     assert [line.strip() for line in lines[2::3]] == ["b[i] = a[i] * 2.0", "a[i] = 0.0"]
 
 
+@nest
+def trisolv(x: f64["n"], b: f64["n"], a: f64["n", "n"], n: size):
+    for i in range(n):
+        x[i] = b[i]
+        for j in range(i):
+            x[i] -= a[i, j] * x[j]
+
+
 @pytest.mark.parametrize(
     ("nest", "array", "at", "message"),
     [
@@ -140,6 +148,7 @@ def test_values_that_are_made_of_something_overwritten_meanwhile_are_refused():
         (blur, "a", "i_2", "nothing is computed in 'a'\nhint: name an array that a statement writes"),
         (blur, "b", "k", "there is no loop 'k'\nhint: the loops are: i, i_2"),
         (overwritten, "b", "i_2", "nothing in loop 'i_2' reads what is computed in 'b'"),
+        (trisolv, "x", "j", "in loop 'j' only what computes 'x' reads it: S1"),
         (edge, "b", "i_2", "for n = 2, S1[i=1] reads b[0], which nothing has written by then"),
     ],
 )

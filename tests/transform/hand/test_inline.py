@@ -156,7 +156,7 @@ def test_what_is_overwritten_meanwhile_is_refused():
         (
             layer,
             "C",
-            "several statements write 'C': S0, S1\nhint: compute_at takes all of them to where their values are used",
+            "several statements write 'C': S0, S1\nhint: compute_at(\"C\", at=\"i_2\") computes it where it is used",
         ),
     ],
 )

@@ -54,7 +54,8 @@ def test_a_band_of_several_members_is_taken_apart_and_names_stay():
 
 def test_a_name_that_a_number_was_given_to_is_not_taken_twice():
     assert Schedule(several).tile("j", sizes=(4,), names=("j_3",)).loops == ("i", "j_3", "j", "j_2", "-i")
-    assert Schedule(several).tile("j", sizes=(4,), names=("j_2",)).loops == ("i", "j_3", "j", "j_2", "-i")
+    with pytest.raises(InputError, match="the name 'j_2' is taken\nhint: the loops are: i, j, j_2, -i"):
+        Schedule(several).tile("j", sizes=(4,), names=("j_2",))
 
 
 @pytest.mark.parametrize(
@@ -82,7 +83,7 @@ def test_no_loop_fits_a_pattern():
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        (("i", "j"), "a sequence is between the loops 'i' and 'j'\nhint: distribute the outer one"),
+        (("i", "j"), "a sequence of S0 and S1 is between the loops 'i' and 'j'"),
         (("j", "j_2"), "loop 'j_2' is not inside of loop 'j'"),
         (("i", "i"), "a loop is named twice in i, i"),
     ],

@@ -4,7 +4,7 @@ import nests
 import pytest
 from by_hand import matmul, stencil
 
-from polysched import IllegalSchedule, InputError, Options, Schedule, f64, nest, optimize, size
+from polysched import IllegalSchedule, InputError, Options, Schedule, f64, i64, nest, optimize, size
 from tests.edits import check_results, check_witness
 
 FREE = Options(reorder_reductions=True)
@@ -39,6 +39,27 @@ def chain(a: f64["n"], n: size):
         a[i] = a[i - 1] + 1.0
 
 
+@nest
+def columns(c: f64["n"], a: f64["n", "n"], n: size):
+    for j in range(n):
+        for i in range(n):
+            c[i] = c[i] * 0.5 + a[i, j]
+
+
+@nest
+def histogram(h: i64["m"], a: i64["n", "n"], n: size, m: size):
+    for i in range(n):
+        for j in range(n):
+            h[0] += a[i, j]
+
+
+@nest
+def counts(h: i64["m"], a: i64["n"], n: size, m: size):
+    for i in range(n):
+        for _ in range(1):
+            h[a[i]] += 1
+
+
 def test_a_loop_on_threads():
     assert str(Schedule(stencil).parallel("j")) == """\
 domain: { S[i, j] : 0 <= i < N and 0 <= j < N }
@@ -56,10 +77,10 @@ def test_a_loop_that_carries_a_dependence_is_refused():
     first, place, *_, hint = str(raised.value).splitlines()
     assert first == (
         "parallel(i): flow dependence on a: S[i=0, j=1] must run before S[i=1, j=0], "
-        "but member 0 of their band, flagged parallel, separates them (N = 2)"
+        "but iterations of loop 'i' would run at the same time (N = 2)"
     )
     assert place.endswith("by_hand.py:12:13: S")
-    assert hint == "hint: 'j' is parallel"
+    assert hint == 'hint: parallel("j")'
 
 
 @pytest.mark.parametrize(
@@ -67,8 +88,12 @@ def test_a_loop_that_carries_a_dependence_is_refused():
     [
         (total, "i", "if sums may be in any order, schedule with Options(reorder_reductions=True)"),
         (matmul, "k", "if sums may be in any order, schedule with Options(reorder_reductions=True)"),
-        (reused, "i", "give each iteration its own 't'"),
-        (sweep, "i", "skew 'j' by it and interchange them: then it is parallel inside, a wavefront"),
+        (reused, "i", 'privatize("t", at="i") first'),
+        (sweep, "i", 'skew("j", by="i").interchange("i", "j").parallel("i"), a wavefront'),
+        (sweep, "j", 'skew("j", by="i").interchange("i", "j").parallel("i"), a wavefront'),
+        (columns, "j", 'reorder("i", "j").parallel("i")'),
+        (histogram, "i", "if sums may be in any order, schedule with Options(reorder_reductions=True)"),
+        (counts, "i", ""),
         (chain, "i", ""),
     ],
 )

@@ -49,8 +49,8 @@ def test_then_iterations_are_parallel():
     with pytest.raises(IllegalSchedule) as raised:
         Schedule(rows).parallel("i")
     assert str(raised.value).splitlines()[0] == (
-        "parallel(i): output dependence on t: S0[i=0, j=0] must run before S0[i=1, j=0], but member 0 of their band, "
-        "flagged parallel, separates them (n = 2, m = 1)"
+        "parallel(i): output dependence on t: S0[i=0, j=0] must run before S0[i=1, j=0], "
+        "but iterations of loop 'i' would run at the same time (n = 2, m = 1)"
     )
     done = ps.optimize(rows, schedule=Schedule(rows).privatize("t", at="i").parallel("i"))
     done.verify()

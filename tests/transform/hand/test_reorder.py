@@ -1,5 +1,6 @@
 import pytest
 from by_hand import matmul, stencil
+from nests import seidel_2d
 
 from polysched import IllegalSchedule, Schedule
 
@@ -30,3 +31,19 @@ def test_an_order_that_breaks_a_dependence_is_refused():
     )
     assert source[1].strip() == "a[i + 1, j + 1] = a[i, j + 2] + a[i, j + 1] + a[i, j]"
     assert before.loops == ("i", "j")  # nothing has changed
+
+
+@pytest.mark.parametrize(
+    ("edit", "hint"),
+    [
+        (lambda s: s.interchange("t", "i"), 'skew("i", by="t") first'),
+        (lambda s: s.reorder("t", "j", "i"), 'skew("j", by="i") first'),
+        (lambda s: s.reorder("j", "i", "t"), 'skew("i", by="t").skew("j", by="t").skew("j", by="i") first'),
+    ],
+)
+def test_the_skews_that_it_needs_are_named(edit, hint):
+    seidel = Schedule(seidel_2d())
+    with pytest.raises(IllegalSchedule) as raised:
+        edit(seidel)
+    assert raised.value.hint == hint
+    edit(eval(f"seidel.{hint.removesuffix(' first')}"))

@@ -22,7 +22,7 @@ def test_iterations_that_overwrite_each_other_are_refused():
         CACHED.parallel("i_o").set_scope("A_c", "global")
     assert str(raised.value).splitlines()[0] == (
         "set_scope(A_c, global): anti dependence on A_c: S[i=0, j=0, k=0] must run before "
-        "load_A[i_o=1, j_o=0, A0=4, A1=0], but member 0 of their band, flagged parallel, separates them (n = 5)"
+        "load_A[i_o=1, j_o=0, A0=4, A1=0], but iterations of loop 'i_o' would run at the same time (n = 5)"
     )
 
 
@@ -48,4 +48,8 @@ def test_wrong_arguments(array, scope, message):
 def test_an_array_of_all_does_not_go_back():
     with pytest.raises(InputError) as raised:
         CACHED.set_scope("A_c", "global").set_scope("A_c", "private")
-    assert str(raised.value) == "'A_c' belongs to no loop\nhint: cache it at one, as in cache_read(array, at=loop)"
+    assert str(raised.value) == (
+        "'A_c' belongs to no loop\nhint: privatize(\"A_c\", at=\"i_o\") makes one for each iteration"
+    )
+    again = CACHED.set_scope("A_c", "global").privatize("A_c", at="i_o")
+    assert "mark: storage:A_c_p" in str(again)

@@ -25,7 +25,7 @@ def test_by_a_factor():
 @pytest.mark.parametrize(
     ("name", "by", "factor", "message"),
     [
-        ("i", "j", 1, "loop 'j' is inside of loop 'i'\nhint: skew 'j' by 'i'"),
+        ("i", "j", 1, 'loop \'j\' is inside of loop \'i\'\nhint: skew("j", by="i")'),
         ("j", "i", 0, "skew by 0 times a loop changes nothing\nhint: give another factor"),
         ("j", "j", 1, "a loop is not around itself: 'j'\nhint: skew it by a loop around it"),
     ],

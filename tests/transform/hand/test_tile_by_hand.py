@@ -24,7 +24,7 @@ def test_a_stencil_can_be_tiled_once_it_is_skewed():
     assert lines[0] == (
         "tile(i, j, sizes=(4, 8)): flow dependence on a: S[i=0, j=8] must run before S[i=1, j=7] (N = 9)"
     )
-    assert lines[-1] == "hint: skew j by i first"
+    assert lines[-1] == 'hint: skew("j", by="i") first'
     assert Schedule(stencil).skew("j", by="i").tile("i", "j", sizes=(4, 8)).loops == ("i_o", "j_o", "i", "j")
 
 
@@ -40,6 +40,9 @@ def test_blocks_of_blocks_and_names():
         ((), (), (), "no loop is named"),
         (("i",), (0,), (), "tile needs a positive size for each of i, not (0,)"),
         (("i", "k"), (4, 4), (), "other loops are between i, k\nhint: reorder them first"),
+        (("i",), (4,), ("j",), "the name 'j' is taken\nhint: the loops are: i, j, k"),
+        (("i",), (4,), ("*",), "'*' is no name for a new loop\nhint: a name has letters, digits and _, as in 'i_o'"),
+        (("i", "j"), (4, 4), ("a", "a"), "a name is given twice in a, a"),
         (("i", "j"), (4, 4), ("a",), "tile needs a name for each of the 2 loops over blocks, not ('a',)"),
     ],
 )
