@@ -5,6 +5,7 @@
     python -m benchmarks.operators --cases FILE         other cases of the same form
     python -m benchmarks.operators --cuda               CUDA, run on the CPU under the race checker, at small sizes
     python -m benchmarks.operators --op dense --quick   one operator, at small sizes
+    python -m benchmarks.operators --expressions        integer operations with the stage of the expressions and without
 """
 
 from __future__ import annotations
@@ -16,35 +17,63 @@ from collections import Counter
 from pathlib import Path
 
 import polysched as ps
+from benchmarks.operators import expressions
 from benchmarks.operators.cases import CASES, Case, read
 from benchmarks.operators.check import Outcome, checked
+from benchmarks.operators.expressions import Counted, counted
 from polysched.operators import OPERATORS
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.operators", description=__doc__.partition("\n")[0])
     parser.add_argument("--cases", type=Path, default=CASES, help="a JSON file of cases")
-    parser.add_argument("--check", action="store_true", help="exit status 1 if a case is not right")
+    parser.add_argument("--check", action="store_true", help="exit status 1 if a case is wrong, or has more operations")
     parser.add_argument("--op", action="append", choices=sorted(OPERATORS), help="only this operator; may be repeated")
     parser.add_argument("--limit", type=int, help="at most so many cases of an operator")
     parser.add_argument("--seconds", type=float, default=120.0, help="time limit of a case")
-    parser.add_argument("--cuda", action="store_true", help="CUDA on the CPU, under the race checker; small sizes")
+    ways = parser.add_mutually_exclusive_group()
+    ways.add_argument("--cuda", action="store_true", help="CUDA on the CPU, under the race checker; small sizes")
+    ways.add_argument("--expressions", action="store_true", help="count integer operations of the C code, run nothing")
     parser.add_argument("--quick", action="store_true", help="few batches and channels, little space")
     parser.add_argument("--in-order", action="store_true", help="let no sum run in another order")
     parser.add_argument("--verbose", action="store_true", help="a line for each case")
     args = parser.parse_args()
     chosen = [case for case in read(args.cases) if not args.op or case.op in args.op]
-    outcomes: dict[str, list[Outcome]] = {}
-    for op in dict.fromkeys(case.op for case in chosen):
-        cases = [case for case in chosen if case.op == op][: args.limit]
-        outcomes[op] = [_run(case.shrunk() if args.quick or args.cuda else case, args) for case in cases]
-        if len(outcomes) == 1:
-            print(HEADER)
-        print(_row(op, outcomes[op]), flush=True)
-    every = [outcome for some in outcomes.values() for outcome in some]
-    print(_row("all", every))
-    if args.check and any(outcome.verdict != "right" for outcome in every):
+    chosen = [case.shrunk() if args.quick or args.cuda else case for case in chosen]
+    operators = dict.fromkeys(case.op for case in chosen)
+    groups = {op: [case for case in chosen if case.op == op][: args.limit] for op in operators}
+    good = _count(groups, args) if args.expressions else _check(groups, args)
+    if args.check and not good:
         sys.exit(1)
+
+
+def _check(groups: dict[str, list[Case]], args: argparse.Namespace) -> bool:
+    """Prints the table; are all cases right?"""
+    every: list[Outcome] = []
+    for op, cases in groups.items():
+        outcomes = [_run(case, args) for case in cases]
+        if not every:
+            print(HEADER)
+        print(_row(op, outcomes), flush=True)
+        every += outcomes
+    print(_row("all", every))
+    return all(outcome.verdict == "right" for outcome in every)
+
+
+def _count(groups: dict[str, list[Case]], args: argparse.Namespace) -> bool:
+    """Prints the table of integer operations; does no operator execute more with the stage?"""
+    options = ps.Options(reorder_reductions=not args.in_order)
+    found: dict[str, list[Counted]] = {}
+    print(expressions.HEADER)
+    for op, cases in groups.items():
+        found[op] = [counted(case, args.seconds, options) for case in cases]
+        for each in found[op]:
+            if args.verbose or not each.executed:
+                print(each)
+        print(expressions.row(op, found[op]), flush=True)
+    print(expressions.row("all", [each for some in found.values() for each in some]))
+    print(expressions.summary(found))
+    return not expressions.losing(found)
 
 
 def _run(case: Case, args: argparse.Namespace) -> Outcome:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import multiprocessing
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from multiprocessing.connection import Connection
+from typing import ParamSpec, TypeVar
 
 import numpy as np
 
@@ -18,6 +19,9 @@ from benchmarks.operators.cases import Case, shape_of
 from benchmarks.operators.reference import magnitude, reference
 from polysched.errors import PolyschedError
 from polysched.options import Target
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 _TOLERANCE = {"float64": 1e-12, "float32": 1e-5, "float16": 2e-3}  # of the sum of magnitudes
 
@@ -40,26 +44,31 @@ REORDERED = ps.Options(reorder_reductions=True)
 
 def checked(case: Case, seconds: float, options: ps.Options = REORDERED, target: Target = "c") -> Outcome:
     """The case compiled, run and compared in a process of its own, within a time limit."""
-    here, there = multiprocessing.Pipe(duplex=False)
-    process = multiprocessing.get_context("fork").Process(target=_send, args=(there, case, options, target))
     start = time.perf_counter()
+    try:
+        return within(seconds, compared, case, options, target)
+    except TimeoutError as error:
+        return Outcome(case, "late", time.perf_counter() - start, why=str(error))
+    except EOFError as error:
+        return Outcome(case, "wrong", why=str(error))
+
+
+def within(seconds: float, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """What the work gives, in a process of its own; TimeoutError past the limit, EOFError if the process dies."""
+    here, there = multiprocessing.Pipe(duplex=False)
+    process = multiprocessing.get_context("fork").Process(target=lambda: there.send(work(*args, **kwargs)))
     process.start()
     there.close()
     try:
-        outcome: Outcome = here.recv() if here.poll(seconds) else _late(case, start)
+        if not here.poll(seconds):
+            raise TimeoutError("not done within the time limit")
+        result: T = here.recv()
     except EOFError:
-        outcome = Outcome(case, "wrong", why="the process ended without a result")
-    process.kill()
-    process.join()
-    return outcome
-
-
-def _late(case: Case, start: float) -> Outcome:
-    return Outcome(case, "late", time.perf_counter() - start, why="not done within the time limit")
-
-
-def _send(there: Connection, case: Case, options: ps.Options, target: Target) -> None:
-    there.send(compared(case, options, target))
+        raise EOFError("the process ended without a result") from None
+    finally:
+        process.kill()
+        process.join()
+    return result
 
 
 def compared(case: Case, options: ps.Options = REORDERED, target: Target = "c") -> Outcome:

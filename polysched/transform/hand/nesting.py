@@ -17,7 +17,7 @@ from polysched.model.tree import Band
 from polysched.transform.hand.distribute import distribute
 from polysched.transform.hand.edit import Alternative, Draft, attempt, first_legal
 from polysched.transform.hand.fuse import fuse
-from polysched.transform.hand.loops import Imperfect, chain, loops
+from polysched.transform.hand.loops import Imperfect, chain, loop, loops
 from polysched.transform.hand.skew import skewings
 from polysched.transform.hand.steps import Step, called, text_of
 
@@ -29,6 +29,7 @@ Then = Callable[[Draft, Sequence[str]], Draft]  # the edit of loops of these nam
 def require_nested(draft: Draft, names: Sequence[str], then: Then) -> None:
     """InputError as by `chain`; its hint are edits after which `then`, of the loops as they are called by then, is
     legal."""
+    names = [loop(draft.nested, name).name for name in names]
     try:
         chain(draft.nested, names)
     except Imperfect as error:
@@ -44,8 +45,8 @@ def _alternatives(
     except Imperfect as error:
         for step in _steps(error, names) if len(steps) < _MOST_STEPS else ():
             after = attempt(partial(step.edit, draft))
-            if after is not None:
-                yield from _alternatives(after, (*steps, step), asked, _names_after(draft, after, names), then)
+            if after is not None and (there := _names_after(draft, after, names)):
+                yield from _alternatives(after, (*steps, step), asked, there, then)
         return
     others = [f"'{one}' is '{name}'" for one, name in zip(asked, names, strict=True) if one != name]
     renamed = f", where {' and '.join(others)}" if others else ""
@@ -67,9 +68,11 @@ def _steps(error: Imperfect, names: Sequence[str]) -> Iterator[Step]:
 
 
 def _names_after(draft: Draft, after: Draft, names: Sequence[str]) -> list[str]:
-    """What the loops are called that are as far out, around the same statements as the innermost of them."""
+    """What the loops are called that are as far out, around what the innermost of them runs; [] if some are gone."""
     before = {each.name: each for each in loops(draft.nested) if each.name in names}
     innermost = set(min(before.values(), key=lambda each: -len(each.around)).statements)
-    there = [each for each in loops(after.nested) if innermost <= set(each.statements)]
+    there = {
+        len(each.around): each.name for each in reversed(loops(after.nested)) if innermost <= set(each.statements)
+    }
     depths = [len(before[name].around) for name in names]
-    return [next(each.name for each in there if len(each.around) == depth) for depth in depths]
+    return [there[depth] for depth in depths] if there.keys() >= set(depths) else []

@@ -57,6 +57,11 @@ def test_as_often_as_there_are_sequences():
     fused.skew("i", by="t", factor=2).skew("j", by="i").tile("t", "i", "j", sizes=(4, 4, 4))
 
 
+def test_patterns_are_for_loops_here_too():
+    error = refused(lambda: Schedule(jacobi_1d()).wavefront("t", "S1.i"))
+    assert error.hint == "fuse(\"i\", \"i_2\").skew(\"i\", by=\"t\", factor=2) first, where 'i_2' is 'i'"
+
+
 @pytest.mark.parametrize(
     ("fn", "loops", "message"),
     [

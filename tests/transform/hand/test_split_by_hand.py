@@ -100,7 +100,7 @@ def test_a_full_loop_stays_in_its_iterations():
         (0, "cut", (), "a block needs a positive number of iterations, not 0"),
         (4, "round", (), "there is no tail 'round'\nhint: the tails are cut, guard, exact"),
         (4, "cut", ("i", "j"), "the name 'j' is taken\nhint: the loops are: j"),
-        (4, "cut", ("a b", "i"), "'a b' is no name for a new loop\nhint: a name has letters, digits and _, as in 'i_o'"),
+        (4, "cut", ("*", "i"), "'*' is no name for a new loop\nhint: a name has letters, digits and _, as in 'i_o'"),
         (4, "cut", ("a",), "split makes two loops, and they cannot be called ('a',)"),
     ],
 )

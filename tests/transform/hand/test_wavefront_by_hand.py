@@ -67,8 +67,9 @@ def test_the_front_of_three_loops():
     assert "t: [S[t, i, j] -> 4t + 2i + j]" in str(schedule)
     for loop in ("i", "j"):
         assert_same_results(seidel_2d(), schedule.parallel(loop))
-    with pytest.raises(IllegalSchedule, match=r'\nhint: skew\("i", by="t"\).skew\("j", by="t"\).skew\("j", by="i"\) first'):
+    with pytest.raises(IllegalSchedule) as raised:
         Schedule(seidel_2d()).wavefront("t", "i", "j")
+    assert raised.value.hint == 'skew("i", by="t").skew("j", by="t").skew("j", by="i") first'
 
 
 def test_the_order_in_which_loops_are_named_does_not_matter():
