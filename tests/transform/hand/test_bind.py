@@ -100,7 +100,7 @@ def test_a_loop_of_one_iteration_stays_on_its_thread():
 
 
 def test_without_its_barriers_the_kernel_races(monkeypatch):
-    monkeypatch.setattr("polysched.pipeline.place_barriers", lambda tree, scop, dependences: tree)
+    monkeypatch.setattr("polysched.mapped.place_barriers", lambda tree, scop, dependences: tree)
     report = ps.optimize(rows, "cuda", schedule=phases()).check(**arguments(m=2, steps=2))
     assert {finding.kind for finding in report.findings} == {"race"}
 
