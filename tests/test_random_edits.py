@@ -1,7 +1,6 @@
 """Sequences of random edits, as in tests/fuzz_schedules.py."""
 
 import pytest
-
 from edits import Tally, check_random_edits
 
 

@@ -17,11 +17,11 @@ Where no quotient is carried along, a constant stride is just that: for r in flo
 
 Needs: variables and sizes that are positions, of which no sum wraps (inequalities.py).
 Keeps: which elements are stored, and what traps: a condition is tested earlier, or on fewer iterations, only if it and
-what goes untested cannot trap. Loads may fall away with iterations that do nothing; none are added. Loops with
-barriers or shuffles stay as they are, since all threads must meet there, and so do the block and thread loops of a GPU,
-what a mapping has unrolled, and full loops. Loops of at most `tiny_loop` iterations, and SIMD ones of constant length, keep their
-bounds; where no other loop is around tiny ones or in them, they keep their guards, too: in straight code, predicates
-are cheaper than jumps.
+what goes untested cannot trap. Loads may fall away with iterations that do nothing; none are added. Loops with barriers
+or shuffles stay as they are, since all threads must meet there, and so do the block and thread loops of a GPU, what a
+mapping has unrolled, and full loops. Loops of at most `tiny_loop` iterations, and SIMD ones of constant length, keep
+their bounds; where no other loop is around tiny ones or in them, they keep their guards, too: in straight code,
+predicates are cheaper than jumps.
 """
 
 from __future__ import annotations
