@@ -138,7 +138,7 @@ def test_sizes_that_would_leave_an_array_are_refused():
     fn = nest("f", "n m", [X], loop("i", 0, m, store(X, (i,), 0.0)))
     valid = isl.Set("[n, m] -> { : 0 <= m <= n }")
     bind(fn, {"x": np.zeros(3), "m": 3}, valid)
-    with pytest.raises(LaunchError, match="f cannot run with m = 4 and n = 3: it would leave its arrays, or what its sched"):
+    with pytest.raises(LaunchError, match="f cannot run with m = 4 and n = 3: it would leave its arrays, or what"):
         bind(fn, {"x": np.zeros(3), "m": 4}, valid)
 
 
