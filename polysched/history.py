@@ -28,6 +28,7 @@ from polysched.errors import InputError
 from polysched.model.tree import Tree
 from polysched.model.tree_yaml import from_yaml, to_yaml
 from polysched.options import Options
+from polysched.plain import called, written
 from polysched.version import __version__
 
 Start = Literal["source", "ilp"]
@@ -43,7 +44,7 @@ class Edit:
     kwargs: tuple[tuple[str, Any], ...] = ()
 
     def __str__(self) -> str:
-        return f".{self.name}({_arguments(self.args, self.kwargs)})"
+        return f".{called(self.name, *self.args, **dict(self.kwargs))}"
 
 
 @dataclass(frozen=True)
@@ -67,11 +68,12 @@ class History:
                 return []
             case Tree() as tree:
                 return [f"ps.from_yaml({to_yaml(tree)!r})"]
-        return [_text(self.start)]
+        return [written(self.start)]
 
     def _options(self) -> list[str]:
         changed = _changed(self.options)
-        return [f"options=ps.Options({_arguments((), tuple(changed.items()))})"] if changed else []
+        texts = [f"{name}={_written(value)}" for name, value in changed.items()]
+        return [f"options=ps.Options({', '.join(texts)})"] if texts else []
 
     def to_json(self) -> str:
         """The history as JSON, which `history_from_json` reads; InputError for options that JSON cannot hold."""
@@ -163,16 +165,8 @@ def _changed(options: Options) -> dict[str, Any]:
     return {name: value for name, value in every.items() if value != getattr(_DEFAULTS, name)}
 
 
-def _arguments(args: tuple[Any, ...], kwargs: tuple[tuple[str, Any], ...]) -> str:
-    return ", ".join([*(_text(value) for value in args), *(f"{name}={_text(value)}" for name, value in kwargs)])
-
-
-def _text(value: Any) -> str:
-    """As one writes it: strings in double quotes."""
-    match value:
-        case str():
-            return json.dumps(value, ensure_ascii=False)
-        case tuple() | list():
-            inside = ", ".join(map(_text, value))
-            return f"({inside},)" if len(value) == 1 else f"({inside})"
-    return f"ps.{value}" if isinstance(value, Constraint) else repr(value)
+def _written(option: Any) -> str:
+    """The value of an option as one writes it."""
+    if isinstance(option, tuple) and option and all(isinstance(each, Constraint) for each in option):
+        return f"({', '.join(f'ps.{each}' for each in option)}{',' if len(option) == 1 else ''})"
+    return written(option)

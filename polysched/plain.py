@@ -10,6 +10,7 @@ So it can be printed, stored, and made again.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from inspect import Parameter, signature
 from operator import index
@@ -32,6 +33,22 @@ def plain_arguments(
     names = _positional(function, len(args))
     by_position = tuple(_plain(function, name, kinds.get(name), value) for name, value in zip(names, args, strict=True))
     return by_position, {name: _plain(function, name, kinds.get(name), value) for name, value in kwargs.items()}
+
+
+def written(value: Any) -> str:
+    """The value as one writes it in Python, strings in double quotes."""
+    match value:
+        case str():
+            return json.dumps(value, ensure_ascii=False)
+        case tuple() | list():
+            inside = ", ".join(map(written, value))
+            return f"({inside},)" if len(value) == 1 else f"({inside})"
+    return repr(value)
+
+
+def called(name: str, *args: Any, **kwargs: Any) -> str:
+    """A call as one writes it: skew("j", by="i")."""
+    return f"{name}({', '.join([*map(written, args), *(f'{key}={written(each)}' for key, each in kwargs.items())])})"
 
 
 def _positional(function: Callable[..., Any], count: int) -> list[str]:

@@ -64,7 +64,7 @@ def operations_by_loop(fn: Function, sizes: Mapping[str, int] | None = None) -> 
     try:
         executed: Mapping[str, Count] = _Run(fn.body).block(fn.body, "", dict(sizes or {}))
     except (_Unknown, KeyError):
-        executed = dict.fromkeys(written) if sizes or not fn.sizes else _symbolic(fn)
+        executed = dict.fromkeys(written) if sizes else _symbolic(fn)
     return {loop: IntegerOperations(n, executed.get(loop, 0), temporaries[loop]) for loop, n in written.items()}
 
 

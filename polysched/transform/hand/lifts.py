@@ -20,13 +20,14 @@ from polysched.deps.distance import STEEPEST, distances_of
 from polysched.deps.reaching import Reaching, below, between
 from polysched.errors import IllegalSchedule
 from polysched.model.tree import Band, Tree, children
+from polysched.plain import called
 from polysched.transform.hand.distribute import distribute
 from polysched.transform.hand.edit import Alternative, Draft, reaching
 from polysched.transform.hand.loops import Loop, arrival, loop, loops
 from polysched.transform.hand.privatize import privatize
 from polysched.transform.hand.reorder import interchange, reorder
 from polysched.transform.hand.skew import skew_step
-from polysched.transform.hand.steps import Step, after, called, first, text_of
+from polysched.transform.hand.steps import Step, after, first, text_of
 
 FREE = "if sums may be in any order, schedule with Options(reorder_reductions=True)"
 

@@ -14,12 +14,13 @@ from functools import partial
 
 from polysched.errors import InputError
 from polysched.model.tree import Band
+from polysched.plain import called
 from polysched.transform.hand.distribute import distribute
 from polysched.transform.hand.edit import Alternative, Draft, attempt, first_legal
 from polysched.transform.hand.fuse import fuse
 from polysched.transform.hand.loops import Imperfect, chain, loop, loops
 from polysched.transform.hand.skew import skewings
-from polysched.transform.hand.steps import Step, called, text_of
+from polysched.transform.hand.steps import Step, text_of
 
 _MOST_STEPS = 2
 

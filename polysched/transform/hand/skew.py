@@ -15,9 +15,10 @@ from polysched import isl
 from polysched.deps.distance import Distances, distances_of
 from polysched.errors import InputError
 from polysched.model.tree import Band, Member, Tree
+from polysched.plain import called
 from polysched.transform.hand.edit import Alternative, Draft, checked, reaching
 from polysched.transform.hand.loops import chain, loop, node_at, with_member
-from polysched.transform.hand.steps import Step, called, first
+from polysched.transform.hand.steps import Step, first
 
 
 def skew(draft: Draft, name: str, by: str, factor: int = 1) -> Draft:

@@ -6,12 +6,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
 from typing import Any
 
+from polysched.plain import called
 from polysched.transform.hand.draft import Draft
 
 
@@ -26,21 +26,6 @@ class Step:
     def of(edit: Callable[..., Draft], *args: Any, **kwargs: Any) -> Step:
         """The edit with these arguments, as a user would write it."""
         return Step(called(edit.__name__, *args, **kwargs), lambda draft: edit(draft, *args, **kwargs))
-
-
-def called(name: str, *args: Any, **kwargs: Any) -> str:
-    """As in skew("j", by="i")."""
-    given = [*map(_text, args), *(f"{name}={_text(value)}" for name, value in kwargs.items())]
-    return f"{name}({', '.join(given)})"
-
-
-def _text(value: Any) -> str:
-    match value:
-        case str():
-            return json.dumps(value, ensure_ascii=False)
-        case tuple() | list():
-            return f"({', '.join(map(_text, value))}{',' if len(value) == 1 else ''})"
-    return repr(value)
 
 
 def text_of(steps: Sequence[Step]) -> str:

@@ -16,11 +16,11 @@ from functools import partial
 
 from polysched.errors import InputError
 from polysched.model.tree import Band, Tree
+from polysched.plain import called
 from polysched.transform.hand.edit import Alternative, Draft, checked
 from polysched.transform.hand.loops import adjacent, all_given, changed_at, fresh, loop
 from polysched.transform.hand.nesting import require_nested
 from polysched.transform.hand.skew import skewings
-from polysched.transform.hand.steps import called
 from polysched.transform.tile import block_of
 
 

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from polysched.errors import InputError
 from polysched.model.tree import Band, Mark, Tree, Unroll, Vector, children
+from polysched.plain import called
 from polysched.transform.hand.edit import Draft
 from polysched.transform.hand.lifts import lifts
 from polysched.transform.hand.loops import unmarked
 from polysched.transform.hand.parallel import marked, reduced_by
-from polysched.transform.hand.steps import called
 
 
 def vectorize(draft: Draft, name: str) -> Draft:
