@@ -15,6 +15,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from polysched.errors import IllegalSchedule
+
 T = TypeVar("T")
 
 
@@ -46,6 +48,8 @@ def step(name: str, fn: Callable[..., T], value: Any, *args: Any, **options: Any
     """`fn(value, *args, **options)`, as a named step; an exception gains a note with the name and the input."""
     try:
         return timed(name, fn, value, *args, **options)
+    except IllegalSchedule:  # which says all: two instances, and where they stand
+        raise
     except Exception as error:
         error.add_note(f"in step {name!r}, on: {_short(value)}")
         raise
