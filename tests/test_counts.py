@@ -1,4 +1,4 @@
-"""polysched/counts.py: formulas against the interpreter's log of accesses."""
+"""polysched/counts/: formulas against the interpreter's log of accesses."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from nests import loop, nest
 
 import polysched as ps
 from polysched import isl
-from polysched.counts import ArrayCounts, Counts, Figure, NestCounts, counts, ratio
+from polysched.counts.count import counts
+from polysched.counts.figures import ArrayCounts, Counts, Figure, NestCounts, ratio
 from polysched.ir.build import load, mul, store, var
 from polysched.ir.interp import interpret
 from polysched.ir.nodes import Array
@@ -29,7 +30,7 @@ def matmul(C: ps.f64["n", "n"], A: ps.f64["n", "n"], B: ps.f64["n", "n"], n: ps.
 def test_the_whole_table():
     assert str(ps.counts(matmul)) == (
         "matmul where n > 0\n"
-        "for i, test_counts.py:23\n"
+        "for i, test_counts.py:24\n"
         "  operations  f64 *: n**3, f64 +: n**3\n"
         "  bytes       24 * n**3 read, 8 * n**3 written, 24 * n**2 touched\n"
         "  intensity   n / 12 a byte touched, 1 / 16 a byte accessed\n"
@@ -43,7 +44,7 @@ def test_the_whole_table():
 def test_numbers_at_sizes():
     assert str(ps.optimize(matmul).counts({"n": 1000})) == (
         "matmul where n = 1000\n"
-        "for i, test_counts.py:23\n"
+        "for i, test_counts.py:24\n"
         "  operations  f64 *: 1000000000, f64 +: 1000000000\n"
         "  bytes       24000000000 read, 8000000000 written, 24000000 touched\n"
         "  intensity   83.3 a byte touched, 0.0625 a byte accessed\n"
