@@ -191,10 +191,10 @@ class _Lowering:
                         return self.with_arrays(names, node.mark_get_node())
                     case Wait():
                         return (Barrier(), *self.statements(node.mark_get_node(), None))
-                self.full, self.full_below = self.full_below, 0
+                around, self.full, self.full_below = self.full, self.full_below, 0
                 self.depth += 1
                 body = self.statements(node.mark_get_node(), mark)
-                self.depth -= 1
+                self.depth, self.full = self.depth - 1, around  # isl may have left the loop out
                 return self.on_one_thread_each(body, _kind(mark))
             case isl.ast_node_type.if_:  # type: ignore[attr-defined]  # missing in the stubs
                 return self.branch(node, mark)

@@ -192,11 +192,11 @@ def _statement(name: str, leaf: _Leaf, arrays: dict[str, Array]) -> Statement:
         reads=reads,
         body=leaf.body,
         loc=_first_loc(leaf.body),
-        reduction=reduction_operator(leaf.body) if _updates_alone(reads, writes, domain) else "",
+        reduction=reduction_operator(leaf.body) if updates_alone(reads, writes, domain) else "",
     )
 
 
-def _updates_alone(reads: tuple[Access, ...], writes: tuple[Access, ...], domain: isl.Set) -> bool:
+def updates_alone(reads: tuple[Access, ...], writes: tuple[Access, ...], domain: isl.Set) -> bool:
     """Is what an instance reads of the arrays that it writes the very element, or surely another one?"""
     for write in writes:
         element = write.relation.intersect_domain(domain)

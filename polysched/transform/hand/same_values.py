@@ -22,7 +22,9 @@ from polysched.deps.legality import first_violation
 from polysched.deps.values import first_wrong_value
 from polysched.errors import BudgetExceeded, IllegalSchedule, InputError
 from polysched.model.bounds import sizes_in_bounds
-from polysched.model.scop import Scop
+from polysched.model.extract import updates_alone
+from polysched.model.reduction import reduction_operator
+from polysched.model.scop import Scop, Statement
 from polysched.model.tree import Tree
 from polysched.model.witness import smallest
 from polysched.transform.hand.draft import Draft
@@ -55,6 +57,7 @@ def redrafted(before: Draft, scop: Scop, tree: Tree, what: str, hint: str = "") 
     """The draft of another nest, in the order of `tree`, with its own dependences; IllegalSchedule if an access leaves
     its array, or a mark separates what must stay in order. That it computes the same, the caller has shown."""
     tree = nested(tree)
+    scop = replace(scop, statements=tuple(map(_with_its_reduction, scop.statements)))
     _require_in_bounds(scop, what)
     found = dependences(told_apart(scop, tree), reorder_reductions=before.dependences.reorder_reductions)
     found = without(found, before.claims)
@@ -62,6 +65,13 @@ def redrafted(before: Draft, scop: Scop, tree: Tree, what: str, hint: str = "") 
     if violation is not None:
         raise IllegalSchedule(f"{what}: {violation}", violation=violation, hint=hint, tree=tree)
     return replace(before, scop=replace(scop, tree=tree), dependences=found, tree=normal_form(tree, found))
+
+
+def _with_its_reduction(statement: Statement) -> Statement:
+    """No reduction any more where the edit has it read another array than it updates."""
+    still = statement.reduction == reduction_operator(statement.body)
+    alone = updates_alone(statement.reads, statement.writes, statement.domain)
+    return statement if still and alone else replace(statement, reduction="")
 
 
 def _require_in_bounds(scop: Scop, what: str) -> None:

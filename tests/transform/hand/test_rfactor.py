@@ -212,3 +212,15 @@ def _at_random(rng: random.Random, schedule: Schedule) -> Schedule:
 def test_chains_compute_the_same():
     tally = check_on_chains(_at_random, range(40))
     assert tally["made"] >= 5 and tally["illegal"] >= 2
+
+
+def test_an_update_that_reads_a_copy_is_no_reduction_any_more():
+    @nest
+    def product(A: i32["n + 5", "n + 5"], n: size):
+        for i in range(3, -1, -1):
+            A[i, i] = A[i + 1, i] * A[i, i]
+
+    copied = Schedule(product).cache_read("A", "-i")
+    assert [s.reduction for s in copied.draft.scop.statements if s.name == "S"] == [""]
+    with pytest.raises(InputError, match="no statement reduces 'A' in loop '-i'"):
+        copied.rfactor("-i", "A")

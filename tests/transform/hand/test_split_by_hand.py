@@ -3,7 +3,7 @@ from by_hand import blur, matmul, stencil
 from edited import assert_holds, on_random_nests
 from nests import lu, reversed_sweep, strided, triangular
 
-from polysched import IllegalSchedule, InputError, Options, Schedule, f64, nest, optimize
+from polysched import IllegalSchedule, InputError, Options, Schedule, f64, i32, nest, optimize, size
 from polysched.codegen.lower import lower
 from polysched.ir.text import show
 
@@ -114,3 +114,18 @@ def test_what_is_no_split(size, tail, names, message):
 def test_random_nests_stay_as_they_are(tail):
     size = 1 if tail == "exact" else 3
     assert on_random_nests(range(3), lambda schedule, loop: schedule.split(loop, size, tail=tail)) > 5
+
+
+def test_a_guard_of_one_iteration_stays_with_its_loop():
+    """isl leaves out the loop inside, in a part of the outer one that it takes apart."""
+
+    @nest
+    def parts(D: i32[1], B: i32["n + 1"], n: size):
+        for i in range(n):
+            if i < 1:
+                D[0] = min(D[0], B[i])
+            else:
+                D[0] = D[0] + (B[i] + D[0])
+
+    guarded = Schedule(parts, "ilp").fuse("i", "i_2").split("i", 1, tail="guard")
+    assert optimize(parts, schedule=guarded).verify(n=9)
