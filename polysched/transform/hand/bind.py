@@ -20,7 +20,7 @@ from polysched.errors import InputError
 from polysched.model.tree import Band, Map, Mark, Member, Tree
 from polysched.transform.hand.draft import Draft
 from polysched.transform.hand.edit import checked
-from polysched.transform.hand.loops import Loop, changed_at, fresh, loop, matching, node_at, unmarked
+from polysched.transform.hand.loops import Loop, changed_at, fresh, loop, matching, most_iterations, node_at, unmarked
 from polysched.transform.hand.loops import loops as loops_of
 
 AXES = tuple(f"{side}Idx.{axis}" for side in ("block", "thread") for axis in "xyz")
@@ -113,18 +113,3 @@ def _kernel(place: Loop, axes: dict[str, str]) -> str:
     """The name of the loop that is the kernel."""
     names = (*(band.members[0].name for band in place.around), place.name)
     return next(name for name in names if name in axes)
-
-
-def most_iterations(place: Loop) -> int | None:
-    """A constant that the loop's last value less its first one, plus one, never exceeds; None if there is none."""
-    around = [band.members[0].schedule.intersect_domain(place.instances) for band in place.around]
-    values = place.member.schedule.intersect_domain(place.instances)
-    outer = isl.UnionMap.from_domain_and_range(place.instances, isl.UnionSet("{ [] }"))
-    for schedule in around:
-        outer = outer.flat_range_product(schedule)
-    reached = outer.reverse().apply_range(values)  # { [values of the loops around] -> [value] }
-    if reached.is_empty():
-        return 0
-    spans = isl.Set.from_union_set(reached.reverse().apply_range(reached).deltas())
-    longest = spans.project_out(isl.dim_type.param, 0, spans.dim(isl.dim_type.param)).dim_max_val(0)
-    return int(longest.to_python()) + 1 if longest.is_int() else None

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from polysched.errors import IllegalSchedule, InputError
 from polysched.transform.hand.draft import Draft
+from polysched.transform.hand.edit import first_legal
 from polysched.transform.hand.same_values import require_same_values
 from polysched.transform.hand.storage import Use
 
@@ -38,9 +39,10 @@ def cache_read(draft: Draft, array: str, at: str | None, scope: str = "private",
     try:
         return require_same_values(draft, scop, tree, draft.scop.domain.identity(), what)
     except IllegalSchedule as refusal:
-        if not (use.writes and _is_legal_write(draft, array, at)):
+        text = f"cache_write('{array}', at={at!r}) keeps what is written there, too"
+        hint = first_legal([(text, lambda: cache_write(draft, array, at))]) if use.writes else ""
+        if not hint:
             raise
-        hint = f"cache_write('{array}', at={at!r}) keeps what is written there, too"
         raise IllegalSchedule(str(refusal), violation=refusal.violation, hint=hint, tree=tree) from refusal
 
 
@@ -62,11 +64,3 @@ def cache_write(draft: Draft, array: str, at: str | None, scope: str = "private"
     scop = use.edited(small, [load, store] if load else [store], stores=True)
     tree = use.placed(small, load, store, scop)
     return require_same_values(draft, scop, tree, draft.scop.domain.identity(), what)
-
-
-def _is_legal_write(draft: Draft, array: str, at: str | None) -> bool:
-    try:
-        cache_write(draft, array, at)
-    except (IllegalSchedule, InputError):
-        return False
-    return True

@@ -175,6 +175,20 @@ def arrival(place: Loop) -> isl.UnionMap:
     return reduce(isl.UnionMap.flat_range_product, (band.members[0].schedule for band in place.around), nowhere)
 
 
+def most_iterations(place: Loop, context: isl.Set | None = None) -> int | None:
+    """A constant that the loop's last value less its first one, plus one, never exceeds, whatever the values of the
+    loops around; for sizes in the context, if there is one. None if there is no such constant."""
+    instances = place.instances if context is None else place.instances.intersect_params(context)
+    values = arrival(place).intersect_domain(instances).reverse().apply_range(place.member.schedule)
+    spans = values.reverse().apply_range(values).deltas()
+    if spans.is_empty():
+        return 0
+    longest = isl.Set.from_union_set(spans)
+    longest = longest.project_out(isl.dim_type.param, 0, longest.dim(isl.dim_type.param))
+    most = longest.dim_max_val(0)
+    return int(most.to_python()) + 1 if most.is_int() else None
+
+
 def fresh(tree: Tree, name: str) -> str:
     """The name itself, or with a number if a loop of the tree has it."""
     return free(name, {each.name for each in loops(tree)})

@@ -18,7 +18,7 @@ from polysched import isl
 from polysched.errors import InputError
 from polysched.model.tree import Band, Filter, Mark, Member, Tree, Unroll, children, walk, with_children
 from polysched.transform.hand.edit import Alternative, Draft, checked
-from polysched.transform.hand.loops import Loop, arrival, changed_at, fresh, unmarked
+from polysched.transform.hand.loops import Loop, changed_at, fresh, most_iterations, unmarked
 from polysched.transform.hand.parallel import marked
 from polysched.transform.hand.tile import tile
 from polysched.transform.tile import block_of
@@ -59,24 +59,11 @@ def _require_factor(edit: str, factor: int) -> None:
 
 
 def _require_short(place: Loop, context: isl.Set) -> None:
-    most = _most_iterations(place, context)
+    most = most_iterations(place, context)
     if most is None or most > MOST:
         runs = "as often as the sizes say" if most is None else f"{most} times"
         hint = f"unroll it by a factor, as in unroll('{place.name}', factor=4)"
         raise InputError(f"loop '{place.name}' runs {runs}, which is too often to unroll all of it", hint=hint)
-
-
-def _most_iterations(place: Loop, context: isl.Set) -> int | None:
-    """For any values of the loops around; None if there is no bound."""
-    outer = arrival(place).intersect_domain(place.instances.intersect_params(context))
-    values = outer.reverse().apply_range(place.member.schedule)
-    spread = values.reverse().apply_range(values).deltas()
-    if spread.is_empty():
-        return 0
-    furthest = isl.Set.from_union_set(spread)
-    furthest = furthest.project_out(isl.dim_type.param, 0, furthest.dim(isl.dim_type.param))
-    most = furthest.max_val(isl.Aff("{ [d] -> [d] }"))
-    return int(most.to_python()) + 1 if most.is_int() else None
 
 
 def _jammed(member: Member, tree: Tree) -> Tree:
