@@ -137,7 +137,7 @@ class _Statements:
                 return (self.branch(node),)
             case ast.Assign(targets=[target], value=value):
                 self.check_target(target)
-                with self.expressions.at(value):
+                with self.source.at(value):
                     return (self.store(target, self.expressions.value(value), self.source.loc(node)),)
             case ast.Assign(targets=[_, second, *_]):
                 hint = "assign each on a line of its own"
@@ -145,7 +145,7 @@ class _Statements:
             case ast.AugAssign(target=target, op=op, value=value):
                 self.check_target(target)
                 before, operand = self.expressions.value(target), self.expressions.value(value)
-                with self.expressions.at(node):
+                with self.source.at(node):
                     return (self.store(target, binary(SYMBOLS[type(op)], before, operand), self.source.loc(node)),)
             case ast.Expr(value=ast.Call() as call):
                 message = f"the call of '{ast.unparse(call.func)}' may read or write any memory"

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import reduce
 
@@ -47,18 +45,8 @@ class Expressions:
     def __init__(self, source: Source, scope: Scope):
         self.source, self.scope = source, scope
 
-    @contextmanager
-    def at(self, node: ast.AST) -> Iterator[None]:
-        """Gives an InputError from inside the place of the node, unless it has one."""
-        try:
-            yield
-        except InputError as error:
-            if error.loc is None:
-                raise self.source.error(node, error.message, error.hint) from None
-            raise
-
     def value(self, node: ast.expr) -> Typed:
-        with self.at(node):
+        with self.source.at(node):
             return self.value_of(node)
 
     def value_of(self, node: ast.expr) -> Typed:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +29,16 @@ class Source:
 
     def error(self, node: ast.AST, message: str, hint: str = "") -> InputError:
         return InputError(message, self.loc(node), hint)
+
+    @contextmanager
+    def at(self, node: ast.AST) -> Iterator[None]:
+        """Gives an InputError from inside the place of the node, unless it has one."""
+        try:
+            yield
+        except InputError as error:
+            if error.loc is None:
+                raise self.error(node, error.message, error.hint) from None
+            raise
 
 
 def definition_in(text: str, filename: str, first_line: int = 1) -> tuple[Source, ast.FunctionDef]:

@@ -12,7 +12,6 @@ import inspect
 import math
 import operator
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,18 +38,8 @@ class Expressions:
     def __init__(self, source: Source, emit: Emitter, variables: Mapping[str, Any], constants: Mapping[str, Any]):
         self.source, self.emit, self.variables, self.constants = source, emit, variables, constants
 
-    @contextmanager
-    def at(self, node: ast.AST) -> Iterator[None]:
-        """Gives an InputError from inside the place of the node, unless it has one."""
-        try:
-            yield
-        except InputError as error:
-            if error.loc is None:
-                raise self.source.error(node, error.message, error.hint) from None
-            raise
-
     def value(self, node: ast.expr) -> Any:
-        with self.at(node):
+        with self.source.at(node):
             return self.value_of(node)
 
     def value_of(self, node: ast.expr) -> Any:

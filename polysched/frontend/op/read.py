@@ -56,7 +56,7 @@ def read(
     `constants` are what names outside of it stand for. InputError with the place of what an operator cannot have.
     """
     reader = _Statements(source, arguments, constants)
-    with reader.expressions.at(definition):
+    with reader.source.at(definition):
         reader.block(definition.body)
         return reader.program(definition)
 
@@ -86,7 +86,7 @@ class _Statements:
             if self.returned:
                 return
             self.emit.loc = self.source.loc(node)
-            with self.expressions.at(node):
+            with self.source.at(node):
                 self.statement(node)
 
     def statement(self, node: ast.stmt) -> None:
@@ -259,7 +259,7 @@ class _Statements:
                 name = f"{name}_out" if name in self.arguments else f"{name}_{k}"
             taken.add(name)
             self.arrays_returned.append(name)
-            with self.expressions.at(one):
+            with self.source.at(one):
                 held = self.expressions.operand(given)
                 result = (
                     self.emit.value(held) if isinstance(held, Ref) else self.emit.in_dtype(held, type_of(held).dtype)
