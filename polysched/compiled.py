@@ -200,7 +200,8 @@ class Compiled:
         """The stages that did not go their first way."""
         usual = {"dependences": "exact", "mapping": "mapped"}
         taken = [f"{stage}: {self.rungs[stage]}" for stage, rung in usual.items() if self.rungs[stage] != rung]
-        return [*(f"given up: {reason}" for reason in self.scheduled.reasons), *taken]
+        padding = [f"padding of {self.rungs['padding']}"] if "padding" in self.rungs else []
+        return [*(f"given up: {reason}" for reason in self.scheduled.reasons), *taken, *padding]
 
     def plot(
         self,

@@ -22,9 +22,11 @@ from polysched.model.tree import Band, Map, Mark, Tree, walk
 from polysched.options import Options, Target
 from polysched.solve.honoured import unmet
 from polysched.trace import step
+from polysched.transform.fuse_sums import fuse_sums
 from polysched.transform.fuse_tiles import fuse_tile_loops
 from polysched.transform.interleave import interleave_all
 from polysched.transform.parallel import mark_parallel
+from polysched.transform.products import mark_products, order_products
 from polysched.transform.reductions import reduce_on_lanes, reduce_on_threads
 from polysched.transform.register_tile import register_tile_all
 from polysched.transform.strides import stride_one_innermost
@@ -115,6 +117,8 @@ def _lower_bounded(tree: Tree, scop: Scop, options: Options) -> Function:
 def _map_to_cpu(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> Tree:
     """Tiles, wavefronts where no loop is parallel, threads on the outermost loop, SIMD on the innermost."""
     step = partial(_step_that_meets, scop, deps, options)
+    if options.tile and options.register_tiles and options.vector and options.tile_sizes is None:
+        tree = step("products", partial(mark_products, reorder=options.reorder_reductions), tree, scop)
     if options.vector:
         tree = step("strides", stride_one_innermost, tree, scop)
     if options.tile:
@@ -132,7 +136,9 @@ def _map_to_cpu(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> 
         tree = step("parallel", mark_parallel, tree)
         tree = step("reduce on threads", reduce_on_threads, tree, deps)
     asked = _asked_for_lanes(scop, options)
-    return step("reduce on lanes", reduce_on_lanes, tree, scop, deps, asked) if options.vector else tree
+    if options.vector:
+        tree = step("reduce on lanes", reduce_on_lanes, tree, scop, deps, asked)
+    return step("order products", order_products, tree, scop)
 
 
 def _asked_for_lanes(scop: Scop, options: Options) -> tuple[str, ...]:
@@ -171,4 +177,7 @@ def _has_tiles(tree: Tree) -> bool:
 
 
 def _map_to_gpu(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> Tree:
+    """Sums with what they start from and what is made of them, on blocks and threads."""
+    if options.fusion != "none":
+        tree = _step_that_meets(scop, deps, options, "fuse sums", fuse_sums, tree, scop, deps)
     return step("map to gpu", map_to_gpu, tree, scop, deps, options)

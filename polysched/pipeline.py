@@ -10,15 +10,18 @@ from polysched.codegen.emit.opencl import emit_opencl
 from polysched.codegen.gpu.planes import fold_planes
 from polysched.codegen.gpu.points import whole_points
 from polysched.codegen.gpu.reduce import reduce_on_gpu
+from polysched.codegen.gpu.registers import in_registers
 from polysched.codegen.gpu.staging import stage
 from polysched.codegen.passes.accumulate import accumulate
 from polysched.codegen.passes.contract import contract
 from polysched.codegen.passes.linearize import linearize
 from polysched.codegen.passes.packing import pack
+from polysched.codegen.passes.padding import Choice, lower_padding
 from polysched.codegen.passes.privatize import privatize
 from polysched.codegen.passes.register_tiles import register_tiles
 from polysched.codegen.passes.stage import improve_expressions
 from polysched.codegen.passes.units import without_units
+from polysched.codegen.products.find import pack_products
 from polysched.codegen.source import Source
 from polysched.compiled import Compiled
 from polysched.constraints import Constraint
@@ -57,6 +60,7 @@ def optimize(
     by_hand = schedule if isinstance(schedule, Schedule) else None
     given: Tree | None = schedule.tree if isinstance(schedule, Schedule) else schedule
     options = options or (by_hand.history.options if by_hand else Options())
+    padding: tuple[Choice, ...] = ()
     if target not in _EMIT:
         raise InputError(f"there is no target '{target}'", hint="the targets are c, cuda and opencl")
     with record() as events:
@@ -67,6 +71,8 @@ def optimize(
             expanded = prepared(function)
             if schedule is None:  # which names loops
                 expanded = step("units", without_units, expanded)
+                lowered = step("padding", lower_padding, expanded, target, fast_math=options.fast_math)
+                expanded, padding = lowered.function, lowered.choices
             scop, deps = modelled(expanded, options)
             given = require_form(given, scop.function.sizes) if given else None
         if target != "c" and given is None:  # on a CPU, the memory costs more: doitgen takes twice as long
@@ -86,12 +92,14 @@ def optimize(
         )
         kernel = step("contract", contract, kernel)
         if target == "c":
+            kernel = step("pack products", pack_products, kernel, options.machine)
             kernel = step("privatize", privatize, kernel, vector=options.vector)
             kernel = step("pack", pack, kernel)
         else:
             kernel = step("reduce", reduce_on_gpu, kernel, shuffles=target == "cuda")
             if options.shared_memory:
                 kernel = step("stage", stage, kernel, double_buffer=options.double_buffer)
+            kernel = step("registers", in_registers, kernel)
             kernel = step("points", whole_points, kernel)
             kernel = step("planes", fold_planes, kernel)
         kernel = step("register tiles", register_tiles, kernel)
@@ -110,6 +118,7 @@ def optimize(
             "schedule": scheduled.rung,
             "mapping": mapping,
             **_met(scheduled.constraints, target),
+            **({"padding": "; ".join(map(str, padding))} if padding else {}),
             **({"taken on trust": "; ".join(deps.trusted)} if deps.trusted else {}),
         },
         kernel=kernel,

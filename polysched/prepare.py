@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from polysched.codegen.passes.in_place import accumulate_in_place
+from polysched.codegen.passes.integer_indices import integer_indices
 from polysched.codegen.passes.structure import structured
 from polysched.deps.dataflow import dependences
 from polysched.deps.dependences import Dependences
@@ -36,7 +37,9 @@ def function_of(nest: Nest | Op | Function) -> Function:
 
 
 def prepared(function: Function) -> Function:
-    """The nest with fused loops taken apart, sums made in their element, and temporaries expanded."""
+    """The nest with places as integers, fused loops taken apart, sums made in their element, and temporaries
+    expanded."""
+    function = step("integer indices", integer_indices, function)
     nested = step("in place", accumulate_in_place, step("structure", structured, function))
     return step("expand", expand_temporaries, nested)
 

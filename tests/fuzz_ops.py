@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).parent))
+    sys.path[:0] = map(str, Path(__file__).parents[:2])
 
 from op_programs import agree, random_program
 

@@ -92,6 +92,8 @@ def random_program(chance: random.Random, statements: int = 5) -> tuple[str, dic
         kind = "bool" if dtype == "boolean" else getattr(ps, dtype).numpy
         low, high = (0, 2) if dtype == "boolean" else (0, 9) if dtype == "u8" else (-9, 9)
         arguments[name] = generator.integers(low, high, extents).astype(kind)
+        if dtype in ("f32", "f64") and chance.random() < 0.2:
+            arguments[name].flat[chance.randrange(arguments[name].size)] = np.nan
     head = f"def f({', '.join(annotations)}):"
     lines: list[str] = []
     known = ["a", "b", "c"]
@@ -121,38 +123,32 @@ def random_program(chance: random.Random, statements: int = 5) -> tuple[str, dic
 def _statement(chance: random.Random, known: list[str], new: str) -> tuple[str, str]:
     """A statement, and the name that it gives a value."""
     target = chance.choice(known)
-    match chance.randrange(10):
+    part, op = f"{target}[{_subscript(chance)}]", chance.choice(["+=", "-=", "*="])
+    match chance.randrange(11):
         case 0:
-            return f"{target}[{_subscript(chance)}] = {_expression(chance, known)}", target
+            return f"{part} = {_expression(chance, known)}", target
         case 1:
-            return (
-                f"{target}[{_subscript(chance)}] {chance.choice(['+=', '-=', '*='])} {_expression(chance, known, 1)}",
-                target,
-            )
+            return f"{part} {op} {_expression(chance, known, 1)}", target
         case 2:
-            return f"{target} {chance.choice(['+=', '-=', '*='])} {_expression(chance, known, 1)}", target
+            return f"{target} {op} {_expression(chance, known, 1)}", target
         case 3:
-            return f"{new} = {target}[{_subscript(chance)}]", new
+            return f"{new} = {part}", new
         case 4:
             return f"{new} = {_shaped(chance, known)}", new
         case 5 | 6:
             return f"{new} = {_reduced(chance, known)}", new
+        case 7:
+            more = chance.choice(["", " * 2", ".sum()", f" + {chance.choice(known)}"])
+            return f"{part} = {target}[{_subscript(chance)}]{more}", target
     return f"{new} = {_expression(chance, known)}", new
 
 
 def _expression(chance: random.Random, known: list[str], depth: int = 3) -> str:
     if depth == 0 or chance.random() < 0.25:
         leaf = chance.choice(known)
-        choice = chance.randrange(5)
-        return (
-            leaf
-            if choice < 3
-            else str(chance.choice([1, 2, 0.5, -1, 3]))
-            if choice == 3
-            else f"{leaf}[{_subscript(chance)}]"
-        )
+        return chance.choice([leaf, leaf, leaf, chance.choice(_NUMBERS), f"{leaf}[{_subscript(chance)}]"])
     left, right = _expression(chance, known, depth - 1), _expression(chance, known, depth - 1)
-    match chance.randrange(9):
+    match chance.randrange(11):
         case 0 | 1 | 2:
             op = chance.choice("+-*/")
             return f"({left} / (np.abs({right}) + 1))" if op == "/" else f"({left} {op} {right})"
@@ -160,25 +156,34 @@ def _expression(chance: random.Random, known: list[str], depth: int = 3) -> str:
             cond = f"{left} {chance.choice(['<', '>=', '==', '!='])} {right}"
             return f"np.where({cond}, {_expression(chance, known, 1)}, {right})"
         case 4:
-            return f"np.{chance.choice(['maximum', 'minimum'])}({left}, {right})"
+            return f"np.{chance.choice(_OF_TWO)}({left}, {right})"
         case 5:
-            name = chance.choice(["abs", "sqrt(np.abs", "exp(-np.abs", "tanh", "floor", "square", "sign"])
+            name = chance.choice(_OF_ONE)
             return f"np.{name}({left}{')' * (name.count('(') + 1)}"
         case 6:
             return f"({left} {chance.choice('&|^')} {right})"
         case 7:
             return f"({left}).astype(np.{chance.choice(['float32', 'int32', 'float64', 'int16'])})"
+        case 8:
+            return (
+                f"({left} {chance.choice(['//', '%'])} {chance.choice(['2', '-3', '1.5', f'(np.abs({right}) + 1)'])})"
+            )
+        case 9:
+            return f"({left} ** {chance.choice([0, 1, 2, 3, 5])})"
     return f"({left} {chance.choice(['<', '<=', '>', '=='])} {right})"
 
 
 def _subscript(chance: random.Random) -> str:
-    parts = [
-        chance.choice(
-            [":", "::-1", "1:", ":-1", "::2", "1::2", "-2:", "0", "-1", "None", "...", ":2", "3:0:-1", ":-4:-1"]
-        )
-        for _ in range(chance.choice([1, 1, 2]))
-    ]
-    return ", ".join(parts)
+    return ", ".join(chance.choice(_PARTS) for _ in range(chance.choice([1, 1, 2])))
+
+
+_NUMBERS = ["1", "2", "0.5", "-1", "3"]
+_SUBSCRIPTS = ":  ::-1  1:  :-1  ::2  1::2  -2:  0  -1  None  ...  :2  3:0:-1  :-4:-1  [1, -1]"
+_PARTS = _SUBSCRIPTS.split("  ")
+_FUNCTIONS = """abs sqrt(np.abs exp(-np.abs tanh floor square sign rint ceil log1p(np.abs expm1(-np.abs isnan
+    isfinite logical_not nan_to_num fabs"""
+_OF_ONE = _FUNCTIONS.split()
+_OF_TWO = [*["maximum", "minimum"] * 2, "fmax", "fmin", "hypot", "logical_and", "logical_xor", "arctan2"]
 
 
 def _shaped(chance: random.Random, known: list[str]) -> str:
@@ -198,13 +203,35 @@ def _shaped(chance: random.Random, known: list[str]) -> str:
             f"np.clip({x}, -3, 4)",
             f"np.expand_dims({x}, 0)",
             f"np.broadcast_to({x}, (2, *{x}.shape))",
+            f"np.roll({x}, {chance.choice([1, -1, 2])}, axis={chance.choice([0, -1])})",
+            f"np.{chance.choice(['tile', 'repeat'])}({x}, 2)",
+            f"np.repeat({x}, 3, axis=0)",
+            f"np.{chance.choice(['tril', 'triu'])}({x}, {chance.choice([0, 1, -1])})",
+            f"np.{chance.choice(['diag', 'diagonal', 'trace', 'rot90', 'flipud', 'ravel', 'transpose'])}({x})",
+            f"np.diff({x}, axis={chance.choice([0, -1])})",
+            f"np.pad({x}, 1, mode='{chance.choice(['edge', 'reflect', 'symmetric', 'wrap'])}')",
+            f"np.{chance.choice(['vstack', 'hstack', 'column_stack'])}([{x}, {y}, {x}])",
+            f"np.cumprod({x}, axis=0)",
+            f"np.{chance.choice(['maximum', 'minimum'])}.accumulate({x}, axis={chance.choice([0, -1])})",
+            f"np.take({x}, [0, 2], axis={chance.choice([0, -1])})",
+            f"np.take_along_axis({x}, np.argmax({x}, axis=0, keepdims=True), axis=0)",
+            f"np.swapaxes({x}, 0, -1)",
+            f"np.lib.stride_tricks.sliding_window_view({x}, 2, axis=-1)",
+            f"np.split({x}, 2, axis=-1)[{chance.choice([0, 1])}]",
+            f"np.eye({x}.shape[0]) + {x}",
+            f"np.arange({x}.shape[0]) * 2",
+            f"np.linspace(0, 1, {x}.shape[-1]) * {x}",
+            f"np.full_like({x}, 3)",
+            f"np.outer({x}, {y})",
+            f"np.where({x} > 1, {chance.choice(['1', '2.5', 'np.nan'])}, {y})",
         ]
     )
 
 
 def _reduced(chance: random.Random, known: list[str]) -> str:
     x, y = chance.choice(known), chance.choice(known)
-    name = chance.choice(["sum", "max", "min", "mean", "any", "all", "argmax", "argmin", "prod"])
+    name = chance.choice(["sum", "max", "min", "mean", "any", "all", "argmax", "argmin", "prod", "var", "std"])
+    more = chance.choice(["ptp", "count_nonzero", "nansum", "nanmean", "average", "linalg.norm", "add.reduce"])
     axis = chance.choice(["", "axis=0", "axis=-1", "axis=1"])
     keep = chance.choice(["", "keepdims=True"])
     arguments = ", ".join(part for part in (axis, keep) if part)
@@ -213,6 +240,12 @@ def _reduced(chance: random.Random, known: list[str]) -> str:
             f"{x}.{name}({arguments})",
             f"np.{name}({_expression(chance, known, 2)}{', ' if arguments else ''}{arguments})",
             f"{x} @ {y}",
+            f"np.{more}({x}{', ' if axis else ''}{axis})",
+            f"np.{chance.choice(['sum', 'prod', 'any'])}({x}, {axis or 'axis=None'}, where={y} > 0)",
+            f"np.{chance.choice(['max', 'min', 'sum'])}({x}, {axis or 'axis=None'}, initial=2)",
+            f"np.{chance.choice(['dot', 'inner'])}({x}, {x})",
+            f"np.tensordot({x}, {y}, axes=1)",
+            f"np.einsum('...i->...', {x})",
             f"np.einsum('i,i->i', {x}, {y})",
             f"np.einsum('ij,kj->ik', {x}, {y})",
         ]

@@ -6,6 +6,8 @@
     python -m benchmarks.operators --cuda               CUDA, run on the CPU under the race checker, at small sizes
     python -m benchmarks.operators --op dense --quick   one operator, at small sizes
     python -m benchmarks.operators --expressions        integer operations with the stage of the expressions and without
+    python -m benchmarks.operators --evaluate           the same, and in CUDA and C instructions and in time: a table
+    python -m benchmarks.operators --pytorch            the time of ours and of PyTorch, with oneDNN off and on
 """
 
 from __future__ import annotations
@@ -17,9 +19,9 @@ from collections import Counter
 from pathlib import Path
 
 import polysched as ps
-from benchmarks.operators import expressions
+from benchmarks.operators import against_pytorch, evaluation, expressions
 from benchmarks.operators.cases import CASES, Case, read
-from benchmarks.operators.check import Outcome, checked
+from benchmarks.operators.check import Outcome, checked, pytorch
 from benchmarks.operators.expressions import Counted, counted
 from polysched.operators import OPERATORS
 
@@ -34,15 +36,21 @@ def main() -> None:
     ways = parser.add_mutually_exclusive_group()
     ways.add_argument("--cuda", action="store_true", help="CUDA on the CPU, under the race checker; small sizes")
     ways.add_argument("--expressions", action="store_true", help="count integer operations of the C code, run nothing")
+    ways.add_argument("--evaluate", action="store_true", help="what the stage of the expressions gains, in all columns")
+    ways.add_argument("--pytorch", action="store_true", help="time ours and PyTorch's; of four operators by default")
     parser.add_argument("--quick", action="store_true", help="few batches and channels, little space")
     parser.add_argument("--in-order", action="store_true", help="let no sum run in another order")
     parser.add_argument("--verbose", action="store_true", help="a line for each case")
+    evaluation.add_options(parser)
     args = parser.parse_args()
-    chosen = [case for case in read(args.cases) if not args.op or case.op in args.op]
+    wanted = args.op or (against_pytorch.OPERATORS if args.pytorch else OPERATORS)
+    chosen = [case for case in read(args.cases) if case.op in wanted]
     chosen = [case.shrunk() if args.quick or args.cuda else case for case in chosen]
     operators = dict.fromkeys(case.op for case in chosen)
     groups = {op: [case for case in chosen if case.op == op][: args.limit] for op in operators}
-    good = _count(groups, args) if args.expressions else _check(groups, args)
+    way = evaluation.evaluate if args.evaluate else _count if args.expressions else _check
+    way = against_pytorch.contest if args.pytorch else way
+    good = way(groups, args)
     if args.check and not good:
         sys.exit(1)
 
@@ -89,15 +97,17 @@ def _run(case: Case, args: argparse.Namespace) -> Outcome:
 
 
 _USUAL = ("exact", "pluto", "mapped")
-HEADER = f"{'operator':30}  cases  right  wrong  refused  late  compile s: median   worst"
+HEADER = f"{'operator':30}  cases  right  wrong  refused  late  PyTorch  compile s: median   worst"
 
 
 def _row(op: str, outcomes: list[Outcome]) -> str:
+    """PyTorch: in how many cases the reference was held against it, and is the same."""
     verdicts = Counter(outcome.verdict for outcome in outcomes)
+    held = sum(outcome.is_held for outcome in outcomes) if pytorch() else "-"
     figures = [len(outcomes), *(verdicts[kind] for kind in ("right", "wrong", "refused", "late"))]
     seconds = [outcome.compile_seconds for outcome in outcomes] or [0.0]
     columns = "".join(f"{n:{width}}" for n, width in zip(figures, (7, 7, 7, 9, 6), strict=True))
-    return f"{op:30}{columns}{statistics.median(seconds):19.2f}{max(seconds):8.2f}"
+    return f"{op:30}{columns}{held:>9}{statistics.median(seconds):19.2f}{max(seconds):8.2f}"
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ Sizes are as in cases.json; `shrunk` has the same case with fewer batches and ch
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from polysched.operators import OPERATORS
 
 CASES = Path(__file__).with_name("cases.json")
 _NOT_OURS = ("use_cudnn", "devices")  # say where TVM runs a case, not what it computes
+_KERNELS = ("kernel", "kernel_size", "depth_kernel", "space_kernel", "filter_height", "filter_h")
 _MOST = {  # of a shrunk case, for each parameter
     1: ("batch",),
     2: ("x_batch", "y_batch", "num_batch"),
@@ -61,11 +62,18 @@ class Case:
 
     def shrunk(self) -> Case:
         """The same operator with few batches and channels and little space; of groups there are two."""
-        args = {name: _shrunk(name, value) for name, value in self.args.items()}
+        args = {name: _shrunk(name, value, self._window()) for name, value in self.args.items()}
         if "groups" in args or "deformable_groups" in args:
             args |= {name: 2 for name in ("groups", "deformable_groups") if name in args}
             args |= {"in_channel": 4, "num_filter": 6}
         return replace(self, args=args)
+
+    def _window(self) -> int:
+        """How many elements a window reads along an axis, at most: what data has at least."""
+        if "transpose" in self.op:
+            return 1
+        kernels, dilations = (_numbers(self.args.get(name, 1) for name in names) for names in (_KERNELS, ["dilation"]))
+        return max(dilations) * (max(kernels) - 1) + 1
 
 
 def read(path: Path = CASES) -> list[Case]:
@@ -82,8 +90,14 @@ def shape_of(nest: Function, name: str) -> tuple[int, ...]:
     return tuple(int(evaluate(extent, {})) for extent in nest.array(name).shape)
 
 
-def _shrunk(name: str, value: Any) -> Any:
+def _numbers(values: Iterable[Any]) -> list[int]:
+    """All of the numbers and lists of numbers."""
+    return [number for value in values for number in (value if isinstance(value, list) else [value])]
+
+
+def _shrunk(name: str, value: Any, window: int) -> Any:
     most = next((most for most, names in _MOST.items() if name in names), None)
     if most is None:
         return value
+    most = max(most, window) if name in _MOST[12] else most
     return [min(v, most) for v in value] if isinstance(value, list) else min(value, most)

@@ -1,7 +1,8 @@
 """Whether a case is right: compiled for C and run, against NumPy.
 
 Integers and bools are exact. Floats differ by at most 1e-5 of the sum of the magnitudes that they are the sum of, f16
-by a few of its roundings, whatever the order of sums. Each case has a process of its own, and a time limit.
+by a few of its roundings, whatever the order of sums. Each case has a process of its own, and a time limit. Where
+PyTorch is installed, what NumPy gives is held against it, too.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ import multiprocessing
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
+from types import ModuleType
 from typing import ParamSpec, TypeVar
 
 import numpy as np
@@ -37,6 +40,7 @@ class Outcome:
     why: str = ""
     stages: dict[str, float] = field(default_factory=dict)  # seconds of the compiler's steps
     rungs: dict[str, str] = field(default_factory=dict)
+    is_held: bool = False  # the reference agrees with PyTorch
 
 
 REORDERED = ps.Options(reorder_reductions=True)
@@ -45,6 +49,7 @@ REORDERED = ps.Options(reorder_reductions=True)
 def checked(case: Case, seconds: float, options: ps.Options = REORDERED, target: Target = "c") -> Outcome:
     """The case compiled, run and compared in a process of its own, within a time limit."""
     start = time.perf_counter()
+    pytorch()  # once: to load it takes longer than most cases
     try:
         return within(seconds, compared, case, options, target)
     except TimeoutError as error:
@@ -93,22 +98,55 @@ def compared(case: Case, options: ps.Options = REORDERED, target: Target = "c") 
         return Outcome(case, "wrong", compiling, why=str(error), stages=stages, rungs=done.rungs)
     running = time.perf_counter() - start
     why = str(report.findings[0]) if report is not None and report.findings else difference(case, given, out)
-    return Outcome(case, "wrong" if why else "right", compiling, running, why, stages, done.rungs)
+    held = disagreement(case, given)
+    why = why or held or ""
+    return Outcome(case, "wrong" if why else "right", compiling, running, why, stages, done.rungs, held == "")
 
 
 def difference(case: Case, given: dict[str, np.ndarray], out: np.ndarray) -> str:
     """How the result differs from the reference; empty where it is right."""
-    wanted = reference(case.op, case.args, given).reshape(-1)
-    if wanted.size != out.size:
-        return f"{out.size} elements, and {wanted.size} are right"
-    actual = out.reshape(-1)
-    if out.dtype.kind == "f":
-        limit = _TOLERANCE[out.dtype.name] * np.maximum(magnitude(case.op, case.args, given).reshape(-1), 1e-30)
-        wrong = ~(np.abs(actual - wanted) <= limit)  # which a NaN is, too
-    else:
-        wrong = actual != wanted
+    wanted = reference(case.op, case.args, given)
+    if out.dtype.kind != "f":
+        return _unequal(out, wanted)
+    most = np.maximum(magnitude(case.op, case.args, given), 1e-30)
+    return _unequal(out, wanted, _TOLERANCE[out.dtype.name] * most)
+
+
+def disagreement(case: Case, given: dict[str, np.ndarray]) -> str | None:
+    """How the reference differs from PyTorch; empty where it does not, None where there is no PyTorch for it."""
+    theirs = pytorch()
+    if theirs is None:
+        return None
+    try:
+        wanted = theirs.torch_reference(case.op, case.args, given)
+    except theirs.Missing:
+        return None
+    is_exact = all(array.dtype.kind != "f" for array in given.values())
+    limit = 0.0 if is_exact else _TOLERANCE["float32"] * np.abs(wanted).max()  # places to read at are f32
+    why = _unequal(reference(case.op, case.args, given), wanted, limit)
+    return why and f"the reference differs from PyTorch: {why}"
+
+
+@cache
+def pytorch() -> ModuleType | None:
+    """The operators in PyTorch; None where it is not installed."""
+    try:
+        from benchmarks.operators import pytorch
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        return None
+    return pytorch
+
+
+def _unequal(actual: np.ndarray, wanted: np.ndarray, limit: np.ndarray | float = 0.0) -> str:
+    if actual.size != wanted.size:
+        return f"{actual.size} elements, and {wanted.size} are right"
+    flat, right = actual.reshape(-1), wanted.reshape(-1)
+    is_float = actual.dtype.kind == "f"
+    wrong = ~(np.abs(flat - right) <= np.reshape(limit, -1)) if is_float else flat != right  # NaN is wrong, too
     if not wrong.any():
         return ""
     first = int(np.argmax(wrong))
-    place = tuple(int(k) for k in np.unravel_index(first, out.shape))
-    return f"{wrong.sum()} of {out.size} elements, first out{list(place)}: {actual[first]}, not {wanted[first]}"
+    place = tuple(int(k) for k in np.unravel_index(first, actual.shape))
+    return f"{wrong.sum()} of {actual.size} elements, first out{list(place)}: {flat[first]}, not {right[first]}"

@@ -40,12 +40,13 @@ class Counted:
 def counted(case: Case, seconds: float, options: ps.Options) -> Counted:
     """The case compiled in all three ways and counted, in a process of its own, within a time limit."""
     try:
-        return within(seconds, _counted, case, options)
+        return within(seconds, count_here, case, options)
     except (TimeoutError, EOFError) as error:
         return Counted(case, why=str(error))
 
 
-def _counted(case: Case, options: ps.Options) -> Counted:
+def count_here(case: Case, options: ps.Options) -> Counted:
+    """The same in this process, without a limit."""
     try:
         nest = case.function()
         off, licm, every = (

@@ -51,9 +51,9 @@ def _convolution(
 ) -> np.ndarray:
     x, w = _to(given["data"], data, "NC"), _to(given["weight"], weight, "OI")
     rank = w.ndim - 2
-    stride, dilation = _each(stride, rank), _each(dilation, rank)
+    stride, dilation = each(stride, rank), each(dilation, rank)
     reach = [d * (k - 1) + 1 for k, d in zip(w.shape[2:], dilation, strict=True)]
-    x = np.pad(x, [(0, 0), (0, 0), *_pads(padding, reach)])
+    x = np.pad(x, [(0, 0), (0, 0), *pads_of(padding, reach)])
     outs = [(n - r) // s + 1 for n, r, s in zip(x.shape[2:], reach, stride, strict=True)]
     out = np.zeros((x.shape[0], groups, w.shape[0] // groups, int(np.prod(outs))))
     for tap in np.ndindex(*w.shape[2:]):
@@ -72,7 +72,7 @@ def _transposed(
     """Data as NC..., weights as (channels, filters, *kernel)."""
     x, w = given["data"], given["weight"]
     rank = x.ndim - 2
-    stride, more, kernel = _each(stride, rank), _each(output_padding, rank), w.shape[2:]
+    stride, more, kernel = each(stride, rank), each(output_padding, rank), w.shape[2:]
     full = [(n - 1) * s + k + m for n, s, k, m in zip(x.shape[2:], stride, kernel, more, strict=True)]
     out = np.zeros((len(x), w.shape[1], *full))
     flat = x.reshape(len(x), x.shape[1], -1)
@@ -80,14 +80,14 @@ def _transposed(
         steps = zip(tap, stride, x.shape[2:], strict=True)
         part = (w[(..., *tap)].T @ flat).reshape(len(x), -1, *x.shape[2:])
         out[(slice(None), slice(None), *(slice(t, t + s * (n - 1) + 1, s) for t, s, n in steps))] += part
-    pads = _pads(padding, kernel)
+    pads = pads_of(padding, kernel)
     return out[(slice(None), slice(None), *(slice(a, n - b) for (a, b), n in zip(pads, full, strict=True)))]
 
 
-def _depthwise(given: Arrays, *, padding: Any, stride: int, in_channel: int, **_: Any) -> np.ndarray:
-    w = given["weight"]  # (channels, multiplier, *kernel)
+def _depthwise(given: Arrays, *, in_channel: int, layout: str = "NCHW", **rest: Any) -> np.ndarray:
+    w = _to(given["weight"], "CMHW" if layout == "NCHW" else "HWCM", "CM")
     flat = {"data": given["data"], "weight": w.reshape(-1, 1, *w.shape[2:])}
-    return _convolution(flat, data="NCHW", weight="OIHW", padding=padding, stride=stride, groups=in_channel)
+    return _convolution(flat, data=layout, weight="OIHW", groups=in_channel, **rest)
 
 
 def _depthwise_back_input(
@@ -129,12 +129,13 @@ def _deformable(
     padding: Any = 0,
     dilation: int = 1,
     deformable_groups: int = 1,
+    groups: int = 1,
     kernel: int,
     **_: Any,
 ) -> np.ndarray:
-    x, w, offset = given["data"], given["weight"], given["offset"]
+    x, w, offset = given["data"], _ungrouped(given["weight"], groups), given["offset"]
     n, _, oh, ow = offset.shape
-    (top, _), (left, _) = _pads(padding, [dilation * (kernel - 1) + 1] * 2)
+    (top, _), (left, _) = pads_of(padding, [dilation * (kernel - 1) + 1] * 2)
     offset = offset.reshape(n, deformable_groups, kernel, kernel, 2, oh, ow)
     out = np.zeros((n, w.shape[0], oh, ow))
     width = x.shape[1] // deformable_groups
@@ -143,6 +144,16 @@ def _deformable(
         z = (np.arange(ow)[None, :] * stride - left + s * dilation).astype(np.float32) + offset[b, g, r, s, 1]
         part = slice(g * width, (g + 1) * width)
         out[b] += np.tensordot(w[:, part, r, s], _bilinear(x[b, part], y, z), 1)
+    return out
+
+
+def _ungrouped(weight: np.ndarray, groups: int) -> np.ndarray:
+    """The weights of all channels, zero for those of other groups."""
+    filters, channels = len(weight) // groups, weight.shape[1]
+    out = np.zeros((len(weight), channels * groups, *weight.shape[2:]))
+    for g in range(groups):
+        of_group = slice(g * filters, (g + 1) * filters)
+        out[of_group, g * channels : (g + 1) * channels] = weight[of_group]
     return out
 
 
@@ -202,8 +213,9 @@ def _image(given: Arrays, *, fn: str = "resize", **rest: Any) -> np.ndarray:
     return _IMAGES[fn](given, **rest)
 
 
-def _resize(given: Arrays, *, layout: str, method: str = "linear", **rest: Any) -> np.ndarray:
+def _resize(given: Arrays, *, layout: str = "", method: str = "linear", **rest: Any) -> np.ndarray:
     outs = [rest[f"out_{side}"] for side in ("depth", "height", "width") if f"out_{side}" in rest]
+    layout = layout or ("NCDHW" if len(outs) == 3 else "NCHW")
     default = "half_pixel" if len(outs) == 3 else "align_corners"
     mode = rest.get("coord_trans") or rest.get("coordinate_transformation_mode") or default
     return _resized(given["data"], layout, outs, method, mode)
@@ -254,7 +266,7 @@ def _affine_grid(
     given: Arrays, *, target_shape: Sequence[int], of: Callable[[np.ndarray], np.ndarray] = np.asarray, **_: Any
 ) -> np.ndarray:
     height, width = target_shape
-    y, x = np.meshgrid(np.linspace(-1, 1, height), np.linspace(-1, 1, width), indexing="ij")
+    y, x = np.meshgrid(*(np.linspace(-1, 1, n) if n > 1 else np.zeros(1) for n in (height, width)), indexing="ij")
     ones = np.stack([of(x), of(y), np.ones_like(x)]).reshape(3, -1)
     return (given["data"] @ ones).reshape(-1, 2, height, width)
 
@@ -293,18 +305,19 @@ def _from(array: np.ndarray, layout: str, first: str) -> np.ndarray:
     return array.transpose([now.index(axis) for axis in layout])
 
 
-def _each(value: Any, rank: int) -> list[int]:
+def each(value: Any, rank: int) -> list[int]:
+    """A number for each axis."""
     return list(value) if isinstance(value, list | tuple) else [value] * rank
 
 
-def _pads(padding: Any, reach: Sequence[int]) -> list[tuple[int, int]]:
+def pads_of(padding: Any, reach: Sequence[int]) -> list[tuple[int, int]]:
     """Before and after, for each axis; "SAME" as TVM has it: of an odd number the greater part comes first."""
     rank = len(reach)
     if padding == "VALID":
         return [(0, 0)] * rank
     if padding == "SAME":
         return [(r // 2, (r - 1) // 2) for r in reach]
-    given = _each(padding, rank)
+    given = each(padding, rank)
     if len(given) == rank:
         return [(p, p) for p in given]
     return list(zip(given[:rank], given[rank:], strict=True))

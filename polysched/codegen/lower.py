@@ -37,6 +37,7 @@ from polysched.model.tree import (
     Map,
     Mark,
     Parallel,
+    Product,
     Serial,
     Storage,
     Tree,
@@ -115,6 +116,8 @@ def _kind(mark: str) -> str:
             return "vector"
         case Unroll():
             return "unrolled"
+        case Product(kind=kind):
+            return kind
     return "serial"
 
 

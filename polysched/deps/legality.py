@@ -264,6 +264,8 @@ def _between_threads(kernel: Mark, pairs: tuple[_Pairs, ...], own: frozenset[str
             source, sink = on_axis.get(p.dependence.source), on_axis.get(p.dependence.sink)
             if (source is None and sink is None) or any(_reduces(mark, p) for _, mark in loops):
                 continue
+            if (source is None or sink is None) and any(p.dependence.array in mark.reduces for _, mark in loops):
+                continue  # what the loop's threads have added up is added to the element by the thread of the other end
             wrong = p.relation
             if source is not None and sink is not None:
                 wrong = wrong.subtract(source.apply_range(sink.reverse()))

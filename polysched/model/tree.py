@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 from polysched import isl
 
@@ -136,6 +136,15 @@ class Unroll:
 
 
 @dataclass(frozen=True)
+class Product:
+    """The band below runs this statement alone, a sum of products over a box: code generation makes it a product of
+    "packed" matrices, or "dots", dot products with their terms in any order."""
+
+    statement: str
+    kind: Literal["packed", "dots"] = "packed"
+
+
+@dataclass(frozen=True)
 class Full:
     """The first member of the band below, whose values are 0, 1, ..., size - 1, is a loop over all of them, with a
     guard inside where there are fewer; a mark between the two says how it runs."""
@@ -155,7 +164,7 @@ class Wait:
     """In a kernel, around all loops over threads: the threads of a block wait for each other before what is below."""
 
 
-MarkValue = Kernel | Map | Serial | Parallel | Vector | Unroll | Full | Storage | Wait
+MarkValue = Kernel | Map | Serial | Parallel | Vector | Unroll | Product | Full | Storage | Wait
 
 
 @dataclass(frozen=True)

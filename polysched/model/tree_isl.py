@@ -18,6 +18,7 @@ from polysched.model.tree import (
     MarkValue,
     Member,
     Parallel,
+    Product,
     Sequence,
     Serial,
     Set,
@@ -49,6 +50,8 @@ def mark_text(mark: MarkValue) -> str:
             return f"kernel:{name}"
         case Map(axis=axis, reduces=names):
             return ":".join(["map", axis, *([",".join(names)] if names else [])])
+        case Product(statement=name, kind=kind):
+            return f"{kind}:{name}"
         case Full(size=size):
             return f"full:{size}"
         case Storage(arrays=names):
@@ -77,6 +80,8 @@ def parse_mark(text: str) -> MarkValue:
             return Vector(names)
         case "unroll":
             return Unroll()
+        case "packed" | "dots":
+            return Product(argument, kind)
         case "full" if argument.isdigit():
             return Full(int(argument))
         case "storage":

@@ -5,7 +5,8 @@
     done = ps.optimize(nest)
     done(data=data, weight=weight, out=out)
 
-Inputs are named `data`, `weight`, `bias`, ... as docstrings say, the result `out`. `windows.py` says what padding is.
+Inputs are named `data`, `weight`, `bias`, ... as docstrings say, the result `out`. `windows.py` says what padding is,
+`parameters.py` what is refused before anything is built.
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ from polysched.operators.winograd import conv2d_nhwc_winograd, conv2d_winograd, 
 
 
 def image(fn: str = "resize", **parameters: Any) -> Function:
-    """One of `resize`, `affine_grid`, `crop_and_resize` and `grid_sample`; InputError for another `fn`."""
+    """One of `resize`, `affine_grid`, `crop_and_resize` and `grid_sample`, with its parameters; InputError for another
+    `fn`."""
     functions: dict[str, Callable[..., Function]] = {
         "resize": resize,
         "affine_grid": affine_grid,
@@ -54,7 +56,7 @@ def image(fn: str = "resize", **parameters: Any) -> Function:
         "grid_sample": grid_sample,
     }
     if fn not in functions:
-        raise InputError(f"image: fn is {fn!r}, but is one of {', '.join(functions)}")
+        raise InputError(f"image: fn is {fn!r}, and must be one of {', '.join(functions)}")
     return functions[fn](**parameters)
 
 

@@ -13,8 +13,10 @@ from polysched.frontend import tensor as te
 from polysched.frontend.tensor import Value
 from polysched.ir.dtypes import f32
 from polysched.ir.nodes import Function
+from polysched.operators.parameters import operator
 
 
+@operator()
 def batch_to_space_nd(
     *,
     input_shape: Sequence[int],
@@ -24,14 +26,21 @@ def batch_to_space_nd(
 ) -> Function:
     """The nest of `data`, batch first and then as many axes as there are blocks, and `out`, cropped at both ends."""
     blocks, rank = prod(block_shape), len(block_shape)
+    for name, given in (("crop_begin_list", crop_begin_list), ("crop_end_list", crop_end_list)):
+        if len(given) != rank:
+            raise InputError(f"{name} is {list(given)}, and must have {rank} numbers, as block_shape has")
+    if len(input_shape) <= rank:
+        raise InputError(f"input_shape is {list(input_shape)}, and must be a batch and at least {rank} axes of space")
     if input_shape[0] % blocks:
-        raise InputError(f"batch_to_space_nd: blocks of {blocks} do not divide a batch of {input_shape[0]}")
+        raise InputError(f"block_shape is {list(block_shape)}, and its product must divide the batch, {input_shape[0]}")
     batch = input_shape[0] // blocks
     crops = zip(crop_begin_list, crop_end_list, strict=True)
     sides = [
         n * b - first - last
         for n, b, (first, last) in zip(input_shape[1 : rank + 1], block_shape, crops, strict=True)
     ]
+    if min(sides, default=1) < 1:
+        raise InputError(f"the crops leave nothing of the result, whose sides are {sides}")
     data = te.placeholder(input_shape, f32, "data")
 
     def element(n: Value, *index: Value) -> Value:

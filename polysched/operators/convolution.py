@@ -2,20 +2,22 @@
 
     out[n, f, y, x] = sum over c, r, s of data[n, c, y * stride + r - pad, x * stride + s - pad] * weight[f, c, r, s]
 
-Terms in the padding are left out. Data and weights are laid out as the name of an operator says, by one letter for each
-axis: N batch, C channels, D H W space; O and I of the weights are filters and channels of a group.
+where data is zero in the padding, so that an infinite weight gives NaN there. Data and weights are laid out as the name
+of an operator says, by one letter for each axis: N batch, C channels, D H W space; O and I of the weights are filters
+and channels of a group.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from polysched.errors import InputError
 from polysched.frontend import tensor as te
 from polysched.frontend.tensor import Value
 from polysched.ir.dtypes import DType, f32, i8, i32
 from polysched.ir.nodes import Function
-from polysched.operators.windows import Numbers, Padding, each, every, windows
+from polysched.operators.parameters import operator
+from polysched.operators.windows import Numbers, Padding, each, padded, windows
 
 SPACE = "DHW"
 
@@ -24,6 +26,8 @@ def convolution(
     name: str,
     data_layout: str,
     weight_layout: str,
+    dtype: DType = f32,
+    sum_dtype: DType | None = None,
     *,
     batch: int,
     in_channel: int,
@@ -36,15 +40,13 @@ def convolution(
     groups: int = 1,
     add_bias: bool = False,
     add_relu: bool = False,
-    dtype: DType = f32,
-    sum_dtype: DType | None = None,
 ) -> Function:
     """The nest of `data`, `weight`, with `add_bias` a `bias` for each filter, and `out`, laid out as the data;
     InputError if the groups do not divide the channels and the filters."""
     if in_channel % groups or num_filter % groups:
-        raise InputError(f"{groups} groups do not divide {in_channel} channels and {num_filter} filters")
+        raise InputError(f"groups is {groups}, and must divide {in_channel} channels and {num_filter} filters")
     space = [axis for axis in data_layout if axis in SPACE]
-    sliding = dict(zip(space, windows(each(in_size, len(space)), kernel, stride=stride, padding=padding,
+    sliding = dict(zip(space, windows(each("in_size", in_size, len(space)), kernel, stride=stride, padding=padding,
                                       dilation=dilation), strict=True))  # fmt: skip
     inputs, outputs = in_channel // groups, num_filter // groups
     total = sum_dtype or dtype
@@ -64,10 +66,10 @@ def convolution(
         at = dict(zip(data_layout, index, strict=True))
         places = {axis: w.at(at[axis], taps[axis]) for axis, w in sliding.items()}
         channel = c if groups == 1 else at["C"] // outputs * inputs + c
-        x = data[arranged(data_layout, N=at["N"], C=channel, **places)]
+        inside = [condition for axis, w in sliding.items() for condition in w.inside(places[axis])]
+        x = padded(data[arranged(data_layout, N=at["N"], C=channel, **places)], inside)
         w = weight[arranged(weight_layout, O=at["C"], I=c, **taps)]
-        inside = every([condition for axis, w in sliding.items() for condition in w.inside(places[axis])])
-        value = te.sum(x.astype(total) * w.astype(total), axis=(c, *taps.values()), where=inside)
+        value = te.sum(x.astype(total) * w.astype(total), axis=(c, *taps.values()))
         return finished(value, bias[at["C"]] if add_bias else None, add_relu)
 
     shape = arranged(data_layout, N=batch, C=num_filter, **{axis: w.count for axis, w in sliding.items()})
@@ -91,6 +93,7 @@ def indices_of(layout: str) -> tuple[str, ...]:
     return tuple("f" if axis == "C" else axis.lower() for axis in layout)
 
 
+@operator()
 def conv1d(
     *,
     batch: int,
@@ -101,16 +104,13 @@ def conv1d(
     stride: int = 1,
     dilation: int = 1,
     padding: Padding = 0,
-    layout: str = "NCW",
+    layout: Literal["NCW", "NWC"] = "NCW",
 ) -> Function:
     """In layout "NCW", with weights OIW, or "NWC", with weights WIO."""
-    weights = {"NCW": "OIW", "NWC": "WIO"}
-    if layout not in weights:
-        raise InputError(f"conv1d: layout is {layout!r}, but is NCW or NWC")
     return convolution(
         "conv1d",
         layout,
-        weights[layout],
+        "OIW" if layout == "NCW" else "WIO",
         batch=batch,
         in_channel=in_channels,
         in_size=in_width,
@@ -122,41 +122,49 @@ def conv1d(
     )
 
 
+@operator(convolution)
 def conv2d_nchw(**parameters: Any) -> Function:
     """Of data NCHW and weights OIHW, with the parameters of `convolution`."""
     return convolution("conv2d_nchw", "NCHW", "OIHW", **parameters)
 
 
+@operator(convolution)
 def conv2d_nhwc(**parameters: Any) -> Function:
     """Of data NHWC and weights HWIO, with the parameters of `convolution`."""
     return convolution("conv2d_nhwc", "NHWC", "HWIO", **parameters)
 
 
+@operator(convolution)
 def conv2d_hwcn(**parameters: Any) -> Function:
     """Of data HWCN and weights HWIO, with the parameters of `convolution`."""
     return convolution("conv2d_hwcn", "HWCN", "HWIO", **parameters)
 
 
+@operator(convolution)
 def conv2d_int8(**parameters: Any) -> Function:
     """Of i8 data NCHW and weights OIHW, summed in i32, with the parameters of `convolution`."""
-    return convolution("conv2d_int8", "NCHW", "OIHW", dtype=i8, sum_dtype=i32, **parameters)
+    return convolution("conv2d_int8", "NCHW", "OIHW", i8, i32, **parameters)
 
 
+@operator(convolution)
 def conv3d_ncdhw(**parameters: Any) -> Function:
     """Of data NCDHW and weights OIDHW, with the parameters of `convolution`."""
     return convolution("conv3d_ncdhw", "NCDHW", "OIDHW", **parameters)
 
 
+@operator(convolution)
 def conv3d_ndhwc(**parameters: Any) -> Function:
     """Of data NDHWC and weights DHWIO, with the parameters of `convolution`."""
     return convolution("conv3d_ndhwc", "NDHWC", "DHWIO", **parameters)
 
 
+@operator(convolution)
 def group_conv2d(**parameters: Any) -> Function:
     """Of data NCHW and weights OIHW in `groups`, with the parameters of `convolution`."""
     return convolution("group_conv2d", "NCHW", "OIHW", **parameters)
 
 
+@operator(convolution)
 def group_conv2d_int8(**parameters: Any) -> Function:
     """Of i8 data NCHW and weights OIHW in `groups`, summed in i32, with the parameters of `convolution`."""
-    return convolution("group_conv2d_int8", "NCHW", "OIHW", dtype=i8, sum_dtype=i32, **parameters)
+    return convolution("group_conv2d_int8", "NCHW", "OIHW", i8, i32, **parameters)

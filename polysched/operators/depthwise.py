@@ -2,20 +2,24 @@
 
     out[n, c * m, y, x] += data[n, c, y * stride + r - pad, x * stride + s - pad] * weight[c, m, r, s]
 
-The gradients are of data NHWC and weights (rows, columns, channels, multiplier), as TVM has them.
+where data is zero in the padding. The gradient of the data leaves out what windows add to the padding. Gradients are of
+data NHWC and weights (rows, columns, channels, multiplier), as TVM has them.
 """
 
 from __future__ import annotations
 
-from polysched.errors import InputError
+from typing import Literal
+
 from polysched.frontend import tensor as te
 from polysched.frontend.tensor import Value
 from polysched.ir.dtypes import f32
 from polysched.ir.nodes import Function
 from polysched.operators.convolution import arranged, indices_of
-from polysched.operators.windows import Padding, every, windows
+from polysched.operators.parameters import operator
+from polysched.operators.windows import Padding, every, padded, windows
 
 
+@operator()
 def depthwise_conv2d(
     *,
     batch: int,
@@ -26,16 +30,14 @@ def depthwise_conv2d(
     stride: int = 1,
     padding: Padding = 0,
     dilation: int = 1,
-    layout: str = "NCHW",
+    layout: Literal["NCHW", "NHWC"] = "NCHW",
 ) -> Function:
     """Of `data` NCHW and `weight` (channels, multiplier, rows, columns), or with layout "NHWC" of data NHWC and weights
     (rows, columns, channels, multiplier); square data and filters."""
-    weights = {"NCHW": "CMHW", "NHWC": "HWCM"}
-    if layout not in weights:
-        raise InputError(f"depthwise_conv2d: layout is {layout!r}, but is NCHW or NHWC")
+    weights = "CMHW" if layout == "NCHW" else "HWCM"
     high, wide = windows((in_height,) * 2, filter_height, stride=stride, padding=padding, dilation=dilation)
     data = te.placeholder(arranged(layout, N=batch, C=in_channel, H=high.size, W=wide.size), f32, "data")
-    filters = arranged(weights[layout], C=in_channel, M=channel_multiplier, H=high.kernel, W=wide.kernel)
+    filters = arranged(weights, C=in_channel, M=channel_multiplier, H=high.kernel, W=wide.kernel)
     weight = te.placeholder(filters, f32, "weight")
     r, s = te.reduce_axis(high.kernel, "r"), te.reduce_axis(wide.kernel, "s")
 
@@ -43,14 +45,15 @@ def depthwise_conv2d(
         at = dict(zip(layout, index, strict=True))
         y, x = high.at(at["H"], r), wide.at(at["W"], s)
         c, m = (at["C"] // channel_multiplier, at["C"] % channel_multiplier) if channel_multiplier > 1 else (at["C"], 0)
-        term = data[arranged(layout, N=at["N"], C=c, H=y, W=x)] * weight[arranged(weights[layout], C=c, M=m, H=r, W=s)]
-        return te.sum(term, axis=(r, s), where=every([*high.inside(y), *wide.inside(x)]))
+        element = padded(data[arranged(layout, N=at["N"], C=c, H=y, W=x)], [*high.inside(y), *wide.inside(x)])
+        return te.sum(element * weight[arranged(weights, C=c, M=m, H=r, W=s)], axis=(r, s))
 
     shape = arranged(layout, N=batch, C=in_channel * channel_multiplier, H=high.count, W=wide.count)
     out = te.compute(shape, element, "out", names=indices_of(layout))
     return te.function("depthwise_conv2d", [data, weight], [out])
 
 
+@operator()
 def depthwise_conv2d_back_input(
     *,
     batch: int,
@@ -83,6 +86,7 @@ def depthwise_conv2d_back_input(
     return te.function("depthwise_conv2d_back_input", [weight, grad], [out])
 
 
+@operator()
 def depthwise_conv2d_back_weight(
     *,
     batch: int,
@@ -102,8 +106,8 @@ def depthwise_conv2d_back_weight(
     def element(r: Value, s: Value, c: Value, m: Value) -> Value:
         row, column = window.at(y, r), window.at(x, s)
         channel = c * channel_multiplier + m if channel_multiplier > 1 else c
-        where = every([*window.inside(row), *window.inside(column)])
-        return te.sum(data[n, row, column, c] * grad[n, y, x, channel], axis=(n, y, x), where=where)
+        element = padded(data[n, row, column, c], [*window.inside(row), *window.inside(column)])
+        return te.sum(element * grad[n, y, x, channel], axis=(n, y, x))
 
     out = te.compute((filter_h, filter_h, in_channel, channel_multiplier), element, "out")
     return te.function("depthwise_conv2d_back_weight", [data, grad], [out])

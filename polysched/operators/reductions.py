@@ -8,13 +8,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 from polysched.errors import InputError
 from polysched.frontend import tensor as te
 from polysched.frontend.tensor import Value
 from polysched.ir.dtypes import i32
 from polysched.ir.nodes import Function
-from polysched.operators.elementwise import dtype_of
+from polysched.operators.elementwise import Numeric, dtype_of
+from polysched.operators.parameters import operator
 
 _TYPES = {
     "sum": te.sum,
@@ -28,25 +30,31 @@ _TYPES = {
 }
 
 
+@operator()
 def reduce(
     *,
     in_shape: Sequence[int],
-    type: str,
+    type: Literal["sum", "prod", "max", "min", "any", "all", "argmax", "argmin"],
     axis: int | Sequence[int] | None = None,
     keepdims: bool = False,
-    dtype: str = "float32",
+    dtype: Numeric | Literal["bool"] = "float32",
 ) -> Function:
     """The nest of `data` and `out`; with `keepdims`, reduced axes stay with an extent of 1, and of all axes without it
     one element is left, an array of shape (1,)."""
-    if type not in _TYPES:
-        raise InputError(f"reduce: type is {type!r}, but is one of {', '.join(_TYPES)}")
+    if (dtype == "bool") != (type in ("any", "all")):
+        wanted = "of numbers" if dtype == "bool" else "'bool'"
+        raise InputError(f"dtype is {dtype!r}, and must be {wanted} for {type}")
     rank = len(in_shape)
+    if not rank:
+        raise InputError("in_shape is [], and must have one axis at least")
     given = range(rank) if axis is None else [axis] if isinstance(axis, int) else axis
     if any(not -rank <= k < rank for k in given):
-        raise InputError(f"reduce: axis {axis} is beyond the {rank} axes of {list(in_shape)}")
+        raise InputError(f"axis is {axis}, and must be from {-rank} to {rank - 1} for the shape {list(in_shape)}")
     reduced = sorted({k % rank for k in given})
+    if not reduced or len(reduced) < len(given):
+        raise InputError(f"axis is {axis}, and must be null or one or more axes, each of them once")
     if type.startswith("arg") and 1 < len(reduced) < rank:
-        raise InputError(f"reduce: {type} is of one axis, or of all, and axis is {axis}")
+        raise InputError(f"axis is {axis}, and must be null or one axis for {type}")
     data = te.placeholder(in_shape, dtype_of(dtype), "data")
     axes = {k: te.reduce_axis(in_shape[k], f"k{k}") for k in reduced}
     kept = [k for k in range(rank) if k not in axes]

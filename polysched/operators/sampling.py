@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from itertools import product
 from operator import add
+from typing import Literal
 
 from polysched.errors import InputError
 from polysched.frontend import tensor as te
@@ -16,11 +17,15 @@ from polysched.frontend.tensor import Value
 from polysched.ir.dtypes import f32, i32, i64
 from polysched.ir.nodes import Function
 from polysched.operators.convolution import arranged
+from polysched.operators.parameters import operator
 from polysched.operators.windows import Padding, windows
 
 
+@operator()
 def affine_grid(*, num_batch: int, target_shape: Sequence[int]) -> Function:
     """out[n, :, y, x] = data[n] @ (x', y', 1), the numbers from -1 to 1 that lie under x and y; `data` is (N, 2, 3)."""
+    if len(target_shape) != 2:
+        raise InputError(f"target_shape is {list(target_shape)}, and must be a height and a width")
     height, width = target_shape
     data = te.placeholder((num_batch, 2, 3), f32, "data")
 
@@ -33,10 +38,15 @@ def affine_grid(*, num_batch: int, target_shape: Sequence[int]) -> Function:
     return te.function("affine_grid", [data], [out])
 
 
+@operator()
 def grid_sample(*, data_shape: Sequence[int], grid_shape: Sequence[int]) -> Function:
     """out[n, c, y, x] = data[n, c] at the place grid[n, :, y, x], x first, from -1 to 1, which are the centres of the
     first and the last element."""
+    if len(data_shape) != 4:
+        raise InputError(f"data_shape is {list(data_shape)}, and must be a batch, channels, a height and a width")
     batch, channels, height, width = data_shape
+    if len(grid_shape) != 4 or list(grid_shape[:2]) != [batch, 2]:
+        raise InputError(f"grid_shape is {list(grid_shape)}, and must be [{batch}, 2, height, width]")
     data = te.placeholder(data_shape, f32, "data")
     grid = te.placeholder(grid_shape, f32, "grid")
 
@@ -48,23 +58,29 @@ def grid_sample(*, data_shape: Sequence[int], grid_shape: Sequence[int]) -> Func
     return te.function("grid_sample", [data, grid], [out])
 
 
+@operator()
 def crop_and_resize(
     *,
     image_shape: Sequence[int],
     boxes: Sequence[Sequence[float]],
     box_ind: Sequence[int],
     size: Sequence[int],
-    layout: str = "NHWC",
-    method: str = "bilinear",
+    layout: Literal["NHWC", "NCHW"] = "NHWC",
+    method: Literal["bilinear", "nearest_neighbor"] = "bilinear",
     extrapolation_value: float = 0.0,
 ) -> Function:
     """out[b] = the box (y1, x1, y2, x2) of `boxes`, in parts of the image `box_ind[b]`, resized to `size`; what is
     outside of the image has `extrapolation_value`. Of the boxes, only how many there are is fixed."""
-    if layout not in ("NHWC", "NCHW"):
-        raise InputError(f"crop_and_resize: layout is {layout!r}, but is NHWC or NCHW")
-    if method not in ("bilinear", "nearest_neighbor"):
-        raise InputError(f"crop_and_resize: method is {method!r}, but is bilinear or nearest_neighbor")
+    if len(image_shape) != 4:
+        raise InputError(f"image_shape is {list(image_shape)}, and must have four numbers, as {layout} says")
+    if len(size) != 2:
+        raise InputError(f"size is {list(size)}, and must be a height and a width")
+    if len(boxes) == 0 or any(len(box) != 4 for box in boxes):
+        raise InputError(f"boxes is {boxes}, and must be one or more of four numbers: y1, x1, y2, x2")
     shape = dict(zip(layout, image_shape, strict=True))
+    if len(box_ind) != len(boxes) or max(box_ind) >= shape["N"]:
+        images = f"from 0 to {shape['N'] - 1}"
+        raise InputError(f"box_ind is {list(box_ind)}, and must have an image {images} for each of {len(boxes)} boxes")
     height, width = shape["H"], shape["W"]
     data = te.placeholder(image_shape, f32, "data")
     box = te.placeholder((len(boxes), 4), f32, "boxes")
@@ -95,6 +111,7 @@ def crop_and_resize(
     return te.function("crop_and_resize", [data, box, image], [out])
 
 
+@operator()
 def deformable_conv2d(
     *,
     batch: int,
@@ -106,17 +123,20 @@ def deformable_conv2d(
     padding: Padding = 0,
     dilation: int = 1,
     deformable_groups: int = 1,
+    groups: int = 1,
 ) -> Function:
-    """A convolution of `data` NCHW and `weight` OIHW whose taps are moved by `offset`, for each tap a row and a column:
-    (N, groups * kernel * kernel * 2, H, W) of the result."""
+    """A convolution of `data` NCHW and `weight` OIHW, in `groups`, whose taps are moved by `offset`, for each tap a row
+    and a column: (N, deformable_groups * kernel * kernel * 2, H, W) of the result."""
     if in_channel % deformable_groups:
-        raise InputError(f"deformable_conv2d: {deformable_groups} groups do not divide {in_channel} channels")
+        raise InputError(f"deformable_groups is {deformable_groups}, and must divide {in_channel} channels")
+    if in_channel % groups or num_filter % groups:
+        raise InputError(f"groups is {groups}, and must divide {in_channel} channels and {num_filter} filters")
     high, wide = windows((in_size,) * 2, kernel, stride=stride, padding=padding, dilation=dilation)
-    width = in_channel // deformable_groups
+    width, inputs, outputs = in_channel // deformable_groups, in_channel // groups, num_filter // groups
     data = te.placeholder((batch, in_channel, in_size, in_size), f32, "data")
     taps = deformable_groups * kernel * kernel
     offset = te.placeholder((batch, taps * 2, high.count, wide.count), f32, "offset")
-    weight = te.placeholder((num_filter, in_channel, kernel, kernel), f32, "weight")
+    weight = te.placeholder((num_filter, inputs, kernel, kernel), f32, "weight")
 
     def read(n: Value, c: Value, r: Value, s: Value, y: Value, x: Value) -> Value:
         number = ((c // width * kernel + r) * kernel + s) * 2
@@ -125,12 +145,13 @@ def deformable_conv2d(
         return _sampled(lambda i, j: data[n, c, i, j], row, column, in_size, in_size)
 
     bent = te.compute((batch, in_channel, kernel, kernel, high.count, wide.count), read, "bent", inline=False)
-    c, r, s = te.reduce_axis(in_channel, "c"), te.reduce_axis(kernel, "r"), te.reduce_axis(kernel, "s")
-    out = te.compute(
-        (batch, num_filter, high.count, wide.count),
-        lambda n, f, y, x: te.sum(bent[n, c, r, s, y, x] * weight[f, c, r, s], axis=(c, r, s)),
-        "out",
-    )
+    c, r, s = te.reduce_axis(inputs, "c"), te.reduce_axis(kernel, "r"), te.reduce_axis(kernel, "s")
+
+    def element(n: Value, f: Value, y: Value, x: Value) -> Value:
+        channel = c if groups == 1 else f // outputs * inputs + c
+        return te.sum(bent[n, channel, r, s, y, x] * weight[f, c, r, s], axis=(c, r, s))
+
+    out = te.compute((batch, num_filter, high.count, wide.count), element, "out")
     return te.function("deformable_conv2d", [data, offset, weight], [out])
 
 

@@ -3,7 +3,8 @@
     out[n, f, i * stride + r - before] += data[n, c, i] * weight[c, f, r]
 
 Written as what an element of the result gathers. Of a stride s, y + before = q * s + p gathers the taps r = j * s + p
-from data q - j: so there is a sum for each phase p, without a condition on remainders, and `out` puts them in order.
+from data q - j, which is zero beyond its sides: so there is a sum for each phase p, without a condition on remainders,
+and `out` puts them in order.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from polysched.frontend.tensor import Value
 from polysched.frontend.tensor.value import as_value
 from polysched.ir.dtypes import f32
 from polysched.ir.nodes import Function
-from polysched.operators.windows import Numbers, Padding, each, every, pads_of
+from polysched.operators.parameters import operator
+from polysched.operators.windows import Numbers, Padding, each, every, padded, pads_of
 
 
 def transposed_convolution(
@@ -34,14 +36,15 @@ def transposed_convolution(
 ) -> Function:
     """The nest of `data`, batch and channels first, `weight`, channels and filters first, and `out`; `padding` is what
     is left out at the sides, `output_padding` what is added after them."""
-    sizes, kernels, strides, more = (each(value, rank) for value in (in_size, kernel, stride, output_padding))
+    sizes, kernels = each("in_size", in_size, rank), each("kernel", kernel, rank)
+    strides, more = each("stride", stride, rank), each("output_padding", output_padding, rank)
     before, after = zip(*pads_of(padding, kernels), strict=True)
     counts = [
         (size - 1) * s + k - first - last + extra
         for size, s, k, first, last, extra in zip(sizes, strides, kernels, before, after, more, strict=True)
     ]
     if min(counts) < 1:
-        raise InputError(f"{name}: padding {padding} leaves nothing of the result, which is {counts}")
+        raise InputError(f"padding is {padding}, and leaves nothing of the result, whose sizes are {counts}")
     data = te.placeholder((batch, in_channel, *sizes), f32, "data")
     weight = te.placeholder((in_channel, num_filter, *kernels), f32, "weight")
     c, names = te.reduce_axis(in_channel, "c"), "dhw"[-rank:]
@@ -50,14 +53,15 @@ def transposed_convolution(
 
     def phase(n: Value, f: Value, *index: Value) -> Value:
         phases, places = index[:rank], index[rank:]
-        read, taken, conditions = [], [], []
+        read, taken, taps_there, inside = [], [], [], []
         for p, q, tap, k, s, size, count in zip(phases, places, taps, kernels, strides, sizes, steps, strict=True):
             read.append(q - tap)
             taken.append(tap * s + p if s > 1 else tap)
-            conditions += [taken[-1] < k] if k % s else []
-            conditions += [read[-1] >= 0] if k > s else []
-            conditions += [read[-1] < size] if count > size else []
-        return te.sum(data[(n, c, *read)] * weight[(c, f, *taken)], axis=(c, *taps), where=every(conditions))
+            taps_there += [taken[-1] < k] if k % s else []
+            inside += [read[-1] >= 0] if k > s else []
+            inside += [read[-1] < size] if count > size else []
+        term = padded(data[(n, c, *read)], inside) * weight[(c, f, *taken)]
+        return te.sum(term, axis=(c, *taps), where=every(taps_there))
 
     sums = te.compute(
         (batch, num_filter, *strides, *steps),
@@ -78,16 +82,19 @@ def transposed_convolution(
     return te.function(name, [data, weight], [out])
 
 
+@operator(transposed_convolution)
 def conv1d_transpose_ncw(**parameters: Any) -> Function:
     """Of data NCW, with the parameters of `transposed_convolution`."""
     return transposed_convolution("conv1d_transpose_ncw", 1, **parameters)
 
 
+@operator(transposed_convolution)
 def conv2d_transpose_nchw(**parameters: Any) -> Function:
     """Of data NCHW, with the parameters of `transposed_convolution`."""
     return transposed_convolution("conv2d_transpose_nchw", 2, **parameters)
 
 
+@operator(transposed_convolution)
 def conv3d_transpose_ncdhw(**parameters: Any) -> Function:
     """Of data NCDHW, with the parameters of `transposed_convolution`."""
     return transposed_convolution("conv3d_transpose_ncdhw", 3, **parameters)

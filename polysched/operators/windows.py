@@ -12,11 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import and_
+from typing import Literal
 
 from polysched.errors import InputError
+from polysched.frontend import tensor as te
 from polysched.frontend.tensor import Value
 
-Padding = int | str | Sequence[int]
+Padding = int | Literal["SAME", "VALID"] | Sequence[int]
 Numbers = int | Sequence[int]  # one for each axis, or one for all
 
 
@@ -56,7 +58,8 @@ def windows(
 ) -> tuple[Window, ...]:
     """The windows along each axis; InputError where a kernel does not fit, or a list has another length."""
     rank = len(sizes)
-    kernels, strides, dilations = (each(value, rank) for value in (kernel, stride, dilation))
+    kernels, strides = each("kernel", kernel, rank), each("stride", stride, rank)
+    dilations = each("dilation", dilation, rank)
     pads = pads_of(padding, [reach(*pair) for pair in zip(kernels, dilations, strict=True)])
     found = tuple(
         Window(size, k, s, d, before, after)
@@ -85,19 +88,23 @@ def pads_of(padding: Padding, reaches: Sequence[int]) -> list[tuple[int, int]]:
             return [(n // 2, (n - 1) // 2) for n in reaches]
         case int():
             return [(padding, padding)] * rank
-        case str():
-            raise InputError(f"padding is {padding!r}, but is 'SAME', 'VALID', or numbers")
     if len(padding) not in (rank, 2 * rank):
-        raise InputError(f"padding {list(padding)} is for {rank} or {2 * rank} sides, and has {len(padding)}")
+        raise InputError(f"padding is {list(padding)}, and must be one number or a list of {rank} or {2 * rank}")
     return list(zip(padding[:rank], padding[-rank:], strict=True))
 
 
-def each(value: Numbers, rank: int) -> tuple[int, ...]:
-    """A number for each axis."""
+def each(name: str, value: Numbers, rank: int) -> tuple[int, ...]:
+    """A number for each axis; InputError where the parameter of this name has another count of them."""
     values = (value,) * rank if isinstance(value, int) else tuple(value)
     if len(values) != rank:
-        raise InputError(f"{list(values)} has {len(values)} numbers, for {rank} axes")
+        raise InputError(f"{name} is {list(values)}, and must be one number or a list of {rank}")
     return values
+
+
+def padded(element: Value, inside: Sequence[Value]) -> Value:
+    """The element where all conditions hold, and zero, which is the padding, elsewhere."""
+    where = every(inside)
+    return element if where is None else te.select(where, element, 0)
 
 
 def every(conditions: Sequence[Value]) -> Value | None:

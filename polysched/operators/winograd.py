@@ -20,13 +20,15 @@ from polysched.frontend.tensor import Tensor, Value
 from polysched.frontend.tensor.value import as_value
 from polysched.ir.dtypes import f32
 from polysched.ir.nodes import Function
-from polysched.operators.convolution import SPACE, arranged, finished, indices_of
-from polysched.operators.windows import Numbers, Padding, Window, each, every, reach, windows
+from polysched.operators.convolution import SPACE, arranged, convolution, finished, indices_of
+from polysched.operators.parameters import operator
+from polysched.operators.windows import Numbers, Padding, Window, each, padded, windows
 
 Matrix = tuple[tuple[Fraction, ...], ...]
 Element = Callable[..., Value]  # of as many indices as the array has dimensions
 
 _POINTS = tuple(map(Fraction, ("0", "1", "-1", "2", "-2", "1/2", "-1/2", "3", "-3", "1/3", "-1/3")))
+_MOST_TAPS = 7  # of an axis; with eight, errors are 1e-5 of what is summed
 
 
 def transforms(m: int, r: int) -> tuple[Matrix, Matrix, Matrix]:
@@ -55,12 +57,12 @@ def winograd(
     name: str,
     data_layout: str,
     weight_layout: str,
+    kernel: Numbers,
     *,
     batch: int,
     in_channel: int,
     in_size: Numbers,
     num_filter: int,
-    kernel: Numbers,
     stride: Numbers = 1,
     padding: Padding = 0,
     dilation: Numbers = 1,
@@ -69,12 +71,28 @@ def winograd(
 ) -> Function:
     """The nest of `data`, `weight`, with `add_bias` a `bias` for each filter, and `out`, as `convolution` has them.
 
-    Axes along which the kernel has one element are not transformed. InputError for a stride that is not 1.
+    Axes along which the kernel has one element are not transformed, and none is where a kernel is too large for that to
+    be exact enough. InputError for a stride that is not 1.
     """
     space = [axis for axis in data_layout if axis in SPACE]
-    if set(each(stride, len(space))) != {1}:
-        raise InputError(f"{name}: the stride is {stride}, and Winograd's algorithm needs 1")
-    slid = windows(each(in_size, len(space)), kernel, padding=padding, dilation=dilation)
+    if set(each("stride", stride, len(space))) != {1}:
+        raise InputError(f"stride is {stride}, and must be 1 for Winograd's algorithm")
+    slid = windows(each("in_size", in_size, len(space)), kernel, padding=padding, dilation=dilation)
+    if max(window.kernel for window in slid) > _MOST_TAPS:
+        return convolution(
+            name,
+            data_layout,
+            weight_layout,
+            batch=batch,
+            in_channel=in_channel,
+            in_size=in_size,
+            num_filter=num_filter,
+            kernel=kernel,
+            padding=padding,
+            dilation=dilation,
+            add_bias=add_bias,
+            add_relu=add_relu,
+        )
     sizes = {axis: w.size for axis, w in zip(space, slid, strict=True)}
     kernels = {axis: w.kernel for axis, w in zip(space, slid, strict=True)}
     data = te.placeholder(arranged(data_layout, N=batch, C=in_channel, **sizes), f32, "data")
@@ -106,21 +124,24 @@ def winograd(
     return te.function(name, [data, weight, *([bias] if add_bias else [])], [out])
 
 
-def conv2d_winograd(**parameters: Any) -> Function:
+@operator(winograd)
+def conv2d_winograd(*, kernel: Numbers, **parameters: Any) -> Function:
     """`conv2d_nchw` for stride 1, with the parameters of `winograd`."""
-    return winograd("conv2d_winograd", "NCHW", "OIHW", **parameters)
+    return winograd("conv2d_winograd", "NCHW", "OIHW", kernel, **parameters)
 
 
-def conv2d_nhwc_winograd(**parameters: Any) -> Function:
+@operator(winograd)
+def conv2d_nhwc_winograd(*, kernel: Numbers, **parameters: Any) -> Function:
     """`conv2d_nhwc` for stride 1, with the parameters of `winograd`."""
-    return winograd("conv2d_nhwc_winograd", "NHWC", "HWIO", **parameters)
+    return winograd("conv2d_nhwc_winograd", "NHWC", "HWIO", kernel, **parameters)
 
 
+@operator(winograd)
 def conv3d_winograd(*, depth_kernel: int, space_kernel: int, **parameters: Any) -> Function:
     """`conv3d_ncdhw` for stride 1, with the parameters of `winograd`; depth is transformed where its kernel is more
     than one element."""
     kernel = (depth_kernel, space_kernel, space_kernel)
-    return winograd("conv3d_winograd", "NCDHW", "OIDHW", kernel=kernel, **parameters)
+    return winograd("conv3d_winograd", "NCDHW", "OIDHW", kernel, **parameters)
 
 
 class _Axis:
@@ -128,21 +149,33 @@ class _Axis:
 
     def __init__(self, name: str, window: Window, results: int, tables: dict[str, Tensor]):
         self.name, self.window = name, window
-        taps = reach(window.kernel, window.dilation)
-        self.m = results if taps > 1 else 1
-        self.places = self.m + taps - 1  # elements of a tile
-        self.tiles = -(-window.count // self.m)
-        of_results, of_weights, of_data = transforms(self.m, taps)
-        form = f"{self.m}_{window.kernel}_{window.dilation}"  # axes of one form share their matrices
+        self.step = window.dilation if window.kernel > 1 else 1  # from one element of a tile to the next
+        self.m = results if window.kernel > 1 else 1
+        self.places = self.m + window.kernel - 1  # elements of a tile
+        self.tiles = -(-window.count // (self.m * self.step)) * self.step
+        of_results, of_weights, of_data = transforms(self.m, window.kernel)
+        form = f"{self.m}_{window.kernel}"  # axes of one form share their matrices
         self.of_results = tables.setdefault(f"A{form}", _table(f"A{form}", of_results))
-        kept = tuple(row[:: window.dilation] for row in of_weights)
-        self.of_weights = tables.setdefault(f"G{form}", _table(f"G{form}", kept))
+        self.of_weights = tables.setdefault(f"G{form}", _table(f"G{form}", of_weights))
         self.of_data = tables.setdefault(f"B{form}", _table(f"B{form}", of_data))
+
+    def at(self, tile: Value, element: Value) -> Value:
+        """The place of an element of a tile; tiles lie one in another, as many of them as the step is long."""
+        if self.step == 1:
+            return tile * self.m + element - self.window.before
+        return tile // self.step * (self.m * self.step) + tile % self.step + element * self.step - self.window.before
+
+    def result_in(self, place: Value) -> tuple[Value, Value]:
+        """Which result of which tile it is."""
+        if self.step == 1:
+            return place % self.m, place // self.m
+        tile = place // (self.m * self.step) * self.step + place % self.step
+        return place // self.step % self.m, tile
 
     def inside(self, place: Value) -> list[Value]:
         """The conditions for an element of a tile to be data."""
         before, size = self.window.before, self.window.size
-        last = (self.tiles - 1) * self.m + self.places - 1 - before
+        last = (self.tiles - self.step) * self.m + self.step - 1 + (self.places - 1) * self.step - before
         return [*([place >= 0] if before else []), *([place < size] if last >= size else [])]
 
     def result(
@@ -152,8 +185,8 @@ class _Axis:
         if self.places == 1:
             return sums(0, *places, *of, *at)
         p = te.reduce_axis(self.places, "p")
-        tile = (*at[:k], at[k] // self.m, *at[k + 1 :])
-        return te.sum(self.of_results[at[k] % self.m, p] * sums(p, *places, *of, *tile), axis=p)
+        number, tile = self.result_in(at[k])
+        return te.sum(self.of_results[number, p] * sums(p, *places, *of, *at[:k], tile, *at[k + 1 :]), axis=p)
 
 
 def _of_tiles(axes: Sequence[_Axis], channels: int, batch: int, element: Element) -> Element:
@@ -163,9 +196,9 @@ def _of_tiles(axes: Sequence[_Axis], channels: int, batch: int, element: Element
         def transformed(*index: Value) -> Value:
             places, (c, n), at = index[: k + 1], index[k + 1 : k + 3], index[k + 3 :]
             e = te.reduce_axis(axes[k].places, "e")
-            place = at[k] * axes[k].m + e - axes[k].window.before
+            place = axes[k].at(at[k], e)
             read = before(*places[:k], c, n, *at[:k], place, *at[k + 1 :])
-            return te.sum(axes[k].of_data[places[k], e] * read, axis=e, where=every(axes[k].inside(place)))
+            return te.sum(axes[k].of_data[places[k], e] * padded(read, axes[k].inside(place)), axis=e)
 
         return transformed
 
@@ -247,8 +280,8 @@ def _of_one_tap(tap: Element, k: int) -> Element:
 
 def _results(slid: Sequence[Window]) -> int:
     """How many results a tile has along an axis: four where that is exact enough, and leaves few of them unused."""
-    few_taps = all(reach(w.kernel, w.dilation) <= 3 for w in slid)
-    return 4 if few_taps and len(slid) == 2 and min(w.count for w in slid) >= 8 else 2
+    few_taps = all(w.kernel <= 3 for w in slid)
+    return 4 if few_taps and len(slid) == 2 and min(w.count // w.dilation for w in slid) >= 8 else 2
 
 
 def _table(name: str, matrix: Matrix) -> Tensor:

@@ -1,17 +1,22 @@
 """Binds the arguments of a call to the parameters of a function, or refuses them before anything runs.
 
     fn(n: size, A: f64[n, n + 1], b: f64[n])
-    bind(fn, {"A": zeros((4, 5)), "b": zeros(4)})      n is 4: the arrays show it
-    bind(fn, {"A": zeros((4, 5)), "b": zeros(3)})      LaunchError: n is 4 by A's dimension 0, but 3 by b's dimension 0
+    bind = Binder(fn)
+    bind({"A": zeros((4, 5)), "b": zeros(4)})       n is 4: the arrays show it
+    bind({"A": zeros((4, 5)), "b": zeros(3)})       LaunchError: n is 4 by A's dimension 0, but 3 by b's dimension 0
 
 Arrays are numpy's; for a program that runs on a CUDA device, those of other libraries too that are there.
+
+Nearly all checks need only the forms of the arrays and the sizes given: those that fit are remembered. A call with such
+ones again costs microseconds: it looks at what each array is like now, where it is, and at the scalars.
 """
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Mapping
+import struct
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from itertools import combinations
 from math import prod
 from typing import Any
@@ -25,10 +30,14 @@ from polysched.errors import LaunchError
 from polysched.ir.dtypes import DType
 from polysched.ir.interp import evaluate
 from polysched.ir.node import walk
-from polysched.ir.nodes import LARGEST_SIZE, Alloc, Array, Binary, Const, Expr, Function, Store, Unary, Var
-from polysched.runtime.views import View, view_of
+from polysched.ir.nodes import LARGEST_SIZE, Alloc, Array, Function, Store, Var
+from polysched.runtime.extents import affine, size_of, sizes_of
+from polysched.runtime.views import Form, View, view_of
 
 _MOST_BYTES = (1 << 63) - 1
+_REMEMBERED = 64  # calls that fit, the latest ones
+_OF_NUMPY, _NUMBERS = (np.generic, np.ndarray), (bool, int, float)  # unions would be built anew at each call
+_FLOATS = {16: "e", 32: "f", 64: "d"}  # as `struct` calls them
 
 
 @dataclass(frozen=True)
@@ -40,29 +49,81 @@ class BoundArguments:
     arrays: dict[str, View]
 
 
-def bind(
-    fn: Function, arguments: Mapping[str, Any], valid_sizes: isl.Set | None = None, *, on_device: bool = False
-) -> BoundArguments:
-    """The arguments of `fn`, and the sizes that the arrays show; LaunchError if they do not fit.
+@dataclass(frozen=True)
+class Fit:
+    """What is known of a call from the forms of its arrays and the sizes given."""
+
+    sizes: dict[str, int]
+    apart: tuple[tuple[str, int, str, int], ...]  # arrays that must not share memory, each with its bytes
+
+
+@dataclass(frozen=True)
+class Binder:
+    """Binds the arguments of calls of `fn`.
 
     `valid_sizes`, { : ... }, are those for which all accesses are in bounds; None if they are for all sizes. With
     `on_device`, arrays may be on a CUDA device.
     """
-    order = parameters(fn)
-    _check_names(fn, order, arguments)
-    views = {array.name: _view(array, arguments[array.name], on_device) for array in fn.arrays}
-    for array in fn.arrays:
-        _check_array(array, views[array.name], array.name in written(fn))
-    sizes = _sizes(fn, arguments, views)
-    for array in fn.arrays:
-        _check_shape(array, views[array.name], sizes)
-    if valid_sizes is not None:
-        _check_bounds(fn, sizes, valid_sizes)
-    _check_memory(fn, sizes)
-    _check_products(fn, sizes)
-    _check_overlap(fn, views)
-    scalars = {scalar.name: _scalar(scalar, arguments[scalar.name]) for scalar in fn.scalars}
-    return BoundArguments(order, {**sizes, **scalars}, views)
+
+    fn: Function
+    valid_sizes: isl.Set | None = None
+    on_device: bool = False
+
+    def __call__(self, arguments: Mapping[str, Any]) -> BoundArguments:
+        """The arguments, and the sizes that the arrays show; LaunchError if they do not fit."""
+        if not self._needed <= arguments.keys() <= self._known:
+            _refuse_names(self.fn, self.order, arguments)
+        views = {array.name: _view(array, arguments[array.name], self.on_device) for array in self.fn.arrays}
+        given = [(name, size_of(name, arguments[name])) for name in self.fn.sizes if name in arguments]
+        fit = self._fit(tuple([view.form for view in views.values()]), tuple(given))
+        _check_apart(fit, views, self.written)
+        scalars = {scalar.name: _scalar(scalar, arguments[scalar.name]) for scalar in self.fn.scalars}
+        return BoundArguments(self.order, {**fit.sizes, **scalars}, views)
+
+    @cached_property
+    def order(self) -> tuple[str, ...]:
+        """The names of the parameters."""
+        return parameters(self.fn)
+
+    @cached_property
+    def written(self) -> frozenset[str]:
+        """The names of the arrays that it writes."""
+        return written(self.fn)
+
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        return frozenset(self.order)
+
+    @cached_property
+    def _needed(self) -> frozenset[str]:
+        return self._known - set(self.fn.sizes)
+
+    @cached_property
+    def _fit(self) -> Callable[[tuple[Form, ...], tuple[tuple[str, int], ...]], Fit]:
+        return lru_cache(_REMEMBERED)(self._checked)
+
+    def _checked(self, forms: tuple[Form, ...], given: tuple[tuple[str, int], ...]) -> Fit:
+        """All that can be said without addresses; LaunchError, which is not remembered, if it does not fit."""
+        fn = self.fn
+        arrays = list(zip(fn.arrays, forms, strict=True))
+        for array, form in arrays:
+            _check_array(array, form, array.name in self.written)
+        sizes = sizes_of(fn, dict(given), {array.name: form.shape for array, form in arrays})
+        for array, form in arrays:
+            _check_shape(array, form, sizes)
+        if self.valid_sizes is not None:
+            _check_bounds(fn, sizes, self.valid_sizes)
+        _check_memory(fn, sizes)
+        _check_products(fn, sizes)
+        pairs = combinations(((array.name, form.nbytes) for array, form in arrays if form.nbytes), 2)
+        return Fit(sizes, tuple((*one, *other) for one, other in pairs if {one[0], other[0]} & self.written))
+
+
+def bind(
+    fn: Function, arguments: Mapping[str, Any], valid_sizes: isl.Set | None = None, *, on_device: bool = False
+) -> BoundArguments:
+    """What a Binder gives, for a single call."""
+    return Binder(fn, valid_sizes, on_device)(arguments)
 
 
 def written(fn: Function) -> frozenset[str]:
@@ -71,7 +132,7 @@ def written(fn: Function) -> frozenset[str]:
     return frozenset(array.name for array in fn.arrays if array.name in stores)
 
 
-def _check_names(fn: Function, order: tuple[str, ...], arguments: Mapping[str, Any]) -> None:
+def _refuse_names(fn: Function, order: tuple[str, ...], arguments: Mapping[str, Any]) -> None:
     if unknown := sorted(set(arguments) - set(order)):
         raise LaunchError(f"{fn.name} has no parameter {', '.join(unknown)}; it takes {', '.join(order)}")
     needed = [name for name in order if name not in fn.sizes]
@@ -81,18 +142,16 @@ def _check_names(fn: Function, order: tuple[str, ...], arguments: Mapping[str, A
 
 def _view(array: Array, given: Any, on_device: bool) -> View:
     view = view_of(given)
+    if view is not None and (on_device or not view.form.is_on_device):
+        return view
     kinds = "a numpy array or one on a CUDA device," if on_device else "a numpy array"
-    expected = f"{array.name} must be {kinds} {signature(array)}"
+    expected, found = f"{array.name} must be {kinds} {signature(array)}", type(given).__name__
     if view is None:
-        raise LaunchError(f"{expected}, not {type(given).__name__}")
-    if view.is_on_device and not on_device:
-        raise LaunchError(
-            f'{expected}, not a {type(given).__name__} on a CUDA device; copy it to the host, or use target="cuda"'
-        )
-    return view
+        raise LaunchError(f"{expected}, not {found}")
+    raise LaunchError(f'{expected}, not a {found} on a CUDA device; copy it to the host, or use target="cuda"')
 
 
-def _check_array(array: Array, given: View, is_written: bool) -> None:
+def _check_array(array: Array, given: Form, is_written: bool) -> None:
     """What can be said of one array without the sizes."""
     expected = f"{array.name} must be {'an' if given.is_on_device else 'a numpy'} array {signature(array)}"
     found = f"{given.dtype} of shape {given.shape}"
@@ -105,7 +164,7 @@ def _check_array(array: Array, given: View, is_written: bool) -> None:
     if not given.is_contiguous:
         copy = "a contiguous copy" if given.is_on_device else f"a copy: numpy.ascontiguousarray({array.name})"
         raise LaunchError(f"{expected}, in C order without gaps; its strides are {given.strides}; pass {copy}")
-    if given.at % given.dtype.alignment and given.nbytes:
+    if not given.is_aligned and given.nbytes:
         raise LaunchError(f"{expected}, aligned to {given.dtype.alignment} bytes; pass {array.name}.copy()")
     if is_written and not given.is_writable:
         raise LaunchError(f"{array.name} is written, but the array given is read-only; pass a writable copy")
@@ -116,101 +175,7 @@ def signature(array: Array) -> str:
     return f"{array.dtype}[{', '.join(str(extent) for extent in array.shape)}]"
 
 
-# --- sizes
-
-
-def _sizes(fn: Function, arguments: Mapping[str, Any], views: Mapping[str, View]) -> dict[str, int]:
-    """Every size: the given ones, and those that extents determine, each extent as soon as one size is left in it."""
-    sizes = {name: _size(name, arguments[name]) for name in fn.sizes if name in arguments}
-    origin = dict.fromkeys(sizes, "the argument")
-    extents = [
-        (extent, views[array.name].shape[k], f"{array.name}'s dimension {k}")
-        for array in fn.arrays
-        for k, extent in enumerate(array.shape)
-    ]
-    progress = True
-    while progress:
-        progress = False
-        for extent, actual, place in extents:
-            if (solved := _solve(extent, actual, sizes)) is None:
-                continue
-            name, value = solved
-            if value is None:
-                known = "".join(f", with {other} = {size}" for other, size in sorted(sizes.items()))
-                raise LaunchError(f"{place} is {actual}, but {extent} is that for no {name} of zero or more{known}")
-            sizes[name], origin[name] = _in_range(name, value), place
-            progress = True
-    if unknown := [name for name in fn.sizes if name not in sizes]:
-        raise LaunchError(f"the size {', '.join(unknown)} cannot be seen in the shapes of the arrays; pass it as well")
-    for extent, actual, place in extents:
-        match extent:
-            case Var(name, _) if sizes[name] != actual:
-                raise LaunchError(f"{name} is {sizes[name]} by {origin[name]}, but {actual} by {place}")
-    return sizes
-
-
-def _size(name: str, given: Any) -> int:
-    try:
-        value = operator.index(given)
-    except TypeError:
-        raise LaunchError(f"the size {name} must be an integer, not {type(given).__name__} {given!r}") from None
-    return _in_range(name, value)
-
-
-def _in_range(name: str, value: int) -> int:
-    if not 0 <= value <= LARGEST_SIZE:
-        raise LaunchError(f"the size {name} is {value}; it must be from 0 to {LARGEST_SIZE}")
-    return value
-
-
-def _solve(extent: Expr, actual: int, sizes: Mapping[str, int]) -> tuple[str, int | None] | None:
-    """The one unknown size of an extent that is affine in it, and its value, None if no integer from 0 fits.
-
-    None if the extent determines no size (yet).
-    """
-    linear = _linear(extent, sizes)
-    if linear is None or len(linear) != 2:
-        return None
-    (name,) = (name for name in linear if name)
-    factor, rest = linear[name], actual - linear[""]
-    value, remainder = divmod(rest, factor)
-    return name, value if remainder == 0 and value >= 0 else None
-
-
-def _linear(extent: Expr, sizes: Mapping[str, int]) -> dict[str, int] | None:
-    """Factors of the unknown sizes and, under "", the constant; None if the extent is not affine in them."""
-    match extent:
-        case Const(value, _):
-            return {"": int(value)}
-        case Var(name, _):
-            return {"": sizes[name]} if name in sizes else {"": 0, name: 1}
-        case Unary("-", arg):
-            return _scaled(_linear(arg, sizes), -1)
-        case Binary("+" | "-" as op, left, right):
-            first, second = _linear(left, sizes), _scaled(_linear(right, sizes), 1 if op == "+" else -1)
-            if first is None or second is None:
-                return None
-            total = {name: first.get(name, 0) + second.get(name, 0) for name in {**first, **second}}
-            return {name: factor for name, factor in total.items() if factor or not name}
-        case Binary("*", left, right):
-            first, second = _linear(left, sizes), _linear(right, sizes)
-            if first is None or second is None or (len(first) > 1 and len(second) > 1):
-                return None
-            return _scaled(second, first[""]) if len(first) == 1 else _scaled(first, second[""])
-    names = [node.name for node in walk(extent) if isinstance(node, Var)]
-    return {"": evaluate(extent, sizes)} if all(name in sizes for name in names) else None
-
-
-def _scaled(linear: dict[str, int] | None, factor: int) -> dict[str, int] | None:
-    if linear is None:
-        return None
-    return {name: value * factor for name, value in linear.items() if value * factor or not name}
-
-
-# --- what needs the sizes
-
-
-def _check_shape(array: Array, given: View, sizes: Mapping[str, int]) -> None:
+def _check_shape(array: Array, given: Form, sizes: Mapping[str, int]) -> None:
     shape = tuple(evaluate(extent, sizes) for extent in array.shape)
     if given.shape != shape:
         known = ", ".join(f"{name} = {value}" for name, value in sorted(sizes.items()))
@@ -228,7 +193,7 @@ def _check_bounds(fn: Function, sizes: Mapping[str, int], valid_sizes: isl.Set) 
 def _check_memory(fn: Function, sizes: Mapping[str, int]) -> None:
     """Temporaries whose extents are known now must have a size in bytes."""
     for node in walk(fn.body):
-        if isinstance(node, Alloc) and (extents := [_linear(extent, sizes) for extent in node.array.shape]):
+        if isinstance(node, Alloc) and (extents := [affine(extent, sizes) for extent in node.array.shape]):
             known = [extent[""] for extent in extents if extent is not None and len(extent) == 1]
             size = node.array.dtype.bits // 8
             for extent in known:
@@ -248,25 +213,20 @@ def _check_products(fn: Function, sizes: Mapping[str, int]) -> None:
             raise LaunchError(f"with {known}, {product} in {fn.name} outgrows {LARGEST_SIZE}")
 
 
-def _check_overlap(fn: Function, views: Mapping[str, View]) -> None:
+def _check_apart(fit: Fit, views: Mapping[str, View], written: frozenset[str]) -> None:
     """No memory may be under two names if one of them is written: the compiler counts on it."""
-    for one, other in combinations(fn.arrays, 2):
-        if not {one.name, other.name} & written(fn):
-            continue
-        first, second = views[one.name], views[other.name]
-        apart = first.at + first.nbytes <= second.at or second.at + second.nbytes <= first.at
-        if first.nbytes and second.nbytes and not apart:
-            writes = " and ".join(x.name for x in (one, other) if x.name in written(fn))
-            raise LaunchError(
-                f"{one.name} and {other.name} share memory, and {writes} is written; pass a copy of one of them"
-            )
+    for one, one_bytes, other, other_bytes in fit.apart:
+        first, second = views[one].at, views[other].at
+        if first < second + other_bytes and second < first + one_bytes:
+            writes = " and ".join(name for name in (one, other) if name in written)
+            raise LaunchError(f"{one} and {other} share memory, and {writes} is written; pass a copy of one of them")
 
 
 def _scalar(scalar: Var, given: Any) -> int | float | bool:
     """A scalar argument as a Python number, if its dtype holds it exactly."""
     dtype = scalar.dtype
-    value = given.item() if isinstance(given, np.generic | np.ndarray) and not given.ndim else given
-    if not isinstance(value, bool | int | float):
+    value = given.item() if isinstance(given, _OF_NUMPY) and not given.ndim else given
+    if not isinstance(value, _NUMBERS):
         raise LaunchError(f"{scalar.name} must be a number of type {dtype}, not {type(given).__name__} {given!r}")
     converted = _converted(value, dtype)
     if converted is None:
@@ -280,11 +240,10 @@ def _converted(value: bool | int | float, dtype: DType) -> int | float | bool | 
     if dtype.kind == "b":
         return bool(value) if value in (0, 1) else None
     if dtype.is_float:
-        with np.errstate(over="ignore"):
-            try:
-                result = float(np.dtype(dtype.numpy).type(value))
-            except OverflowError:
-                return None
+        try:
+            (result,) = struct.unpack(_FLOATS[dtype.bits], struct.pack(_FLOATS[dtype.bits], value))
+        except OverflowError:
+            return None
         return result if result == value or value != value else None
     low, high = (-(1 << dtype.bits - 1), (1 << dtype.bits - 1) - 1) if dtype.kind == "i" else (0, (1 << dtype.bits) - 1)
     return int(value) if value == value and low <= value <= high and int(value) == value else None

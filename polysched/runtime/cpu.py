@@ -10,6 +10,7 @@ import ctypes
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from polysched import isl
 from polysched.codegen.source import Source
 from polysched.errors import ToolchainError
 from polysched.ir.nodes import Function
-from polysched.runtime.arguments import BoundArguments, bind, written
+from polysched.runtime.arguments import Binder, BoundArguments, written
 from polysched.runtime.timing import Timing
 from polysched.runtime.toolchain import C_FLAGS, ROUND_EACH, compile_shared
 from polysched.runtime.views import host_view
@@ -48,12 +49,16 @@ class CpuProgram:
 
     def __call__(self, **arguments: Any) -> None:
         """Runs it in place; LaunchError, before anything runs, if the arguments do not fit."""
-        bound = bind(self.fn, arguments, self.valid_sizes)
+        bound = self._bind(arguments)
         self._run(c_values(bound, self.fn))
 
     def time(self, arguments: Mapping[str, Any], runs: int) -> Timing:
         """Times by the clock, on copies of the arrays that are written."""
-        return time_calls(self._run, bind(self.fn, arguments, self.valid_sizes), self.fn, runs)
+        return time_calls(self._run, self._bind(arguments), self.fn, runs)
+
+    @cached_property
+    def _bind(self) -> Binder:
+        return Binder(self.fn, self.valid_sizes)
 
     def _run(self, values: list[Any]) -> None:
         if self.threads is None or not hasattr(self.library, "omp_set_num_threads"):  # a serial text links no OpenMP

@@ -14,6 +14,7 @@ import ctypes
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from polysched import isl
 from polysched.codegen.source import Source
 from polysched.errors import LaunchError
 from polysched.ir.nodes import Function
-from polysched.runtime.arguments import BoundArguments, bind, written
+from polysched.runtime.arguments import Binder, BoundArguments
 from polysched.runtime.cpu import c_function, open_library
 from polysched.runtime.cuda_compile import cubin
 from polysched.runtime.cuda_driver import LAUNCHERS, Gpu, Launcher, on_gpu
@@ -54,14 +55,14 @@ class CudaProgram:
         with self._prepared(arguments) as (bound, gpu, entry), _on_device(bound, gpu) as pointers:
             entry(*_values(bound, pointers))
             gpu.synchronize()
-            for name in written(self.fn):
-                if not bound.arrays[name].is_on_device:
+            for name in self._bind.written:
+                if not bound.arrays[name].form.is_on_device:
                     gpu.copy_out(bound.arrays[name].owner, pointers[name])
 
     def time(self, arguments: Mapping[str, Any], runs: int) -> Timing:
         """Times of the device without copies from and to the host, on copies of the arrays that are written."""
         with self._prepared(arguments) as (bound, gpu, entry), _on_device(bound, gpu) as pointers:
-            sizes = {name: bound.arrays[name].nbytes for name in written(self.fn)}
+            sizes = {name: bound.arrays[name].form.nbytes for name in self._bind.written}
             with _memory(sizes, gpu) as scratch:
                 values = _values(bound, pointers | scratch)
                 samples = []
@@ -72,11 +73,15 @@ class CudaProgram:
                     samples.append(gpu.milliseconds(lambda: entry(*values)))
         return Timing(tuple(samples[1:]))  # the first has loaded the kernels
 
+    @cached_property
+    def _bind(self) -> Binder:
+        return Binder(self.fn, self.valid_sizes, on_device=True)
+
     @contextmanager
     def _prepared(self, arguments: Mapping[str, Any]) -> Iterator[tuple[BoundArguments, Gpu, Callable[..., None]]]:
         """The checked arguments, the device that they are on or go to, and what launches the kernels there."""
-        bound = bind(self.fn, arguments, self.valid_sizes, on_device=True)
-        there = {name: view.at for name, view in bound.arrays.items() if view.is_on_device and view.nbytes}
+        bound = self._bind(arguments)
+        there = {name: view.at for name, view in bound.arrays.items() if view.form.is_on_device and view.form.nbytes}
         with on_gpu(self.launcher, there) as gpu:
             for view in bound.arrays.values():
                 if view.stream is not None:
@@ -132,8 +137,8 @@ def _launcher(source: Source, fn: Function, arch: str, contract: bool) -> Callab
 @contextmanager
 def _on_device(bound: BoundArguments, gpu: Gpu) -> Iterator[dict[str, int]]:
     """The addresses of the arrays on the device, with copies of those that are not there."""
-    copied = {name: view for name, view in bound.arrays.items() if not view.is_on_device}
-    with _memory({name: view.nbytes for name, view in copied.items()}, gpu) as fresh:
+    copied = {name: view for name, view in bound.arrays.items() if not view.form.is_on_device}
+    with _memory({name: view.form.nbytes for name, view in copied.items()}, gpu) as fresh:
         for name, view in copied.items():
             gpu.copy_in(fresh[name], view.owner)
         yield {name: fresh.get(name, view.at) for name, view in bound.arrays.items()}

@@ -13,7 +13,7 @@ import ctypes
 import ctypes.util
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from polysched import isl
 from polysched.codegen.source import Source
 from polysched.errors import LaunchError
 from polysched.ir.nodes import Function
-from polysched.runtime.arguments import bind
+from polysched.runtime.arguments import Binder
 from polysched.runtime.cpu import c_function, c_values, open_library, time_calls
 from polysched.runtime.cuda_driver import INSTEAD
 from polysched.runtime.timing import Timing
@@ -45,12 +45,16 @@ class OpenclProgram:
 
     def __call__(self, **arguments: Any) -> None:
         """Runs it; LaunchError, before anything runs, if the arguments do not fit, and where OpenCL fails."""
-        bound = bind(self.fn, arguments, self.valid_sizes)
+        bound = self._bind(arguments)
         self._run(c_values(bound, self.fn))
 
     def time(self, arguments: Mapping[str, Any], runs: int) -> Timing:
         """Times with the copies to the device and back, on copies of the arrays that are written."""
-        return time_calls(self._run, bind(self.fn, arguments, self.valid_sizes), self.fn, runs)
+        return time_calls(self._run, self._bind(arguments), self.fn, runs)
+
+    @cached_property
+    def _bind(self) -> Binder:
+        return Binder(self.fn, self.valid_sizes)
 
     def _run(self, values: list[Any]) -> None:
         if status := self.entry(*values):

@@ -9,26 +9,23 @@
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass, field
-from typing import Any
+from math import prod
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from polysched.errors import LaunchError
 
 
-@dataclass(frozen=True, kw_only=True)
-class View:
-    """An array, wherever it is."""
+class Form(NamedTuple):
+    """All that decides whether an array fits, but where it is; of equal ones, all fit or none."""
 
     dtype: np.dtype
     shape: tuple[int, ...]
     strides: tuple[int, ...] | None  # in bytes; None: in C order without gaps
-    at: int  # address of the first element
+    is_aligned: bool
     is_writable: bool
     is_on_device: bool
-    stream: int | None = None  # of CUDA, on which what wrote it last may still run
-    owner: Any = field(default=None, repr=False, compare=False)  # the memory lives as long as this
 
     @property
     def is_contiguous(self) -> bool:
@@ -45,7 +42,16 @@ class View:
     @property
     def nbytes(self) -> int:
         """Of the elements."""
-        return int(np.prod(self.shape, dtype=object)) * self.dtype.itemsize
+        return prod(self.shape) * self.dtype.itemsize
+
+
+class View(NamedTuple):
+    """An array, wherever it is."""
+
+    form: Form
+    at: int  # address of the first element
+    owner: Any  # the memory lives as long as this
+    stream: int | None = None  # of CUDA, on which what wrote it last may still run
 
 
 def view_of(given: Any) -> View | None:
@@ -65,32 +71,21 @@ def view_of(given: Any) -> View | None:
 
 def host_view(array: np.ndarray) -> View:
     """The same for a numpy array, whatever it holds."""
-    return View(
-        dtype=array.dtype,
-        shape=array.shape,
-        strides=array.strides,
-        at=array.ctypes.data,
-        is_writable=array.flags.writeable,
-        is_on_device=False,
-        owner=array,
-    )
+    dtype, at = array.dtype, array.ctypes.data
+    form = Form(dtype, array.shape, array.strides, not at % dtype.alignment, array.flags.writeable, is_on_device=False)
+    return View(form, at, array)
 
 
 def _by_interface(interface: dict[str, Any], owner: Any) -> View:
     """https://numba.readthedocs.io/en/stable/cuda/cuda_array_interface.html"""
     if interface.get("mask") is not None:
         raise LaunchError(f"a {type(owner).__name__} with a mask cannot be read; fill it first")
-    at, is_read_only = interface["data"]
-    return View(
-        dtype=np.dtype(interface["typestr"]),
-        shape=tuple(interface["shape"]),
-        strides=interface.get("strides"),
-        at=at or 0,
-        is_writable=not is_read_only,
-        is_on_device=True,
-        stream=interface.get("stream"),
-        owner=owner,
-    )
+    address, is_read_only = interface["data"]
+    dtype, shape, at = np.dtype(interface["typestr"]), tuple(interface["shape"]), address or 0
+    strides = interface.get("strides")
+    strides = None if strides is None else tuple(strides)
+    form = Form(dtype, shape, strides, not at % dtype.alignment, not is_read_only, is_on_device=True)
+    return View(form, at, owner, interface.get("stream"))
 
 
 # --- DLPack: https://dmlc.github.io/dlpack/latest/c_api.html
@@ -131,12 +126,7 @@ def _by_dlpack(given: Any) -> View | None:
     strides = None
     if tensor.strides:
         strides = tuple(stride * dtype.itemsize for stride in tensor.strides[: tensor.ndim])
-    return View(
-        dtype=dtype,
-        shape=tuple(tensor.shape[: tensor.ndim]),
-        strides=strides,
-        at=(tensor.data or 0) + tensor.byte_offset,
-        is_writable=True,  # an array that is read-only cannot be said to be so
-        is_on_device=True,
-        owner=(given, capsule),
-    )
+    shape, at = tuple(tensor.shape[: tensor.ndim]), (tensor.data or 0) + tensor.byte_offset
+    is_writable = True  # an array that is read-only cannot be said to be so
+    form = Form(dtype, shape, strides, not at % dtype.alignment, is_writable, is_on_device=True)
+    return View(form, at, (given, capsule))

@@ -51,6 +51,19 @@ def test_F4_wrong_arguments_are_refused_and_no_array_is_touched(spoil, message, 
     assert all(np.array_equal(given[name], before[name]) for name in given)
 
 
+@pytest.mark.parametrize(("spoil", "message"), WRONG.values(), ids=WRONG)
+def test_F4_wrong_arguments_are_refused_after_right_ones_too(spoil, message):
+    compiled = ps.optimize(shift)
+    given = arguments()
+    compiled(**given)
+    spoil(given)
+    before = {name: np.copy(value) for name, value in given.items()}
+    with pytest.raises(ps.LaunchError) as error:
+        compiled(**given)
+    assert message in str(error.value)
+    assert all(np.array_equal(given[name], before[name]) for name in given)
+
+
 def test_F4_right_arguments_run():
     given = arguments()
     ps.optimize(shift)(**given)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import shutil
 import subprocess
+import textwrap
 from math import prod
 
 import nests
@@ -23,6 +24,7 @@ from polysched.ir.nodes import Array, Function
 from polysched.model.tree import Map, Mark, walk
 from polysched.model.tree_text import show_tree
 from polysched.runtime.emulate import emulate
+from polysched.transform.fuse_sums import fuse_sums
 from tests.transform.scheduled import random_scheduled, scheduled
 
 EXAMPLES = [example.function for example in (stencil, gemm, jacobi_2d, seidel_2d)]
@@ -49,6 +51,48 @@ def mapped(fn: Function) -> str:
     tree = map_to_gpu(done.tree, done.scop, done.deps)
     done.assert_holds(tree)
     return show_tree(tree)
+
+
+def test_what_runs_before_and_after_a_product_is_on_its_points():
+    product = parsed(
+        "C n m,A n p,B p m",
+        "    for i in range(n):",
+        "        for j in range(m):",
+        "            C[i, j] = 0.0",
+        "            for k in range(p):",
+        "                C[i, j] += A[i, k] * B[k, j]",
+    )
+    done = scheduled(product)
+    tree = map_to_gpu(fuse_sums(done.tree, done.scop, done.deps), done.scop, done.deps)
+    done.assert_holds(tree)
+    inside = textwrap.dedent(show_tree(tree).split("thread.x\n")[1])
+    assert inside == """\
+band:
+  [S0[i, j] -> floor((j)/2) - 16*floor((j)/32); S1[i, j, k] -> floor((j)/2) - 16*floor((j)/32)] coincident
+  sequence
+    filter: S0
+      mark: unroll
+        band:
+          [S0[i, j] -> i] coincident
+          mark: unroll
+            band:
+              [S0[i, j] -> floor((j)/32)] coincident
+              mark: unroll
+                band:
+                  [S0[i, j] -> j] coincident
+    filter: S1
+      band:
+        [S1[i, j, k] -> floor((k)/16)]
+        [S1[i, j, k] -> k]
+        mark: unroll
+          band:
+            [S1[i, j, k] -> i] coincident
+            mark: unroll
+              band:
+                [S1[i, j, k] -> floor((j)/32)] coincident
+                mark: unroll
+                  band:
+                    [S1[i, j, k] -> j] coincident"""
 
 
 def test_a_matrix_product_has_blocks_of_threads_of_points_around_chunks_of_its_sum():

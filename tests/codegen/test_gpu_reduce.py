@@ -122,6 +122,59 @@ def test_rows_are_summed_by_a_warp_each():
     assert kernel.block == (32, 8, 1)
 
 
+def ended(rows: bool) -> Function:
+    """y = max(0, the sums of rows or of columns, and x)."""
+    place, size, others = (i, m, n) if rows else (j, n, m)
+    total = Y if rows else Z
+    zero = store(total, (place,), 0.0)
+    update = store(total, (place,), add(load(total, place), load(A, i, j)))
+    finish = store(total, (place,), binary("max", load(total, place), 0.0))
+    inner = loop("j" if rows else "i", 0, others, update)
+    return nest("ended", "m n", [total, A], loop("i" if rows else "j", 0, size, zero, inner, finish))
+
+
+def test_a_row_starts_and_ends_with_the_first_lane_of_its_warp():
+    done = compiled(lambda: ended(rows=True))
+    assert axes(done) == ["block.x", "thread.y", "thread.x:y"]
+    (kernel,) = done.source.kernels
+    assert kernel.block == (32, 8, 1) and "y[c1] = max_f64(0.0 + y_0, 0.0);" in done.source.text
+    for size in (1, 9, 70):
+        assert_same(done, size, checked=True)
+
+
+def test_columns_start_and_end_where_the_parts_of_blocks_are_added_up():
+    done = compiled(lambda: ended(rows=False))
+    assert axes(done) == ["block.x", "thread.x", "block.y:z"]
+    parts, combined = done.source.kernels
+    assert parts.block == (128, 4, 1) and combined.block == (128, 1, 1)
+    for size in (1, 9, 140):
+        assert_same(done, size, checked=True)
+
+
+@pytest.mark.parametrize("size", [0, 1, 300, FEW + 1])
+def test_one_sum_starts_and_ends_in_the_kernel_that_finishes_it(size):
+    zero, root = store(S, (0,), 1.0), store(S, (0,), binary("/", 2.0, load(S, 0)))
+    update = loop("i", 0, n, store(S, (0,), add(load(S, 0), load(X, i))))
+    done = ps.optimize(nest("one", "n", [S, X], zero, update, root), "cuda", options=FREE)
+    x, s = np.arange(size) % 7.0, np.zeros(1)
+    assert done.check(s=s, x=x).is_silent
+    np.testing.assert_allclose(s, 2.0 / (1.0 + x.sum()))
+    alone, grid, parts, empty = done.source.kernels
+    assert [kernel.block for kernel in (alone, grid, parts, empty)] == [(THREADS, 1, 1)] * 3 + [(1, 1, 1)]
+
+
+def test_what_the_lanes_need_of_others_runs_before_them():
+    """Each lane reads y, which the first one would only have at the end."""
+    twice = store(Y, (i,), mul(load(Y, i), 2.0))
+    update = store(Z, (i,), add(load(Z, i), mul(load(A, i, j), load(Y, i))))
+    B2 = Array("A", f64, (n, n))
+    Y2, Z2 = (replace(each, shape=(n,)) for each in (Y, Z))
+    fn = nest("f", "n", [Z2, Y2, B2], loop("i", 0, n, twice, loop("j", 0, n, update)))
+    done = ps.optimize(fn, "cuda", options=FREE)
+    assert "thread.x:z" not in axes(done)
+    assert_same(done, 40, checked=True)
+
+
 def test_columns_are_summed_by_four_threads_of_several_blocks_each():
     done = compiled(columns)
     assert axes(done) == ["block.x", "thread.x", "block.y:z"]

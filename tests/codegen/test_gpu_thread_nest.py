@@ -14,7 +14,7 @@ from polysched.ir.build import Operand, add, binary, floordiv, load, mul, store,
 from polysched.ir.dtypes import f64
 from polysched.ir.interp import evaluate
 from polysched.ir.linear import Linear, cleared, expression, never_negative
-from polysched.ir.nodes import Array, Barrier, Binary, For, If, Load
+from polysched.ir.nodes import Array, Barrier, Binary, Expr, For, If, Load
 from polysched.ir.text import show
 
 b, i, k, n, m, s, t = (var(name) for name in "biknmst")
@@ -49,6 +49,27 @@ def test_blocks_threads_serial_loops_and_points_around_one_store():
 def test_one_block_needs_no_loop_over_blocks():
     nest = thread_nest(loop("t", 0, 16, UPDATE, kind="thread.x"))
     assert nest is not None and not nest.blocks and not nest.points
+
+
+def ends(name: str, value: Operand, *, start: Expr) -> For:
+    return tile(name, start, 4, store(B, (var(name),), value), kind="unrolled")
+
+
+def test_what_runs_at_all_points_before_and_after_the_serial_loops_is_known_by_the_points_of_these():
+    first, last = ends("h", 0.0, start=mul(4, t)), ends("j", load(A, var("j"), 0), start=mul(4, t))
+    sums = loop("k", 0, m, points(UPDATE))
+    nest = thread_nest(kernel(threads(first, sums, last)))
+    assert nest is not None and nest.store == UPDATE and nest.shared == 0
+    assert nest.before == (store(B, (i,), 0.0),) and nest.after == (store(B, (i,), load(A, i, 0)),)
+    inside = thread_nest(kernel(threads(loop("r", 0, n, first, sums))))
+    assert inside is not None and inside.shared == 1 and [each.var for each in inside.serial] == ["r", "k"]
+
+
+def test_what_runs_at_other_points_makes_it_another_nest():
+    sums = loop("k", 0, m, points(UPDATE))
+    assert thread_nest(kernel(threads(ends("h", 0.0, start=add(mul(4, t), 1)), sums))) is None
+    assert thread_nest(kernel(threads(store(B, (t,), 0.0), sums))) is None
+    assert thread_nest(kernel(threads(sums, loop("r", 0, m, points(UPDATE))))) is None
 
 
 @pytest.mark.parametrize(

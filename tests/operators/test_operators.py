@@ -1,4 +1,4 @@
-"""Each operator, in C at a small size, against NumPy; and what its parameters must be."""
+"""Each operator, in C at a small size, against NumPy."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import pytest
 
 from benchmarks.operators.cases import Case, read
 from benchmarks.operators.check import compared, difference
-from polysched.errors import InputError
 from polysched.operators import OPERATORS, conv2d_nchw
 
 CONV = {"batch": 2, "in_channel": 4, "in_size": 7, "num_filter": 6, "kernel": 3}
@@ -97,7 +96,7 @@ def test_a_function_of_images_is_right(args):
     assert (outcome.verdict, outcome.why) == ("right", "")
 
 
-def test_the_nest_of_a_convolution_leaves_out_its_padding():
+def test_the_nest_of_a_convolution_has_zeros_around_its_data():
     nest = conv2d_nchw(batch=1, in_channel=3, in_size=5, num_filter=2, kernel=3, padding=1, add_relu=True)
     assert str(nest) == """\
 def conv2d_nchw(data: f32[1, 3, 5, 5], weight: f32[2, 3, 3, 3], out: f32[1, 2, 5, 5]):
@@ -109,43 +108,8 @@ def conv2d_nchw(data: f32[1, 3, 5, 5], weight: f32[2, 3, 3, 3], out: f32[1, 2, 5
                     for c in 0..3:
                         for kh in 0..3:
                             for kw in 0..3:
-                                if h + kh - 1 >= 0 && h + kh - 1 < 5 && w + kw - 1 >= 0 && w + kw - 1 < 5:
-                                    out[n, f, h, w] = out[n, f, h, w] + data[n, c, h + kh - 1, w + kw - 1] * weight[f, c, kh, kw]
+                                out[n, f, h, w] = out[n, f, h, w] + (h + kh - 1 >= 0 && h + kh - 1 < 5 && w + kw - 1 >= 0 && w + kw - 1 < 5 ? data[n, c, h + kh - 1, w + kw - 1] : 0.0f32) * weight[f, c, kh, kw]
                     out[n, f, h, w] = max(out[n, f, h, w], 0.0f32)"""  # noqa: E501
-
-
-@pytest.mark.parametrize(
-    ("op", "change", "message"),
-    [
-        ("conv2d_nchw", {"padding": [1, 2, 3]}, "padding [1, 2, 3] is for 2 or 4 sides, and has 3"),
-        ("conv2d_nchw", {"padding": "FULL"}, "padding is 'FULL', but is 'SAME', 'VALID', or numbers"),
-        ("conv2d_nchw", {"kernel": [3, 3, 3]}, "[3, 3, 3] has 3 numbers, for 2 axes"),
-        (
-            "conv2d_nchw",
-            {"kernel": 9, "padding": 0},
-            "a kernel that reaches over 9 does not fit into 7 elements of padded data",
-        ),
-        ("group_conv2d", {"groups": 4}, "4 groups do not divide 4 channels and 6 filters"),
-        ("conv2d_winograd", {"stride": 2}, "conv2d_winograd: the stride is 2, and Winograd's algorithm needs 1"),
-        ("batch_matmul", {"y_batch": 2}, "batch_matmul: batches of 3 and 2 do not match, and none of them is 1"),
-        ("reduce", {"axis": 3}, "reduce: axis 3 is beyond the 3 axes of [4, 5, 6]"),
-        (
-            "reduce",
-            {"type": "mean"},
-            "reduce: type is 'mean', but is one of sum, prod, max, min, any, all, argmax, argmin",
-        ),
-        (
-            "image",
-            {"fn": "rotate"},
-            "image: fn is 'rotate', but is one of resize, affine_grid, crop_and_resize, grid_sample",
-        ),
-        ("upsampling", {"scale_d": 2.0}, "upsampling has no parameter scale_d"),
-    ],
-)
-def test_wrong_parameters_are_refused(op, change, message):
-    with pytest.raises(InputError) as refused:
-        OPERATORS[op](**SMALL[op] | change)
-    assert str(refused.value) == message
 
 
 def test_a_result_that_is_wrong_is_found():

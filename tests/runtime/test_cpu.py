@@ -55,6 +55,21 @@ def test_empty_arrays_are_fine():
     cpu.load(emit_c(fn), fn)(V=np.zeros(0))
 
 
+def test_a_program_runs_on_what_each_call_gives():
+    """On arrays of the forms it has seen, of others, and on one that has grown."""
+    W = Array("W", f64, (n,))
+    fn = nest("f", "n", [V, W], loop("i", 0, n, store(V, (i,), add(load(W, i), 1.0))))
+    run = cpu.load(emit_c(fn), fn)
+    grown = np.zeros(2)
+    for size in (4, 4, 0, 7, 4):
+        out, values = np.zeros(size), np.arange(float(size))
+        run(V=out, W=values)
+        np.testing.assert_array_equal(out, values + 1)
+        grown.resize(size, refcheck=False)
+        run(V=grown, W=out)
+        np.testing.assert_array_equal(grown, values + 2)
+
+
 def test_nothing_runs_when_an_argument_is_wrong():
     fn = nest("f", "n", [V, Array("W", f64, (n,))], loop("i", 0, n, store(V, (i,), 1.0)))
     out = np.zeros(4)

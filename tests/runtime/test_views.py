@@ -26,13 +26,24 @@ class Device:
 
 def test_numpy_s_and_a_device_s_array_are_seen_alike():
     host, device = view_of(np.zeros((3, 4))), view_of(Device())
-    for view in (host, device):
-        assert (view.dtype, view.shape, view.nbytes) == (np.float64, (3, 4), 96)
-        assert view.is_contiguous
-        assert view.is_writable
-    assert not host.is_on_device
-    assert device.is_on_device
+    for form in (host.form, device.form):
+        assert (form.dtype, form.shape, form.nbytes) == (np.float64, (3, 4), 96)
+        assert form.is_contiguous
+        assert form.is_aligned
+        assert form.is_writable
+    assert not host.form.is_on_device
+    assert device.form.is_on_device
     assert device.at == 4096
+
+
+def test_forms_are_equal_where_only_the_place_differs():
+    """They are the keys under which checks are remembered, so lists in an interface will not do."""
+    first, second = np.zeros((3, 4)), np.ones((3, 4))
+    assert view_of(first).form == view_of(second).form
+    assert hash(view_of(Device(shape=[3, 4], strides=[32, 8])).form) == hash(view_of(Device(strides=(32, 8))).form)
+    assert view_of(Device(data=(4100, False))).form != view_of(Device()).form  # not aligned
+    second.flags.writeable = False
+    assert view_of(first).form != view_of(second).form
 
 
 @pytest.mark.parametrize(
@@ -47,7 +58,7 @@ def test_numpy_s_and_a_device_s_array_are_seen_alike():
     ],
 )
 def test_gaps_are_seen(shape, strides, contiguous):
-    assert view_of(Device(shape=shape, strides=strides)).is_contiguous == contiguous
+    assert view_of(Device(shape=shape, strides=strides)).form.is_contiguous == contiguous
 
 
 @pytest.mark.parametrize("given", [None, [0.0], 1.0, np.float64(1), np.ma.zeros(3), "a"])
@@ -116,17 +127,17 @@ class ByDlpack:
 
 def test_dlpack_is_read():
     view = view_of(ByDlpack((3, 4)))
-    assert (view.dtype, view.shape, view.strides, view.at) == (np.float32, (3, 4), None, 4096 + 64)
-    assert view.is_on_device
-    assert view_of(ByDlpack((3, 4), (4, 1))).is_contiguous
-    assert not view_of(ByDlpack((3, 4), (1, 3))).is_contiguous
+    assert (view.form.dtype, view.form.shape, view.form.strides, view.at) == (np.float32, (3, 4), None, 4096 + 64)
+    assert view.form.is_on_device
+    assert view_of(ByDlpack((3, 4), (4, 1))).form.is_contiguous
+    assert not view_of(ByDlpack((3, 4), (1, 3))).form.is_contiguous
 
 
 @pytest.mark.parametrize(
     ("code", "bits", "dtype"), [(0, 64, np.int64), (1, 8, np.uint8), (2, 16, np.float16), (6, 8, np.bool_)]
 )
 def test_the_types_of_dlpack(code, bits, dtype):
-    assert view_of(ByDlpack((3,), code=code, bits=bits)).dtype == dtype
+    assert view_of(ByDlpack((3,), code=code, bits=bits)).form.dtype == dtype
 
 
 def test_other_types_and_places_are_refused():

@@ -82,7 +82,7 @@ C = Dialect(
             "parallel": "#pragma omp parallel for schedule(static)",
             "dynamic": "#pragma omp parallel for schedule(dynamic)",
             "vector": "#pragma omp simd",
-            "unrolled": "#pragma GCC unroll 8",
+            "unrolled": "#pragma GCC unroll {count}",
         }
     ),
     signed_wraps=True,  # by -fwrapv

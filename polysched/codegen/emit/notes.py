@@ -42,13 +42,13 @@ def _copies(statements: tuple[Stmt, ...]) -> Iterator[str]:
 
 
 def _sums(statements: tuple[Stmt, ...]) -> Iterator[str]:
-    """What is loaded into private arrays, and stored from there."""
+    """What private arrays hold until it is stored."""
     private = {array.name: array for array in _arrays(statements) if array.space == "private" and array.shape}
     kept: dict[str, Array] = {}
     for store in _stores(statements):
-        sources = [node.array for node in walk(store.value) if isinstance(node, Load)]
-        if store.array not in private and len(sources) == 1 and sources[0] in private:
-            kept[store.array] = private[sources[0]]
+        sources = {node.array for node in walk(store.value) if isinstance(node, Load)} & private.keys()
+        if store.array not in private and len(sources) == 1:
+            kept[store.array] = private[sources.pop()]
     for name, array in kept.items():
         yield f"{_elements(array)} elements of {name} in registers"
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 from polysched.codegen.emit import helpers
 from polysched.codegen.emit.dialect import Dialect
+from polysched.codegen.emit.extents import most_trips
 from polysched.codegen.emit.spelling import BINDING, UNARY, Speller, is_narrow
 from polysched.codegen.source import Line
 from polysched.errors import Loc, PolyschedError
@@ -39,6 +40,7 @@ from polysched.version import __version__
 
 _WIDTH = 105  # of the lines of a parameter list
 _STACK_BYTES = 1 << 17  # larger local arrays live on the heap
+_REGISTER_BYTES = 1 << 12  # larger ones are reached by a pointer, as gcc keeps what is beside them in registers only then
 
 
 class Printer(Speller):
@@ -216,7 +218,8 @@ class Printer(Speller):
             )
         alike = PARALLEL if loop.kind in PARALLEL else {loop.kind}
         inside = not alike.isdisjoint(self.around) or "vector" in self.around
-        pragma = self.dialect.pragmas[loop.kind]
+        most = most_trips(loop.lo, loop.hi, loop.step) or 0
+        pragma = self.dialect.pragmas[loop.kind].format(count=max(8, most))
         if not pragma or (inside and loop.kind != "unrolled"):
             return ""
         only = f" if({self.expr(conjunction(loop.when))})" if loop.when and loop.kind in PARALLEL else ""
@@ -236,6 +239,10 @@ class Printer(Speller):
             self.includes.add("stdlib.h")
             self.line(f"{own} *{self.dialect.restrict} {name} = malloc(sizeof({own}) * {self.expr(total, UNARY)});")
             self.line(f"if (!{name} && {self.expr(total, UNARY)} > 0) abort();")
+        elif self.is_memory(array):
+            memory = self.names.fresh(f"{array.name}_memory")
+            self.line(f"{own} {memory}[{self.expr(total)}];")
+            self.line(f"{own} *{self.dialect.restrict} {name} = {memory};")
         else:
             self.line(f"{own} {name}[{self.expr(total)}];")
         if array.name not in self.read and (not array.shape or array.name not in self.written):
@@ -249,6 +256,10 @@ class Printer(Speller):
             )
         return array.shape[0] if array.shape else Const(1)
 
+    def is_memory(self, array: Array) -> bool:
+        """Is the array, with C's `restrict`, better reached by a pointer?"""
+        return self.dialect.name == "C" and not is_small(array, _REGISTER_BYTES)
+
     def is_on_heap(self, array: Array) -> bool:
         return bool(array.shape) and not is_small(array)
 
@@ -256,11 +267,11 @@ class Printer(Speller):
 _FOR_GPUS = "which only GPUs have; print it with emit_cuda or emit_opencl"
 
 
-def is_small(array: Array) -> bool:
+def is_small(array: Array, most: int = _STACK_BYTES) -> bool:
     """Is the array's size known, and small enough for a stack?"""
     match array.shape:
         case ():
             return True
         case (Const(int(extent)),):
-            return extent * array.dtype.bits // 8 <= _STACK_BYTES
+            return extent * array.dtype.bits // 8 <= most
     return False

@@ -44,7 +44,9 @@ def on_first_threads(tree: Tree) -> Tree:
 def _kernels(tree: Tree, instances: isl.UnionSet) -> Tree:
     if not is_kernel(tree):
         return _below(tree, instances, _kernels)
-    for axis in sorted({mark.axis for mark in _marks(tree) if isinstance(mark, Map)}, reverse=True):
+    loops = [mark for mark in _marks(tree) if isinstance(mark, Map)]
+    sums = {mark.axis for mark in loops if mark.reduces}  # whose first thread it is, the code for sums sees to
+    for axis in sorted({mark.axis for mark in loops} - sums, reverse=True):
         tree = _on_axis(tree, axis, instances)
     return tree
 

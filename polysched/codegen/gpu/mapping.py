@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 
 from polysched import isl
 from polysched.codegen.gpu.grid import Axis, Grid, choose_grid, extent
+from polysched.codegen.gpu.nest import Nest, alone, loops_among
 from polysched.codegen.gpu.sums import sum_on_blocks, sums_in_teams
 from polysched.deps.coincidence import mark_under
 from polysched.deps.dependences import Dependences
@@ -39,6 +40,7 @@ from polysched.model.tree import (
 )
 from polysched.options import Options
 from polysched.transform.distribute import distribute
+from polysched.transform.fuse_sums import are_same
 from polysched.transform.roles import Around
 from polysched.transform.split import split
 from polysched.transform.tile import block_of
@@ -75,9 +77,9 @@ class _Mapping:
         if own == 1 and (deeper := self.inside_of_first(band, around)) is not None:
             return deeper
         if own and is_box:
-            ready = _serial_last(band)
-            sums = sums_in_teams(ready, self.scop, self.dependences, around)
-            return sums or self.on_grid(ready, choose_grid(ready, self.scop, around, self.options))
+            nest = self.nest_of(band, around)
+            sums = sums_in_teams(nest, self.scop, self.dependences, around)
+            return sums or self.on_grid(nest, choose_grid(nest.band, self.scop, around, self.options))
         if (sums := sum_on_blocks(band, self.scop, self.dependences, around)) is not None:
             return sums
         if not own and (pieces := split(band, around.reaching, self.scop.domain)) is not None:
@@ -126,8 +128,27 @@ class _Mapping:
             return replace(inner, members=(*found.members, *inner.members))
         return replace(found, child=band.child)
 
-    def on_grid(self, band: Band, grid: Grid) -> Tree:
+    def nest_of(self, band: Band, around: Around) -> Nest:
+        """The band with its coincident members in front; where it is around a sum and what runs at each element before
+        and after it, that of the sum."""
+        place = loops_among(band.child)
+        if place is None or not all(member.coincident for member in band.members):
+            return alone(_serial_last(band))
+        assert isinstance(band.child, Sequence)
+        part = band.child.children[place]
+        inner = self.flagged(part.child, around.below(band).below(part))
+        own = part.filter.universe()
+        outer = tuple(replace(m, schedule=m.schedule.intersect_domain(own)) for m in band.members)
+        one = _serial_last(replace(inner, members=(*outer, *inner.members)))
+        every, mine = ((*around.members, *members) for members in (band.members, outer))
+        is_sum = isinstance(inner.child, Leaf) and not any(member.coincident for member in inner.members)
+        if not is_sum or not are_same(every, self.scop.domain, mine, self.scop.domain):
+            return alone(_serial_last(band))
+        return Nest(one, (*band.members, *one.members[len(outer) :]), band.child, place)
+
+    def on_grid(self, nest: Nest, grid: Grid) -> Tree:
         """The band's members on the sides of the grid; planes for which there is no axis run in the thread."""
+        band = replace(nest.band, members=nest.members)
         wide = [side for side in grid.sides if side.threads * side.points > 1]
         axes = dict(zip("xyz", reversed(wide), strict=False))
         threads = {axis: _thread_of(band.members[side.member], side) for axis, side in axes.items()}
@@ -140,12 +161,19 @@ class _Mapping:
         planes = [side.member for side in grid.sides if side not in wide]
         on_axes = planes[max(0, len(planes) - len(free)) :]
         blocks |= {free.pop(): band.members[k] for k in reversed(on_axes)}
-        tree = band.child
-        for side in reversed(wide):
-            for member in reversed(_points_of(band.members[side.member], side)):
-                tree = _marked(Unroll(), member, tree)
-        if serial := tuple(_serial(band, [*on_axes, *(side.member for side in wide)], grid.chunks)):
-            tree = Band(serial, child=tree)
+
+        def points(tree: Tree) -> Tree:
+            for side in reversed(wide):
+                for member in reversed(_points_of(band.members[side.member], side)):
+                    tree = _marked(Unroll(), member, tree)
+            return tree
+
+        taken = [*on_axes, *(side.member for side in wide)]
+        left = [k for k, member in enumerate(band.members) if member.coincident and k not in taken]
+        inner, tree = tuple(_serial(band, [*taken, *left], grid.chunks)), points(band.child)
+        tree = nest.around(Band(inner, child=tree) if inner else tree, points)
+        if left:
+            tree = Band(tuple(band.members[k] for k in left), child=tree)
         for axis, member in threads.items():
             if axes[axis].threads > 1 and not self.is_single(member):
                 tree = _marked(Map(f"thread.{axis}"), member, tree)

@@ -69,16 +69,19 @@ def plan_of(nest: ThreadNest, around: Surroundings) -> Plan | None:
     element, or nothing is copied."""
     store = nest.store
     bounds = [form for loop in nest.serial for bound in (loop.lo, loop.hi) for form in forms(bound, upper=True)]
-    own = [node for node in walk(store.value) if isinstance(node, Load) and node.array == store.array]
     serial = {Var(loop.var) for loop in nest.serial}
     edges = [node for side in nest.points for condition in inside(side) for node in walk(condition)]
     is_uniform = not any(mentions(form, nest.thread_names) for form in bounds) and serial.isdisjoint(edges)
-    if not is_uniform or any(load.index != store.index for load in own):
+    if not is_uniform or not nest.has_one_element:
         return None
     if not nest.serial:
         return _turned(Plan(nest, (), (), (), {}), around)
     moves = [k for k, loop in enumerate(nest.serial) if Var(loop.var) in list(walk(store.index))]
     outer = moves[-1] + 1 if moves else 0
+    if nest.before or nest.after:
+        if outer > nest.shared:  # they are around all of the sum
+            return None
+        outer = nest.shared
     for split in range(outer, len(nest.serial)):
         inner = nest.serial[split:]
         chunk = [side_of(loop, [each.var for each in inner]) for loop in inner]
@@ -92,11 +95,12 @@ def _with_copies(plan: Plan, around: Surroundings) -> Plan | None:
     store = plan.nest.store
     points = prod(side.trips for side in plan.nest.points)
     is_linear = all(footprint((part,), plan.sides) is not None for part in store.index)
-    if not is_linear or not _have_own_elements(plan.nest.points, store.index):
+    if not is_linear or not have_own_elements(plan.nest.points, store.index):
         return None
     found: dict[Expr, tuple[Load, Box]] = {}
+    changed = {each.array for each in (*plan.nest.before, *plan.nest.after)}
     for value, load in _operands(store.value, store.array, around):
-        box = footprint(load.index, plan.sides) if load.array in around.extents else None
+        box = footprint(load.index, plan.sides) if load.array in around.extents.keys() - changed else None
         if box is not None and (points > 1 or _gains(load, box, plan)):
             found[value] = (load, box)
     buffers = around.buffers if plan.between and all(load.dtype.bits >= 32 for load, _ in found.values()) else 1
@@ -108,7 +112,7 @@ def _with_copies(plan: Plan, around: Surroundings) -> Plan | None:
     return None
 
 
-def _have_own_elements(points: Sequence[Side], index: Sequence[Expr]) -> bool:
+def have_own_elements(points: Sequence[Side], index: Sequence[Expr]) -> bool:
     """Do linear subscripts tell the points of a thread apart, as 64 * r + s does where s is less than 64?"""
     counters = {side.loop.var: side.var for side in points}
     told: set[str] = set()

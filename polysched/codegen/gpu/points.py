@@ -36,7 +36,7 @@ def whole_points(fn: Function) -> Function:
     def visit(node: Any) -> Any:
         if isinstance(node, For) and is_mapped(node):
             nest = thread_nest(node)
-            conditions = _whole_when(nest) if nest is not None and nest.points and not nest.serial else None
+            conditions = whole_when(nest) if nest is not None and nest.points and not nest.serial else None
             return node if nest is None or conditions is None else _split(nest, conditions, names)
         return map_children(node, visit)
 
@@ -61,7 +61,7 @@ def _split(nest: ThreadNest, conditions: list[Expr], names: Iterator[str]) -> tu
     return body
 
 
-def _whole_when(nest: ThreadNest) -> list[Expr] | None:
+def whole_when(nest: ThreadNest) -> list[Expr] | None:
     """The conditions under which all points of a thread are in the domain; None if they are not linear."""
     found: list[Linear] = []
     for form in (form for side in (*nest.points, *nest.threads) for form in edges(side)):

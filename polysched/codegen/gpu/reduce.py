@@ -35,8 +35,9 @@ fixed elements runs serially.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import takewhile
 from math import prod
 from typing import Any
 
@@ -49,7 +50,7 @@ from polysched.codegen.passes.updates import Update, updates_in
 from polysched.ir.build import add, binary, conjunction, floordiv, mul
 from polysched.ir.dtypes import boolean
 from polysched.ir.effects import may_change
-from polysched.ir.node import map_children, rewrite, walk
+from polysched.ir.node import rewrite, walk
 from polysched.ir.nodes import (
     Alloc,
     Array,
@@ -80,8 +81,8 @@ def reduce_on_gpu(fn: Function, *, shuffles: bool) -> Function:
     if not any(isinstance(node, For) and node.reduces for node in walk(fn.body)):
         return fn
     reducer = _Reducer(fn, shuffles)
-    done = map_children(fn, reducer.visit)
-    return replace(done, body=(*map(Alloc, reducer.parts), *done.body))
+    body = reducer.block(fn.body)
+    return replace(fn, body=(*map(Alloc, reducer.parts), *body))
 
 
 _Nest = Callable[[Team, tuple[Stmt, ...]], tuple[Stmt, ...]]
@@ -96,29 +97,51 @@ class _Reducer:
         self.arrays = {array.name: array for array in (*fn.arrays, *local)}
         self.parts: list[Array] = []  # what blocks have added up: made once, since loops of the host may be around
 
-    def visit(self, node: Any) -> Any:
-        if not (isinstance(node, For) and is_mapped(node)):
-            return map_children(node, self.visit)
-        if not any(isinstance(inner, For) and inner.reduces for inner in walk(node)):
-            return node
-        return self.kernels(node) or _serial(node)
+    def block(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        """The statements, which the host runs, with kernels that add up in place of loops; an element that they add to
+        is begun and finished in them, too."""
+        done: list[Stmt] = []
+        rest = list(body)
+        while rest:
+            stmt = rest.pop(0)
+            if isinstance(stmt, For) and is_mapped(stmt) and any(map(_reduces, walk(stmt))):
+                ends = _Ends(_at_end(done[::-1], stmt)[::-1], _at_end(rest, stmt))
+                done, rest = done[: len(done) - len(ends.before)], rest[len(ends.after) :]
+                done += self.kernels(stmt, ends) or (*ends.before, _serial(stmt), *ends.after)
+            else:
+                done.append(self.inside(stmt))
+        return tuple(done)
 
-    def kernels(self, loop: For) -> tuple[Stmt, ...] | None:
+    def inside(self, stmt: Stmt) -> Stmt:
+        match stmt:
+            case For(body=body) if not is_mapped(stmt):
+                return replace(stmt, body=self.block(body))
+            case If(then=then, other=other):
+                return replace(stmt, then=self.block(then), other=self.block(other))
+        return stmt
+
+    def kernels(self, loop: For, ends: _Ends) -> tuple[Stmt, ...] | None:
         """The nest as one kernel or two; None if it is no such nest."""
-        around = []
+        around: list[For] = []
         while not loop.reduces:
-            if len(loop.body) != 1 or not isinstance(loop.body[0], For) or may_change(loop.lo, loop.hi):
+            inside = [k for k, stmt in enumerate(loop.body) if isinstance(stmt, For)]
+            if len(inside) != 1 or may_change(loop.lo, loop.hi) or any(ends.stores):
                 return None
             around.append(loop)
-            loop = loop.body[0]
+            ends = _Ends(loop.body[: inside[0]], loop.body[inside[0] + 1 :])
+            (loop,) = (stmt for stmt in loop.body if isinstance(stmt, For))
         updates = updates_in(loop, self.arrays)
         if updates is None or any(update.row for update in updates) or may_change(loop.lo, loop.hi):
             return None
+        if any(ends.stores) and not ends.fit(loop, updates):
+            return None
         if around:
-            return self.in_teams(around, loop, updates)
-        return self.on_blocks(loop, updates) if _is_on_threads(loop) else None
+            return self.in_teams(around, loop, updates, ends)
+        return self.on_blocks(loop, updates, ends) if _is_on_threads(loop) else None
 
-    def in_teams(self, around: list[For], loop: For, updates: list[Update]) -> tuple[Stmt, ...] | None:
+    def in_teams(
+        self, around: list[For], loop: For, updates: list[Update], ends: _Ends
+    ) -> tuple[Stmt, ...] | None:
         blocks = [each for each in around if each.kind.startswith("block")]
         threads = around[len(blocks) :]
         axis = loop.kind if loop.kind.startswith("thread") else "thread.y"
@@ -145,12 +168,14 @@ class _Reducer:
             return body
 
         if axis != loop.kind:
-            return self.on_columns(around, loop, updates, Team(Var(member), size, place, when, "columns"), nest)
+            team = Team(Var(member), size, place, when, "columns")
+            return self.on_columns(around, loop, updates, team, nest, ends)
         team = Team(Var(member), size, place, when)
-        return nest(team, self.teams.summed(_strided(loop, team.thread, team.size), updates, team, self.added))
+        own = _strided(loop, team.thread, team.size)
+        return nest(team, self.teams.summed(own, updates, team, lambda *of: ends.around(*self.added(*of))))
 
     def on_columns(
-        self, around: list[For], loop: For, updates: list[Update], team: Team, nest: _Nest
+        self, around: list[For], loop: For, updates: list[Update], team: Team, nest: _Nest, ends: _Ends
     ) -> tuple[Stmt, ...] | None:
         """Blocks for parts of the loop as well, and the nest again to add these up."""
         count = bounded(trips(loop), {each.var: each for each in around})
@@ -161,18 +186,19 @@ class _Reducer:
         self.parts += parts.values()
         block, number = next(self.names), next(self.names)
 
-        def keep(update: Update, value: Expr) -> Stmt:
-            return Store(parts[update.array.name].name, (Var(block), *update.index), value)
+        def keep(update: Update, value: Expr) -> tuple[Stmt, ...]:
+            return (Store(parts[update.array.name].name, (Var(block), *update.index), value),)
 
         first = add(mul(Var(block), team.size), team.thread)
         share = nest(team, self.teams.summed(_strided(loop, first, team.size * PARTS), updates, team, keep))
-        combine: tuple[Stmt, ...] = (For(number, Const(0), blocks, 1, self.all_added(updates, parts, number)),)
+        added = For(number, Const(0), blocks, 1, self.all_added(updates, parts, number))
+        combine: tuple[Stmt, ...] = (*ends.before, added, *ends.after)
         for each in reversed(around):
             combine = (replace(each, body=combine),)
         combine = rename_bound(combine, lambda _: next(self.names))
         return (For(block, Const(0), blocks, 1, share, loop.kind), *combine)
 
-    def on_blocks(self, loop: For, updates: list[Update]) -> tuple[Stmt, ...]:
+    def on_blocks(self, loop: For, updates: list[Update], ends: _Ends) -> tuple[Stmt, ...]:
         count = trips(loop)
         width = 1 if any(map(_is_lanes, walk(loop.body))) else THREADS  # iterations that a block does at once
         parts = {update.array.name: self.part(update, BLOCKS) for update in updates}
@@ -184,18 +210,21 @@ class _Reducer:
             first = Var(block) if width == 1 else add(mul(Var(block), THREADS), thread)
             return _strided(_on_lanes(loop, thread), first, width * BLOCKS)
 
-        def keep(update: Update, value: Expr) -> Stmt:
-            return Store(parts[update.array.name].name, (Var(block),), value)
+        def keep(update: Update, value: Expr) -> tuple[Stmt, ...]:
+            return (Store(parts[update.array.name].name, (Var(block),), value),)
+
+        def added(update: Update, value: Expr) -> tuple[Stmt, ...]:
+            return ends.around(*self.added(update, value))
 
         combine = For(number, Const(0), blocks, 1, self.all_added(updates, parts, number))
         grid: tuple[Stmt, ...] = (
             For(block, Const(0), blocks, 1, (self.on_threads(share, updates, keep, repeats=True),), "block.x"),
-            self.on_threads(lambda thread: _strided(combine, thread, THREADS), updates, self.added),
+            self.on_threads(lambda thread: _strided(combine, thread, THREADS), updates, added),
         )
         if width > 1:
-            alone = self.on_threads(lambda thread: _strided(loop, thread, THREADS), updates, self.added)
+            alone = self.on_threads(lambda thread: _strided(loop, thread, THREADS), updates, added)
             grid = (If(binary("<=", count, FEW), (alone,), grid),)
-        return (If(binary("<", loop.lo, loop.hi), grid),)
+        return (If(binary("<", loop.lo, loop.hi), grid, ends.stores),)
 
     def part(self, update: Update, count: int, shape: tuple[Expr, ...] = ()) -> Array:
         """What each of so many blocks has added up, for one element or for all of an array."""
@@ -206,8 +235,11 @@ class _Reducer:
         """The elements, updated with the part of this number."""
         values = ((update, parts[update.array.name]) for update in updates)
         return tuple(
-            self.added(update, Load(part.name, (Var(number), *update.index[: len(part.shape) - 1]), part.dtype))
+            stmt
             for update, part in values
+            for stmt in self.added(
+                update, Load(part.name, (Var(number), *update.index[: len(part.shape) - 1]), part.dtype)
+            )
         )
 
     def on_threads(
@@ -218,10 +250,58 @@ class _Reducer:
         body = self.teams.summed(share(thread), updates, Team(thread, THREADS, repeats=repeats), finish)
         return For(thread.name, Const(0), Const(THREADS), 1, body, "thread.x")
 
-    def added(self, update: Update, value: Expr) -> Stmt:
+    def added(self, update: Update, value: Expr) -> tuple[Store]:
         """The element, updated with one more value."""
         old = Load(update.array.name, update.index, update.array.dtype)
-        return Store(update.array.name, update.index, Binary(update.op, old, value))
+        return (Store(update.array.name, update.index, Binary(update.op, old, value)),)
+
+
+@dataclass(frozen=True)
+class _Ends:
+    """What is done to the element of a sum before and after it: in a team, by its first thread, with the sum."""
+
+    before: tuple[Stmt, ...] = ()
+    after: tuple[Stmt, ...] = ()
+
+    @property
+    def stores(self) -> tuple[Stmt, ...]:
+        return (*self.before, *self.after)
+
+    def fit(self, loop: For, updates: list[Update]) -> bool:
+        """Are there stores alone, of which the loop needs no other than those to the one element that it updates?"""
+        used = {node.array for node in walk(loop) if isinstance(node, Load | Store)}
+        elements = [(update.array.name, update.index) for update in updates]
+        stored = [(stmt.array, stmt.index) if isinstance(stmt, Store) else None for stmt in self.stores]
+        return len(updates) == 1 and all(each and (each in elements or each[0] not in used) for each in stored)
+
+    def around(self, added: Store) -> tuple[Stmt, ...]:
+        """All of it, in one store where it can be."""
+        done: list[Stmt] = []
+        for stmt in (*self.before, added, *self.after):
+            last = done[-1] if done else None
+            both = _as_one(last, stmt) if isinstance(last, Store) and isinstance(stmt, Store) else None
+            done[-1:] = [both] if both else [*done[-1:], stmt]
+        return tuple(done)
+
+
+def _reduces(node: Any) -> bool:
+    return isinstance(node, For) and bool(node.reduces)
+
+
+def _at_end(stmts: Sequence[Stmt], loop: For) -> tuple[Stmt, ...]:
+    """The first of the statements that store to the element that the loop updates, if it is one."""
+    elements = {(node.array, node.index) for node in walk(loop) if isinstance(node, Store)}
+    is_own = (isinstance(stmt, Store) and {(stmt.array, stmt.index)} == elements for stmt in stmts)
+    return tuple(stmt for stmt, _ in zip(stmts, takewhile(bool, is_own), strict=False)) if loop.reduces else ()
+
+
+def _as_one(one: Store, other: Store) -> Store | None:
+    """The second of two stores to an element, computed from what the first one stores; None if that is used twice."""
+    element = Load(one.array, one.index, one.value.dtype)
+    uses = sum(node == element for node in walk(other))
+    if (one.array, one.index) != (other.array, other.index) or uses > 1:
+        return None
+    return replace(other, value=rewrite(other.value, lambda node: one.value if node == element else None))
 
 
 def _strided(loop: For, first: Expr, stride: int) -> For:

@@ -26,9 +26,11 @@ from typing import Any
 
 from polysched.codegen.emit.survey import is_mapped
 from polysched.codegen.gpu.copies import Lanes, copied, element_of, fits_when
+from polysched.codegen.gpu.ends import Ends
 from polysched.codegen.gpu.footprint import in_locals
 from polysched.codegen.gpu.plan import Plan, Surroundings, plan_of
 from polysched.codegen.gpu.thread_nest import counted, edges, inside, on_threads, thread_nest
+from polysched.codegen.passes.padded_copy import is_zero_outside
 from polysched.codegen.passes.tile_nest import Side, mentions
 from polysched.ir.build import binary, conjunction, floormod
 from polysched.ir.linear import Linear, added, cleared, expression, forms, is_never_negative, never_negative
@@ -93,6 +95,7 @@ class _Kernel:
         name = next(fresh_names(f"{nest.store.array}_", around.taken))
         self.sums = Array(name, nest.store.value.dtype, points, "private")
         self.own = tuple(self.counters[side.loop.var] for side in nest.points)
+        self.ends = Ends(nest, Load(self.sums.name, self.own, self.sums.dtype))
         self.thread_inside = self.named([cond for side in nest.threads for cond in inside(side)])
 
     def block_lanes(self) -> Lanes:
@@ -119,8 +122,11 @@ class _Kernel:
         body = self.sums_around(self.chunks()) if nest.serial else self.from_copies()
         for loop in reversed(plan.outer):
             body = (replace(loop, body=body),)
-        body = on_threads(nest.threads, {s.loop.var: self.counter(s) for s in nest.threads}, (*self.lets, *body))
-        body = (*(Alloc(staged.copy) for staged in plan.copies), *body)
+        copies = tuple(Alloc(staged.copy) for staged in plan.copies)
+        body = (*self.lets, *body) if nest.blocks else (*copies, *self.lets, *body)  # not with what the host allocates
+        body = on_threads(nest.threads, {s.loop.var: self.counter(s) for s in nest.threads}, body)
+        if nest.blocks:
+            body = (*copies, *body)
         for loop in reversed(nest.blocks):
             body = (replace(loop, body=body),)
         return body
@@ -139,17 +145,9 @@ class _Kernel:
     # --- the sums
 
     def sums_around(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-        store = self.plan.nest.store
-        element = Load(store.array, store.index, self.sums.dtype)
-        zero = Const(0.0 if element.dtype.is_float else 0, element.dtype)
         conditions = [*self.thread_inside, *self.points_inside()]
-        first = Select(conjunction(conditions), element, zero) if conditions else element
-        begin = Store(self.sums.name, self.own, first, store.loc)
-        sum_ = Load(self.sums.name, self.own, self.sums.dtype)
-        end: Stmt = Store(store.array, store.index, sum_, store.loc)
-        if conditions:
-            end = If(conjunction(conditions), (end,))
-        before, after = self.renamed(self.over_points((begin,))), self.renamed(self.over_points((end,)))
+        before, after = self.ends.begin(conditions), self.ends.end(conditions)
+        before, after = self.renamed(self.over_points(before)), self.renamed(self.over_points(after))
         return (Alloc(self.sums), *before, *body, *after)
 
     def from_copies(self) -> tuple[Stmt, ...]:
@@ -271,6 +269,18 @@ class _Kernel:
             )
         )
 
+    def without_guards(self, value: Expr) -> Expr:
+        """The value without the padding that copies have as zeros, too."""
+
+        def rule(node: Any) -> Any:
+            match node:
+                case Select(_, Load(array) as load) if load in self.plan.staged:
+                    return load if is_zero_outside(node, self.extents[array]) else None
+            return None
+
+        new: Expr = rewrite(value, rule)
+        return new
+
     def updates(self, *, is_full: bool, slot: Expr) -> tuple[Stmt, ...]:
         plan, store = self.plan, self.plan.nest.store
         counters = dict(self.counters)
@@ -279,8 +289,9 @@ class _Kernel:
         values: dict[Expr, Expr] = {
             value: element_of(staged, plan.sides, counters, slot) for value, staged in plan.staged.items()
         }
-        values[Load(store.array, store.index, self.sums.dtype)] = Load(self.sums.name, self.own, self.sums.dtype)
-        new = rewrite(store.value, lambda node: values.get(node) if isinstance(node, Expr) else None)
+        values[Load(store.array, store.index, self.sums.dtype)] = self.ends.register
+        plain = self.without_guards(store.value)
+        new = rewrite(plain, lambda node: values.get(node) if isinstance(node, Expr) else None)
         body = self.over_points((Store(self.sums.name, self.own, new, store.loc),))
         kind = "unrolled" if prod(s.trips for s in (*plan.chunk, *plan.nest.points)) <= _UNROLLED else "serial"
         for side in reversed(plan.chunk):

@@ -11,17 +11,19 @@ Only where the order of reductions is free.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import reduce
 
 from polysched import isl
 from polysched.codegen.gpu.grid import extent, tile_rows
+from polysched.codegen.gpu.nest import Nest
 from polysched.codegen.gpu.reduce import COLUMN, PARTS
 from polysched.codegen.gpu.teams import WARP
 from polysched.deps.coincidence import together
 from polysched.deps.dependences import Dependences
 from polysched.model.scop import Scop
-from polysched.model.tree import Band, Leaf, Map, Mark, Member, Tree
+from polysched.model.tree import Band, Filter, Leaf, Map, Mark, Member, Tree
 from polysched.transform.reductions import reduced
 from polysched.transform.roles import Around, Loops, statements_of
 from polysched.transform.strides import far_accesses
@@ -33,9 +35,10 @@ _BLOCKS = 128  # fewer leave a GPU idle
 _LONG = 1024  # iterations for which a row has all threads of a block
 
 
-def sums_in_teams(band: Band, scop: Scop, dependences: Dependences, around: Around) -> Tree | None:
-    """A band of coincident members, then others, with one of these on threads as well; None where that does not pay,
+def sums_in_teams(nest: Nest, scop: Scop, dependences: Dependences, around: Around) -> Tree | None:
+    """A nest of coincident members, then others, with one of these on threads as well; None where that does not pay,
     or is not allowed."""
+    band = nest.band
     coincident = [k for k, member in enumerate(band.members) if member.coincident]
     serial = [k for k in range(len(band.members)) if k not in coincident]
     statements = tuple(statements_of(band, scop))
@@ -46,28 +49,41 @@ def sums_in_teams(band: Band, scop: Scop, dependences: Dependences, around: Arou
     loops = Loops(statements[0], band, around)
     if not loops.move or any(stride != 0 for k in serial for stride in loops.writes(k)):
         return None
-    inside = around.below(replace(band, members=tuple(band.members[k] for k in coincident))).reaching
+    outer = Band(tuple(band.members[k] for k in coincident))
+    own = Filter(isl.UnionSet.from_set(isl.Set.universe(statements[0].domain.get_space())))
+    inside = around.below(outer).below(own).reaching
     names = {reduced(band.members[k], dependences, inside) for k in serial}
     if len(names) != 1 or () in names or any(tile_rows(loops, k, coincident) is not None for k in coincident):
         return None
+    (arrays,) = names
+    if not set(_shared(nest, dependences, statements[0].name)) <= set(arrays):
+        return None
     far = _far(band, scop, around)
     lane = min(serial, key=lambda k: (far[k], -k))
-    members = [band.members[k] for k in coincident]
+    members = [nest.members[k] for k in coincident]
     rest = tuple(band.members[k] for k in serial if k != lane)
     inner: Tree = Band(rest, child=band.child) if rest else band.child
     if far[lane] < min(far[k] for k in coincident) and not _is_shorter(band.members[lane], scop, WARP):
-        return _rows(members, band.members[lane], names.pop(), inner, scop)
-    ranks = {len(array.shape) for array in scop.arrays if any(array.name in arrays for arrays in names)}
+        lanes = nest.around(_mapped("thread.x", band.members[lane], inner, arrays))
+        return _rows(members, lanes, scop, is_long=not _is_shorter(band.members[lane], scop, _LONG))
+    ranks = {len(array.shape) for array in scop.arrays if array.name in arrays}
     if len(members) == 1 and ranks == {1} and not _is_shorter(band.members[lane], scop, COLUMN * PARTS):
-        return _columns(members[0], band.members[lane], names.pop(), inner)
+        return _columns(members[0], nest.around(_mapped("block.y", band.members[lane], inner, arrays)))
     return None
 
 
-def _rows(members: list[Member], lane: Member, names: tuple[str, ...], inner: Tree, scop: Scop) -> Tree:
+def _shared(nest: Nest, dependences: Dependences, statement: str) -> Iterator[str]:
+    """The arrays because of which the statement has to wait for others in the nest, or they for it."""
+    others = nest.names - {statement}
+    for d in dependences.of("flow", "anti", "output"):
+        if statement in (d.source, d.sink) and others & {d.source, d.sink}:
+            yield d.array
+
+
+def _rows(members: list[Member], tree: Tree, scop: Scop, *, is_long: bool) -> Tree:
     *planes, row = members
-    tree: Tree = _mapped("thread.x", lane, inner, names)
     is_few = all(_is_shorter(member, scop, _BLOCKS) for member in members)
-    if is_few and not _is_shorter(lane, scop, _LONG):
+    if is_few and is_long:
         tree = _mapped("block.x", row, tree)
     else:
         tree = _mapped("block.x", block_of(row, _ROWS), _mapped("thread.y", row, tree))
@@ -76,9 +92,8 @@ def _rows(members: list[Member], lane: Member, names: tuple[str, ...], inner: Tr
     return tree
 
 
-def _columns(column: Member, along: Member, names: tuple[str, ...], inner: Tree) -> Tree:
-    tree = _mapped("thread.x", column, _mapped("block.y", along, inner, names))
-    return _mapped("block.x", block_of(column, _COLUMNS), tree)
+def _columns(column: Member, tree: Tree) -> Tree:
+    return _mapped("block.x", block_of(column, _COLUMNS), _mapped("thread.x", column, tree))
 
 
 def sum_on_blocks(band: Band, scop: Scop, dependences: Dependences, around: Around) -> Tree | None:

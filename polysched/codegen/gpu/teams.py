@@ -82,7 +82,7 @@ class Team:
         return conjunction((binary("==", self.thread, 0), *self.when))
 
 
-Finish = Callable[[Update, Expr], Stmt]  # from what a team has added up
+Finish = Callable[[Update, Expr], tuple[Stmt, ...]]  # from what a team has added up
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class Adder:
         body += [If(conjunction(team.when), own)] if team.when else own
         for update in updates:
             steps, value = self._combined(update, variables[update.array.name].name, team)
-            body += [*steps, If(team.is_first, (finish(update, value),))]
+            body += [*steps, If(team.is_first, finish(update, value))]
         return tuple(body)
 
     def _combined(self, update: Update, variable: str, team: Team) -> tuple[list[Stmt], Expr]:

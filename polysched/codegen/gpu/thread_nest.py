@@ -1,7 +1,10 @@
-"""Kernels that are one nest: blocks, threads, serial loops, a block of points, and one store.
+"""Kernels that are one nest: blocks, threads, serial loops, a block of points, and one store; or have more at the same
+points before and after the serial loops.
 
     for b (block.x):
         for t in 16 * b..min(16 * b + 16, ..) (thread.x):         threads: 16, from 16 * b
+            for h in 4 * t..min(4 * t + 4, m) (unrolled):
+                C[h] = 0                                          before, at j
             for k in 0..n by chunks:                              serial
                 for j in 4 * t..min(4 * t + 4, m) (unrolled):     points: 4, from 4 * t
                     C[j] = C[j] + A[j, k]
@@ -10,25 +13,40 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from polysched.codegen.passes.tile_nest import Side, side_of
 from polysched.ir.effects import may_change
 from polysched.ir.linear import Linear, added, cleared, expression, forms, is_never_negative, never_negative
-from polysched.ir.nodes import Binary, Const, Expr, For, Let, Stmt, Store, Var
+from polysched.ir.node import substitute, walk
+from polysched.ir.nodes import Binary, Const, Expr, For, Let, Load, Stmt, Store, Var
 
 _MOST = 1024  # threads of a block
 
 
 @dataclass(frozen=True)
 class ThreadNest:
-    """The loops of a kernel, outermost first, and the store inside."""
+    """The loops of a kernel, outermost first, and the store inside; and what runs at each point before and after the
+    serial loops but for the outer ones, of which there are `shared`."""
 
     blocks: tuple[For, ...]
     threads: tuple[Side, ...]
     serial: tuple[For, ...]
     points: tuple[Side, ...]
     store: Store
+    before: tuple[Store, ...] = ()
+    after: tuple[Store, ...] = ()
+    shared: int = 0
+
+    @property
+    def has_one_element(self) -> bool:
+        """Does a point use but one element of the array that it adds to? At last it may store to another one."""
+        array, own = self.store.array, self.store.index
+        every = (*self.before, self.store, *self.after)
+        loads = (node for node in walk(every) if isinstance(node, Load) and node.array == array)
+        users = [each for each in every if any(getattr(node, "array", "") == array for node in walk(each))]
+        elsewhere = [each for each in users if each.array == array and each.index != own]
+        return all(load.index == own for load in loads) and (not elsewhere or elsewhere == users[-1:])
 
     @property
     def thread_names(self) -> set[str]:
@@ -38,9 +56,13 @@ class ThreadNest:
 
 def thread_nest(loop: For) -> ThreadNest | None:
     """`loop` as such a kernel; None if it is none, or has bounds that its own stores may change."""
-    loops = [loop]
-    while len(loops[-1].body) == 1 and isinstance(loops[-1].body[0], For):
-        loops.append(loops[-1].body[0])
+    around = _chain((loop,))
+    body = around[-1].body
+    sums = [k for k, stmt in enumerate(body) if isinstance(stmt, For) and stmt.kind == "serial"]
+    if len(body) > 1 and len(sums) != 1:
+        return None
+    place = sums[0] if len(body) > 1 else 0
+    loops = [*around, *_chain(body[place : place + 1])]
     body = loops[-1].body
     if len(body) != 1 or not isinstance(body[0], Store) or any(may_change(each.lo, each.hi) for each in loops):
         return None
@@ -53,7 +75,39 @@ def thread_nest(loop: For) -> ThreadNest | None:
     thread_sides, point_sides = _sides(threads, []), _sides(points, serial)
     if thread_sides is None or point_sides is None:
         return None
-    return ThreadNest(tuple(blocks), thread_sides, tuple(serial), point_sides, body[0])
+    nest = ThreadNest(tuple(blocks), thread_sides, tuple(serial), point_sides, body[0])
+    if len(around[-1].body) == 1:
+        return nest
+    before, after = (_at_points(part, points) for part in (around[-1].body[:place], around[-1].body[place + 1 :]))
+    if before is None or after is None:
+        return None
+    return replace(nest, before=before, after=after, shared=sum(each.kind == "serial" for each in around))
+
+
+def _chain(body: Sequence[Stmt]) -> list[For]:
+    """Loops that are each all there is in the one around."""
+    loops = []
+    while len(body) == 1 and isinstance(body[0], For):
+        loops.append(body[0])
+        body = body[0].body
+    return loops
+
+
+def _at_points(body: Sequence[Stmt], points: Sequence[For]) -> tuple[Store, ...] | None:
+    """The stores of these statements, each of which runs at all points, for one point; None if some do not."""
+    found: list[Stmt] = []
+    for stmt in body:
+        loops, names = _chain((stmt,)), dict[str, Expr]()
+        inside: tuple[Stmt, ...] = loops[-1].body if loops else (stmt,)
+        for own, point in zip(loops, points, strict=False):
+            bounds = substitute((own.lo, own.hi), names)
+            if (*bounds, own.step, own.kind) != (point.lo, point.hi, point.step, point.kind):
+                return None
+            names[own.var] = Var(point.var)
+        if len(loops) != len(points) or not all(isinstance(each, Store) for each in inside):
+            return None
+        found += substitute(inside, names)
+    return tuple(each for each in found if isinstance(each, Store))
 
 
 def _sides(loops: list[For], around: list[For]) -> tuple[Side, ...] | None:

@@ -85,7 +85,7 @@ def _declared_inside(
             new = _declared_inside(then, array, stays)
             return None if new is None else _replaced(body, branch, replace(branch, then=new))
     subscripts = set(_subscripts(body, array.name))
-    if len(subscripts) != 1 or not _is_fixed(subscripts.pop(), body):
+    if len(subscripts) != 1 or not is_fixed(subscripts.pop(), body):
         return None
     return (Alloc(replace(array, shape=())), *rewrite(body, _scalar_rule(array.name)))
 
@@ -95,7 +95,7 @@ def _subscripts(node: Any, name: str) -> list[tuple[Expr, ...]]:
     return [n.index for n in walk(node) if isinstance(n, Load | Store) and n.array == name]
 
 
-def _is_fixed(index: tuple[Expr, ...], body: tuple[Stmt, ...]) -> bool:
+def is_fixed(index: tuple[Expr, ...], body: tuple[Stmt, ...]) -> bool:
     """Does the subscript keep its value while the block runs?"""
     loops = {node.var for node in walk(body) if isinstance(node, For)}
     inside = loops | {node.name for node in walk(body) if isinstance(node, Let) and node not in body}

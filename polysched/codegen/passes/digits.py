@@ -14,14 +14,15 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import permutations
+from math import prod
 from typing import Any
 
 from polysched.codegen.passes.facts import Facts
-from polysched.ir.build import add, mul
+from polysched.ir.build import add, binary, mul
 from polysched.ir.dtypes import i64
 from polysched.ir.effects import may_change
 from polysched.ir.node import flattened, map_children, walk
-from polysched.ir.nodes import DIVISIONS, LARGEST_SIZE, Binary, Expr, For, Function, If, Let, Stmt, Var
+from polysched.ir.nodes import DIVISIONS, LARGEST_SIZE, Binary, Const, Expr, For, Function, If, Let, Stmt, Var
 
 Names = Mapping[str, Binary]  # and the digits that they stand for
 
@@ -103,7 +104,20 @@ def _number(low: Expr, high: Expr, names: Names, facts: Facts) -> Expr | None:
 
 
 def _counted(factors: list[Expr], names: Names) -> Counter[Expr]:
-    return Counter(_digit(factor, names) or factor for factor in factors)
+    """The factors, equal for equal products: constants are one, and quotients of quotients."""
+    constants = [int(factor.value) for factor in factors if isinstance(factor, Const)]
+    others = (_quotient(_digit(f, names) or f) for f in factors if not isinstance(f, Const))
+    return Counter([Const(prod(constants)), *others])
+
+
+def _quotient(expr: Expr) -> Expr:
+    """p // a // b as p // (a * b)"""
+    match expr:
+        case Binary("floordiv" | "truncdiv" as op, Binary(inner, number, Const(int(a))), Const(int(b))) if (
+            inner == op and a > 0 and b > 0
+        ):
+            return _quotient(binary(op, number, a * b))
+    return expr
 
 
 def _digit(factor: Expr, names: Names) -> Binary | None:

@@ -7,6 +7,7 @@ product_of_matrices(("A", [b, n, m]), ("B", [m, 4]))          ->      [b, n, 4]
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Sequence
 
 from polysched.errors import InputError
@@ -15,6 +16,27 @@ from polysched.ir.nodes import Const, Expr
 from polysched.ir.text import show
 
 Named = tuple[str, Shape]  # what the user calls it, and its shape
+
+
+def with_letters_for_dots(spec: str, ranks: Sequence[int]) -> str:
+    """The text with letters in place of '...': "b...i,i->b..." of ranks 4 and 1 is "bABi,i->bAB".
+
+    The dimensions that stand for '...' are aligned from the right; without '->', they come first in the result.
+    """
+    if "..." not in spec:
+        return spec
+    left, arrow, result = spec.replace(" ", "").partition("->")
+    parts = left.split(",")
+    free = [letter for letter in string.ascii_uppercase if letter not in spec]
+    missing = [
+        rank - len(part.replace("...", "")) if "..." in part else 0 for part, rank in zip(parts, ranks, strict=False)
+    ]
+    letters = "".join(free[: max([0, *missing])])
+    new = [part.replace("...", letters[len(letters) - max(k, 0) :]) for part, k in zip(parts, missing, strict=False)]
+    if not arrow:
+        once = [letter for letter in left if letter.isalpha() and left.count(letter) == 1]
+        result = "..." + "".join(sorted(once))
+    return f"{','.join([*new, *parts[len(new) :]])}->{result.replace('...', letters)}"
 
 
 def labels_of(spec: str) -> tuple[str, ...]:
@@ -35,7 +57,8 @@ def contraction(spec: str, operands: Sequence[Named]) -> tuple[tuple[str, ...], 
     """The labels of operands and result, and the extent of each label; InputError if shapes do not fit."""
     labels = labels_of(spec)
     if len(labels) - 1 != len(operands):
-        raise InputError(f"'{spec}' names {len(labels) - 1} operands, and there are {len(operands)}", None)
+        message = f"'{spec}' names {len(labels) - 1} operands, and there are {len(operands)}"
+        raise InputError(message, None, "separate the letters of one from those of the next by a comma")
     extents: dict[str, tuple[Expr, str]] = {}
     for letters, (name, shape) in zip(labels, operands, strict=False):
         if len(letters) != len(shape):

@@ -8,6 +8,7 @@ ReduceType::Sum(%x) {axes = (1,)}                ->      sum(x[i, j], j < m)
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -15,10 +16,11 @@ from functools import reduce
 from polysched.frontend.arithmetic import Typed
 from polysched.frontend.arithmetic import cast as cast_of
 from polysched.frontend.op.contraction import labels_of
-from polysched.frontend.op.elementwise import scalar
 from polysched.frontend.op.emit import shape_of
-from polysched.frontend.op.extents import normal
+from polysched.frontend.op.extents import is_at_least, normal
+from polysched.frontend.op.memory import Sums
 from polysched.frontend.op.reshape import reshaped_source
+from polysched.frontend.op.scalars import is_nan, scalar
 from polysched.frontend.op.views import View
 from polysched.frontend.tensor import reduce as reductions
 from polysched.frontend.tensor.tensor import Tensor
@@ -74,7 +76,7 @@ class Elements:
                 return Value(cast_of(Typed(value.expr), dtype), names=value.names)
             case "Broadcast", _:
                 return self.load(operands[0], index)
-            case "Slice", {"at": View() as step}:
+            case (("Slice" | "Sums"), {"at": (View() | Sums()) as step}):
                 return self.at(operands[0], step.source(places), index)
             case "Transpose", {"axes": tuple(axes)}:
                 return self.at(operands[0], (places[axes.index(k)] for k in range(len(axes))), index)
@@ -93,8 +95,8 @@ class Elements:
                 )
             case "Concatenate", {"axis": int(axis)}:
                 return self.concatenated(operands, axis, index)
-            case "Gather", {"axes": tuple(axes)}:
-                return self.tensors[operands[0].name][self.chosen(operands[0], operands[1:], axes, index)]
+            case "Gather", {"axes": tuple(axes), "first": int(first)}:
+                return self.tensors[operands[0].name][self.chosen(operands[0], operands[1:], axes, first, index)]
             case (("MatMul" | "Einsum"), _):
                 return self.contracted(operation, index)
             case "DeviceCall", {"name": str(name)}:
@@ -156,11 +158,15 @@ class Elements:
         return Value(result, names=names)
 
     def chosen(
-        self, array: ir_graph.Value, indices: Sequence[ir_graph.Value], axes: Sequence[int], index: Index
+        self,
+        array: ir_graph.Value,
+        indices: Sequence[ir_graph.Value],
+        axes: Sequence[int],
+        first: int,
+        index: Index,
     ) -> tuple[Value, ...]:
-        """The element that arrays of indices choose; negative ones count from the end."""
+        """The element that arrays of indices choose; those that may be negative count from the end."""
         shape, rank = shape_of(array), len(indices[0].type.shape)
-        first = axes[0] if list(axes) == list(range(axes[0], axes[0] + len(axes))) else 0
         inner = index[first : first + rank]
         rest = iter((*index[:first], *index[first + rank :]))
         found = []
@@ -169,8 +175,10 @@ class Elements:
                 found.append(next(rest))
                 continue
             value = self.load(indices[list(axes).index(axis)], inner)
-            wrapped = Select(Binary("<", value.expr, Const(0)), add(value.expr, extent), value.expr)
-            found.append(Value(wrapped, True, {**value.names, **_sizes(extent)}))
+            at = value.expr
+            if not _is_never_negative(at):
+                at = Select(Binary("<", at, Const(0)), add(at, extent), at)
+            found.append(Value(at, True, {**value.names, **_sizes(extent)}))
         return tuple(found)
 
     def reduced(self, operation: Operation, index: Index) -> Value:
@@ -182,7 +190,13 @@ class Elements:
         reduced_over = {k: self.axis(shape[k], next(spare)) for k in axes}
         rest = iter(index)
         places = [reduced_over[k] if k in axes else next(rest) for k in range(len(shape))]
-        return self.over(_REDUCTIONS[operation.kind], self.load(operand, places), [*reduced_over.values()])
+        term, over = self.load(operand, places), [*reduced_over.values()]
+        result = self.over(_REDUCTIONS[operation.kind], term, over)
+        if operation.kind in ("ReduceType::Max", "ReduceType::Min") and term.dtype.is_float:
+            one, zero, nan = (Const(value, term.dtype) for value in (1.0, 0.0, math.nan))
+            nans = self.over(reductions.max, Value(Select(is_nan(term.expr), one, zero), names=term.names), over)
+            return Value(Select(Binary(">", nans.expr, zero), nan, result.expr), names=merged([result, nans]))
+        return result
 
     def contracted(self, operation: Operation, index: Index) -> Value:
         """A sum of products, of all labels that the result has not."""
@@ -221,6 +235,8 @@ _REDUCTIONS = {
     "ReduceType::Prod": reductions.prod,
     "ReduceType::Max": reductions.max,
     "ReduceType::Min": reductions.min,
+    "ReduceType::NanMax": reductions.max,
+    "ReduceType::NanMin": reductions.min,
     "ReduceType::Any": reductions.any,
     "ReduceType::All": reductions.all,
     "ReduceType::ArgMax": reductions.argmax,
@@ -246,6 +262,13 @@ def integers(places: Iterable[Expr], index: Index) -> list[Value]:
 
 def _sizes(extent: Expr) -> dict[str, Name]:
     return {v.name: SizeName(v.name) for v in walk(extent) if isinstance(v, Var)}
+
+
+def _is_never_negative(index: Expr) -> bool:
+    match index:
+        case Select(_, then, other):
+            return _is_never_negative(then) and _is_never_negative(other)
+    return is_at_least(index, Const(0))
 
 
 def _labels_of_product(left: int, right: int) -> tuple[str, str, str]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from polysched.errors import InputError, Loc
 from polysched.frontend.op.extents import Shape, broadcast, fits_into, shown
-from polysched.frontend.op.memory import Memory, Permuted, Ref, Reshaped, Spread, Step
+from polysched.frontend.op.memory import READ_ONLY, Memory, Permuted, Ref, Reshaped, Spread, Step, Sums
 from polysched.frontend.op.views import View
 from polysched.frontend.promotion import Type, common, fits, weak_bool, weak_float, weak_int
 from polysched.ir.dtypes import ALL, DType, f64, i64
@@ -62,14 +62,17 @@ class Emitter:
                 return self.add("Reshape", [value], dtype, to)
             case Spread(to):
                 return self.add("Broadcast", [value], dtype, to)
+            case Sums():
+                return self.add("Sums", [value], dtype, step.shape, at=step)
         raise TypeError(f"unknown step {type(step).__name__}")
 
     def assign(self, ref: Ref, new: Value) -> None:
         """The memory that the user sees as `ref` is overwritten by a value of its shape and dtype."""
         if ref.memory.origin is not None:
             raise InputError(*_view_or_copy(ref.memory))
-        if any(isinstance(step, Spread) for step in ref.path):
-            raise InputError(f"{name_of(ref)} is broadcast, and is not changed through that", None, "copy it first")
+        if any(isinstance(step, READ_ONLY) for step in ref.path):
+            message = f"{name_of(ref)} is a view that NumPy does not let anything change"
+            raise InputError(message, None, "copy it first")
         memory = ref.memory
         memory.value = self._written(memory, memory.value, ref.path, new)
 
@@ -135,10 +138,16 @@ class Emitter:
         return broadcast([(name_of(operand), shape_of(operand)) for operand in operands])
 
     def broadcast_to(self, value: Value, shape: Shape, what: str) -> Value:
-        """The value in this shape; InputError, with both shapes, if that needs more than broadcasting."""
+        """The value in this shape; InputError, with both shapes, if that needs more than broadcasting.
+
+        Leading dimensions of 1 may be too many, as where NumPy stores a value.
+        """
         given = shape_of(value)
         if given == shape:
             return value
+        too_many = len(given) - len(shape)
+        if too_many > 0 and given[:too_many] == (Const(1),) * too_many:
+            return self.broadcast_to(self.add("Reshape", [value], value.type.dtype, given[too_many:]), shape, what)
         if not fits_into(given, shape):
             message = f"a value of shape {shown(given)} cannot be broadcast to {what} of shape {shown(shape)}"
             raise InputError(message, None, "each extent must be 1 or the same")
@@ -150,6 +159,12 @@ class Emitter:
     def held(self, value: Value) -> Ref:
         """The value in memory of its own."""
         return fresh(value)
+
+    def array(self, value: Value) -> Ref:
+        """The value as an array, even if it has no dimensions."""
+        ref = fresh(value)
+        ref.memory.is_array = True
+        return ref
 
 
 def fresh(value: Value) -> Ref:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 from polysched import isl
 from polysched.ir.build import conjunction
@@ -73,22 +74,23 @@ def _may_be_in_place(body: tuple[Stmt, ...], result: str, parameter: str, sizes:
     stored = list(_stores(body[first:], ()))
     if any(_reads(_control(stmt), parameter) for stmt in walk(body[first:])):
         return False
-    written = [_elements(access, sizes) for store, access in stored if store.array == result]
-    if any(one is None for one in written):
+    try:
+        stores = [_elements(access, sizes) for store, access in stored if store.array == result]
+        written = [one.range() for one in stores]
+        reads_own = False
+        for store, access in stored:
+            for read in _reads(store, parameter):
+                if store.array == result and read.index == store.index:
+                    reads_own = True
+                    continue
+                elements = _elements(replace(access, index=read.index), sizes).range()
+                if not all(elements.is_disjoint(one) for one in written):
+                    return False
+    except NotAffine:
         return False
-    own = 0
-    for store, access in stored:
-        for read in _reads(store, parameter):
-            if store.array == result and read.index == store.index:
-                own += 1
-                continue
-            read_elements = _elements(replace(access, index=read.index), sizes)
-            if read_elements is None or any(not read_elements.is_disjoint(one) for one in written if one is not None):
-                return False
     # An element that is read where it is stored must not have been stored before.
-    return own == 0 or all(
-        one.is_disjoint(other) for k, one in enumerate(written) for other in written[:k] if one and other
-    )
+    is_stored_once = all(one.is_injective() for one in stores)
+    return not reads_own or (is_stored_once and all(a.is_disjoint(b) for a, b in combinations(written, 2)))
 
 
 def _stores_to(stmt: Stmt, array: str) -> bool:
@@ -120,21 +122,21 @@ def _stores(body: Sequence[Stmt], loops: tuple[For, ...]) -> Iterator[tuple[Stor
                 yield from _stores((*then, *other), loops)
 
 
-def _elements(access: _Access, sizes: tuple[str, ...]) -> isl.Set | None:
-    """{ [x, y] }: the elements that are accessed; None if that depends on data."""
+def _elements(access: _Access, sizes: tuple[str, ...]) -> isl.Map:
+    """{ [i, j] -> [x, y] }: the elements that are accessed; NotAffine if that depends on data."""
     space = AffineSpace("", tuple(loop.var for loop in access.loops), sizes)
-    try:
-        bounds = (
-            bound
-            for loop in access.loops
-            for bound in (Binary("<=", loop.lo, Var(loop.var)), Binary("<", Var(loop.var), loop.hi))
-        )
-        relation = isl.Map.from_domain_and_range(space.where(conjunction(bounds)), isl.Set("{ [] }"))
-        for subscript in access.index:
-            relation = relation.flat_range_product(isl.Map.from_pw_aff(space.function(subscript)))
-    except NotAffine:
-        return None
-    return relation.range().intersect_params(sizes_not_negative(sizes))
+    bounds = (bound for loop in access.loops for bound in _bounds(loop))
+    relation = isl.Map.from_domain_and_range(space.where(conjunction(bounds)), isl.Set("{ [] }"))
+    for subscript in access.index:
+        relation = relation.flat_range_product(isl.Map.from_pw_aff(space.function(subscript)))
+    return relation.intersect_params(sizes_not_negative(sizes))
+
+
+def _bounds(loop: For) -> tuple[Expr, Expr]:
+    var = Var(loop.var)
+    if loop.step < 0:
+        return Binary("<=", var, loop.lo), Binary("<", loop.hi, var)
+    return Binary("<=", loop.lo, var), Binary("<", var, loop.hi)
 
 
 def _renamed(body: tuple[Stmt, ...], old: str, new: str) -> tuple[Stmt, ...]:

@@ -18,6 +18,7 @@ from polysched.frontend.op.elements import Elements, exprs, integers
 from polysched.frontend.op.emit import shape_of
 from polysched.frontend.op.extents import normal
 from polysched.frontend.op.read import Program
+from polysched.frontend.op.scalars import is_nan, scalar
 from polysched.frontend.op.views import View
 from polysched.frontend.tensor.tensor import Tensor, compute, placeholder, scan, update
 from polysched.frontend.tensor.value import Operand, Value, merged, var
@@ -128,10 +129,10 @@ class _Lowering:
         match operation.kind:
             case "Update":
                 return self.updated(operation, name)
-            case "Scatter" | "ScatterAdd":
+            case "Scatter":
                 return self.scattered(operation, name)
-            case "CumSum":
-                return self.summed_up(operation, name)
+            case "CumSum" | "CumProd" | "CumMax" | "CumMin":
+                return self.running(operation, name)
             case "Stack" | "Concatenate" if operation.results[0].name in self.results:
                 return self.joined(operation, name)
         (result,) = operation.results
@@ -237,29 +238,31 @@ class _Lowering:
 
     def scattered(self, operation: Operation, name: str) -> Tensor:
         base, new, *indices = operation.operands
-        axes = dict(operation.attributes)["axes"]
-        assert isinstance(axes, tuple)
+        of: dict[str, Any] = dict(operation.attributes)
         shape = shape_of(new)
 
         def store(*index: Value) -> tuple[Any, Operand]:
-            return self.elements.chosen(base, indices, axes, index), self.elements.load(new, index)
+            at = self.elements.chosen(base, indices, of["axes"], of["first"], index)
+            return at, self.elements.load(new, index)
 
-        names, op = self.index_names[: len(shape)], "+" if operation.kind == "ScatterAdd" else ""
-        return update(self.tensors[base.name], shape, store, name, op=op, names=names, loc=operation.loc)  # type: ignore[arg-type]
+        names, op = self.index_names[: len(shape)], of["op"]
+        return update(self.tensors[base.name], shape, store, name, op=op, names=names, loc=operation.loc)
 
-    def summed_up(self, operation: Operation, name: str) -> Tensor:
+    def running(self, operation: Operation, name: str) -> Tensor:
+        """A running sum, product, maximum or minimum."""
         (operand,) = operation.operands
         axis = dict(operation.attributes)["axis"]
         assert isinstance(axis, int)
-        dtype = operand.type.dtype
-        zero = Const(0.0 if dtype.is_float else 0, dtype)
+        dtype, kind = operand.type.dtype, _RUNNING[operation.kind]
 
         def element(itself: Tensor, *index: Value) -> Operand:
             before = itself[tuple(i - 1 if k == axis else i for k, i in enumerate(index))]
-            first = Binary("==", index[axis].expr, Const(0))
             value = self.elements.load(operand, index)
-            total = Select(first, zero, before.expr)
-            return Value(Binary("+", total, value.expr), names=merged([before, value, *index]))
+            combined = scalar(kind, (before.expr, value.expr), dtype)
+            if dtype.is_float and kind in ("BinaryType::Max", "BinaryType::Min"):
+                combined = Select(is_nan(value.expr), value.expr, combined)
+            first = Binary("==", index[axis].expr, Const(0))
+            return Value(Select(first, value.expr, combined), names=merged([before, value, *index]))
 
         names = self.index_names[: len(operand.type.shape)]
         return scan(shape_of(operand), element, dtype, name, names=names, loc=operation.loc)
@@ -271,6 +274,12 @@ class _Target:
     parameter: str  # that has the values in the end; the same name for one of its own
 
 
-_VIEWS = frozenset({"Slice", "Transpose", "Reshape", "Broadcast", "Const", "Size", "Iota", "Empty"})
+_VIEWS = frozenset({"Slice", "Transpose", "Reshape", "Broadcast", "Sums", "Const", "Size", "Iota", "Empty"})
+_RUNNING = {
+    "CumSum": "BinaryType::Add",
+    "CumProd": "BinaryType::Mul",
+    "CumMax": "BinaryType::Max",
+    "CumMin": "BinaryType::Min",
+}
 _ELEMENTWISE = ("UnaryType", "BinaryType", "SpecFunc", "Select", "Cast")
 _CHEAP = 6  # operations that are rather done again than stored

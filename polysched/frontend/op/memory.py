@@ -9,13 +9,16 @@ So in-place updates become values in SSA form, and aliases behave as NumPy's.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
-from polysched.frontend.op.extents import Shape
+from polysched.frontend.op.extents import Shape, normal, shown
 from polysched.frontend.op.views import View
 from polysched.frontend.promotion import Type
+from polysched.ir.build import add
 from polysched.ir.dtypes import DType
 from polysched.ir.graph import Value
+from polysched.ir.nodes import Expr, Var
 
 
 @dataclass
@@ -26,6 +29,7 @@ class Memory:
     value: Value
     origin: Memory | None = None  # of what is a view or a copy, as NumPy decides when it runs: of what
     taken: Value | None = None  # the value of the origin at that time
+    is_array: bool = False  # even of no dimensions: NumPy changes it in place, not so the numbers that operations give
 
     @property
     def is_unsure(self) -> bool:
@@ -58,7 +62,27 @@ class Spread:
     shape: Shape
 
 
-Step = View | Permuted | Reshaped | Spread
+@dataclass(frozen=True)
+class Sums:
+    """A view of the elements at sums of indices, as windows and diagonals are; NumPy does not let one change it.
+
+    Dimension k of the array is at an offset plus the indices of some dimensions of the view.
+    """
+
+    sources: tuple[tuple[Expr, tuple[int, ...]], ...]
+    shape: Shape = field(compare=False)
+
+    def source(self, index: Sequence[Expr]) -> tuple[Expr, ...]:
+        """The element of the array that is this element of the view."""
+        return tuple(normal(add(offset, *(index[k] for k in dimensions))) for offset, dimensions in self.sources)
+
+    def __str__(self) -> str:
+        index = [Var(f"i{k}") for k in range(len(self.shape))]
+        return shown(self.source(index))
+
+
+Step = View | Permuted | Reshaped | Spread | Sums
+READ_ONLY = (Spread, Sums)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,10 +93,11 @@ class Ref:
     dtype: DType
     shape: Shape
     path: tuple[Step, ...] = ()
+    weak: bool = False  # a number that Python computes, of sizes: it takes the dtype of what it meets
 
     @property
     def type(self) -> Type:
-        return Type(self.dtype)
+        return Type(self.dtype, self.weak)
 
     @property
     def rank(self) -> int:

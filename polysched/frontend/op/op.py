@@ -15,13 +15,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from types import FunctionType
 from typing import Any
 
 from polysched.errors import InputError
 from polysched.frontend.op.extents import normal
 from polysched.frontend.op.in_place import copied_back, in_place
+from polysched.frontend.op.inlining import known_to
 from polysched.frontend.op.lower import Lowered, lowered
-from polysched.frontend.op.read import Program, read
+from polysched.frontend.op.read import Arguments, Program, read
 from polysched.frontend.op.text import Tensors
 from polysched.frontend.python_signature import result_types, signature
 from polysched.frontend.python_source import Source, definition_in, definition_of
@@ -30,8 +32,6 @@ from polysched.ir.dtypes import DType
 from polysched.ir.graph import Graph, TensorType
 from polysched.ir.nodes import Array, Function, Var
 from polysched.ir.verify import verify
-
-Arguments = Mapping[str, Array | Var | None]  # arrays, scalars and, as None, sizes, by name
 
 
 @dataclass(frozen=True)
@@ -60,10 +60,8 @@ def op(function: Callable[..., Any]) -> Op:
     InputError with the place of what an operator cannot have, or if the source of the function is not available.
     """
     source, definition = definition_of(function)
-    known = {
-        name: value for name, value in function.__globals__.items() if isinstance(value, bool | int | float | tuple)
-    }
-    return replace(_op(source, definition, known), python=function)
+    assert isinstance(function, FunctionType)
+    return replace(_op(source, definition, known_to(function)), python=function)
 
 
 def parse_op(text: str, filename: str, first_line: int = 1) -> Op:

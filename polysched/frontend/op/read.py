@@ -11,22 +11,20 @@ numbers are unrolled, an `if` on numbers and shapes is decided. Assigning in pla
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
-from polysched.errors import InputError
-from polysched.frontend.op.elementwise import binary, where
-from polysched.frontend.op.emit import Emitter, name_of, shape_of, type_of
-from polysched.frontend.op.expressions import SYMBOLS, Expressions, written
-from polysched.frontend.op.extents import shown
+from polysched.frontend.op.emit import Emitter, shape_of, type_of
 from polysched.frontend.op.memory import Memory, Ref
-from polysched.frontend.op.subscripts import assign_to_elements, element, is_gather, is_mask, viewed
+from polysched.frontend.op.statements import Statements
 from polysched.frontend.python_source import Source
 from polysched.ir.graph import Graph, TensorType, Value
 from polysched.ir.graph_cse import eliminate
 from polysched.ir.nodes import Array, Var
+
+Arguments = Mapping[str, Array | Var | None]  # arrays, scalars and, as None, sizes, by name
 
 
 @dataclass(frozen=True)
@@ -48,22 +46,24 @@ class Program:
 def read(
     source: Source,
     definition: ast.FunctionDef,
-    arguments: Mapping[str, Array | Var | None],
+    arguments: Arguments,
     constants: Mapping[str, Any],
 ) -> Program:
     """The graph of a function; `arguments` are arrays, scalars, and None for sizes.
 
     `constants` are what names outside of it stand for. InputError with the place of what an operator cannot have.
     """
-    reader = _Statements(source, arguments, constants)
-    with reader.source.at(definition):
-        reader.block(definition.body)
+    reader = _Reader(source, arguments, constants)
+    with source.at(definition):
+        reader.statements.block(definition.body)
         return reader.program(definition)
 
 
-class _Statements:
-    def __init__(self, source: Source, arguments: Mapping[str, Array | Var | None], constants: Mapping[str, Any]):
-        self.source = source
+class _Reader:
+    """The memories of the parameters, and the statements that change them."""
+
+    def __init__(self, source: Source, arguments: Arguments, constants: Mapping[str, Any]):
+        self.source, self.arguments = source, arguments
         types = {
             name: TensorType(given.dtype, given.shape if isinstance(given, Array) else ())
             for name, given in arguments.items()
@@ -75,147 +75,8 @@ class _Statements:
         variables: dict[str, Any] = {name: Var(name) for name, given in arguments.items() if given is None}
         for name, value in values.items():
             variables[name] = Ref(self.memories[name], value.type.dtype, shape_of(value))
-        self.arguments = arguments
-        self.expressions = Expressions(source, self.emit, variables, constants)
-        self.variables = variables
-        self.returned: tuple[ast.Return, Any] | None = None
+        self.statements = Statements(source, self.emit, variables, constants)
         self.arrays_returned: list[str] = []
-
-    def block(self, nodes: Iterable[ast.stmt]) -> None:
-        for node in nodes:
-            if self.returned:
-                return
-            self.emit.loc = self.source.loc(node)
-            with self.source.at(node):
-                self.statement(node)
-
-    def statement(self, node: ast.stmt) -> None:
-        match node:
-            case ast.Pass() | ast.Expr(value=ast.Constant(value=str())):
-                pass
-            case ast.Assign(targets=targets, value=value):
-                new = self.expressions.value(value)
-                for target in targets:
-                    self.assign(target, new)
-            case ast.AnnAssign(target=target, value=ast.expr() as value):
-                self.assign(target, self.expressions.value(value))
-            case ast.AugAssign(target=target, op=op, value=value):
-                self.augment(target, SYMBOLS[type(op)], self.expressions.value(value))
-            case ast.For():
-                self.loop(node)
-            case ast.If():
-                self.block(node.body if self.expressions.truth(node.test) else node.orelse)
-            case ast.Assert(test=test, msg=message):
-                if not self.expressions.truth(test):
-                    said = self.expressions.value(message) if message else ast.unparse(test)
-                    raise self.source.error(node, f"the assertion does not hold: {said}")
-            case ast.Return(value=value):
-                self.returned = node, None if value is None else self.expressions.value(value)
-            case ast.Expr(value=ast.Call() as call):
-                self.expressions.statement(call)
-            case ast.Expr(value=value):
-                raise self.source.error(value, "this has no effect", "assign it to a name or a slice, or delete it")
-            case _:
-                name = type(node).__name__.lower()
-                what, hint = _REFUSED.get(type(node), (f"a statement '{name}'", "write assignments, for and if"))
-                raise self.source.error(node, f"{what} cannot be in an operator", hint)
-
-    # --- assignment
-
-    def assign(self, target: ast.expr, new: Any) -> None:
-        match target:
-            case ast.Name(id=name):
-                self.bind(name, new)
-            case ast.Tuple(elts=targets) | ast.List(elts=targets):
-                values = self.expressions.entries(target, new)
-                if len(values) != len(targets):
-                    message = f"{len(values)} values are assigned to {len(targets)} names"
-                    raise self.source.error(target, message, "write one name for each value")
-                for one, value in zip(targets, values, strict=True):
-                    self.assign(one, value)
-            case ast.Subscript(value=base, slice=subscript):
-                array = self.expressions.array(base)
-                self.store(array, self.expressions.subscripts(subscript), written(subscript), new)
-            case _:
-                message = f"'{ast.unparse(target)}' cannot be assigned in an operator"
-                raise self.source.error(target, message, "assign to a name, or to a slice of an array")
-
-    def bind(self, name: str, new: Any) -> None:
-        if isinstance(new, Ref):
-            self.emit.call_it(new, name)
-        self.variables[name] = new
-
-    def store(self, array: Ref, subscripts: tuple[Any, ...], text: str, new: Any) -> None:
-        """array[subscripts] = new."""
-        if any(map(is_mask, subscripts)):
-            chosen = self.expressions.masked(array, subscripts)
-            self.overwrite(array, where(self.emit, chosen, new, array), "it")
-        elif any(map(is_gather, subscripts)):
-            assign_to_elements(self.emit, array, subscripts, self.expressions.operand(new), add=False)
-        else:
-            seen = viewed(array, subscripts, text)
-            self.overwrite(seen, new, name_of(seen))
-
-    def overwrite(self, target: Ref, new: Any, what: str) -> None:
-        value = self.emit.in_dtype(self.expressions.operand(new), target.dtype)
-        self.emit.assign(target, self.emit.broadcast_to(value, target.shape, what))
-
-    def augment(self, target: ast.expr, op: str, operand: Any) -> None:
-        """target op= operand: arrays are changed in place, numbers are not."""
-        match target:
-            case ast.Name(id=name):
-                old = self.expressions.value(target)
-                if isinstance(old, Ref) and (old.rank or old.path):
-                    self.in_place(old, op, old, operand, name)
-                else:
-                    self.bind(name, self.expressions.binary(op, old, operand))
-            case ast.Subscript(value=base, slice=subscript):
-                array, subscripts = self.expressions.array(base), self.expressions.subscripts(subscript)
-                text = written(subscript)
-                if any(map(is_mask, subscripts)):
-                    chosen = self.expressions.masked(array, subscripts)
-                    new = self.checked(array, self.expressions.binary(op, array, operand))
-                    self.overwrite(array, where(self.emit, chosen, new, array), "it")
-                elif any(map(is_gather, subscripts)):
-                    old = element(self.emit, array, subscripts)
-                    new = self.checked(array, self.expressions.binary(op, old, operand))
-                    assign_to_elements(self.emit, array, subscripts, new, add=False)
-                else:
-                    seen = viewed(array, subscripts, text)
-                    self.in_place(seen, op, seen, operand, name_of(seen))
-            case _:
-                raise self.source.error(target, f"'{ast.unparse(target)}' cannot be assigned in an operator")
-
-    def in_place(self, target: Ref, op: str, old: Ref, operand: Any, what: str) -> None:
-        new = self.checked(target, binary(self.emit, op, old, self.expressions.operand(operand)))
-        if new.shape != target.shape:
-            message = f"the result of shape {shown(new.shape)} does not fit in {what} of shape {shown(target.shape)}"
-            raise InputError(message, None, "in place, the shape stays: write x = x + y for a new array")
-        self.overwrite(target, new, what)
-
-    def checked(self, target: Ref, new: Ref) -> Ref:
-        """InputError where NumPy refuses to change an array in place: floats do not go into integers."""
-        kept = {"b": 0, "u": 1, "i": 1, "f": 2}
-        if kept[new.dtype.kind] > kept[target.dtype.kind] or (new.dtype.kind, target.dtype.kind) == ("i", "u"):
-            message = f"the result is {new.dtype}, and does not go into an array of {target.dtype} in place"
-            raise InputError(message, None, f"convert it, as in x = (x + y).astype(ps.{target.dtype})")
-        return new
-
-    # --- control
-
-    def loop(self, node: ast.For) -> None:
-        over = self.expressions.value(node.iter)
-        if node.orelse:
-            raise self.source.error(
-                node.orelse[0], "an else after a for cannot be in an operator", "put it after the loop"
-            )
-        for entry in self.expressions.entries(node.iter, over):
-            self.assign(node.target, entry)
-            self.block(node.body)
-            if self.returned:
-                return
-
-    # --- results
 
     def program(self, definition: ast.FunctionDef) -> Program:
         outputs = list(self.results())
@@ -239,9 +100,9 @@ class _Statements:
         return self.memories.get(memory.name) is memory and memory.value.name != memory.name
 
     def results(self) -> Iterator[Output]:
-        if self.returned is None or self.returned[1] is None:
+        if self.statements.returned is None or self.statements.returned[1] is None:
             return
-        node, value = self.returned
+        node, value = self.statements.returned
         assert node.value is not None
         values = value if isinstance(value, tuple) else (value,)
         nodes = (
@@ -260,7 +121,7 @@ class _Statements:
             taken.add(name)
             self.arrays_returned.append(name)
             with self.source.at(one):
-                held = self.expressions.operand(given)
+                held = self.statements.expressions.operand(given)
                 result = (
                     self.emit.value(held) if isinstance(held, Ref) else self.emit.in_dtype(held, type_of(held).dtype)
                 )
@@ -286,21 +147,3 @@ def _named(graph: Graph, names: Mapping[str, str]) -> Graph:
 def _is_number(name: str) -> bool:
     """Is it a name that the builder gave?"""
     return name.startswith("v") and name[1:].isdigit()
-
-
-_REFUSED: dict[type[ast.stmt], tuple[str, str]] = {
-    ast.While: ("a while loop", "write for i in range(4), with a number of iterations that is known"),
-    ast.Break: ("break", "choose the range of the loop, or write np.where(cond, new, old)"),
-    ast.Continue: ("continue", "put the rest of the body under an if"),
-    ast.With: ("a with", "leave it around the call"),
-    ast.Try: ("a try", "leave it around the call"),
-    ast.Raise: ("a raise", "write assert for what must hold of shapes"),
-    ast.Import: ("an import", "import at the top of the file"),
-    ast.ImportFrom: ("an import", "import at the top of the file"),
-    ast.ClassDef: ("a class", "define it at the top of the file"),
-    ast.FunctionDef: ("a function", "write its body where it is called"),
-    ast.Delete: ("a del", "delete the line"),
-    ast.Global: ("a global", "pass the value as a parameter"),
-    ast.Nonlocal: ("a nonlocal", "pass the value as a parameter"),
-    ast.Match: ("a match", "write if and elif"),
-}

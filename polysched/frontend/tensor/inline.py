@@ -47,7 +47,7 @@ def _without(tensor: Tensor, bodies: dict[str, Bodies]) -> None:
     if len(readers) == 1 and tensor.inline is not False and _is_only_copied(tensor.name, bodies[readers[0]]):
         del bodies[tensor.name]
         (reader,) = readers
-        bodies[reader] = (*(_stored_in(body, tensor.name, reader) for body in own), *bodies[reader][1:])
+        bodies[reader] = (*(renamed(body, tensor.name, reader) for body in own), *bodies[reader][1:])
     elif _may(tensor, own, [bodies[name] for name in readers]):
         if tensor.inline or (tensor.inline is None and _should(own[0], [bodies[name] for name in readers], tensor)):
             del bodies[tensor.name]
@@ -73,6 +73,15 @@ def loads_of(bodies: Bodies, name: str) -> list[Load]:
 def mapped(body: Body, change: Mapping[str, Expr]) -> Body:
     """The body with other expressions in place of names, not of those of its axes and indices."""
     return _rewritten(body, lambda expr: _substituted(expr, change))
+
+
+def renamed(body: Body, name: str, other: str) -> Body:
+    """The body with another name of an array in it."""
+
+    def other_name(node: Expr) -> Expr | None:
+        return replace(node, array=other) if isinstance(node, Load) and node.array == name else None
+
+    return _rewritten(body, lambda expr: rewrite(expr, other_name))
 
 
 def _expressions(reduction: Reduction) -> Iterator[Expr]:
@@ -147,15 +156,6 @@ def _cost(expr: Expr) -> int:
 
 
 # --- how
-
-
-def _stored_in(body: Body, name: str, other: str) -> Body:
-    """The body of an array that goes by another name."""
-
-    def renamed(node: Expr) -> Expr | None:
-        return replace(node, array=other) if isinstance(node, Load) and node.array == name else None
-
-    return _rewritten(body, lambda expr: rewrite(expr, renamed))
 
 
 def _with(reader: Body, name: str, producer: Body) -> Body:

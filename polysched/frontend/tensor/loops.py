@@ -8,7 +8,7 @@
 
 A sum of another dtype than the element's, or beside another one, is made in a scalar. What is greatest and where is
 told by two statements without a branch, so that both are affine: I[i] = x >= best ? k : I[i], then best = max(best, x);
-k runs down, so that of equal ones the first stays.
+k runs down, so that of equal ones the first stays. As in NumPy, the first NaN is both greatest and least.
 """
 
 from __future__ import annotations
@@ -83,11 +83,14 @@ def _reduced(reduction: Reduction, result: Load, taken: set[str], bound: set[str
     if reduction.op in ARGS:
         best = _scalar("best", term.dtype, taken, bound)
         so_far = Load(best.name, (), best.dtype)
-        better = Binary(">=" if reduction.op == "argmax" else "<=", term, so_far)
-        extreme = Store(best.name, (), Binary(ARGS[reduction.op], so_far, term), loc)
+        better: Expr = Binary(">=" if reduction.op == "argmax" else "<=", term, so_far)
+        extreme: Expr = Binary(ARGS[reduction.op], so_far, term)
+        if term.dtype.is_float:
+            is_nan = Binary("!=", term, term)
+            better, extreme = Binary("||", better, is_nan), Select(is_nan, term, extreme)
         yield Alloc(best, loc)
         yield Store(best.name, (), identity(ARGS[reduction.op], term.dtype), loc)
-        then = (store(Select(better, reduction.place, result)), extreme)
+        then = (store(Select(better, reduction.place, result)), Store(best.name, (), extreme, loc))
     yield store(first)
     body: tuple[Stmt, ...] = then if reduction.where is None else (If(reduction.where, then, loc=loc),)
     for axis in reversed(reduction.axes):

@@ -22,6 +22,7 @@ from polysched.frontend.tensor.fuse import fused, scalars
 from polysched.frontend.tensor.inline import inlined
 from polysched.frontend.tensor.loops import loops
 from polysched.frontend.tensor.tensor import Tensor
+from polysched.frontend.tensor.updates import without_copies
 from polysched.frontend.tensor.value import Name, ScalarName, SizeName, Value
 from polysched.ir.nodes import Alloc, Array, Function, Var
 from polysched.ir.verify import verify
@@ -40,11 +41,13 @@ def function(
     names = _meanings(inputs, outputs, tensors, loc)
     _check(name, inputs, outputs, tensors, loc)
     sizes = tuple(meaning.name for meaning in names.values() if isinstance(meaning, SizeName))
-    kept = [(each, without_dead_stores(each.name, bodies, sizes)) for each, bodies in inlined(tensors, outputs)]
+    parts = without_copies(inlined(tensors, outputs), outputs, sizes)
+    kept = [(each, without_dead_stores(each.name, bodies, sizes)) for each, bodies in parts]
     groups = fused(kept, sizes)
     local = scalars(groups, outputs)
     arrays = tuple(_array(each, "global") for each in (*_tensors(inputs), *outputs))
-    temporary = [_array(each, "private") for each, _ in kept if each not in outputs and each.name not in local]
+    own = dict.fromkeys(each for each, _ in kept if each not in outputs and each.name not in local)
+    temporary = [_array(each, "private") for each in own]
     taken = {*names, *local, *(array.name for array in (*arrays, *temporary))}
     by_value = tuple(Var(s.name, s.dtype) for s in names.values() if isinstance(s, ScalarName))
     given = [each.name if isinstance(each, Tensor) else str(each.expr) for each in inputs]

@@ -91,12 +91,12 @@ def min(value: Operand, axis: Value | Sequence[Value], where: Operand | None = N
 
 
 def argmax(value: Operand, axis: Value | Sequence[Value], where: Operand | None = None) -> Value:
-    """The number, from 0, of the first of the greatest terms; of several axes, in C order."""
+    """The number, from 0, of the first of the greatest terms, or of the first NaN; of several axes, in C order."""
     return _reduction("argmax", "argmax", value, axis, where)
 
 
 def argmin(value: Operand, axis: Value | Sequence[Value], where: Operand | None = None) -> Value:
-    """The number, from 0, of the first of the least terms; of several axes, in C order."""
+    """The number, from 0, of the first of the least terms, or of the first NaN; of several axes, in C order."""
     return _reduction("argmin", "argmin", value, axis, where)
 
 

@@ -17,6 +17,7 @@ from op_programs import agree
         ("a[...] = a[::-1]", True),
         ("a[:] = a.sum()", False),
         ("a[0] = a[5]\n    a[5] = 2", False),
+        ("a[[1, -5]] += 2", True),  # the same element twice, of the same value
     ],
 )
 def test_copies_only_where_values_would_be_lost(body, needs_copy):
@@ -34,6 +35,12 @@ def f(a: f64[n], n: size):
     for i in 0..max(n - 1, 0):
         a[i + 1] = v2[i]"""
     assert str(op.nest) == expected
+
+
+def test_a_loop_that_runs_down_reads_the_values_of_before():
+    text = "def f(a: ps.f64['n', 4]):\n    k = a.argmin(axis=1)\n    a[0] = 1\n    return k"
+    op = agree(text, a=-np.arange(20.0).reshape(5, 4))
+    assert str(op.nest).index("best") < str(op.nest).index("a[0, ")
 
 
 def test_two_parameters_are_swapped():

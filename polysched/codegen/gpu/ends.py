@@ -1,0 +1,63 @@
+"""What a kernel does at each of its points before and after its sums, while a register has the element.
+
+    C[i, j] = 0                             acc = 0
+    for k: C[i, j] += ..          ->        ..
+    C[i, j] = max(C[i, j], b[j])            if the point is in the domain: C[i, j] = max(acc, b[j])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from polysched.codegen.gpu.thread_nest import ThreadNest
+from polysched.ir.build import conjunction
+from polysched.ir.effects import is_total
+from polysched.ir.node import rewrite, walk
+from polysched.ir.nodes import Const, Expr, If, Load, Select, Stmt, Store
+
+
+@dataclass(frozen=True)
+class Ends:
+    """Of one point, whose element is `register`."""
+
+    nest: ThreadNest
+    register: Load
+
+    def begin(self, conditions: Sequence[Expr]) -> tuple[Stmt, ...]:
+        """What runs before the sum at a point that is in the domain under these conditions; zero where it is not."""
+        store, before, dtype = self.nest.store, self.nest.before, self.register.dtype
+        first: Expr = Load(store.array, store.index, dtype)
+        if before and (before[0].array, before[0].index) == (store.array, store.index):
+            first, before = before[0].value, before[1:]
+        if conditions and not is_total(first):
+            first = Select(conjunction(conditions), first, Const(0.0 if dtype.is_float else 0, dtype))
+        begin = Store(self.register.array, self.register.index, first, store.loc)
+        return (begin, *_when(conditions, self.in_register(before)))
+
+    def end(self, conditions: Sequence[Expr]) -> tuple[Stmt, ...]:
+        """What runs after it: the element is stored there."""
+        store, after = self.nest.store, self.in_register(self.nest.after)
+        last = max((k for k, each in enumerate(after) if each.array == self.register.array), default=None)
+        if last is not None and not any(node == self.register for node in walk(after[last + 1 :])):
+            own = replace(after[last], array=store.array, index=store.index)
+            return _when(conditions, (*after[:last], own, *after[last + 1 :]))
+        place = 0 if last is None else last + 1
+        own = Store(store.array, store.index, self.register, store.loc)
+        return _when(conditions, (*after[:place], own, *after[place:]))
+
+    def in_register(self, stores: tuple[Store, ...]) -> tuple[Store, ...]:
+        """The stores with the register in place of the element."""
+
+        def rule(node: Any) -> Any:
+            own = self.nest.store
+            is_it = isinstance(node, Load | Store) and (node.array, node.index) == (own.array, own.index)
+            return replace(node, array=self.register.array, index=self.register.index) if is_it else None
+
+        new: tuple[Store, ...] = rewrite(stores, rule)
+        return new
+
+
+def _when(conditions: Sequence[Expr], body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    return (If(conjunction(conditions), body),) if conditions and body else body

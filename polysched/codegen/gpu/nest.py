@@ -1,0 +1,67 @@
+"""What goes on a grid together: a band, and what runs at each of its elements before and after its serial loops.
+
+    band: i, j  coincident               band      i, j, k of T alone
+      sequence                           members   i, j of S, T and U; k of T
+        filter: S          ->            sequence  S, then T, then U
+        filter: T
+          band: k
+        filter: U
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from polysched import isl
+from polysched.model.tree import Band, Filter, Member, Sequence, Tree, children, walk, with_children
+
+
+@dataclass(frozen=True)
+class Nest:
+    """`band` tells what is best for its loops; `members` are the same loops, the coincident ones around all that
+    runs, which is `sequence` with the band's own part at `place`."""
+
+    band: Band
+    members: tuple[Member, ...]
+    sequence: Sequence | None = None
+    place: int = 0
+
+    @property
+    def names(self) -> set[str]:
+        """The statements."""
+        return {part.get_tuple_name(isl.dim_type.in_) for part in isl.maps_of(self.members[0].schedule)}
+
+    def around(self, tree: Tree, loops: Callable[[Tree], Tree] = lambda tree: tree) -> Tree:
+        """What a thread runs: `tree` is the band's part, and `loops` are around each of the others."""
+        if self.sequence is None:
+            return tree
+        branches = self.sequence.children
+        parts = (tree if k == self.place else loops(branch.child) for k, branch in enumerate(branches))
+        return Sequence(tuple(_inside(branch, part) for branch, part in zip(branches, parts, strict=True)))
+
+
+def _inside(branch: Filter, tree: Tree) -> Filter:
+    """The branch around this tree, whose loops are then those of what the branch runs alone."""
+    own = branch.filter.universe()
+
+    def of_own(node: Tree) -> Tree:
+        node = with_children(node, tuple(map(of_own, children(node))))
+        if not isinstance(node, Band):
+            return node
+        return replace(node, members=tuple(replace(m, schedule=m.schedule.intersect_domain(own)) for m in node.members))
+
+    return replace(branch, child=of_own(tree))
+
+
+def alone(band: Band) -> Nest:
+    """The band without anything before and after it."""
+    return Nest(band, band.members)
+
+
+def loops_among(tree: Tree) -> int | None:
+    """The place in a sequence of the one part that has loops, if that is a band; None if `tree` is something else."""
+    if not isinstance(tree, Sequence):
+        return None
+    parts = [k for k, part in enumerate(tree.children) if any(isinstance(node, Band) for node in walk(part))]
+    return parts[0] if len(parts) == 1 and isinstance(tree.children[parts[0]].child, Band) else None

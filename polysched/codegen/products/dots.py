@@ -1,0 +1,87 @@
+"""A sum of products with few rows as dot products: lanes are terms, and each row meets several columns at a time.
+
+for j:                                  for j0 in 0..1000 by 8:
+    for k:                                  sums[j, l] = 0
+        out[j] += x[k] * w[j, k]   ->       for k0 in 0..1024 by 16:
+                                                sums[j, l] += x[k0 + l] * w[j0 + j, k0 + l]       in registers
+                                            out[j0 + j] += sums[j, 0] + sums[j, 1] + ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from polysched.codegen.products.axes import digits
+from polysched.codegen.products.packed import Extents
+from polysched.codegen.products.sizes import shared_loop
+from polysched.ir.build import add, mul
+from polysched.ir.node import substitute
+from polysched.ir.nodes import Alloc, Array, Binary, Const, Expr, For, If, Load, Stmt, Store, Var
+from polysched.machine import Machine
+from polysched.transform.products import SumOfProducts
+
+_SUMS = 16  # vectors of them, half of the registers
+
+
+def dots(
+    found: SumOfProducts, start: Const | None, names: Iterator[str], extents: Extents, machine: Machine
+) -> tuple[Stmt, ...]:
+    """The loops of the dot products; the sums begin with `start`, or with what the result holds."""
+    return _Dots(found, start, names, machine).statements()
+
+
+class _Dots:
+    def __init__(self, found: SumOfProducts, start: Const | None, names: Iterator[str], machine: Machine):
+        self.found, self.start, self.names, self.machine = found, start, names, machine
+        self.dtype = found.row.dtype
+        self.lanes = max(1, 8 * machine.vector_bytes // self.dtype.bits)
+        self.at_a_time = max(1, min(_SUMS // found.rows.size, found.columns.size))
+
+    def statements(self) -> tuple[Stmt, ...]:
+        found, tile = self.found, next(self.names)
+        full, rest = divmod(found.columns.size, self.at_a_time)
+        first = mul(Var(tile), self.at_a_time)
+        body = self.tile(first, self.at_a_time)
+        if rest:
+            body = (If(Binary("<", Var(tile), Const(full)), body, self.tile(first, rest)),)
+        shares = {name: float(extent) for name, extent in found.batch.extents.items()} | {tile: float(full)}
+        shared = shared_loop(shares, found.updates, self.machine.cores)
+        for name, extent in reversed([*found.batch.extents.items(), (tile, full + bool(rest))]):
+            body = (For(name, Const(0), Const(extent), 1, body, "parallel" if name == shared else "serial"),)
+        return body
+
+    def tile(self, first: Expr, count: int) -> tuple[Stmt, ...]:
+        """All rows with `count` columns from the number `first` on."""
+        found, rows = self.found, self.found.rows.size
+        whole, rest = divmod(found.terms.size, self.lanes)
+        shape = tuple(map(Const, (rows, count, self.lanes)))
+        sums = Array(next(self.names), self.dtype, shape, "private")
+
+        def each(lanes: int, value: Expr | None, k: Expr) -> For:
+            """For all rows, columns and lanes: the sum becomes `value`, or has the term from `k` on added to it."""
+            i, j, lane = (Var(next(self.names)) for _ in range(3))
+            own = {**digits(found.rows, i), **digits(found.columns, add(first, j)), **digits(found.terms, add(k, lane))}
+            place = (i, j, lane)
+            left, right = (found.row, found.column) if found.row_first else (found.column, found.row)
+            term = Binary("*", substitute(left, own), substitute(right, own))
+            new = Store(sums.name, place, value or add(Load(sums.name, place, self.dtype), term))
+            inner = For(lane.name, Const(0), Const(lanes), 1, (new,), "vector")
+            return For(i.name, Const(0), Const(rows), 1, (
+                For(j.name, Const(0), Const(count), 1, (inner,), "unrolled"),), "unrolled")  # fmt: skip
+
+        k = next(self.names)
+        out: list[Stmt] = [Alloc(sums), each(self.lanes, Const(0, self.dtype), Const(0))]
+        out += [For(k, Const(0), Const(whole), 1, (each(self.lanes, None, mul(Var(k), self.lanes)),))]
+        out += [each(rest, None, Const(whole * self.lanes))] if rest else []
+        return (*out, self.added(sums, first, count))
+
+    def added(self, sums: Array, first: Expr, count: int) -> Stmt:
+        """The result, of which each element has the sum of its lanes added to it."""
+        found, (i, j) = self.found, (Var(next(self.names)) for _ in range(2))
+        index = substitute(found.store.index, {**digits(found.rows, i), **digits(found.columns, add(first, j))})
+        total: Expr = self.start or Load(found.store.array, index, self.dtype)
+        for lane in range(self.lanes):
+            total = add(total, Load(sums.name, (i, j, Const(lane)), self.dtype))
+        inner = For(j.name, Const(0), Const(count), 1, (replace(found.store, index=index, value=total),), "unrolled")
+        return For(i.name, Const(0), Const(found.rows.size), 1, (inner,), "unrolled")

@@ -1,0 +1,97 @@
+"""Finds the loops that run sums of products, and has them run as products of packed matrices, or as dot products.
+
+    for f, y, x: out[f, y, x] = 0
+    for f, y, x: for c, r, s: out[f, y, x] += data[c, y + r, x + s] * weight[f, c, r, s]        (kind "packed")
+
+Sums that begin with a constant, which a loop before has stored, are not loaded, and the loop goes.
+
+Needs: loops of the kinds "packed" and "dots", as the mark `Product` gives, with constant bounds around one store; names
+are bound once; subscripts are not linearized yet.
+Keeps: every bit, but where sums are dot products, which have their terms in another order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from polysched.codegen.products.dots import dots
+from polysched.codegen.products.packed import Extents, packed
+from polysched.ir.node import map_children, rewrite, walk
+from polysched.ir.nodes import Alloc, Const, For, Function, Load, Stmt, Store, Var
+from polysched.ir.rename import fresh_names, used_names
+from polysched.ir.simplify import simplify
+from polysched.machine import Machine
+from polysched.transform.products import SumOfProducts, sum_of_products
+
+_KINDS = {"packed": packed, "dots": dots}
+
+
+def pack_products(fn: Function, machine: Machine) -> Function:
+    """`fn` with each loop of the kinds "packed" and "dots" run by tiles, in registers."""
+    if not any(isinstance(node, For) and node.kind in _KINDS for node in walk(fn.body)):
+        return fn
+    local = (node.array for node in walk(fn.body) if isinstance(node, Alloc))
+    extents = {array.name: array.shape for array in (*fn.arrays, *local)}
+    return replace(fn, body=_block(fn.body, fresh_names("q", used_names(fn)), extents, machine))
+
+
+def _block(body: tuple[Stmt, ...], names: Iterator[str], extents: Extents, machine: Machine) -> tuple[Stmt, ...]:
+    out: list[Stmt] = []
+    for stmt in body:
+        if isinstance(stmt, For) and stmt.kind in _KINDS:
+            loops, inner = _nest(stmt)
+            found = sum_of_products(loops, inner)
+            assert found is not None, f"the loop {stmt.var} runs no sum of products"
+            start = _constant(out[-1], found) if out else None
+            if start is not None:
+                out.pop()
+            out += _KINDS[stmt.kind](found, start, names, extents, machine)
+        else:
+            out.append(map_children(stmt, lambda node: _inside(node, names, extents, machine)))
+    return tuple(out)
+
+
+def _inside(node: Any, names: Iterator[str], extents: Extents, machine: Machine) -> Any:
+    return _block((node,), names, extents, machine) if isinstance(node, Stmt) else node
+
+
+def _nest(loop: For) -> tuple[dict[str, int], tuple[Stmt, ...]]:
+    """The extents of the loops from 0, and what they are around."""
+    loops: dict[str, int] = {}
+    body: tuple[Stmt, ...] = (loop,)
+    while len(body) == 1 and isinstance(body[0], For):
+        inner = body[0]
+        match simplify(inner.lo), simplify(inner.hi), inner.step:
+            case Const(0), Const(int(extent)), 1:
+                loops[inner.var], body = extent, inner.body
+            case _:
+                break
+    return loops, rewrite(body, _simple)
+
+
+def _simple(node: Any) -> Any:
+    """Subscripts as plain as they get: they tell the roles of loops."""
+    if isinstance(node, Load):
+        return replace(node, index=tuple(simplify(part) for part in node.index))
+    return None
+
+
+def _constant(stmt: Stmt, found: SumOfProducts) -> Const | None:
+    """What `stmt` stores to each element of the sums, and to no other; None if it does not."""
+    if not isinstance(stmt, For):
+        return None
+    loops, body = _nest(stmt)
+    extents = {**found.batch.extents, **found.rows.extents, **found.columns.extents}
+    match body:
+        case (Store(found.store.array, index, Const() as value),):
+            by_name = {part.name: k for k, part in enumerate(index) if isinstance(part, Var)}
+            same = all(
+                loops.get(mine.name) == extents[own.name]
+                if isinstance(mine, Var) and isinstance(own, Var)
+                else mine == own
+                for mine, own in zip(index, found.store.index, strict=True)
+            )
+            return value if same and by_name.keys() == loops.keys() else None
+    return None

@@ -1,0 +1,223 @@
+"""A sum of products as a product of packed matrices (Goto and van de Geijn, TOMS 2008, section 4; Gareev, Grosser and
+Kruse, TACO 2018).
+
+    for f, y, x:                               for b in blocks of columns q = (y, x):             parallel
+        for c, r, s:                               P[k, q] = data[c, y + r, x + s]        for all k = (c, r, s)
+            out[f, y, x] +=            ->          for tiles of q, for tiles of f:
+                data[c, y + r, x + s]                  sums[i, j] = out[f + i, q + j]
+                * weight[f, c, r, s]                   for k:
+                                                           sums[i, j] += P[k, q + j] * weight[f + i, k]   in registers
+                                                       out[f + i, q + j] = sums[i, j]
+
+The side that costs more to copy is copied block by block, the other one whole, or not at all if it lies in memory as
+tiles read it. Every sum keeps its terms in order, so each bit stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from polysched.codegen.products.axes import digits, is_flat, lies_by_terms
+from polysched.codegen.products.copies import Copy
+from polysched.codegen.products.sizes import Side, blocks, register_tile, shared_loop
+from polysched.ir.build import add, binary, mul, sub
+from polysched.ir.node import substitute, walk
+from polysched.ir.nodes import Alloc, Array, Binary, Cast, Const, Expr, For, If, Load, Stmt, Store, Var
+from polysched.ir.simplify import simplify
+from polysched.machine import Machine
+from polysched.transform.products import Axes, SumOfProducts
+
+_MANY = 512  # columns for which a copy of the rows, term by term, costs less than it brings
+Extents = Mapping[str, tuple[Expr, ...]]
+
+
+def packed(
+    found: SumOfProducts, start: Const | None, names: Iterator[str], extents: Extents, machine: Machine
+) -> tuple[Stmt, ...]:
+    """The loops of the product; its sums begin with `start`, or with what the result holds."""
+    return _Product(found, start, names, extents, machine).statements()
+
+
+@dataclass(frozen=True)
+class _Read:
+    """How tiles read a factor: from a copy of what begins at the number `first`, or as it is."""
+
+    copy: Copy | None
+    first: Expr
+
+
+def _turns(found: SumOfProducts, lanes: int) -> bool:
+    """Is it less work to copy the rows term by term, and to store the result across its lines, than to copy columns?"""
+    if not all(lies_by_terms(factor, found.terms) for factor in (found.row, found.column)):
+        return False
+    rows, columns, terms = found.rows.size, found.columns.size, found.terms.size
+    return rows >= 2 * lanes and rows * (terms + columns) < columns * terms
+
+
+class _Product:
+    def __init__(
+        self, found: SumOfProducts, start: Const | None, names: Iterator[str], extents: Extents, machine: Machine
+    ):
+        self.dtype = found.row.dtype
+        self.lanes = max(1, 8 * machine.vector_bytes // self.dtype.bits)
+        found = found.turned() if _turns(found, self.lanes) else found
+        self.found, self.start, self.names, self.extents, self.machine = found, start, names, extents, machine
+        tile = register_tile(found.rows.size, found.columns.size, self.lanes, machine.vector_registers)
+        self.tile = {"rows": tile.rows, "columns": tile.columns}
+        self.axes = {"rows": found.rows, "columns": found.columns}
+        self.values = {"rows": found.row, "columns": found.column}
+        self.size = {side: axes.size for side, axes in self.axes.items()}
+        self.count = {side: -(-self.size[side] // self.tile[side]) for side in self.axes}
+        is_direct = {
+            "rows": self.is_flat("rows", found.terms) or self.has_one_loop(found.row),
+            "columns": self.size["columns"] % self.lanes == 0 and self.is_flat("columns", found.columns),
+        }
+        takes_rows = not is_direct["rows"] and (is_direct["columns"] or self.size["rows"] > self.size["columns"])
+        self.streamed: Side = "rows" if takes_rows else "columns"
+        self.other: Side = "columns" if takes_rows else "rows"
+        self.copies_other = not is_direct[self.other] or (self.other == "rows" and self.size["columns"] >= _MANY)
+        line = found.terms.size * self.dtype.bits // 8
+        self.blocks = blocks(self.size[self.streamed], self.tile[self.streamed], line, machine)
+
+    def has_one_loop(self, factor: Expr) -> bool:
+        """Does the factor lie in memory, and step alike from each term to the next?"""
+        return isinstance(factor, Load) and len(self.found.terms.extents) == 1
+
+    def is_flat(self, side: Side, axes: Axes) -> bool:
+        """Does the side's factor step by one from each number of the axes to the next?"""
+        match self.values[side]:
+            case (Load() as load) | Cast(arg=Load() as load):
+                return is_flat(load, axes, self.extents[load.array])
+        return False
+
+    def statements(self) -> tuple[Stmt, ...]:
+        found = self.found
+        shares = {name: float(extent) for name, extent in found.batch.extents.items()}
+        shares["blocks"] = self.count[self.streamed] / self.blocks.tiles
+        shares["tiles"] = float(self.count[self.other])
+        shared = shared_loop(shares, found.updates, self.machine.cores)
+        before, other = self.copied_other(shared)
+        inside: tuple[Stmt, ...] = (*before, *self.all_blocks(other, shared))
+        outside: tuple[Stmt, ...] = ()
+        if not any(isinstance(n, Var) and n.name in found.batch.extents for n in walk(self.values[self.other])):
+            outside, inside = inside[: len(before)], inside[len(before) :]
+        for name in reversed([*found.batch.extents]):
+            kind = "parallel" if name == shared else "serial"
+            inside = (For(name, Const(0), Const(found.batch.extents[name]), 1, inside, kind),)
+        return (*outside, *inside)
+
+    def copied_other(self, shared: str | None) -> tuple[tuple[Stmt, ...], _Read]:
+        """The whole copy of the side that is not taken in blocks, if it needs one."""
+        if not self.copies_other:
+            return (), _Read(None, Const(0))
+        copy = self.copy(self.other, self.size[self.other])
+        is_outside = shared in ("blocks", "tiles")
+        return copy.filled(Const(0), Const(self.size[self.other]), shared=is_outside), _Read(copy, Const(0))
+
+    def copy(self, side: Side, size: int) -> Copy:
+        """A copy of so many rows or columns, in whole vectors."""
+        lanes = self.lanes if side == "columns" else 1
+        size, terms = -(-size // lanes) * lanes, self.found.terms
+        by_terms = side == "columns" or self.streamed == "columns"  # rows in blocks are read as they lie
+        shape = (terms.size, size) if by_terms else (size, terms.size)
+        array = Array(next(self.names), self.dtype, tuple(map(Const, shape)), "private")
+        flat = self.is_flat(side, self.axes[side]), self.is_flat(side, terms)
+        return Copy(array, by_terms, self.values[side], self.axes[side], terms, *flat, lanes, self.names)
+
+    def all_blocks(self, other: _Read, shared: str | None) -> tuple[Stmt, ...]:
+        """The blocks of the streamed side, each copied and then multiplied."""
+        side, block = self.streamed, next(self.names)
+        each = self.blocks.tiles * self.tile[side]
+        first = mul(Var(block), each)
+        copy = self.copy(side, min(each, self.size[side]))
+        end = binary("min", add(first, each), self.size[side])
+        body = (
+            *copy.filled(first, end, shared=shared == "tiles"),
+            *self.all_tiles(mul(Var(block), self.blocks.tiles), {side: _Read(copy, first), self.other: other}, shared),
+        )
+        if self.blocks.count == 1:
+            return substitute(body, {block: Const(0)})
+        kind = "parallel" if shared == "blocks" else "serial"
+        return (For(block, Const(0), Const(self.blocks.count), 1, body, kind),)
+
+    def all_tiles(self, first: Expr, reads: Mapping[Side, _Read], shared: str | None) -> tuple[Stmt, ...]:
+        """The tiles of a block: columns outside, so that they stay in the first cache for all rows, or the loop that
+        threads share."""
+        names: dict[Side, str] = {"columns": next(self.names), "rows": next(self.names)}
+        last = binary("min", add(first, self.blocks.tiles), self.count[self.streamed])
+        ranges = {self.streamed: (first, last), self.other: (Const(0), Const(self.count[self.other]))}
+        at = {side: mul(Var(name), self.tile[side]) for side, name in names.items()}
+
+        def of_width(width: int, stored: int) -> tuple[Stmt, ...]:
+            return self.full_or_last("rows", names["rows"], lambda high, _: self.sums(high, width, stored, at, reads))
+
+        body = self.full_or_last("columns", names["columns"], of_width)
+        order: list[Side] = [self.other, self.streamed] if shared == "tiles" else ["columns", "rows"]
+        for side in reversed(order):
+            kind = "parallel" if shared == "tiles" and side == self.other else "serial"
+            body = (For(names[side], *ranges[side], 1, body, kind),)
+        return body
+
+    def full_or_last(self, side: Side, tile: str, make: Callable[[int, int], tuple[Stmt, ...]]) -> tuple[Stmt, ...]:
+        """What full tiles run, and the last one, where it is smaller; `make` has its size in whole vectors, and how
+        much of that is stored."""
+        full, rest = divmod(self.size[side], self.tile[side])
+        whole = rest if side == "rows" else -(-rest // self.lanes) * self.lanes
+        if not rest:
+            return make(self.tile[side], self.tile[side])
+        if not full:
+            return make(whole, rest)
+        return (If(binary("<", Var(tile), full), make(self.tile[side], self.tile[side]), make(whole, rest)),)
+
+    def sums(
+        self, high: int, wide: int, stored: int, at: Mapping[Side, Expr], reads: Mapping[Side, _Read]
+    ) -> tuple[Stmt, ...]:
+        """A tile, of which the first `stored` columns are in the result."""
+        found, k = self.found, next(self.names)
+        sums, last = (
+            Array(next(self.names), self.dtype, (Const(high), Const(wide)), "private") for _ in ("sums", "last")
+        )
+
+        def each(columns: int, make: Callable[[Expr, Expr], Stmt]) -> For:
+            i, j = next(self.names), next(self.names)
+            row = For(j, Const(0), Const(columns), 1, (make(Var(i), Var(j)),), "vector")
+            return For(i, Const(0), Const(high), 1, (row,), "unrolled")
+
+        def element(i: Expr, j: Expr) -> tuple[Expr, ...]:
+            own = {**digits(found.rows, add(at["rows"], i)), **digits(found.columns, add(at["columns"], j))}
+            index: tuple[Expr, ...] = substitute(found.store.index, own)
+            return index
+
+        def started(i: Expr, j: Expr) -> Stmt:
+            return Store(sums.name, (i, j), self.start or Const(0, self.dtype))
+
+        def loaded(i: Expr, j: Expr) -> Stmt:
+            return Store(sums.name, (i, j), Load(found.store.array, element(i, j), self.dtype))
+
+        def updated(i: Expr, j: Expr) -> Stmt:
+            row = self.factor("rows", reads["rows"], add(at["rows"], i), Var(k))
+            column = self.factor("columns", reads["columns"], add(at["columns"], j), Var(k))
+            product = Binary("*", row, column) if found.row_first else Binary("*", column, row)
+            return Store(sums.name, (i, j), add(Load(sums.name, (i, j), self.dtype), product))
+
+        def copied(i: Expr, j: Expr) -> Stmt:
+            return Store(last.name, (i, j), Load(sums.name, (i, j), self.dtype))
+
+        def kept(source: Array) -> Callable[[Expr, Expr], Stmt]:
+            return lambda i, j: replace(found.store, index=element(i, j), value=Load(source.name, (i, j), self.dtype))
+
+        begin = [each(wide, started)] if self.start or stored < wide else []
+        begin += [] if self.start else [each(stored, loaded)]
+        # Where not all of them are stored, a copy is: a shorter loop over the sums would keep them out of registers.
+        end: list[Stmt] = [each(wide, kept(sums))]
+        if stored < wide:
+            end = [Alloc(last), each(wide, copied), each(stored, kept(last))]
+        return (Alloc(sums), *begin, For(k, Const(0), Const(found.terms.size), 1, (each(wide, updated),)), *end)
+
+    def factor(self, side: Side, read: _Read, at: Expr, k: Expr) -> Expr:
+        """What a factor is in this row or column, for the term `k`."""
+        if read.copy is None:
+            value: Expr = substitute(self.values[side], {**digits(self.axes[side], at), **digits(self.found.terms, k)})
+            return value
+        return Load(read.copy.array.name, read.copy.index(simplify(sub(at, read.first)), k), self.dtype)

@@ -1,0 +1,82 @@
+"""How a product of matrices is cut: tiles that vector registers hold, blocks that a cache holds, shares for threads
+(Goto and van de Geijn, TOMS 2008; Low et al., TOMS 2016).
+
+    64 rows, 3136 columns, 576 terms, of f32      tiles of 8 x 48, blocks of 192 columns, which threads share
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from polysched.codegen.threads import SIMD_OPERATIONS
+from polysched.machine import Machine
+
+_WIDEST = 4  # vectors of a row of a tile: of more, gcc loads each again for each row
+_HIGHEST = 8  # rows, each in a line of a cache that may hold no more of them at addresses far apart
+_SPARE = 4  # registers for what rows are multiplied by, and for gcc
+_LATENCY = 8  # additions that have to be under way at a time
+_EVEN = 0.9  # of the threads' time that is not waiting for others
+Side = Literal["rows", "columns"]
+
+
+@dataclass(frozen=True)
+class Tile:
+    """Sums that are made at a time."""
+
+    rows: int
+    columns: int
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """`tiles` of one side make a block; `count` blocks are all of it."""
+
+    tiles: int
+    count: int
+
+
+def register_tile(rows: int, columns: int, lanes: int, registers: int) -> Tile:
+    """The tile that takes the least time for so many rows and columns, remainders counted."""
+    shapes = [
+        Tile(high, wide * lanes)
+        for wide in range(1, _WIDEST + 1)
+        for high in range(1, registers)
+        if high * wide + wide + _SPARE <= registers and high <= min(rows, _HIGHEST)
+    ]
+    return min(shapes, key=lambda tile: (_time(tile, rows, columns, lanes), -tile.columns))
+
+
+def _time(tile: Tile, rows: int, columns: int, lanes: int) -> float:
+    """In half cycles, for each term: multiplications, or loads, or waiting for sums."""
+    return sum(
+        m * n * (max(high * vectors, high + vectors, _LATENCY) + 1)
+        for m, high in _parts(rows, tile.rows)
+        for n, vectors in ((n, -(-wide // lanes)) for n, wide in _parts(columns, tile.columns))
+    )
+
+
+def _parts(size: int, tile: int) -> Iterator[tuple[int, int]]:
+    """How many tiles there are of which size."""
+    yield size // tile, tile
+    if size % tile:
+        yield 1, size % tile
+
+
+def blocks(size: int, tile: int, line: int, machine: Machine) -> Blocks:
+    """Blocks of tiles for which lines of so many bytes take half of the second cache at most, as many for each core."""
+    tiles = -(-size // tile)
+    least = -(-tiles // max(1, machine.l2 // 2 // (line * tile)))
+    count = min(tiles, -(-least // machine.cores) * machine.cores)
+    each = -(-tiles // count)
+    return Blocks(each, -(-tiles // each))
+
+
+def shared_loop(loops: dict[str, float], updates: int, cores: int) -> str | None:
+    """Which of the loops, outermost first, threads share, given how many shares each has; None if there is too little
+    to do."""
+    if cores == 1 or 4 * updates < SIMD_OPERATIONS:
+        return None
+    even = {name: shares / (cores * -(-shares // cores)) for name, shares in loops.items()}
+    return next((name for name in loops if even[name] >= _EVEN), max(even, key=even.__getitem__))

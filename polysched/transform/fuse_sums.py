@@ -1,0 +1,153 @@
+"""One nest for a sum, what it starts from and what is made of it: they run element by element.
+
+    sequence                                             band: i, j  coincident
+      filter: S    C[i, j] = 0                             sequence
+        band: i, j                                           filter: S
+      filter: T    C[i, j] += A[i, k] * B[k, j]    ->        filter: T
+        band: i, j, k                                          band: k
+      filter: U    C[i, j] = max(C[i, j], 0)                 filter: U
+        band: i, j
+
+An element then stays with the thread that adds it up: it is stored once, and never loaded where it starts from a
+constant. Legal where every dependence between the nests stays within one iteration of the coincident loops of the sum.
+All of their iterations are the same, so that what is best for the sum alone is best for all of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as Several
+from dataclasses import dataclass, replace
+from functools import reduce
+
+from polysched import isl
+from polysched.deps.coincidence import together
+from polysched.deps.dependences import Dependences
+from polysched.model.scop import Scop, Statement
+from polysched.model.tree import Band, Filter, Member, Sequence, Tree, children, walk, with_children
+from polysched.transform.roles import Around, Loops, statements_of
+
+
+def fuse_sums(tree: Tree, scop: Scop, dependences: Dependences) -> Tree:
+    """`tree` with every nest that adds to one element in all of its serial loops around what stands in the same
+    sequence and does something to that element alone."""
+    return _fused(tree, scop, Around((), dependences.coincidence))
+
+
+def _fused(tree: Tree, scop: Scop, around: Around) -> Tree:
+    below = around.below(tree)
+    tree = with_children(tree, tuple(_fused(child, scop, below) for child in children(tree)))
+    if not isinstance(tree, Sequence):
+        return tree
+    branches = list(tree.children)
+    for branch in tree.children:
+        nest = _sum(branch, scop, around) if any(branch is left for left in branches) else None
+        if nest is not None:
+            branches = _joined(branches, branch, nest, scop.domain, around)
+    return branches[0].child if len(branches) == 1 else Sequence(tuple(branches))
+
+
+@dataclass(frozen=True)
+class _Nest:
+    """Coincident loops around what runs at each element."""
+
+    members: tuple[Member, ...]
+    parts: tuple[Filter, ...]
+
+    @property
+    def filter(self) -> isl.UnionSet:
+        return reduce(isl.UnionSet.union, (part.filter for part in self.parts))
+
+
+def _sum(branch: Filter, scop: Scop, around: Around) -> _Nest | None:
+    """The branch as a nest of a sum; None if it is none, or has no parallel loop."""
+    band = branch.child
+    if not isinstance(band, Band) or any(isinstance(node, Band) for node in walk(band.child)):
+        return None
+    coincident = tuple(member for member in band.members if member.coincident)
+    serial = tuple(member for member in band.members if not member.coincident)
+    if not coincident or not serial or not all(_stays(each, band, around) for each in statements_of(band, scop)):
+        return None
+    return _Nest(coincident, (replace(branch, child=replace(band, members=serial)),))
+
+
+def _stays(statement: Statement, band: Band, around: Around) -> bool:
+    """Do the serial loops of the band leave what the statement writes in place?"""
+    loops = Loops(statement, band, around)
+    serial = [k for k, member in enumerate(band.members) if not member.coincident]
+    return loops.move and all(step == 0 for k in serial for step in loops.writes(k))
+
+
+def _joined(
+    branches: list[Filter], branch: Filter, nest: _Nest, domain: isl.UnionSet, around: Around
+) -> list[Filter]:
+    """The branches with one for the nest, and all that could join it, in place of `branch`."""
+    place, reaching = branches.index(branch), around.reaching
+    earlier: list[Filter] = []
+    for other in reversed(branches[:place]):
+        with_it = None if _depend(other, earlier, reaching) else _with(nest, other, domain, around)
+        if with_it is None:
+            earlier.insert(0, other)
+        else:
+            nest = _Nest(with_it, (replace(other, child=other.child.child), *nest.parts))  # type: ignore[attr-defined]
+    later: list[Filter] = []
+    for other in branches[place + 1 :]:
+        with_it = None if _depend(other, later, reaching.reverse()) else _with(nest, other, domain, around)
+        if with_it is None:
+            later.append(other)
+        else:
+            nest = _Nest(with_it, (*nest.parts, replace(other, child=other.child.child)))  # type: ignore[attr-defined]
+    if len(nest.parts) == 1:
+        return branches
+    return [*earlier, Filter(nest.filter, Band(nest.members, True, Sequence(nest.parts))), *later]
+
+
+def _depend(other: Filter, passed: Several[Filter], reaching: isl.UnionMap) -> bool:
+    """Does anything that the branch would pass wait for it?"""
+    return any(not _between(other, part.filter, reaching).is_empty() for part in passed)
+
+
+def _between(one: Filter, other: isl.UnionSet, reaching: isl.UnionMap) -> isl.UnionMap:
+    return reaching.intersect_domain(one.filter).intersect_range(other)
+
+
+def _with(nest: _Nest, other: Filter, domain: isl.UnionSet, around: Around) -> tuple[Member, ...] | None:
+    """The loops of the nest with the branch inside of them; None if it has other loops, or nothing to do with it."""
+    band = other.child
+    if not isinstance(band, Band) or not all(member.coincident for member in band.members):
+        return None
+    if len(band.members) != len(nest.members) or any(isinstance(node, Band) for node in walk(band.child)):
+        return None
+    reaching = around.reaching.union(around.reaching.reverse())
+    pairs = _between(other, nest.filter, reaching)
+    if pairs.is_empty():
+        return None
+    own, rest = [], list(band.members)
+    for member in nest.members:
+        found = next((each for each in rest if pairs.is_subset(together(_common(member, nest, each, other)))), None)
+        if found is None:
+            return None
+        rest.remove(found)
+        own.append(found)
+    instances, others = (each.intersect(domain) for each in (nest.filter, other.filter))
+    if not are_same((*around.members, *nest.members), instances, (*around.members, *own), others):
+        return None
+    return tuple(_common(member, nest, each, other) for member, each in zip(nest.members, own, strict=True))
+
+
+def _common(member: Member, nest: _Nest, each: Member, other: Filter) -> Member:
+    inside = member.schedule.intersect_domain(nest.filter.universe())
+    return replace(member, schedule=inside.union(each.schedule.intersect_domain(other.filter.universe())))
+
+
+def are_same(
+    one: Several[Member], instances: isl.UnionSet, other: Several[Member], others: isl.UnionSet
+) -> bool:
+    """Have the loops the same iterations around these instances and those, for all sizes for which both have any?"""
+    found = [_values(members, within) for members, within in ((one, instances), (other, others))]
+    sizes = found[0].params().intersect(found[1].params())
+    return bool(found[0].intersect_params(sizes).is_equal(found[1].intersect_params(sizes)))
+
+
+def _values(members: Several[Member], instances: isl.UnionSet) -> isl.Set:
+    values = reduce(isl.UnionMap.flat_range_product, (member.schedule for member in members))
+    return isl.Set.from_union_set(instances.apply(values))

@@ -1,0 +1,197 @@
+"""Sums of products: which loops of a nest are rows, columns and terms of a matrix product, whatever its subscripts
+(Gareev, Grosser and Kruse, TACO 2018, section 3).
+
+    out[f, y, x] += data[c, y + r, x + s] * weight[f, c, r, s]
+
+    rows     f          in the result and one factor: the other factor serves all of them
+    columns  y, x       in the result and the other factor, next to each other in memory
+    terms    c, r, s    in the factors alone, in the order of the source
+    batch               in all three: a product of its own for each
+
+Each element of the result is the same sum, of the same terms in the same order, so floats keep every bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import takewhile
+from math import prod
+from typing import Literal
+
+from polysched import isl
+from polysched.ir.node import walk
+from polysched.ir.nodes import Binary, Call, Const, Expr, Load, Stmt, Store, Var
+from polysched.model.scop import Scop, Statement
+from polysched.model.tree import Band, Mark, Member, Product, Tree, children, with_children
+from polysched.transform.roles import statements_of
+
+_FEW_ROWS = 4  # with fewer, copying a factor costs as much as it brings
+_LEAST_COLUMNS = 8
+_LEAST_TERMS = 4
+_LEAST_UPDATES = 1 << 14
+_LEAST_DOT = 64  # terms of a dot product that is worth lanes of its own
+Kind = Literal["packed", "dots"]
+
+
+@dataclass(frozen=True)
+class Axes:
+    """Loops from 0, outermost first, that are run as one."""
+
+    extents: Mapping[str, int]
+
+    @property
+    def size(self) -> int:
+        return prod([*self.extents.values()])
+
+
+@dataclass(frozen=True, kw_only=True)
+class SumOfProducts:
+    """result[index] += left * right; `row` and `column` are the factors that rows and columns step through."""
+
+    store: Store
+    row: Expr
+    column: Expr
+    row_first: bool  # is it the left factor?
+    batch: Axes
+    rows: Axes
+    columns: Axes
+    terms: Axes
+
+    @property
+    def updates(self) -> int:
+        return self.batch.size * self.rows.size * self.columns.size * self.terms.size
+
+    def turned(self) -> SumOfProducts:
+        """The same with the two sides exchanged."""
+        return replace(
+            self,
+            row=self.column,
+            column=self.row,
+            row_first=not self.row_first,
+            rows=self.columns,
+            columns=self.rows,
+        )
+
+
+def sum_of_products(extents: Mapping[str, int], body: tuple[Stmt, ...]) -> SumOfProducts | None:
+    """What the body of these loops, outermost first, is as a product of matrices; None if it is none."""
+    match body:
+        case (Store(array, index, Binary("+", Load(read, at), Binary("*", left, right))) as store,):
+            if read != array or at != index or not all(_stays(factor, array) for factor in (left, right)):
+                return None
+        case _:
+            return None
+    written = [part.name for part in index if isinstance(part, Var)]
+    is_plain = all(isinstance(part, Var | Const) for part in index) and len({*written}) == len(written)
+    roles = {name: _role(name, written, left, right) for name in extents}
+    if not is_plain or not {*written} <= {*extents} or not isinstance(index[-1], Var) or None in roles.values():
+        return None
+    side = roles[index[-1].name]
+    if side not in ("left", "right"):
+        return None
+    columns = list(takewhile(lambda name: roles.get(name) == side, (_name(part) for part in reversed(index))))[::-1]
+    rows = [name for name in written if roles[name] not in ("batch", side)]
+
+    def axes(names: list[str]) -> Axes:
+        return Axes({name: extents[name] for name in names})
+
+    return SumOfProducts(
+        store=store,
+        row=left if side == "right" else right,
+        column=right if side == "right" else left,
+        row_first=side == "right",
+        batch=axes([name for name in written if name not in rows and name not in columns]),
+        rows=axes(rows),
+        columns=axes(columns),
+        terms=axes([name for name in extents if roles[name] == "terms"]),
+    )
+
+
+def _stays(factor: Expr, array: str) -> bool:
+    """Does the factor read nothing that the sums change, and do nothing else?"""
+    nodes = list(walk(factor))
+    reads = any(isinstance(node, Load) and node.array == array for node in nodes)
+    return not reads and all(node.pure for node in nodes if isinstance(node, Call))
+
+
+def _role(name: str, written: list[str], left: Expr, right: Expr) -> str | None:
+    """What a loop steps through: "batch" all of it, "left" or "right" that factor and the result, "terms" factors."""
+    match name in written, Var(name) in walk(left), Var(name) in walk(right):
+        case True, True, True:
+            return "batch"
+        case True, True, False:
+            return "left"
+        case True, False, True:
+            return "right"
+        case False, in_left, in_right if in_left or in_right:
+            return "terms"
+    return None
+
+
+def _name(part: Expr) -> str:
+    return part.name if isinstance(part, Var) else ""
+
+
+def kind_of(found: SumOfProducts, *, reorder: bool) -> Kind | None:
+    """How a sum is best run, if its terms may be added in another order with `reorder`; None: as other nests are."""
+    rows, columns, terms = found.rows.size, found.columns.size, found.terms.size
+    if rows >= _FEW_ROWS:
+        pays = columns >= _LEAST_COLUMNS and terms >= _LEAST_TERMS and found.updates >= _LEAST_UPDATES
+        return "packed" if pays else None
+    is_long = terms >= _LEAST_DOT and columns >= _FEW_ROWS
+    ends = {factor.index[-1:] if isinstance(factor, Load) else () for factor in (found.row, found.column)}
+    in_order = len(found.terms.extents) == 1 and ends == {tuple(map(Var, found.terms.extents))}
+    may_reorder = reorder or found.row.dtype.kind in "iu"
+    return "dots" if is_long and in_order and may_reorder else None
+
+
+def mark_products(tree: Tree, scop: Scop, *, reorder: bool) -> Tree:
+    """`tree` with a mark in place of each band that runs such a sum alone, over a box; `order_products` brings back the
+    loops when other bands have been mapped."""
+    if isinstance(tree, Mark):
+        return tree
+    if isinstance(tree, Band):
+        first, *others = statements_of(tree, scop)
+        found = None if others else _found(first)
+        kind = None if found is None else kind_of(found, reorder=reorder)
+        return tree if kind is None else Mark(Product(first.name, kind))
+    return with_children(tree, tuple(mark_products(child, scop, reorder=reorder) for child in children(tree)))
+
+
+def order_products(tree: Tree, scop: Scop) -> Tree:
+    """`tree` with loops under the marks: batch, rows, columns, terms."""
+    if isinstance(tree, Mark) and isinstance(tree.mark, Product):
+        statement = scop.statement(tree.mark.statement)
+        found = _found(statement)
+        assert found is not None, f"{statement.name} is no sum of products"
+        outer = [*found.batch.extents, *found.rows.extents, *found.columns.extents]
+        members = tuple(_member(statement, name, name in outer) for name in (*outer, *found.terms.extents))
+        return replace(tree, child=Band(members))
+    return with_children(tree, tuple(order_products(child, scop) for child in children(tree)))
+
+
+def _found(statement: Statement) -> SumOfProducts | None:
+    extents = _box(statement)
+    return None if extents is None else sum_of_products(extents, statement.body)
+
+
+def _member(statement: Statement, name: str, coincident: bool) -> Member:
+    at = statement.iterators.index(name)
+    iterators = ", ".join(f"i{k}" for k in range(statement.depth))
+    schedule = isl.UnionMap(f"{{ {statement.name}[{iterators}] -> [i{at}] }}")
+    return Member(schedule, coincident)
+
+
+def _box(statement: Statement) -> dict[str, int] | None:
+    """The extents of the domain if it is a box of constants from 0."""
+    domain = statement.domain
+    if domain.dim(isl.dim_type.param) and domain.involves_dims(isl.dim_type.param, 0, domain.dim(isl.dim_type.param)):
+        return None
+    extents = {}
+    for k, name in enumerate(statement.iterators):
+        first, last = domain.dim_min_val(k), domain.dim_max_val(k)
+        if not (first.is_zero() and last.is_int()):
+            return None
+        extents[name] = int(last.to_python()) + 1
+    return extents if domain.is_box() and 0 not in extents.values() else None
