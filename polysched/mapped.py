@@ -117,7 +117,7 @@ def _lower_bounded(tree: Tree, scop: Scop, options: Options) -> Function:
 def _map_to_cpu(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> Tree:
     """Tiles, wavefronts where no loop is parallel, threads on the outermost loop, SIMD on the innermost."""
     step = partial(_step_that_meets, scop, deps, options)
-    if options.tile and options.register_tiles and options.vector and options.tile_sizes is None:
+    if options.tile and options.register_tiles and options.vector and not (options.tile_sizes or _tile_sizes(options)):
         tree = step("products", partial(mark_products, reorder=options.reorder_reductions), tree, scop)
     if options.vector:
         tree = step("strides", stride_one_innermost, tree, scop)
@@ -150,9 +150,10 @@ def _asked_for_lanes(scop: Scop, options: Options) -> tuple[str, ...]:
 def _step_that_meets(
     scop: Scop, deps: Dependences, options: Options, name: str, transform: Callable[..., Tree], tree: Tree, *args: Any
 ) -> Tree:
-    """The tree after a step, or as it was if it would no longer meet the user's constraints."""
+    """The tree after a step, or as it was if it would no longer meet the user's constraints, with the loops of products
+    in their order."""
     after = step(name, transform, tree, *args)
-    missed = unmet(after, scop, deps, options.constraints)
+    missed = unmet(order_products(after, scop), scop, deps, options.constraints)
     if missed and transform is tile_all and _tile_sizes(options):
         sizes, others = (" and ".join(map(str, cs)) for cs in (_tile_sizes(options), missed))
         raise IllegalSchedule(f"{sizes} and {others} contradict each other")

@@ -14,6 +14,7 @@ from polysched.codegen.gpu.registers import in_registers
 from polysched.codegen.gpu.staging import stage
 from polysched.codegen.passes.accumulate import accumulate
 from polysched.codegen.passes.contract import contract
+from polysched.codegen.passes.digits import join_digits
 from polysched.codegen.passes.linearize import linearize
 from polysched.codegen.passes.packing import pack
 from polysched.codegen.passes.padding import Choice, lower_padding
@@ -92,7 +93,7 @@ def optimize(
         )
         kernel = step("contract", contract, kernel)
         if target == "c":
-            kernel = step("pack products", pack_products, kernel, options.machine)
+            kernel = step("pack products", pack_products, kernel, options.machine, parallel=options.parallel)
             kernel = step("privatize", privatize, kernel, vector=options.vector)
             kernel = step("pack", pack, kernel)
         else:
@@ -105,6 +106,8 @@ def optimize(
         kernel = step("register tiles", register_tiles, kernel)
         kernel = step("accumulate", accumulate, kernel)
         kernel = step("linearize", linearize, kernel)
+        if target == "c":
+            kernel = step("digits", join_digits, kernel)
         kernel = improve_expressions(kernel, options, target)
         source = step("emit", _EMIT[target], kernel, options)
     return Compiled(

@@ -6,6 +6,7 @@ random_program(random)                                                a text tha
 
 from __future__ import annotations
 
+import math
 import random
 from typing import Any
 
@@ -22,9 +23,9 @@ SIZES = {"n": 5, "m": 3}
 
 def run_numpy(text: str, arguments: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """What the function returns, and its arguments afterwards."""
-    names: dict[str, Any] = {"np": np, "ps": ps}
+    names: dict[str, Any] = {"math": math, "np": np, "ps": ps}
     exec(text, names)
-    (function,) = [value for name, value in names.items() if callable(value) and name not in ("np", "ps")]
+    (function,) = [value for value in names.values() if callable(value)]
     given = {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in arguments.items()}
     with np.errstate(all="ignore"):
         result = function(**given)

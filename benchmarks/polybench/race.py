@@ -102,7 +102,7 @@ def _element(address: int, arrays: Mapping[str, View]) -> str:
     """The element of an argument that lies there."""
     for name, array in arrays.items():
         offset = address - array.at
-        if 0 <= offset < array.nbytes:
+        if 0 <= offset < array.form.nbytes:
             index = np.unravel_index(offset // array.dtype.itemsize, array.shape)
             return f"{name}[{', '.join(str(int(position)) for position in index)}]"
     return "a temporary"

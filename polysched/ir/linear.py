@@ -44,7 +44,11 @@ def expression(form: Linear) -> Expr:
 
 def never_negative(form: Linear) -> Expr:
     """The condition that the form is zero or more, without factors below zero: {n: 1, i: -4, None: -1} is
-    n >= 4 * i + 1."""
+    n >= 4 * i + 1, and {i: -4, None: 7} is i <= 1."""
+    match [(atom, factor) for atom, factor in form.items() if atom is not None and factor]:
+        case [(atom, factor)]:
+            constant = form.get(None, 0)
+            return binary(">=", atom, -(constant // factor)) if factor > 0 else binary("<=", atom, constant // -factor)
     above = {atom: factor for atom, factor in form.items() if factor > 0}
     below = {atom: -factor for atom, factor in form.items() if factor < 0}
     return binary(">=", expression(above), expression(below))

@@ -10,24 +10,50 @@ repeat: it would have to be very long.
 
 from __future__ import annotations
 
-from polysched.model.tree import Band, Mark, Parallel, Tree, Vector, children, is_innermost, with_children
+from dataclasses import replace
+
+from polysched import isl
+from polysched.model.tree import (
+    Band,
+    Domain,
+    Mark,
+    Member,
+    Parallel,
+    Tree,
+    Vector,
+    children,
+    is_innermost,
+    with_children,
+)
 
 
-def mark_parallel(tree: Tree, *, is_repeated: bool = False) -> Tree:
+def mark_parallel(tree: Tree, *, is_repeated: bool = False, domain: isl.UnionSet | None = None) -> Tree:
     """`tree` with the first coincident member of each outermost band that has one marked; `is_repeated` by loops above.
 
-    In a permutable band that member moves to the front; in another one the members before it become an outer band.
+    In a permutable band that member moves to the front; in another one the members before it become an outer band. A
+    loop that runs once for all of the `domain`, of which a whole tree tells, is passed over, as one over a single tile.
     """
+    if isinstance(tree, Domain):
+        return replace(tree, child=mark_parallel(tree.child, domain=tree.domain))
     if isinstance(tree, Mark) and isinstance(tree.mark, Vector) and isinstance(tree.child, Band):
         # The only loop: threads bring more than lanes, which the compiler may add.
-        return tree if is_repeated else mark_parallel(tree.child)
+        return tree if is_repeated else mark_parallel(tree.child, domain=domain)
     repeats = is_repeated or isinstance(tree, Band)
     is_short = isinstance(tree, Band) and is_repeated and len(tree.members) == 1 and is_innermost(tree)
     if not (isinstance(tree, Band) and any(m.coincident for m in tree.members)) or is_short:
-        return with_children(tree, tuple(mark_parallel(child, is_repeated=repeats) for child in children(tree)))
-    k = next(k for k, member in enumerate(tree.members) if member.coincident)
+        below = (mark_parallel(child, is_repeated=repeats, domain=domain) for child in children(tree))
+        return with_children(tree, tuple(below))
+    parallel = [k for k, member in enumerate(tree.members) if member.coincident]
+    k = next((k for k in parallel if not _runs_once(tree.members[k], domain)), parallel[0])
     before, chosen, after = tree.members[:k], tree.members[k], tree.members[k + 1 :]
     if tree.permutable:
         before, after = (), (*before, *after)
     inner = Mark(Parallel(), Band((chosen, *after), tree.permutable, tree.child))
     return Band(before, tree.permutable, inner) if before else inner
+
+
+def _runs_once(member: Member, domain: isl.UnionSet | None) -> bool:
+    if domain is None:
+        return False
+    values = member.schedule.intersect_domain(domain).range()
+    return values.n_set() == 1 and bool(isl.sets_of(values)[0].is_singleton())

@@ -17,18 +17,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from math import prod
-from typing import Literal
+from typing import Any, Literal
 
 from polysched import isl
-from polysched.ir.node import walk
+from polysched.ir.node import rewrite, walk
 from polysched.ir.nodes import Binary, Call, Const, Expr, Load, Stmt, Store, Var
+from polysched.ir.simplify import simplify
 from polysched.model.scop import Scop, Statement
 from polysched.model.tree import Band, Mark, Member, Product, Tree, children, with_children
 from polysched.transform.roles import statements_of
 
 _FEW_ROWS = 4  # with fewer, copying a factor costs as much as it brings
 _LEAST_COLUMNS = 8
-_LEAST_TERMS = 4
+_LEAST_TERMS = 16  # of fewer, to begin and to store sums is most of the work
 _LEAST_UPDATES = 1 << 14
 _LEAST_DOT = 64  # terms of a dot product that is worth lanes of its own
 Kind = Literal["packed", "dots"]
@@ -76,8 +77,8 @@ class SumOfProducts:
 
 def sum_of_products(extents: Mapping[str, int], body: tuple[Stmt, ...]) -> SumOfProducts | None:
     """What the body of these loops, outermost first, is as a product of matrices; None if it is none."""
-    match body:
-        case (Store(array, index, Binary("+", Load(read, at), Binary("*", left, right))) as store,):
+    match rewrite(body, _simple):
+        case (Store(array, (*_, Var(last)) as index, Binary("+", Load(read, at), Binary("*", left, right))) as store,):
             if read != array or at != index or not all(_stays(factor, array) for factor in (left, right)):
                 return None
         case _:
@@ -85,11 +86,9 @@ def sum_of_products(extents: Mapping[str, int], body: tuple[Stmt, ...]) -> SumOf
     written = [part.name for part in index if isinstance(part, Var)]
     is_plain = all(isinstance(part, Var | Const) for part in index) and len({*written}) == len(written)
     roles = {name: _role(name, written, left, right) for name in extents}
-    if not is_plain or not {*written} <= {*extents} or not isinstance(index[-1], Var) or None in roles.values():
+    if not is_plain or not {*written} <= {*extents} or None in roles.values() or roles[last] == "batch":
         return None
-    side = roles[index[-1].name]
-    if side not in ("left", "right"):
-        return None
+    side = roles[last]
     columns = list(takewhile(lambda name: roles.get(name) == side, (_name(part) for part in reversed(index))))[::-1]
     rows = [name for name in written if roles[name] not in ("batch", side)]
 
@@ -106,6 +105,13 @@ def sum_of_products(extents: Mapping[str, int], body: tuple[Stmt, ...]) -> SumOf
         columns=axes(columns),
         terms=axes([name for name in extents if roles[name] == "terms"]),
     )
+
+
+def _simple(node: Any) -> Any:
+    """Subscripts as plain as they get: they tell the roles of loops."""
+    if isinstance(node, Load):
+        return replace(node, index=tuple(simplify(part) for part in node.index))
+    return None
 
 
 def _stays(factor: Expr, array: str) -> bool:
@@ -152,10 +158,10 @@ def mark_products(tree: Tree, scop: Scop, *, reorder: bool) -> Tree:
     if isinstance(tree, Mark):
         return tree
     if isinstance(tree, Band):
-        first, *others = statements_of(tree, scop)
-        found = None if others else _found(first)
+        statements = list(statements_of(tree, scop))
+        found = _found(statements[0]) if len(statements) == 1 else None
         kind = None if found is None else kind_of(found, reorder=reorder)
-        return tree if kind is None else Mark(Product(first.name, kind))
+        return tree if kind is None else Mark(Product(statements[0].name, kind))
     return with_children(tree, tuple(mark_products(child, scop, reorder=reorder) for child in children(tree)))
 
 
@@ -177,10 +183,9 @@ def _found(statement: Statement) -> SumOfProducts | None:
 
 
 def _member(statement: Statement, name: str, coincident: bool) -> Member:
-    at = statement.iterators.index(name)
-    iterators = ", ".join(f"i{k}" for k in range(statement.depth))
-    schedule = isl.UnionMap(f"{{ {statement.name}[{iterators}] -> [i{at}] }}")
-    return Member(schedule, coincident)
+    space = isl.LocalSpace.from_space(statement.domain.get_space())
+    value = isl.Aff.var_on_domain(space, isl.dim_type.set, statement.iterators.index(name))
+    return Member(isl.UnionMap.from_map(isl.Map.from_aff(value)), coincident)
 
 
 def _box(statement: Statement) -> dict[str, int] | None:

@@ -16,8 +16,9 @@ from opencl import on_device
 
 import polysched as ps
 from polysched.codegen.emit.opencl import emit_opencl
+from polysched.codegen.gpu import sums
 from polysched.codegen.gpu.reduce import BLOCKS, FEW, THREADS
-from polysched.errors import PolyschedError
+from polysched.errors import IllegalSchedule, PolyschedError
 from polysched.ir.build import add, binary, load, mul, store, sub, var
 from polysched.ir.dtypes import DType, f32, f64, i8, i32, i64, u16, u64
 from polysched.ir.node import substitute
@@ -173,6 +174,20 @@ def test_what_the_lanes_need_of_others_runs_before_them():
     done = ps.optimize(fn, "cuda", options=FREE)
     assert "thread.x:z" not in axes(done)
     assert_same(done, 40, checked=True)
+
+
+def test_a_tree_in_which_lanes_need_what_the_first_one_does_later_is_refused(monkeypatch):
+    monkeypatch.setattr(sums, "_shared", lambda *_: [])
+    twice = store(Y, (i,), mul(load(Y, i), 2.0))
+    update = store(Z, (i,), add(load(Z, i), mul(load(A, i, j), load(Y, i))))
+    square = [replace(Z, shape=(n,)), replace(Y, shape=(n,)), replace(A, shape=(n, n))]
+    fn = nest("f", "n", square, loop("i", 0, n, twice, loop("j", 0, n, update)))
+    with pytest.raises(IllegalSchedule) as refused:
+        ps.optimize(fn, "cuda", options=FREE)
+    assert str(refused.value) == (
+        "flow dependence on y: S0[i=0] must run before S1[i=0, j=0], "
+        "but they are not on one thread: thread.x separates them in a kernel (n = 1)"
+    )
 
 
 def test_columns_are_summed_by_four_threads_of_several_blocks_each():

@@ -143,3 +143,54 @@ def test_a_product_with_both_ends_is_one_kernel_that_is_right(first, last, share
         report = done.check(C=C, A=A, B=B, b=b)
         assert report.is_silent, str(report)
         np.testing.assert_allclose(C, wanted, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "last", ["C[j, i] = C[i, j]", "C[j, i] = C[i, j] * 2.0", "C[i, j] = C[i, j] / 3.0", "b[j] = C[i, j]"]
+)
+def test_half_of_a_symmetric_product(last):
+    """The last store at a point may be to another element: on the diagonal it is the same one."""
+    lines = (
+        "for i in range(n):",
+        "    for j in range(i, n):",
+        "        C[i, j] = 0.0",
+        "        for k in range(p):",
+        "            C[i, j] += A[i, k] * A[j, k]",
+        f"        {last}",
+    )
+    text = 'def f(C: f64["n", "n"], A: f64["n", "p"], b: f64["n"], n: size, p: size):'
+    fn = parse_nest("\n".join((text, *(f"    {line}" for line in lines))), "nests.py")
+    done = ps.optimize(fn, "cuda")
+    rng = np.random.default_rng(2)
+    C, A, b = (rng.random(shape) for shape in ((67, 67), (67, 19), (67,)))
+    total, wanted = A @ A.T, {"C": C.copy(), "b": b.copy()}
+    upper = np.triu_indices(67)
+    wanted["C"][upper] = total[upper] / (3 if "/" in last else 1)
+    if "C[j, i]" in last:
+        wanted["C"] = total * np.where(np.tri(67), 2 if "2.0" in last else 1, 1)
+    if "b[j]" in last:
+        wanted["b"] = np.diag(total)
+    assert done.check(C=C, A=A, b=b).is_silent
+    np.testing.assert_allclose(C, wanted["C"], rtol=1e-12)
+    np.testing.assert_allclose(b, wanted["b"], rtol=1e-12)
+    is_one = "b[j]" not in last  # which takes the last row's
+    assert (len(done.source.kernels) == 1) == is_one and "C_0[" in done.source.text
+
+
+def test_what_the_kernel_stores_itself_is_not_copied():
+    lines = (
+        "for i in range(n):",
+        "    for j in range(n):",
+        "        D[i, j] = b[j] + 1.0",
+        "        for k in range(n):",
+        "            C[i, j] += A[i, k] * A[k, j] * D[i, j]",
+    )
+    text = 'def f(C: f64["n", "n"], A: f64["n", "n"], D: f64["n", "n"], b: f64["n"], n: size):'
+    fn = parse_nest("\n".join((text, *(f"    {line}" for line in lines))), "nests.py")
+    done = ps.optimize(fn, "cuda")
+    C, A, D, b = (np.random.default_rng(3).random(shape) for shape in ((35, 35), (35, 35), (35, 35), (35,)))
+    wanted = C + A @ A * (b + 1)
+    assert done.check(C=C, A=A, D=D, b=b).is_silent
+    np.testing.assert_allclose(C, wanted, rtol=1e-12)
+    (kernel,) = done.source.kernels
+    assert "shared" not in kernel.note

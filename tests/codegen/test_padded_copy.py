@@ -38,7 +38,7 @@ def test_a_copy_has_zeros_beside_the_dimensions_with_conditions():
     assert "\n".join(show(made.fill).splitlines()) == """\
 for x1 in 0..4:
     for x2 in 0..11:
-        A_0[x1, x2] = x2 >= 1 && 9 >= x2 ? A[x1, x2 - 1] : 0.0f32"""
+        A_0[x1, x2] = x2 >= 1 && x2 <= 9 ? A[x1, x2 - 1] : 0.0f32"""
     assert show(made.element) == "A_0[c, y * 2 + r]"
 
 

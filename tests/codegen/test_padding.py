@@ -42,7 +42,7 @@ def smoothed(a: f32[6], b: f32[3], out: f32[6]):
 def smoothed(a: f32[6], b: f32[3], out: f32[6]):
     alloc a_0: private f32[8]
     for x0 in 0..8:
-        a_0[x0] = x0 >= 1 && 6 >= x0 ? a[x0 - 1] : 0.0f32
+        a_0[x0] = x0 >= 1 && x0 <= 6 ? a[x0 - 1] : 0.0f32
     for i in 0..6:
         out[i] = 0.0f32
         for r in 0..3:

@@ -80,7 +80,7 @@ for k in 0..n:
         for j in 3 * j0..min(n, 3 * j0 + 3) (vector):
             C[i, j] = C[i, j] + A[i, k] * B[k, j]"""
     assert show(simplify(result(fn).body[0].body[0].body)) == """\
-if n + i0 * -2 - 2 >= 0 && n + j0 * -3 - 3 >= 0 && 0 < n:
+if n >= i0 * 2 + 2 && n >= j0 * 3 + 3 && 0 < n:
     alloc C_0: private i64[2, 3]
     for r0 in 0..2 (unrolled):
         for r1 in 0..3 (vector):
@@ -104,7 +104,7 @@ def test_where_fullness_depends_on_the_loop_it_is_cut_in_three():
     done = result(tiled(update(load(C, i, j), load(A, k, i), load(B, k, j)), highs={"i": k}))
     stmts = simplify(done.body[0].body[0].body)
     assert show(stmts[:2]) == """\
-r0 = n + i0 * -2 - 2 >= 0 && n + j0 * -3 - 3 >= 0 ? min(max(i0 * 2 + 2, 0), n) : n
+r0 = n >= i0 * 2 + 2 && n >= j0 * 3 + 3 ? min(max(i0 * 2 + 2, 0), n) : n
 r1 = max(n, r0)"""
     assert [type(stmt) for stmt in stmts[2:]] == [For, If]
     assert registers(done) == ["C"]
@@ -114,7 +114,7 @@ def test_a_full_part_may_come_first():
     """lu: rows below k alone, so a tile is full until k comes to it, and its own row and column are read apart."""
     stmts = simplify(result(tiled(UPDATE_OF_LU, lows={"i": add(k, 1), "j": add(k, 1)})).body[0].body[0].body)
     assert show(stmts[:2]) == """\
-r0 = i0 * 2 >= 0 && n + i0 * -2 - 2 >= 0 && j0 * 3 >= 0 && n + j0 * -3 - 3 >= 0 ? min(n, 0) : n
+r0 = i0 >= 0 && n >= i0 * 2 + 2 && j0 >= 0 && n >= j0 * 3 + 3 ? min(n, 0) : n
 r1 = max(min(min(n, i0 * 2), j0 * 3), r0)"""
     assert [type(stmt) for stmt in stmts[2:]] == [For, If, For]
 

@@ -84,6 +84,7 @@ def test_what_has_nothing_to_do_with_it_stays_outside_and_does_not_hinder():
         [S1[i] -> i] coincident"""
 
 
+SUM_OF_STARTS = ("for i in range(n):", "    for j in range(n):", "        b[j] += C[i, 0]")
 SUM_OF_ROWS = ("for i in range(n):", "    for j in range(n):", "        C[i, 0] += A[i, j]")
 
 
@@ -94,7 +95,7 @@ SUM_OF_ROWS = ("for i in range(n):", "    for j in range(n):", "        C[i, 0] 
         pytest.param((*SUM_OF_ROWS, "for i in range(n):", "    b[i] = C[n - 1 - i, 0]"), id="other elements"),
         pytest.param((*SUM_OF_ROWS, "for i in range(n):", "    A[0, i] = 1.0"), id="what the sum reads elsewhere"),
         pytest.param(
-            ("for i in range(n):", "    C[i, 0] = 0.0", "for i in range(n):", "    A[0, i] = C[i, 0]", *SUM_OF_ROWS),
+            ("for i in range(n):", "    C[i, 0] = 0.0", *SUM_OF_STARTS, *SUM_OF_ROWS),
             id="what waits stands between",
         ),
         pytest.param(

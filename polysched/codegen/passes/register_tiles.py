@@ -25,7 +25,7 @@ from typing import Any
 
 from polysched.codegen.passes.tile_nest import Side, TileNest, least, mentions, tile_nest
 from polysched.ir.build import binary, conjunction, floordiv
-from polysched.ir.linear import Linear, added, expression, forms
+from polysched.ir.linear import Linear, added, expression, forms, never_negative
 from polysched.ir.node import map_children, rewrite, walk
 from polysched.ir.nodes import (
     Alloc,
@@ -195,7 +195,7 @@ def _split(conditions: list[Linear], nest: TileNest) -> _Split | None:
         elif factor < 0:  # to floor(rest / -factor)
             highs.append(floordiv(expression(added(rest, {None: -factor}, 1)), -factor))
         elif not constant:
-            always.append(binary(">=", expression(rest), 0))
+            always.append(never_negative(rest))
         elif rest.get(None, 0) < 0:
             return None
     return _Split(*(list(dict.fromkeys(part)) for part in (always, lows, highs)))

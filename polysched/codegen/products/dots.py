@@ -22,6 +22,7 @@ from polysched.machine import Machine
 from polysched.transform.products import SumOfProducts
 
 _SUMS = 16  # vectors of them, half of the registers
+_COLUMNS = 8  # each in a line of a cache that may hold no more of them at addresses far apart
 
 
 def dots(
@@ -36,7 +37,7 @@ class _Dots:
         self.found, self.start, self.names, self.machine = found, start, names, machine
         self.dtype = found.row.dtype
         self.lanes = max(1, 8 * machine.vector_bytes // self.dtype.bits)
-        self.at_a_time = max(1, min(_SUMS // found.rows.size, found.columns.size))
+        self.at_a_time = max(1, min(_SUMS // found.rows.size, found.columns.size, _COLUMNS))
 
     def statements(self) -> tuple[Stmt, ...]:
         found, tile = self.found, next(self.names)

@@ -12,14 +12,14 @@ Keeps: every bit, but where sums are dot products, which have their terms in ano
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from polysched.codegen.products.dots import dots
 from polysched.codegen.products.packed import Extents, packed
-from polysched.ir.node import map_children, rewrite, walk
-from polysched.ir.nodes import Alloc, Const, For, Function, Load, Stmt, Store, Var
+from polysched.ir.node import map_children, walk
+from polysched.ir.nodes import Alloc, Const, Expr, For, Function, Stmt, Store, Var
 from polysched.ir.rename import fresh_names, used_names
 from polysched.ir.simplify import simplify
 from polysched.machine import Machine
@@ -28,10 +28,11 @@ from polysched.transform.products import SumOfProducts, sum_of_products
 _KINDS = {"packed": packed, "dots": dots}
 
 
-def pack_products(fn: Function, machine: Machine) -> Function:
-    """`fn` with each loop of the kinds "packed" and "dots" run by tiles, in registers."""
+def pack_products(fn: Function, machine: Machine, *, parallel: bool = True) -> Function:
+    """`fn` with each loop of the kinds "packed" and "dots" run by tiles, in registers; on threads if `parallel`."""
     if not any(isinstance(node, For) and node.kind in _KINDS for node in walk(fn.body)):
         return fn
+    machine = machine if parallel else replace(machine, cores=1)
     local = (node.array for node in walk(fn.body) if isinstance(node, Alloc))
     extents = {array.name: array.shape for array in (*fn.arrays, *local)}
     return replace(fn, body=_block(fn.body, fresh_names("q", used_names(fn)), extents, machine))
@@ -68,14 +69,7 @@ def _nest(loop: For) -> tuple[dict[str, int], tuple[Stmt, ...]]:
                 loops[inner.var], body = extent, inner.body
             case _:
                 break
-    return loops, rewrite(body, _simple)
-
-
-def _simple(node: Any) -> Any:
-    """Subscripts as plain as they get: they tell the roles of loops."""
-    if isinstance(node, Load):
-        return replace(node, index=tuple(simplify(part) for part in node.index))
-    return None
+    return loops, body
 
 
 def _constant(stmt: Stmt, found: SumOfProducts) -> Const | None:
@@ -86,12 +80,12 @@ def _constant(stmt: Stmt, found: SumOfProducts) -> Const | None:
     extents = {**found.batch.extents, **found.rows.extents, **found.columns.extents}
     match body:
         case (Store(found.store.array, index, Const() as value),):
-            by_name = {part.name: k for k, part in enumerate(index) if isinstance(part, Var)}
-            same = all(
-                loops.get(mine.name) == extents[own.name]
-                if isinstance(mine, Var) and isinstance(own, Var)
-                else mine == own
-                for mine, own in zip(index, found.store.index, strict=True)
-            )
-            return value if same and by_name.keys() == loops.keys() else None
+            has_each_once = sorted(part.name for part in index if isinstance(part, Var)) == sorted(loops)
+            is_all = _ranges(index, loops) == _ranges(found.store.index, extents)
+            return value if has_each_once and is_all else None
     return None
+
+
+def _ranges(index: tuple[Expr, ...], extents: Mapping[str, int]) -> list[int | Expr | None]:
+    """From where to where the subscripts go: extents, or the subscripts that stay."""
+    return [extents.get(part.name) if isinstance(part, Var) else part for part in index]

@@ -42,8 +42,8 @@ def register_tile(rows: int, columns: int, lanes: int, registers: int) -> Tile:
     shapes = [
         Tile(high, wide * lanes)
         for wide in range(1, _WIDEST + 1)
-        for high in range(1, registers)
-        if high * wide + wide + _SPARE <= registers and high <= min(rows, _HIGHEST)
+        for high in range(1, min(rows, _HIGHEST) + 1)
+        if high == wide == 1 or high * wide + wide + _SPARE <= registers
     ]
     return min(shapes, key=lambda tile: (_time(tile, rows, columns, lanes), -tile.columns))
 

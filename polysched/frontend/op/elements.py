@@ -53,8 +53,18 @@ class Elements:
         return self.tensors[value.name][tuple(places)]
 
     def at(self, value: ir_graph.Value, places: Iterable[Expr], index: Index) -> Value:
-        """An element of a value, by expressions in the indices."""
-        return self.tensors[value.name][tuple(integers(places, index))]
+        """An element of a value, by expressions in the indices; of a stack at a known place, the operand's there."""
+        given = list(places)
+        operation = self.made_by.get(value.name)
+        if operation and operation.kind == "Stack":
+            match given.pop(axis := _axis(operation)):
+                case Const(int(place)):
+                    return self.at(operation.operands[int(place)], given, index)
+                case place:
+                    given.insert(axis, place)
+        if value.name in self.scalars:
+            return self.scalars[value.name]
+        return self.tensors[value.name][tuple(integers(given, index))]
 
     def element(self, operation: Operation, index: Index) -> Operand:
         """The element of the operation's result."""
@@ -242,6 +252,12 @@ _REDUCTIONS = {
     "ReduceType::ArgMax": reductions.argmax,
     "ReduceType::ArgMin": reductions.argmin,
 }
+
+
+def _axis(operation: Operation) -> int:
+    axis = dict(operation.attributes)["axis"]
+    assert isinstance(axis, int)
+    return axis
 
 
 def exprs(values: Iterable[Value]) -> tuple[Expr, ...]:

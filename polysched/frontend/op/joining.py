@@ -27,9 +27,11 @@ from polysched.ir.nodes import Const, Expr
 def array(emit: Emitter, object: Any, dtype: DType | None = None) -> Ref:
     """A new array, of a number, an array, or of tuples of them."""
     if isinstance(object, tuple) and object:
-        result = _stacked(emit, [array(emit, one) if isinstance(one, tuple) else one for one in object], 0)
-    else:
-        result = emit.copy(as_array(emit, object))
+        entries = [array(emit, one, dtype) if isinstance(one, tuple) else one for one in object]
+        return emit.array(emit.value(_stacked(emit, entries, 0, dtype)))
+    if dtype and isinstance(object, bool | int | float):
+        return emit.array(emit.constant(object, dtype))
+    result = as_array(emit, object)
     return emit.array(emit.value(cast(emit, result, dtype) if dtype else result))
 
 
@@ -70,17 +72,16 @@ def concatenate(emit: Emitter, arrays: Any, axis: int | None = 0, dtype: DType |
 
 
 def stack(emit: Emitter, arrays: Any, axis: int = 0, dtype: DType | None = None) -> Ref:
-    result = _stacked(emit, _entries(arrays), axis)
-    return cast(emit, result, dtype) if dtype else result
+    return _stacked(emit, _entries(arrays), axis, dtype)
 
 
-def _stacked(emit: Emitter, entries: Sequence[Any], axis: int) -> Ref:
+def _stacked(emit: Emitter, entries: Sequence[Any], axis: int, dtype: DType | None) -> Ref:
     operands: list[Operand] = [as_array(emit, one) if isinstance(one, tuple) else one for one in entries]
     shape = shape_of(operands[0])
     for other in operands[1:]:
         if shape_of(other) != shape:
             raise InputError(*_unequal("stacked", operands[0], other, "their shapes must be equal"))
-    at, dtype = axis_of(axis, len(shape) + 1), _common_dtype(operands)
+    at, dtype = axis_of(axis, len(shape) + 1), dtype or _common_dtype(operands)
     whole = (*shape[:at], Const(len(operands)), *shape[at:])
     return emit.result("Stack", [emit.in_dtype(one, dtype) for one in operands], dtype, whole, axis=at)
 

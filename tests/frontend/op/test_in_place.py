@@ -38,9 +38,8 @@ def f(a: f64[n], n: size):
 
 
 def test_a_loop_that_runs_down_reads_the_values_of_before():
-    text = "def f(a: ps.f64['n', 4]):\n    k = a.argmin(axis=1)\n    a[0] = 1\n    return k"
-    op = agree(text, a=-np.arange(20.0).reshape(5, 4))
-    assert str(op.nest).index("best") < str(op.nest).index("a[0, ")
+    text = "def f(a: ps.f64['n', 4]):\n    k = a.argmin(axis=1)\n    a[0] = 1\n    b = a[1:]\n    return b, k"
+    agree(text, a=-np.arange(20.0).reshape(5, 4))
 
 
 def test_two_parameters_are_swapped():

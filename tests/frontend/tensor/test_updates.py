@@ -29,6 +29,24 @@ for i in 0..floordiv(n, 2):
     )
 
 
+def test_a_sum_over_what_it_is_stored_to_needs_a_copy():
+    B = ps.compute((n,), lambda i: ps.exp(A[i]), "B")
+    k = ps.reduce_axis(n, "k")
+    C = ps.update(B, (1,), lambda i: ((i,), ps.sum(B[k], axis=k)), "C")
+    assert (
+        body(C)
+        == """\
+alloc B: private f32[n]
+for i in 0..n:
+    B[i] = exp(A[i])
+    C[i] = B[i]
+for i in 0..1:
+    C[i] = 0.0f32
+    for k in 0..n:
+        C[i] = C[i] + B[k]"""
+    )
+
+
 @pytest.mark.parametrize(
     ("line", "copies"),
     [

@@ -23,7 +23,7 @@ def linspace(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype:
 
 
 def eye(N: Any, M: Any = None, k: int = 0, dtype: Any = float) -> Any:
-    return (np.arange(N)[:, None] + k == np.arange(N if M is None else M)).astype(dtype)
+    return (np.arange(k, k + N)[:, None] == np.arange(N if M is None else M)).astype(dtype)
 
 
 def identity(n: Any, dtype: Any = float) -> Any:
@@ -31,7 +31,7 @@ def identity(n: Any, dtype: Any = float) -> Any:
 
 
 def tri(N: Any, M: Any = None, k: int = 0, dtype: Any = float) -> Any:
-    return (np.arange(N)[:, None] + k >= np.arange(N if M is None else M)).astype(dtype)
+    return (np.arange(k, k + N)[:, None] >= np.arange(N if M is None else M)).astype(dtype)
 
 
 def tril(m: Any, k: int = 0) -> Any:

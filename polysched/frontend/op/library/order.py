@@ -1,6 +1,6 @@
 """Elements in other orders, beside each other, and again.
 
-roll(x, 1, 0)       ->     np.concatenate([x[-1:], x[:-1]])
+roll(x, 1, 0)       ->     x[np.arange(n) - 1]
 pad(x, 1, "edge")   ->     x[np.clip(np.arange(-1, n + 1), 0, n - 1)]
 """
 
@@ -60,11 +60,12 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     axes = axis if isinstance(axis, tuple) else (axis,)
     times = max(len(shifts), len(axes))
     for by, k in zip(shifts * (times // len(shifts)), axes * (times // len(axes)), strict=True):
-        before = (slice(None),) * (k % a.ndim)
-        if by in (-1, 1):
-            a = np.concatenate([a[(*before, slice(-by, None))], a[(*before, slice(0, -by))]], k)
+        extent = a.shape[k]
+        if by in (-1, 1):  # negative indices count from the end
+            source = np.arange(extent) - (1 if by == 1 else extent - 1)
         else:  # it may be more than once around
-            a = a[(*before, (np.arange(a.shape[k]) - by) % a.shape[k])]
+            source = (np.arange(extent) - by) % extent
+        a = a[(slice(None),) * (k % a.ndim) + (source,)]
     return np.copy(a)
 
 
