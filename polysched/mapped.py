@@ -26,7 +26,7 @@ from polysched.transform.fuse_sums import fuse_sums
 from polysched.transform.fuse_tiles import fuse_tile_loops
 from polysched.transform.interleave import interleave_all
 from polysched.transform.parallel import mark_parallel
-from polysched.transform.products import mark_products, order_products
+from polysched.transform.products import mark_products, order_products, require_products
 from polysched.transform.reductions import reduce_on_lanes, reduce_on_threads
 from polysched.transform.register_tile import register_tile_all
 from polysched.transform.strides import stride_one_innermost
@@ -161,6 +161,7 @@ def _step_that_meets(
 
 
 def _as_it_is(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> Tree:
+    require_products(tree, scop, reorder=options.reorder_reductions)
     return tree
 
 

@@ -92,6 +92,7 @@ def optimize(
             scop, deps, scheduled.tree, target, options, is_by_hand=by_hand is not None
         )
         kernel = step("contract", contract, kernel)
+        has_products = False
         if target == "c":
             kernel = step("pack products", pack_products, kernel, options.machine, parallel=options.parallel)
             kernel = step("privatize", privatize, kernel, vector=options.vector)
@@ -106,7 +107,7 @@ def optimize(
         kernel = step("register tiles", register_tiles, kernel)
         kernel = step("accumulate", accumulate, kernel)
         kernel = step("linearize", linearize, kernel)
-        if target == "c":
+        if has_products:
             kernel = step("digits", join_digits, kernel)
         kernel = improve_expressions(kernel, options, target)
         source = step("emit", _EMIT[target], kernel, options)

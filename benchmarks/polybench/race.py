@@ -103,6 +103,6 @@ def _element(address: int, arrays: Mapping[str, View]) -> str:
     for name, array in arrays.items():
         offset = address - array.at
         if 0 <= offset < array.form.nbytes:
-            index = np.unravel_index(offset // array.dtype.itemsize, array.shape)
+            index = np.unravel_index(offset // array.form.dtype.itemsize, array.form.shape)
             return f"{name}[{', '.join(str(int(position)) for position in index)}]"
     return "a temporary"

@@ -21,6 +21,7 @@ from polysched.model.tree import (
     MarkValue,
     Member,
     Parallel,
+    Product,
     Sequence,
     Serial,
     Set,
@@ -62,6 +63,9 @@ def _lines(
                     yield ", ".join(s.get_tuple_name() or "" for s in isl.sets_of(branch.filter))
                     inner = _lines(branch.child, nest, below(branch, reaching), around, None)
                     yield from (f"  {line}" for line in inner)
+        case Mark(mark=Product(kind=kind), child=Band(members=members)):
+            how = "of packed matrices" if kind == "packed" else "of rows and columns, a sum for each lane"
+            yield f"{', '.join(map(_what, members))}: products {how}"
         case Mark(mark=value, child=child):
             if not isinstance(child, Band):
                 yield mark_text(value)

@@ -80,7 +80,7 @@ def parse_mark(text: str) -> MarkValue:
             return Vector(names)
         case "unroll":
             return Unroll()
-        case "packed" | "dots":
+        case "packed" | "dots" if argument:
             return Product(argument, kind)
         case "full" if argument.isdigit():
             return Full(int(argument))
@@ -88,8 +88,8 @@ def parse_mark(text: str) -> MarkValue:
             return Storage(names)
         case "wait":
             return Wait()
-    known = "kernel:NAME, map:AXIS, serial, parallel, vector, unroll, full:SIZE, storage:ARRAYS or wait"
-    raise InputError(f"unknown mark '{text}': expected {known}")
+    known = "kernel:NAME, map:AXIS, serial, parallel, vector, unroll, packed:STATEMENT, dots:STATEMENT, full:SIZE"
+    raise InputError(f"unknown mark '{text}': expected {known}, storage:ARRAYS or wait")
 
 
 def _insert(tree: Tree, node: isl.ScheduleNode) -> isl.ScheduleNode:

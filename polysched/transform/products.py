@@ -20,11 +20,14 @@ from math import prod
 from typing import Any, Literal
 
 from polysched import isl
+from polysched.errors import InputError
 from polysched.ir.node import rewrite, walk
 from polysched.ir.nodes import Binary, Call, Const, Expr, Load, Stmt, Store, Var
 from polysched.ir.simplify import simplify
 from polysched.model.scop import Scop, Statement
 from polysched.model.tree import Band, Mark, Member, Product, Tree, children, with_children
+from polysched.model.tree import walk as walk_tree
+from polysched.model.tree_isl import mark_text
 from polysched.transform.roles import statements_of
 
 _FEW_ROWS = 4  # with fewer, copying a factor costs as much as it brings
@@ -62,6 +65,11 @@ class SumOfProducts:
     @property
     def updates(self) -> int:
         return self.batch.size * self.rows.size * self.columns.size * self.terms.size
+
+    @property
+    def loops(self) -> tuple[str, ...]:
+        """Outermost first: batch, rows, columns, terms."""
+        return tuple(name for axes in (self.batch, self.rows, self.columns, self.terms) for name in axes.extents)
 
     def turned(self) -> SumOfProducts:
         """The same with the two sides exchanged."""
@@ -148,8 +156,12 @@ def kind_of(found: SumOfProducts, *, reorder: bool) -> Kind | None:
     is_long = terms >= _LEAST_DOT and columns >= _FEW_ROWS
     ends = {factor.index[-1:] if isinstance(factor, Load) else () for factor in (found.row, found.column)}
     in_order = len(found.terms.extents) == 1 and ends == {tuple(map(Var, found.terms.extents))}
-    may_reorder = reorder or found.row.dtype.kind in "iu"
-    return "dots" if is_long and in_order and may_reorder else None
+    return "dots" if is_long and in_order and _may_reorder(found, reorder) else None
+
+
+def _may_reorder(found: SumOfProducts, reorder: bool) -> bool:
+    """Are the terms in another order the same sum, or is that allowed?"""
+    return reorder or found.row.dtype.kind in "iu"
 
 
 def mark_products(tree: Tree, scop: Scop, *, reorder: bool) -> Tree:
@@ -171,10 +183,24 @@ def order_products(tree: Tree, scop: Scop) -> Tree:
         statement = scop.statement(tree.mark.statement)
         found = _found(statement)
         assert found is not None, f"{statement.name} is no sum of products"
-        outer = [*found.batch.extents, *found.rows.extents, *found.columns.extents]
-        members = tuple(_member(statement, name, name in outer) for name in (*outer, *found.terms.extents))
+        members = tuple(_member(statement, name, name not in found.terms.extents) for name in found.loops)
         return replace(tree, child=Band(members))
     return with_children(tree, tuple(order_products(child, scop) for child in children(tree)))
+
+
+def require_products(tree: Tree, scop: Scop, *, reorder: bool) -> None:
+    """InputError unless each mark in `tree` is above the loops of such a sum, as `order_products` gives them."""
+    for node in walk_tree(tree):
+        if isinstance(node, Mark) and isinstance(node.mark, Product):
+            name, text = node.mark.statement, f"mark '{mark_text(node.mark)}'"
+            found = next((_found(statement) for statement in scop.statements if statement.name == name), None)
+            if found is None:
+                raise InputError(f"{text}: {name} is no sum of products over a box")
+            if node != order_products(node, scop):
+                raise InputError(f"{text}: the band below is not over {', '.join(found.loops)} of {name}, and no more")
+            if node.mark.kind == "dots" and not _may_reorder(found, reorder):
+                hint = "allow it by reorder_reductions=True"
+                raise InputError(f"{text}: dot products add the terms of {name} in another order", hint=hint)
 
 
 def _found(statement: Statement) -> SumOfProducts | None:
@@ -189,9 +215,9 @@ def _member(statement: Statement, name: str, coincident: bool) -> Member:
 
 
 def _box(statement: Statement) -> dict[str, int] | None:
-    """The extents of the domain if it is a box of constants from 0."""
+    """The extents of the domain if it is a box of constants from 0, of 2 at least: isl leaves other loops out."""
     domain = statement.domain
-    if domain.dim(isl.dim_type.param) and domain.involves_dims(isl.dim_type.param, 0, domain.dim(isl.dim_type.param)):
+    if domain.involves_dims(isl.dim_type.param, 0, domain.dim(isl.dim_type.param)):
         return None
     extents = {}
     for k, name in enumerate(statement.iterators):
@@ -199,4 +225,4 @@ def _box(statement: Statement) -> dict[str, int] | None:
         if not (first.is_zero() and last.is_int()):
             return None
         extents[name] = int(last.to_python()) + 1
-    return extents if domain.is_box() and 0 not in extents.values() else None
+    return extents if domain.is_box() and min(extents.values(), default=0) > 1 else None

@@ -17,7 +17,12 @@ from polysched.ir.dtypes import ALL
 _PASSED: Mapping[str, str] = MappingProxyType({})
 _LEAST = MappingProxyType({"i32": "INT32_MIN", "i64": "INT64_MIN"})
 _SUFFIXES = MappingProxyType({"u32": "u", "u64": "ull"})
-_UNROLLED = MappingProxyType({"serial": "", "parallel": "", "dynamic": "", "vector": "", "unrolled": "#pragma unroll"})
+_UNROLLED = MappingProxyType(
+    {
+        **dict.fromkeys(("serial", "parallel", "dynamic", "vector", "packed", "dots"), ""),
+        "unrolled": "#pragma unroll",
+    }
+)
 _INTEGERS = {name: f"{'u' if dtype.kind == 'u' else ''}int{dtype.bits}_t" for name, dtype in ALL.items()}
 
 

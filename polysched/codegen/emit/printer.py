@@ -40,7 +40,7 @@ from polysched.version import __version__
 
 _WIDTH = 105  # of the lines of a parameter list
 _STACK_BYTES = 1 << 17  # larger local arrays live on the heap
-_REGISTER_BYTES = 1 << 12  # larger ones are reached by a pointer, as gcc keeps what is beside them in registers only then
+_REGISTER_BYTES = 1 << 12  # larger ones are reached by a pointer: then gcc keeps others in registers
 
 
 class Printer(Speller):

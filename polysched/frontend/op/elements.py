@@ -8,25 +8,23 @@ ReduceType::Sum(%x) {axes = (1,)}                ->      sum(x[i, j], j < m)
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
 
 from polysched.frontend.arithmetic import Typed
 from polysched.frontend.arithmetic import cast as cast_of
-from polysched.frontend.op.contraction import labels_of
 from polysched.frontend.op.emit import shape_of
 from polysched.frontend.op.extents import is_at_least, normal
 from polysched.frontend.op.memory import Sums
-from polysched.frontend.op.reshape import reshaped_source
-from polysched.frontend.op.scalars import is_nan, scalar
+from polysched.frontend.op.reshape import is_quasi_affine, reshaped_source
+from polysched.frontend.op.scalars import scalar
+from polysched.frontend.op.summing import contracted, reduced, sizes_in
 from polysched.frontend.op.views import View
-from polysched.frontend.tensor import reduce as reductions
-from polysched.frontend.tensor.tensor import Tensor
+from polysched.frontend.tensor.tensor import Tensor, compute
 from polysched.frontend.tensor.value import Name, Operand, SizeName, Value, merged
 from polysched.ir import graph as ir_graph
 from polysched.ir.build import add, conjunction, sub
+from polysched.ir.dtypes import i64
 from polysched.ir.graph import Operation
 from polysched.ir.node import walk
 from polysched.ir.nodes import Binary, Call, Const, Expr, Select, Var
@@ -76,7 +74,7 @@ class Elements:
             case "Const", {"value": Const() as constant}:
                 return Value(constant)
             case "Size", {"value": Expr() as extent}:
-                return Value(extent, names=_sizes(extent))
+                return Value(extent, names=sizes_in(extent))
             case "Empty", _:
                 return Value(Const(0.0 if dtype.is_float else 0 if dtype.is_integer else False, dtype))
             case "Iota", _:
@@ -91,8 +89,7 @@ class Elements:
             case "Transpose", {"axes": tuple(axes)}:
                 return self.at(operands[0], (places[axes.index(k)] for k in range(len(axes))), index)
             case "Reshape", _:
-                source = reshaped_source(places, shape_of(result), shape_of(operands[0]))
-                return self.at(operands[0], source, index)
+                return self.reshaped(result, operands[0], index)
             case "Select", _:
                 cond, then, other = (self.load(operand, index) for operand in operands)
                 return Value(Select(cond.expr, then.expr, other.expr), names=merged([cond, then, other]))
@@ -108,16 +105,40 @@ class Elements:
             case "Gather", {"axes": tuple(axes), "first": int(first)}:
                 return self.tensors[operands[0].name][self.chosen(operands[0], operands[1:], axes, first, index)]
             case (("MatMul" | "Einsum"), _):
-                return self.contracted(operation, index)
+                return contracted(operation, index, self.load, self.indices)
             case "DeviceCall", {"name": str(name)}:
                 args = [self.load(operand, index) for operand in operands]
                 return Value(Call(name, tuple(arg.expr for arg in args), dtype), names=merged(args))
         if operation.kind.startswith("ReduceType::"):
-            return self.reduced(operation, index)
+            return reduced(operation, index, self.load, self.indices)
         if operation.kind in ("BinaryType::Max", "BinaryType::Min") and dtype.is_float:
             return self.extremum(operation, index)
         values = [self.load(operand, index) for operand in operands]
         return Value(scalar(operation.kind, exprs(values), dtype), names=merged(values))
+
+    def reshaped(self, result: ir_graph.Value, operand: ir_graph.Value, index: Index) -> Value:
+        """Subscripts that are not quasi-affine, as i // m, are computed in arrays before."""
+        shape = shape_of(result)
+        source = reshaped_source(exprs(index), shape, shape_of(operand))
+        if all(map(is_quasi_affine, source)):
+            return self.at(operand, source, index)
+        places = []
+        for k, place in enumerate(source):
+            (value,) = integers([place], index)
+            used = [d for d, i in enumerate(index) if i.expr in set(walk(place))]
+            if not is_quasi_affine(place):
+                names = [self.indices[d] for d in used]
+                at = compute(
+                    [shape[d] for d in used],
+                    lambda *own, value=value: value,
+                    f"{result.name}_at{k}",
+                    dtype=i64,
+                    names=names,
+                    inline=False,
+                )
+                value = at[tuple(index[d] for d in used)]
+            places.append(value)
+        return self.tensors[operand.name][tuple(places)]
 
     def extremum(self, operation: Operation, index: Index) -> Value:
         """NumPy's maximum or minimum of floats is NaN if one of them is; the loop IR's if the first is."""
@@ -164,7 +185,7 @@ class Elements:
         result = values[-1].expr
         for value, end in reversed(list(zip(values[:-1], starts[1:], strict=True))):
             result = Select(Binary("<", place.expr, end), value.expr, result)
-        names = {**merged([*values, place]), **{k: v for start in starts for k, v in _sizes(start).items()}}
+        names = {**merged([*values, place]), **{k: v for start in starts for k, v in sizes_in(start).items()}}
         return Value(result, names=names)
 
     def chosen(
@@ -188,70 +209,8 @@ class Elements:
             at = value.expr
             if not _is_never_negative(at):
                 at = Select(Binary("<", at, Const(0)), add(at, extent), at)
-            found.append(Value(at, True, {**value.names, **_sizes(extent)}))
+            found.append(Value(at, True, {**value.names, **sizes_in(extent)}))
         return tuple(found)
-
-    def reduced(self, operation: Operation, index: Index) -> Value:
-        (operand,) = operation.operands
-        axes = dict(operation.attributes)["axes"]
-        assert isinstance(axes, tuple)
-        shape = shape_of(operand)
-        spare = iter(self.indices[len(index) :])
-        reduced_over = {k: self.axis(shape[k], next(spare)) for k in axes}
-        rest = iter(index)
-        places = [reduced_over[k] if k in axes else next(rest) for k in range(len(shape))]
-        term, over = self.load(operand, places), [*reduced_over.values()]
-        result = self.over(_REDUCTIONS[operation.kind], term, over)
-        if operation.kind in ("ReduceType::Max", "ReduceType::Min") and term.dtype.is_float:
-            one, zero, nan = (Const(value, term.dtype) for value in (1.0, 0.0, math.nan))
-            nans = self.over(reductions.max, Value(Select(is_nan(term.expr), one, zero), names=term.names), over)
-            return Value(Select(Binary(">", nans.expr, zero), nan, result.expr), names=merged([result, nans]))
-        return result
-
-    def contracted(self, operation: Operation, index: Index) -> Value:
-        """A sum of products, of all labels that the result has not."""
-        operands, dtype = operation.operands, operation.results[0].type.dtype
-        labels: tuple[str, ...]
-        if operation.kind == "MatMul":
-            labels = _labels_of_product(*(len(one.type.shape) for one in operands))
-        else:
-            labels = labels_of(str(dict(operation.attributes)["spec"]))
-        known = dict(zip(labels[-1], index, strict=True))
-        spare = iter(self.indices[len(index) :])
-        axes = []
-        for letters, operand in zip(labels, operands, strict=False):
-            for letter, extent in zip(letters, shape_of(operand), strict=True):
-                if letter not in known and extent != Const(1):
-                    known[letter] = self.axis(extent, next(spare))
-                    axes.append(known[letter])
-        factors = [
-            self.load(operand, [known.get(letter, Value(Const(0), True)) for letter in letters])
-            for letters, operand in zip(labels, operands, strict=False)
-        ]
-        op = "&&" if not dtype.is_float and not dtype.is_integer else "*"
-        term = reduce(lambda one, two: Value(Binary(op, one.expr, two.expr), names=merged([one, two])), factors)
-        return self.over(reductions.any if op == "&&" else reductions.sum, term, axes) if axes else term
-
-    def axis(self, extent: Expr, name: str) -> Value:
-        return reductions.reduce_axis(Value(extent, True, _sizes(extent)), name)
-
-    def over(self, function: Callable[..., Value], term: Value, axes: Sequence[Value]) -> Value:
-        """The reduction of terms, which need not depend on all of the axes."""
-        return function(Value(term.expr, names=merged([term, *axes])), axis=tuple(axes))
-
-
-_REDUCTIONS = {
-    "ReduceType::Sum": reductions.sum,
-    "ReduceType::Prod": reductions.prod,
-    "ReduceType::Max": reductions.max,
-    "ReduceType::Min": reductions.min,
-    "ReduceType::NanMax": reductions.max,
-    "ReduceType::NanMin": reductions.min,
-    "ReduceType::Any": reductions.any,
-    "ReduceType::All": reductions.all,
-    "ReduceType::ArgMax": reductions.argmax,
-    "ReduceType::ArgMin": reductions.argmin,
-}
 
 
 def _axis(operation: Operation) -> int:
@@ -276,20 +235,8 @@ def integers(places: Iterable[Expr], index: Index) -> list[Value]:
     return found
 
 
-def _sizes(extent: Expr) -> dict[str, Name]:
-    return {v.name: SizeName(v.name) for v in walk(extent) if isinstance(v, Var)}
-
-
 def _is_never_negative(index: Expr) -> bool:
     match index:
         case Select(_, then, other):
             return _is_never_negative(then) and _is_never_negative(other)
     return is_at_least(index, Const(0))
-
-
-def _labels_of_product(left: int, right: int) -> tuple[str, str, str]:
-    """Labels of the axes of a product of matrices: leading ones are broadcast from the right."""
-    batch = "abcdefgh"[: max(left - 2, right - 2, 0)]
-    first = batch[len(batch) - max(left - 2, 0) :] + ("xk" if left > 1 else "k")
-    second = batch[len(batch) - max(right - 2, 0) :] + ("ky" if right > 1 else "k")
-    return first, second, batch + ("x" if left > 1 else "") + ("y" if right > 1 else "")

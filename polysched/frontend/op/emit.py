@@ -7,7 +7,7 @@ Operands of an element-wise operation are broadcast by it; there is no operation
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from functools import reduce
 from typing import Any
 
@@ -24,13 +24,17 @@ Operand = Ref | Expr | bool | int | float  # an Expr is an extent
 
 
 class Emitter:
-    """Operations in the order of the program; `loc` is the place of the one being read."""
+    """Operations in the order of the program; `loc` is the place of the one being read.
 
-    def __init__(self, *arguments: Value):
+    `reserved` are names that no value has: those of sizes.
+    """
+
+    def __init__(self, *arguments: Value, reserved: Iterable[str] = ()):
         self.builder = Builder(*arguments)
         self.loc: Loc | None = None
         self.given = {argument.name for argument in arguments}
         self.named: dict[str, str] = {}  # results by what the user calls them first
+        self.reserved = set(reserved)
 
     def add(self, kind: str, operands: Sequence[Value], dtype: DType, shape: Shape, **attributes: Hashable) -> Value:
         made: Any = attributes  # mypy takes them for the named parameters, too
@@ -97,12 +101,12 @@ class Emitter:
         raise TypeError(f"unknown step {type(first).__name__}")
 
     def fresh_name(self, name: str) -> str:
-        taken = self.builder.taken | set(self.named.values())
+        taken = self.builder.taken | set(self.named.values()) | self.reserved
         return next(f"{name}_{k}" for k in range(1, len(taken) + 2) if f"{name}_{k}" not in taken)
 
     def call_it(self, ref: Ref, name: str) -> None:
         """The user's first name of an array is that of the operation's result, too."""
-        taken = self.builder.taken | set(self.named.values())
+        taken = self.builder.taken | set(self.named.values()) | self.reserved
         if not ref.path and not ref.memory.name:
             ref.memory.name = name
             result = ref.memory.value.name

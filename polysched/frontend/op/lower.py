@@ -19,6 +19,7 @@ from polysched.frontend.op.emit import shape_of
 from polysched.frontend.op.extents import normal
 from polysched.frontend.op.read import Program
 from polysched.frontend.op.scalars import is_nan, scalar
+from polysched.frontend.op.storing import Storing
 from polysched.frontend.op.views import View
 from polysched.frontend.tensor.tensor import Tensor, compute, placeholder, scan, update
 from polysched.frontend.tensor.value import Operand, Value, merged, var
@@ -54,13 +55,13 @@ class _Lowering:
     values_first: bool
     tensors: dict[str, Tensor] = field(default_factory=dict)  # of the values of the graph, by their names
     scalars: dict[str, Value] = field(default_factory=dict)
-    costs: dict[str, int] = field(default_factory=dict)
 
     def all(self) -> Lowered:
         graph = self.program.graph
         self.operations = graph.body.operations
         self.made_by = {operation.results[0].name: operation for operation in self.operations}
         self.results = {value.name for value in graph.body.results}
+        self.storing = Storing(self.operations, self.made_by, self.results, self.values_first)
         for name, given in self.arguments.items():
             match given:
                 case Array():
@@ -139,57 +140,8 @@ class _Lowering:
         shape = shape_of(result)
         names = self.index_names[: len(shape)]
         elements: Callable[..., Operand] = lambda *index: self.elements.element(operation, index)  # noqa: E731
-        inline = None
-        if self.is_stored_later(operation) or (self.is_viewed(operation) and operation.kind not in _VIEWS):
-            inline = False
-        elif self.is_recomputed(operation):
-            inline = True
+        inline = self.storing.inline(operation)
         return compute(shape, elements, name, dtype=result.type.dtype, names=names, inline=inline, loc=operation.loc)
-
-    def is_recomputed(self, operation: Operation) -> bool:
-        """Should each reader compute the elements for itself? Of the rest, the tensor layer decides."""
-        name = operation.results[0].name
-        if name in self.results:
-            return False
-        return operation.kind in _VIEWS or (self.cost(name) <= _CHEAP and not self.is_reduced(name))
-
-    def is_viewed(self, operation: Operation) -> bool:
-        """Does a view, which gets no array, read what is not element-wise and so needs one?"""
-        name = operation.results[0].name
-        readers = [one for one in self.operations if name in [operand.name for operand in one.operands]]
-        return not operation.kind.startswith(_ELEMENTWISE) and any(one.kind in _VIEWS for one in readers)
-
-    def is_stored_later(self, operation: Operation) -> bool:
-        """Must the elements be computed before what an update stores them to is changed?"""
-        name = operation.results[0].name
-        is_constant = operation.kind in ("Const", "Size")
-        return (
-            self.values_first
-            and not is_constant
-            and any(one.kind == "Update" and one.operands[1].name == name for one in self.operations)
-        )
-
-    def is_reduced(self, name: str) -> bool:
-        """Is the value, or a view of it, read by an operation that reads elements many times?"""
-        readers = [one for one in self.operations if name in [operand.name for operand in one.operands]]
-        return any(
-            self.is_reduced(one.results[0].name) if one.kind in _VIEWS else not one.kind.startswith(_ELEMENTWISE)
-            for one in readers
-            if one.kind not in ("Update", "Stack", "Concatenate", "Pad")
-        )
-
-    def cost(self, name: str) -> int:
-        """About how many operations an element takes, with those of the operands."""
-        if name not in self.costs:
-            self.costs[name] = self.counted(name)
-        return self.costs[name]
-
-    def counted(self, name: str) -> int:
-        operation = self.made_by.get(name)
-        if operation is None or not (operation.kind in _VIEWS or operation.kind.startswith(_ELEMENTWISE)):
-            return 100
-        own = 8 if operation.kind.startswith(("UnaryType", "SpecFunc")) else operation.kind not in _VIEWS
-        return own + sum(self.cost(operand.name) for operand in operation.operands if operand.name in self.made_by)
 
     def copied(self, value: ir_graph.Value, name: str) -> Tensor:
         """The value in an array of its own."""
@@ -274,12 +226,9 @@ class _Target:
     parameter: str  # that has the values in the end; the same name for one of its own
 
 
-_VIEWS = frozenset({"Slice", "Transpose", "Reshape", "Broadcast", "Sums", "Const", "Size", "Iota", "Empty"})
 _RUNNING = {
     "CumSum": "BinaryType::Add",
     "CumProd": "BinaryType::Mul",
     "CumMax": "BinaryType::Max",
     "CumMin": "BinaryType::Min",
 }
-_ELEMENTWISE = ("UnaryType", "BinaryType", "SpecFunc", "Select", "Cast")
-_CHEAP = 6  # operations that are rather done again than stored

@@ -70,7 +70,7 @@ class _Reader:
             if given is not None
         }
         values = {name: Value(name, kind) for name, kind in types.items()}
-        self.emit = Emitter(*values.values())
+        self.emit = Emitter(*values.values(), reserved=arguments)
         self.memories = {name: Memory(name, value) for name, value in values.items()}
         variables: dict[str, Any] = {name: Var(name) for name, given in arguments.items() if given is None}
         for name, value in values.items():

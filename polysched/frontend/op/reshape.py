@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 
 from polysched.frontend.op.extents import Shape, normal, product
 from polysched.ir.build import add, floordiv, floormod, mul
-from polysched.ir.nodes import Const, Expr
+from polysched.ir.nodes import Binary, Const, Expr
 
 
 def reshaped_source(index: Sequence[Expr], shape: Shape, source: Shape) -> tuple[Expr, ...]:
@@ -24,6 +24,18 @@ def reshaped_source(index: Sequence[Expr], shape: Shape, source: Shape) -> tuple
             _ravelled(index[new.start : new.stop], shape[new.start : new.stop]), source[old.start : old.stop]
         )
     return tuple(found)
+
+
+def is_quasi_affine(place: Expr) -> bool:
+    """Is it a sum of indices and of their quotients and remainders by numbers?"""
+    match place:
+        case Binary("floordiv" | "floormod", left, right):
+            return isinstance(right, Const) and is_quasi_affine(left)
+        case Binary("*", left, right):
+            return isinstance(left, Const) or isinstance(right, Const)
+        case Binary(_, left, right):
+            return is_quasi_affine(left) and is_quasi_affine(right)
+    return True
 
 
 def _groups(shape: Shape, source: Shape) -> Iterator[tuple[range, range]]:

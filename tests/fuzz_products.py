@@ -1,0 +1,244 @@
+"""Random sums of products, as tiles in registers: `python tests/fuzz_products.py --count 500`.
+
+    for c in 0..5:                                            loops of random roles, extents and order
+        for y in 0..7: for f in 0..4:
+            out[f, 1, y] += data[c, y * 2 - 1] * weight[c, f]         windows, zeros around them, casts, factors
+    ...                                                       what is done to out before and after
+
+Each is compiled for machines of small vectors and caches, with all thresholds low, so that small nests have every part:
+full and last tiles, several blocks, threads. What it computes is compared with the interpreter bit by bit, as loops, and
+for some of them as C, whose threads must not race. A failure prints its seed.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from math import prod
+from pathlib import Path
+from unittest.mock import patch
+
+if __name__ == "__main__":
+    sys.path[:0] = map(str, Path(__file__).parents[:2])
+
+import nests
+import numpy as np
+from nests import add, binary, loop, mul, nest, sub, var
+from seeds import run_seeds
+
+import polysched as ps
+from benchmarks.polybench.race import find_race
+from polysched.codegen.products import copies, packed, sizes
+from polysched.ir.build import conjunction, const
+from polysched.ir.dtypes import DType, f32, f64, i8, i32, i64
+from polysched.ir.node import walk
+from polysched.ir.nodes import Array, Cast, Const, Expr, For, Function, Load, Select, Stmt, Store, Var
+from polysched.machine import Machine
+from polysched.model.tree import Mark, Product
+from polysched.model.tree import walk as walk_tree
+from polysched.transform import products
+
+MOST_UPDATES = 3000
+MACHINES = (
+    Machine(vector_bytes=16, vector_registers=8, l1=256, l2=1024, cores=2),
+    Machine(vector_bytes=8, vector_registers=4, l1=64, l2=256),
+    Machine(vector_bytes=32, vector_registers=16, l2=512, cores=3),
+    Machine(vector_bytes=16, vector_registers=32, l1=128, l2=1 << 16),
+)
+THRESHOLDS = {
+    products: {"_FEW_ROWS": 2, "_LEAST_COLUMNS": 2, "_LEAST_TERMS": 2, "_LEAST_UPDATES": 8, "_LEAST_DOT": 4},
+    copies: {"_CHUNK": 4},
+    packed: {"_MANY": 8},
+    sizes: {"SIMD_OPERATIONS": 0},
+}
+
+
+@contextmanager
+def low_thresholds() -> Iterator[None]:
+    """Meanwhile, small nests are run as large ones are."""
+    with ExitStack() as stack:
+        for module, values in THRESHOLDS.items():
+            stack.enter_context(patch.multiple(module, **values))
+        yield
+
+
+def random_products(rng: random.Random) -> Function:
+    """A nest that adds products up, most of them such that they are recognised, and what is done before and after."""
+    while True:
+        generator = _Generator(rng)
+        if prod(generator.extents.values()) <= MOST_UPDATES:
+            return generator.function()
+
+
+class _Generator:
+    def __init__(self, rng: random.Random):
+        self.rng = rng
+        self.by_terms = rng.random() < 0.25  # do factors lie in memory term by term?
+        counts = {"b": (0, 0, 0, 1, 2), "f": (0, 1, 1, 1, 2), "x": (1, 1, 2, 3), "k": (1,) if self.by_terms else (1, 1, 2, 3)}
+        self.by_role = {role: [f"{role}{n}" for n in range(rng.choice(choice))] for role, choice in counts.items()}
+        names = [name for some in self.by_role.values() for name in some]
+        self.extents = {name: rng.choice((1, 2, 3, 4, 5, 6, 8, 9, 12, 17)) for name in names}
+        self.dtype: DType = rng.choice((f32, f32, f64, i32, i64))
+        self.narrow = i8 if self.dtype == i32 and rng.random() < 0.5 else self.dtype
+        self.arrays: list[Array] = []
+
+    def function(self) -> Function:
+        rng = self.rng
+        names = [*self.by_role["b"], *self.by_role["f"]]
+        rng.shuffle(names)
+        names += rng.sample(self.by_role["x"], len(self.by_role["x"]))
+        if rng.random() < 0.1:
+            rng.shuffle(names)
+        index: list[Expr] = [var(name) for name in names]
+        if rng.random() < 0.2:
+            index.insert(rng.randrange(len(index)), const(rng.randrange(2)))
+        shape = [self.extents[x.name] if isinstance(x, Var) else 2 for x in index]
+        shape = [extent + (rng.random() < 0.1) for extent in shape]
+        out = self.array("out", shape)
+        factors = [self.factor("data", "x"), self.factor("weight", "f")]
+        if rng.random() < 0.5:
+            factors.reverse()
+        at = tuple(index)
+        update = Store("out", at, add(Load("out", at, self.dtype), mul(*factors)))
+        order = rng.sample(names + self.by_role["k"], len(self.extents))
+        body = [*self.before(out, at), self.loops(order, update), *self.after(out)]
+        if rng.random() < 0.05:
+            body = [loop("t", 0, 2, *body)]
+        return nest("products", "", self.arrays, *body)
+
+    def loops(self, order: list[str], body: Stmt, **extents: int) -> Stmt:
+        for name in reversed(order):
+            body = loop(name, 0, extents.get(name, self.extents[name]), body)
+        return body
+
+    def array(self, name: str, shape: list[int], dtype: DType | None = None) -> Array:
+        self.arrays.append(Array(name, dtype or self.dtype, tuple(map(Const, shape))))
+        return self.arrays[-1]
+
+    def before(self, out: Array, at: tuple[Expr, ...]) -> Iterator[Stmt]:
+        """What the sums begin with, or something like it."""
+        kind, names = self.rng.random(), [part.name for part in at if isinstance(part, Var)]
+        value = const(self.rng.choice((0, 0, 3)), self.dtype)
+        if kind < 0.4:  # all of it
+            own = {name: var(f"z{name}") for name in names}
+            new = tuple(own[part.name] if isinstance(part, Var) else part for part in at)
+            stmt: Stmt = Store("out", new, value)
+            for name in self.rng.sample(names, len(names)):
+                stmt = loop(f"z{name}", 0, self.extents[name], stmt)
+            yield stmt
+            if self.rng.random() < 0.2:
+                yield self.copied(out)
+        elif kind < 0.6:  # the whole array, of which there may be more
+            new = tuple(var(f"z{k}") for k in range(len(out.shape)))
+            stmt = Store("out", new, value)
+            for k, extent in enumerate(out.shape):
+                stmt = loop(f"z{k}", 0, extent, stmt)
+            yield stmt
+        elif kind < 0.7:  # a part
+            short = {name: max(1, self.extents[name] - 1) for name in names[:1]}
+            yield self.loops(names, Store("out", at, value), **short)
+        elif kind < 0.8:  # a diagonal
+            size = min(extent.value for extent in out.shape)
+            yield loop("z", 0, size, Store("out", tuple(var("z") for _ in out.shape), value))
+
+    def copied(self, out: Array) -> Stmt:
+        """Another array of what is in `out`."""
+        copy = self.array("copy", [extent.value for extent in out.shape])
+        at = tuple(var(f"y{k}") for k in range(len(out.shape)))
+        stmt: Stmt = Store(copy.name, at, Load("out", at, self.dtype))
+        for k, extent in enumerate(out.shape):
+            stmt = loop(f"y{k}", 0, extent, stmt)
+        return stmt
+
+    def after(self, out: Array) -> Iterator[Stmt]:
+        if self.rng.random() < 0.2 and not any(array.name == "copy" for array in self.arrays):
+            yield self.copied(out)
+
+    def factor(self, name: str, side: str) -> Expr:
+        """An element of an array that batch, the side's loops and the terms step through."""
+        rng = self.rng
+        own, terms = list(self.by_role[side]), list(self.by_role["k"])
+        if len(terms) > 1 and rng.random() < 0.2:
+            terms.remove(rng.choice(terms))
+        if side == "x":
+            terms = [*self.by_role["k"]]
+        parts: list[tuple[Expr, int, int]] = []  # subscripts, and the least and most that they are
+        for space in own:
+            if terms and not self.by_terms and rng.random() < 0.35:
+                parts.append(self.window(space, terms.pop(rng.randrange(len(terms)))))
+            else:
+                parts.append(self.plain(space))
+        parts += [self.plain(name) for name in self.by_role["b"]]
+        if rng.random() < 0.6:
+            rng.shuffle(parts)
+        parts += [self.plain(name) for name in terms]
+        if not self.by_terms and rng.random() < 0.6:
+            rng.shuffle(parts)
+        index, shape, inside = [], [], []
+        for expr, least, most in parts:
+            if rng.random() < 0.15:
+                guarded = rng.choice((1, 1, 2))
+                expr, extent = sub(expr, least + guarded), max(1, most - least + 1 - rng.choice((0, 1, 3)))
+                inside += [binary("<=", 0, expr), binary("<", expr, extent)]
+            else:
+                expr, extent = (sub(expr, least) if least else expr), most - least + 1 + (rng.random() < 0.1)
+            index.append(expr)
+            shape.append(extent)
+        array = self.array(name, shape, self.narrow)
+        value: Expr = Load(name, tuple(index), self.narrow)
+        if rng.random() < 0.1:
+            value = mul(value, const(2, self.narrow))
+        if inside:
+            value = Select(conjunction(inside), value, const(0, self.narrow))
+        return value if array.dtype == self.dtype else Cast(value, self.dtype)
+
+    def plain(self, name: str) -> tuple[Expr, int, int]:
+        last, kind = self.extents[name] - 1, self.rng.random()
+        if kind < 0.06:
+            return sub(last, var(name)), 0, last
+        if kind < 0.12:
+            return mul(var(name), 2), 0, 2 * last
+        if kind < 0.15:
+            return binary("floordiv", var(name), 2), 0, last // 2
+        if kind < 0.18:
+            return mul(var(name), 0), 0, 0
+        return var(name), 0, last
+
+    def window(self, space: str, term: str) -> tuple[Expr, int, int]:
+        stride, dilation = self.rng.choice((1, 1, 1, 2, 3)), self.rng.choice((1, 1, 2, -1))
+        ends = (0, dilation * (self.extents[term] - 1))
+        expr = add(mul(var(space), stride), mul(var(term), dilation)) if dilation != 1 or stride != 1 else add(var(space), var(term))
+        return expr, min(ends), max(ends) + stride * (self.extents[space] - 1)
+
+
+def check_products(seed: int, *, in_c: bool | None = None) -> bool:
+    """The loops of one random nest, and some of them as C, give the bits of the interpreter; were there products?"""
+    rng = random.Random(seed)
+    fn = random_products(rng)
+    options = ps.Options(machine=rng.choice(MACHINES), fusion=rng.choice(("smart", "none")), lower_operations=0)
+    with low_thresholds():
+        done = ps.optimize(fn, options=options)
+    arguments = nests.arguments_for(fn, rng, 0)
+    expected = nests.outcome(fn, arguments)
+    flat = {name: value.ravel() for name, value in arguments.items()}
+    interpreted = nests.outcome(done.kernel, flat)
+    _assert_equal({name: interpreted[name].reshape(expected[name].shape) for name in expected}, expected)
+    if rng.random() < 0.2 if in_c is None else in_c:
+        raced = {name: value.copy() for name, value in arguments.items()}
+        done(**arguments)
+        _assert_equal(arguments, expected)
+        if any(isinstance(node, For) and node.kind == "parallel" for node in walk(done.kernel.body)):
+            report = find_race(done.source, fn, raced)
+            assert not report.race, report
+    return any(isinstance(node, Mark) and isinstance(node.mark, Product) for node in walk_tree(done.schedule))
+
+
+def _assert_equal(actual: dict[str, np.ndarray], expected: dict[str, np.ndarray]) -> None:
+    for name, array in expected.items():
+        np.testing.assert_array_equal(actual[name], array, err_msg=f"array {name}", strict=True)
+
+
+if __name__ == "__main__":
+    sys.exit(run_seeds(check_products, __doc__, first=0, count=500))
