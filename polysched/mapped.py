@@ -118,7 +118,7 @@ def _map_to_cpu(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> 
     """Tiles, wavefronts where no loop is parallel, threads on the outermost loop, SIMD on the innermost."""
     step = partial(_step_that_meets, scop, deps, options)
     if options.tile and options.register_tiles and options.vector and not (options.tile_sizes or _tile_sizes(options)):
-        tree = step("products", partial(mark_products, reorder=options.reorder_reductions), tree, scop)
+        tree = step("products", partial(mark_products, reorder=options.reorder_reductions), tree, scop, deps)
     if options.vector:
         tree = step("strides", stride_one_innermost, tree, scop)
     if options.tile:

@@ -20,6 +20,7 @@ from math import prod
 from typing import Any, Literal
 
 from polysched import isl
+from polysched.deps.dependences import Dependences
 from polysched.errors import InputError
 from polysched.ir.node import rewrite, walk
 from polysched.ir.nodes import Binary, Call, Const, Expr, Load, Stmt, Store, Var
@@ -164,7 +165,7 @@ def _may_reorder(found: SumOfProducts, reorder: bool) -> bool:
     return reorder or found.row.dtype.kind in "iu"
 
 
-def mark_products(tree: Tree, scop: Scop, *, reorder: bool) -> Tree:
+def mark_products(tree: Tree, scop: Scop, deps: Dependences, *, reorder: bool) -> Tree:
     """`tree` with a mark in place of each band that runs such a sum alone, over a box; `order_products` brings back the
     loops when other bands have been mapped."""
     if isinstance(tree, Mark):
@@ -172,9 +173,16 @@ def mark_products(tree: Tree, scop: Scop, *, reorder: bool) -> Tree:
     if isinstance(tree, Band):
         statements = list(statements_of(tree, scop))
         found = _found(statements[0]) if len(statements) == 1 else None
-        kind = None if found is None else kind_of(found, reorder=reorder)
+        kind = kind_of(found, reorder=reorder) if found and _may_count_up(statements[0], deps) else None
         return tree if kind is None else Mark(Product(statements[0].name, kind))
-    return with_children(tree, tuple(mark_products(child, scop, reorder=reorder) for child in children(tree)))
+    return with_children(tree, tuple(mark_products(child, scop, deps, reorder=reorder) for child in children(tree)))
+
+
+def _may_count_up(statement: Statement, deps: Dependences) -> bool:
+    """Do the loops run forward? Those of the source may count down."""
+    forward = isl.Map.lex_lt(statement.domain.get_space())
+    own = (d.relation for d in deps.ordered if d.source == d.sink == statement.name)
+    return all(relation.is_subset(forward) for relation in own)
 
 
 def order_products(tree: Tree, scop: Scop) -> Tree:

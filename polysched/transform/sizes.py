@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 from polysched import isl
 from polysched.constraints import TileSizes, sizes_asked
@@ -50,7 +51,11 @@ def tile_sizes(band: Band, scop: Scop, around: Around, options: Options) -> tupl
             block, element = register_block(statement, scop, options.machine), element_bytes(statement, scop)
             if len(statements) > 1:
                 return _shared(found, len(band.members), block)
-            return _for_registers(found, len(band.members), block, element, options.machine)
+            sizes = _for_registers(found, len(band.members), block, element, options.machine)
+            box = _Box.of(statement, band, scop)
+            if sizes is None or box is None or found.vector is None or box.trips[found.vector] < block.columns:
+                return sizes
+            return _fitting(sizes, found, box, options.machine)
     if not _reuses(band, scop, around):
         return None
     return _for_cache(band, statements, scop, around, options.machine)
@@ -85,6 +90,63 @@ def _for_registers(
     elif found.vector is not None:
         sizes[found.vector] = machine.l1 // 8 // element
     return tuple(sizes) if any(sizes) else None
+
+
+def _fitting(sizes: tuple[int, ...], found: Roles, box: _Box, machine: Machine) -> tuple[int, ...]:
+    """Smaller tiles along the other loops of a sum, if L2 then holds what is accessed in one, to be used again."""
+    others = [k for k, member in enumerate(box.band.members) if not member.coincident and k != found.serial]
+    smaller = sizes
+    while box.accessed(smaller) > machine.l2:
+        trips = {k: min(smaller[k], box.trips[k]) for k in others}
+        halves = [(*smaller[:k], trips[k] // 2, *smaller[k + 1 :]) for k in others if trips[k] > 1]
+        if not halves:
+            return sizes
+        smaller = min(halves, key=box.accessed)
+    return smaller
+
+
+@dataclass(frozen=True)
+class _Box:
+    """The iterations of a statement in a band whose loops have known lengths."""
+
+    band: Band
+    domain: isl.UnionSet
+    firsts: tuple[int, ...]
+    trips: tuple[int, ...]
+    accesses: tuple[tuple[isl.Map, int], ...]  # with the bytes of an element
+
+    @staticmethod
+    def of(statement: Statement, band: Band, scop: Scop) -> _Box | None:
+        domain = isl.UnionSet.from_set(statement.domain)
+        values = [isl.Set.from_union_set(m.schedule.intersect_domain(domain).range()) for m in band.members]
+        if statement.domain.dim(isl.dim_type.param) or not all(each.is_bounded() for each in values):
+            return None
+        size = {array.name: array.dtype.bits // 8 or 1 for array in scop.arrays}
+        accesses = tuple((a.relation, size[a.array]) for a in (*statement.reads, *statement.writes))
+        firsts = tuple(each.dim_min_val(0).to_python() for each in values)
+        return _Box(band, domain, firsts, tuple(_width(each, 0) for each in values), accesses)
+
+    def accessed(self, sizes: tuple[int, ...]) -> int:
+        """Bytes of the boxes around what the first tile accesses of each array."""
+        inside = self.domain
+        for member, first, size in zip(self.band.members, self.firsts, sizes, strict=True):
+            if size:
+                values = isl.UnionSet(f"{{ [x] : {first} <= x < {first + size} }}")
+                inside = inside.intersect(member.schedule.intersect_range(values).domain())
+        tile = isl.Set.from_union_set(inside)
+        found: dict[str, int] = {}
+        for relation, element in self.accesses:
+            elements = relation.intersect_domain(tile).range()
+            if elements.is_empty():  # those of zeros around data
+                continue
+            box = prod(_width(elements, k) for k in range(elements.dim(isl.dim_type.set)))
+            name = elements.get_tuple_name()
+            found[name] = max(found.get(name, 0), box * element)
+        return sum(found.values())
+
+
+def _width(values: isl.Set, k: int) -> int:
+    return int(values.dim_max_val(k).to_python() - values.dim_min_val(k).to_python()) + 1
 
 
 def _shared(found: Roles, count: int, block: Block) -> tuple[int, ...]:

@@ -50,6 +50,15 @@ def test_windows_may_run_backwards():
     assert show(made.element) == "A_0[c, y - r + 2]"
 
 
+def test_a_condition_may_be_about_several_dimensions():
+    place = sub(add(y, r), 1)
+    square = Array("A", ps.f32, (const(5), const(5)))
+    made = padded_copy(access(square, place, place, where=edges(place, 5)), square.shape, loops(y=5, r=3), (), set())
+    assert made is not None
+    assert [show(extent) for extent in made.array.shape] == ["7", "7"]
+    assert show(made.element) == "A_0[y + r, y + r]"
+
+
 def test_sizes_may_be_names():
     place = sub(add(y, r), 1)
     made = padded_copy(access(S, place, where=edges(place, n)), S.shape, loops(y=n, r=3), ("n",), set())

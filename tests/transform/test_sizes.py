@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import nests
 import pytest
 
+from polysched.deps.dataflow import dependences
 from polysched.frontend.python import parse_nest
 from polysched.ir.nodes import Function
 from polysched.machine import Machine
+from polysched.model.extract import extract
 from polysched.model.tree import Band, walk
 from polysched.options import Options
 from polysched.transform.roles import Around
 from polysched.transform.sizes import Block, register_block, tile_sizes
 from polysched.transform.strides import stride_one_innermost
-from tests.transform.scheduled import scheduled
+from tests.transform.scheduled import band, scheduled
 
 WIDE = Machine(vector_bytes=64, vector_registers=32, l1=32 << 10, l2=1 << 20)
 SMALL = Machine(vector_bytes=16, vector_registers=8, l1=512, l2=4 << 10)
@@ -140,3 +144,32 @@ def test_a_single_loop_and_the_loops_of_tiles_have_no_tiles():
 def test_register_blocks_are_three_vectors_wide(machine, dtype, block):
     scop = scheduled(nest(f'a: {dtype}["n"], n: size):\n    for i in range(n):\n        a[i] = 0')).scop
     assert register_block(scop.statements[0], scop, machine) == block
+
+
+WEIGHTS = """
+out: f32[3, 3, 256], data: f32[16, {rows} + 2, 58, 256], grad: f32[16, {rows}, 56, 256]):
+    for r in range(3):
+        for s in range(3):
+            for c in range(256):
+                for n in range(16):
+                    for y in range({rows}):
+                        for x in range(56):
+                            out[r, s, c] += data[n, y + r, x + s, c] * grad[n, y, x, c]
+"""
+
+
+def weights(rows: int, machine: Machine) -> dict[str, int]:
+    """The sizes for its loops, in any order."""
+    scop = extract(nest(WEIGHTS.format(rows=rows)))
+    loops = band(*(f"S[r, s, c, n, y, x] -> {loop}" for loop in "rscnyx"), coincident=(0, 1, 2))
+    around = Around((), dependences(scop, reorder_reductions=True).coincidence)
+    found = tile_sizes(loops, scop, around, Options(machine=machine))
+    assert found is not None
+    return dict(zip("rscnyx", found, strict=True))
+
+
+@pytest.mark.parametrize(("rows", "l2", "n", "y"), [(56, 1 << 20, 1, 4), (4, 1 << 20, 1, 16), (56, 8 << 10, 16, 16)])
+def test_further_loops_of_a_sum_get_tiles_that_fit_l2_if_any_do(rows, l2, n, y):
+    """Along s the same rows are used three times: they have to be there still."""
+    found = weights(rows, replace(WIDE, l2=l2))
+    assert (found["n"], found["y"]) == (n, y)

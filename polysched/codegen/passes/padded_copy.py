@@ -100,10 +100,10 @@ def _edges_of(access: Select, shape: Sequence[Expr]) -> list[_Edge] | None:
     found = []
     for condition in flattened(access.cond, "&&"):
         form = _never_negative_in(condition)
-        edge = next((edge for edge in known if edge.form(load.index, shape) == form), None)
-        if edge is None:
+        own = [edge for edge in known if edge.form(load.index, shape) == form]  # several of a[i - 1, i - 1]
+        if not own:
             return None
-        found.append(edge)
+        found += own
     return found
 
 

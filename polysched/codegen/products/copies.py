@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from polysched.codegen.products.axes import digits, lies_by_terms, number
 from polysched.ir.build import add, binary, floordiv, mul, sub
-from polysched.ir.node import substitute
+from polysched.ir.node import substitute, walk
 from polysched.ir.nodes import Alloc, Array, Const, Expr, For, If, Select, Stmt, Store, Var
 from polysched.ir.simplify import simplify
 from polysched.transform.products import Axes
@@ -45,7 +45,17 @@ class Copy:
             return (Alloc(self.array), *(self.by_rows(line, shared) for line in lines))
         if lies_by_terms(self.value, self.terms):
             return (Alloc(self.array), *(stmt for line in lines for stmt in self.in_chunks(line, shared)))
-        return (Alloc(self.array), *self.over_terms(tuple(lines), shared))
+        # Else gcc 12 unrolls short lines in a loop over terms, and stores their zeros last.
+        body = map(_in_lanes, lines) if self.is_guarded_by_terms else lines
+        return (Alloc(self.array), *self.over_terms(tuple(body), shared))
+
+    @property
+    def is_guarded_by_terms(self) -> bool:
+        """Are there zeros for whole lines?"""
+        match self.value:
+            case Select(cond):
+                return not any(isinstance(node, Var) and node.name in self.axes.extents for node in walk(cond))
+        return False
 
     def lines(self, first: Expr, end: Expr) -> list[For]:
         """The loops over numbers that store one term."""
@@ -110,6 +120,13 @@ def _inside(loop: For, make: Callable[[tuple[Stmt, ...]], tuple[Stmt, ...]]) -> 
         case (For() as inner,):
             return replace(loop, body=(_inside(inner, make),))
     return replace(loop, body=make(loop.body))
+
+
+def _in_lanes(loop: For) -> For:
+    match loop.body:
+        case (For() as inner,):
+            return replace(loop, body=(_in_lanes(inner),))
+    return replace(loop, kind="vector")
 
 
 def _under(cond: Expr | None, stmt: Stmt, names: Mapping[str, Expr]) -> Stmt:

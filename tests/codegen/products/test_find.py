@@ -1,0 +1,182 @@
+"""polysched/codegen/products/find.py: marked loops as products of packed matrices or as dot products."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from unittest.mock import patch
+
+import pytest
+from fuzz_products import check_products
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from polysched.codegen.products import sizes
+from polysched.codegen.products.find import pack_products
+from polysched.ir.build import binary, var
+from polysched.ir.nodes import For, Function, If
+from polysched.ir.simplify import simplify
+from polysched.ir.text import show
+from polysched.machine import Machine
+from tests.codegen.products.marked import LARGE, SMALL, kinds, marked, packed
+
+CONVOLUTION = """def conv(out: f32[3, 10], data: f32[12], w: f32[3, 3]):
+    for f in range(3):
+        for x in range(10):
+            out[f, x] = 0.0
+    for f in range(3):
+        for x in range(10):
+            for r in range(3):
+                out[f, x] += data[x + r] * w[f, r]
+"""
+
+
+def test_a_convolution_is_made_in_tiles_from_blocks_of_packed_columns():
+    """The sums start at zero, whose loop goes; the last tile is stored in part, from a copy."""
+    assert show(packed(marked(CONVOLUTION), SMALL)) == """\
+def conv(out: f32[3, 10], data: f32[12], w: f32[3, 3]):
+    for q0 in 0..2:
+        alloc q1: private f32[3, 8]
+        for q4 in 0..3:
+            for q2 in q0 * 8..min(q0 * 8 + 8, 10):
+                q1[q4, q2 - q0 * 8] = data[q2 + q4]
+            for q3 in min(q0 * 8 + 8, 10)..min(q0 * 8 + 8, 12):
+                q1[q4, q3 - q0 * 8] = 0.0f32
+        for q5 in q0 * 2..min(q0 * 2 + 2, 3):
+            for q6 in 0..1:
+                if q5 < 2:
+                    alloc q8: private f32[3, 4]
+                    for q10 in 0..3 (unrolled):
+                        for q11 in 0..4 (vector):
+                            q8[q10, q11] = 0.0f32
+                    for q7 in 0..3:
+                        for q14 in 0..3 (unrolled):
+                            for q15 in 0..4 (vector):
+                                q8[q14, q15] = q8[q14, q15] + q1[q7, q5 * 4 + q15 - q0 * 8] * w[q6 * 3 + q14, q7]
+                    for q12 in 0..3 (unrolled):
+                        for q13 in 0..4 (vector):
+                            out[q6 * 3 + q12, q5 * 4 + q13] = q8[q12, q13]
+                else:
+                    alloc q17: private f32[3, 4]
+                    for q19 in 0..3 (unrolled):
+                        for q20 in 0..4 (vector):
+                            q17[q19, q20] = 0.0f32
+                    for q16 in 0..3:
+                        for q27 in 0..3 (unrolled):
+                            for q28 in 0..4 (vector):
+                                q17[q27, q28] = q17[q27, q28] + q1[q16, q5 * 4 + q28 - q0 * 8] * w[q6 * 3 + q27, q16]
+                    alloc q18: private f32[3, 4]
+                    for q23 in 0..3 (unrolled):
+                        for q24 in 0..4 (vector):
+                            q18[q23, q24] = q17[q23, q24]
+                    for q25 in 0..3 (unrolled):
+                        for q26 in 0..2 (vector):
+                            out[q6 * 3 + q25, q5 * 4 + q26] = q18[q25, q26]"""
+
+
+def test_other_functions_stay_the_same_object():
+    fn = marked(CONVOLUTION, "serial")
+    assert pack_products(fn, SMALL) is fn
+
+
+def product(before: str = "", columns: int = 8) -> str:
+    """A nest over an `out` of 8 x 8, after some other statements."""
+    return f"""def f(out: f64[8, 8], copy: f64[8, 8], A: f64[8, 5], B: f64[5, 8]):
+{before}    for i in range(8):
+        for j in range({columns}):
+            for k in range(5):
+                out[i, j] += A[i, k] * B[k, j]
+"""
+
+
+ZERO = "    for i in range(8):\n        for j in range(8):\n            out[i, j] = 0.0\n"
+
+
+@pytest.mark.parametrize(
+    "before",
+    [ZERO, ZERO.replace("0.0", "-0.0"), ZERO.replace("0.0", "2.5"), ZERO.replace("i, j", "j, i")],
+)
+def test_sums_that_a_loop_before_starts_are_not_loaded(before):
+    fn = marked(product(before))
+    done = packed(fn, LARGE)
+    assert fn.body[0] not in done.body
+    assert not loads_sums(done)
+
+
+def loads_sums(fn: Function) -> bool:
+    """Do sums in registers begin with elements of out?"""
+    return re.search(r"^ +q\d+\[.*\] = out\[", show(fn), re.MULTILINE) is not None
+
+
+KEPT = {
+    "what out holds": "",
+    "a part": ZERO.replace("range(8)", "range(7)", 1),
+    "a diagonal": "    for i in range(8):\n        out[i, i] = 0.0\n",
+    "a row": "    for i in range(8):\n        out[3, i] = 0.0\n",
+    "every second row": ZERO.replace("range(8)", "range(0, 8, 2)", 1),
+    "another array": ZERO.replace("out", "copy"),
+    "no constant": ZERO.replace("0.0", "copy[i, j]"),
+    "a statement between": ZERO + ZERO.replace("out[i, j] = 0.0", "copy[i, j] = out[i, j]"),
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_sums_begin_with_what_out_holds(name):
+    fn = marked(product(KEPT[name]))
+    done = packed(fn, LARGE)
+    assert simplify(fn.body[:-1]) == done.body[: len(fn.body) - 1]
+    assert loads_sums(done)
+
+
+def test_a_start_of_more_than_the_sums_stays():
+    assert loads_sums(packed(marked(product(ZERO, columns=7)), LARGE))
+
+
+def test_loops_in_a_branch_are_found():
+    fn = marked(product())
+    (loop,) = fn.body
+    inside = replace(fn, sizes=("n",), body=(If(binary("<", var("n"), 3), (loop,)),))
+    done = pack_products(inside, LARGE)
+    assert isinstance(done.body[0], If)
+    assert "packed" not in kinds(done)
+    assert "unrolled" in kinds(done)
+
+
+def test_a_mark_on_other_loops_is_a_fault_of_ours():
+    fn = marked(product().replace("+= A", "-= A"))
+    with pytest.raises(AssertionError, match=r"^the loop i runs no sum of products$"):
+        pack_products(fn, LARGE)
+
+
+@pytest.mark.parametrize("parallel", [True, False])
+def test_threads_share_the_work_if_they_may(parallel):
+    with patch.object(sizes, "SIMD_OPERATIONS", 0):
+        done = pack_products(marked(product()), Machine(cores=2), parallel=parallel)
+    assert ("parallel" in kinds(done)) == parallel
+
+
+def test_little_work_stays_on_one_thread():
+    assert "parallel" not in kinds(pack_products(marked(product()), Machine(cores=2)))
+
+
+def test_threads_are_never_inside_of_others():
+    with patch.object(sizes, "SIMD_OPERATIONS", 0):
+        done = pack_products(marked(product()), replace(SMALL, cores=3))
+
+    def deepest(stmt) -> int:
+        own = isinstance(stmt, For) and stmt.kind == "parallel"
+        return own + max((deepest(inner) for inner in getattr(stmt, "body", ())), default=0)
+
+    assert max(map(deepest, done.body)) == 1
+
+
+@settings(max_examples=40, deadline=None, derandomize=True, database=None)
+@given(st.integers(0, 10**6))
+def test_random_products_keep_every_bit(seed):
+    check_products(seed, in_c=False)
+
+
+@pytest.mark.parametrize("seed", [*range(10), 6683])
+def test_random_products_keep_every_bit_in_c_and_do_not_race(seed):
+    """6683: gcc 12 stores zeros around data after the data, where it vectorizes a loop around short lines."""
+    check_products(seed, in_c=True)
