@@ -6,8 +6,8 @@
     ...                                                       what is done to out before and after
 
 Each is compiled for machines of small vectors and caches, with all thresholds low, so that small nests have all parts:
-full and last tiles, several blocks, threads. What it computes is compared with the interpreter bit by bit: its loops, and
-for some nests its C, whose threads must not race. A failure prints its seed.
+full and last tiles, several blocks, threads. What it computes is compared with the interpreter bit by bit: its loops,
+and for some nests its C, whose threads must not race. A failure prints its seed.
 """
 
 from __future__ import annotations

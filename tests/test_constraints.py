@@ -224,3 +224,28 @@ def test_fused_by_force():
 def test_separate_nests_share_no_blocks_either():
     done = made(jacobi, ps.separate("S0", "S1", depth=1))
     assert loops(done) == ["t", "i", "i"]
+
+
+@ps.nest
+def product(C: ps.f32[40, 40], A: ps.f32[40, 40], B: ps.f32[40, 40]):
+    for i in range(40):
+        for j in range(40):
+            for k in range(40):
+                C[i, j] += A[i, k] * B[k, j]
+
+
+@pytest.mark.parametrize(
+    ("constraint", "is_product"),
+    [
+        (ps.order("S", "i", "j", "k"), True),
+        (ps.order("S", "k", "i", "j"), False),
+        (ps.innermost("S", "j"), False),
+        (ps.tile_sizes("S", (8, 8, 8)), False),
+        (ps.outer_parallel("S"), True),
+    ],
+)
+def test_products_give_way(constraint, is_product):
+    """The loops of a product are in an order of its own, and have no tiles."""
+    done = made(product, constraint)
+    assert ("packed:S" in show_tree(done.schedule)) == is_product
+    done.verify()

@@ -14,7 +14,7 @@ from polysched import isl
 from polysched.deps.coincidence import bands_reached, carried
 from polysched.examples import gemm, jacobi_2d, seidel_2d, stencil
 from polysched.explain.text import explain
-from polysched.ir.build import load, store, var
+from polysched.ir.build import const, load, store, var
 from polysched.ir.nodes import Array
 from polysched.model.tree import Mark, Member, Parallel
 from tests.transform.scheduled import random_scheduled, scheduled
@@ -243,6 +243,21 @@ def test_marks_are_told():
     marked = explain(done.scop, done.deps, Mark(Parallel(), done.tree.child.child), found="pluto")
     bands = text_of_bands(copy()).replace("-> i\n    parallel\n", "-> i (parallel)\n")
     assert bands_in(marked) == f"{bands}\nin the kernel\ni: on threads\n  j"
+
+
+@pytest.mark.parametrize(
+    ("rows", "right", "kernel"),
+    [
+        (90, "kj", "i, j, k: products of packed matrices"),
+        (3, "jk", "i, j, k: products of rows and columns, a sum for each lane"),
+    ],
+)
+def test_products_are_told(rows, right, kernel):
+    c, a, b = (Array(name, ps.i32, (const(90), const(90))) for name in "CAB")
+    product = nests.mul(load(a, var("i"), var("k")), load(b, *map(var, right)))
+    update = store(c, (var("i"), var("j")), nests.add(load(c, var("i"), var("j")), product))
+    fn = nest("product", "", [c, a, b], loop("i", 0, rows, loop("j", 0, 90, loop("k", 0, 90, update))))
+    assert ps.optimize(fn).explain().endswith(f"in the kernel\n  {kernel}")
 
 
 def test_a_schedule_by_hand_names_its_edits_and_loops():

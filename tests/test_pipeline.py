@@ -286,3 +286,41 @@ def test_no_time_for_dependences_leaves_safe_ones():
     done = ps.optimize(seidel_2d, options=ps.Options(dependence_seconds=0.0))
     assert done.rungs["dependences"].startswith("memory-based")
     done.verify()
+
+
+PRODUCT = """def product(C: f32[120, 130], A: f32[120, 140], B: f32[140, 130]):
+    for i in range(120):
+        for j in range(130):
+            for k in range(140):
+                C[i, j] += A[i, k] * B[k, j]
+"""
+
+
+def test_products_are_on_threads_if_they_may():
+    fn = parse_nest(PRODUCT, "product.py")
+    several = Machine(vector_bytes=32, cores=2)
+    assert "omp parallel" in ps.optimize(fn, options=ps.Options(machine=several)).source.text
+    assert "omp parallel" not in ps.optimize(fn, options=ps.Options(machine=several, parallel=False)).source.text
+
+
+@pytest.mark.parametrize("off", ["tile", "vector", "register_tiles"])
+def test_products_are_tiles_of_vectors_in_registers(off):
+    fn = parse_nest(PRODUCT, "product.py")
+    assert "packed:S" in str(ps.optimize(fn).schedule)
+    assert "packed:S" not in str(ps.optimize(fn, options=ps.Options(**{off: False})).schedule)
+    assert "packed:S" not in str(ps.optimize(fn, options=ps.Options(tile_sizes=(16,))).schedule)
+
+
+@pytest.mark.parametrize("target", ["c", "cuda", "opencl"])
+def test_a_schedule_with_products_is_for_all_targets(target):
+    """GPUs run its loops on one thread."""
+    fn = parse_nest(PRODUCT.replace("20", "2").replace("30", "3").replace("40", "4"), "product.py")
+    text = """\
+domain: "{ S[i, j, k] : 0 <= i <= 11 and 0 <= j <= 12 and 0 <= k <= 13 }"
+child:
+  mark: "packed:S"
+  child:
+    schedule: "[{ S[i, j, k] -> [(i)] }, { S[i, j, k] -> [(j)] }, { S[i, j, k] -> [(k)] }]"
+    coincident: [ 1, 1, 0 ]
+"""
+    ps.optimize(fn, target, schedule=ps.from_yaml(text)).verify()

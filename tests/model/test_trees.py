@@ -88,6 +88,14 @@ def test_an_unknown_mark_is_refused():
         from_yaml(to_yaml(TREE).replace("parallel", "simd"))
 
 
+@pytest.mark.parametrize("mark", ["packed:S", "dots:S"])
+def test_a_mark_of_products_names_a_statement(mark):
+    text = to_yaml(TREE).replace("parallel", mark)
+    assert to_yaml(from_yaml(text)) == text
+    with pytest.raises(InputError, match=f"unknown mark '{mark[:-2]}'"):
+        from_yaml(text.replace(mark, mark[:-2]))
+
+
 @pytest.mark.parametrize("seed", range(25))
 def test_the_way_there_and_back_is_the_identity(seed):
     tree = extract(nests.random_nest(random.Random(seed))).tree

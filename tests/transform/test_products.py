@@ -207,6 +207,7 @@ OTHERS = {
     "from one": product(ranges=("1, 40", "40", "40")),
     "every second": product(ranges=("0, 40, 2", "40", "40")),
     "one row": product(ranges=("1", "40", "40")),
+    "a loop that runs once": product(update="for b in range(1):\n                    C[i, j] += A[i, k + b] * B[k, j]"),
     "no terms": product(ranges=("40", "40", "0")),
     "small": product(ranges=("16", "16", "16")),
     "terms from the last": product(ranges=("40", "40", "39, -1, -1")),

@@ -46,8 +46,9 @@ class Copy:
         if lies_by_terms(self.value, self.terms):
             return (Alloc(self.array), *(stmt for line in lines for stmt in self.in_chunks(line, shared)))
         # Else gcc 12 unrolls short lines in a loop over terms, and stores their zeros last.
-        body = map(_in_lanes, lines) if self.is_guarded_by_terms else lines
-        return (Alloc(self.array), *self.over_terms(tuple(body), shared))
+        if self.is_guarded_by_terms:
+            lines = [_innermost(line, lambda loop: replace(loop, kind="vector")) for line in lines]
+        return (Alloc(self.array), *self.over_terms(tuple(lines), shared))
 
     @property
     def is_guarded_by_terms(self) -> bool:
@@ -89,7 +90,7 @@ class Copy:
 
     def by_rows(self, line: For, shared: bool) -> For:
         """The line with the loops over terms inside of its own."""
-        new = _inside(line, lambda body: self.over_terms(body, shared=False))
+        new = _innermost(line, lambda loop: replace(loop, body=self.over_terms(loop.body, shared=False)))
         return replace(new, kind="parallel" if shared else "serial")
 
     def in_chunks(self, line: For, shared: bool) -> tuple[Stmt, ...]:
@@ -99,7 +100,11 @@ class Copy:
         chunk, k = next(self.names), next(self.names)
         first = mul(Var(chunk), _CHUNK)
         end = binary("min", add(first, _CHUNK), inner.size)
-        new = _inside(line, lambda body: (For(k, first, end, 1, substitute(body, digits(inner, Var(k)))),))
+
+        def with_chunk(loop: For) -> For:
+            return replace(loop, body=(For(k, first, end, 1, substitute(loop.body, digits(inner, Var(k)))),))
+
+        new = _innermost(line, with_chunk)
         kind = "parallel" if shared and not outer else "serial"
         body = (For(chunk, Const(0), Const(-(-inner.size // _CHUNK)), 1, (new,), kind),)
         return replace(self, terms=Axes(outer)).over_terms(body, shared)
@@ -114,19 +119,12 @@ class Copy:
         return body
 
 
-def _inside(loop: For, make: Callable[[tuple[Stmt, ...]], tuple[Stmt, ...]]) -> For:
-    """The loop with another body inside of the loops that are all there is."""
+def _innermost(loop: For, change: Callable[[For], For]) -> For:
+    """The loops with a change of the innermost, where each is all there is in the one around it."""
     match loop.body:
         case (For() as inner,):
-            return replace(loop, body=(_inside(inner, make),))
-    return replace(loop, body=make(loop.body))
-
-
-def _in_lanes(loop: For) -> For:
-    match loop.body:
-        case (For() as inner,):
-            return replace(loop, body=(_in_lanes(inner),))
-    return replace(loop, kind="vector")
+            return replace(loop, body=(_innermost(inner, change),))
+    return change(loop)
 
 
 def _under(cond: Expr | None, stmt: Stmt, names: Mapping[str, Expr]) -> Stmt:

@@ -56,7 +56,7 @@ def copies(fn: Function) -> dict[str, tuple[int, ...]]:
     for store in stores:
         sources = {node.array for node in walk(store.value) if isinstance(node, Load)} - results
         if store.array in own and sources.isdisjoint(own):
-            found |= {source: own[store.array] for source in sources}
+            found |= dict.fromkeys(sources, own[store.array])
     return found
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from polysched.codegen.products import packed as module
 from polysched.codegen.products import sizes
+from polysched.ir.node import walk
 from polysched.ir.nodes import For
 from polysched.ir.text import show
 from polysched.machine import Machine
@@ -155,8 +156,8 @@ COPIES = {
     "data between zeros": (
         "out: f32[4, 9], data: f32[2, 5], weight: f32[4, 2, 3]",
         "f4 x9 c2 r3",
-        "out[f, x] += (data[c, (x + r - 1) // 2] if (x + r - 1) % 2 == 0 and x + r - 1 >= 0 and x + r - 1 < 10 else 0.0)"
-        " * weight[f, c, r]",
+        "out[f, x] += (data[c, (x + r - 1) // 2] if (x + r - 1) % 2 == 0 and x + r - 1 >= 0 and x + r - 1 < 10 "
+        "else 0.0) * weight[f, c, r]",
         {"data": (6, 4)},
     ),
     "zeros for whole terms": (
@@ -187,6 +188,15 @@ def test_columns_that_do_not_fill_vectors(columns):
         packed(nest("C: f32[3, 13], A: f32[3, 3], B: f32[3, 13]", f"i3 j{columns} k3", update), machine)
 
 
+def test_sums_that_are_not_stored_start_at_zero():
+    """In lanes that hold nothing else, so that nothing is read that was never written."""
+    update = "C[i, j] += A[i, k] * B[k, j]"
+    for columns, starts in ((12, 0), (13, 1)):
+        done = packed(nest("C: f32[3, 13], A: f32[3, 3], B: f32[3, 13]", f"i3 j{columns} k3", update), LARGE)
+        tiles = [node for node in walk(done.body) if isinstance(node, For) and node.kind == "unrolled"]
+        assert sum("= 0.0f32" in show(tile) for tile in tiles) == starts
+
+
 @pytest.mark.parametrize("machine", [Machine(vector_bytes=1, vector_registers=1, l2=1), Machine(vector_bytes=64)])
 def test_any_machine_will_do(machine):
     packed(nest(MATRICES, "i6 j8 k7", "C[i, j] += A[i, k] * B[k, j]"), machine)
@@ -207,13 +217,19 @@ SHARES = {
         "C[i, j] += A[i, k] * B[k, j]",
         "parallel serial serial",
     ),
-    "copies of all rows, then blocks": (
+    "the copy of all rows, then blocks": (
+        "C: f32[3, 18], A: f32[5, 3, 9], B: f32[5, 9, 18]",
+        "i3 j18 k5 l9",
+        "C[i, j] += A[k, i, l] * B[k, l, j]",
+        "parallel serial, parallel serial serial",
+    ),
+    "tiles of columns, and the copy of rows": (
         "C: f32[3, 16], A: f32[5, 3, 9], B: f32[45, 16]",
         "i3 j16 k5 l9",
         "C[i, j] += A[k, i, l] * B[k * 9 + l, j]",
         "parallel serial, parallel serial",
     ),
-    "tiles of a block, and its copy": (
+    "tiles of rows, and the copy of columns": (
         "C: f32[12, 4], A: f32[12, 8], B: f32[8, 4]",
         "i12 j4 k8",
         "C[i, j] += A[i, k] * B[k, j]",

@@ -1,0 +1,75 @@
+"""polysched/codegen/products/axes.py: loops that are run as one."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+from polysched.codegen.products.axes import digits, is_flat, lies_by_terms, number
+from polysched.ir.build import add, mul
+from polysched.ir.dtypes import f32
+from polysched.ir.interp import evaluate
+from polysched.ir.nodes import Cast, Const, Expr, Load, Select, Var
+from polysched.ir.simplify import simplify
+from polysched.ir.text import show
+from polysched.transform.products import Axes
+
+PIXELS = Axes({"z": 3, "y": 4, "x": 5})
+q, y, x = Var("q"), Var("y"), Var("x")
+
+
+def test_the_common_number_and_its_digits():
+    assert show(simplify(number(PIXELS))) == "(z * 4 + y) * 5 + x"
+    assert {name: show(value) for name, value in digits(PIXELS, q).items()} == {
+        "x": "floormod(q, 5)",
+        "y": "floormod(floordiv(q, 5), 4)",
+        "z": "floordiv(q, 20)",
+    }
+
+
+def test_one_loop_is_its_own_number():
+    assert number(Axes({"x": 5})) == x
+    assert digits(Axes({"x": 5}), q) == {"x": q}
+
+
+def test_no_loops_have_the_number_zero():
+    assert number(Axes({})) == Const(0)
+    assert digits(Axes({}), q) == {}
+    assert Axes({}).size == 1
+
+
+def test_digits_are_those_of_each_number():
+    for count, place in enumerate(product(*map(range, PIXELS.extents.values()))):
+        own = dict(zip(PIXELS.extents, place, strict=True))
+        assert evaluate(number(PIXELS), own) == count
+        assert {name: evaluate(value, {"q": count}) for name, value in digits(PIXELS, q).items()} == own
+
+
+@pytest.mark.parametrize(
+    ("index", "shape", "expected"),
+    [
+        ((y, x), (4, 5), True),
+        ((Var("b"), y, x), (2, 4, 5), True),
+        ((y, x), (9, 5), True),  # there may be more of the first
+        ((y, x), (4, 6), False),  # but not of the others
+        ((x, y), (5, 4), False),
+        ((y, x, Var("b")), (4, 5, 2), False),
+        ((y, add(x, 1)), (4, 6), False),
+        ((mul(y, 2), x), (8, 5), False),
+        ((x,), (5,), False),
+    ],
+)
+def test_what_lies_in_memory_number_by_number(index: tuple[Expr, ...], shape: tuple[int, ...], expected: bool):
+    assert is_flat(Load("A", index, f32), Axes({"y": 4, "x": 5}), tuple(map(Const, shape))) == expected
+
+
+def test_what_lies_in_memory_term_by_term():
+    terms = Axes({"c": 3, "k": 7})
+    element = Load("A", (y, Var("k")), f32)
+    assert lies_by_terms(element, terms)
+    assert not lies_by_terms(Load("A", (Var("k"), y), f32), terms)
+    assert not lies_by_terms(Load("A", (Var("k"), Var("c")), f32), terms)
+    assert not lies_by_terms(Load("A", (add(y, Var("k")),), f32), terms)
+    assert not lies_by_terms(Cast(element, f32), terms)
+    assert not lies_by_terms(Select(Var("c"), element, element), terms)

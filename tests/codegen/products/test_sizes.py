@@ -1,0 +1,77 @@
+"""polysched/codegen/products/sizes.py: tiles for registers, blocks for caches, shares for threads."""
+
+from __future__ import annotations
+
+import pytest
+
+from polysched.codegen.products.sizes import Blocks, Tile, blocks, register_tile, shared_loop
+from polysched.machine import Machine
+
+
+def test_tiles_fill_the_registers():
+    assert register_tile(64, 3136, 16, 32) == Tile(8, 48)  # AVX-512: 24 sums, 3 columns, a row
+    assert register_tile(64, 3136, 8, 16) == Tile(5, 16)  # AVX2
+    assert register_tile(64, 3136, 4, 32) == Tile(8, 12)  # NEON
+
+
+def test_tiles_divide_rows_and_columns_if_they_can():
+    assert register_tile(7, 48, 16, 32) == Tile(7, 48)
+    assert register_tile(10, 3136, 16, 32).rows == 5
+    assert register_tile(64, 49, 16, 32).columns == 64  # of which 49 are stored
+
+
+def test_tiles_are_no_higher_than_there_are_rows():
+    assert register_tile(1, 1000, 16, 32).rows == 1
+    assert register_tile(3, 1000, 16, 32).rows == 3
+
+
+@pytest.mark.parametrize("registers", range(1, 8))
+def test_few_registers_hold_a_vector_at_least(registers):
+    tile = register_tile(5, 20, 4, registers)
+    assert tile.rows >= 1
+    assert tile.columns % 4 == 0
+
+
+@pytest.mark.parametrize("rows", [1, 5, 8, 100])
+@pytest.mark.parametrize("lanes", [1, 4, 16])
+def test_tiles_fit_in_the_registers(rows, lanes):
+    for registers in range(6, 33):
+        tile = register_tile(rows, 77, lanes, registers)
+        vectors = tile.columns // lanes
+        assert tile.rows * vectors + vectors + 1 <= registers
+
+
+def test_blocks_fit_in_half_of_the_second_cache():
+    machine = Machine(l2=1 << 20)
+    assert blocks(3136, 48, 576 * 4, machine) == Blocks(tiles=4, count=17)  # 4 tiles are 442 368 bytes
+    assert blocks(3136, 48, 64, machine) == Blocks(tiles=66, count=1)
+
+
+def test_there_are_as_many_blocks_for_each_core():
+    assert blocks(3136, 48, 576 * 4, Machine(l2=1 << 20, cores=4)) == Blocks(tiles=4, count=17)
+    assert blocks(3136, 48, 64, Machine(l2=1 << 20, cores=4)) == Blocks(tiles=17, count=4)
+    assert blocks(96, 48, 64, Machine(l2=1 << 20, cores=4)) == Blocks(tiles=1, count=2)
+
+
+def test_a_tile_that_is_larger_than_the_cache_is_a_block():
+    assert blocks(96, 48, 1 << 20, Machine(l2=1 << 10)) == Blocks(tiles=1, count=2)
+
+
+def test_blocks_are_all_there_is():
+    for size in range(1, 50):
+        for line in (1, 100, 10_000):
+            found = blocks(size, 4, line, Machine(l2=4096, cores=3))
+            assert (found.count - 1) * found.tiles * 4 < size <= found.count * found.tiles * 4
+
+
+def test_threads_share_the_outermost_loop_that_is_even():
+    work = 10**9
+    assert shared_loop({"n": 8.0, "blocks": 100.0, "tiles": 8.0}, work, 4) == "n"
+    assert shared_loop({"n": 5.0, "blocks": 100.0, "tiles": 8.0}, work, 4) == "blocks"
+    assert shared_loop({"n": 5.0, "blocks": 3.0, "tiles": 8.0}, work, 4) == "tiles"
+    assert shared_loop({"n": 2.0, "blocks": 3.0, "tiles": 1.0}, work, 4) == "blocks"  # the most even
+
+
+def test_one_core_or_little_work_needs_no_threads():
+    assert shared_loop({"tiles": 8.0}, 10**9, 1) is None
+    assert shared_loop({"tiles": 8.0}, 10**4, 4) is None
