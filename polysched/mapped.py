@@ -153,6 +153,8 @@ def _step_that_meets(
     """The tree after a step, or as it was if it would no longer meet the user's constraints, with the loops of products
     in their order."""
     after = step(name, transform, tree, *args)
+    if not options.constraints:
+        return after
     missed = unmet(order_products(after, scop), scop, deps, options.constraints)
     if missed and transform is tile_all and _tile_sizes(options):
         sizes, others = (" and ".join(map(str, cs)) for cs in (_tile_sizes(options), missed))

@@ -14,7 +14,6 @@ from polysched.codegen.gpu.registers import in_registers
 from polysched.codegen.gpu.staging import stage
 from polysched.codegen.passes.accumulate import accumulate
 from polysched.codegen.passes.contract import contract
-from polysched.codegen.passes.digits import join_digits
 from polysched.codegen.passes.linearize import linearize
 from polysched.codegen.passes.packing import pack
 from polysched.codegen.passes.padding import Choice, lower_padding
@@ -92,7 +91,6 @@ def optimize(
             scop, deps, scheduled.tree, target, options, is_by_hand=by_hand is not None
         )
         kernel = step("contract", contract, kernel)
-        has_products = False
         if target == "c":
             kernel = step("pack products", pack_products, kernel, options.machine, parallel=options.parallel)
             kernel = step("privatize", privatize, kernel, vector=options.vector)
@@ -107,8 +105,6 @@ def optimize(
         kernel = step("register tiles", register_tiles, kernel)
         kernel = step("accumulate", accumulate, kernel)
         kernel = step("linearize", linearize, kernel)
-        if has_products:
-            kernel = step("digits", join_digits, kernel)
         kernel = improve_expressions(kernel, options, target)
         source = step("emit", _EMIT[target], kernel, options)
     return Compiled(

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from polysched.codegen.products.axes import digits
 from polysched.codegen.products.packed import Extents
-from polysched.codegen.products.sizes import shared_loop
+from polysched.codegen.products.sizes import lanes_of, shared_loop
 from polysched.ir.build import add, mul
 from polysched.ir.node import substitute
 from polysched.ir.nodes import Alloc, Array, Binary, Const, Expr, For, If, Load, Stmt, Store, Var
@@ -36,7 +36,7 @@ class _Dots:
     def __init__(self, found: SumOfProducts, start: Const | None, names: Iterator[str], machine: Machine):
         self.found, self.start, self.names, self.machine = found, start, names, machine
         self.dtype = found.row.dtype
-        self.lanes = max(1, 8 * machine.vector_bytes // self.dtype.bits)
+        self.lanes = lanes_of(self.dtype, machine)
         self.at_a_time = max(1, min(_SUMS // found.rows.size, found.columns.size, _COLUMNS))
 
     def statements(self) -> tuple[Stmt, ...]:

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 
 from polysched.codegen.products.axes import digits, is_flat, lies_by_terms
 from polysched.codegen.products.copies import Copy
-from polysched.codegen.products.sizes import Side, blocks, register_tile, shared_loop
+from polysched.codegen.products.sizes import Side, blocks, lanes_of, register_tile, shared_loop
 from polysched.ir.build import add, binary, mul, sub
 from polysched.ir.node import substitute, walk
 from polysched.ir.nodes import Alloc, Array, Binary, Cast, Const, Expr, For, If, Load, Stmt, Store, Var
@@ -60,7 +60,7 @@ class _Product:
         self, found: SumOfProducts, start: Const | None, names: Iterator[str], extents: Extents, machine: Machine
     ):
         self.dtype = found.row.dtype
-        self.lanes = max(1, 8 * machine.vector_bytes // self.dtype.bits)
+        self.lanes = lanes_of(self.dtype, machine)
         found = found.turned() if _turns(found, self.lanes) else found
         self.found, self.start, self.names, self.extents, self.machine = found, start, names, extents, machine
         tile = register_tile(found.rows.size, found.columns.size, self.lanes, machine.vector_registers)

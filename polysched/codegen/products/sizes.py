@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from polysched.codegen.threads import SIMD_OPERATIONS
+from polysched.ir.dtypes import DType
 from polysched.machine import Machine
 
 _WIDEST = 4  # vectors of a row of a tile: of more, gcc loads each again for each row
@@ -35,6 +36,11 @@ class Blocks:
 
     tiles: int
     count: int
+
+
+def lanes_of(dtype: DType, machine: Machine) -> int:
+    """How many values a vector holds."""
+    return max(1, 8 * machine.vector_bytes // dtype.bits)
 
 
 def register_tile(rows: int, columns: int, lanes: int, registers: int) -> Tile:
