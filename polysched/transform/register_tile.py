@@ -8,6 +8,7 @@
                                                         mark: vector
                                                           band: j
 
+A sum over a small window, as of a convolution, has all of its loops inside: floor(j/24), floor(i/8), r, s, i, j.
 Without a loop to unroll, several updates of a row are made at a time; without a SIMD loop, several dot products.
 """
 
@@ -18,13 +19,14 @@ from dataclasses import dataclass, replace
 from polysched.deps.coincidence import carried
 from polysched.deps.dependences import Dependences
 from polysched.machine import Machine
-from polysched.model.scop import Scop
+from polysched.model.scop import Scop, Statement
 from polysched.model.tree import Band, Leaf, Mark, MarkValue, Member, Tree, Unroll, Vector, children, with_children
 from polysched.transform.roles import Around, Roles, roles, statements_of
-from polysched.transform.sizes import Block, register_block
+from polysched.transform.sizes import Block, register_block, values_of
 from polysched.transform.tile import block_of
 
 UPDATES = 4  # of a row at a time
+_WINDOW = 64  # terms
 
 
 def register_tile_all(tree: Tree, scop: Scop, dependences: Dependences, machine: Machine) -> Tree:
@@ -43,14 +45,30 @@ class _Tiling:
             found = roles(statements[0], tree, around) if len(statements) == 1 else None
             if found is None:
                 return tree
-            return _register_tile(tree, found, register_block(statements[0], self.scop, self.machine), around)
+            unrolled = None if found.unrolled is None else tree.members[found.unrolled]
+            block = register_block(statements[0], self.scop, self.machine, unrolled)
+            return _register_tile(tree, found, block, around, _window(tree, found, statements[0]))
         below = around.below(tree)
         return with_children(tree, tuple(self.tiled(child, below) for child in children(tree)))
 
 
-def _register_tile(band: Band, found: Roles, block: Block, around: Around) -> Band:
+def _window(band: Band, found: Roles, statement: Statement) -> tuple[int, ...]:
+    """The loops of a sum around its innermost, as many as run few times together."""
+    window, trips = [], 1
+    for k in (found.serial, *reversed(found.sums)):
+        values = values_of(band.members[k], statement)
+        if values is None or trips * len(values) > _WINDOW:
+            break
+        trips *= len(values)
+        window.append(k)
+    return tuple(reversed(window[1:]))
+
+
+def _register_tile(band: Band, found: Roles, block: Block, around: Around, window: tuple[int, ...]) -> Band:
     members = band.members
-    taken = (found.serial, found.unrolled, found.vector)
+    if found.unrolled is None or found.vector is None:
+        window = ()
+    taken = (found.serial, found.unrolled, found.vector, *window)
     others = tuple(members[k] for k in range(len(members)) if k not in taken)
     serial = members[found.serial]
     match found:
@@ -65,7 +83,7 @@ def _register_tile(band: Band, found: Roles, block: Block, around: Around) -> Ba
         case Roles(unrolled=int(u), vector=int(v)):
             inside = _marked(Unroll(), members[u], _marked(Vector(), members[v], band.child))
             blocks = (block_of(members[v], block.columns), block_of(members[u], block.rows))
-            return Band((*others, *blocks), True, Band((serial,), True, inside))
+            return Band((*others, *blocks), True, Band((*(members[k] for k in window), serial), True, inside))
     raise AssertionError(f"neither unrolled nor SIMD: {found}")
 
 

@@ -26,6 +26,7 @@ class Roles:
     unrolled: int | None  # so does something that it reads
     vector: int | None  # parallel when innermost; written elements step by one
     gathers: int = 0  # reads that step further than by one along `vector`
+    sums: tuple[int, ...] = ()  # what the statement writes stays in place along them too
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,9 @@ def roles(statement: Statement, band: Band, around: Around) -> Roles | None:
     gathers = 0 if vector is None else loops.reads(vector).count(None)
     if vector is not None and gathers and not rows:
         rows, vector, gathers = [vector], None, 0  # a dot product for each row: rows at a time, nothing else loaded
-    return Roles(serial=serial[-1], unrolled=rows[0] if rows else None, vector=vector, gathers=gathers)
+    *sums, last = serial
+    unrolled = rows[0] if rows else None
+    return Roles(serial=last, unrolled=unrolled, vector=vector, gathers=gathers, sums=tuple(sums))
 
 
 def statements_of(band: Band, scop: Scop) -> Iterator[Statement]:

@@ -17,7 +17,7 @@ from polysched.deps.coincidence import carried, together
 from polysched.errors import InputError
 from polysched.machine import Machine
 from polysched.model.scop import Scop, Statement
-from polysched.model.tree import Band, is_innermost
+from polysched.model.tree import Band, Member, is_innermost
 from polysched.options import Options
 from polysched.transform.roles import Around, Roles, roles, statements_of
 from polysched.transform.strides import step, stride
@@ -32,10 +32,15 @@ class Block:
     columns: int
 
 
-def register_block(statement: Statement, scop: Scop, machine: Machine) -> Block:
-    """Three vectors wide, and as many rows high as leaves registers for operands."""
+def register_block(statement: Statement, scop: Scop, machine: Machine, unrolled: Member | None = None) -> Block:
+    """Three vectors wide, and as many rows high as leaves registers for operands, or somewhat fewer where blocks then
+    fill the loop that is unrolled."""
     lanes = max(1, machine.vector_bytes // element_bytes(statement, scop))
-    return Block(rows=8 if machine.vector_registers >= 32 else 4, columns=3 * lanes)
+    rows = 8 if machine.vector_registers >= 32 else 4
+    values = values_of(unrolled, statement) if unrolled else None
+    if values is not None:
+        rows = next((n for n in range(rows, rows // 2 - 1, -1) if values.start % n == values.stop % n == 0), rows)
+    return Block(rows, columns=3 * lanes)
 
 
 def tile_sizes(band: Band, scop: Scop, around: Around, options: Options) -> tuple[int, ...] | None:
@@ -48,12 +53,14 @@ def tile_sizes(band: Band, scop: Scop, around: Around, options: Options) -> tupl
     for statement in statements:
         found = roles(statement, band, around)
         if found is not None:
-            block, element = register_block(statement, scop, options.machine), element_bytes(statement, scop)
+            unrolled = None if found.unrolled is None else band.members[found.unrolled]
+            block = register_block(statement, scop, options.machine, unrolled)
+            element = element_bytes(statement, scop)
             if len(statements) > 1:
                 return _shared(found, len(band.members), block)
             sizes = _for_registers(found, len(band.members), block, element, options.machine)
             box = _Box.of(statement, band, scop)
-            if sizes is None or box is None or found.vector is None or box.trips[found.vector] < block.columns:
+            if sizes is None or box is None or found.vector is None or len(box.values[found.vector]) < block.columns:
                 return sizes
             return _fitting(sizes, found, box, options.machine)
     if not _reuses(band, scop, around):
@@ -97,7 +104,7 @@ def _fitting(sizes: tuple[int, ...], found: Roles, box: _Box, machine: Machine) 
     others = [k for k, member in enumerate(box.band.members) if not member.coincident and k != found.serial]
     smaller = sizes
     while box.accessed(smaller) > machine.l2:
-        trips = {k: min(smaller[k], box.trips[k]) for k in others}
+        trips = {k: min(smaller[k], len(box.values[k])) for k in others}
         halves = [(*smaller[:k], trips[k] // 2, *smaller[k + 1 :]) for k in others if trips[k] > 1]
         if not halves:
             return sizes
@@ -111,28 +118,25 @@ class _Box:
 
     band: Band
     domain: isl.UnionSet
-    firsts: tuple[int, ...]
-    trips: tuple[int, ...]
+    values: tuple[range, ...]
     accesses: tuple[tuple[isl.Map, int], ...]  # with the bytes of an element
 
     @staticmethod
     def of(statement: Statement, band: Band, scop: Scop) -> _Box | None:
-        domain = isl.UnionSet.from_set(statement.domain)
-        values = [isl.Set.from_union_set(m.schedule.intersect_domain(domain).range()) for m in band.members]
-        if statement.domain.dim(isl.dim_type.param) or not all(each.is_bounded() for each in values):
+        values = tuple(each for member in band.members if (each := values_of(member, statement)))
+        if len(values) < len(band.members):
             return None
         size = {array.name: array.dtype.bits // 8 or 1 for array in scop.arrays}
         accesses = tuple((a.relation, size[a.array]) for a in (*statement.reads, *statement.writes))
-        firsts = tuple(each.dim_min_val(0).to_python() for each in values)
-        return _Box(band, domain, firsts, tuple(_width(each, 0) for each in values), accesses)
+        return _Box(band, isl.UnionSet.from_set(statement.domain), values, accesses)
 
     def accessed(self, sizes: tuple[int, ...]) -> int:
         """Bytes of the boxes around what the first tile accesses of each array."""
         inside = self.domain
-        for member, first, size in zip(self.band.members, self.firsts, sizes, strict=True):
+        for member, values, size in zip(self.band.members, self.values, sizes, strict=True):
             if size:
-                values = isl.UnionSet(f"{{ [x] : {first} <= x < {first + size} }}")
-                inside = inside.intersect(member.schedule.intersect_range(values).domain())
+                first = isl.UnionSet(f"{{ [x] : {values.start} <= x < {values.start + size} }}")
+                inside = inside.intersect(member.schedule.intersect_range(first).domain())
         tile = isl.Set.from_union_set(inside)
         found: dict[str, int] = {}
         for relation, element in self.accesses:
@@ -143,6 +147,18 @@ class _Box:
             name = elements.get_tuple_name()
             found[name] = max(found.get(name, 0), box * element)
         return sum(found.values())
+
+
+def values_of(member: Member, statement: Statement) -> range | None:
+    """From where to where the member's values go for the statement, if those are constants."""
+    if statement.domain.dim(isl.dim_type.param):
+        return None
+    domain = isl.UnionSet.from_set(statement.domain)
+    values = isl.Set.from_union_set(member.schedule.intersect_domain(domain).range())
+    if not values.is_bounded():
+        return None
+    first = int(values.dim_min_val(0).to_python())
+    return range(first, first + _width(values, 0))
 
 
 def _width(values: isl.Set, k: int) -> int:

@@ -10,7 +10,7 @@
                                                           as it was, nothing unrolled
 
 Where fullness depends on k, as in triangles, the range of k is cut in full and partial parts. So is it where an element
-kept in a register is read under another subscript.
+kept in a register is read under another subscript. Of a sum that has several loops, registers last for all of them.
 
 Needs: names are bound once; subscripts are not linearized yet.
 Keeps: every value, and the order of operations on each element.
@@ -76,9 +76,11 @@ class _Separator:
 
     def visit(self, node: Any) -> Any:
         if isinstance(node, For):
-            nest = tile_nest(node, may_move=True)
+            nest = _nest(node)
             if nest is not None and not self.is_in_registers(nest):
-                return self.separated(nest) or _rolled(node)
+                parts = self.separated(nest)
+                if parts or not nest.around:
+                    return parts or _rolled(node)
             if node.kind == "unrolled" and not isinstance(node.hi, Const):
                 node = replace(node, kind="serial")
         return map_children(node, self.visit)
@@ -100,16 +102,17 @@ class _Separator:
                 found += apart
         worst = [form for condition in found if (form := least(condition, nest.sides)) is not None]
         split = _split(worst, nest) if len(worst) == len(found) else None
-        if split is None:
+        if split is None or (nest.around and not (kept == stored and _stands(nest, split))):
             return None
         return self.parts(nest, split, kept | {n: index for n, index in stored.items() if _is_updated(n, index, nest)})
 
     def parts(self, nest: TileNest, split: _Split, kept: dict[str, tuple[Expr, ...]]) -> tuple[Stmt, ...]:
         loop = nest.loop
         if not split.lows and not split.highs:
-            nonempty = binary("<", loop.lo, loop.hi)
+            loops = (*nest.around, loop)
+            nonempty = [binary("<", each.lo, each.hi) for each in loops]
             full = self.full(nest, loop.lo, loop.hi, kept)
-            return (If(conjunction([*split.always, nonempty]), full, (_rolled(self.copy(loop)),)),)
+            return (If(conjunction([*split.always, *nonempty]), full, (_rolled(self.copy(loops[0])),)),)
         first, last = next(self.names), next(self.names)
         clipped = Binary("min", reduce(lambda a, b: Binary("max", a, b), split.lows, loop.lo), loop.hi)
         begin = Select(conjunction(split.always), clipped, loop.hi) if split.always else clipped
@@ -126,7 +129,7 @@ class _Separator:
 
     def full(self, nest: TileNest, lo: Expr, hi: Expr, kept: dict[str, tuple[Expr, ...]]) -> tuple[Stmt, ...]:
         """The nest over a full tile, for values of its loop from lo to hi, with registers for the elements `kept`:
-        around the loop, or in each of its iterations where they change with it."""
+        around the loops, or in each iteration of the last where they change with it."""
         around, inside = _Registers(), _Registers()
         for name, index in kept.items():
             place = inside if _uses(index, nest.loop.var) else around
@@ -142,7 +145,10 @@ class _Separator:
         named = around.named | inside.named
         tile = self.tile(_with_registers(nest.body, named), nest.sides, {register for register, _ in named.values()})
         body = (*inside.before, *tile, *inside.after)
-        return (*around.before, replace(nest.loop, lo=lo, hi=hi, body=body), *around.after)
+        loops = replace(nest.loop, lo=lo, hi=hi, body=body)
+        for each in reversed(nest.around):
+            loops = replace(each, body=(loops,))
+        return (*around.before, loops, *around.after)
 
     def tile(self, body: tuple[Stmt, ...], sides: Sequence[Side], registers: Set[str]) -> tuple[Stmt, ...]:
         """Loops over all of the tile around `body`, whose subscripts of `registers` count from zero."""
@@ -167,6 +173,25 @@ class _Split:
     always: list[Expr]
     lows: list[Expr]
     highs: list[Expr]
+
+
+def _nest(loop: For) -> TileNest | None:
+    """The nest over a tile that the loop is, or is around with nothing else between."""
+    nest, around = tile_nest(loop, may_move=True), []
+    while nest is None and loop.kind == "serial" and not loop.reduces and loop.step == 1:
+        around.append(loop)
+        match loop.body:
+            case (For() as loop,):
+                nest = tile_nest(loop)
+            case _:
+                return None
+    return None if nest is None else replace(nest, around=tuple(around))
+
+
+def _stands(nest: TileNest, split: _Split) -> bool:
+    """Is the tile full in all of the loops around it or in none, and do they run alike?"""
+    bounds = [bound for each in (*nest.around, nest.loop) for bound in (each.lo, each.hi)]
+    return not split.lows and not split.highs and not any(_uses(tuple(bounds), name) for name in nest.own_names)
 
 
 def _conditions(nest: TileNest) -> Iterator[Linear]:
@@ -215,10 +240,11 @@ def _fits_registers(index: tuple[Expr, ...], nest: TileNest) -> bool:
     if not index:
         return False
     seen: list[str] = []
-    fixed = {side.loop.var for side in nest.sides if not mentions(side.start, [nest.loop.var])}
+    loops = {loop.var for loop in (*nest.around, nest.loop)}
+    fixed = {side.loop.var for side in nest.sides if not mentions(side.start, loops)}
     for part in index:
         variables = [node.name for node in walk(part) if isinstance(node, Var) and node.name in nest.own_names]
-        if any(isinstance(node, Load) for node in walk(part)) or nest.loop.var in variables or len(variables) > 1:
+        if any(isinstance(node, Load) for node in walk(part)) or loops & {*variables} or len(variables) > 1:
             return False
         if variables:
             (form, *others) = forms(part, upper=True)

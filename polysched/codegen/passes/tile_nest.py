@@ -1,4 +1,4 @@
-"""Nests over register tiles, as lowering leaves them: a loop directly around unrolled and SIMD ones.
+"""Nests over register tiles, as lowering leaves them: a loop, or a few, directly around unrolled and SIMD ones.
 
     for k in 0..m:
         for i in i0..min(n, i0 + 4) (unrolled):         start i0, 4 trips when full
@@ -40,12 +40,13 @@ class TileNest:
     loop: For
     sides: tuple[Side, ...]
     body: tuple[Stmt, ...]
+    around: tuple[For, ...] = ()  # loops directly around `loop`, outermost first
 
     @property
     def own_names(self) -> set[str]:
         """What has another value in each iteration: means nothing outside."""
         lets = {stmt.name for stmt in self.body if isinstance(stmt, Let)}
-        return {self.loop.var, *(side.loop.var for side in self.sides), *lets}
+        return {*(loop.var for loop in (*self.around, self.loop)), *(side.loop.var for side in self.sides), *lets}
 
 
 def tile_nest(loop: For, *, may_move: bool = False) -> TileNest | None:
