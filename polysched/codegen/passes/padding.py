@@ -13,17 +13,21 @@ A guard costs nothing where the operand is copied anyway, with zeros in place of
 product of matrices (codegen/products), or to the shared memory of a GPU, if its elements are used often (gpu/staging).
 It costs little where it is the same along rows. Elsewhere it stands in the innermost loop.
 
+A copy is exact, and for a CPU a fraction of the work of the sums, all of which then have all terms: they stay in
+registers, and no loop has bounds that depend on the element.
+
 A cut leaves out the products with zero, and becomes bounds of loops. It is exact for integers; for floats, with
 fast_math, or where zero times the other factor is zero (finite.py) and adding zero changes no sum: where the sum starts
-at a constant other than -0.0, since a sum, rounded to nearest, is -0.0 only if both its operands are.
+at a constant other than -0.0, since a sum, rounded to nearest, is -0.0 only if both its operands are. It is for what a
+copy cannot have, as the places between the elements of dilated data, and for GPUs.
 
-A copy is exact, and for a CPU a fraction of the work of the sums. Conditions on data stay as they are.
+Conditions on data stay as they are.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -56,6 +60,7 @@ How = Literal["domain cut", "padded copy", "guard"]
 _OFTEN = 8  # uses of an element from which on a GPU copies its array to shared memory
 _PAYS = 1.5  # terms of a sum for each element of a padded copy
 _PAYS_FRESH = 10.0  # the same where each call gets the memory anew from the system, a page at a time
+_MOSTLY_ZEROS = 4  # elements of a copy for each of the data, above which a cut leaves out more than a copy saves
 _KEPT = 32 << 20  # bytes up to which memory is used again (M_MMAP_THRESHOLD of glibc)
 
 
@@ -129,10 +134,9 @@ class _Sum:
     def pays(self, copy: PaddedCopy) -> bool:
         """Is filling the copy less work than guards are? It is if nothing is known of either."""
         terms = [trip_count(loop) for loop in self.loops]
-        extents = [extent.value for extent in copy.array.shape if isinstance(extent, Const)]
-        if None in terms or len(extents) < len(copy.array.shape):
+        elements = _constant_product(copy.array.shape)
+        if None in terms or elements is None:
             return True
-        elements = math.prod(extents)
         is_kept = elements * copy.array.dtype.bits // 8 <= _KEPT
         return math.prod(filter(None, terms)) >= elements * (_PAYS if is_kept else _PAYS_FRESH)
 
@@ -180,19 +184,20 @@ class _Lowering:
             place = "its packed copy" if self.target == "c" else "shared memory"
             self.choose(found, "guard", f"of zeros in {place}")
             return store
+        copy = self.copy(found) if self.target == "c" and not found.is_same_along_rows else None
+        if copy is not None and not (exact and self.is_mostly_zeros(copy, found.load.array)):
+            self.copies.append(copy)
+            self.choose(found, "padded copy", "so that all sums have as many terms")
+            return found.of(copy.element)
         if exact:
             self.choose(found, "domain cut", f"exact since {exact}")
             return If(found.access.cond, (found.of(found.load),), (), store.loc)
         if found.is_same_along_rows:
-            self.choose(found, "guard", "the same along rows, so that it leaves their loops")
-            return store
-        copy = self.copy(found) if self.target == "c" else None
-        if copy is None:
+            why = "the same along rows, so that it leaves their loops"
+        else:
             why = "neither cut nor copy is better" if self.target == "c" else "a predicate of its thread"
-            self.choose(found, "guard", why)
-            return store
-        self.choose(found, "padded copy", "a cut is not exact, and a guard would cost more")
-        return found.of(copy.element)
+        self.choose(found, "guard", why)
+        return store
 
     def choose(self, found: _Sum, lowering: How, why: str) -> None:
         self.choices.append(Choice(found.load.array, lowering, why))
@@ -214,10 +219,11 @@ class _Lowering:
         if array not in self.shapes or array in self.stored:
             return None
         made = padded_copy(found.access, self.shapes[array], found.loops, self.sizes, self.taken)
-        if made is None or not found.pays(made):
-            return None
-        self.copies.append(made)
-        return made
+        return made if made is not None and found.pays(made) else None
+
+    def is_mostly_zeros(self, copy: PaddedCopy, array: str) -> bool:
+        elements, size = (_constant_product(extents) for extents in (copy.array.shape, self.shapes[array]))
+        return elements is not None and size is not None and elements > _MOSTLY_ZEROS * size
 
 
 Elements = frozenset[tuple[str, tuple[Expr, ...]]]
@@ -253,6 +259,11 @@ def _padded_sum(store: Store, around: tuple[For | If, ...]) -> _Sum | None:
                 others = (*factors[:k], *factors[k + 1 :])
                 return _Sum(store, factor, load, others, loops, is_guarded=len(loops) < len(around))
     return None
+
+
+def _constant_product(extents: Sequence[Expr]) -> int | None:
+    known = [int(extent.value) for extent in extents if isinstance(extent, Const)]
+    return math.prod(known) if len(known) == len(extents) else None
 
 
 def _is_place(cond: Expr) -> bool:
