@@ -14,7 +14,9 @@ from polysched.codegen.gpu.registers import in_registers
 from polysched.codegen.gpu.staging import stage
 from polysched.codegen.passes.accumulate import accumulate
 from polysched.codegen.passes.contract import contract
+from polysched.codegen.passes.digits import join_digits
 from polysched.codegen.passes.linearize import linearize
+from polysched.codegen.passes.loop_bounds import loop_bounds
 from polysched.codegen.passes.packing import pack
 from polysched.codegen.passes.padding import Choice, lower_padding
 from polysched.codegen.passes.privatize import privatize
@@ -61,6 +63,7 @@ def optimize(
     given: Tree | None = schedule.tree if isinstance(schedule, Schedule) else schedule
     options = options or (by_hand.history.options if by_hand else Options())
     padding: tuple[Choice, ...] = ()
+    has_products = False
     if target not in _EMIT:
         raise InputError(f"there is no target '{target}'", hint="the targets are c, cuda and opencl")
     with record() as events:
@@ -92,7 +95,9 @@ def optimize(
         )
         kernel = step("contract", contract, kernel)
         if target == "c":
+            before = kernel
             kernel = step("pack products", pack_products, kernel, options.machine, parallel=options.parallel)
+            has_products = kernel is not before
             kernel = step("privatize", privatize, kernel, vector=options.vector)
             kernel = step("pack", pack, kernel)
         else:
@@ -105,6 +110,9 @@ def optimize(
         kernel = step("register tiles", register_tiles, kernel)
         kernel = step("accumulate", accumulate, kernel)
         kernel = step("linearize", linearize, kernel)
+        if has_products:  # whose digits and guards are of our making, whatever becomes of the user's
+            kernel = step("digits", join_digits, kernel)
+            kernel = step("loop bounds", loop_bounds, kernel, fast_math=options.fast_math)
         kernel = improve_expressions(kernel, options, target)
         source = step("emit", _EMIT[target], kernel, options)
     return Compiled(

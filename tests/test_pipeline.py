@@ -13,6 +13,7 @@ from polysched.deps.legality import first_violation
 from polysched.examples import gemm, jacobi_2d, seidel_2d, stencil
 from polysched.frontend.python import parse_nest
 from polysched.machine import Machine, machine
+from polysched.operators import OPERATORS
 
 
 def test_a_nest_runs_in_place():
@@ -324,3 +325,11 @@ child:
     coincident: [ 1, 1, 0 ]
 """
     ps.optimize(fn, target, schedule=ps.from_yaml(text)).verify()
+
+
+def test_without_the_stage_packed_products_have_neither_digits_nor_guards_of_their_own():
+    sizes = {"batch": 1, "in_channel": 8, "in_size": 14, "num_filter": 8, "kernel": 3, "stride": 1, "padding": 1}
+    text = ps.optimize(OPERATORS["conv2d_nchw"](**sizes), options=ps.Options(expressions="off")).source.text
+    assert "omp simd" in text
+    assert "floormod" not in text
+    assert "&&" not in text
