@@ -40,7 +40,7 @@ def unary(op: str, dtype: DType) -> Callable[[Value], Value]:
 def binary(op: str, dtype: DType) -> Callable[[Value, Value], Value]:
     """What a Binary, but for `&&` and `||`, does to operands of `dtype`; ZeroDivisionError where a division traps."""
     if op in COMPARISONS:
-        return _COMPARISONS[op]
+        return COMPARE[op]
     if op in ("min", "max"):
         return _minimum if op == "min" else _maximum
     if op in ("<<", ">>"):
@@ -76,7 +76,7 @@ def _maximum(a: Value, b: Value) -> Value:
     return b if b > a else a
 
 
-_COMPARISONS: dict[str, Callable[[Value, Value], bool]] = {
+COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq,
     "!=": operator.ne,
     "<": operator.lt,

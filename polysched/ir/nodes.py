@@ -29,6 +29,8 @@ from polysched.ir.dtypes import DType, boolean, i64
 LARGEST_SIZE = 1 << 56  # no array of an address space of 57 bits has more elements
 PARALLEL = frozenset({"parallel", "dynamic"})  # kinds of loops on threads of a CPU
 COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
+OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}  # a NaN has none but == and !=
+MIRRORED = {"==": "==", "!=": "!=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}  # of operands that change places
 LOGICAL = frozenset({"&&", "||"})
 SHUFFLE = "shuffle.down"  # Call(SHUFFLE, (value, d)): the value of the lane of a GPU's warp that is d further
 DIVISIONS = frozenset({"floordiv", "floormod", "truncdiv", "truncmod"})

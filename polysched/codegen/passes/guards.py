@@ -23,9 +23,22 @@ from polysched.codegen.passes.inequalities import is_total
 from polysched.ir.build import conjunction
 from polysched.ir.dtypes import DType
 from polysched.ir.node import flattened, statements
-from polysched.ir.nodes import Alloc, Array, Binary, Const, Expr, Function, If, Let, Load, Select, Stmt, Store, Unary
-
-_OPPOSITES = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+from polysched.ir.nodes import (
+    OPPOSITE,
+    Alloc,
+    Array,
+    Binary,
+    Const,
+    Expr,
+    Function,
+    If,
+    Let,
+    Load,
+    Select,
+    Stmt,
+    Store,
+    Unary,
+)
 
 Chosen = tuple[Expr, Expr, tuple[Expr, ...]]  # a condition, a value under it, and what is evaluated in any case
 Step = Let | Expr  # a Let, or a condition under which the rest runs
@@ -131,8 +144,8 @@ def _negated(cond: Expr) -> Expr:
     match cond:
         case Binary("||", left, right):
             return Binary("&&", _negated(left), _negated(right))
-        case Binary(op, left) if op in _OPPOSITES and not left.dtype.is_float:
-            return replace(cond, op=_OPPOSITES[op])
+        case Binary(op, left) if op in OPPOSITE and not left.dtype.is_float:
+            return replace(cond, op=OPPOSITE[op])
         case Unary("!", arg):
             return arg
     return Unary("!", cond)

@@ -21,7 +21,7 @@ from polysched.ir.dtypes import i64
 from polysched.ir.effects import may_change
 from polysched.ir.intervals import Interval, holds, interval, whole
 from polysched.ir.node import flattened
-from polysched.ir.nodes import COMPARISONS, Binary, Expr, For, Let, Unary, Var
+from polysched.ir.nodes import COMPARISONS, MIRRORED, OPPOSITE, Binary, Expr, For, Let, Unary, Var
 from polysched.ir.polynomial import Monomial, Number, Polynomial
 from polysched.ir.text import show
 
@@ -30,8 +30,6 @@ LARGEST = (1 << 63) - 1
 _MOST_STEPS = 28  # for one answer
 _MOST_LIMITS = 4  # of one end of one name
 _MOST_CONSEQUENCES = 12  # of one condition
-_OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
-_MIRRORED = {"==": "==", "!=": "!=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
 
 
 @dataclass
@@ -107,8 +105,8 @@ class Knowledge(Bounds):
             case Binary(op, left, right) if op in COMPARISONS and left.dtype.is_integer:
                 if not may_change(cond):
                     self.conditions[cond] = holds
-                    self.conditions[Binary(_OPPOSITE[op], left, right)] = not holds
-                self.suppose_related(op if holds else _OPPOSITE[op], left, right)
+                    self.conditions[Binary(OPPOSITE[op], left, right)] = not holds
+                self.suppose_related(op if holds else OPPOSITE[op], left, right)
             case _ if not may_change(cond):
                 self.conditions[cond] = holds
 
@@ -118,7 +116,7 @@ class Knowledge(Bounds):
         if isinstance(left, Var):
             self.limit(left.name, _narrowed(op, first, second))
         if isinstance(right, Var):
-            self.limit(right.name, _narrowed(_MIRRORED[op], second, first))
+            self.limit(right.name, _narrowed(MIRRORED[op], second, first))
         one, other = self.known(left), self.known(right)
         if one is None or other is None:
             return
@@ -315,7 +313,7 @@ class Knowledge(Bounds):
             case "==" if self.exceeds(right, left, 0) and self.exceeds(left, right, 0):
                 return True
             case "!=" | ">=":
-                return _opposite(self.decides(_OPPOSITE[op], left, right))
+                return _opposite(self.decides(OPPOSITE[op], left, right))
             case "<=":
                 return _opposite(self.decides("<", right, left))
         return None

@@ -23,9 +23,10 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
 
-from polysched.codegen.passes.tile_nest import Side, TileNest, least, mentions, tile_nest
-from polysched.ir.build import binary, conjunction, floordiv
-from polysched.ir.linear import Linear, added, expression, forms, never_negative
+from polysched.codegen.passes.full_part import Elements, FullPart, full_part, uses
+from polysched.codegen.passes.tile_nest import Side, TileNest, tile_nest
+from polysched.ir.build import binary, conjunction
+from polysched.ir.linear import expression
 from polysched.ir.node import map_children, rewrite, walk
 from polysched.ir.nodes import (
     Alloc,
@@ -78,9 +79,11 @@ class _Separator:
         if isinstance(node, For):
             nest = _nest(node)
             if nest is not None and not self.is_in_registers(nest):
-                parts = self.separated(nest)
-                if parts or not nest.around:
-                    return parts or _rolled(node)
+                found = full_part(nest)
+                if found is not None:
+                    return self.parts(nest, found)
+                if not nest.around:
+                    return _rolled(node)
             if node.kind == "unrolled" and not isinstance(node.hi, Const):
                 node = replace(node, kind="serial")
         return map_children(node, self.visit)
@@ -89,36 +92,20 @@ class _Separator:
         """Has an earlier pass seen to it? Then what it stores to is declared inside of loops."""
         return all(isinstance(stmt, Store) and stmt.array in self.inner for stmt in nest.body)
 
-    def separated(self, nest: TileNest) -> tuple[Stmt, ...] | None:
-        """The nest in full and partial parts; None if that is not for linear conditions to tell."""
-        stored = _stored(nest)
-        kept = {name: index for name, index in stored.items() if _fits_registers(index, nest)}
-        found = list(_conditions(nest))
-        for name, index in list(kept.items()):
-            apart = _apart(name, index, nest, found)
-            if apart is None:
-                del kept[name]
-            else:
-                found += apart
-        worst = [form for condition in found if (form := least(condition, nest.sides)) is not None]
-        split = _split(worst, nest) if len(worst) == len(found) else None
-        if split is None or (nest.around and not (kept == stored and _stands(nest, split))):
-            return None
-        return self.parts(nest, split, kept | {n: index for n, index in stored.items() if _is_updated(n, index, nest)})
-
-    def parts(self, nest: TileNest, split: _Split, kept: dict[str, tuple[Expr, ...]]) -> tuple[Stmt, ...]:
-        loop = nest.loop
-        if not split.lows and not split.highs:
+    def parts(self, nest: TileNest, part: FullPart) -> tuple[Stmt, ...]:
+        """The nest in full and partial parts."""
+        loop, kept = nest.loop, part.kept
+        if not part.lows and not part.highs:
             loops = (*nest.around, loop)
             nonempty = [binary("<", each.lo, each.hi) for each in loops]
             full = self.full(nest, loop.lo, loop.hi, kept)
-            return (If(conjunction([*split.always, *nonempty]), full, (_rolled(self.copy(loops[0])),)),)
+            return (If(conjunction([*part.always, *nonempty]), full, (_rolled(self.copy(loops[0])),)),)
         first, last = next(self.names), next(self.names)
-        clipped = Binary("min", reduce(lambda a, b: Binary("max", a, b), split.lows, loop.lo), loop.hi)
-        begin = Select(conjunction(split.always), clipped, loop.hi) if split.always else clipped
-        end = Binary("max", reduce(lambda a, b: Binary("min", a, b), split.highs, loop.hi), Var(first))
+        clipped = Binary("min", reduce(lambda a, b: Binary("max", a, b), part.lows, loop.lo), loop.hi)
+        begin = Select(conjunction(part.always), clipped, loop.hi) if part.always else clipped
+        end = Binary("max", reduce(lambda a, b: Binary("min", a, b), part.highs, loop.hi), Var(first))
         before = _rolled(self.copy(replace(loop, hi=Var(first))))
-        after = (_rolled(self.copy(replace(loop, lo=Var(last)))),) if split.highs else ()
+        after = (_rolled(self.copy(replace(loop, lo=Var(last)))),) if part.highs else ()
         return (
             Let(first, begin),
             Let(last, end),
@@ -127,14 +114,14 @@ class _Separator:
             *after,
         )
 
-    def full(self, nest: TileNest, lo: Expr, hi: Expr, kept: dict[str, tuple[Expr, ...]]) -> tuple[Stmt, ...]:
+    def full(self, nest: TileNest, lo: Expr, hi: Expr, kept: Elements) -> tuple[Stmt, ...]:
         """The nest over a full tile, for values of its loop from lo to hi, with registers for the elements `kept`:
         around the loops, or in each iteration of the last where they change with it."""
         around, inside = _Registers(), _Registers()
         for name, index in kept.items():
-            place = inside if _uses(index, nest.loop.var) else around
+            place = inside if uses(index, nest.loop.var) else around
             register = next(fresh_names(f"{name}_", self.taken))
-            used = [side for side in nest.sides if _uses(index, side.loop.var)]
+            used = [side for side in nest.sides if uses(index, side.loop.var)]
             array = Array(register, self.dtypes[name], tuple(Const(side.trips) for side in used), "private")
             own = tuple(side.var for side in used)
             load = Store(register, own, Load(name, index, array.dtype))
@@ -166,15 +153,6 @@ class _Separator:
         return rename_bound(body, lambda name: next(self.names))
 
 
-@dataclass(frozen=True)
-class _Split:
-    """When a tile is full: `always` hold outside of its loop, which runs from one of `lows` to one of `highs`."""
-
-    always: list[Expr]
-    lows: list[Expr]
-    highs: list[Expr]
-
-
 def _nest(loop: For) -> TileNest | None:
     """The nest over a tile that the loop is, or is around with nothing else between."""
     nest, around = tile_nest(loop, may_move=True), []
@@ -186,107 +164,6 @@ def _nest(loop: For) -> TileNest | None:
             case _:
                 return None
     return None if nest is None else replace(nest, around=tuple(around))
-
-
-def _stands(nest: TileNest, split: _Split) -> bool:
-    """Is the tile full in all of the loops around it or in none, and do they run alike?"""
-    bounds = [bound for each in (*nest.around, nest.loop) for bound in (each.lo, each.hi)]
-    return not split.lows and not split.highs and not any(_uses(tuple(bounds), name) for name in nest.own_names)
-
-
-def _conditions(nest: TileNest) -> Iterator[Linear]:
-    """Forms that are zero or more where the tile is full."""
-    for side in nest.sides:
-        for low in forms(side.loop.lo, upper=False):
-            yield added(side.start, low, -1)
-        end = added(side.start, {None: side.trips}, 1)
-        for high in forms(side.loop.hi, upper=True):
-            yield added(high, end, -1)
-
-
-def _split(conditions: list[Linear], nest: TileNest) -> _Split | None:
-    """What the conditions, forms that are zero or more, say outside of the loop and about its variable; None if one is
-    not linear in it."""
-    always, lows, highs = [], [], []
-    key = Var(nest.loop.var)
-    for form in conditions:
-        factor = form.get(key, 0)
-        rest = {atom: f for atom, f in form.items() if atom != key}
-        if mentions(rest, nest.own_names):
-            return None
-        constant = not any(f for atom, f in rest.items() if atom is not None)
-        if factor > 0:  # from ceil(-rest / factor) on
-            lows.append(floordiv(expression(added({None: factor - 1}, rest, -1)), factor))
-        elif factor < 0:  # to floor(rest / -factor)
-            highs.append(floordiv(expression(added(rest, {None: -factor}, 1)), -factor))
-        elif not constant:
-            always.append(never_negative(rest))
-        elif rest.get(None, 0) < 0:
-            return None
-    return _Split(*(list(dict.fromkeys(part)) for part in (always, lows, highs)))
-
-
-def _stored(nest: TileNest) -> dict[str, tuple[Expr, ...]]:
-    """The arrays that the tile stores to at one subscript each, and that."""
-    stores: dict[str, set[tuple[Expr, ...]]] = {}
-    for stmt in nest.body:
-        if isinstance(stmt, Store):
-            stores.setdefault(stmt.array, set()).add(stmt.index)
-    return {name: next(iter(found)) for name, found in stores.items() if len(found) == 1}
-
-
-def _fits_registers(index: tuple[Expr, ...], nest: TileNest) -> bool:
-    """Is it a different element in each iteration of the tile, or in none, and the same in all of the loop?"""
-    if not index:
-        return False
-    seen: list[str] = []
-    loops = {loop.var for loop in (*nest.around, nest.loop)}
-    fixed = {side.loop.var for side in nest.sides if not mentions(side.start, loops)}
-    for part in index:
-        variables = [node.name for node in walk(part) if isinstance(node, Var) and node.name in nest.own_names]
-        if any(isinstance(node, Load) for node in walk(part)) or loops & {*variables} or len(variables) > 1:
-            return False
-        if variables:
-            (form, *others) = forms(part, upper=True)
-            if others or abs(form.get(Var(variables[0]), 0)) != 1:
-                return False
-        seen += variables
-    return len(seen) == len(set(seen)) and set(seen) <= fixed
-
-
-def _is_updated(name: str, index: tuple[Expr, ...], nest: TileNest) -> bool:
-    """Does each iteration of the loop update one element several times, and use no other of the array?"""
-    is_one = {n.index for n in walk(nest.body) if isinstance(n, Load | Store) and n.array == name} == {index}
-    changes = any(_uses(index, variable) for variable in nest.own_names - {nest.loop.var})
-    return is_one and not changes and _uses(index, nest.loop.var) and not any(isinstance(n, Load) for n in walk(index))
-
-
-def _uses(index: tuple[Expr, ...], name: str) -> bool:
-    return any(isinstance(node, Var) and node.name == name for node in walk(index))
-
-
-def _apart(name: str, index: tuple[Expr, ...], nest: TileNest, found: list[Linear]) -> list[Linear] | None:
-    """Conditions under which other subscripts of the array meet no element of the tile; None if none are found."""
-    conditions: list[Linear] = []
-    others = {node.index for node in walk(nest.body) if isinstance(node, Load) and node.array == name} - {index}
-    key = Var(nest.loop.var)
-    falls = any(form.get(key, 0) < 0 for form in found)
-    rises = any(form.get(key, 0) > 0 for form in found)
-    for other in sorted(others, key=str):
-        choices = []
-        for own, part in zip(index, other, strict=True):
-            left, right = forms(own, upper=True), forms(part, upper=True)
-            if len(left) != 1 or len(right) != 1:
-                continue
-            distance = added(left[0], right[0], -1)  # own - other
-            if abs(distance.get(key, 0)) != 1 or mentions(added(right[0], {key: right[0][key]}, -1), nest.own_names):
-                continue
-            is_below = falls or not rises
-            choices.append(added(distance if is_below else added({}, distance, -1), {None: -1}, 1))
-        if not choices:
-            return None
-        conditions.append(choices[0])
-    return conditions
 
 
 def _with_registers(body: tuple[Stmt, ...], renamed: dict[str, tuple[str, tuple[Expr, ...]]]) -> tuple[Stmt, ...]:

@@ -30,11 +30,10 @@ from polysched.frontend.c.expressions import Expressions
 from polysched.frontend.c.types import dtype_of, greatest, holds, least
 from polysched.frontend.c.variables import set_by
 from polysched.ir.dtypes import DType
-from polysched.ir.nodes import Binary, Const, Expr
+from polysched.ir.nodes import MIRRORED, Binary, Const, Expr
 from polysched.model.affine import NotAffine
 from polysched.model.known import Unproven
 
-_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "!=": "!="}
 _HINT = "write for (i = lo; i < hi; i++)"
 
 
@@ -120,11 +119,11 @@ def _conjuncts(condition: Node) -> list[Node]:
 def _end(read: Expressions, test: Node, decl: Node, dtype: DType, step: int, lo: Expr) -> Expr:
     """What the variable stays before (after, for a negative step)."""
     error, op = read.source.error, operator(test)
-    if op not in _MIRRORED:
+    if op not in MIRRORED or op == "==":
         raise error(test, f"the loop condition '{read.source.text(test)}' is no comparison", "write i < hi")
     left, right = children(test)
     if not _is(left, decl):
-        left, right, op = right, left, _MIRRORED[op]
+        left, right, op = right, left, MIRRORED[op]
     if not _is(left, decl):
         hint = f"compare '{decl.spelling}' alone, as in {decl.spelling} < hi"
         raise error(test, f"the loop condition does not compare the loop variable '{decl.spelling}'", hint)

@@ -16,8 +16,9 @@ from typing import Any
 
 from polysched.errors import InputError
 from polysched.frontend.op.extents import is_at_least, normal
+from polysched.ir.arithmetic import COMPARE
 from polysched.ir.dtypes import DType
-from polysched.ir.nodes import Binary, Const, Expr
+from polysched.ir.nodes import OPPOSITE, Binary, Const, Expr
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ def compared(op: str, left: Any, right: Any) -> bool:
         equal = len(left) == len(right) and all(compared("==", *pair) for pair in zip(left, right, strict=True))
         return equal == (op == "==")
     try:
-        return bool(_COMPARISONS[op](left, right))
+        return bool(COMPARE[op](left, right))
     except TypeError as error:
         raise InputError(f"Python says: {error}", None, "compare numbers, sizes and tuples of them") from None
 
@@ -139,22 +140,13 @@ def _decided(op: str, left: Expr, right: Expr) -> bool:
     }
     if holds[op]:
         return True
-    if holds[_OPPOSITE[op]]:
+    if holds[OPPOSITE[op]]:
         return False
     hint = "make the size a number, or write code that needs no condition"
     raise InputError(f"whether {left} {op} {right} depends on sizes", None, hint)
 
 
-_OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 OF_SIZES = {"+": "+", "-": "-", "*": "*", "//": "floordiv", "%": "floormod"}
-_COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
     "-": operator.sub,
