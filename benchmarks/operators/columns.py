@@ -154,9 +154,9 @@ def _hottest_integers(done: ps.Compiled) -> float:
 
 
 def _work(counts: Counts) -> float:
-    """What a loop, unrolled or not, is there for: float operations, else words of memory."""
+    """What a loop, unrolled or not, is there for: float operations, of which an FMA is two, else words of memory."""
     words = sum(bits * number for (_, bits), number in counts.accesses.items()) / 32
-    return float(counts.arithmetic) or math.ceil(words) or 1.0
+    return float(counts.arithmetic + counts["fma"]) or math.ceil(words) or 1.0
 
 
 def _arguments(case: Case, nest: Function) -> dict[str, np.ndarray]:

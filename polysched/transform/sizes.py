@@ -124,7 +124,7 @@ class _Box:
     @staticmethod
     def of(statement: Statement, band: Band, scop: Scop) -> _Box | None:
         values = tuple(each for member in band.members if (each := values_of(member, statement)))
-        if len(values) < len(band.members):
+        if len(values) < len(band.members) or statement.domain.dim(isl.dim_type.param):
             return None
         size = {array.name: array.dtype.bits // 8 or 1 for array in scop.arrays}
         accesses = tuple((a.relation, size[a.array]) for a in (*statement.reads, *statement.writes))
@@ -151,10 +151,9 @@ class _Box:
 
 def values_of(member: Member, statement: Statement) -> range | None:
     """From where to where the member's values go for the statement, if those are constants."""
-    if statement.domain.dim(isl.dim_type.param):
-        return None
     domain = isl.UnionSet.from_set(statement.domain)
     values = isl.Set.from_union_set(member.schedule.intersect_domain(domain).range())
+    values = values.project_out(isl.dim_type.param, 0, values.dim(isl.dim_type.param))
     if not values.is_bounded():
         return None
     first = int(values.dim_min_val(0).to_python())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from functools import partial, reduce
 from types import MappingProxyType
 
 import nests
@@ -21,15 +22,18 @@ from polysched.ir.text import show
 from polysched.ir.verify import verify
 
 ROWS, COLUMNS = 2, 3
-i, j, k, i0, j0 = (var(name) for name in ("i", "j", "k", "i0", "j0"))
+i, j, k, r, s, i0, j0 = (var(name) for name in ("i", "j", "k", "r", "s", "i0", "j0"))
 FAR = add(mul(3, n), 9)  # an extent that no subscript below reaches
 A, B, C = (Array(name, i64, (FAR, FAR)) for name in "ABC")
 S = Array("S", i64, ())
 SIZES = (0, 1, ROWS, COLUMNS, COLUMNS + 1, 7)  # none, partial tiles, full ones, and both
 
 
-def tiled(*body: Stmt, lo=0, hi=n, step=1, lows=MappingProxyType({}), highs=MappingProxyType({})) -> Function:
-    """Tiles of 2 by 3 over i and j, around a loop k from lo to hi; `lows` and `highs` bound i and j besides."""
+def tiled(
+    *body: Stmt, lo=0, hi=n, step=1, lows=MappingProxyType({}), highs=MappingProxyType({}), window=()
+) -> Function:
+    """Tiles of 2 by 3 over i and j, around a loop k from lo to hi; `lows` and `highs` bound i and j besides; `window`
+    puts loops around k, outer ones first."""
 
     def bounds(name: str, size: int, tile: Expr) -> tuple[Expr, Expr]:
         first, end = mul(size, tile), binary("min", n, add(mul(size, tile), size))
@@ -38,8 +42,8 @@ def tiled(*body: Stmt, lo=0, hi=n, step=1, lows=MappingProxyType({}), highs=Mapp
 
     inner = loop("j", *bounds("j", COLUMNS, j0), *body, kind="vector")
     outer = loop("i", *bounds("i", ROWS, i0), inner, kind="unrolled")
-    around_k = loop("k", lo, hi, outer, step=step)
-    return nest("tiled", "n", (A, B, C, S), _tiles("i0", ROWS, _tiles("j0", COLUMNS, around_k)))
+    loops = reduce(lambda inside, around: around(inside), reversed(window), loop("k", lo, hi, outer, step=step))
+    return nest("tiled", "n", (A, B, C, S), _tiles("i0", ROWS, _tiles("j0", COLUMNS, loops)))
 
 
 def _tiles(name: str, size: int, body: Stmt) -> For:
@@ -330,3 +334,92 @@ def test_a_temporary_of_the_function_is_like_any_array_but_what_a_loop_declares_
     (tiles,) = fn.body
     inside = replace(outside, body=(replace(tiles, body=(Alloc(temporary), *tiles.body)),))
     assert len(registers(register_tiles(inside))) == 1
+
+
+def held_over(fn: Function) -> list[int]:
+    """Over how many loops registers last, wherever there are some."""
+    bodies = (node.then if isinstance(node, If) else node.body for node in walk(fn.body) if isinstance(node, If | For))
+    places = [body for body in bodies if any(isinstance(stmt, Alloc) for stmt in body)]
+    kinds = [[node.kind for node in walk(place) if isinstance(node, For)] for place in places]
+    return [sum(kind in ("serial", "parallel") for kind in each) for each in kinds]
+
+
+TERM = Store("C", (i, j), sub(mul(load(A, add(i, r), k), load(B, k, add(j, r))), load(C, i, j)))  # in order
+FAR_TERM = update(load(C, add(i, FAR), j), load(A, i, k))
+ONE_TO_THREE = add(floormod(load(C, 0, 0), 3), 1)
+THREE, TWO = partial(loop, "r", 0, 3), partial(loop, "s", 0, 2)
+WINDOWS = {
+    "two loops": ([THREE, TWO], {}, TERM, [3]),
+    "from 2 on": ([partial(loop, "r", 2, 5)], {}, TERM, [2]),
+    "n times": ([partial(loop, "r", 0, n)], {"lo": 1, "hi": 4}, TERM, [2]),
+    "never: nothing is loaded": ([partial(loop, "r", 3, 1)], {}, FAR_TERM, [2]),
+    "s < r": ([THREE, partial(loop, "s", 0, r)], {}, TERM, [2]),
+    "k <= r": ([THREE], {"hi": add(r, 1)}, TERM, [1]),
+    "j < r + 3": ([THREE, TWO], {"highs": {"j": add(r, 3)}}, TERM, [2]),
+    "k <= i": ([THREE], {"lows": {"i": k}}, TERM, [1]),
+    "an element of each r": ([THREE], {}, update(load(C, i, r), load(A, j, k)), [1]),
+    "read at k + r": ([THREE], {}, update(load(C, i, j), load(C, add(k, r), j)), [1]),
+    "step 2": ([partial(loop, "r", 0, 3, step=2)], {}, TERM, [1]),
+    "parallel": ([partial(loop, "r", 0, 1, kind="parallel")], {}, TERM, [1]),
+    "a reduction": ([lambda body: replace(loop("r", 0, 3, body), reduces=("C",))], {}, TERM, [1]),
+    "an end that the tile changes": ([THREE, partial(loop, "s", 0, ONE_TO_THREE)], {}, TERM, [1]),
+    "something else inside": ([lambda body: loop("r", 0, 3, Store("S", (), r), body)], {}, TERM, [1]),
+}
+
+
+@pytest.mark.parametrize(("window", "shape", "body", "expected"), WINDOWS.values(), ids=WINDOWS)
+def test_over_how_many_loops_registers_last(window, shape, body, expected):
+    assert held_over(result(tiled(body, window=window, **shape))) == expected
+
+
+def rows_in_a_window(first: Expr, end: Expr) -> Function:
+    """No SIMD loop inside."""
+    rows = loop("i", first, end, update(load(C, i, 0), load(A, r, i)), kind="unrolled")
+    return nest("f", "n", (A, C), loop("r", 0, n, loop("k", 0, 3, rows)))
+
+
+def test_registers_last_for_all_loops_of_a_window():
+    assert show(simplify(result(rows_in_a_window(const(0), binary("min", n, 2))).body)) == """\
+if n >= 2 && 0 < n:
+    alloc C_0: private i64[2]
+    for r0 in 0..2 (unrolled):
+        C_0[r0] = C[r0, 0]
+    for r in 0..n:
+        for k in 0..3:
+            for r2 in 0..2 (unrolled):
+                C_0[r2] = C_0[r2] + A[r, r2]
+    for r1 in 0..2 (unrolled):
+        C[r1, 0] = C_0[r1]
+else:
+    for r3 in 0..n:
+        for r4 in 0..3:
+            for r5 in 0..min(n, 2):
+                C[r5, 0] = C[r5, 0] + A[r3, r5]"""
+
+
+def test_rows_that_move_with_a_loop_of_a_window_are_held_inside_of_it():
+    assert held_over(result(rows_in_a_window(mul(2, r), add(mul(2, r), 2)))) == [1]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_windows_compute_the_same(seed):
+    result(random_windows(random.Random(seed)))
+
+
+def test_random_windows_have_registers_over_any_number_of_loops():
+    held = [loops for seed in range(60) for loops in held_over(register_tiles(random_windows(random.Random(seed))))]
+    assert {1, 2, 3} <= {*held}
+
+
+def random_windows(rng: random.Random) -> Function:
+    """Sums over one or two loops around k; what bounds them, tiles and elements may change with any loop."""
+    first = partial(loop, "r", rng.choice((0, 1)), rng.choice((1, 3, n, add(i0, 1))))
+    second = partial(loop, "s", rng.choice((0, 0, 1, r)), rng.choice((2, 2, n, add(r, 1))))
+    window, last = rng.choice((([first], r), ([first, second], s)))
+    index = rng.choice((*[(i, j)] * 6, (j, i), (i, const(1)), (add(i, r), j), (i, last)))
+    subscripts = (i, j, k, r, last, add(j, last), add(i, r))
+    factors = [Load(rng.choice("AABBC"), (rng.choice(subscripts), rng.choice(subscripts)), i64) for _ in range(2)]
+    lows, highs = ({x: rng.choice((k, const(2), r, last)) for x in "ij" if rng.random() < 0.15} for _ in range(2))
+    hi = rng.choice((n, n, 2, add(last, 1), binary("min", n, add(mul(2, i0), 1))))
+    body = Store("C", index, sub(mul(*factors), Load("C", index, i64)))
+    return tiled(body, hi=hi, lows=lows, highs=highs, window=window)

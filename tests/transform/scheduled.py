@@ -40,9 +40,9 @@ class Scheduled:
             nests.assert_same_outcome(self.fn, lowered, nests.arguments_for(self.fn, random.Random(n), n))
 
 
-def scheduled(fn: Function) -> Scheduled:
+def scheduled(fn: Function, *, reorder_reductions: bool = False) -> Scheduled:
     scop = extract(fn)
-    deps = dependences(scop)
+    deps = dependences(scop, reorder_reductions=reorder_reductions)
     return Scheduled(fn, scop, deps, find_schedule(scop, deps, Options()).tree)
 
 

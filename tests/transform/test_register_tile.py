@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 
 import nests
 import pytest
-from nests import add, binary, loop, mul, n, nest, sub, var
+from nests import Operand, add, binary, lift, loop, mul, n, nest, sub, var
 
+from polysched.codegen.lower import lower
+from polysched.codegen.passes.register_tiles import register_tiles
 from polysched.ir.build import load, store
 from polysched.ir.dtypes import f64
 from polysched.ir.nodes import Array, If, Stmt
@@ -20,6 +23,7 @@ from tests.transform.scheduled import Scheduled, random_scheduled, scheduled, ti
 
 TINY = Machine(vector_bytes=8, vector_registers=4)  # register tiles of 4 rows and 3 columns
 i, j, k = var("i"), var("j"), var("k")
+TERMS = tuple(var(name) for name in "qrs")
 A, B, C = (Array(name, f64, (n, n)) for name in "ABC")
 X, Y = (Array(name, f64, (n,)) for name in "XY")
 
@@ -128,3 +132,72 @@ def test_random_nests_stay_legal_and_compute_the_same_bits(seed):
     nest = random_scheduled(seed)
     nest = replace(nest, tree=stride_one_innermost(nest.tree, nest.scop))
     nest.assert_holds(register_tiled(nest))
+
+
+def convolution(rows: Operand, columns: Operand, *trips: Operand) -> Scheduled:
+    """C[i, j] += A[i, q, r, s] * B[q, r, s + j], or with r and s alone, its terms in any order."""
+    *outer, last = terms = TERMS[-len(trips) :]
+    shapes = {"A": (rows, *trips), "B": (*trips[:-1], add(columns, trips[-1])), "C": (rows, columns)}
+    a, b, c = arrays = [Array(name, f64, tuple(map(lift, shape))) for name, shape in shapes.items()]
+    body = update(load(c, i, j), load(a, i, *terms), load(b, *outer, add(last, j)))
+    for term, trip in reversed([*zip((i, j, *terms), (rows, columns, *trips), strict=True)]):
+        body = loop(term.name, 0, trip, body)
+    return scheduled(nest("convolution", "n" if n in trips else "", arrays, body), reorder_reductions=True)
+
+
+def outside(tree: Tree) -> list[str]:
+    """The loops of the band at the top."""
+    return [str(member.function).rpartition("[(")[2].rpartition(")]")[0] for member in tree.child.child.members]
+
+
+def test_the_window_of_a_convolution_is_inside_of_blocks_that_fill_its_rows():
+    small = convolution(6, 7, 2, 3, 2)
+    assert below_the_root(register_tiled(small)) == """\
+band: permutable
+  [S[i, j, q, r, s] -> floor((j)/3)] coincident
+  [S[i, j, q, r, s] -> floor((i)/3)] coincident
+  band: permutable
+    [S[i, j, q, r, s] -> q]
+    [S[i, j, q, r, s] -> r]
+    [S[i, j, q, r, s] -> s]
+    mark: unroll
+      band:
+        [S[i, j, q, r, s] -> i] coincident
+        mark: vector
+          band:
+            [S[i, j, q, r, s] -> j] coincident"""
+    small.assert_holds(register_tiled(small))
+
+
+@pytest.mark.parametrize(
+    ("trips", "expected"),
+    [((8, 8), []), ((13, 5), ["r"]), ((2, 8, 8), ["q"]), ((1, 13, 5), ["q", "r"]), ((n, 3), ["r"]), ((3, n), ["r"])],
+    ids=["64 terms", "65 terms", "64 terms of two", "65 of two", "n outside", "n inside"],
+)
+def test_of_a_sum_as_many_loops_are_inside_as_have_64_terms(trips, expected):
+    window = convolution(5, 4, *trips)
+    tree = register_tiled(window)
+    assert outside(tree) == [*expected, "floor((j)/3)", "floor((i)/4)"]
+    window.assert_holds(tree)
+
+
+@pytest.mark.parametrize(
+    ("target", "subscripts", "expected"),
+    [(load(Y, i), (i, *TERMS[1:]), "floor((i)/3)"), (load(Y, j), (*TERMS[1:], j), "floor((s)/4)")],
+    ids=["dot products", "updates of a row"],
+)
+def test_without_rows_and_columns_the_other_loops_of_a_sum_stay_outside(target, subscripts, expected):
+    a, b, y = Array("A", f64, (lift(9),) * 3), Array("B", f64, (lift(3),) * 2), Array("Y", f64, (lift(9),))
+    inside = loop("r", 0, 3, loop("s", 0, 3, update(target, load(a, *subscripts), load(b, *TERMS[1:]))))
+    sums = scheduled(nest("f", "", (a, b, y), loop(target.index[0].name, 0, 9, inside)), reorder_reductions=True)
+    assert outside(register_tiled(sums)) == ["r", expected]
+    sums.assert_holds(register_tiled(sums))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_windows_compute_the_same_bits_in_registers(seed):
+    rng = random.Random(seed)
+    window = convolution(rng.randint(1, 9), rng.randint(1, 9), *(rng.choice((1, 2, 3, n)) for _ in range(seed % 3 + 1)))
+    done = register_tiles(lower(register_tiled(window), window.scop))
+    for size in (1, 4):
+        nests.assert_same_outcome(window.fn, done, nests.arguments_for(window.fn, rng, size))

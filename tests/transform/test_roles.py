@@ -102,3 +102,12 @@ def test_statements_that_never_run_do_not_reach_a_band():
     nest = scop("[n] -> { : }", stmt(CUBE, writes="C[i, j]"), never)
     loops = band(f"{ALONG_I}; T[i, j, k] -> i", f"{ALONG_J}; T[i, j, k] -> j")
     assert [statement.name for statement in statements_of(loops, nest)] == ["S"]
+
+
+def test_of_the_loops_of_a_sum_the_last_is_serial():
+    """A convolution."""
+    reads = ["C[i, j]", "A[i, q, r, s]", "B[q, r, s + j]"]
+    nest = scop("{ : }", stmt("{ S[q, i, r, j, s] : 0 <= q, i, r, j, s < 3 }", writes="C[i, j]", reads=reads))
+    loops = band(*(f"S[q, i, r, j, s] -> {loop}" for loop in "qirjs"))
+    found = roles(nest.statements[0], loops, Around((), dependences(nest).coincidence))
+    assert found == Roles(serial=4, unrolled=1, vector=3, sums=(0, 2))

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import nests
 import pytest
+import scops
 
 from polysched.deps.dataflow import dependences
 from polysched.frontend.python import parse_nest
@@ -15,7 +16,7 @@ from polysched.model.extract import extract
 from polysched.model.tree import Band, walk
 from polysched.options import Options
 from polysched.transform.roles import Around
-from polysched.transform.sizes import Block, register_block, tile_sizes
+from polysched.transform.sizes import Block, register_block, tile_sizes, values_of
 from polysched.transform.strides import stride_one_innermost
 from tests.transform.scheduled import band, scheduled
 
@@ -54,6 +55,13 @@ C: f64["n", "n"], A: f64["n", "m"], n: size, m: size):
             for k in range(m):
                 C[i, j] += A[i, k] * A[j, k]
 """)
+FOURTEEN_ROWS = nest("""
+C: f64[14, 480], A: f64[14, 512], B: f64[512, 480]):
+    for i in range(14):
+        for j in range(480):
+            for k in range(512):
+                C[i, j] += A[i, k] * B[k, j]
+""")
 COPY = nest("""
 A: f64["n", "n"], B: f64["n", "n"], n: size):
     for i in range(n):
@@ -90,10 +98,11 @@ def test_a_block_of_each_factor_of_a_product_fits_a_cache():
         (ROW, {"i": 0, "j": 512}),
         (DOT, None),
         (ROWS, {"i": 128, "k": 256, "j": 240}),
+        (FOURTEEN_ROWS, {"i": 56, "k": 256, "j": 240}),
         (COPY, None),
         (nests.seidel_2d(), {"t": 16, "t + i": 16, "2t + i + j": 16}),
     ],
-    ids=["update of a row", "dot products", "packed", "copy", "stencil"],
+    ids=["update of a row", "dot products", "packed", "blocks of 7", "copy", "stencil"],
 )
 def test_sizes_follow_what_is_reused(fn, expected):
     assert sizes(fn) == expected
@@ -144,6 +153,29 @@ def test_a_single_loop_and_the_loops_of_tiles_have_no_tiles():
 def test_register_blocks_are_three_vectors_wide(machine, dtype, block):
     scop = scheduled(nest(f'a: {dtype}["n"], n: size):\n    for i in range(n):\n        a[i] = 0')).scop
     assert register_block(scop.statements[0], scop, machine) == block
+
+
+@pytest.mark.parametrize(
+    ("domain", "along", "values", "rows", "fewer_rows"),
+    [
+        ("0 <= i < 14", "i", range(14), 7, 2),
+        ("0 <= i < 13", "i", range(13), 8, 4),
+        ("0 <= i < 3", "i", range(3), 8, 3),
+        ("7 <= i < 21", "i", range(7, 21), 7, 4),
+        ("1 <= i < 15", "i", range(1, 15), 8, 4),
+        ("0 <= i < 12", "i - 6", range(-6, 6), 6, 3),
+        ("0 <= i < n", "i", None, 8, 4),
+        ("0 <= i < 14 and n > 5", "i", range(14), 7, 2),
+        ("n <= i < n + 14", "i", None, 8, 4),
+        ("0 <= i", "i", None, 8, 4),
+    ],
+)
+def test_as_many_rows_as_fill_the_loop_if_at_least_half_do(domain, along, values, rows, fewer_rows):
+    scop = scops.scop("[n] -> { : }" if "n" in domain else "{ : }", scops.stmt(f"{{ S[i] : {domain} }}", writes="C[i]"))
+    (member,), (statement,) = band(f"S[i] -> {along}").members, scop.statements
+    assert values_of(member, statement) == values
+    assert register_block(statement, scop, WIDE, member).rows == rows
+    assert register_block(statement, scop, SMALL, member).rows == fewer_rows
 
 
 WEIGHTS = """

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from polysched.codegen.passes.tile_nest import TileNest, least, mentions
 from polysched.ir.build import floordiv
+from polysched.ir.effects import may_change
 from polysched.ir.linear import Linear, added, expression, forms, never_negative
 from polysched.ir.node import walk
 from polysched.ir.nodes import Expr, Load, Store, Var
@@ -54,8 +55,9 @@ def full_part(nest: TileNest) -> FullPart | None:
 
 def _stands(nest: TileNest, full: FullPart) -> bool:
     """Is the tile full in all of the loops around it or in none, and do they run alike?"""
-    bounds = [bound for each in (*nest.around, nest.loop) for bound in (each.lo, each.hi)]
-    return not full.lows and not full.highs and not any(uses(tuple(bounds), name) for name in nest.own_names)
+    bounds = tuple(bound for each in (*nest.around, nest.loop) for bound in (each.lo, each.hi))
+    is_fixed = not may_change(*bounds) and not any(uses(bounds, name) for name in nest.own_names)
+    return is_fixed and not full.lows and not full.highs
 
 
 def _conditions(nest: TileNest) -> Iterator[Linear]:
