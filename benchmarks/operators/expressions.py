@@ -17,6 +17,7 @@ from benchmarks.operators.check import within
 from polysched.codegen.passes.count import integer_operations
 from polysched.errors import PolyschedError
 
+_BLOCKS = 300_000  # visits to blocks that differ, to count what a case executes
 _NOTICED = 0.01  # of the operations
 _SIZES = {
     "": 0
@@ -56,7 +57,7 @@ def count_here(case: Case, options: ps.Options) -> Counted:
         return Counted(case, why=str(error))
     executed = {}
     for mode, done in (("off", off), ("licm", licm), ("all", every)):
-        match integer_operations(done.kernel, _SIZES).executed:
+        match integer_operations(done.kernel, _SIZES, most=_BLOCKS).executed:
             case int(count):
                 executed[mode] = count
             case _:

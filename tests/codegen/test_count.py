@@ -72,6 +72,12 @@ def test_data_decides():
     assert executed(function(loop("i", 0, a, one(add(i, 1)))), n=10) == "unknown"
 
 
+def test_only_so_many_blocks_are_looked_at():
+    fn = function(loop("i", 0, n, loop("j", 0, i, one(add(i, j)))))
+    assert number(integer_operations(fn, {"n": 9}, most=20).executed) == "36"
+    assert number(integer_operations(fn, {"n": 9}, most=5).executed) == "unknown"
+
+
 def test_names_in_bounds():
     inner = loop("j", 0, var("last"), one(add(j, 1)))
     fn = function(Let("end", add(n, 1)), loop("i", 0, var("end"), Let("last", mul(i, 2)), inner))

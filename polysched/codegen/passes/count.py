@@ -23,7 +23,7 @@ from polysched.ir.power_sums import summed
 
 Count = int | Polynomial | None  # None: unknown
 
-_MOST_BLOCKS = 20_000  # visits to a block of statements, to count what it executes
+BLOCKS = 20_000  # visits to a block of statements, to count what it executes
 
 
 @dataclass(frozen=True)
@@ -38,13 +38,16 @@ class IntegerOperations:
         return f"{self.written} integer operations, {number(self.executed)} executed, {self.temporaries} temporaries"
 
 
-def integer_operations(fn: Function, sizes: Mapping[str, int] | None = None) -> IntegerOperations:
+def integer_operations(
+    fn: Function, sizes: Mapping[str, int] | None = None, *, most: int = BLOCKS
+) -> IntegerOperations:
     """The integer operations in the body of `fn`, at these sizes, short circuits taken as if all in them ran.
 
     Where data decides on a branch, both sides count. Executed is a polynomial in the sizes if some are missing, in
-    which both sides of all branches count and no loop has less than zero iterations.
+    which both sides of all branches count and no loop has less than zero iterations. At most so many blocks that
+    differ are looked at.
     """
-    return total(operations_by_loop(fn, sizes))
+    return total(operations_by_loop(fn, sizes, most=most))
 
 
 def total(loops: Mapping[str, IntegerOperations]) -> IntegerOperations:
@@ -56,13 +59,15 @@ def total(loops: Mapping[str, IntegerOperations]) -> IntegerOperations:
     return IntegerOperations(sum(loop.written for loop in loops.values()), executed, temporaries)
 
 
-def operations_by_loop(fn: Function, sizes: Mapping[str, int] | None = None) -> dict[str, IntegerOperations]:
+def operations_by_loop(
+    fn: Function, sizes: Mapping[str, int] | None = None, *, most: int = BLOCKS
+) -> dict[str, IntegerOperations]:
     """The same of each loop without the loops in it, by loop variable, outermost first; "" is outside of all."""
     written = Counter({"": 0})
     temporaries: Counter[str] = Counter()
     _survey(fn.body, "", written, temporaries)
     try:
-        executed: Mapping[str, Count] = _Run(fn.body).block(fn.body, "", dict(sizes or {}))
+        executed: Mapping[str, Count] = _Run(fn.body, most).block(fn.body, "", dict(sizes or {}))
     except (_Unknown, KeyError):
         executed = dict.fromkeys(written) if sizes else _symbolic(fn)
     return {loop: IntegerOperations(n, executed.get(loop, 0), temporaries[loop]) for loop, n in written.items()}
@@ -139,6 +144,7 @@ class _Run:
     """Runs a function without its stores; loops whose work does not change from iteration to iteration, once."""
 
     body: tuple[Stmt, ...]
+    most: int  # visits
     deciding: dict[int, frozenset[str]] = field(default_factory=dict)  # names that decide what a block executes, by id
     code: dict[int, Callable[[dict[str, Any]], Any]] = field(default_factory=dict)
     known: dict[tuple[object, ...], Counter[str]] = field(default_factory=dict)
@@ -150,7 +156,7 @@ class _Run:
         key = (id(body), *(values.get(name) for name in sorted(deciding)))
         if key not in self.known:
             self.visits += 1
-            if self.visits > _MOST_BLOCKS:
+            if self.visits > self.most:
                 raise _Unknown
             self.known[key] = self.counted(body, loop, dict(values))
         return self.known[key]

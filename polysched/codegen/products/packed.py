@@ -23,7 +23,7 @@ from polysched.codegen.products.copies import Copy
 from polysched.codegen.products.sizes import Side, blocks, lanes_of, register_tile, shared_loop
 from polysched.ir.build import add, binary, mul, sub
 from polysched.ir.node import substitute, walk
-from polysched.ir.nodes import Alloc, Array, Binary, Cast, Const, Expr, For, If, Load, Stmt, Store, Var
+from polysched.ir.nodes import Alloc, Array, Binary, Cast, Const, Expr, For, If, Load, Select, Stmt, Store, Var
 from polysched.ir.simplify import simplify
 from polysched.machine import Machine
 from polysched.transform.products import Axes, SumOfProducts
@@ -53,6 +53,14 @@ def _turns(found: SumOfProducts, lanes: int) -> bool:
         return False
     rows, columns, terms = found.rows.size, found.columns.size, found.terms.size
     return rows >= 2 * lanes and rows * (terms + columns) < columns * terms
+
+
+def _guard_outside(value: Expr) -> Expr:
+    """Padded data that is cast, as a choice between the data and zero, each cast."""
+    match value:
+        case Cast(Select(cond, then, Const() as other)):
+            return Select(cond, replace(value, arg=then), simplify(replace(value, arg=other)))
+    return value
 
 
 class _Product:
@@ -123,7 +131,8 @@ class _Product:
         shape = (terms.size, size) if by_terms else (size, terms.size)
         array = Array(next(self.names), self.dtype, tuple(map(Const, shape)), "private")
         flat = self.is_flat(side, self.axes[side]), self.is_flat(side, terms)
-        return Copy(array, by_terms, self.values[side], self.axes[side], terms, *flat, lanes, self.names)
+        value = _guard_outside(self.values[side])
+        return Copy(array, by_terms, value, self.axes[side], terms, *flat, lanes, self.names)
 
     def all_blocks(self, other: _Read, shared: str | None) -> tuple[Stmt, ...]:
         """The blocks of the streamed side, each copied and then multiplied."""

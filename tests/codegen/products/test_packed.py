@@ -10,7 +10,7 @@ import pytest
 from polysched.codegen.products import packed as module
 from polysched.codegen.products import sizes
 from polysched.ir.node import walk
-from polysched.ir.nodes import For
+from polysched.ir.nodes import For, Select
 from polysched.ir.text import show
 from polysched.machine import Machine
 from tests.codegen.products.marked import LARGE, SMALL, copies, kinds, nest, packed
@@ -138,6 +138,12 @@ COPIES = {
         "out[f, x] += (data[c, x + r - 1] if 0 <= x + r - 1 and x + r - 1 < 9 else 0.0) * weight[f, c, r]",
         {"data": (6, 4)},
     ),
+    "zeros around data that is cast": (
+        "out: i32[4, 9], data: i8[2, 9], weight: i8[4, 2, 3]",
+        "f4 x9 c2 r3",
+        "out[f, x] += i32(data[c, x + r - 1] if 0 <= x + r - 1 and x + r - 1 < 9 else 0) * i32(weight[f, c, r])",
+        {"data": (6, 4)},
+    ),
     "zeros around data in two dimensions, with strides": (
         "out: f32[4, 3, 4], data: f32[2, 6, 7], weight: f32[4, 2, 3, 3]",
         "f4 y3 x4 c2 r3 s3",
@@ -173,6 +179,11 @@ COPIES = {
 def test_what_is_copied(name):
     arrays, loops, update, expected = COPIES[name]
     assert copies(packed(nest(arrays, loops, update), SMALL)) == expected
+
+
+def test_zeros_around_data_that_is_cast_are_stored_before_it():
+    done = packed(nest(*COPIES["zeros around data that is cast"][:3]), SMALL)
+    assert not any(isinstance(node, Select) for node in walk(done.body))
 
 
 @pytest.mark.parametrize("rows", range(1, 8))
