@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from polysched.codegen.products.axes import digits, is_flat, lies_by_terms
+from polysched.codegen.products.axes import digits, is_flat, lies_by_terms, steps_alike
 from polysched.codegen.products.copies import Copy
 from polysched.codegen.products.sizes import Side, blocks, lanes_of, register_tile, shared_loop
 from polysched.ir.build import add, binary, mul, sub
@@ -55,6 +55,13 @@ def _turns(found: SumOfProducts, lanes: int) -> bool:
     return rows >= 2 * lanes and rows * (terms + columns) < columns * terms
 
 
+def _loaded(factor: Expr) -> Load | None:
+    match factor:
+        case (Load() as load) | Cast(Load() as load):
+            return load
+    return None
+
+
 def _guard_outside(value: Expr) -> Expr:
     """Padded data that is cast, as a choice between the data and zero, each cast."""
     match value:
@@ -78,8 +85,10 @@ class _Product:
         self.size = {side: axes.size for side, axes in self.axes.items()}
         self.count = {side: -(-self.size[side] // self.tile[side]) for side in self.axes}
         is_direct = {
-            "rows": self.is_flat("rows", found.terms) or self.has_one_loop(found.row),
-            "columns": self.size["columns"] % self.lanes == 0 and self.is_flat("columns", found.columns),
+            "rows": self.steps_alike("rows"),
+            "columns": self.size["columns"] % self.lanes == 0
+            and self.is_flat("columns", found.columns)
+            and self.steps_alike("columns"),
         }
         takes_rows = not is_direct["rows"] and (is_direct["columns"] or self.size["rows"] > self.size["columns"])
         self.streamed: Side = "rows" if takes_rows else "columns"
@@ -88,16 +97,15 @@ class _Product:
         line = found.terms.size * self.dtype.bits // 8
         self.blocks = blocks(self.size[self.streamed], self.tile[self.streamed], line, machine)
 
-    def has_one_loop(self, factor: Expr) -> bool:
-        """Does the factor lie in memory, and step alike from each term to the next?"""
-        return isinstance(factor, Load) and len(self.found.terms.extents) == 1
-
     def is_flat(self, side: Side, axes: Axes) -> bool:
         """Does the side's factor step by one from each number of the axes to the next?"""
-        match self.values[side]:
-            case (Load() as load) | Cast(arg=Load() as load):
-                return is_flat(load, axes, self.extents[load.array])
-        return False
+        load = _loaded(self.values[side])
+        return load is not None and is_flat(load, axes, self.extents[load.array])
+
+    def steps_alike(self, side: Side) -> bool:
+        """Does the side's factor lie in memory, as far from each term to the next?"""
+        load = _loaded(self.values[side])
+        return load is not None and steps_alike(load, self.found.terms, self.extents[load.array])
 
     def statements(self) -> tuple[Stmt, ...]:
         found = self.found

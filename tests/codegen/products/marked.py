@@ -19,8 +19,8 @@ from polysched.ir.nodes import Alloc, For, Function, Load, Store
 from polysched.ir.simplify import simplify
 from polysched.machine import Machine
 
-SMALL = Machine(vector_bytes=16, vector_registers=8, l1=256, l2=256)  # tiles of 3 x 4 f32, blocks of 128 bytes
-LARGE = Machine(vector_bytes=16, vector_registers=8)  # the same tiles, one block
+SMALL = Machine(vector_bytes=16, vector_registers=6, l1=256, l2=256)  # tiles of 3 x 4 f32, blocks of 128 bytes
+LARGE = Machine(vector_bytes=16, vector_registers=6)  # the same tiles, one block
 
 
 def marked(text: str, kind: str = "packed") -> Function:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from itertools import product
 
+import numpy as np
 import pytest
 
-from polysched.codegen.products.axes import digits, is_flat, lies_by_terms, number
-from polysched.ir.build import add, mul
+from polysched.codegen.products.axes import digits, is_flat, lies_by_terms, number, steps_alike, strides
+from polysched.ir.build import add, binary, mul
 from polysched.ir.dtypes import f32
 from polysched.ir.interp import evaluate
 from polysched.ir.nodes import Cast, Const, Expr, Load, Select, Var
@@ -73,3 +74,32 @@ def test_what_lies_in_memory_term_by_term():
     assert not lies_by_terms(Load("A", (add(y, Var("k")),), f32), terms)
     assert not lies_by_terms(Cast(element, f32), terms)
     assert not lies_by_terms(Select(Var("c"), element, element), terms)
+
+
+@pytest.mark.parametrize(
+    ("index", "shape", "expected"),
+    [
+        ((y, x), (4, 5), True),
+        ((y, x, Var("b")), (4, 5, 7), True),
+        ((y, 0, x, Var("b")), (4, 1, 5, 7), True),
+        ((add(mul(y, 5), x), Var("b")), (20, 7), True),
+        ((Var("b"), 3), (4, 5), True),  # not far at all
+        ((y, x), (4, 6), False),
+        ((x, y), (5, 4), False),
+        ((y, Var("b"), x), (4, 7, 5), False),
+        ((y, binary("floordiv", x, 2)), (4, 5), False),
+        ((y, binary("min", x, 3)), (4, 5), False),
+    ],
+)
+def test_whether_an_element_steps_alike(index, shape, expected):
+    load = Load("A", tuple(part if isinstance(part, Expr) else Const(part) for part in index), f32)
+    axes = Axes({"y": 4, "x": 5})
+    assert steps_alike(load, axes, tuple(map(Const, shape))) == expected
+    places = [np.ravel_multi_index([evaluate(i, {"b": 2, "y": r, "x": c}) for i in load.index], shape) for r, c in
+              product(range(4), range(5))]  # fmt: skip
+    assert expected == (len(set(np.diff(places))) == 1)
+
+
+def test_strides_of_digits():
+    assert strides(PIXELS) == [20, 5, 1]
+    assert strides(Axes({})) == []

@@ -60,6 +60,12 @@ COPIES = {
         "C[i, j] += A[k, i, l] * B[k, l, j]",
         {"A": (3, 6)},
     ),
+    "columns that lie in another order than terms": (
+        "C: f32[12, 8], A: f32[2, 12, 3], B: f32[3, 2, 8]",
+        "i12 j8 k2 l3",
+        "C[i, j] += A[k, i, l] * B[l, k, j]",
+        {"A": (3, 6), "B": (6, 8)},
+    ),
     "rows in blocks, columns copied": (
         "C: f32[12, 6], A: f32[2, 12, 3], B: f32[6, 2, 3]",
         "i12 j6 k2 l3",
