@@ -4,7 +4,7 @@ import pytest
 
 from polysched.errors import ToolchainError
 from polysched.runtime import toolchain
-from polysched.runtime.toolchain import compile_shared, find_compiler
+from polysched.runtime.toolchain import COPIES_AS_LOOPS, compile_shared, find_compiler
 
 
 def test_a_text_becomes_a_library():
@@ -41,3 +41,14 @@ def test_no_compiler_names_the_ways_out(monkeypatch):
     ways_out = r"tried cc, gcc, clang\); install gcc, or .* without a compiler by .*interpret"
     with pytest.raises(ToolchainError, match=ways_out):
         find_compiler()
+
+
+def test_flags_that_the_compiler_does_not_know_are_left_out(monkeypatch, tmp_path):
+    picky = tmp_path / "picky"
+    picky.write_text(
+        f'#!/bin/sh\ncase " $* " in *" {COPIES_AS_LOOPS} "*) echo "unknown argument" >&2; exit 1; esac\nexec cc "$@"\n'
+    )
+    picky.chmod(0o755)
+    monkeypatch.setenv("POLYSCHED_CC", str(picky))
+    library = ctypes.CDLL(str(compile_shared("int seven(void) { return 7; }\n", "seven")))
+    assert library.seven() == 7
