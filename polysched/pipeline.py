@@ -110,7 +110,7 @@ def optimize(
         kernel = step("register tiles", register_tiles, kernel)
         kernel = step("accumulate", accumulate, kernel)
         kernel = step("linearize", linearize, kernel)
-        if has_products:  # whose digits and guards are of our making, whatever becomes of the user's
+        if has_products:  # whose digits and guards are of our making, so that they go even without the stage
             kernel = step("digits", join_digits, kernel)
             kernel = step("loop bounds", loop_bounds, kernel, fast_math=options.fast_math)
         kernel = improve_expressions(kernel, options, target)

@@ -27,7 +27,7 @@ from typing import Any
 import polysched as ps
 from polysched.errors import ToolchainError
 from polysched.runtime.cpu import CpuProgram, c_function, open_library
-from polysched.runtime.toolchain import C_FLAGS, find_compiler
+from polysched.runtime.toolchain import c_flags, find_compiler
 
 _LABEL = re.compile(r"[\w.$]+:")
 _INSTRUCTION = re.compile(r"\t([a-z]\w*)")
@@ -93,7 +93,7 @@ def assembly(done: ps.Compiled) -> str:
     with tempfile.TemporaryDirectory(prefix="polysched-") as folder:
         source, compiled = Path(folder, "program.c"), Path(folder, "program.s")
         source.write_text(done.source.text)
-        _compile("-S", *C_FLAGS, "-fPIC", str(source), "-o", str(compiled))
+        _compile("-S", *c_flags(done.source.text), "-fPIC", str(source), "-o", str(compiled))
         return compiled.read_text()
 
 

@@ -21,7 +21,7 @@ from polysched.errors import ToolchainError
 from polysched.ir.nodes import Function
 from polysched.runtime.arguments import Binder, BoundArguments, written
 from polysched.runtime.timing import Timing
-from polysched.runtime.toolchain import C_FLAGS, ROUND_EACH, compile_shared
+from polysched.runtime.toolchain import c_flags, compile_shared
 from polysched.runtime.views import host_view
 
 _SCALARS = {
@@ -84,7 +84,7 @@ def load(
     """`source` compiled and loaded; `fn` is the function as the user calls it, before `linearize`. With `contract`,
     a * b + c of floats may be rounded once."""
     assert source.language == "c", f"a program in {source.language} does not run on the CPU"
-    flags = tuple(flag for flag in C_FLAGS if not (contract and flag == ROUND_EACH))
+    flags = c_flags(source.text, contract=contract)
     library = open_library(str(compile_shared(source.text, source.entry, flags=flags)))
     return CpuProgram(fn, library, c_function(library, source, fn), valid_sizes, threads)
 

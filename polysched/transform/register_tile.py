@@ -53,7 +53,9 @@ class _Tiling:
 
 
 def _window(band: Band, found: Roles, statement: Statement) -> tuple[int, ...]:
-    """The loops of a sum around its innermost, as many as run few times together."""
+    """The loops of a sum around its innermost, as many as run few times together, if a tile has rows and columns."""
+    if found.unrolled is None or found.vector is None:
+        return ()
     window, trips = [], 1
     for k in (found.serial, *reversed(found.sums)):
         values = values_of(band.members[k], statement)
@@ -66,8 +68,6 @@ def _window(band: Band, found: Roles, statement: Statement) -> tuple[int, ...]:
 
 def _register_tile(band: Band, found: Roles, block: Block, around: Around, window: tuple[int, ...]) -> Band:
     members = band.members
-    if found.unrolled is None or found.vector is None:
-        window = ()
     taken = (found.serial, found.unrolled, found.vector, *window)
     others = tuple(members[k] for k in range(len(members)) if k not in taken)
     serial = members[found.serial]

@@ -23,6 +23,8 @@ from polysched.transform.roles import Around, Roles, roles, statements_of
 from polysched.transform.strides import step, stride
 from polysched.transform.vectorize import can_vectorize
 
+_FEW_BLOCKS = 8  # of which one that is not full is worth avoiding
+
 
 @dataclass(frozen=True)
 class Block:
@@ -33,12 +35,12 @@ class Block:
 
 
 def register_block(statement: Statement, scop: Scop, machine: Machine, unrolled: Member | None = None) -> Block:
-    """Three vectors wide, and as many rows high as leaves registers for operands, or somewhat fewer where blocks then
-    fill the loop that is unrolled."""
+    """Three vectors wide, and as many rows high as leaves registers for operands, or somewhat fewer where a few blocks
+    then fill the loop that is unrolled."""
     lanes = max(1, machine.vector_bytes // element_bytes(statement, scop))
     rows = 8 if machine.vector_registers >= 32 else 4
     values = values_of(unrolled, statement) if unrolled else None
-    if values is not None:
+    if values is not None and len(values) <= _FEW_BLOCKS * rows:
         rows = next((n for n in range(rows, rows // 2 - 1, -1) if values.start % n == values.stop % n == 0), rows)
     return Block(rows, columns=3 * lanes)
 

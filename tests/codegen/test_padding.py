@@ -82,6 +82,26 @@ def test_a_copy_is_better_than_a_cut_of_few_zeros():
     assert [choice.lowering for choice in lower_padding(smoothed(), fast_math=True).choices] == ["padded copy"]
 
 
+def test_a_copy_of_unknown_size_is_for_what_has_no_cut():
+    n = ps.var("n")
+    assert [choice.lowering for choice in lower_padding(smoothed(ps.i8, n)).choices] == ["domain cut"]
+    assert [choice.lowering for choice in lower_padding(smoothed(n=n)).choices] == ["padded copy"]
+
+
+def test_a_copy_ends_where_the_array_does_even_if_a_guard_around_says_so():
+    @ps.nest
+    def causal(a: ps.f32[8], b: ps.f32[12], out: ps.f32[12]):
+        for i in range(12):
+            for r in range(12):
+                if r <= i:
+                    out[i] += (a[i - r] if i - r < 8 else 0.0) * b[r]
+
+    lowered = lower_padding(causal.function)
+    assert [choice.lowering for choice in lowered.choices] == ["padded copy"]
+    assert_same_outcome(causal.function, lowered.function, arguments_for(causal.function, random.Random(0), 12))
+    assert ps.optimize(causal).verify()
+
+
 @pytest.mark.parametrize("dtype", [ps.i8, ps.f32])
 def test_a_gpu_cuts_what_few_read(dtype):
     (choice,) = lower_padding(smoothed(dtype), "cuda", fast_math=True).choices

@@ -4,7 +4,14 @@ import pytest
 
 from polysched.errors import ToolchainError
 from polysched.runtime import toolchain
-from polysched.runtime.toolchain import COPIES_AS_LOOPS, compile_shared, find_compiler
+from polysched.runtime.toolchain import (
+    C_FLAGS,
+    COPIES_AS_LOOPS,
+    ROUND_EACH,
+    c_flags,
+    compile_shared,
+    find_compiler,
+)
 
 
 def test_a_text_becomes_a_library():
@@ -50,5 +57,13 @@ def test_flags_that_the_compiler_does_not_know_are_left_out(monkeypatch, tmp_pat
     )
     picky.chmod(0o755)
     monkeypatch.setenv("POLYSCHED_CC", str(picky))
-    library = ctypes.CDLL(str(compile_shared("int seven(void) { return 7; }\n", "seven")))
+    text = "int seven(void) { return 7; }\n"
+    library = ctypes.CDLL(str(compile_shared(text, "seven", flags=(*C_FLAGS, COPIES_AS_LOOPS))))
     assert library.seven() == 7
+
+
+def test_kernels_with_tiles_have_no_calls_for_their_copies():
+    assert COPIES_AS_LOOPS in c_flags("    #pragma GCC unroll 8\n")
+    assert COPIES_AS_LOOPS not in c_flags("    #pragma omp simd\n")
+    assert ROUND_EACH in c_flags("")
+    assert ROUND_EACH not in c_flags("", contract=True)

@@ -164,6 +164,7 @@ def test_register_blocks_are_three_vectors_wide(machine, dtype, block):
         ("7 <= i < 21", "i", range(7, 21), 7, 4),
         ("1 <= i < 15", "i", range(1, 15), 8, 4),
         ("0 <= i < 12", "i - 6", range(-6, 6), 6, 3),
+        ("0 <= i < 1010", "i", range(1010), 8, 4),  # one of many blocks may be partial
         ("0 <= i < n", "i", None, 8, 4),
         ("0 <= i < 14 and n > 5", "i", range(14), 7, 2),
         ("n <= i < n + 14", "i", None, 8, 4),

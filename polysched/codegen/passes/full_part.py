@@ -12,7 +12,7 @@ where an element that is kept is read under another subscript.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from polysched.codegen.passes.tile_nest import TileNest, least, mentions
 from polysched.ir.build import floordiv
@@ -31,7 +31,7 @@ class FullPart:
     always: list[Expr]
     lows: list[Expr]
     highs: list[Expr]
-    kept: Elements
+    kept: Elements = field(default_factory=dict)
 
 
 def full_part(nest: TileNest) -> FullPart | None:
@@ -47,10 +47,10 @@ def full_part(nest: TileNest) -> FullPart | None:
             found += apart
     worst = [form for condition in found if (form := least(condition, nest.sides)) is not None]
     updated = {name: index for name, index in stored.items() if _is_updated(name, index, nest)}
-    full = _split(worst, nest, kept | updated) if len(worst) == len(found) else None
+    full = _split(worst, nest) if len(worst) == len(found) else None
     if full is None or (nest.around and not (kept == stored and _stands(nest, full))):
         return None
-    return full
+    return replace(full, kept=kept | updated)
 
 
 def _stands(nest: TileNest, full: FullPart) -> bool:
@@ -70,7 +70,7 @@ def _conditions(nest: TileNest) -> Iterator[Linear]:
             yield added(high, end, -1)
 
 
-def _split(conditions: list[Linear], nest: TileNest, kept: Elements) -> FullPart | None:
+def _split(conditions: list[Linear], nest: TileNest) -> FullPart | None:
     """What the conditions, forms that are zero or more, say outside of the loop and about its variable; None if one is
     not linear in it."""
     always: list[Expr] = []
@@ -92,10 +92,10 @@ def _split(conditions: list[Linear], nest: TileNest, kept: Elements) -> FullPart
         elif rest.get(None, 0) < 0:
             return None
     always, lows, highs = (list(dict.fromkeys(part)) for part in (always, lows, highs))
-    return FullPart(always, lows, highs, kept)
+    return FullPart(always, lows, highs)
 
 
-def _stored(nest: TileNest) -> dict[str, tuple[Expr, ...]]:
+def _stored(nest: TileNest) -> Elements:
     """The arrays that the tile stores to at one subscript each, and that."""
     stores: dict[str, set[tuple[Expr, ...]]] = {}
     for stmt in nest.body:
@@ -130,8 +130,9 @@ def _is_updated(name: str, index: tuple[Expr, ...], nest: TileNest) -> bool:
     return is_one and not changes and uses(index, nest.loop.var) and not any(isinstance(n, Load) for n in walk(index))
 
 
-def uses(index: tuple[Expr, ...], name: str) -> bool:
-    return any(isinstance(node, Var) and node.name == name for node in walk(index))
+def uses(expressions: tuple[Expr, ...], name: str) -> bool:
+    """Does any of them have the name?"""
+    return any(isinstance(node, Var) and node.name == name for node in walk(expressions))
 
 
 def _apart(name: str, index: tuple[Expr, ...], nest: TileNest, found: list[Linear]) -> list[Linear] | None:
@@ -156,5 +157,3 @@ def _apart(name: str, index: tuple[Expr, ...], nest: TileNest, found: list[Linea
             return None
         conditions.append(choices[0])
     return conditions
-
-

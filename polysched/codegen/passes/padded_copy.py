@@ -60,7 +60,8 @@ def padded_copy(
         extents[k] = _extent(added(last, first, -1))
         index[k] = simplify(sub(load.index[k], expression(first)))
         source[k] = simplify(binary("+", place[k], expression(first)))
-    inside = conjunction(never_negative(edge.form(source, shape)) for edge in edges)
+    both = [_Edge(k, is_last) for k in dict.fromkeys(edge.dimension for edge in edges) for is_last in (False, True)]
+    inside = conjunction(never_negative(edge.form(source, shape)) for edge in both)  # what is around may say the rest
     array = Array(next(fresh_names(f"{load.array}_", taken)), load.dtype, tuple(extents), "private")
     fill: Stmt = Store(array.name, tuple(place), Select(inside, replace(load, index=tuple(source)), access.other))
     for var, extent in reversed(list(zip(place, extents, strict=True))):

@@ -60,7 +60,7 @@ How = Literal["domain cut", "padded copy", "guard"]
 _OFTEN = 8  # uses of an element from which on a GPU copies its array to shared memory
 _PAYS = 1.5  # terms of a sum for each element of a padded copy
 _PAYS_FRESH = 10.0  # the same where each call gets the memory anew from the system, a page at a time
-_MOSTLY_ZEROS = 4  # elements of a copy for each of the data, above which a cut leaves out more than a copy saves
+_FEW_ZEROS = 4  # elements of a copy for each of the data, above which a cut leaves out more than a copy saves
 _KEPT = 32 << 20  # bytes up to which memory is used again (M_MMAP_THRESHOLD of glibc)
 
 
@@ -185,7 +185,7 @@ class _Lowering:
             self.choose(found, "guard", f"of zeros in {place}")
             return store
         copy = self.copy(found) if self.target == "c" and not found.is_same_along_rows else None
-        if copy is not None and not (exact and self.is_mostly_zeros(copy, found.load.array)):
+        if copy is not None and (not exact or self.has_few_zeros(copy, found.load.array)):
             self.copies.append(copy)
             self.choose(found, "padded copy", "so that all sums have as many terms")
             return found.of(copy.element)
@@ -221,9 +221,10 @@ class _Lowering:
         made = padded_copy(found.access, self.shapes[array], found.loops, self.sizes, self.taken)
         return made if made is not None and found.pays(made) else None
 
-    def is_mostly_zeros(self, copy: PaddedCopy, array: str) -> bool:
+    def has_few_zeros(self, copy: PaddedCopy, array: str) -> bool:
+        """Is the copy known to have no more of them than a cut need not leave out?"""
         elements, size = (_constant_product(extents) for extents in (copy.array.shape, self.shapes[array]))
-        return elements is not None and size is not None and elements > _MOSTLY_ZEROS * size
+        return elements is not None and size is not None and elements <= _FEW_ZEROS * size
 
 
 Elements = frozenset[tuple[str, tuple[Expr, ...]]]

@@ -102,4 +102,3 @@ def test_whether_an_element_steps_alike(index, shape, expected):
 
 def test_strides_of_digits():
     assert strides(PIXELS) == [20, 5, 1]
-    assert strides(Axes({})) == []
