@@ -30,7 +30,7 @@ from seeds import run_seeds
 
 import polysched as ps
 from benchmarks.polybench.race import find_race
-from polysched.codegen.products import copies, packed, sizes
+from polysched.codegen.products import copies, sizes
 from polysched.ir.build import conjunction, const
 from polysched.ir.dtypes import DType, f32, f64, i8, i32, i64
 from polysched.ir.node import walk
@@ -50,7 +50,6 @@ MACHINES = (
 THRESHOLDS = {
     products: {"_FEW_ROWS": 3, "_LEAST_COLUMNS": 2, "_LEAST_TERMS": 2, "_LEAST_UPDATES": 8, "_LEAST_DOT": 4},
     copies: {"_CHUNK": 4},
-    packed: {"_MANY": 8},
     sizes: {"SIMD_OPERATIONS": 0},
 }
 

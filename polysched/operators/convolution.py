@@ -69,7 +69,7 @@ def convolution(
         inside = [condition for axis, w in sliding.items() for condition in w.inside(places[axis])]
         x = padded(data[arranged(data_layout, N=at["N"], C=channel, **places)], inside)
         w = weight[arranged(weight_layout, O=at["C"], I=c, **taps)]
-        value = te.sum(x.astype(total) * w.astype(total), axis=(c, *taps.values()))
+        value = te.sum(x.astype(total) * w.astype(total), axis=arranged(weight_layout.replace("O", ""), I=c, **taps))
         return finished(value, bias[at["C"]] if add_bias else None, add_relu)
 
     shape = arranged(data_layout, N=batch, C=num_filter, **{axis: w.count for axis, w in sliding.items()})

@@ -4,7 +4,7 @@
     out[f, y, x] += data[c, y + r, x + s] * weight[f, c, r, s]
 
     rows     f          in the result and one factor: the other factor serves all of them
-    columns  y, x       in the result and the other factor, next to each other in memory
+    columns  y, x       in the result and the other factor, next to each other in memory where those are enough
     terms    c, r, s    in the factors alone, in the order of the source
     batch               in all three: a product of its own for each
 
@@ -99,6 +99,8 @@ def sum_of_products(extents: Mapping[str, int], body: tuple[Stmt, ...]) -> SumOf
         return None
     side = roles[last]
     columns = list(takewhile(lambda name: roles.get(name) == side, (_name(part) for part in reversed(index))))[::-1]
+    if prod(extents[name] for name in columns) < _LEAST_COLUMNS:
+        columns = [name for name in written if roles[name] == side]
     rows = [name for name in written if roles[name] not in ("batch", side)]
 
     def axes(names: list[str]) -> Axes:

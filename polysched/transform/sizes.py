@@ -125,8 +125,10 @@ class _Box:
 
     @staticmethod
     def of(statement: Statement, band: Band, scop: Scop) -> _Box | None:
+        if statement.domain.dim(isl.dim_type.param):
+            return None
         values = tuple(each for member in band.members if (each := values_of(member, statement)))
-        if len(values) < len(band.members) or statement.domain.dim(isl.dim_type.param):
+        if len(values) < len(band.members):
             return None
         size = {array.name: array.dtype.bits // 8 or 1 for array in scop.arrays}
         accesses = tuple((a.relation, size[a.array]) for a in (*statement.reads, *statement.writes))

@@ -147,27 +147,38 @@ def test_a_cut_of_floats_needs_a_finite_factor_and_a_start(case, choice):
     assert list(map(str, lower_padding(weighted(**case)).choices)) == [choice]
 
 
-def filtered(dtype: DType = ps.f32, size: int = 12) -> Function:
-    """A convolution, of which a CPU makes a product of matrices, and a GPU tiles in shared memory."""
+def filtered(dtype: DType = ps.f32, size: int = 12, between: int = 0) -> Function:
+    """A convolution, of which a CPU makes a product of matrices, and a GPU tiles in shared memory; so many zeros may be
+    between data."""
     total = ps.i32 if dtype == ps.i8 else dtype
     data, weight = ps.placeholder((4, size, size), dtype, "data"), ps.placeholder((16, 4, 3, 3), dtype, "weight")
     c, r, s = ps.reduce_axis(4, "c"), ps.reduce_axis(3, "r"), ps.reduce_axis(3, "s")
 
     def element(f, y, x):
-        row, column = y + r - 1, x + s - 1
+        row, column, step = y + r - 1, x + s - 1, between + 1
         inside = (row >= 0) & (row < size) & (column >= 0) & (column < size)
-        term = ps.select(inside, data[c, row, column], 0).astype(total) * weight[f, c, r, s].astype(total)
+        inside = inside & (row % step == 0) & (column % step == 0) if between else inside
+        x0 = ps.select(inside, data[c, row // step, column // step], 0)
+        term = x0.astype(total) * weight[f, c, r, s].astype(total)
         return ps.sum(term, axis=(c, r, s))
 
     return ps.function("filtered", [data, weight], [ps.compute((16, size, size), element, "out")])
 
 
-def test_a_guard_stays_for_who_copies_with_zeros_anyway():
-    for dtype in (ps.f32, ps.i8):
-        for target, place in (("c", "its packed copy"), ("cuda", "shared memory")):
-            lowered = lower_padding(filtered(dtype), target)
-            assert lowered.function == filtered(dtype)
-            assert list(map(str, lowered.choices)) == [f"data: guard, of zeros in {place}"]
+@pytest.mark.parametrize("dtype", [ps.f32, ps.i8])
+def test_a_product_of_matrices_has_a_padded_copy(dtype):
+    assert list(map(str, lower_padding(filtered(dtype), "c").choices)) == [
+        "data: padded copy, so that all sums have as many terms"
+    ]
+
+
+@pytest.mark.parametrize("dtype", [ps.f32, ps.i8])
+@pytest.mark.parametrize(("target", "between", "place"), [("c", 1, "its packed copy"), ("cuda", 0, "shared memory")])
+def test_a_guard_stays_for_who_copies_with_zeros_anyway(dtype, target, between, place):
+    fn = filtered(dtype, between=between)
+    lowered = lower_padding(fn, target)
+    assert lowered.function == fn
+    assert list(map(str, lowered.choices)) == [f"data: guard, of zeros in {place}"]
 
 
 def test_shared_memory_has_zeros_in_place_of_the_guard():

@@ -23,7 +23,7 @@ from polysched.ir.power_sums import summed
 
 Count = int | Polynomial | None  # None: unknown
 
-BLOCKS = 20_000  # visits to a block of statements, to count what it executes
+_BLOCKS = 20_000  # visits to a block of statements, to count what it executes
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class IntegerOperations:
 
 
 def integer_operations(
-    fn: Function, sizes: Mapping[str, int] | None = None, *, most: int = BLOCKS
+    fn: Function, sizes: Mapping[str, int] | None = None, *, most: int = _BLOCKS
 ) -> IntegerOperations:
     """The integer operations in the body of `fn`, at these sizes, short circuits taken as if all in them ran.
 
@@ -60,7 +60,7 @@ def total(loops: Mapping[str, IntegerOperations]) -> IntegerOperations:
 
 
 def operations_by_loop(
-    fn: Function, sizes: Mapping[str, int] | None = None, *, most: int = BLOCKS
+    fn: Function, sizes: Mapping[str, int] | None = None, *, most: int = _BLOCKS
 ) -> dict[str, IntegerOperations]:
     """The same of each loop without the loops in it, by loop variable, outermost first; "" is outside of all."""
     written = Counter({"": 0})

@@ -46,10 +46,10 @@ def full_part(nest: TileNest) -> FullPart | None:
         else:
             found += apart
     worst = [form for condition in found if (form := least(condition, nest.sides)) is not None]
-    updated = {name: index for name, index in stored.items() if _is_updated(name, index, nest)}
     full = _split(worst, nest) if len(worst) == len(found) else None
     if full is None or (nest.around and not (kept == stored and _stands(nest, full))):
         return None
+    updated = {name: index for name, index in stored.items() if _is_updated(name, index, nest)}
     return replace(full, kept=kept | updated)
 
 

@@ -5,12 +5,13 @@ y in 0..56, x in 0..56          q = y * 56 + x          y = q // 56, x = q % 56
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
 
-from polysched.ir.build import add, floordiv, floormod, mul
+from polysched.ir.build import add, binary, floordiv, floormod, mul
 from polysched.ir.linear import forms
 from polysched.ir.node import walk
-from polysched.ir.nodes import Const, Expr, Load, Var
+from polysched.ir.nodes import Const, Expr, If, Load, Stmt, Var
 from polysched.transform.products import Axes
 
 
@@ -62,3 +63,11 @@ def lies_by_terms(factor: Expr, terms: Axes) -> bool:
         case Load(index=(*_, Var(name))):
             return [*terms.extents][-1] == name
     return False
+
+
+def full_or_last(tile: Var, size: int, width: int, make: Callable[[int], tuple[Stmt, ...]]) -> tuple[Stmt, ...]:
+    """What `make` gives for the numbers of a tile: `width` of them, or what is left of all `size` in the last one."""
+    full, rest = divmod(size, width)
+    if not (full and rest):
+        return make(rest or width)
+    return (If(binary("<", tile, full), make(width), make(rest)),)

@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from polysched.codegen.products.axes import digits
+from polysched.codegen.products.axes import digits, full_or_last
 from polysched.codegen.products.packed import Extents
-from polysched.codegen.products.sizes import lanes_of, shared_loop
+from polysched.codegen.products.sizes import Blocks, lanes_of, shared_loop
 from polysched.ir.build import add, mul
 from polysched.ir.node import substitute
-from polysched.ir.nodes import Alloc, Array, Binary, Const, Expr, For, If, Load, Stmt, Store, Var
+from polysched.ir.nodes import Alloc, Array, Binary, Const, Expr, For, Load, Stmt, Store, Var
 from polysched.machine import Machine
 from polysched.transform.products import SumOfProducts
 
@@ -41,14 +41,12 @@ class _Dots:
 
     def statements(self) -> tuple[Stmt, ...]:
         found, tile = self.found, next(self.names)
-        full, rest = divmod(found.columns.size, self.at_a_time)
-        first = mul(Var(tile), self.at_a_time)
-        body = self.tile(first, self.at_a_time)
-        if rest:
-            body = (If(Binary("<", Var(tile), Const(full)), body, self.tile(first, rest)),)
-        shares = {name: float(extent) for name, extent in found.batch.extents.items()} | {tile: float(full)}
-        shared = shared_loop(shares, found.updates, self.machine.cores)
-        for name, extent in reversed([*found.batch.extents.items(), (tile, full + bool(rest))]):
+        columns, first = found.columns.size, mul(Var(tile), self.at_a_time)
+        body = full_or_last(Var(tile), columns, self.at_a_time, lambda count: self.tile(first, count))
+        loops = {**found.batch.extents, tile: -(-columns // self.at_a_time)}
+        runs = {name: Blocks(extent, extent) for name, extent in loops.items()}
+        shared = shared_loop(runs, found.updates, self.machine.cores)
+        for name, extent in reversed([*loops.items()]):
             body = (For(name, Const(0), Const(extent), 1, body, "parallel" if name == shared else "serial"),)
         return body
 

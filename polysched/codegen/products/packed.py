@@ -9,8 +9,9 @@ Kruse, TACO 2018).
                                                            sums[i, j] += P[k, q + j] * weight[f + i, k]   in registers
                                                        out[f + i, q + j] = sums[i, j]
 
-The side that costs more to copy is copied block by block, the other one whole, or not at all if it lies in memory as
-tiles read it. Every sum keeps its terms in order, so each bit stays.
+Columns are always copied, so that tiles read them one after the other: in place, terms are far apart, and caches hold
+fewer lines than there are terms. Rows are not if terms lie in memory as far from each to the next. Of two sides that
+are copied, the larger is in blocks, the other one whole. Every sum keeps its terms in order, so each bit stays.
 """
 
 from __future__ import annotations
@@ -18,17 +19,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from polysched.codegen.products.axes import digits, is_flat, lies_by_terms, steps_alike
+from polysched.codegen.products.axes import digits, full_or_last, is_flat, lies_by_terms, steps_alike
 from polysched.codegen.products.copies import Copy
-from polysched.codegen.products.sizes import Side, blocks, lanes_of, register_tile, shared_loop
-from polysched.ir.build import add, binary, mul, sub
+from polysched.codegen.products.sizes import Blocks, Side, blocks, lanes_of, register_tile, shared_loop
+from polysched.ir.build import add, floordiv, mul, sub
 from polysched.ir.node import substitute, walk
-from polysched.ir.nodes import Alloc, Array, Binary, Cast, Const, Expr, For, If, Load, Select, Stmt, Store, Var
+from polysched.ir.nodes import Alloc, Array, Binary, Cast, Const, Expr, For, Load, Select, Stmt, Store, Var
 from polysched.ir.simplify import simplify
 from polysched.machine import Machine
 from polysched.transform.products import Axes, SumOfProducts
 
-_MANY = 512  # columns for which a copy of the rows, term by term, costs less than it brings
 Extents = Mapping[str, tuple[Expr, ...]]
 
 
@@ -41,7 +41,7 @@ def packed(
 
 @dataclass(frozen=True)
 class _Read:
-    """How tiles read a factor: from a copy of what begins at the number `first`, or as it is."""
+    """How tiles read a factor: from a copy, which begins with the tile `first`, or as it is."""
 
     copy: Copy | None
     first: Expr
@@ -84,16 +84,11 @@ class _Product:
         self.values = {"rows": found.row, "columns": found.column}
         self.size = {side: axes.size for side, axes in self.axes.items()}
         self.count = {side: -(-self.size[side] // self.tile[side]) for side in self.axes}
-        is_direct = {
-            "rows": self.steps_alike("rows"),
-            "columns": self.size["columns"] % self.lanes == 0
-            and self.is_flat("columns", found.columns)
-            and self.steps_alike("columns"),
-        }
-        takes_rows = not is_direct["rows"] and (is_direct["columns"] or self.size["rows"] > self.size["columns"])
+        is_direct = self.steps_alike("rows")
+        takes_rows = not is_direct and self.size["rows"] > self.size["columns"]
         self.streamed: Side = "rows" if takes_rows else "columns"
         self.other: Side = "columns" if takes_rows else "rows"
-        self.copies_other = not is_direct[self.other] or (self.other == "rows" and self.size["columns"] >= _MANY)
+        self.copies_other = not (self.other == "rows" and is_direct)
         line = found.terms.size * self.dtype.bits // 8
         self.blocks = blocks(self.size[self.streamed], self.tile[self.streamed], line, machine)
 
@@ -109,10 +104,9 @@ class _Product:
 
     def statements(self) -> tuple[Stmt, ...]:
         found = self.found
-        shares = {name: float(extent) for name, extent in found.batch.extents.items()}
-        shares["blocks"] = self.count[self.streamed] / self.blocks.tiles
-        shares["tiles"] = float(self.count[self.other])
-        shared = shared_loop(shares, found.updates, self.machine.cores)
+        runs = {name: Blocks(extent, extent) for name, extent in found.batch.extents.items()}
+        runs |= {"blocks": self.blocks, "tiles": Blocks(self.count[self.other], self.count[self.other])}
+        shared = shared_loop(runs, found.updates, self.machine.cores)
         before, other = self.copied_other(shared)
         inside: tuple[Stmt, ...] = (*before, *self.all_blocks(other, shared))
         outside: tuple[Stmt, ...] = ()
@@ -127,71 +121,58 @@ class _Product:
         """The whole copy of the side that is not taken in blocks, if it needs one."""
         if not self.copies_other:
             return (), _Read(None, Const(0))
-        copy = self.copy(self.other, self.size[self.other])
-        is_outside = shared in ("blocks", "tiles")
-        return copy.filled(Const(0), Const(self.size[self.other]), shared=is_outside), _Read(copy, Const(0))
+        count = self.count[self.other]
+        copy = self.copy(self.other, count)
+        return copy.filled(Const(0), Const(count), shared=shared in ("blocks", "tiles")), _Read(copy, Const(0))
 
-    def copy(self, side: Side, size: int) -> Copy:
-        """A copy of so many rows or columns, in whole vectors."""
-        lanes = self.lanes if side == "columns" else 1
-        size, terms = -(-size // lanes) * lanes, self.found.terms
+    def copy(self, side: Side, tiles: int) -> Copy:
+        """A copy of so many tiles."""
+        terms, lanes = self.found.terms, self.lanes if side == "columns" else 1
+        width = min(self.tile[side], -(-self.size[side] // lanes) * lanes)
         by_terms = side == "columns" or self.streamed == "columns"  # rows in blocks are read as they lie
-        shape = (terms.size, size) if by_terms else (size, terms.size)
+        shape = (tiles, terms.size, width) if by_terms else (tiles, width, terms.size)
         array = Array(next(self.names), self.dtype, tuple(map(Const, shape)), "private")
         flat = self.is_flat(side, self.axes[side]), self.is_flat(side, terms)
         value = _guard_outside(self.values[side])
-        return Copy(array, by_terms, value, self.axes[side], terms, *flat, lanes, self.names)
+        return Copy(array, by_terms, value, self.axes[side], terms, *flat, width, lanes, self.names)
 
     def all_blocks(self, other: _Read, shared: str | None) -> tuple[Stmt, ...]:
         """The blocks of the streamed side, each copied and then multiplied."""
-        side, block = self.streamed, next(self.names)
-        each = self.blocks.tiles * self.tile[side]
-        first = mul(Var(block), each)
-        copy = self.copy(side, min(each, self.size[side]))
-        end = binary("min", add(first, each), self.size[side])
+        side, block, run = self.streamed, next(self.names), self.blocks
+        first, end = (floordiv(mul(number, run.tiles), run.count) for number in (Var(block), add(Var(block), 1)))
+        copy = self.copy(side, run.most)
         body = (
             *copy.filled(first, end, shared=shared == "tiles"),
-            *self.all_tiles(mul(Var(block), self.blocks.tiles), {side: _Read(copy, first), self.other: other}, shared),
+            *self.all_tiles((first, end), {side: _Read(copy, first), self.other: other}, shared),
         )
-        if self.blocks.count == 1:
+        if run.count == 1:
             return substitute(body, {block: Const(0)})
         kind = "parallel" if shared == "blocks" else "serial"
-        return (For(block, Const(0), Const(self.blocks.count), 1, body, kind),)
+        return (For(block, Const(0), Const(run.count), 1, body, kind),)
 
-    def all_tiles(self, first: Expr, reads: Mapping[Side, _Read], shared: str | None) -> tuple[Stmt, ...]:
+    def all_tiles(
+        self, block: tuple[Expr, Expr], reads: Mapping[Side, _Read], shared: str | None
+    ) -> tuple[Stmt, ...]:
         """The tiles of a block: columns outside, so that they stay in the first cache for all rows, or the loop that
         threads share."""
-        names: dict[Side, str] = {"columns": next(self.names), "rows": next(self.names)}
-        last = binary("min", add(first, self.blocks.tiles), self.count[self.streamed])
-        ranges = {self.streamed: (first, last), self.other: (Const(0), Const(self.count[self.other]))}
-        at = {side: mul(Var(name), self.tile[side]) for side, name in names.items()}
+        tiles: dict[Side, Var] = {"columns": Var(next(self.names)), "rows": Var(next(self.names))}
+        ranges = {self.streamed: block, self.other: (Const(0), Const(self.count[self.other]))}
 
-        def of_width(width: int, stored: int) -> tuple[Stmt, ...]:
-            return self.full_or_last("rows", names["rows"], lambda high, _: self.sums(high, width, stored, at, reads))
+        def of_size(side: Side, make: Callable[[int], tuple[Stmt, ...]]) -> tuple[Stmt, ...]:
+            return full_or_last(tiles[side], self.size[side], self.tile[side], make)
 
-        body = self.full_or_last("columns", names["columns"], of_width)
+        body = of_size("columns", lambda wide: of_size("rows", lambda high: self.sums(high, wide, tiles, reads)))
         order: list[Side] = [self.other, self.streamed] if shared == "tiles" else ["columns", "rows"]
         for side in reversed(order):
             kind = "parallel" if shared == "tiles" and side == self.other else "serial"
-            body = (For(names[side], *ranges[side], 1, body, kind),)
+            body = (For(tiles[side].name, *ranges[side], 1, body, kind),)
         return body
 
-    def full_or_last(self, side: Side, tile: str, make: Callable[[int, int], tuple[Stmt, ...]]) -> tuple[Stmt, ...]:
-        """What full tiles run, and the last one, where it is smaller; `make` has its size in whole vectors, and how
-        much of that is stored."""
-        full, rest = divmod(self.size[side], self.tile[side])
-        whole = rest if side == "rows" else -(-rest // self.lanes) * self.lanes
-        if not rest:
-            return make(self.tile[side], self.tile[side])
-        if not full:
-            return make(whole, rest)
-        return (If(binary("<", Var(tile), full), make(self.tile[side], self.tile[side]), make(whole, rest)),)
-
     def sums(
-        self, high: int, wide: int, stored: int, at: Mapping[Side, Expr], reads: Mapping[Side, _Read]
+        self, high: int, stored: int, tiles: Mapping[Side, Var], reads: Mapping[Side, _Read]
     ) -> tuple[Stmt, ...]:
-        """A tile, of which the first `stored` columns are in the result."""
-        found, k = self.found, next(self.names)
+        """A tile, in whole vectors, of which the first `stored` columns are in the result."""
+        found, k, wide = self.found, next(self.names), -(-stored // self.lanes) * self.lanes
         sums, last = (
             Array(next(self.names), self.dtype, (Const(high), Const(wide)), "private") for _ in ("sums", "last")
         )
@@ -202,7 +183,7 @@ class _Product:
             return For(i, Const(0), Const(high), 1, (row,), "unrolled")
 
         def element(i: Expr, j: Expr) -> tuple[Expr, ...]:
-            own = {**digits(found.rows, add(at["rows"], i)), **digits(found.columns, add(at["columns"], j))}
+            own = {**self.digits("rows", tiles, i), **self.digits("columns", tiles, j)}
             index: tuple[Expr, ...] = substitute(found.store.index, own)
             return index
 
@@ -213,8 +194,8 @@ class _Product:
             return Store(sums.name, (i, j), Load(found.store.array, element(i, j), self.dtype))
 
         def updated(i: Expr, j: Expr) -> Stmt:
-            row = self.factor("rows", reads["rows"], add(at["rows"], i), Var(k))
-            column = self.factor("columns", reads["columns"], add(at["columns"], j), Var(k))
+            row = self.factor("rows", reads["rows"], tiles, i, Var(k))
+            column = self.factor("columns", reads["columns"], tiles, j, Var(k))
             product = Binary("*", row, column) if found.row_first else Binary("*", column, row)
             return Store(sums.name, (i, j), add(Load(sums.name, (i, j), self.dtype), product))
 
@@ -232,9 +213,14 @@ class _Product:
             end = [Alloc(last), each(wide, copied), each(stored, kept(last))]
         return (Alloc(sums), *begin, For(k, Const(0), Const(found.terms.size), 1, (each(wide, updated),)), *end)
 
-    def factor(self, side: Side, read: _Read, at: Expr, k: Expr) -> Expr:
-        """What a factor is in this row or column, for the term `k`."""
+    def factor(self, side: Side, read: _Read, tiles: Mapping[Side, Var], place: Expr, k: Expr) -> Expr:
+        """What a factor is at this place of the tile, for the term `k`."""
         if read.copy is None:
-            value: Expr = substitute(self.values[side], {**digits(self.axes[side], at), **digits(self.found.terms, k)})
+            own = {**self.digits(side, tiles, place), **digits(self.found.terms, k)}
+            value: Expr = substitute(self.values[side], own)
             return value
-        return Load(read.copy.array.name, read.copy.index(simplify(sub(at, read.first)), k), self.dtype)
+        return Load(read.copy.array.name, read.copy.index(sub(tiles[side], read.first), place, k), self.dtype)
+
+    def digits(self, side: Side, tiles: Mapping[Side, Var], place: Expr) -> dict[str, Expr]:
+        """The variables of the nest that are at this place of the tile."""
+        return digits(self.axes[side], add(mul(tiles[side], self.tile[side]), place))

@@ -32,10 +32,19 @@ class Tile:
 
 @dataclass(frozen=True)
 class Blocks:
-    """`tiles` of one side make a block; `count` blocks are all of it."""
+    """`tiles` of one side in `count` blocks, as even as can be."""
 
     tiles: int
     count: int
+
+    @property
+    def most(self) -> int:
+        """The tiles of the largest block."""
+        return -(-self.tiles // self.count)
+
+    def even(self, cores: int) -> float:
+        """How much of the threads' time is not waiting for others."""
+        return self.tiles / (cores * -(-self.tiles * -(-self.count // cores) // self.count))
 
 
 def lanes_of(dtype: DType, machine: Machine) -> int:
@@ -74,15 +83,12 @@ def blocks(size: int, tile: int, line: int, machine: Machine) -> Blocks:
     """Blocks of tiles for which lines of so many bytes take half of the second cache at most, as many for each core."""
     tiles = -(-size // tile)
     least = -(-tiles // max(1, machine.l2 // 2 // (line * tile)))
-    count = min(tiles, -(-least // machine.cores) * machine.cores)
-    each = -(-tiles // count)
-    return Blocks(each, -(-tiles // each))
+    return Blocks(tiles, min(tiles, -(-least // machine.cores) * machine.cores))
 
 
-def shared_loop(loops: dict[str, float], updates: int, cores: int) -> str | None:
-    """Which of the loops, outermost first, threads share, given how many shares each has; None if there is too little
-    to do."""
+def shared_loop(loops: dict[str, Blocks], updates: int, cores: int) -> str | None:
+    """Which of the loops, outermost first, threads share, given what each runs; None if there is too little to do."""
     if cores == 1 or 4 * updates < SIMD_OPERATIONS:
         return None
-    even = {name: shares / (cores * -(-shares // cores)) for name, shares in loops.items()}
+    even = {name: run.even(cores) for name, run in loops.items()}
     return next((name for name in loops if even[name] >= _EVEN), max(even, key=even.__getitem__))

@@ -36,42 +36,49 @@ def test_a_convolution_is_made_in_tiles_from_blocks_of_packed_columns():
     assert show(packed(marked(CONVOLUTION), SMALL)) == """\
 def conv(out: f32[3, 10], data: f32[12], w: f32[3, 3]):
     for q0 in 0..2:
-        alloc q1: private f32[3, 8]
-        for q4 in 0..3:
-            for q2 in q0 * 8..min(q0 * 8 + 8, 10):
-                q1[q4, q2 - q0 * 8] = data[q2 + q4]
-            for q3 in min(q0 * 8 + 8, 10)..min(q0 * 8 + 8, 12):
-                q1[q4, q3 - q0 * 8] = 0.0f32
-        for q5 in q0 * 2..min(q0 * 2 + 2, 3):
-            for q6 in 0..1:
-                if q5 < 2:
-                    alloc q8: private f32[3, 4]
-                    for q10 in 0..3 (unrolled):
-                        for q11 in 0..4 (vector):
-                            q8[q10, q11] = 0.0f32
-                    for q7 in 0..3:
-                        for q14 in 0..3 (unrolled):
-                            for q15 in 0..4 (vector):
-                                q8[q14, q15] = q8[q14, q15] + q1[q7, q5 * 4 + q15 - q0 * 8] * w[q6 * 3 + q14, q7]
-                    for q12 in 0..3 (unrolled):
-                        for q13 in 0..4 (vector):
-                            out[q6 * 3 + q12, q5 * 4 + q13] = q8[q12, q13]
+        alloc q1: private f32[2, 3, 4]
+        for q2 in floordiv(q0 * 3, 2)..floordiv((q0 + 1) * 3, 2):
+            if q2 < 2:
+                for q4 in 0..3:
+                    for q3 in 0..4:
+                        q1[q2 - floordiv(q0 * 3, 2), q4, q3] = data[q2 * 4 + q3 + q4]
+            else:
+                for q6 in 0..3:
+                    for q5 in 0..2:
+                        q1[q2 - floordiv(q0 * 3, 2), q6, q5] = data[q2 * 4 + q5 + q6]
+                for q8 in 0..3:
+                    for q7 in 2..4:
+                        q1[q2 - floordiv(q0 * 3, 2), q8, q7] = 0.0f32
+        for q9 in floordiv(q0 * 3, 2)..floordiv((q0 + 1) * 3, 2):
+            for q10 in 0..1:
+                if q9 < 2:
+                    alloc q12: private f32[3, 4]
+                    for q14 in 0..3 (unrolled):
+                        for q15 in 0..4 (vector):
+                            q12[q14, q15] = 0.0f32
+                    for q11 in 0..3:
+                        for q18 in 0..3 (unrolled):
+                            for q19 in 0..4 (vector):
+                                q12[q18, q19] = q12[q18, q19] + q1[q9 - floordiv(q0 * 3, 2), q11, q19] * w[q10 * 3 + q18, q11]
+                    for q16 in 0..3 (unrolled):
+                        for q17 in 0..4 (vector):
+                            out[q10 * 3 + q16, q9 * 4 + q17] = q12[q16, q17]
                 else:
-                    alloc q17: private f32[3, 4]
-                    for q19 in 0..3 (unrolled):
-                        for q20 in 0..4 (vector):
-                            q17[q19, q20] = 0.0f32
-                    for q16 in 0..3:
-                        for q27 in 0..3 (unrolled):
-                            for q28 in 0..4 (vector):
-                                q17[q27, q28] = q17[q27, q28] + q1[q16, q5 * 4 + q28 - q0 * 8] * w[q6 * 3 + q27, q16]
-                    alloc q18: private f32[3, 4]
+                    alloc q21: private f32[3, 4]
                     for q23 in 0..3 (unrolled):
                         for q24 in 0..4 (vector):
-                            q18[q23, q24] = q17[q23, q24]
-                    for q25 in 0..3 (unrolled):
-                        for q26 in 0..2 (vector):
-                            out[q6 * 3 + q25, q5 * 4 + q26] = q18[q25, q26]"""
+                            q21[q23, q24] = 0.0f32
+                    for q20 in 0..3:
+                        for q31 in 0..3 (unrolled):
+                            for q32 in 0..4 (vector):
+                                q21[q31, q32] = q21[q31, q32] + q1[q9 - floordiv(q0 * 3, 2), q20, q32] * w[q10 * 3 + q31, q20]
+                    alloc q22: private f32[3, 4]
+                    for q27 in 0..3 (unrolled):
+                        for q28 in 0..4 (vector):
+                            q22[q27, q28] = q21[q27, q28]
+                    for q29 in 0..3 (unrolled):
+                        for q30 in 0..2 (vector):
+                            out[q10 * 3 + q29, q9 * 4 + q30] = q22[q29, q30]"""  # noqa: E501
 
 
 def test_other_functions_stay_the_same_object():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from polysched.codegen.products.sizes import Blocks, Tile, blocks, register_tile, shared_loop
@@ -43,35 +45,50 @@ def test_tiles_fit_in_the_registers(rows, lanes):
 
 def test_blocks_fit_in_half_of_the_second_cache():
     machine = Machine(l2=1 << 20)
-    assert blocks(3136, 48, 576 * 4, machine) == Blocks(tiles=4, count=17)  # 4 tiles are 442 368 bytes
+    found = blocks(3136, 48, 576 * 4, machine)  # 4 tiles are 442 368 bytes
+    assert found == Blocks(tiles=66, count=17)
+    assert found.most == 4
     assert blocks(3136, 48, 64, machine) == Blocks(tiles=66, count=1)
 
 
 def test_there_are_as_many_blocks_for_each_core():
-    assert blocks(3136, 48, 576 * 4, Machine(l2=1 << 20, cores=4)) == Blocks(tiles=4, count=17)
-    assert blocks(3136, 48, 64, Machine(l2=1 << 20, cores=4)) == Blocks(tiles=17, count=4)
-    assert blocks(96, 48, 64, Machine(l2=1 << 20, cores=4)) == Blocks(tiles=1, count=2)
+    assert blocks(3136, 48, 576 * 4, Machine(l2=1 << 20, cores=4)) == Blocks(tiles=66, count=20)
+    assert blocks(3136, 48, 64, Machine(l2=1 << 20, cores=4)) == Blocks(tiles=66, count=4)
+    assert blocks(96, 48, 64, Machine(l2=1 << 20, cores=4)) == Blocks(tiles=2, count=2)
 
 
 def test_a_tile_that_is_larger_than_the_cache_is_a_block():
-    assert blocks(96, 48, 1 << 20, Machine(l2=1 << 10)) == Blocks(tiles=1, count=2)
+    assert blocks(96, 48, 1 << 20, Machine(l2=1 << 10)) == Blocks(tiles=2, count=2)
 
 
-def test_blocks_are_all_there_is():
+def test_no_block_is_larger_than_said():
     for size in range(1, 50):
         for line in (1, 100, 10_000):
             found = blocks(size, 4, line, Machine(l2=4096, cores=3))
-            assert (found.count - 1) * found.tiles * 4 < size <= found.count * found.tiles * 4
+            ends = [block * found.tiles // found.count for block in range(found.count + 1)]
+            assert max(end - begin for begin, end in pairwise(ends)) == found.most
+            assert 0 not in [end - begin for begin, end in pairwise(ends)]
+
+
+def runs(**loops: int) -> dict[str, Blocks]:
+    return {name: Blocks(extent, extent) for name, extent in loops.items()}
 
 
 def test_threads_share_the_outermost_loop_that_is_even():
     work = 10**9
-    assert shared_loop({"n": 8.0, "blocks": 100.0, "tiles": 8.0}, work, 4) == "n"
-    assert shared_loop({"n": 5.0, "blocks": 100.0, "tiles": 8.0}, work, 4) == "blocks"
-    assert shared_loop({"n": 5.0, "blocks": 3.0, "tiles": 8.0}, work, 4) == "tiles"
-    assert shared_loop({"n": 2.0, "blocks": 3.0, "tiles": 1.0}, work, 4) == "blocks"  # the most even
+    assert shared_loop(runs(n=8, blocks=100, tiles=8), work, 4) == "n"
+    assert shared_loop(runs(n=5, blocks=100, tiles=8), work, 4) == "blocks"
+    assert shared_loop(runs(n=5, blocks=3, tiles=8), work, 4) == "tiles"
+    assert shared_loop(runs(n=2, blocks=3, tiles=1), work, 4) == "blocks"  # the most even
+
+
+def test_blocks_of_tiles_are_even_if_each_thread_has_as_many():
+    assert Blocks(tiles=100, count=4).even(4) == 1
+    assert Blocks(tiles=49, count=18).even(2) == 49 / 50
+    assert Blocks(tiles=49, count=17).even(2) == 49 / 52  # 9 blocks of 49 / 17 tiles
+    assert Blocks(tiles=2, count=2).even(4) == 1 / 2
 
 
 def test_one_core_or_little_work_needs_no_threads():
-    assert shared_loop({"tiles": 8.0}, 10**9, 1) is None
-    assert shared_loop({"tiles": 8.0}, 10**4, 4) is None
+    assert shared_loop(runs(tiles=8), 10**9, 1) is None
+    assert shared_loop(runs(tiles=8), 10**4, 4) is None
