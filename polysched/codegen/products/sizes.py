@@ -17,7 +17,7 @@ from polysched.machine import Machine
 _WIDEST = 4  # vectors of a row of a tile: of more, gcc loads each again for each row
 _HIGHEST = 8  # rows, each in a line of a cache that may hold no more of them at addresses far apart
 _SPARE = 2  # registers for what rows are multiplied by, and for gcc
-_LATENCY = 8  # additions that have to be under way at a time
+_LATENCY = 12  # sums that have to be under way at a time: on Zen 3, 8 take as long as 12
 _EVEN = 0.9  # of the threads' time that is not waiting for others
 Side = Literal["rows", "columns"]
 
