@@ -30,6 +30,7 @@ from seeds import run_seeds
 
 import polysched as ps
 from benchmarks.polybench.race import find_race
+from polysched.codegen.passes import padding
 from polysched.codegen.products import copies, sizes
 from polysched.ir.build import conjunction, const
 from polysched.ir.dtypes import DType, f32, f64, i8, i32, i64
@@ -48,16 +49,18 @@ MACHINES = (
     Machine(vector_bytes=16, vector_registers=32, l1=128, l2=1 << 16),
 )
 THRESHOLDS = {
-    products: {"_FEW_ROWS": 3, "_LEAST_COLUMNS": 2, "_LEAST_TERMS": 2, "_LEAST_UPDATES": 8, "_LEAST_DOT": 4},
+    products: {"_FEW_ROWS": 3, "_LEAST_TERMS": 2, "_LEAST_UPDATES": 8, "_LEAST_DOT": 4},
     copies: {"_CHUNK": 4},
     sizes: {"SIMD_OPERATIONS": 0},
 }
 
 
 @contextmanager
-def low_thresholds() -> Iterator[None]:
-    """Meanwhile, small nests are run as large ones are."""
+def low_thresholds(rng: random.Random) -> Iterator[None]:
+    """Meanwhile, small nests are run as large ones are; columns may need loops that are not next to each other."""
     with ExitStack() as stack:
+        stack.enter_context(patch.object(products, "_LEAST_COLUMNS", rng.choice((2, 2, 4, 6))))
+        stack.enter_context(patch.object(padding, "_PAYS", rng.choice((0.0, 1.5))))
         for module, values in THRESHOLDS.items():
             stack.enter_context(patch.multiple(module, **values))
         yield
@@ -219,7 +222,7 @@ def check_products(seed: int, *, in_c: bool | None = None) -> bool:
     rng = random.Random(seed)
     fn = random_products(rng)
     options = ps.Options(machine=rng.choice(MACHINES), fusion=rng.choice(("smart", "none")), lower_operations=0)
-    with low_thresholds():
+    with low_thresholds(rng):
         done = ps.optimize(fn, options=options)
     arguments = nests.arguments_for(fn, rng, 0)
     expected = nests.outcome(fn, arguments)

@@ -99,6 +99,14 @@ def test_roles(update):
     assert roles(found_in(SQUARES, "i9 j9 k9", update)) == ROLES[update]
 
 
+def test_columns_are_all_loops_of_their_side_if_the_last_are_few():
+    """Batches of a convolution whose result has them behind its filters."""
+    arrays = "out: f32[9, 9, 5, 8], data: f32[11, 11, 4, 8], weight: f32[3, 3, 4, 5]"
+    update = "out[y, x, f, n] += data[y + r, x + s, c, n] * weight[r, s, c, f]"
+    assert roles(found_in(arrays, "y9 x9 f5 n8 r3 s3 c4", update)) == "batch y x, rows f, columns n, terms r s c"
+    assert roles(found_in(arrays, "y9 x9 f5 n7 r3 s3 c4", update)) == "rows f, columns y x n, terms r s c"
+
+
 def test_subscripts_tell_roles_as_plain_as_they_get():
     assert roles(found_in(SQUARES, "i9 j9 k9", "C[i, j] += A[i - i, k] * B[k, j]")) == "none"
     assert roles(found_in(SQUARES, "i9 j9 k9", "C[i, j] += A[i, 0 * j + k] * B[k, j]")) == "rows i, columns j, terms k"

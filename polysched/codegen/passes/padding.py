@@ -10,12 +10,12 @@
     guard           as it is
 
 A copy is exact, and for a CPU a fraction of the work of the sums, all of which then have all terms: they stay in
-registers, and no loop has bounds that depend on the element. It comes first where its zeros are few, products of
-matrices included, which pack each element once for each weight.
+registers, and no loop has bounds that depend on the element. With few zeros it comes first there, in products of
+matrices, too, which pack an element once for each weight that meets it.
 
-A guard costs nothing where the operand is copied anyway, with zeros in place of the guard: packed on a CPU, for a
-product of matrices (codegen/products), or to the shared memory of a GPU, if its elements are used often (gpu/staging).
-It costs little where it is the same along rows. Elsewhere it stands in the innermost loop.
+A guard costs little where the operand is copied anyway, with zeros in its place: to the shared memory of a GPU, if its
+elements are used often (gpu/staging), or packed on a CPU, for a product of matrices (codegen/products) that has no
+padded copy; and where it is the same along rows. Elsewhere it stands in the innermost loop.
 
 A cut leaves out the products with zero, and becomes bounds of loops. It is exact for integers; for floats, with
 fast_math, or where zero times the other factor is zero (finite.py) and adding zero changes no sum: where the sum starts
@@ -182,8 +182,8 @@ class _Lowering:
         """The sum in the lowering that costs least."""
         store, exact = found.store, self.cut_is_exact_since(found, is_started=is_started)
         is_copied_anyway = found.is_packed if self.target == "c" else found.uses >= _OFTEN
-        is_in_rows = is_copied_anyway or not found.is_same_along_rows
-        copy = self.copy(found) if self.target == "c" and is_in_rows else None
+        may_be_copied = self.target == "c" and (is_copied_anyway or not found.is_same_along_rows)
+        copy = self.copy(found) if may_be_copied else None
         if copy is not None and (self.has_few_zeros(copy, found.load.array) or not (exact or is_copied_anyway)):
             self.copies.append(copy)
             self.choose(found, "padded copy", "so that all sums have as many terms")

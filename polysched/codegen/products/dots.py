@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from polysched.codegen.products.axes import digits, full_or_last
 from polysched.codegen.products.packed import Extents
-from polysched.codegen.products.sizes import Blocks, lanes_of, shared_loop
+from polysched.codegen.products.sizes import Shares, lanes_of, shared_loop
 from polysched.ir.build import add, mul
 from polysched.ir.node import substitute
 from polysched.ir.nodes import Alloc, Array, Binary, Const, Expr, For, Load, Stmt, Store, Var
@@ -44,8 +44,8 @@ class _Dots:
         columns, first = found.columns.size, mul(Var(tile), self.at_a_time)
         body = full_or_last(Var(tile), columns, self.at_a_time, lambda count: self.tile(first, count))
         loops = {**found.batch.extents, tile: -(-columns // self.at_a_time)}
-        runs = {name: Blocks(extent, extent) for name, extent in loops.items()}
-        shared = shared_loop(runs, found.updates, self.machine.cores)
+        shares = {name: Shares(extent, extent) for name, extent in loops.items()}
+        shared = shared_loop(shares, found.updates, self.machine.cores)
         for name, extent in reversed([*loops.items()]):
             body = (For(name, Const(0), Const(extent), 1, body, "parallel" if name == shared else "serial"),)
         return body

@@ -2,12 +2,12 @@
 Kruse, TACO 2018).
 
     for f, y, x:                               for b in blocks of columns q = (y, x):             parallel
-        for c, r, s:                               P[k, q] = data[c, y + r, x + s]        for all k = (c, r, s)
-            out[f, y, x] +=            ->          for tiles of q, for tiles of f:
-                data[c, y + r, x + s]                  sums[i, j] = out[f + i, q + j]
+        for c, r, s:                               P[t, k, j] = data[c, y + r, x + s]     for all k = (c, r, s)
+            out[f, y, x] +=            ->          for tiles q = t * 16 + j, for tiles of f:
+                data[c, y + r, x + s]                  sums[i, j] = out[f + i, q]
                 * weight[f, c, r, s]                   for k:
-                                                           sums[i, j] += P[k, q + j] * weight[f + i, k]   in registers
-                                                       out[f + i, q + j] = sums[i, j]
+                                                           sums[i, j] += P[t, k, j] * weight[f + i, k]    in registers
+                                                       out[f + i, q] = sums[i, j]
 
 Columns are always copied, so that tiles read them one after the other: in place, terms are far apart, and caches hold
 fewer lines than there are terms. Rows are not if terms lie in memory as far from each to the next. Of two sides that
@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 
 from polysched.codegen.products.axes import digits, full_or_last, is_flat, lies_by_terms, steps_alike
 from polysched.codegen.products.copies import Copy
-from polysched.codegen.products.sizes import Blocks, Side, blocks, lanes_of, register_tile, shared_loop
+from polysched.codegen.products.sizes import Shares, Side, blocks, lanes_of, register_tile, shared_loop
 from polysched.ir.build import add, floordiv, mul, sub
 from polysched.ir.node import substitute, walk
 from polysched.ir.nodes import Alloc, Array, Binary, Cast, Const, Expr, For, Load, Select, Stmt, Store, Var
@@ -88,7 +88,7 @@ class _Product:
         takes_rows = not is_direct and self.size["rows"] > self.size["columns"]
         self.streamed: Side = "rows" if takes_rows else "columns"
         self.other: Side = "columns" if takes_rows else "rows"
-        self.copies_other = not (self.other == "rows" and is_direct)
+        self.copies_other = not is_direct
         line = found.terms.size * self.dtype.bits // 8
         self.blocks = blocks(self.size[self.streamed], self.tile[self.streamed], line, machine)
 
@@ -104,9 +104,9 @@ class _Product:
 
     def statements(self) -> tuple[Stmt, ...]:
         found = self.found
-        runs = {name: Blocks(extent, extent) for name, extent in found.batch.extents.items()}
-        runs |= {"blocks": self.blocks, "tiles": Blocks(self.count[self.other], self.count[self.other])}
-        shared = shared_loop(runs, found.updates, self.machine.cores)
+        loops = {**found.batch.extents, "blocks": 1, "tiles": self.count[self.other]}
+        shares = {name: Shares(extent, extent) for name, extent in loops.items()} | {"blocks": self.blocks}
+        shared = shared_loop(shares, found.updates, self.machine.cores)
         before, other = self.copied_other(shared)
         inside: tuple[Stmt, ...] = (*before, *self.all_blocks(other, shared))
         outside: tuple[Stmt, ...] = ()
@@ -138,17 +138,17 @@ class _Product:
 
     def all_blocks(self, other: _Read, shared: str | None) -> tuple[Stmt, ...]:
         """The blocks of the streamed side, each copied and then multiplied."""
-        side, block, run = self.streamed, next(self.names), self.blocks
-        first, end = (floordiv(mul(number, run.tiles), run.count) for number in (Var(block), add(Var(block), 1)))
-        copy = self.copy(side, run.most)
+        side, block, shares = self.streamed, next(self.names), self.blocks
+        first, end = (floordiv(mul(number, shares.units), shares.count) for number in (Var(block), add(Var(block), 1)))
+        copy = self.copy(side, shares.most)
         body = (
             *copy.filled(first, end, shared=shared == "tiles"),
             *self.all_tiles((first, end), {side: _Read(copy, first), self.other: other}, shared),
         )
-        if run.count == 1:
+        if shares.count == 1:
             return substitute(body, {block: Const(0)})
         kind = "parallel" if shared == "blocks" else "serial"
-        return (For(block, Const(0), Const(run.count), 1, body, kind),)
+        return (For(block, Const(0), Const(shares.count), 1, body, kind),)
 
     def all_tiles(
         self, block: tuple[Expr, Expr], reads: Mapping[Side, _Read], shared: str | None

@@ -1,7 +1,7 @@
 """How a product of matrices is cut: tiles that vector registers hold, blocks that a cache holds, shares for threads
 (Goto and van de Geijn, TOMS 2008; Low et al., TOMS 2016).
 
-    64 rows, 3136 columns, 576 terms, of f32      tiles of 8 x 48, blocks of 192 columns, which threads share
+    64 rows, 3136 columns, 576 terms, of f32      tiles of 6 x 64, blocks of 192 columns at most, which threads share
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ class Tile:
 
 
 @dataclass(frozen=True)
-class Blocks:
-    """`tiles` of one side in `count` blocks, as even as can be."""
+class Shares:
+    """So many units of work in `count` shares, as even as can be."""
 
-    tiles: int
+    units: int
     count: int
 
     @property
     def most(self) -> int:
-        """The tiles of the largest block."""
-        return -(-self.tiles // self.count)
+        """The units of the largest share."""
+        return -(-self.units // self.count)
 
-    def even(self, cores: int) -> float:
-        """How much of the threads' time is not waiting for others."""
-        return self.tiles / (cores * -(-self.tiles * -(-self.count // cores) // self.count))
+    def evenness(self, cores: int) -> float:
+        """The part of the threads' time in which they do not wait for others."""
+        return self.units / (cores * -(-self.units * -(-self.count // cores) // self.count))
 
 
 def lanes_of(dtype: DType, machine: Machine) -> int:
@@ -79,16 +79,16 @@ def _parts(size: int, tile: int) -> Iterator[tuple[int, int]]:
         yield 1, size % tile
 
 
-def blocks(size: int, tile: int, line: int, machine: Machine) -> Blocks:
-    """Blocks of tiles for which lines of so many bytes take half of the second cache at most, as many for each core."""
+def blocks(size: int, tile: int, line: int, machine: Machine) -> Shares:
+    """Blocks of tiles, as many for each core, of which lines of so many bytes take half of the second cache at most."""
     tiles = -(-size // tile)
     least = -(-tiles // max(1, machine.l2 // 2 // (line * tile)))
-    return Blocks(tiles, min(tiles, -(-least // machine.cores) * machine.cores))
+    return Shares(tiles, min(tiles, -(-least // machine.cores) * machine.cores))
 
 
-def shared_loop(loops: dict[str, Blocks], updates: int, cores: int) -> str | None:
+def shared_loop(loops: dict[str, Shares], updates: int, cores: int) -> str | None:
     """Which of the loops, outermost first, threads share, given what each runs; None if there is too little to do."""
     if cores == 1 or 4 * updates < SIMD_OPERATIONS:
         return None
-    even = {name: run.even(cores) for name, run in loops.items()}
+    even = {name: shares.evenness(cores) for name, shares in loops.items()}
     return next((name for name in loops if even[name] >= _EVEN), max(even, key=even.__getitem__))

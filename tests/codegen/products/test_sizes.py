@@ -6,12 +6,13 @@ from itertools import pairwise
 
 import pytest
 
-from polysched.codegen.products.sizes import Blocks, Tile, blocks, register_tile, shared_loop
+from polysched.codegen.products.sizes import Shares, Tile, blocks, register_tile, shared_loop
 from polysched.machine import Machine
 
 
 def test_tiles_fill_the_registers():
     assert register_tile(64, 3120, 16, 32) == Tile(8, 48)  # AVX-512: 24 sums, 3 columns, a row
+    assert register_tile(64, 3136, 16, 32) == Tile(6, 64)  # the same, and no column is left
     assert register_tile(64, 3136, 8, 16) == Tile(6, 16)  # AVX2: 12 sums, 2 columns, a row
     assert register_tile(64, 3136, 4, 32) == Tile(8, 12)  # NEON
 
@@ -46,32 +47,32 @@ def test_tiles_fit_in_the_registers(rows, lanes):
 def test_blocks_fit_in_half_of_the_second_cache():
     machine = Machine(l2=1 << 20)
     found = blocks(3136, 48, 576 * 4, machine)  # 4 tiles are 442 368 bytes
-    assert found == Blocks(tiles=66, count=17)
+    assert found == Shares(units=66, count=17)
     assert found.most == 4
-    assert blocks(3136, 48, 64, machine) == Blocks(tiles=66, count=1)
+    assert blocks(3136, 48, 64, machine) == Shares(units=66, count=1)
 
 
 def test_there_are_as_many_blocks_for_each_core():
-    assert blocks(3136, 48, 576 * 4, Machine(l2=1 << 20, cores=4)) == Blocks(tiles=66, count=20)
-    assert blocks(3136, 48, 64, Machine(l2=1 << 20, cores=4)) == Blocks(tiles=66, count=4)
-    assert blocks(96, 48, 64, Machine(l2=1 << 20, cores=4)) == Blocks(tiles=2, count=2)
+    assert blocks(3136, 48, 576 * 4, Machine(l2=1 << 20, cores=4)) == Shares(units=66, count=20)
+    assert blocks(3136, 48, 64, Machine(l2=1 << 20, cores=4)) == Shares(units=66, count=4)
+    assert blocks(96, 48, 64, Machine(l2=1 << 20, cores=4)) == Shares(units=2, count=2)
 
 
 def test_a_tile_that_is_larger_than_the_cache_is_a_block():
-    assert blocks(96, 48, 1 << 20, Machine(l2=1 << 10)) == Blocks(tiles=2, count=2)
+    assert blocks(96, 48, 1 << 20, Machine(l2=1 << 10)) == Shares(units=2, count=2)
 
 
 def test_no_block_is_larger_than_said():
     for size in range(1, 50):
         for line in (1, 100, 10_000):
             found = blocks(size, 4, line, Machine(l2=4096, cores=3))
-            ends = [block * found.tiles // found.count for block in range(found.count + 1)]
+            ends = [block * found.units // found.count for block in range(found.count + 1)]
             assert max(end - begin for begin, end in pairwise(ends)) == found.most
             assert 0 not in [end - begin for begin, end in pairwise(ends)]
 
 
-def runs(**loops: int) -> dict[str, Blocks]:
-    return {name: Blocks(extent, extent) for name, extent in loops.items()}
+def runs(**loops: int) -> dict[str, Shares]:
+    return {name: Shares(extent, extent) for name, extent in loops.items()}
 
 
 def test_threads_share_the_outermost_loop_that_is_even():
@@ -83,10 +84,10 @@ def test_threads_share_the_outermost_loop_that_is_even():
 
 
 def test_blocks_of_tiles_are_even_if_each_thread_has_as_many():
-    assert Blocks(tiles=100, count=4).even(4) == 1
-    assert Blocks(tiles=49, count=18).even(2) == 49 / 50
-    assert Blocks(tiles=49, count=17).even(2) == 49 / 52  # 9 blocks of 49 / 17 tiles
-    assert Blocks(tiles=2, count=2).even(4) == 1 / 2
+    assert Shares(units=100, count=4).evenness(4) == 1
+    assert Shares(units=49, count=18).evenness(2) == 49 / 50
+    assert Shares(units=49, count=17).evenness(2) == 49 / 52  # 9 blocks of 49 / 17 tiles
+    assert Shares(units=2, count=2).evenness(4) == 1 / 2
 
 
 def test_one_core_or_little_work_needs_no_threads():
