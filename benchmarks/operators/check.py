@@ -109,7 +109,8 @@ def difference(case: Case, given: dict[str, np.ndarray], out: np.ndarray) -> str
     if out.dtype.kind != "f":
         return _unequal(out, wanted)
     most = np.maximum(magnitude(case.op, case.args, given), 1e-30)
-    return _unequal(out, wanted, _TOLERANCE[out.dtype.name] * most)
+    step = np.finfo(out.dtype).smallest_subnormal  # a product of f16 may be less, and zero
+    return _unequal(out, wanted, _TOLERANCE[out.dtype.name] * most + step)
 
 
 def disagreement(case: Case, given: dict[str, np.ndarray]) -> str | None:

@@ -96,6 +96,11 @@ def test_a_function_of_images_is_right(args):
     assert (outcome.verdict, outcome.why) == ("right", "")
 
 
+def test_a_product_that_is_less_than_any_float_of_its_type_is_zero():
+    outcome = compared(Case("reduce", {"in_shape": [8, 3, 15], "axis": [0, 1], "type": "prod", "dtype": "float16"}))
+    assert (outcome.verdict, outcome.why) == ("right", "")
+
+
 def test_the_nest_of_a_convolution_has_zeros_around_its_data():
     nest = conv2d_nchw(batch=1, in_channel=3, in_size=5, num_filter=2, kernel=3, padding=1, add_relu=True)
     assert str(nest) == """\
