@@ -3,9 +3,8 @@
     out[n, f, y, x] = sum over c, r, s of data[n, c, y * stride + r - pad, x * stride + s - pad] * weight[f, c, r, s]
 
 where data is zero in the padding, so that an infinite weight gives NaN there, and terms are in the order of the axes of
-the weights. Data and weights are laid out as the name
-of an operator says, by one letter for each axis: N batch, C channels, D H W space; O and I of the weights are filters
-and channels of a group.
+the weights. Data and weights are laid out as the name of an operator says, by one letter for each axis: N batch, C
+channels, D H W space; O and I of the weights are filters and channels of a group.
 """
 
 from __future__ import annotations

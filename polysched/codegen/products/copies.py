@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from polysched.codegen.products.axes import digits, full_or_last, lies_by_terms, number
+from polysched.codegen.products.sizes import whole_vectors
 from polysched.ir.build import add, binary, floordiv, mul, sub
 from polysched.ir.node import substitute
 from polysched.ir.nodes import Alloc, Array, Const, Expr, For, If, Select, Stmt, Store, Var
@@ -62,8 +63,7 @@ class Copy:
             cond, value = value.cond, value.then
         lines.append(self.line(mul(tile, self.width), size, lambda at, own: _under(cond, stored(at, value), own)))
         if size % self.lanes:
-            whole = -(-size // self.lanes) * self.lanes
-            lines.append(constant(size, whole, Const(0, self.array.dtype)))
+            lines.append(constant(size, whole_vectors(size, self.lanes), Const(0, self.array.dtype)))
         return tuple(lines)
 
     def line(self, first: Expr, size: int, body: Callable[[Expr, Mapping[str, Expr]], Stmt]) -> Stmt:

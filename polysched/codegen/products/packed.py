@@ -21,7 +21,15 @@ from dataclasses import dataclass, replace
 
 from polysched.codegen.products.axes import digits, full_or_last, is_flat, lies_by_terms, steps_alike
 from polysched.codegen.products.copies import Copy
-from polysched.codegen.products.sizes import Shares, Side, blocks, lanes_of, register_tile, shared_loop
+from polysched.codegen.products.sizes import (
+    Shares,
+    Side,
+    blocks,
+    lanes_of,
+    register_tile,
+    shared_loop,
+    whole_vectors,
+)
 from polysched.ir.build import add, floordiv, mul, sub
 from polysched.ir.node import substitute, walk
 from polysched.ir.nodes import Alloc, Array, Binary, Cast, Const, Expr, For, Load, Select, Stmt, Store, Var
@@ -128,7 +136,7 @@ class _Product:
     def copy(self, side: Side, tiles: int) -> Copy:
         """A copy of so many tiles."""
         terms, lanes = self.found.terms, self.lanes if side == "columns" else 1
-        width = min(self.tile[side], -(-self.size[side] // lanes) * lanes)
+        width = min(self.tile[side], whole_vectors(self.size[side], lanes))
         by_terms = side == "columns" or self.streamed == "columns"  # rows in blocks are read as they lie
         shape = (tiles, terms.size, width) if by_terms else (tiles, width, terms.size)
         array = Array(next(self.names), self.dtype, tuple(map(Const, shape)), "private")
@@ -172,7 +180,7 @@ class _Product:
         self, high: int, stored: int, tiles: Mapping[Side, Var], reads: Mapping[Side, _Read]
     ) -> tuple[Stmt, ...]:
         """A tile, in whole vectors, of which the first `stored` columns are in the result."""
-        found, k, wide = self.found, next(self.names), -(-stored // self.lanes) * self.lanes
+        found, k, wide = self.found, next(self.names), whole_vectors(stored, self.lanes)
         sums, last = (
             Array(next(self.names), self.dtype, (Const(high), Const(wide)), "private") for _ in ("sums", "last")
         )

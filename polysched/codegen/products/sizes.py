@@ -52,6 +52,11 @@ def lanes_of(dtype: DType, machine: Machine) -> int:
     return max(1, 8 * machine.vector_bytes // dtype.bits)
 
 
+def whole_vectors(count: int, lanes: int) -> int:
+    """So many values, and what fills the last vector up."""
+    return -(-count // lanes) * lanes
+
+
 def register_tile(rows: int, columns: int, lanes: int, registers: int) -> Tile:
     """The tile that takes the least time for so many rows and columns, remainders counted."""
     shapes = [
