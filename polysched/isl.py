@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import copyreg
-from collections.abc import Iterator
+import ctypes
+import math
+import os
+import struct
+import threading
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import islpy
+import islpy._isl
 from islpy import (  # noqa: F401  (re-exported)
     DEFAULT_CONTEXT,
     Aff,
@@ -50,7 +57,10 @@ from islpy import (  # noqa: F401  (re-exported)
     schedule_node_type,
 )
 
+from polysched import clock
 from polysched.errors import BudgetExceeded
+
+T = TypeVar("T")
 
 
 def _by_text(value: Any) -> tuple[type, tuple[str]]:
@@ -63,25 +73,110 @@ for _kind in (Set, UnionSet, Map, UnionMap):
 
 
 @contextmanager
-def quota(operations: int) -> Iterator[None]:
-    """Bounds the isl operations of the block; BudgetExceeded when they are used up.
+def within(seconds: float = math.inf, operations: int = 0) -> Iterator[None]:
+    """Bounds isl in the block by the clock and by a number of operations; BudgetExceeded when either is used up.
 
-    isl reports an exhausted quota with an arbitrary message and refuses every later call until the count is
-    reset, so the count itself is asked. A quota is not a clock: single operations may be slow.
+    isl answers to both with an arbitrary message and refuses every later call until it is told to go on, so that it is
+    asked what happened. A count is no clock: single operations may take minutes. Where the system has no alarms, only
+    the count holds. Threads take turns: they share one context.
     """
-    context = DEFAULT_CONTEXT
-    outer = context.get_max_operations()
-    context.reset_operations()
-    context.set_max_operations(operations)
+    with _turn, clock.running(seconds) as deadline:
+        clock.check("isl")
+        outer = DEFAULT_CONTEXT.get_max_operations()
+        DEFAULT_CONTEXT.reset_operations()
+        DEFAULT_CONTEXT.set_max_operations(operations or outer)
+        try:
+            with _alarm(deadline):
+                yield
+        except Error as error:
+            if not deadline.left:
+                raise BudgetExceeded("isl ran out of time") from error
+            if is_exhausted():
+                raise BudgetExceeded(f"isl used up {operations or outer} operations") from error
+            raise
+        finally:
+            DEFAULT_CONTEXT.set_max_operations(outer)  # an outer quota starts anew
+            DEFAULT_CONTEXT.reset_operations()
+
+
+_turn = threading.RLock()
+
+
+def decided(question: Callable[[], T], unknown: T, *, seconds: float = 1.0) -> T:
+    """What isl answers; `unknown`, which must be safe whatever the answer is, where that takes longer."""
+    try:
+        with within(seconds):
+            return question()
+    except BudgetExceeded:
+        return unknown
+
+
+@contextmanager
+def _alarm(deadline: clock.Deadline) -> Iterator[None]:
+    """isl aborts what it does at the deadline, if that of no block around has come by then."""
+    global _armed
+    outer = _armed
+    if deadline.end >= outer.end or _ABORT is None:
+        yield
+        return
+    _armed = deadline
+    _ABORT.set(deadline.left)
     try:
         yield
-    except Error as error:
-        if is_exhausted():
-            raise BudgetExceeded(f"isl used up {operations} operations") from error
-        raise
     finally:
-        context.set_max_operations(outer)  # an outer quota starts anew
-        context.reset_operations()
+        if _ABORT.stop():
+            while not DEFAULT_CONTEXT.aborted():
+                time.sleep(1e-4)
+            DEFAULT_CONTEXT.resume()
+        _armed = outer
+        if outer is not clock.NEVER:
+            _ABORT.set(outer.left)
+
+
+_armed = clock.NEVER
+
+
+def _abort() -> clock.Alarm | None:
+    """An alarm that makes isl stop; None where the system has no timers, or isl's context is not found."""
+    library = ctypes.CDLL(islpy._isl.__file__)
+    try:
+        address = _context_address(library)
+        return clock.Alarm(_address_of(library.isl_ctx_abort), address) if address else None
+    except (OSError, AttributeError):
+        return None
+
+
+def _context_address(library: ctypes.CDLL) -> int:
+    """Where isl keeps its context; 0 if that is not found. islpy does not say, but its object holds the address: the
+    one at which isl reads a number that was just set."""
+    library.isl_ctx_get_max_operations.restype = ctypes.c_ulong
+    library.isl_ctx_get_max_operations.argtypes = [ctypes.c_void_p]
+    DEFAULT_CONTEXT.set_max_operations(_RARE)
+    try:
+        with open("/proc/self/mem", "rb", buffering=0) as memory:  # a read of what is no address fails, and no more
+            for address in struct.unpack("8N", os.pread(memory.fileno(), 64, id(DEFAULT_CONTEXT))):
+                if _is_readable(memory.fileno(), address) and library.isl_ctx_get_max_operations(address) == _RARE:
+                    return int(address)
+    finally:
+        DEFAULT_CONTEXT.set_max_operations(0)
+    return 0
+
+
+_RARE = 0x5EED_C10C_0FF5
+
+
+def _is_readable(memory: int, address: int) -> bool:
+    try:
+        return len(os.pread(memory, 1024, address)) == 1024
+    except (OSError, OverflowError):
+        return False
+
+
+def _address_of(function: object) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value or 0  # type: ignore[arg-type]
+
+
+_ABORT = _abort()
 
 
 def is_exhausted() -> bool:

@@ -71,13 +71,14 @@ def edit(method: Callable[Concatenate[Schedule, P], Draft]) -> Callable[Concaten
     @wraps(method)
     def edited(self: Schedule, *args: P.args, **kwargs: P.kwargs) -> Schedule:
         plain, named = plain_arguments(method, args, kwargs)
-        done = Edit(method.__name__, plain, tuple(named.items()))
+        done, options = Edit(method.__name__, plain, tuple(named.items())), self.history.options
         try:
-            with isl.quota(self.history.options.isl_operations):
+            with isl.within(options.edit_seconds, options.isl_operations):
                 draft = timed(method.__name__, lambda schedule: method(schedule, *plain, **named), self)
         except BudgetExceeded as error:
-            hint = "edit in another order, or allow more, as in Options(isl_operations=10**9)"
-            raise IllegalSchedule(f"{done}: whether that is legal could not be decided: {error}", hint=hint) from error
+            hint = "edit in another order, or allow more, as in Options(edit_seconds=60, isl_operations=10**9)"
+            message = f"{done}: whether that is legal was not decided in time: {error}"
+            raise IllegalSchedule(message, hint=hint) from error
         return self._with(draft, done)
 
     edited.is_edit = True  # type: ignore[attr-defined]
