@@ -136,6 +136,11 @@ def _alarm(deadline: clock.Deadline) -> Iterator[None]:
 _armed = clock.NEVER
 
 
+def has_clock() -> bool:
+    """Do limits of time reach into single calls of isl here?"""
+    return _ABORT is not None
+
+
 def _abort() -> clock.Alarm | None:
     """An alarm that makes isl stop; None where the system has no timers, or isl's context is not found."""
     library = ctypes.CDLL(islpy._isl.__file__)

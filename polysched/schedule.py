@@ -94,17 +94,8 @@ class Schedule:
 
     def __init__(self, nest: Nest | Function, start: Start | Tree = "source", *, options: Options | None = None):
         self.nest, options = function_of(nest), options or Options()
-        scop, dependences = modelled(prepared(self.nest), options)
-        match start:
-            case "source":
-                tree = scop.tree
-            case "ilp":
-                tree = step("schedule", find_schedule, scop, dependences, options).tree
-            case Tree():
-                tree = require_form(start, scop.function.sizes)
-            case _:
-                raise InputError(f"a schedule cannot start from {start!r}", hint="give 'source', 'ilp' or a tree")
-        self.draft = draft_of(scop, dependences, tree)
+        with isl.within(options.compile_seconds):
+            self.draft = _begun(self.nest, start, options)
         self.history = History(self.nest.name, start, options)
 
     # --- edits
@@ -338,6 +329,20 @@ class Schedule:
         other.nest, other.draft = self.nest, draft
         other.history = replace(self.history, edits=(*self.history.edits, edit))
         return other
+
+
+def _begun(nest: Function, start: Start | Tree, options: Options) -> Draft:
+    scop, dependences = modelled(prepared(nest), options)
+    match start:
+        case "source":
+            tree = scop.tree
+        case "ilp":
+            tree = step("schedule", find_schedule, scop, dependences, options).tree
+        case Tree():
+            tree = require_form(start, scop.function.sizes)
+        case _:
+            raise InputError(f"a schedule cannot start from {start!r}", hint="give 'source', 'ilp' or a tree")
+    return draft_of(scop, dependences, tree)
 
 
 def _replayed(history: History, nest: Nest | Function) -> Schedule:
