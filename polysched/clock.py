@@ -1,4 +1,4 @@
-"""How long a stage may still take, by the clock; and an alarm that reaches into C.
+"""How long a stage may still take, by the clock.
 
     with running(5.0):            everything inside has 5 s, or what is left of the limit around it
         check("the search")       BudgetExceeded once they have passed
@@ -10,9 +10,7 @@
 
 from __future__ import annotations
 
-import ctypes
 import math
-import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -69,60 +67,3 @@ def left() -> float:
 def check(what: str) -> None:
     """BudgetExceeded, naming `what`, if the time of what runs now is up."""
     _running[-1].check(what)
-
-
-class Alarm:
-    """Calls a C function with an address after some time, from a thread of C's own: isl never lets go of Python's lock,
-    so that no Python thread or signal handler could run meanwhile. POSIX timers; OSError where there are none."""
-
-    def __init__(self, function: int, address: int):
-        self._libc = ctypes.CDLL(None, use_errno=True)
-        if not hasattr(self._libc, "timer_create"):
-            raise OSError("this system has no POSIX timers")
-        self._event = _Event(address=address, notify=_SIGEV_THREAD, function=function)
-        self._timer, self._process = ctypes.c_void_p(), 0
-
-    def set(self, seconds: float) -> None:
-        """To ring after so many seconds, in place of any earlier time."""
-        if self._process != os.getpid():  # a child has none of its parent's timers
-            event, timer = ctypes.byref(self._event), ctypes.byref(self._timer)
-            self._require(self._libc.timer_create(_CLOCK_MONOTONIC, event, timer))
-            self._process = os.getpid()
-        self._set(max(1, int(seconds * 1e9)))
-
-    def stop(self) -> bool:
-        """Has it rung, or is it about to? Then the call has been made, or will be any moment."""
-        return self._set(0) == 0
-
-    def _set(self, nanoseconds: int) -> int:
-        """Nanoseconds that were left until it would have rung; 0 is off."""
-        seconds, rest = divmod(nanoseconds, 10**9)
-        new, old = _Times(0, 0, seconds, rest), _Times()
-        self._require(self._libc.timer_settime(self._timer, 0, ctypes.byref(new), ctypes.byref(old)))
-        return int(old.seconds * 10**9 + old.nanoseconds)
-
-    def _require(self, status: int) -> None:
-        if status:
-            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-
-
-_CLOCK_MONOTONIC, _SIGEV_THREAD = 1, 2  # of Linux
-
-
-class _Event(ctypes.Structure):
-    """struct sigevent of Linux, 64 bytes."""
-
-    _fields_ = (
-        ("address", ctypes.c_void_p),
-        ("signal", ctypes.c_int),
-        ("notify", ctypes.c_int),
-        ("function", ctypes.c_void_p),
-        ("attributes", ctypes.c_void_p),
-        ("padding", ctypes.c_char * 32),
-    )
-
-
-class _Times(ctypes.Structure):
-    """struct itimerspec: the interval between later rings, of which there are none, and the time of the first."""
-
-    _fields_ = tuple((name, ctypes.c_long) for name in ("every", "every_nanoseconds", "seconds", "nanoseconds"))

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import copyreg
-import ctypes
 import math
-import os
-import struct
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -59,6 +56,7 @@ from islpy import (  # noqa: F401  (re-exported)
 
 from polysched import clock
 from polysched.errors import BudgetExceeded
+from polysched.interrupt import context_of
 
 T = TypeVar("T")
 
@@ -74,7 +72,8 @@ for _kind in (Set, UnionSet, Map, UnionMap):
 
 @contextmanager
 def within(seconds: float = math.inf, operations: int = 0) -> Iterator[None]:
-    """Bounds isl in the block by the clock and by a number of operations; BudgetExceeded when either is used up.
+    """Bounds isl in the block by the clock and by a number of operations; BudgetExceeded when either is used up, or
+    isl fails inside, as it does on a few unions of strided sets.
 
     isl answers to both with an arbitrary message and refuses every later call until it is told to go on, so that it is
     asked what happened. A count is no clock: single operations may take minutes. Where the system has no alarms, only
@@ -89,11 +88,14 @@ def within(seconds: float = math.inf, operations: int = 0) -> Iterator[None]:
             with _alarm(deadline):
                 yield
         except Error as error:
+            is_nonsense = _CONTEXT is not None and _CONTEXT.was_invalid()
             if not deadline.left:
                 raise BudgetExceeded("isl ran out of time") from error
             if is_exhausted():
                 raise BudgetExceeded(f"isl used up {operations or outer} operations") from error
-            raise
+            if is_nonsense:  # what we asked for is at fault, not how hard it is
+                raise
+            raise BudgetExceeded(f"isl failed: {_first_line(error)}") from error
         finally:
             DEFAULT_CONTEXT.set_max_operations(outer)  # an outer quota starts anew
             DEFAULT_CONTEXT.reset_operations()
@@ -116,72 +118,35 @@ def _alarm(deadline: clock.Deadline) -> Iterator[None]:
     """isl aborts what it does at the deadline, if that of no block around has come by then."""
     global _armed
     outer = _armed
-    if deadline.end >= outer.end or _ABORT is None:
+    if deadline.end >= outer.end or _CONTEXT is None:
         yield
         return
     _armed = deadline
-    _ABORT.set(deadline.left)
+    _CONTEXT.abort.set(deadline.left)
     try:
         yield
     finally:
-        if _ABORT.stop():
-            while not DEFAULT_CONTEXT.aborted():
+        if _CONTEXT.abort.stop():
+            patience = time.monotonic() + 1.0
+            while not DEFAULT_CONTEXT.aborted() and time.monotonic() < patience:
                 time.sleep(1e-4)
             DEFAULT_CONTEXT.resume()
         _armed = outer
         if outer is not clock.NEVER:
-            _ABORT.set(outer.left)
+            _CONTEXT.abort.set(outer.left)
 
 
 _armed = clock.NEVER
+_CONTEXT = context_of(islpy._isl.__file__, DEFAULT_CONTEXT)
+
+
+def _first_line(error: Error) -> str:
+    return str(error).partition("\n")[0]
 
 
 def has_clock() -> bool:
     """Do limits of time reach into single calls of isl here?"""
-    return _ABORT is not None
-
-
-def _abort() -> clock.Alarm | None:
-    """An alarm that makes isl stop; None where the system has no timers, or isl's context is not found."""
-    library = ctypes.CDLL(islpy._isl.__file__)
-    try:
-        address = _context_address(library)
-        return clock.Alarm(_address_of(library.isl_ctx_abort), address) if address else None
-    except (OSError, AttributeError):
-        return None
-
-
-def _context_address(library: ctypes.CDLL) -> int:
-    """Where isl keeps its context; 0 if that is not found. islpy does not say, but its object holds the address: the
-    one at which isl reads a number that was just set."""
-    library.isl_ctx_get_max_operations.restype = ctypes.c_ulong
-    library.isl_ctx_get_max_operations.argtypes = [ctypes.c_void_p]
-    DEFAULT_CONTEXT.set_max_operations(_RARE)
-    try:
-        with open("/proc/self/mem", "rb", buffering=0) as memory:  # a read of what is no address fails, and no more
-            for address in struct.unpack("8N", os.pread(memory.fileno(), 64, id(DEFAULT_CONTEXT))):
-                if _is_readable(memory.fileno(), address) and library.isl_ctx_get_max_operations(address) == _RARE:
-                    return int(address)
-    finally:
-        DEFAULT_CONTEXT.set_max_operations(0)
-    return 0
-
-
-_RARE = 0x5EED_C10C_0FF5
-
-
-def _is_readable(memory: int, address: int) -> bool:
-    try:
-        return len(os.pread(memory, 1024, address)) == 1024
-    except (OSError, OverflowError):
-        return False
-
-
-def _address_of(function: object) -> int:
-    return ctypes.cast(function, ctypes.c_void_p).value or 0  # type: ignore[arg-type]
-
-
-_ABORT = _abort()
+    return _CONTEXT is not None
 
 
 def is_exhausted() -> bool:

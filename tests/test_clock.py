@@ -86,6 +86,13 @@ def test_errors_of_isl_for_other_reasons_stay_what_they_are():
     assert works()
 
 
+def test_a_failure_inside_of_isl_leaves_it_undecided():
+    with pytest.raises(BudgetExceeded, match=r"^isl failed: some assertion$"), isl.within(10.0):
+        assert works()
+        raise isl.Error("some assertion")
+    assert works()
+
+
 def test_a_question_that_takes_too_long_has_the_safe_answer():
     assert isl.decided(lambda: SLOW.lexmax().is_empty(), unknown="unknown", seconds=0.2) == "unknown"
     assert isl.decided(lambda: SLOW.is_empty(), unknown="unknown") is False

@@ -28,7 +28,7 @@ LAYERS = [
     ["ir"],
     ["trace"],
     ["options", "isl", "bounded"],
-    ["constraints", "plain", "clock", "recursion"],
+    ["constraints", "plain", "clock", "recursion", "interrupt"],
     ["errors", "version", "machine", "markup"],
 ]
 LEVEL = {unit: level for level, units in enumerate(LAYERS) for unit in units}
