@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import random
-import re
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -19,7 +18,7 @@ from polysched.errors import InputError
 from polysched.frontend.c.read import read_c
 from polysched.opt import rewrite
 from polysched.options import Options
-from tests.fuzz.c_programs import EXTENT, random_c
+from tests.fuzz.c_programs import EXTENT, FLOATS, Program, random_c
 from tests.fuzz.outcome import Refused
 
 SIZES = (0, 1, 2, 3, 5, 8, 17, 33)
@@ -34,7 +33,8 @@ _DTYPES = {
 def check_c(seed: int) -> None:
     """AssertionError where the results of one random file differ; Refused if the region is."""
     rng = random.Random(seed)
-    text = random_c(rng)
+    program = random_c(rng)
+    text = program.text
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder, "source.c")
         source.write_text(text)
@@ -48,7 +48,7 @@ def check_c(seed: int) -> None:
             raise Refused(out.regions[0].summary)
         source.with_name("out.c").write_bytes(out.text)
         one, other = _library(source, "-O0"), _library(source.with_name("out.c"), "-O2")
-        for arguments in _arguments(text, rng):
+        for arguments in _arguments(program, rng):
             expected, actual = ([_copy(value) for value in arguments] for _ in range(2))
             one.kernel(*map(_passed, expected))
             other.kernel(*map(_passed, actual))
@@ -71,24 +71,22 @@ def _library(path: Path, level: str) -> ctypes.CDLL:
     return ctypes.CDLL(str(library))
 
 
-def _arguments(text: str, rng: random.Random) -> Iterator[list[Any]]:
-    """Of a call for each size: as many bytes as the largest array needs for each."""
-    (parameters,) = re.findall(r"void kernel\((.*)\)", text)
-    first, _, *arrays = parameters.split(", ")
-    size = ctypes.c_int if first.startswith("int") else ctypes.c_long
+def _arguments(program: Program, rng: random.Random) -> Iterator[list[Any]]:
+    """Of a call for each size."""
+    size = ctypes.c_int if program.size_type == "int" else ctypes.c_long
+    storage = [(array.type, EXTENT**array.rank) for array in program.arrays]
+    storage += [(program.scalar, 1)] if program.scalar else []
     data = np.random.default_rng(rng.getrandbits(32))
     for n in SIZES:
         m = rng.choice((n, n, max(0, n - 1), n // 2, min(33, n + 2)))
-        yield [size(n), size(m), *(_values(data, declaration) for declaration in arrays)]
+        yield [size(n), size(m), *(_values(data, kind, count) for kind, count in storage)]
 
 
-def _values(data: np.random.Generator, declaration: str) -> np.ndarray:
-    kind = re.split(r" ?[(*]| [A-D]\b", declaration)[0]
-    rank = 1 if declaration.endswith("s_") else 3
-    if kind in ("double", "float"):
-        return data.integers(-64, 64, EXTENT**rank).astype(_DTYPES[kind]) / 8
+def _values(data: np.random.Generator, kind: str, count: int) -> np.ndarray:
+    if kind in FLOATS:
+        return data.integers(-64, 64, count).astype(_DTYPES[kind]) / 8
     low = 0 if kind.startswith(("unsigned", "size_t")) else -50
-    return data.integers(low, 100, EXTENT**rank).astype(_DTYPES[kind])
+    return data.integers(low, 100, count).astype(_DTYPES[kind])
 
 
 def _copy(value: Any) -> Any:

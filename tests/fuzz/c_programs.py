@@ -54,9 +54,23 @@ class Storage:
         return f"{self.name}[{place}]"
 
 
-def random_c(rng: random.Random) -> str:
-    """The text; its function is `kernel(n, m, A, B, ...)`, with the sizes of C's type `int` or `long`."""
-    return _Generator(rng).text()
+@dataclass(frozen=True)
+class Program:
+    """A file whose function is `kernel(n, m, A, B, ..., s_)`."""
+
+    text: str
+    size_type: str  # of n and m, "int" or "long"
+    arrays: tuple[Storage, ...]
+    scalar: str | None  # the type of *s_, if there is one
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def random_c(rng: random.Random) -> Program:
+    generator = _Generator(rng)
+    text = generator.text()
+    return Program(text, generator.size_type, tuple(generator.arrays), generator.scalar)
 
 
 class _Generator:
