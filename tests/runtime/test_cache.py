@@ -143,7 +143,7 @@ def test_a_link_and_a_fifo_are_not_read(tmp_path):
 def test_a_folder_where_others_write_is_refused(folder):
     folder.mkdir()
     folder.chmod(0o777)
-    with pytest.raises(ToolchainError, match=r"other users can write to the cache .*; chmod go-w it, or set POLYSCHED_"):
+    with pytest.raises(ToolchainError, match=r"other users can write to the cache .*; chmod go-w it, or set POLY"):
         cached(["text"], ".so", Builder())
     folder.chmod(0o1777)  # like /tmp, where nobody renames the files of others
     cached(["text"], ".so", Builder())
