@@ -161,6 +161,6 @@ def _processor() -> str:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
         lines = []
-    features = next((line for line in lines if line.startswith(("flags", "Features"))), platform.processor())
+    features = next((line for line in lines if line.startswith(("flags", "Features"))), "") or platform.processor()
     model = next((line for line in lines if line.startswith("model name")), "")
     return f"{platform.machine()} {model} {features}"
