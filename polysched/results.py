@@ -58,7 +58,9 @@ def _written(value: Any) -> bytes:
 @cache
 def _state() -> str:
     """The version of all that compiles. Files count by size and time, so that a developer sees no stale result."""
-    parts = [__version__, sys.version, *_packages(), *_files(os.path.dirname(__file__))]
+    parts = [__version__, sys.version, *_packages()]
+    with suppress(OSError):  # a package that is no folder changes with its version only
+        parts += _files(os.path.dirname(__file__))
     return _digest("\n".join(parts).encode())
 
 

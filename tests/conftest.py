@@ -32,5 +32,4 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
 def _own_cache(tmp_path_factory: pytest.TempPathFactory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("POLYSCHED_CACHE", str(tmp_path_factory.mktemp("cache")))
-        patch.setenv("POLYSCHED_RESULTS", "off")  # what is tested is the compiler of now
         yield
