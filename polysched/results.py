@@ -24,7 +24,7 @@ from polysched.trace import is_watched
 from polysched.version import __version__
 
 _SUFFIX = ".result"
-_USED = re.compile(r"(islpy|highspy|numpy|scipy|pulp)-.*-info", re.IGNORECASE)  # they decide, too
+_USED = re.compile(r"(islpy|highspy|numpy|scipy|pulp)-.*-info", re.IGNORECASE)  # which decide, too
 
 
 def kept(asked: tuple[Any, ...], compile: Callable[[], Compiled]) -> Compiled:
