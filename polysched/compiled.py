@@ -55,7 +55,7 @@ class Compiled:
     kernel: Function
     source: Source
     options: Options
-    events: tuple[Event, ...] = field(default_factory=tuple)  # no default of the class, which would hide what is not read
+    events: tuple[Event, ...] = field(default_factory=tuple)  # a default of the class would hide them
     from_cache: bool = field(default=False, compare=False)  # was it made by an earlier process?
 
     def __getstate__(self) -> dict[str, Any]:

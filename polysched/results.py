@@ -24,7 +24,8 @@ from polysched.trace import is_watched
 from polysched.version import __version__
 
 _SUFFIX = ".result"
-_USED = re.compile(r"(islpy|highspy|numpy|scipy|pulp)-.*-info", re.IGNORECASE)  # which decide, too
+# The packages that decide what comes out, as their folders are called.
+_USED = re.compile(r"(islpy|highspy|numpy|scipy|pulp)-.*-info", re.I)
 
 
 def kept(asked: tuple[Any, ...], compile: Callable[[], Compiled]) -> Compiled:
@@ -65,7 +66,7 @@ def _state() -> str:
 
 
 def _packages() -> list[str]:
-    """The packages used, with their versions: by the names of their folders, since reading their metadata takes long."""
+    """The packages used, with their versions: names of folders, since reading what is inside takes long."""
     found = []
     for folder in sys.path:
         with suppress(OSError):

@@ -37,7 +37,7 @@ def test_what_was_compiled_once_is_not_compiled_again(monkeypatch):
     done = ps.optimize(stencil)
     a, b = np.arange(90.0).reshape(9, 10), np.arange(90.0).reshape(9, 10)
     done(a=a)
-    monkeypatch.setattr("polysched.pipeline._optimized", lambda *_: pytest.fail("compiled again"))
+    monkeypatch.setattr("polysched.pipeline._compiled", lambda *_: pytest.fail("compiled again"))
     for function in (toolchain._compiler, toolchain._supported, toolchain._is_known, toolchain._processor):
         function.cache_clear()
     monkeypatch.setattr("subprocess.Popen", lambda *_, **__: pytest.fail("a process was started"))
@@ -143,7 +143,7 @@ def test_it_can_be_turned_off(monkeypatch, folder):
 def test_what_gave_way_is_not_kept():
     """Another time there may be more of it."""
     hurried = ps.Options(solve_seconds=0.0)
-    assert ps.optimize(stencil, options=hurried).gave_way
+    assert ps.optimize(stencil, options=hurried).fallbacks
     assert not is_known(stencil, options=hurried)
 
 

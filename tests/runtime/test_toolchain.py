@@ -103,7 +103,7 @@ def test_an_interrupt_while_the_compiler_runs_leaves_nothing(monkeypatch, tmp_pa
     """As Ctrl-C in a terminal, which signals the compiler too."""
     folder, slow = tmp_path / "cache", tmp_path / "slow"
     answers = '*--version*) echo slow; exit;; *" -E "*) exit;;'
-    slow.write_text(f'#!/bin/sh\ncase " $* " in {answers} esac\necho >&3\nsleep 60\n')
+    slow.write_text(f'#!/bin/sh\ncase " $* " in {answers} esac\necho >&3\nexec sleep 60 3>&-\n')
     slow.chmod(0o755)
     program = """
 import os, sys
