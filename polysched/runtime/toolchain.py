@@ -139,13 +139,14 @@ def _supported(compiler: Compiler, flags: tuple[str, ...]) -> tuple[str, ...]:
 @cache
 def _is_known(compiler: Compiler, flag: str) -> bool:
     what = ("flag", flag, _processor(), *_identity(compiler.command))
-    if (known := remembered(what, ".txt")) is not None:
-        return known == b"known"
+    if remembered(what, ".txt") is not None:
+        return True
     try:
         is_known = _run([*compiler.command, flag, "-E", "-x", "c", os.devnull, "-o", os.devnull]).returncode == 0
     except OSError:  # the compiler is gone, which its next run will say
         return False
-    remember(what, ".txt", b"known" if is_known else b"unknown")
+    if is_known:  # a failure may have other causes
+        remember(what, ".txt", b"known")
     return is_known
 
 
