@@ -126,7 +126,7 @@ def _usable(folder: Path) -> Path:
         found = folder.stat()
     except OSError as error:
         raise ToolchainError(f"the cache {folder} cannot be created: {error.strerror or error}; {_HINT}") from error
-    if found.st_uid not in (os.geteuid(), 0) and not found.st_mode & stat.S_ISVTX:
+    if found.st_uid not in (os.geteuid(), 0):
         raise ToolchainError(f"the cache {folder} belongs to another user; {_HINT}")
     if _others_can_rename(found):
         raise ToolchainError(f"other users can write to the cache {folder}; chmod go-w it, or {_HINT}")
