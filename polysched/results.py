@@ -34,7 +34,7 @@ def kept(asked: tuple[Any, ...], compile: Callable[[], Compiled]) -> Compiled:
         return compile()
     try:
         key = ("result", _digest(_written(asked)), _state())
-    except RecursionError:  # expressions nested too deeply to be written
+    except (RecursionError, pickle.PicklingError, AttributeError, TypeError):  # too deep, or none of ours: that is said
         return compile()
     if (content := remembered(key, _SUFFIX)) is not None:
         found: Compiled = pickle.loads(content)

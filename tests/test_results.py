@@ -170,3 +170,7 @@ def test_what_is_too_deep_to_be_written_is_compiled():
     for _ in range(100_000):
         deep = (deep,)
     assert results.kept((deep,), lambda: done) is done
+
+
+def test_what_is_no_schedule_is_refused_by_the_compiler():
+    assert results.kept((lambda: 0,), lambda: "compiled") == "compiled"
