@@ -60,5 +60,8 @@ ALL: dict[str, DType] = {t.name: t for t in (f64, f32, f16, i8, i16, i32, i64, u
 class Size:
     """The type of a size parameter, a positive or zero i64 that array shapes may name."""
 
+    def __str__(self) -> str:
+        return "size"
+
 
 size = Size()

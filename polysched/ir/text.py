@@ -60,6 +60,7 @@ def _parameters(fn: Function) -> str:
     texts = {size: f"{size}: size" for size in fn.sizes}
     texts |= {scalar.name: f"{scalar.name}: {scalar.dtype}" for scalar in fn.scalars}
     texts |= {array.name: _array(array) for array in fn.arrays}
+    texts |= {name: f"{texts[name]} = {value}" for name, value in fn.defaults}
     return ", ".join(texts[name] for name in fn.params or texts)
 
 
