@@ -17,6 +17,7 @@ from polysched.codegen.passes.linearize import linearize
 from polysched.codegen.source import Source
 from polysched.counts import Counts, counts
 from polysched.deps.dependences import Dependences
+from polysched.entry import entries
 from polysched.errors import InputError, LaunchError
 from polysched.explain.text import explain
 from polysched.ir.nodes import Function
@@ -42,6 +43,7 @@ from polysched.trace import Event
 from polysched.verify import Run, Verification, verify
 
 
+@entries
 @dataclass(frozen=True, kw_only=True)
 class Compiled:
     """A compiled nest, with every stage that led to it. Call it with the arrays: it runs in place."""

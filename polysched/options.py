@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args, get_type_hints
 
 from polysched.constraints import Constraint
+from polysched.entry import entries
 from polysched.errors import InputError
 from polysched.machine import Machine, machine
 
@@ -13,6 +14,7 @@ Target = Literal["c", "cuda", "opencl"]
 LANGUAGES: dict[Target, str] = {"c": "C", "cuda": "CUDA", "opencl": "OpenCL"}
 
 
+@entries
 @dataclass(frozen=True, kw_only=True)
 class Options:
     """How to compile. The defaults are safe and meant to be fast; results do not depend on them

@@ -29,6 +29,7 @@ LAYERS = [
     ["trace"],
     ["options", "isl", "bounded"],
     ["constraints", "plain", "clock", "recursion", "interrupt"],
+    ["entry"],
     ["errors", "version", "machine", "markup"],
 ]
 LEVEL = {unit: level for level, units in enumerate(LAYERS) for unit in units}

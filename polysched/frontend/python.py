@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from polysched.entry import entry
 from polysched.errors import Loc
 from polysched.frontend.arithmetic import Typed, binary, converted
 from polysched.frontend.promotion import Type, common
@@ -45,6 +46,7 @@ class Nest(Travelling):
         return self.python(*args, **kwargs)
 
 
+@entry
 def nest(function: Callable[..., Any]) -> Nest:
     """The nest that a function with annotated parameters spells out; a decorator.
 

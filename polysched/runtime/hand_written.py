@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from polysched.entry import entry
 from polysched.errors import InputError, LaunchError, ToolchainError
 from polysched.ir.dtypes import ALL
 from polysched.runtime.check import CheckedLibrary, checked_library, guarded_copy
@@ -34,6 +35,7 @@ from polysched.runtime.findings import CheckReport
 Extent = int | Sequence[int]  # along x, then y, then z
 
 
+@entry
 def check_cuda(
     source: str | Path, kernel: str, grid: Extent, block: Extent, /, *, dynamic_shared_bytes: int = 0, **arguments: Any
 ) -> CheckReport:

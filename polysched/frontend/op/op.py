@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from types import FunctionType
 from typing import Any
 
+from polysched.entry import entries, entry
 from polysched.errors import InputError
 from polysched.frontend.op.extents import normal
 from polysched.frontend.op.in_place import copied_back, in_place
@@ -35,6 +36,7 @@ from polysched.ir.nodes import Array, Binary, Const, Function, Var
 from polysched.ir.verify import verify
 
 
+@entries
 @dataclass(frozen=True)
 class Op(Travelling):
     """An operator in its stages, each of which prints; calling it runs the Python function, as a reference."""
@@ -55,6 +57,7 @@ class Op(Travelling):
         return self.python(*args, **kwargs)
 
 
+@entry
 def op(function: Callable[..., Any]) -> Op:
     """The operator that a function with annotated parameters spells out; a decorator.
 
