@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from polysched import isl
+from polysched.brief import brief
 from polysched.codegen.emit.c import emit_c
 from polysched.codegen.emit.notes import ONE_THREAD
 from polysched.codegen.expression_report import ExpressionReport, expression_report
@@ -21,6 +22,7 @@ from polysched.entry import entries
 from polysched.errors import InputError, LaunchError
 from polysched.explain.text import explain
 from polysched.ir.nodes import Function
+from polysched.ir.text import head
 from polysched.model.scop import Scop
 from polysched.model.tree import Tree
 from polysched.options import LANGUAGES, Options
@@ -90,6 +92,9 @@ class Compiled:
         if "schedule" in found and self.scheduled.reasons:
             found["schedule"] += f", since {self.scheduled.reasons[-1]}"
         return found | {event.name: event.fallback for event in self.events if event.fallback}
+
+    def __repr__(self) -> str:
+        return brief(self, f"{head(self.nest)}: {LANGUAGES[self.source.language]}, schedule by {self.scheduled.rung}")
 
     @cached_property
     def program(self) -> Callable[..., None]:

@@ -16,6 +16,7 @@ from inspect import signature
 from typing import Any, Concatenate, ParamSpec
 
 from polysched import isl
+from polysched.brief import brief
 from polysched.entry import entries
 from polysched.errors import BudgetExceeded, IllegalSchedule, InputError, PolyschedError
 from polysched.explain.text import explain
@@ -96,6 +97,9 @@ class Schedule:
     nest: Function
     history: History
     draft: Draft
+
+    def __repr__(self) -> str:
+        return brief(self, f"{self.nest.name}: loops {', '.join(self.loops)}; edits: {len(self.history.edits)}")
 
     def __init__(self, nest: Nest | Function, start: Start | Tree = "source", *, options: Options | None = None):
         self.nest, options = function_of(nest), options or Options()

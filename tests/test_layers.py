@@ -30,7 +30,7 @@ LAYERS = [
     ["options", "isl", "bounded"],
     ["constraints", "plain", "clock", "recursion", "interrupt"],
     ["entry"],
-    ["errors", "version", "machine", "markup"],
+    ["brief", "errors", "version", "machine", "markup"],
 ]
 LEVEL = {unit: level for level, units in enumerate(LAYERS) for unit in units}
 

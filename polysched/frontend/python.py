@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from polysched.brief import brief
 from polysched.entry import entry
 from polysched.errors import Loc
 from polysched.frontend.arithmetic import Typed, binary, converted
@@ -28,6 +29,7 @@ from polysched.frontend.python_source import Source, defaults_of, definition_in,
 from polysched.frontend.temporaries import declare
 from polysched.frontend.travelling import Travelling
 from polysched.ir.nodes import Array, Const, Expr, For, Function, If, Stmt, Store, Var
+from polysched.ir.text import head
 from polysched.ir.verify import verify
 
 
@@ -37,6 +39,9 @@ class Nest(Travelling):
 
     function: Function
     python: Callable[..., Any] = field(compare=False)
+
+    def __repr__(self) -> str:
+        return brief(self, head(self.function))
 
     @property
     def name(self) -> str:

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from types import FunctionType
 from typing import Any
 
+from polysched.brief import brief
 from polysched.entry import entries, entry
 from polysched.errors import InputError
 from polysched.frontend.op.extents import normal
@@ -33,6 +34,7 @@ from polysched.frontend.travelling import Travelling
 from polysched.ir.dtypes import DType
 from polysched.ir.graph import Graph, TensorType
 from polysched.ir.nodes import Array, Binary, Const, Function, Var
+from polysched.ir.text import head
 from polysched.ir.verify import verify
 
 
@@ -46,6 +48,9 @@ class Op(Travelling):
     nest: Function
     results: tuple[str, ...]  # for each value that the function returns, the array of the nest that has it in the end
     python: Callable[..., Any] | None = field(default=None, compare=False)
+
+    def __repr__(self) -> str:
+        return brief(self, head(self.nest))
 
     @property
     def name(self) -> str:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from polysched.brief import brief
 from polysched.errors import InputError, Loc
 from polysched.frontend import arithmetic
 from polysched.frontend.tensor.caller import at_caller, caller
@@ -66,6 +67,9 @@ class Tensor(Name):
     inline: bool | None = None  # None: where it pays
     loc: Loc | None = None
     what = "a tensor"
+
+    def __repr__(self) -> str:
+        return brief(self, f"{self.name}: {self.dtype}[{', '.join(map(str, self.extents))}]")
 
     @property
     def shape(self) -> tuple[Value, ...]:

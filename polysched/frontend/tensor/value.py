@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from polysched.brief import brief
 from polysched.errors import InputError
 from polysched.frontend import arithmetic
 from polysched.frontend.arithmetic import Typed
@@ -64,6 +65,9 @@ class Value:
     names: Names = field(default_factory=dict, repr=False)
 
     __array_ufunc__ = None  # numpy's scalars leave operators to us
+
+    def __repr__(self) -> str:
+        return brief(self, str(self.expr))
 
     @property
     def dtype(self) -> DType:
