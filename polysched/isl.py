@@ -87,8 +87,8 @@ def _or_as_it_was(coalesce: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return coalesced
 
 
-for _kind in (Set, UnionSet, Map, UnionMap, PwAff, PwMultiAff, UnionPwMultiAff):
-    _kind.coalesce = _or_as_it_was(_kind.coalesce)  # type: ignore[method-assign]
+for _of_pieces in (Set, UnionSet, Map, UnionMap, PwAff, PwMultiAff, UnionPwMultiAff):
+    _of_pieces.coalesce = _or_as_it_was(_of_pieces.coalesce)  # type: ignore[method-assign,assignment]
 
 
 @contextmanager
