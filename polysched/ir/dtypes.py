@@ -1,9 +1,12 @@
-"""The scalar types of the loop IR, and how a user spells arrays of them: `ps.f64["n", "n"]`."""
+"""The scalar types of the loop IR, and how a user spells arrays of them: `ps.f64["n", "n"]`.
+
+Type checkers want a type in front: `Annotated[np.ndarray, ps.f64["n", "n"]]`, `Annotated[float, ps.f64]`.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -64,4 +67,7 @@ class Size:
         return "size"
 
 
-size = Size()
+if TYPE_CHECKING:
+    size: TypeAlias = int  # so that type checkers take `n: ps.size` as it is used
+else:
+    size = Size()

@@ -196,9 +196,9 @@ class Value:
 Operand = Value | Expr | int | float | bool | np.generic
 
 
-def var(name: str, dtype: DType | Size = size) -> Value:
+def var(name: str, dtype: DType | Size | type[int] = size) -> Value:
     """A size, or with a dtype a read-only scalar parameter."""
-    if isinstance(dtype, Size):
+    if not isinstance(dtype, DType):
         return Value(Var(name), weak=True, names={name: SizeName(name)})
     return Value(Var(name, dtype), names={name: ScalarName(name, dtype)})
 
