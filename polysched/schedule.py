@@ -82,9 +82,6 @@ def edit(method: Callable[Concatenate[Schedule, P], Draft]) -> Callable[Concaten
             hint = "edit in another order, or allow more, as in Options(edit_seconds=60, isl_operations=10**9)"
             message = f"{done}: whether that is legal was not decided in time: {error}"
             raise IllegalSchedule(message, hint=hint) from error
-        except isl.Error as error:
-            message = f"{done}: whether that is legal could not be decided: {error}"
-            raise IllegalSchedule(message, hint="edit in another order, or leave an edit out") from error
         return self._with(draft, done)
 
     edited.is_edit = True  # type: ignore[attr-defined]
