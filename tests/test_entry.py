@@ -44,6 +44,8 @@ def while_loop(n: ps.size):
         lambda: ps.from_c("no_such_file.c"),
         lambda: ps.from_yaml("no: tree"),
         lambda: relu(m=0, n=1),
+        lambda: ps.sqrt("x"),
+        lambda: ps.compute((ps.var("n"),), lambda i: ps.select(i, i, i), "A"),
     ],
 )
 def test_the_last_line_is_the_users(refused, monkeypatch):

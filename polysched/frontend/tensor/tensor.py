@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from polysched.brief import brief
+from polysched.entry import entry
 from polysched.errors import InputError, Loc
 from polysched.frontend import arithmetic
 from polysched.frontend.tensor.caller import at_caller, caller
@@ -91,6 +92,7 @@ class Tensor(Name):
     __iter__ = None  # a loop over a tensor would never end
 
 
+@entry
 def placeholder(shape: Iterable[Any], dtype: DType, name: str, *, loc: Loc | None = None) -> Tensor:
     """An array that is given; extents are sizes, numbers and expressions of them."""
     loc = loc or caller()
@@ -98,6 +100,7 @@ def placeholder(shape: Iterable[Any], dtype: DType, name: str, *, loc: Loc | Non
     return Tensor(name, dtype, extents, (), names, None, loc)
 
 
+@entry
 def compute(
     shape: Iterable[Any],
     element: Callable[..., Operand],
@@ -122,6 +125,7 @@ def compute(
     return _tensor(name, dtype or value.dtype, extents, of_extents, indices, value, inline, loc)
 
 
+@entry
 def scan(
     shape: Iterable[Any],
     element: Callable[..., Operand],
@@ -142,6 +146,7 @@ def scan(
     return _tensor(name, dtype, extents, of_extents, indices, value, None, loc, itself)
 
 
+@entry
 def update(
     base: Tensor,
     shape: Iterable[Any],

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from polysched.brief import brief
+from polysched.entry import entry
 from polysched.errors import InputError
 from polysched.frontend import arithmetic
 from polysched.frontend.arithmetic import Typed
@@ -196,6 +197,7 @@ class Value:
 Operand = Value | Expr | int | float | bool | np.generic
 
 
+@entry
 def var(name: str, dtype: DType | Size | type[int] = size) -> Value:
     """A size, or with a dtype a read-only scalar parameter."""
     if not isinstance(dtype, DType):
