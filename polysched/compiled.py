@@ -94,7 +94,8 @@ class Compiled:
         return found | {event.name: event.fallback for event in self.events if event.fallback}
 
     def __repr__(self) -> str:
-        return brief(self, f"{head(self.nest)}: {LANGUAGES[self.source.language]}, schedule by {self.scheduled.rung}")
+        language = LANGUAGES[self.source.language]
+        return brief(self, f"{head(self.nest)}: {language}, schedule by {self.rungs['schedule']}")
 
     @cached_property
     def program(self) -> Callable[..., None]:
