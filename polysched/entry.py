@@ -1,4 +1,4 @@
-"""Where the user's code calls ours: refusals end there, and not at a line of ours.
+"""Where the user's code calls ours: refusals end there, and not at a line of ours; recursion may go deep.
 
     @entry                                Traceback (most recent call last):
     def optimize(nest, ...): ...            File "kernel.py", line 8, in <module>
@@ -6,17 +6,19 @@
                                           polysched.errors.InputError: '5' is not a nest
 
 POLYSCHED_TRACEBACK=full keeps our lines. What is no refusal, such as an assertion that fails, keeps them always.
+Expressions as deep as people write them are no error: Python's usual limit of recursion ends at sums of 100 terms.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from functools import wraps
 from types import TracebackType
 from typing import Any, TypeVar
 
-from polysched.errors import PolyschedError
+from polysched.errors import InputError, PolyschedError
 
 F = TypeVar("F", bound=Callable[..., Any])
 C = TypeVar("C", bound=type)
@@ -27,15 +29,25 @@ def entry(function: F) -> F:
 
     @wraps(function)
     def entered(*args: Any, **kwargs: Any) -> Any:
+        usual = sys.getrecursionlimit()
+        sys.setrecursionlimit(max(usual, _FRAMES))
         try:
             return function(*args, **kwargs)
+        except RecursionError:
+            raise InputError("this is nested too deeply", hint=_SHALLOWER) from None
         except PolyschedError as error:
             if os.environ.get("POLYSCHED_TRACEBACK") != "full":
                 error.__traceback__ = _users(error.__traceback__)
                 error.__cause__, error.__suppress_context__ = None, True
             raise  # which, without an expression, adds no line of this function
+        finally:
+            sys.setrecursionlimit(usual)
 
     return entered  # type: ignore[return-value]
+
+
+_FRAMES = 10_000  # a sum of 250 terms needs some 3000; a stack of 8 MB holds more
+_SHALLOWER = "write long expressions as several statements, and fewer loops and conditions inside of one another"
 
 
 def entries(cls: C) -> C:

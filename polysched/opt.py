@@ -20,6 +20,7 @@ from polysched.codegen.emit.offload import Offload
 from polysched.codegen.emit.opencl import emit_opencl_file
 from polysched.codegen.emit.region import emit_call, emit_region
 from polysched.codegen.emit.spelling import is_in_library
+from polysched.entry import entry
 from polysched.errors import BudgetExceeded, InputError
 from polysched.frontend.c.cpp import SPELLINGS
 from polysched.frontend.c.region import Region
@@ -58,6 +59,7 @@ class Rewritten:
     regions: tuple[Outcome, ...]  # in the order of the file
 
 
+@entry
 def rewrite(
     data: bytes,
     regions: Sequence[Region],

@@ -42,7 +42,6 @@ from polysched.model.tree import Tree
 from polysched.model.tree_form import require_form
 from polysched.options import Options, Target
 from polysched.prepare import function_of, modelled, prepared
-from polysched.recursion import deep_recursion
 from polysched.results import kept
 from polysched.schedule import Schedule
 from polysched.solve.honoured import require_met
@@ -77,7 +76,7 @@ def optimize(
 
 
 def _in_time(function: Function, target: Target, schedule: Schedule | Tree | None, options: Options) -> Compiled:
-    with record() as events, deep_recursion(function.name), isl.within(options.compile_seconds):
+    with record() as events, isl.within(options.compile_seconds):
         done = _compiled(function, target, schedule, options)
     return replace(done, events=tuple(events))
 

@@ -105,3 +105,21 @@ def test_help_says_what_an_edit_gives():
     split = str(inspect.signature(ps.Schedule.split))
     assert "(self, name: str, size: int, tail: Literal['cut', 'guard', 'exact'] = 'cut'," in split
     assert split.endswith("-> 'Schedule'")
+
+
+def long_sum(terms: int) -> str:
+    value = " + ".join(f"b[i] * {k}.5" for k in range(terms))
+    return f"def f(a: f64['n'], b: f64['n'], n: size):\n    for i in range(n):\n        a[i] = {value}\n"
+
+
+def test_a_sum_of_250_terms_is_no_deep_recursion():
+    done = ps.optimize(parse_nest(long_sum(250), "f.py"))
+    assert done.fallbacks == {}
+    done.verify(n=3)
+
+
+def test_what_is_too_deep_even_so_is_refused(monkeypatch):
+    function = parse_nest(long_sum(250), "f.py")
+    monkeypatch.setattr("polysched.entry._FRAMES", 0)
+    with pytest.raises(ps.InputError, match="this is nested too deeply\nhint: write long expressions as several"):
+        ps.optimize(function)

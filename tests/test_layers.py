@@ -28,7 +28,7 @@ LAYERS = [
     ["ir"],
     ["trace"],
     ["options", "isl", "bounded"],
-    ["constraints", "plain", "clock", "recursion", "interrupt"],
+    ["constraints", "plain", "clock", "interrupt"],
     ["entry"],
     ["brief", "errors", "version", "machine", "markup"],
 ]

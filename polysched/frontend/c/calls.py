@@ -95,13 +95,13 @@ def _body(function: Node) -> Node | None:
 
 def _is_weak(definition: Node) -> bool:
     """May another definition take its place when the program is linked?"""
-    attributes = (child for child in definition.get_children() if child.kind.is_attribute())
+    attributes = (child for child in children(definition) if child.kind.is_attribute())
     return any(token.spelling in ("weak", "__weak__") for child in attributes for token in child.get_tokens())
 
 
 def _has_attribute(function: Node) -> bool:
     """`__attribute__((const))` says that it reads no memory either."""
-    return any(child.kind == CursorKind.CONST_ATTR for child in function.get_children())
+    return any(child.kind == CursorKind.CONST_ATTR for child in children(function))
 
 
 def _inlined(reader: Reader, function: Node, body: Node, values: list[Expr]) -> Expr | None:

@@ -101,24 +101,34 @@ def is_integer(node: Node) -> bool:
 
 
 def children(node: Node) -> list[Node]:
+    """All children; RecursionError where there is no room to find them all."""
+    _require_room(_FRAMES)
     return list(node.get_children())
+
+
+_FRAMES = 20  # of the function that clang calls for each child: an exception in it is lost, and the child with it
+
+
+def _require_room(frames: int) -> None:
+    if frames:
+        _require_room(frames - 1)
 
 
 def operands(node: Node) -> list[Node]:
     """The expressions directly below, without names of types."""
-    return [child for child in node.get_children() if child.kind != CursorKind.TYPE_REF]
+    return [child for child in children(node) if child.kind != CursorKind.TYPE_REF]
 
 
 def walk(node: Node) -> Iterator[Node]:
     yield node
-    for child in node.get_children():
+    for child in children(node):
         yield from walk(child)
 
 
 def bare(node: Node) -> Node:
     """The expression without parentheses."""
     while node.kind == CursorKind.PAREN_EXPR:
-        (node,) = node.get_children()
+        (node,) = children(node)
     return node
 
 

@@ -54,6 +54,7 @@ def from_c(
     return tuple(region.function for region in read_c(path, include=include, define=define, pure=pure))
 
 
+@entry
 def read_c(
     path: str | Path, *, include: Sequence[str] = (), define: Sequence[str] = (), pure: Sequence[str] = ()
 ) -> tuple[Region, ...]:

@@ -109,7 +109,7 @@ def _scan(statements: Iterable[Node]) -> tuple[frozenset[Key], frozenset[Key], f
                 if (decl := set_by(part)) is not None:
                     loops.add(key(decl))
                     heads.add(part.hash)
-                for below in part.get_children():
+                for below in children(part):
                     if below.kind == CursorKind.VAR_DECL:
                         loops.add(key(below))
         elif node.kind == CursorKind.VAR_DECL:
