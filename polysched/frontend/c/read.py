@@ -27,7 +27,9 @@ from polysched.frontend.c.clang import Key, Node, key, variable, walk
 from polysched.frontend.c.context import is_named_outside, require_no_directives, require_visible
 from polysched.frontend.c.expressions import Expressions
 from polysched.frontend.c.liveness import read_after
+from polysched.frontend.c.macros import Macros
 from polysched.frontend.c.pragmas import Marked, marked_regions
+from polysched.frontend.c.preprocessed import preprocessed
 from polysched.frontend.c.proofs import Proofs
 from polysched.frontend.c.region import Region
 from polysched.frontend.c.shapes import shaped
@@ -63,17 +65,19 @@ def read_c(
     a nest cannot be, for pragmas that do not pair, and for what clang cannot parse.
     """
     source = parse(str(path), include, define)
+    macros = Macros(source)
     names: dict[str, int] = {}
     regions: list[Region] = []
     for marked in marked_regions(source):
         function = marked.function.spelling
         names[function] = names.get(function, 0) + 1
         name = function if names[function] == 1 else f"{function}_{names[function]}"
-        regions.append(_region(source, marked, name, frozenset(pure)))
+        regions.append(_region(macros, marked, name, frozenset(pure)))
     return tuple(regions)
 
 
-def _region(source: Source, marked: Marked, name: str, pure: frozenset[str]) -> Region:
+def _region(macros: Macros, marked: Marked, name: str, pure: frozenset[str]) -> Region:
+    source = macros.source
     require_no_directives(source, marked)
     variables = find_variables(source, marked.function, marked.statements)
     _require_local(source, marked, variables)
@@ -93,6 +97,7 @@ def _region(source: Source, marked: Marked, name: str, pure: frozenset[str]) -> 
     sized = (_range_of(size, variables) for size in function.sizes)
     every = arrays | read.arrays
     _require_addresses(source, shared, variables)
+    expansions, conditions = preprocessed(macros, marked, variables.decls.values())
     return Region(
         function=function,
         path=source.path,
@@ -102,6 +107,8 @@ def _region(source: Source, marked: Marked, name: str, pure: frozenset[str]) -> 
         expressions={parameter: _expression(parameter, every, variables) for parameter in function.params},
         unaliased=_unaliased(shared, variables, marked),
         assumptions=(*chain.from_iterable(sized), *proofs.assumptions),
+        macros=expansions,
+        conditions=conditions,
         taken=source.names,
     )
 

@@ -36,6 +36,7 @@ class Source:
     path: str
     data: bytes
     unit: TranslationUnit
+    arguments: tuple[str, ...] = ()  # for clang
 
     def loc(self, node: Node) -> Loc:
         """Where the node starts; inside of a macro, where that is used."""
@@ -82,18 +83,26 @@ def parse(path: str, include: Sequence[str] = (), define: Sequence[str] = ()) ->
         data = Path(path).read_bytes()
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}", None, "give the path of a C file") from None
-    arguments = [*(f"-I{folder}" for folder in include), *(f"-D{name}" for name in define), *compiler_headers()]
+    given = (*(f"-I{folder}" for folder in include), *(f"-D{name}" for name in define))
+    arguments = ("-x", "c", *given, *compiler_headers())
     record = TranslationUnit.PARSE_DETAILED_PROCESSING_RECORD
     try:
-        unit = Index.create().parse(path, ["-x", "c", *arguments], options=record)
+        unit = Index.create().parse(path, arguments, options=record)
     except TranslationUnitLoadError:
         raise InputError(f"clang cannot parse {path}", None, "try it with a compiler first") from None
-    source = Source(path, data, unit)
+    source = Source(path, data, unit, arguments)
     for complaint in unit.diagnostics:
         if complaint.severity >= Diagnostic.Error:
             hint = "name its folder with -I" if complaint.spelling.endswith("file not found") else ""
             raise InputError(complaint.spelling, source.place(complaint.location), hint)
     return source
+
+
+def parse_again(source: Source, data: bytes, define: Sequence[str]) -> Source:
+    """The file as if it had other bytes; its complaints are left to the caller."""
+    arguments = (*source.arguments, *(f"-D{name}" for name in define))
+    text = data.decode(errors="surrogateescape")
+    return Source(source.path, data, Index.create().parse(source.path, arguments, [(source.path, text)]), arguments)
 
 
 @cache
