@@ -27,7 +27,7 @@ LAYERS = [
     ["model"],
     ["ir"],
     ["trace"],
-    ["options", "isl", "bounded"],
+    ["options", "isl", "bounded", "worker"],
     ["constraints", "plain", "clock", "recursion", "interrupt"],
     ["entry"],
     ["brief", "errors", "version", "machine", "markup"],

@@ -7,10 +7,11 @@ import sys
 from pathlib import Path
 
 from polysched.cli.knobs import Commands, knobs, options_of
-from polysched.cli.places import regions_of
 from polysched.errors import InputError
-from polysched.frontend.c.cpp import require_cpp
-from polysched.opt import rewrite, write
+from polysched.frontend.c.source import read
+from polysched.opt.regions import Job
+from polysched.opt.supervised import Input, rewrite_supervised
+from polysched.opt.output import write
 
 
 def add(commands: Commands) -> None:
@@ -19,12 +20,14 @@ def add(commands: Commands) -> None:
     parser.add_argument("file", metavar="FILE.c")
     out_help = "the file to write; without it, standard output; with --target cuda, OUT.cu is all in one file for nvcc"
     parser.add_argument("-o", dest="out", metavar="OUT.c", help=out_help)
+    going = "a region that cannot be compiled keeps its text, and the others go on, as they do without --no-keep-going"
+    parser.add_argument("--keep-going", action=argparse.BooleanOptionalAction, default=True, help=going)
     parser.add_argument("-v", "--verbose", action="store_true", help="say on standard error what each region became")
     parser.set_defaults(run=run)
 
 
 def run(given: argparse.Namespace) -> int:
-    """Nothing is written unless all regions could be compiled."""
+    """2 if regions were refused and none has become another text; then nothing is written."""
     source, target = Path(given.file), Path(given.out) if given.out is not None else None
     if target is not None and target.exists() and source.exists() and target.samefile(source):
         raise InputError(f"-o names '{source}' itself", hint="write to another file: regions are read once")
@@ -34,13 +37,21 @@ def run(given: argparse.Namespace) -> int:
     in_one = given.target == "cuda" and target is not None and target.suffix == ".cu"
     if source.suffix.lower() in (".cpp", ".cc", ".cxx", ".cu", ".hpp", ".hh", ".f", ".f90", ".py"):
         raise InputError(f"'{source}' is not C", hint="regions of C files can be replaced")
-    regions, data, name = regions_of(given.file, given), source.read_bytes(), target.stem if target else ""
-    if in_one:
-        require_cpp(given.file, data, given.include, given.define)
-    out = rewrite(data, regions, given.target, name=name, in_one=in_one, options=options_of(given))
-    if target is None:
+    text = Input(
+        path=given.file,
+        data=read(given.file),
+        include=tuple(given.include),
+        define=tuple(given.define),
+        pure=tuple(given.pure),
+        is_for_cpp=in_one,
+    )
+    name = target.stem if target else ""
+    job = Job(target=given.target, name=name, in_one=in_one, options=options_of(given))
+    out = rewrite_supervised(text, job, keep_going=given.keep_going)
+    is_refused = any(region.is_refused for region in out.regions) and all(region.is_kept for region in out.regions)
+    if target is None and not is_refused:
         sys.stdout.buffer.write(out.text)
-    else:
+    elif target is not None and not is_refused:
         if out.kernels:
             suffix = ".cu" if given.target == "cuda" else ".c"
             write(target.with_name(f"{target.stem}_kernels{suffix}"), out.kernels.encode())
@@ -48,4 +59,4 @@ def run(given: argparse.Namespace) -> int:
     for region in out.regions:
         if region.is_kept or given.verbose:
             print(region, file=sys.stderr)
-    return 0
+    return 2 if is_refused else 0

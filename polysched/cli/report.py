@@ -7,7 +7,7 @@ from pathlib import Path
 
 from polysched.cli.knobs import Commands, knobs, options_of
 from polysched.cli.places import nests_of
-from polysched.opt import write
+from polysched.opt.output import write
 from polysched.pipeline import optimize
 from polysched.report.page import page, require_report_or_none
 
