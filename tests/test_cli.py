@@ -404,3 +404,39 @@ def test_the_module_is_the_command_and_its_status_is_the_process_s(tmp_path):
     command = [sys.executable, "-m", "polysched", "show", "tree", str(tmp_path / "gone.py:scan")]
     run = subprocess.run(command, capture_output=True, text=True, cwd=Path(cli.__file__).parents[2])
     assert run.returncode == 2 and run.stderr == f"there is no file '{tmp_path / 'gone.py'}'\n"
+
+
+# --- standard output as it may be
+
+
+@pytest.fixture
+def command(c_file):
+    return [sys.executable, "-m", "polysched", "show", "nest", f"{c_file}:twice", "-D", "FACTOR=2.0"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("arguments", [None, ["--help"], ["show", "--help"]], ids=["show", "help", "help of show"])
+def test_a_full_output_is_an_error(command, arguments):
+    given = command if arguments is None else [*command[:3], *arguments]
+    with open("/dev/full", "wb") as full:
+        run = subprocess.run(given, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert run.returncode == 2 and run.stderr == "standard output cannot be written: No space left on device\n"
+
+
+def test_a_closed_output_is_an_error_where_it_is_needed(command):
+    closed = ["sh", "-c", 'exec "$@" >&-', "sh"]
+    run = subprocess.run([*closed, *command], stderr=subprocess.PIPE, text=True)
+    assert run.returncode == 2 and run.stderr == "standard output cannot be written: it is closed\n"
+
+
+def test_a_pipe_that_nobody_reads_is_an_error(command):
+    run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    run.stdout.close()
+    assert run.stderr.read() == "standard output cannot be written: Broken pipe\n"
+    assert run.wait() == 2
+
+
+def test_a_closed_standard_error_leaves_the_status(command):
+    silent = ["sh", "-c", 'exec "$@" 2>&-', "sh"]
+    run = subprocess.run([*silent, *command[:-3], "gone.c"], stdout=subprocess.PIPE, text=True)
+    assert run.returncode == 2 and run.stdout == ""

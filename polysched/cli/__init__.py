@@ -15,32 +15,29 @@ polysched verify FILE.cu --grid 4 --block 32 ...   races and wrong accesses of a
 from __future__ import annotations
 
 import argparse
-import os
 import sys
+from typing import Any
 
 from polysched.cli import explain, inspect, opt, report, show, verify
+from polysched.cli.streams import run_in_streams
 from polysched.demo import demo
-from polysched.errors import PolyschedError
 from polysched.version import __version__
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Runs one command; the exit status is 0, 1 if `verify` finds a fault, or 2 with a message on standard error."""
+    """Runs one command; the exit status is 0, 1 if `verify` finds a fault, 130 after a Ctrl-C, or 2 with a message on
+    standard error."""
+    return run_in_streams(lambda: _run(arguments))
+
+
+def _run(arguments: list[str] | None) -> int:
     given = _parser().parse_args(arguments)
-    try:
-        status: int = given.run(given)
-        sys.stdout.flush()
-        return status
-    except PolyschedError as error:
-        print(error, file=sys.stderr)
-        return 2
-    except BrokenPipeError:  # the reader has seen enough, as `head` does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+    status: int = given.run(given)
+    return status
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="polysched",
         description="Loop nests in, proven-legal parallel kernels out.",
         epilog="example: polysched opt kernel.c -o kernel.opt.c",
@@ -52,6 +49,12 @@ def _parser() -> argparse.ArgumentParser:
     for command in (opt, show, explain, report, inspect, verify):
         command.add(commands)
     return parser
+
+
+class _Parser(argparse.ArgumentParser):
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """argparse has it that help which cannot be written was written."""
+        (file or sys.stderr).write(message)
 
 
 def _demo(given: argparse.Namespace) -> int:

@@ -9,9 +9,9 @@ from pathlib import Path
 from polysched.cli.knobs import Commands, knobs, options_of
 from polysched.errors import InputError
 from polysched.frontend.c.source import read
+from polysched.opt.output import write
 from polysched.opt.regions import Job
 from polysched.opt.supervised import Input, rewrite_supervised
-from polysched.opt.output import write
 
 
 def add(commands: Commands) -> None:

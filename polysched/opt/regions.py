@@ -138,7 +138,9 @@ def outcome_of(region: Region, data: bytes, job: Job) -> Outcome:
 
 
 def place_of(path: str, data: bytes, begin: int, name: str) -> str:
-    return f"{path}:{1 + data.count(b"\n", 0, begin)}: {name}"
+    """Of a region, for messages: its file, its line and the name of its nest."""
+    line = 1 + data.count(b"\n", 0, begin)
+    return f"{path}:{line}: {name}"
 
 
 def _compiled(region: Region, target: Target, options: Options | None) -> Compiled | str:

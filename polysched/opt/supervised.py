@@ -16,7 +16,7 @@ from polysched.opt.regions import Job, Outcome, Rewritten, assembled, outcome_of
 from polysched.recursion import deep_recursion
 from polysched.worker import Worker
 
-SECONDS = 120.0  # for each region: beyond the budget of `optimize`, for what it does not reach into
+SECONDS = 45.0  # for each region: beyond the budget of `optimize`, for what that does not reach into
 MEMORY = 8 << 30
 
 
@@ -32,11 +32,12 @@ class Input:
     is_for_cpp: bool = False  # it must be C++, too
 
 
-def rewrite_supervised(given: Input, job: Job, *, keep_going: bool = True, seconds: float = SECONDS) -> Rewritten:
+def rewrite_supervised(given: Input, job: Job, *, keep_going: bool = True, seconds: float | None = None) -> Rewritten:
     """As `rewrite`, but a region that cannot be compiled keeps its text; InputError for it unless `keep_going`.
 
     InputError also for what is wrong with the whole file.
     """
+    seconds = SECONDS if seconds is None else seconds
     with Worker(MEMORY) as worker:
         try:
             spans: Sequence[tuple[int, int, str]] = worker.call(seconds, _spans, given)
