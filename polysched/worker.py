@@ -9,6 +9,7 @@ What ends it, and a Ctrl-C, ends what it has started, too. Functions keep what t
 
 from __future__ import annotations
 
+import faulthandler
 import multiprocessing
 import os
 import signal
@@ -128,4 +129,5 @@ def _leave_the_terminal() -> None:
         nowhere = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):
             os.dup2(nowhere, stream)
+    faulthandler.disable()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
