@@ -17,6 +17,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any
 
 from polysched.errors import BudgetExceeded, PolyschedError
@@ -32,7 +33,7 @@ _DEATHS = {"SIGSEGV": "died, as of a stack overflow", "SIGBUS": "died, as of a s
 
 
 class Worker:
-    """Use it as a context manager; `memory` in bytes, without a limit if 0."""
+    """Use it as a context manager; `memory` in bytes, which a call may take; without a limit if 0."""
 
     def __init__(self, memory: int = 0):
         self._memory = memory
@@ -103,8 +104,8 @@ def _serve(connection: Connection, parents: Connection, memory: int) -> None:
     parents.close()
     _leave_the_terminal()
     if memory and resource is not None:
-        most = resource.getrlimit(resource.RLIMIT_AS)[1]
-        resource.setrlimit(resource.RLIMIT_AS, (memory if most < 0 else min(memory, most), most))
+        least, most = _mapped() + memory, resource.getrlimit(resource.RLIMIT_AS)[1]
+        resource.setrlimit(resource.RLIMIT_AS, (least if most < 0 else min(least, most), most))
     while True:
         try:
             fn, args = connection.recv()
@@ -119,6 +120,14 @@ def _serve(connection: Connection, parents: Connection, memory: int) -> None:
         except Exception as error:
             answer, is_error = RuntimeError(f"{type(error).__name__}: {error}"), True
         connection.send((answer, is_error))
+
+
+def _mapped() -> int:
+    """Bytes of address space that the libraries have taken by now."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    except OSError:
+        return 0
 
 
 def _leave_the_terminal() -> None:

@@ -189,11 +189,15 @@ class _Block(Printer):
                 self.line(f"const {self.type(scalar.dtype)} {self.names(scalar.name)} = {value};")
         for array in self.fn.arrays:
             if array.name in self.names:
-                # A cast, since a macro may have made it another type; the test tells.
-                cast = f"({self.type(array.dtype)} *)" if array.dtype.is_float and self.region.macros else ""
-                self.line(f"{self.pointer(array)} = {cast}{self.region.expressions[array.name]};")
+                self.line(f"{self.pointer(array)} = {self.of_its_type(array)}{self.region.expressions[array.name]};")
         if "stdlib.h" in self.includes:
             self.line("extern void *malloc(__SIZE_TYPE__), free(void *), abort(void);")
+
+    def of_its_type(self, array: Array) -> str:
+        """Where macros may have made it another type, this is compiled, too, and not run."""
+        if not (array.dtype.is_float and self.region.macros):
+            return ""
+        return f"({'' if array.name in self.written else 'const '}{self.type(array.dtype)} *)"
 
     def pointer(self, array: Array) -> str:
         """A pointer to the user's own type: C's `long` and `long long` must not stand for each other."""

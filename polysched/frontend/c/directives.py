@@ -48,6 +48,12 @@ class Definition:
 
 
 @dataclass(frozen=True)
+class Include:
+    offset: int
+    is_of_system: bool  # <...>
+
+
+@dataclass(frozen=True)
 class Branch:
     test: str  # as #if has it; "" for #else
     offset: int  # behind the word of the directive: the preprocessor leaves the branch out if it leaves this out
@@ -75,7 +81,7 @@ class Directives:
     code: str  # a character a byte; blanks for directives and comments
     conditionals: tuple[Conditional, ...]
     definitions: tuple[Definition, ...]
-    includes: tuple[int, ...]  # offsets of #include "..."
+    includes: tuple[Include, ...]
     is_guarded: bool  # is all of it in #ifndef X, #define X ... #endif?
 
     def tokens(self, begin: int, end: int) -> list[Token]:
@@ -93,9 +99,9 @@ def directives_of(data: bytes) -> Directives:
     conditionals = tuple(_conditionals(text))
     definitions = tuple(_definitions(text))
     includes = tuple(
-        found.start("hash")
+        Include(found.start("hash"), found["rest"].lstrip().startswith("<"))
         for found in _DIRECTIVE.finditer(text)
-        if found["word"].startswith(("include", "import")) and not found["rest"].lstrip().startswith("<")
+        if found["word"].startswith(("include", "import", "embed"))
     )
     whole = conditionals[0] if conditionals else None  # the first to begin
     is_guarded = (

@@ -145,10 +145,11 @@ class Macros:
             for definition in directives.definitions:
                 if definition.name in names and first < self.order(path, definition.offset) < last:
                     return definition.name, self.loc(path, definition.offset)
-            for offset in directives.includes:
+            for include in directives.includes:  # of which the preprocessor reads nothing now
                 ours = sorted(name for name in names if self.of(name))
-                if ours and first < self.order(path, offset) < last and self.is_skipped(path, offset):
-                    return ours[0], self.loc(path, offset)
+                is_between = first < self.order(path, include.offset) < last
+                if ours and is_between and not include.is_of_system and self.is_skipped(path, include.offset):
+                    return ours[0], self.loc(path, include.offset)
         return None
 
     # --- what a text stands for

@@ -63,6 +63,7 @@ def preprocessed(
     macros: Macros, marked: Marked, variables: Iterable[Node]
 ) -> tuple[tuple[Expansion, ...], tuple[Held, ...]]:
     """The macros and the conditions that a region depends on; InputError if one cannot be tested in front of it."""
+    _require_no_include(macros, marked)
     _require_no_macro_for_a_keyword(macros, marked)
     needed = _needed(macros, marked, variables)
     path = macros.source.path
@@ -74,6 +75,15 @@ def preprocessed(
     ]
     names = frozenset(node.spelling for node in needed)
     return _expansions(macros, marked, parts), _conditions(macros, marked, parts, names)
+
+
+def _require_no_include(macros: Macros, marked: Marked) -> None:
+    """InputError for text of the region's function that stands in another file."""
+    path, extent = macros.source.path, marked.function.extent
+    for include in macros.files[path].includes:
+        if extent.start.offset < include.offset < extent.end.offset:
+            message = "an #include in the function of a region, whose text stands in another file"
+            raise InputError(message, macros.loc(path, include.offset), "put that text here, or before the function")
 
 
 def _needed(macros: Macros, marked: Marked, variables: Iterable[Node]) -> list[Node]:
