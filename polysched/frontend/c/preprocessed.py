@@ -53,8 +53,8 @@ class _Part:
 class _Use:
     """An identifier that may be a macro, and its arguments."""
 
-    name: str
     text: str
+    reached: frozenset[str]  # the names in its text, and all that these may expand to
     part: _Part
     begin: int
 
@@ -111,12 +111,12 @@ def _needed(macros: Macros, marked: Marked, variables: Iterable[Node]) -> list[N
 
 
 def _expansions(macros: Macros, marked: Marked, parts: list[_Part]) -> tuple[Expansion, ...]:
-    uses = {use.text: use for part in parts for use in _uses(macros, part)}
+    every = [use for part in parts for use in _uses(macros, part)]
     at = macros.order(macros.source.path, marked.begin)
-    for part in parts:
-        for use in _uses(macros, part):
-            to = marked.end if part.is_region else use.begin
-            _require_same(macros, macros.reached(use.name), (part.path, to), at, use.text)
+    for use in every:
+        to = marked.end if use.part.is_region else use.begin
+        _require_same(macros, use.reached, (use.part.path, to), at, use.text)
+    uses = {use.text: use for use in every}
     if not uses:
         return ()
     meanings = macros.meanings(list(uses), marked.begin)
@@ -142,7 +142,8 @@ def _uses(macros: Macros, part: _Part) -> Iterator[_Use]:
         if k < len(found) and found[k].text == "(":
             last = _closing(found, k)
             k = last + 1
-        reached = macros.reached(name)
+        names = {token.text for token in found[first : last + 1] if token.is_name}
+        reached = frozenset().union(*map(macros.reached, names))
         if special := sorted(reached & (_POSITION | {"_Pragma"})):
             if part.is_region:
                 message = f"'{special[0]}' in the region would not mean the same in its new text"
@@ -150,7 +151,7 @@ def _uses(macros: Macros, part: _Part) -> Iterator[_Use]:
             continue
         if not part.is_around or any(map(macros.is_ours, reached)):
             text = " ".join(directives.code[found[first].begin : found[last].end].split())
-            yield _Use(name, text, part, found[first].begin)
+            yield _Use(text, reached, part, found[first].begin)
 
 
 def _closing(found: list[Token], opening: int) -> int:
@@ -164,10 +165,8 @@ def _closing(found: list[Token], opening: int) -> int:
 
 def _expansion(macros: Macros, use: _Use, meaning: str) -> Expansion | None:
     """None for what cannot have another meaning."""
-    names = {token.text for token in tokens(use.text) if token.is_name}
-    reached = names.union(*map(macros.reached, names))
-    is_ours = any(map(macros.is_ours, reached))
-    if is_ours and not any(macro.is_of_system for name in reached for macro in macros.of(name)):
+    is_ours = any(map(macros.is_ours, use.reached))
+    if is_ours and not any(macro.is_of_system for name in use.reached for macro in macros.of(name)):
         return Expansion(use.text, meaning)
     if _NUMBER.fullmatch(meaning[1:-1]):
         return Expansion(use.text, meaning[1:-1], is_number=True)
