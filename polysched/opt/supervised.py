@@ -49,7 +49,9 @@ def rewrite_supervised(given: Input, job: Job, *, keep_going: bool = True, secon
                 outcomes.append(worker.call(seconds, _outcome, given, job, k))
             except (PolyschedError, RuntimeError) as error:
                 why, place = str(error), place_of(given.path, given.data, begin, name)
-                if not isinstance(error, InputError):
+                if isinstance(error, RuntimeError):
+                    why = f"{place}: polysched failed: {error}"
+                elif not isinstance(error, InputError):
                     why = f"{place}: {error}"
                 if not keep_going:
                     raise InputError(why) from error
