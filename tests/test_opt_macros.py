@@ -118,6 +118,7 @@ def test_what_does_not_matter_is_not_tested(tmp_path, before, region, tail):
         ("#define long int", "", LOOP.format("1"), "'long' is a macro"),
         ("", '#include "empty.h"', LOOP.format("1"), "an #include in the function of a region"),
         ("#define OPEN (", "", LOOP.format("OPEN 1)"), "what its macros stand for cannot be told: OPEN"),
+        ("#define CLOSE )", "", LOOP.format("(1 CLOSE"), "what its macros stand for cannot be told: CLOSE"),
     ],
 )
 def test_what_cannot_be_tested_is_refused(tmp_path, before, head, region, message):

@@ -154,21 +154,24 @@ class Macros:
 
     # --- what a text stands for
 
-    def meanings(self, texts: list[str], at: int) -> list[str] | None:
-        """Each text, fully expanded at an offset of the file in a function, as a string literal of C.
+    def meanings(self, texts: list[str], begin: int, end: int) -> list[str] | None:
+        """Each text, fully expanded in place of statements of the file, as a string literal of C.
 
         None where one stands for half of something, as in an opening parenthesis alone.
         """
         declared = "".join(f"const char *polysched_{k} = polysched_text({text});" for k, text in enumerate(texts))
-        data = self.source.data[:at] + b"{" + declared.encode("latin-1") + b"}\n" + self.source.data[at:]
-        again = parse_again(self.source, data, _SPELL)
-        if any(complaint.severity >= Diagnostic.Error for complaint in again.unit.diagnostics):
-            return None
-        around = (f for f in functions(again) if f.extent.start.offset < at < f.extent.end.offset)
+        block = b"{" + declared.encode("latin-1") + b"}\n"
+        again = parse_again(self.source, self.source.data[:begin] + block + self.source.data[end:], _SPELL)
+        for complaint in again.unit.diagnostics:
+            if complaint.severity >= Diagnostic.Error and begin <= complaint.location.offset < begin + len(block):
+                return None
+        around = (f for f in functions(again) if f.extent.start.offset < begin < f.extent.end.offset)
         found: dict[str, str] = {}
         for decl in (node for function in around for node in walk(function) if node.kind == CursorKind.VAR_DECL):
             if decl.spelling.startswith("polysched_"):
-                (found[decl.spelling],) = (n.spelling for n in walk(decl) if n.kind == CursorKind.STRING_LITERAL)
+                found.update((decl.spelling, n.spelling) for n in walk(decl) if n.kind == CursorKind.STRING_LITERAL)
+        if len(found) < len(texts):
+            return None
         return [found[f"polysched_{k}"] for k in range(len(texts))]
 
 

@@ -119,7 +119,7 @@ def _expansions(macros: Macros, marked: Marked, parts: list[_Part]) -> tuple[Exp
     uses = {use.text: use for use in every}
     if not uses:
         return ()
-    meanings = macros.meanings(list(uses), marked.begin)
+    meanings = macros.meanings(list(uses), marked.begin, marked.end)
     if meanings is None:
         message = f"what its macros stand for cannot be told: {', '.join(uses)}"
         place = macros.loc(macros.source.path, marked.begin)
