@@ -1,4 +1,4 @@
-"""polysched/cli.py: one stage of one nest on standard output; refusals with status 2 and a message."""
+"""polysched/cli: one stage of one nest on standard output; refusals with status 2 and a message."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import pytest
 from polysched import cli
 from polysched.cli import main
 from polysched.options import Options
+from polysched.pipeline import optimize
 
 NESTS = '''\
 from __future__ import annotations
@@ -253,8 +254,12 @@ def test_knobs_reach_the_compiler(c_file, capsys):
 )
 def test_every_switch_is_an_option(file, capsys, monkeypatch, knob, option, value):
     given = []
-    compiles = cli.optimize
-    monkeypatch.setattr(cli, "optimize", lambda nest, target, options: given.append(options) or compiles(nest, target))
+
+    def noted(nest, target, options):
+        given.append(options)
+        return optimize(nest, target)
+
+    monkeypatch.setattr(cli.show, "optimize", noted)
     for arguments in ([], [knob]):
         shown(capsys, "deps", f"{file}:double", *arguments)
     assert given == [Options(), Options(**{option: value})]
@@ -397,5 +402,41 @@ def test_demo_runs_the_demo(monkeypatch):
 
 def test_the_module_is_the_command_and_its_status_is_the_process_s(tmp_path):
     command = [sys.executable, "-m", "polysched", "show", "tree", str(tmp_path / "gone.py:scan")]
-    run = subprocess.run(command, capture_output=True, text=True, cwd=Path(cli.__file__).parents[1])
+    run = subprocess.run(command, capture_output=True, text=True, cwd=Path(cli.__file__).parents[2])
     assert run.returncode == 2 and run.stderr == f"there is no file '{tmp_path / 'gone.py'}'\n"
+
+
+# --- standard output as it may be
+
+
+@pytest.fixture
+def command(c_file):
+    return [sys.executable, "-m", "polysched", "show", "nest", f"{c_file}:twice", "-D", "FACTOR=2.0"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("arguments", [None, ["--help"], ["show", "--help"]], ids=["show", "help", "help of show"])
+def test_a_full_output_is_an_error(command, arguments):
+    given = command if arguments is None else [*command[:3], *arguments]
+    with open("/dev/full", "wb") as full:
+        run = subprocess.run(given, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert run.returncode == 2 and run.stderr == "standard output cannot be written: No space left on device\n"
+
+
+def test_a_closed_output_is_an_error_where_it_is_needed(command):
+    closed = ["sh", "-c", 'exec "$@" >&-', "sh"]
+    run = subprocess.run([*closed, *command], stderr=subprocess.PIPE, text=True)
+    assert run.returncode == 2 and run.stderr == "standard output cannot be written: it is closed\n"
+
+
+def test_a_pipe_that_nobody_reads_is_an_error(command):
+    run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    run.stdout.close()
+    assert run.stderr.read() == "standard output cannot be written: Broken pipe\n"
+    assert run.wait() == 2
+
+
+def test_a_closed_standard_error_leaves_the_status(command):
+    silent = ["sh", "-c", 'exec "$@" 2>&-', "sh"]
+    run = subprocess.run([*silent, *command[:-3], "gone.c"], stdout=subprocess.PIPE, text=True)
+    assert run.returncode == 2 and run.stdout == ""

@@ -27,7 +27,7 @@ LAYERS = [
     ["model"],
     ["ir"],
     ["trace"],
-    ["options", "isl", "bounded"],
+    ["options", "isl", "bounded", "worker"],
     ["constraints", "plain", "clock", "interrupt"],
     ["entry"],
     ["brief", "errors", "version", "machine", "markup"],

@@ -17,6 +17,7 @@ import pytest
 from polysched import opt
 from polysched.cli import main
 from polysched.errors import CannotLower
+from polysched.opt import regions
 from polysched.options import Options
 from polysched.runtime.emulate import CPP_FLAGS, cuda_header
 from polysched.runtime.opencl import HEADERS
@@ -313,7 +314,7 @@ def test_a_region_that_is_best_left_alone_keeps_its_text(copy, capsys, monkeypat
     def fails(*_, **__):
         raise CannotLower("isl cannot generate the loops")
 
-    monkeypatch.setattr(opt, "optimize", fails)
+    monkeypatch.setattr(regions, "optimize", fails)
     assert rewritten(copy) == COPY
     assert capsys.readouterr().err == f"{copy}:5: copy keeps its text: isl cannot generate the loops\n"
 

@@ -15,6 +15,7 @@ import polysched as ps
 from polysched.frontend.op.op import parse_op
 from tests.codegen.soundness import case, failure
 from tests.fuzz.c_files import check_c
+from tests.fuzz.c_macros import check_macros
 from tests.fuzz.outcome import Refused
 
 Check = Callable[[int], object]
@@ -59,6 +60,7 @@ def _options(rng: random.Random) -> ps.Options:
 
 KINDS: dict[str, Check] = {
     "c": check_c,
+    "macros": check_macros,
     "python": check_random_nest,
     "verified": check_verified,
     "numpy": check_numpy,

@@ -32,6 +32,7 @@ for _name, _arguments, _result in (
     ("clang_EvalResult_getAsUnsigned", [ctypes.c_void_p], ctypes.c_ulonglong),
     ("clang_EvalResult_getAsDouble", [ctypes.c_void_p], ctypes.c_double),
     ("clang_EvalResult_dispose", [ctypes.c_void_p], None),
+    ("clang_Cursor_isMacroFunctionLike", [Cursor], ctypes.c_uint),
     ("clang_getSkippedRanges", [cindex.TranslationUnit, cindex.c_object_p], ctypes.POINTER(_Ranges)),
     ("clang_disposeSourceRangeList", [ctypes.POINTER(_Ranges)], None),
 ):
@@ -156,9 +157,14 @@ def key(decl: Node) -> Key:
     return decl.spelling, decl.canonical.hash
 
 
-def skipped(unit: cindex.TranslationUnit) -> list[tuple[int, int]]:
-    """Offsets of the parts of the main file that the preprocessor leaves out."""
-    ranges = _LIBRARY.clang_getSkippedRanges(unit, unit.get_file(unit.spelling))
+def takes_arguments(macro: Node) -> bool:
+    """Does the definition of a macro have parameters?"""
+    return bool(_LIBRARY.clang_Cursor_isMacroFunctionLike(macro))
+
+
+def skipped(unit: cindex.TranslationUnit, path: str = "") -> list[tuple[int, int]]:
+    """Offsets of the parts of a file, the main one if none is named, that the preprocessor leaves out."""
+    ranges = _LIBRARY.clang_getSkippedRanges(unit, unit.get_file(path or unit.spelling))
     try:
         found = ranges.contents
         return [(found.ranges[k].start.offset, found.ranges[k].end.offset) for k in range(found.count)]

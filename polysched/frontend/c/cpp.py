@@ -25,7 +25,8 @@ def require_cpp(path: str, data: bytes, include: Sequence[str] = (), define: Seq
     spelled = (f"-D{name}={other}" for name, other in SPELLINGS.items())
     given = (*(f"-I{folder}" for folder in include), *(f"-D{name}" for name in define))
     try:
-        unit = Index.create().parse(path, ["-x", "c++", *_STRICT, *spelled, *given, *compiler_headers()])
+        arguments = ["-x", "c++", *_STRICT, *spelled, *given, *compiler_headers()]
+        unit = Index.create().parse(path, arguments, [(path, data)])
     except TranslationUnitLoadError:
         raise InputError(f"clang cannot parse {path} as C++", None, _HINT) from None
     for complaint in unit.diagnostics:

@@ -27,15 +27,15 @@ class Marked:
 
 
 @dataclass(frozen=True)
-class _Pragma:
+class Pragma:
     kind: str
     offset: int  # of its #
     line: int  # offset of its line
     after: int  # offset of the line after it
 
 
-def marked_regions(source: Source) -> list[Marked]:
-    """The regions in the order of the file; InputError if there is none, or for pragmas that do not pair."""
+def pragma_pairs(source: Source) -> list[tuple[Pragma, Pragma]]:
+    """In the order of the file; InputError if there is none, or for pragmas that do not pair."""
     pragmas = list(_pragmas(source))
     if not pragmas:
         hint = "put #pragma scop before the loops and #pragma endscop after them"
@@ -51,10 +51,10 @@ def marked_regions(source: Source) -> list[Marked]:
     if pragmas[-1].kind == "scop":
         hint = "put #pragma endscop after the loops"
         raise InputError("this #pragma scop has no #pragma endscop", source.at(pragmas[-1].offset), hint)
-    return [_marked(source, *pair) for pair in zip(pragmas[::2], pragmas[1::2], strict=True)]
+    return list(zip(pragmas[::2], pragmas[1::2], strict=True))
 
 
-def _pragmas(source: Source) -> Iterator[_Pragma]:
+def _pragmas(source: Source) -> Iterator[Pragma]:
     """The pragmas of ours that the preprocessor sees: not those in comments, strings, or left out by #if."""
     out = skipped(source.unit)
     tokens = list(source.unit.get_tokens(extent=source.unit.cursor.extent))
@@ -74,7 +74,7 @@ def _pragmas(source: Source) -> Iterator[_Pragma]:
                 raise InputError(f"'{token.spelling}' after #pragma {words[k + 2]}",
                                  source.place(token.extent.start), "leave nothing else on that line")
             last = token.extent.end.offset
-        yield _Pragma(words[k + 2], offset, line, _next_line(source.data, last))
+        yield Pragma(words[k + 2], offset, line, _next_line(source.data, last))
 
 
 def _next_line(data: bytes, offset: int) -> int:
@@ -82,7 +82,10 @@ def _next_line(data: bytes, offset: int) -> int:
     return len(data) if found < 0 else found + 1
 
 
-def _marked(source: Source, first: _Pragma, last: _Pragma) -> Marked:
+def marked_region(source: Source, pair: tuple[Pragma, Pragma]) -> Marked:
+    """The region between two pragmas; InputError if it does not hold whole statements of one function."""
+    first, last = pair
+
     def encloses(node: Node) -> bool:
         return node.extent.start.offset < first.offset and last.offset < node.extent.end.offset
 

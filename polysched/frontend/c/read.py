@@ -15,19 +15,22 @@ so is refused.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
 from clang.cindex import CursorKind, StorageClass
 
 from polysched.entry import entry
+from polysched.errors import InputError
 from polysched.frontend.c.arrays import is_restrict
 from polysched.frontend.c.clang import Key, Node, key, variable, walk
 from polysched.frontend.c.context import is_named_outside, require_no_directives, require_visible
 from polysched.frontend.c.expressions import Expressions
 from polysched.frontend.c.liveness import read_after
-from polysched.frontend.c.pragmas import Marked, marked_regions
+from polysched.frontend.c.macros import Macros
+from polysched.frontend.c.pragmas import Marked, marked_region, pragma_pairs
+from polysched.frontend.c.preprocessed import preprocessed
 from polysched.frontend.c.proofs import Proofs
 from polysched.frontend.c.region import Region
 from polysched.frontend.c.shapes import shaped
@@ -63,18 +66,54 @@ def read_c(
     `pure` names functions whose calls only compute a value from their arguments. InputError, with the place, for what
     a nest cannot be, for pragmas that do not pair, and for what clang cannot parse.
     """
-    source = parse(str(path), include, define)
+    file = open_c(str(path), tuple(include), tuple(define), tuple(pure))
+    return tuple(file.region(k) for k in range(len(file.spans)))
+
+
+@dataclass(frozen=True)
+class CFile:
+    """A C file whose regions are read one by one."""
+
+    macros: Macros
+    marked: tuple[Marked | InputError, ...]  # in the order of the file
+    spans: tuple[tuple[int, int, str], ...]  # begin and end of each, in bytes, and the name of its nest
+    pure: frozenset[str]
+
+    def region(self, k: int) -> Region:
+        """InputError if a nest cannot be what the region is."""
+        marked = self.marked[k]
+        if isinstance(marked, InputError):
+            raise marked
+        return _region(self.macros, marked, self.spans[k][2], self.pure)
+
+
+def open_c(
+    path: str,
+    include: tuple[str, ...] = (),
+    define: tuple[str, ...] = (),
+    pure: tuple[str, ...] = (),
+    data: bytes | None = None,
+) -> CFile:
+    """The file, or `data` in its place; InputError for pragmas that do not pair and for what clang cannot parse."""
+    source = parse(path, include, define, data)
     names: dict[str, int] = {}
-    regions: list[Region] = []
-    for marked in marked_regions(source):
-        function = marked.function.spelling
+    found: list[Marked | InputError] = []
+    spans: list[tuple[int, int, str]] = []
+    for pair in pragma_pairs(source):
+        try:
+            marked: Marked | InputError = marked_region(source, pair)
+        except InputError as error:
+            marked = error
+        function = marked.function.spelling if isinstance(marked, Marked) else "a region"
         names[function] = names.get(function, 0) + 1
         name = function if names[function] == 1 else f"{function}_{names[function]}"
-        regions.append(_region(source, marked, name, frozenset(pure)))
-    return tuple(regions)
+        found.append(marked)
+        spans.append((pair[0].after, pair[1].line, name))
+    return CFile(Macros(source), tuple(found), tuple(spans), frozenset(pure))
 
 
-def _region(source: Source, marked: Marked, name: str, pure: frozenset[str]) -> Region:
+def _region(macros: Macros, marked: Marked, name: str, pure: frozenset[str]) -> Region:
+    source = macros.source
     require_no_directives(source, marked)
     variables = find_variables(source, marked.function, marked.statements)
     _require_local(source, marked, variables)
@@ -94,6 +133,7 @@ def _region(source: Source, marked: Marked, name: str, pure: frozenset[str]) -> 
     sized = (_range_of(size, variables) for size in function.sizes)
     every = arrays | read.arrays
     _require_addresses(source, shared, variables)
+    expansions, conditions = preprocessed(macros, marked, variables.decls.values())
     return Region(
         function=function,
         path=source.path,
@@ -103,6 +143,8 @@ def _region(source: Source, marked: Marked, name: str, pure: frozenset[str]) -> 
         expressions={parameter: _expression(parameter, every, variables) for parameter in function.params},
         unaliased=_unaliased(shared, variables, marked),
         assumptions=(*chain.from_iterable(sized), *proofs.assumptions),
+        macros=expansions,
+        conditions=conditions,
         taken=source.names,
     )
 

@@ -7,6 +7,23 @@ from dataclasses import dataclass
 from polysched.ir.nodes import Function
 
 
+@dataclass(frozen=True)
+class Expansion:
+    """What a macro stood for when the region was read: `N` for `8`; an identifier that may be one, for itself."""
+
+    text: str
+    meaning: str  # a string literal of C
+    is_number: bool = False  # of the compiler's own, which each spells in its way: the same number is as good
+
+
+@dataclass(frozen=True)
+class Held:
+    """A condition of the preprocessor that held when the region was read."""
+
+    test: str  # as #if has it
+    place: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class Region:
     """One `#pragma scop` region of a C file, and the nest that it is.
@@ -24,4 +41,6 @@ class Region:
     expressions: dict[str, str]  # parameter -> C: the value of a size or scalar, a pointer to an array's first element
     unaliased: frozenset[str]  # arrays that overlap no other of the nest, as the C text shows
     assumptions: tuple[str, ...]  # C conditions, in names visible at the region
+    macros: tuple[Expansion, ...] = ()  # what they stood for, and
+    conditions: tuple[Held, ...] = ()  # what held, where the text was read
     taken: frozenset[str]  # identifiers and macros of the file, and what its headers declare: generated names differ

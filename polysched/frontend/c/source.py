@@ -36,6 +36,7 @@ class Source:
     path: str
     data: bytes
     unit: TranslationUnit
+    arguments: tuple[str, ...] = ()  # for clang
 
     def loc(self, node: Node) -> Loc:
         """Where the node starts; inside of a macro, where that is used."""
@@ -76,24 +77,40 @@ class Source:
         return frozenset(here | {child.spelling for child in self.unit.cursor.get_children() if child.spelling})
 
 
-def parse(path: str, include: Sequence[str] = (), define: Sequence[str] = ()) -> Source:
-    """The file as a compiler reads it with `-I include` and `-D define`; InputError with clang's message if not."""
-    try:
-        data = Path(path).read_bytes()
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}", None, "give the path of a C file") from None
-    arguments = [*(f"-I{folder}" for folder in include), *(f"-D{name}" for name in define), *compiler_headers()]
+def parse(
+    path: str, include: Sequence[str] = (), define: Sequence[str] = (), data: bytes | None = None
+) -> Source:
+    """The file, or `data` in its place, as a compiler reads it with `-I include` and `-D define`; InputError with
+    clang's message if not."""
+    data = read(path) if data is None else data
+    given = (*(f"-I{folder}" for folder in include), *(f"-D{name}" for name in define))
+    arguments = ("-x", "c", *given, *compiler_headers())
     record = TranslationUnit.PARSE_DETAILED_PROCESSING_RECORD
     try:
-        unit = Index.create().parse(path, ["-x", "c", *arguments], options=record)
+        unit = Index.create().parse(path, arguments, [(path, data)], record)
     except TranslationUnitLoadError:
         raise InputError(f"clang cannot parse {path}", None, "try it with a compiler first") from None
-    source = Source(path, data, unit)
+    source = Source(path, data, unit, arguments)
     for complaint in unit.diagnostics:
         if complaint.severity >= Diagnostic.Error:
             hint = "name its folder with -I" if complaint.spelling.endswith("file not found") else ""
             raise InputError(complaint.spelling, source.place(complaint.location), hint)
     return source
+
+
+def read(path: str) -> bytes:
+    """What is in the file; InputError if it cannot be read."""
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}", None, "give the path of a C file") from None
+
+
+def parse_again(source: Source, data: bytes, define: Sequence[str]) -> Source:
+    """The file as if it had other bytes; its complaints are left to the caller."""
+    arguments = (*source.arguments, *(f"-D{name}" for name in define))
+    unit = Index.create().parse(source.path, arguments, [(source.path, data)])
+    return Source(source.path, data, unit, arguments)
 
 
 @cache

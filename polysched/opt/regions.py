@@ -1,19 +1,16 @@
 """C in, C out: every `#pragma scop` region of a file becomes the kernel for it; no other byte changes.
 
     out = rewrite(path.read_bytes(), read_c(path))
-    write(new_path, out.text)
     for region in out.regions: print(region)        kernel.c:7: gemm: 3 loops, 1 parallel, 1 vector
                                                     kernel.c:31: gemm_2 keeps its text: ...
 """
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 
 from polysched.codegen.emit.cuda import emit_cuda_file
 from polysched.codegen.emit.offload import Offload
@@ -21,7 +18,7 @@ from polysched.codegen.emit.opencl import emit_opencl_file
 from polysched.codegen.emit.region import emit_call, emit_region
 from polysched.codegen.emit.spelling import is_in_library
 from polysched.entry import entry
-from polysched.errors import BudgetExceeded, InputError
+from polysched.errors import BudgetExceeded
 from polysched.frontend.c.cpp import SPELLINGS
 from polysched.frontend.c.region import Region
 from polysched.ir.node import walk
@@ -35,9 +32,11 @@ from polysched.pipeline import Compiled, optimize
 class Outcome:
     """What became of a region; its text is the line that says so."""
 
-    region: Region
+    begin: int  # of the region, in bytes
+    end: int
     place: str  # file, line and name
     summary: str  # what the kernel is like, or why there is none
+    is_refused: bool = False  # since it cannot be compiled, which is worth no new text
     before: str = ""  # the lines that are put before and after the region's text
     after: str = ""
     offload: Offload | None = None  # what they call
@@ -47,7 +46,19 @@ class Outcome:
         return not self.before
 
     def __str__(self) -> str:
+        if self.is_refused:
+            return f"{self.summary}\n{self.place} keeps its text"
         return f"{self.place} keeps its text: {self.summary}" if self.is_kept else f"{self.place}: {self.summary}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """What the regions of a file are to become."""
+
+    target: Target = "c"
+    name: str = ""  # with which the names of functions end that the text calls
+    in_one: bool = False
+    options: Options | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,23 +86,25 @@ def rewrite(
     functions whose names end with `name`; where they fail, the regions run as they were. `in_one`, for CUDA, has the
     kernels in front of a text that is C++ too.
     """
-    outcomes: list[Outcome] = []
+    job = Job(target=target, name=name, in_one=in_one, options=options)
+    return assembled(data, [outcome_of(region, data, job) for region in regions], job)
+
+
+def assembled(data: bytes, outcomes: Sequence[Outcome], job: Job) -> Rewritten:
+    """The file `data` with what became of its regions."""
+    outcomes = sorted(outcomes, key=lambda outcome: outcome.begin)
     text, last = b"", 0
-    for region in sorted(regions, key=lambda region: region.begin):
-        line = 1 + data.count(b"\n", 0, region.begin)
-        place = f"{region.path}:{line}: {region.function.name}"
-        outcome = _outcome(region, place, target, name, in_one, options)
-        old = data[region.begin : region.end]
+    for outcome in outcomes:
+        old = data[outcome.begin : outcome.end]
         newline = b"\r\n" if old.endswith(b"\r\n") else b"\n"
         before, after = (part.encode().replace(b"\n", newline) for part in (outcome.before, outcome.after))
-        text += data[last : region.begin] + before + old + after
-        last = region.end
-        outcomes.append(outcome)
+        text += data[last : outcome.begin] + before + old + after
+        last = outcome.end
     offloads = [outcome.offload for outcome in outcomes if outcome.offload]
-    contract = options is not None and options.contract_floats
-    kernels = emit_cuda_file(offloads, contract=contract) if target == "cuda" else emit_opencl_file(offloads)
+    contract = job.options is not None and job.options.contract_floats
+    kernels = emit_cuda_file(offloads, contract=contract) if job.target == "cuda" else emit_opencl_file(offloads)
     text += data[last:]
-    if in_one:
+    if job.in_one:
         text, kernels = _in_cuda(kernels, text), ""
     return Rewritten(text=text, kernels=kernels, regions=tuple(outcomes))
 
@@ -109,20 +122,27 @@ _MAIN_MAY_BE_C = """\
 """
 
 
-def _outcome(
-    region: Region, place: str, target: Target, name: str, in_one: bool, options: Options | None
-) -> Outcome:
-    done = _compiled(region, target, options)
+def outcome_of(region: Region, data: bytes, job: Job) -> Outcome:
+    """What becomes of a region of the file `data`; InputError if it cannot be compiled."""
+    target, place = job.target, place_of(region.path, data, region.begin, region.function.name)
+    kept = Outcome(begin=region.begin, end=region.end, place=place, summary="")
+    done = _compiled(region, target, job.options)
     if isinstance(done, str):
-        return Outcome(region=region, place=place, summary=done)
+        return replace(kept, summary=done)
     offload = None
     if target == "c":
         before, after = emit_region(done.kernel, region, done.scop.valid_sizes)
     else:
-        entry = _entry(f"{region.function.name}_of_{name}", region)
+        entry = _entry(f"{region.function.name}_of_{job.name}", region)
         offload = Offload(done.kernel, entry, touched_elements(done.scop))
-        before, after = emit_call(done.kernel, region, done.scop.valid_sizes, entry, in_cuda=in_one)
-    return Outcome(region=region, place=place, summary=_summary(done), before=before, after=after, offload=offload)
+        before, after = emit_call(done.kernel, region, done.scop.valid_sizes, entry, in_cuda=job.in_one)
+    return replace(kept, summary=_summary(done), before=before, after=after, offload=offload)
+
+
+def place_of(path: str, data: bytes, begin: int, name: str) -> str:
+    """Of a region, for messages: its file, its line and the name of its nest."""
+    line = 1 + data.count(b"\n", 0, begin)
+    return f"{path}:{line}: {name}"
 
 
 def _compiled(region: Region, target: Target, options: Options | None) -> Compiled | str:
@@ -157,19 +177,3 @@ def _summary(done: Compiled) -> str:
     usual = ("exact", "mapped", done.options.scheduler)
     rungs = [f"{stage} {rung}" for stage, rung in done.rungs.items() if rung not in usual]
     return ", ".join([f"{count} loop{'s' if count != 1 else ''}", *special, *rungs])
-
-
-def write(path: Path, text: bytes) -> None:
-    """Writes the whole file or leaves what was there; InputError if it cannot be written."""
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        if path.exists() and not path.is_file():  # a device or a pipe has no other name to be moved from
-            path.write_bytes(text)
-            return
-        try:
-            unfinished.write_bytes(text)
-            unfinished.replace(path)
-        finally:
-            unfinished.unlink(missing_ok=True)
-    except OSError as error:
-        raise InputError(f"'{path}' cannot be written: {error.strerror}") from error

@@ -1,0 +1,32 @@
+"""Writes a whole file, or leaves what was there."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+
+from polysched.errors import InputError
+
+
+def write(path: Path, text: bytes) -> None:
+    """InputError if the file cannot be written.
+
+    The new file gets a name that nobody can foresee, and is never one that exists, nor a link.
+    """
+    unfinished = path.with_name(f".{secrets.token_hex(16)}.tmp")
+    try:
+        if path.exists() and not path.is_file():  # a device or a pipe has no other name to be moved from
+            path.write_bytes(text)
+            return
+        try:
+            with os.fdopen(os.open(unfinished, _NEW, 0o666), "wb") as file:
+                file.write(text)
+            unfinished.replace(path)
+        finally:
+            unfinished.unlink(missing_ok=True)
+    except OSError as error:
+        raise InputError(f"'{path}' cannot be written: {error.strerror}") from error
+
+
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
