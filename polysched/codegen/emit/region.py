@@ -115,8 +115,9 @@ class _Block(Printer):
         begin = self.printed(0, lambda: self.begin(body))
         condition = self.printed(1, lambda: self.condition(tests))
         end = self.printed(0, lambda: self.end(body))
-        before = [*begin, "{", *sizes, *condition, *locals_, *body, "    } else {"]
-        return self.indented(before), self.indented(["    }", "}", *end])
+        # The braces are outermost: the region may be what an `if` without braces guards.
+        before = ["{", *begin, *sizes, *condition, *locals_, *body, "    } else {"]
+        return self.indented(before), self.indented(["    }", *end, "}"])
 
     def printed(self, depth: int, prints: Callable[[], None]) -> list[str]:
         """The lines that `prints` adds."""

@@ -39,6 +39,17 @@ for _name, _arguments, _result in (
     _function.argtypes, _function.restype = _arguments, _result
 _LIBRARY.clang_getBinaryOperatorKindSpelling.errcheck = cindex._CXString.from_result
 
+def _know_all(*enumerations: type) -> None:
+    """The binding raises ValueError where libclang gives a kind that it has no name for, as that of _Float16."""
+    for enumeration in enumerations:
+        known = getattr(enumeration, "_kinds", [])  # later bindings have them all
+        for number in range(len(known)):
+            if known[number] is None:
+                setattr(enumeration, f"KIND_{number}", enumeration(number))
+
+
+_know_all(TypeKind, CursorKind)
+
 # CXUnaryOperatorKind, from 1.
 _UNARY = ("post++", "post--", "++", "--", "&", "*", "+", "-", "~", "!", "__real", "__imag", "__extension__")
 _INTEGER_NAMES = """

@@ -46,6 +46,17 @@ def require_visible(source: Source, marked: Marked, variables: Variables) -> Non
             raise source.error(meant, message, "give one of them another name")
 
 
+def require_read(source: Source, marked: Marked) -> None:
+    """InputError where the function uses what a header declares that clang cannot read as gcc does."""
+    for node in walk(marked.function) if source.misread else ():
+        decl = node.referenced
+        for part in (decl, *children(decl)) if decl is not None else ():
+            header = part.location.file.name if part.location.file else ""
+            if header in source.misread:
+                message = f"'{node.spelling}' comes from {header}, which clang reads in another way than gcc"
+                raise source.error(node, f"{message}: {source.misread[header]}", "keep it out of functions with regions")
+
+
 def is_named_outside(marked: Marked, decl: Key) -> bool:
     """Is the variable named in the function, before or behind the region? Then a pointer may have been made from it."""
     for node in walk(marked.function):

@@ -24,7 +24,7 @@ from clang.cindex import CursorKind, StorageClass
 from polysched.entry import entry
 from polysched.frontend.c.arrays import is_restrict
 from polysched.frontend.c.clang import Key, Node, key, variable, walk
-from polysched.frontend.c.context import is_named_outside, require_no_directives, require_visible
+from polysched.frontend.c.context import is_named_outside, require_no_directives, require_read, require_visible
 from polysched.frontend.c.expressions import Expressions
 from polysched.frontend.c.liveness import read_after
 from polysched.frontend.c.pragmas import Marked, marked_regions
@@ -75,6 +75,7 @@ def read_c(
 
 def _region(source: Source, marked: Marked, name: str, pure: frozenset[str]) -> Region:
     require_no_directives(source, marked)
+    require_read(source, marked)
     variables = find_variables(source, marked.function, marked.statements)
     _require_local(source, marked, variables)
     proofs = Proofs(variables.types, variables.expressions)
