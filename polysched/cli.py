@@ -30,6 +30,7 @@ from polysched.errors import InputError, LaunchError, Loc, PolyschedError
 from polysched.frontend.c.cpp import require_cpp
 from polysched.frontend.c.read import read_c
 from polysched.frontend.c.region import Region
+from polysched.frontend.c.source import bytes_of
 from polysched.frontend.op.op import Op
 from polysched.frontend.python import Nest
 from polysched.ir.node import walk
@@ -214,7 +215,8 @@ def _opt(given: argparse.Namespace) -> None:
     in_one = given.target == "cuda" and target is not None and target.suffix == ".cu"
     if source.suffix.lower() in (".cpp", ".cc", ".cxx", ".cu", ".hpp", ".hh", ".f", ".f90", ".py"):
         raise InputError(f"'{source}' is not C", hint="regions of C files can be replaced")
-    regions, data, name = _regions(given.file, given), source.read_bytes(), target.stem if target else ""
+    data, name = bytes_of(given.file), target.stem if target else ""
+    regions = _regions(given.file, given, data)
     if in_one:
         require_cpp(given.file, data, given.include, given.define)
     out = rewrite(data, regions, given.target, name=name, in_one=in_one, options=_options(given))
@@ -230,8 +232,8 @@ def _opt(given: argparse.Namespace) -> None:
             print(region, file=sys.stderr)
 
 
-def _regions(path: str, given: argparse.Namespace) -> tuple[Region, ...]:
-    return read_c(path, include=given.include, define=given.define, pure=given.pure)
+def _regions(path: str, given: argparse.Namespace, data: bytes | None = None) -> tuple[Region, ...]:
+    return read_c(path, include=given.include, define=given.define, pure=given.pure, data=data)
 
 
 def _show(given: argparse.Namespace) -> None:

@@ -1,7 +1,7 @@
 """The regions of a C file: the lines between `#pragma scop` and `#pragma endscop`, and the statements in them.
 
-    if (n > 5)              a compiler that does not know the pragmas leaves them out: the loop, and what takes its place,
-    #pragma scop            is what the `if` guards
+    if (n > 5)              compilers that do not know the pragmas leave them out:
+    #pragma scop            the loop, and what takes its place, is what the `if` guards
         for (...) ...
     #pragma endscop
 """

@@ -24,7 +24,13 @@ from clang.cindex import CursorKind, StorageClass
 from polysched.entry import entry
 from polysched.frontend.c.arrays import is_restrict
 from polysched.frontend.c.clang import Key, Node, key, variable, walk
-from polysched.frontend.c.context import is_named_outside, require_no_directives, require_read, require_visible
+from polysched.frontend.c.context import (
+    is_named_outside,
+    macros_of_keywords,
+    require_no_directives,
+    require_read,
+    require_visible,
+)
 from polysched.frontend.c.expressions import Expressions
 from polysched.frontend.c.liveness import read_after
 from polysched.frontend.c.pragmas import Marked, marked_regions
@@ -55,14 +61,20 @@ def from_c(
 
 
 def read_c(
-    path: str | Path, *, include: Sequence[str] = (), define: Sequence[str] = (), pure: Sequence[str] = ()
+    path: str | Path,
+    *,
+    include: Sequence[str] = (),
+    define: Sequence[str] = (),
+    pure: Sequence[str] = (),
+    data: bytes | None = None,
 ) -> tuple[Region, ...]:
     """The regions of a C file, in its order, read as a compiler does with `-I include` and `-D define`.
 
-    `pure` names functions whose calls only compute a value from their arguments. InputError, with the place, for what
-    a nest cannot be, for pragmas that do not pair, and for what clang cannot parse.
+    `data` is what the file holds, if that has been read, as of a pipe. `pure` names functions whose calls only compute
+    a value from their arguments. InputError, with the place, for what a nest cannot be, for pragmas that do not pair,
+    and for what clang cannot parse.
     """
-    source = parse(str(path), include, define)
+    source = parse(str(path), include, define, data)
     names: dict[str, int] = {}
     regions: list[Region] = []
     for marked in marked_regions(source):
@@ -104,6 +116,7 @@ def _region(source: Source, marked: Marked, name: str, pure: frozenset[str]) -> 
         unaliased=_unaliased(shared, variables, marked),
         assumptions=(*chain.from_iterable(sized), *proofs.assumptions),
         taken=source.names,
+        replaced=macros_of_keywords(source, marked),
     )
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
+from polysched.errors import Loc
 from polysched.ir.nodes import Function
 
 
@@ -25,3 +27,4 @@ class Region:
     unaliased: frozenset[str]  # arrays that overlap no other of the nest, as the C text shows
     assumptions: tuple[str, ...]  # C conditions, in names visible at the region
     taken: frozenset[str]  # identifiers and macros of the file, and what its headers declare: generated names differ
+    replaced: Mapping[str, Loc] = field(default_factory=dict)  # keywords that are macros there, and their definitions

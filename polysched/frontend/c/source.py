@@ -77,27 +77,36 @@ class Source:
         return frozenset(here | {child.spelling for child in self.unit.cursor.get_children() if child.spelling})
 
 
-def parse(path: str, include: Sequence[str] = (), define: Sequence[str] = ()) -> Source:
-    """The file as gcc reads it with `-I include` and `-D define`; InputError with clang's message if not."""
+def bytes_of(path: str) -> bytes:
+    """What the file holds; a pipe gives it once. InputError if it cannot be read."""
     try:
-        data = Path(path).read_bytes()
+        return Path(path).read_bytes()
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}", None, "give the path of a C file") from None
+
+
+def parse(
+    path: str, include: Sequence[str] = (), define: Sequence[str] = (), data: bytes | None = None
+) -> Source:
+    """The file as gcc reads it with `-I include` and `-D define`; InputError with clang's message if not.
+
+    `data` is what it holds, if that has been read.
+    """
+    data = bytes_of(path) if data is None else data
     arguments = [*(f"-I{folder}" for folder in include), *(f"-D{name}" for name in define), *compiler_headers()]
     record = TranslationUnit.PARSE_DETAILED_PROCESSING_RECORD
     try:
-        unit = Index.create().parse(path, ["-x", "c", *_AS_GCC, *arguments], options=record)
+        unit = Index.create().parse(path, ["-x", "c", *_AS_GCC, *arguments], [(path, data)], record)
     except TranslationUnitLoadError:
         raise InputError(f"clang cannot parse {path}", None, "try it with a compiler first") from None
     misread: dict[str, str] = {}
     source = Source(path, data, unit, misread)
     for complaint in unit.diagnostics:
-        header = complaint.location.file.name if complaint.location.file else ""
-        if complaint.spelling.endswith("attribute takes no arguments"):
-            continue  # gcc's malloc(free) does, and clang leaves it out
-        if complaint.severity == Diagnostic.Error and header.startswith(compiler_headers()[1:]):
-            misread.setdefault(header, complaint.spelling)  # clang goes on behind it; `require_read` asks who uses it
-        elif complaint.severity >= Diagnostic.Error:
+        if complaint.severity < Diagnostic.Error or _is_no_error_of_gcc(complaint):
+            continue
+        if is_in_compiler_header(complaint):
+            misread.setdefault(complaint.location.file.name, complaint.spelling)  # `require_read` asks who uses it
+        else:
             hint = "name its folder with -I" if complaint.spelling.endswith("file not found") else ""
             raise InputError(complaint.spelling, source.place(complaint.location), hint)
     return source
@@ -106,6 +115,18 @@ def parse(path: str, include: Sequence[str] = (), define: Sequence[str] = ()) ->
 # gcc up to 13 warns of what clang refuses unless told so, and its own headers have more than 20 such places.
 _LENIENT = ("implicit-function-declaration", "implicit-int", "int-conversion", "incompatible-function-pointer-types")
 _AS_GCC = ("-ferror-limit=0", *(f"-Wno-error={warning}" for warning in _LENIENT))
+
+
+def is_in_compiler_header(complaint: Diagnostic) -> bool:
+    """Is it an error in a header of gcc, in which all is right for gcc? Clang goes on behind it."""
+    header = complaint.location.file.name if complaint.location.file else ""
+    return bool(complaint.severity == Diagnostic.Error and header.startswith(compiler_headers()[1:]))
+
+
+def _is_no_error_of_gcc(complaint: Diagnostic) -> bool:
+    """gcc knows malloc(free), and warns of a function that is used before its declaration and does not return int."""
+    is_attribute = complaint.spelling.endswith("attribute takes no arguments")
+    return is_attribute or any("previous implicit declaration" in note.spelling for note in complaint.children)
 
 
 @cache
