@@ -17,7 +17,8 @@ from polysched.opt import rewrite
 
 gcc = pytest.mark.skipif(shutil.which("gcc") is None, reason="there is no gcc")
 LOOP = "for (int i = 0; i < n; i++) a[i] = b[i] + a[i];"
-SCALE = f"void scale(int n, double a[restrict n], double b[restrict n])\n{{\n#pragma scop\n{LOOP}\n#pragma endscop\n}}\n"
+REGION = f"#pragma scop\n{LOOP}\n#pragma endscop"
+SCALE = f"void scale(int n, double a[restrict n], double b[restrict n])\n{{\n{REGION}\n}}\n"
 
 
 def rewritten(text: str, **options: tuple[str, ...]) -> str:
@@ -91,29 +92,28 @@ def test_functions_without_a_declaration(tmp_path: Path) -> None:
 def test_statements_without_braces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flags: tuple[str, ...]) -> None:
     """gcc leaves out pragmas that it does not know, so the region is what the `if` guards."""
     monkeypatch.chdir(tmp_path)
-    region = f"#pragma scop\n{LOOP}\n#pragma endscop"
     text = f"""
 int printf(const char *, ...);
 void k(int n, int m, double a[restrict n], double b[restrict n])
 {{
     if (m > 0)
-{region}
+{REGION}
     if (m > 1)
-{region}
+{REGION}
     else
-{region}
+{REGION}
     for (int t = 0; t < m; t++)
         if (t != 1)
-{region}
+{REGION}
     while (m-- > 2)
-{region}
+{REGION}
     do
-{region}
+{REGION}
     while (m-- > 3);
     if (m > 100)
         a[0] = 0;
     else if (m < 100)
-{region}
+{REGION}
     a[1] += 100;
 }}
 int main(void)
@@ -155,7 +155,7 @@ def test_names_beyond_ascii(tmp_path: Path) -> None:
     void k(int größe, double x[größe], int n$)
     {
     #pragma scop
-        for (int α = 0; α < größe; α++) for (int β = 0; β < n$; β++) x[α] += β;
+        for (int λ = 0; λ < größe; λ++) for (int β = 0; β < n$; β++) x[λ] += β;
     #pragma endscop
     }
     int main(void) { double a[] = {4, 9}; k(2, a, 3); printf("%g %g", a[0], a[1]); }
@@ -165,7 +165,8 @@ def test_names_beyond_ascii(tmp_path: Path) -> None:
 
 def test_types_that_a_nest_cannot_have_are_refused_and_may_stand_beside_it() -> None:
     for kind in ("_Float16", "__float128", "__int128", "_Complex double", "long double"):
-        assert f"has the type '{kind}'" in refusal(SCALE.replace("double b", f"{kind} b").replace("double a", f"{kind} a"))
+        both = SCALE.replace("double a", f"{kind} a").replace("double b", f"{kind} b")
+        assert f"has the type '{kind}'" in refusal(both)
         assert rewritten(f"{kind} x, *y;\n" + SCALE.replace("{\n#", f"{{\n    {kind} z = 1; z = z + z;\n#", 1))
 
 

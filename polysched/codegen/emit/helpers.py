@@ -11,11 +11,14 @@ from string import Template
 from polysched.codegen.emit.dialect import Dialect
 from polysched.ir.dtypes import ALL, DType
 
-# In order of definition. Divisors of -1 are special: the smallest integer divided by -1 wraps, but traps in C.
+# In order of definition. Divisors of -1 are special: the smallest integer divided by -1 wraps, but traps in C; those of
+# count* are not negative.
 # $T is the type, $U the unsigned one of its width; f16 compares as float.
 _BODIES = {
     "min": "return ${wide}b < ${wide}a ? b : a;",
     "max": "return ${wide}b > ${wide}a ? b : a;",
+    "countdiv": "return a / b;",
+    "countmod": "return a % b;",
     "truncdiv": "return b == -1 ? ($T)(0 - ($U)a) : ($T)(a / b);",
     "truncmod": "return b == -1 ? 0 : ($T)(a % b);",
     "floordiv": "$T q = $truncdiv(a, b), r = $truncmod(a, b); return ($T)(q - ((r != 0) & ((r ^ b) < 0)));",
@@ -50,7 +53,10 @@ def definitions(used: Iterable[tuple[str, DType]], dialect: Dialect) -> list[str
     """The lines that define the helpers for these operations, and what they need themselves."""
     wanted = {(need, dtype) for op, dtype in used for need in (op, *_NEEDS.get(op, ()))}
     order = [(op, dtype) for dtype in (*ALL.values(), INDEX) for op in _BODIES if (op, dtype) in wanted]
-    return [line for op, dtype in order for line in ("", *_definition(op, dtype, dialect))][1:]
+    lines = [line for op, dtype in order for line in ("", *_definition(op, dtype, dialect))][1:]
+    told = dialect.zero_divisor
+    declared = [f"int {told};  /* not 0: an integer was divided by 0, and the result taken as 0 */", ""]
+    return [*declared, *lines] if told and any(told in line for line in lines) else lines
 
 
 def _definition(op: str, dtype: DType, dialect: Dialect) -> list[str]:
@@ -64,6 +70,8 @@ def _definition(op: str, dtype: DType, dialect: Dialect) -> list[str]:
         countdiv_by=name_of("countdiv_by", dtype),
         truncdiv_by=name_of("truncdiv_by", dtype),
     )
+    if dialect.zero_divisor and op in ("countdiv", "countmod", "truncdiv", "truncmod"):
+        body = f"if (b == 0) return {dialect.zero_divisor} = 1, 0; {body}"
     lines = [f"    {statement.strip()};" for statement in body.split(";") if statement.strip()]
     template = [f"template <typename {own}>"] if dtype == INDEX else []
     by = f", {dialect.types['u64']} by" if op.endswith("_by") else ""

@@ -124,6 +124,8 @@ class Speller:
         op, left, right, dtype = expr.op, expr.left, expr.right, expr.left.dtype
         if op in ("floordiv", "floormod") and (cheaper := self.division(expr)):
             return cheaper
+        if op in _SPELLING and not self.may_be_minus_one(right) and self.must_tell_of(right):
+            op = op.replace("trunc", "count")
         if op not in BINDING or (op in _SPELLING and self.may_be_minus_one(right)):
             return f"{self.helper(op, self.computed_in(expr))}({self.expr(left)}, {self.expr(right)})", PRIMARY
         if op in _OVERFLOWS and self.overflows(expr):
@@ -206,6 +208,10 @@ class Speller:
         if isinstance(divisor, Const):
             return divisor.value == -1
         return divisor.dtype.kind == "i" and not self.is_count(divisor)
+
+    def must_tell_of(self, divisor: Expr) -> bool:
+        """May it be zero, which must not end the process?"""
+        return bool(self.dialect.zero_divisor) and not _is_not_zero(divisor, self.counts)
 
     def is_count(self, expr: Expr) -> bool:
         """Is it certain not to be negative?"""
@@ -311,6 +317,16 @@ def _is_count(expr: Expr, counts: Set[str]) -> bool:
             return name in counts
         case Binary("+" | "*" | "min" | "max" | "floordiv" | "truncdiv" | "floormod" | "truncmod", left, right):
             return _is_count(left, counts) and _is_count(right, counts)
+    return False
+
+
+def _is_not_zero(expr: Expr, counts: Set[str]) -> bool:
+    """Is it a constant, or more than a count?"""
+    match expr:
+        case Const(value):
+            return value != 0
+        case Binary("+", left, Const(value)) | Binary("max", left, Const(value)):
+            return value > 0 and expr.dtype == i64 and _is_count(left, counts)
     return False
 
 
