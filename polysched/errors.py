@@ -74,4 +74,4 @@ class KernelError(PolyschedError):
 
 
 class ZeroDivisorError(PolyschedError, ZeroDivisionError):
-    """A kernel on the CPU has divided an integer by zero; it has run to its end, with 0 as the quotient and the rest."""
+    """A kernel on the CPU has divided an integer by zero; it has run to its end, with 1 for the zero."""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from polysched.ir.build import const, load
+from polysched.ir.build import const
 from polysched.ir.dtypes import ALL, DType
 from polysched.ir.interp import evaluate
 from polysched.ir.nodes import ARITHMETIC, COMPARISONS, Array, Binary, Cast, Const, Expr, Function, Load, Store, Unary

@@ -23,6 +23,7 @@ from polysched.ir.dtypes import ALL, DType, boolean, f16, f32, f64, i32, i64, u1
 from polysched.ir.node import walk
 from polysched.ir.nodes import (
     COMPARISONS,
+    DIVISIONS,
     LOGICAL,
     SHUFFLE,
     Binary,
@@ -124,14 +125,15 @@ class Speller:
         op, left, right, dtype = expr.op, expr.left, expr.right, expr.left.dtype
         if op in ("floordiv", "floormod") and (cheaper := self.division(expr)):
             return cheaper
-        if op in _SPELLING and not self.may_be_minus_one(right) and self.must_tell_of(right):
-            op = op.replace("trunc", "count")
+        is_told = op in DIVISIONS and self.must_tell_of(right)
         if op not in BINDING or (op in _SPELLING and self.may_be_minus_one(right)):
-            return f"{self.helper(op, self.computed_in(expr))}({self.expr(left)}, {self.expr(right)})", PRIMARY
+            texts = self.expr(left), self.told(right) if is_told else self.expr(right)
+            return f"{self.helper(op, self.computed_in(expr))}({', '.join(texts)})", PRIMARY
         if op in _OVERFLOWS and self.overflows(expr):
             return self.unsigned(dtype, f"{self.as_unsigned(left)} {op} {self.as_unsigned(right)}")
         binding, (outer_left, outer_right) = BINDING[op], _operand_bindings(expr)
-        first, second = self.operand(left, outer_left), self.operand(right, outer_right)
+        first = self.operand(left, outer_left)
+        second = self.told(right) if is_told else self.operand(right, outer_right)
         wide = self.is_wide(left) or (op not in ("<<", ">>") and self.is_wide(right))
         if dtype in (i64, u64) and op not in COMPARISONS and not wide and self.computed_in(expr) == dtype:
             first = f"({self.type(dtype)}){self.expr(left, UNARY)}"  # or C would compute in int
@@ -212,6 +214,10 @@ class Speller:
     def must_tell_of(self, divisor: Expr) -> bool:
         """May it be zero, which must not end the process?"""
         return bool(self.dialect.zero_divisor) and not _is_not_zero(divisor, self.counts)
+
+    def told(self, divisor: Expr) -> str:
+        """The divisor, or 1 where it is zero, which a variable of the text tells of."""
+        return f"{self.helper('divisor', divisor.dtype)}({self.expr(divisor)})"
 
     def is_count(self, expr: Expr) -> bool:
         """Is it certain not to be negative?"""
@@ -325,7 +331,7 @@ def _is_not_zero(expr: Expr, counts: Set[str]) -> bool:
     match expr:
         case Const(value):
             return value != 0
-        case Binary("+", left, Const(value)) | Binary("max", left, Const(value)):
+        case Binary("+" | "max", left, Const(value)):
             return value > 0 and expr.dtype == i64 and _is_count(left, counts)
     return False
 

@@ -99,16 +99,26 @@ def extremum(emit: Emitter, name: str, left: Operand, right: Operand) -> Ref:
 
 
 def _floored(emit: Emitter, op: str, x: Ref, y: Ref) -> Ref:
-    """// and % of floats: the remainder has the divisor's sign, and what it leaves of x is divided exactly."""
+    """// and % of floats: the remainder has the divisor's sign, and what it leaves of x is divided exactly.
+
+    A remainder of zero has the divisor's sign, too, and a quotient of zero that of x / y.
+    """
     rest = emit.elementwise("BinaryType::Fmod", (x, y), x.dtype)
     signs_differ = compared(emit, "!=", compared(emit, "<", y, 0), compared(emit, "<", rest, 0))
     is_off = binary(emit, "&", compared(emit, "!=", rest, 0), signs_differ)
     if op == "%":
-        return where(emit, is_off, binary(emit, "+", rest, y), rest)
+        return _signed(emit, where(emit, is_off, binary(emit, "+", rest, y), rest), y)
     quotient = binary(emit, "/", binary(emit, "-", x, rest), y)
     nearest = emit.elementwise("UnaryType::Rint", [quotient], x.dtype)
     exact = where(emit, is_off, binary(emit, "-", nearest, 1), nearest)
-    return where(emit, compared(emit, "==", y, 0), binary(emit, "/", x, y), exact)
+    whole = binary(emit, "/", x, y)
+    return where(emit, compared(emit, "==", y, 0), whole, _signed(emit, exact, whole))
+
+
+def _signed(emit: Emitter, value: Ref, like: Ref) -> Ref:
+    """The value; a zero has the other's sign."""
+    signed = emit.elementwise("BinaryType::Copysign", (value, like), value.dtype)
+    return where(emit, compared(emit, "==", value, 0), signed, value)
 
 
 def _power(emit: Emitter, base: Operand, exponent: Operand, dtype: DType) -> Ref:
