@@ -15,7 +15,7 @@ from polysched.codegen.emit.c import emit_c
 from polysched.codegen.passes.linearize import linearize
 from polysched.frontend.c.read import read_c
 from polysched.ir.interp import interpret
-from polysched.ir.nodes import Function
+from polysched.ir.nodes import Const, Function
 from polysched.ir.simplify import simplify
 from polysched.runtime.cpu import CpuProgram, c_function, open_library
 from polysched.runtime.toolchain import EXACT, compile_shared
@@ -34,6 +34,17 @@ def test_a_constant_that_is_cast_to_float_is_rounded() -> None:
         interpret(fn, {"n": 1, "A": found})
         assert found[0] == 0.10000000149011612
     assert "A[i] = 0.10000000149011612;" in emit_c(simplify(region.function)).text
+
+
+@pytest.mark.parametrize("text", ["1 << 40", "1l << 64", "-1 >> 40u", "1 << -1", "1 / 0", "5 % 0", "(int)1e10"])
+def test_what_c_does_not_define_is_left_to_the_compiler(text: str) -> None:
+    """Clang has values for some of these, and gcc others."""
+    whole = f"void k(long a[1])\n{{\n#pragma scop\na[0] = {text};\n#pragma endscop\n}}"
+    (region,) = read_c("kernel.c", data=whole.encode())
+    for fn in (region.function, simplify(region.function)):
+        with pytest.raises((ValueError, ArithmeticError)):
+            interpret(fn, {"a": np.zeros(1, int)})
+    assert not isinstance(simplify(region.function).body[0].value, Const)
 
 
 @pytest.mark.parametrize("cases", [casts, binaries, unaries])
