@@ -145,8 +145,9 @@ def program(cases: list[Case]) -> tuple[str, dict[str, np.ndarray]]:
 
 def is_same(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     """To the bit, element by element, but for the bits of NaNs."""
-    equal = (one == other) | ((one != one) & (other != other))
-    return equal & (np.signbit(one) == np.signbit(other)) if one.dtype.kind == "f" else equal
+    are_nan = (one != one) & (other != other)
+    signs = np.signbit(one) == np.signbit(other) if one.dtype.kind == "f" else True
+    return are_nan | ((one == other) & signs)
 
 
 assert all(math.isfinite(constant.value) for constant in CONSTANTS)

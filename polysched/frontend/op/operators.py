@@ -14,7 +14,7 @@ from polysched.frontend.arithmetic import a
 from polysched.frontend.op.emit import Emitter, Operand, common_type, type_of
 from polysched.frontend.op.memory import Ref
 from polysched.frontend.promotion import common, weak_float
-from polysched.ir.dtypes import DType, boolean, i8
+from polysched.ir.dtypes import DType, boolean, f16, f32, i8
 
 KINDS = {
     "+": "Add",
@@ -53,7 +53,8 @@ def _binary(emit: Emitter, op: str, left: Operand, right: Operand) -> Ref:
             raise InputError(f"'{op}' cannot be applied to bools", None, "convert them, as in x.astype(ps.i32)")
         return emit.elementwise(f"BinaryType::{_OF_BOOLS[op]}", both, boolean)
     if op in ("//", "%") and dtype.is_float:
-        return _floored(emit, op, cast(emit, left, dtype), cast(emit, right, dtype))
+        wide = f32 if dtype == f16 else dtype  # as NumPy, which rounds to f16 once
+        return cast(emit, _floored(emit, op, cast(emit, left, wide), cast(emit, right, wide)), dtype)
     if op in _INTEGERS_ONLY and not dtype.is_integer:
         raise InputError(f"'{op}' needs integers, not {a(common_type(both))}", None, "convert it with astype")
     return emit.elementwise(f"BinaryType::{KINDS[op]}", both, dtype)
