@@ -68,9 +68,11 @@ class CpuProgram:
         return ctypes.c_int.in_dll(self.library, ZERO_DIVISOR) if hasattr(self.library, ZERO_DIVISOR) else None
 
     def _run(self, values: list[Any]) -> None:
+        told = self._zero_divisor
+        if told is not None:
+            told.value = 0
         forked.call(self._enter, values)
-        if self._zero_divisor is not None and self._zero_divisor.value:
-            self._zero_divisor.value = 0
+        if told is not None and told.value:
             raise ZeroDivisorError(f"{self.fn.name} divides an integer by zero")
 
     def _enter(self, values: list[Any]) -> None:
