@@ -54,7 +54,8 @@ def _binary(emit: Emitter, op: str, left: Operand, right: Operand) -> Ref:
         return emit.elementwise(f"BinaryType::{_OF_BOOLS[op]}", both, boolean)
     if op in ("//", "%") and dtype.is_float:
         wide = f32 if dtype == f16 else dtype  # as NumPy, which rounds to f16 once
-        return cast(emit, _floored(emit, op, cast(emit, left, wide), cast(emit, right, wide)), dtype)
+        x, y = (cast(emit, cast(emit, operand, dtype), wide) for operand in both)
+        return cast(emit, _floored(emit, op, x, y), dtype)
     if op in _INTEGERS_ONLY and not dtype.is_integer:
         raise InputError(f"'{op}' needs integers, not {a(common_type(both))}", None, "convert it with astype")
     return emit.elementwise(f"BinaryType::{KINDS[op]}", both, dtype)
