@@ -11,6 +11,7 @@ from polysched.errors import (
     Loc,
     PolyschedError,
     ToolchainError,
+    ZeroDivisorError,
 )
 from polysched.frontend.c.read import from_c
 from polysched.frontend.op.op import Op, op
@@ -90,6 +91,7 @@ __all__ = [
     "Value",
     "Verification",
     "VerificationError",
+    "ZeroDivisorError",
     "__version__",
     "abs",
     "all",

@@ -71,3 +71,7 @@ class LaunchError(PolyschedError):
 
 class KernelError(PolyschedError):
     """A kernel did what CUDA and OpenCL leave undefined; the message names the kernel, the threads and the line."""
+
+
+class ZeroDivisorError(PolyschedError, ZeroDivisionError):
+    """A kernel on the CPU has divided an integer by zero; it has run to its end, with 1 for the zero."""

@@ -91,7 +91,7 @@ def test_a_region_that_brings_the_compiler_down_keeps_its_text(two, capsys, monk
     reasons = {
         "slow": f"{two}:9: kernel_2: it took more than 10 s",
         "crash": f"{two}:9: kernel_2: the process that compiles it died, as of a stack overflow",
-        "recursion": f"'{two}' is nested too deeply",
+        "recursion": f"{two}:9: kernel_2: this is nested too deeply",
         "internal": f"{two}:9: kernel_2: polysched failed: KeyError: 'internal'",
     }
     assert capsys.readouterr().err.startswith(reasons[way])

@@ -9,6 +9,8 @@ from polysched.errors import Loc
 from polysched.ir.nodes import Expr, Function
 from polysched.options import Target
 
+ZERO_DIVISOR = "polysched_zero_divisor"  # an int in the text of a C Source that divides by what may be zero: if it was
+
 
 @dataclass(frozen=True, kw_only=True)
 class Kernel:

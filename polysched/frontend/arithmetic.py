@@ -64,9 +64,23 @@ def binary(op: str, left: Typed, right: Typed) -> Typed:
         case "&" | "|" | "^" if left.type.dtype == right.type.dtype == boolean:
             logical = {"&": "&&", "|": "||", "^": "!="}[op]
             return Typed(Binary(logical, left.expr, right.expr), left.weak and right.weak)
-        case "&" | "|" | "^" | "<<" | ">>":
+        case "&" | "|" | "^":
             return _applied(op, both, _integer_type(op, both, "convert it, as in int(x)"))
+        case "<<" | ">>":
+            target = _integer_type(op, both, "convert it, as in int(x)")
+            return Typed(shifted(op, *(converted(value, target.dtype) for value in both)), target.weak)
     raise InputError(f"the operator '{op}' cannot be in a nest", None, "write its loops")
+
+
+def shifted(op: str, value: Expr, count: Expr) -> Expr:
+    """value << count or value >> count for any count: by the width or more, or by less than 0, no digit is left."""
+    dtype, bits = value.dtype, value.dtype.bits
+    gone = Const(0, dtype) if op == "<<" or dtype.kind == "u" else Binary(">>", value, Const(bits - 1, dtype))
+    if isinstance(count, Const):
+        return Binary(op, value, count) if 0 <= count.value < bits else gone
+    is_less = Binary("<", count, Const(bits, dtype))
+    is_within = is_less if dtype.kind == "u" else Binary("&&", Binary(">=", count, Const(0, dtype)), is_less)
+    return Select(is_within, Binary(op, value, Binary("&", count, Const(bits - 1, dtype))), gone)
 
 
 def power(base: Typed, exponent: Typed) -> Typed:

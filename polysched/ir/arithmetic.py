@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from polysched.ir.dtypes import DType, f16, f32, f64
+from polysched.ir.dtypes import DType, f64
 from polysched.ir.nodes import COMPARISONS
 
 Value = Any  # int, float or bool: what the dtype says
@@ -124,16 +124,8 @@ def fit(dtype: DType) -> Callable[[Value], Value]:
         case "b":
             return bool
         case "f":
-            return _round[dtype]
+            return dtype.nearest
     raise TypeError(f"unknown dtype {dtype}")
-
-
-# numpy rounds once from int64 as from float64, so integers must not pass through a Python float.
-_round: dict[DType, Callable[[Value], float]] = {
-    f64: float,
-    f32: lambda x: float(np.float32(x)),
-    f16: lambda x: float(np.float16(x)),
-}
 
 
 @cache
@@ -151,7 +143,7 @@ def cast(source: DType, target: DType) -> Callable[[Value], Value]:
 
         return truncate
     if source.is_integer and target.is_float:
-        to_numpy = getattr(np, source.numpy)
+        to_numpy = getattr(np, source.numpy)  # which rounds once; an integer must not pass through a Python float
         return lambda x: rounded(to_numpy(x))
     return rounded
 

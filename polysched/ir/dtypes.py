@@ -5,6 +5,7 @@ Type checkers want a type in front: `Annotated[np.ndarray, ps.f64["n", "n"]]`, `
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -34,6 +35,11 @@ class DType:
         """The number as a numpy scalar of this type, wrapped or rounded: what a Cast makes of it."""
         return np.asarray(number).astype(self.numpy)[()]
 
+    def nearest(self, number: float) -> float:
+        """The value of this float type that is nearest to the number: rounded once, infinite, as numpy may warn, where
+        it is too large."""
+        return float(_FLOATS[self.bits](number))
+
     def __str__(self) -> str:
         return self.name
 
@@ -50,6 +56,8 @@ class DType:
         """The name numpy gives this type: float64, int32, bool, ..."""
         return "bool" if self.kind == "b" else {"f": "float", "i": "int", "u": "uint"}[self.kind] + str(self.bits)
 
+
+_FLOATS: dict[int, Callable[[float], Any]] = {64: float, 32: np.float32, 16: np.float16}
 
 f64, f32, f16 = DType("f64", "f", 64), DType("f32", "f", 32), DType("f16", "f", 16)
 i8, i16, i32, i64 = (DType(f"i{bits}", "i", bits) for bits in (8, 16, 32, 64))

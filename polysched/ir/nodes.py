@@ -23,6 +23,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+
 from polysched.errors import Loc
 from polysched.ir.dtypes import DType, boolean, i64
 
@@ -70,10 +72,18 @@ def _hashed_once(cls: type[E]) -> type[E]:
 @_hashed_once
 @dataclass(frozen=True)
 class Const(Expr):
-    """Equal if they are the same bits: 0.0 and -0.0 differ, a NaN equals itself."""
+    """A value of its dtype: a float is rounded to it.
+
+    Equal if they are the same bits: 0.0 and -0.0 differ, a NaN equals itself.
+    """
 
     value: int | float | bool
     dtype: DType = i64
+
+    def __post_init__(self) -> None:
+        if self.dtype.is_float:
+            with np.errstate(over="ignore"):
+                object.__setattr__(self, "value", self.dtype.nearest(self.value))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Const):

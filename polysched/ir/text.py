@@ -162,7 +162,8 @@ def _const(const: Const) -> str:
     if const.dtype == boolean:
         return "true" if const.value else "false"
     suffix = "" if const.dtype in (i64, f64) else str(const.dtype)
-    return f"{float(const.value) if const.dtype.is_float else const.value}{suffix}"
+    value = const.dtype(const.value) if const.dtype.is_float else const.value
+    return f"{value!s}{suffix}"
 
 
 def _install_str(*classes: Any) -> None:

@@ -50,9 +50,9 @@ def rewrite_supervised(given: Input, job: Job, *, keep_going: bool = True, secon
             except (PolyschedError, RuntimeError) as error:
                 why, place = str(error), place_of(given.path, given.data, begin, name)
                 if isinstance(error, RuntimeError):
-                    why = f"{place}: polysched failed: {error}"
-                elif not isinstance(error, InputError):
-                    why = f"{place}: {error}"
+                    why = f"polysched failed: {error}"
+                if not why.startswith(f"{given.path}:"):
+                    why = f"{place}: {why}"
                 if not keep_going:
                     raise InputError(why) from error
                 outcomes.append(Outcome(begin=begin, end=end, place=place, summary=why, is_refused=True))

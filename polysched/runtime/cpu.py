@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from polysched import isl
-from polysched.codegen.source import Source
-from polysched.errors import ToolchainError
+from polysched.codegen.source import ZERO_DIVISOR, Source
+from polysched.errors import ToolchainError, ZeroDivisorError
 from polysched.ir.nodes import Function
 from polysched.runtime import forked
 from polysched.runtime.arguments import Binder, BoundArguments, written
@@ -49,7 +49,8 @@ class CpuProgram:
         return f"CpuProgram({self.fn.name}, threads={self.threads})"
 
     def __call__(self, **arguments: Any) -> None:
-        """Runs it in place; LaunchError, before anything runs, if the arguments do not fit."""
+        """Runs it in place; LaunchError, before anything runs, if the arguments do not fit. ZeroDivisorError, when it
+        has run, if an integer was divided by zero."""
         bound = self._bind(arguments)
         self._run(c_values(bound, self.fn))
 
@@ -61,8 +62,18 @@ class CpuProgram:
     def _bind(self) -> Binder:
         return Binder(self.fn, self.valid_sizes)
 
+    @cached_property
+    def _zero_divisor(self) -> ctypes.c_int | None:
+        """What tells that an integer was divided by zero; None where the text makes no such division."""
+        return ctypes.c_int.in_dll(self.library, ZERO_DIVISOR) if hasattr(self.library, ZERO_DIVISOR) else None
+
     def _run(self, values: list[Any]) -> None:
+        told = self._zero_divisor
+        if told is not None:
+            told.value = 0
         forked.call(self._enter, values)
+        if told is not None and told.value:
+            raise ZeroDivisorError(f"{self.fn.name} divides an integer by zero")
 
     def _enter(self, values: list[Any]) -> None:
         if self.threads is None or not hasattr(self.library, "omp_set_num_threads"):  # a serial text links no OpenMP

@@ -92,8 +92,9 @@ def arguments_for_f32():
         (floordiv(i, 3), "floordiv_i64(i, 3)"),
         (floordiv(i, 32), "i >> 5"),
         (floormod(add(i, j), 32), "(i + j) & 31"),
-        (binary("truncdiv", i, n), "i / n"),  # a size is never -1
-        (binary("truncdiv", i, sub(j, k)), "truncdiv_i64(i, j - k)"),
+        (binary("truncdiv", i, n), "i / divisor_i64(n)"),  # a size is never -1, but may be 0
+        (binary("truncmod", i, add(n, 2)), "i % (n + 2)"),
+        (binary("truncdiv", i, sub(j, k)), "truncdiv_i64(i, divisor_i64(j - k))"),
         (binary("truncmod", p, 7), "p % 7"),
         (binary("min", x, y), "min_f64(x, y)"),
         (Binary("*", Var("u", u8), Var("u", u8)), "(uint8_t)(u * u)"),
@@ -270,8 +271,8 @@ def test_what_is_made_of_sizes_or_counts_divides_by_an_operator():
     quotients = [Binary("truncdiv", i, divisor) for divisor in (mul(n, m), area, sub(n, m), i)]
     fn = nest("f", "n m", (a,), Let("area", mul(n, m)), loop("i", 0, n, *(store(a, (i,), each) for each in quotients)))
     assert [line.strip() for line in emit_c(fn).text.splitlines() if "a[i] =" in line] == [
-        "a[i] = i / (n * m);",
-        "a[i] = i / area;",
-        "a[i] = truncdiv_i64(i, n - m);",
-        "a[i] = i / i;",
+        "a[i] = i / divisor_i64(n * m);",
+        "a[i] = i / divisor_i64(area);",
+        "a[i] = truncdiv_i64(i, divisor_i64(n - m));",
+        "a[i] = i / divisor_i64(i);",
     ]

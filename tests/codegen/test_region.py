@@ -80,7 +80,7 @@ def test_it_is_entered_where_the_kernel_is_right():
     assert "    if (n_ >= 2 && n_ <= 7) {\n" in block(COPY, "[n] -> { : 2 <= n <= 7 }")
     overlapping = block(COPY, unaliased=frozenset(), expressions={"n": "*size", "A": "&A[0][0]", "B": "B"})
     assert "    const long long n_ = *size;\n    if (apart(&A[0][0], n_, B, n_)) {\n" in overlapping
-    assert overlapping.startswith("#define apart(p, m, q, n) \\\n") and overlapping.endswith("}\n#undef apart\n")
+    assert overlapping.startswith("{\n#define apart(p, m, q, n) \\\n") and overlapping.endswith("}\n#undef apart\n}\n")
 
 
 def test_arrays_that_are_only_read_may_overlap():
@@ -115,7 +115,8 @@ def test_directives_have_the_region_s_indent():
     fn = nest("copy", "n", [A, B], loop("i", 0, n, store(A, (i,), load(B, i)), kind="parallel"))
     text = block(fn, indent="\t", unaliased=frozenset()).replace("...\n", "")
     assert all(line.startswith("\t") for line in text.splitlines())
-    assert text.startswith("\t#pragma GCC diagnostic push\n") and text.endswith("\t#pragma GCC diagnostic pop\n")
+    assert text.startswith("\t{\n\t#pragma GCC diagnostic push\n")
+    assert text.endswith("\t#pragma GCC diagnostic pop\n\t}\n")
 
 
 def as_source(fn) -> Source:

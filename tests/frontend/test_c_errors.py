@@ -397,7 +397,8 @@ for (i = 0; i < n; i++) A[i] = undeclared;
 
 A[0] = 1;
 A[1] = missing(1);
-       ^ call to undeclared function 'missing'; ISO C99 and later do not support implicit function declarations
+       ^ the call of 'missing' may write memory
+hint: declare it pure with --pure missing
 
 
 for (unsigned v = 0; v < u; v++) for (unsigned w = 0; w < v; w++)
@@ -469,7 +470,7 @@ WITH_THE_FILE = {
         "kernel.c:3:1: this region does not hold whole statements\n  #pragma scop\n  ^\n"
         "hint: put the pragmas between statements of one block"
     ),
-    "void f(int A[3])\n{\nfor (int i = 0; i < 3; i++)\n#pragma scop\nA[0] = 1;\n#pragma endscop\n}": (
+    "void f(int A[3])\n{\nif (A[2])\n#pragma scop\nA[0] = 1; A[1] = 1;\n#pragma endscop\n}": (
         "kernel.c:4:1: this region does not hold whole statements\n  #pragma scop\n  ^\n"
         "hint: put the pragmas between statements of one block"
     ),

@@ -5,10 +5,10 @@ import pytest
 
 from polysched.codegen.emit.c import emit_c
 from polysched.codegen.passes.linearize import linearize
-from polysched.errors import LaunchError, ToolchainError
+from polysched.errors import LaunchError, PolyschedError, ToolchainError
 from polysched.ir.build import add, const, load, mul, store, var
-from polysched.ir.dtypes import ALL, f64, i64
-from polysched.ir.nodes import Array, Call, Cast, Store, Var
+from polysched.ir.dtypes import ALL, DType, f64, i64
+from polysched.ir.nodes import DIVISIONS, Array, Binary, Call, Cast, If, Store, Var
 from polysched.runtime import cpu
 from tests.nests import gemm, loop, nest
 
@@ -113,3 +113,36 @@ def test_an_interrupt_of_a_call_comes_when_it_is_done():
     first = out[0]
     run(V=out)
     assert out[0] == first + 1
+
+
+@pytest.mark.parametrize("op", sorted(DIVISIONS))
+@pytest.mark.parametrize("dtype", [dtype for dtype in ALL.values() if dtype.is_integer], ids=str)
+def test_an_integer_divided_by_zero_is_an_error_of_pythons(op: str, dtype: DType) -> None:
+    """On some thread; the process lives on, and the next call finds nothing of it."""
+    x, y, q = (Array(name, dtype, (n,)) for name in "xyq")
+    quotient = Store("q", (i,), Binary(op, load(x, i), load(y, i)))
+    fn = nest("f", "n", [x, y, q], loop("i", 0, n, quotient, kind="parallel"))
+    run = cpu.load(emit_c(fn), fn)
+    numbers, divisors, found = (np.full(100_000, value, dtype.numpy) for value in (7, 2, 0))
+    for _ in range(2):
+        divisors[777] = 0
+        with pytest.raises(ZeroDivisionError, match=r"^f divides an integer by zero$") as error:
+            run(x=numbers, y=divisors, q=found)
+        assert isinstance(error.value, PolyschedError)
+        divisors[777] = 2
+        run(x=numbers, y=divisors, q=found)
+        assert (found == (3 if op.endswith("div") else 1)).all()
+
+
+def test_what_is_not_divided_is_no_error():
+    """A size of zero divides nothing here, nor does what is guarded; a constant needs no test."""
+    m, V_i = var("m"), load(Array("V", i64, (n,)), i)
+    W = Array("W", i64, (n,))
+    guarded = If(Binary("!=", V_i, const(0)), (store(W, (i,), Binary("truncdiv", i, V_i)),))
+    by_size = If(Binary(">", m, const(0)), (store(W, (i,), Binary("truncmod", i, m)),))
+    fn = nest("f", "n m", [Array("V", i64, (n,)), W], loop("i", 0, n, guarded, by_size))
+    found = np.zeros(3, int)
+    cpu.load(emit_c(fn), fn)(V=np.array([0, 1, 0]), W=found, m=0)
+    assert found.tolist() == [0, 1, 0]
+    constant = nest("g", "n", [W], loop("i", 0, n, store(W, (i,), Binary("floordiv", i, const(7)))))
+    assert "zero_divisor" not in emit_c(constant).text

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from polysched.codegen.emit.names import OPENCL_NAMES
+from polysched.codegen.source import ZERO_DIVISOR
 from polysched.ir.dtypes import ALL
 
 _PASSED: Mapping[str, str] = MappingProxyType({})
@@ -44,6 +45,7 @@ class Dialect:
     signed_wraps: bool  # False: overflow of a signed integer is undefined, and has to be spelled unsigned
     index: str = ""  # the type of index arithmetic of kernels, which templates fix; "": that of i64
     inlined: str = ""  # what a function that kernels are made of begins with
+    zero_divisor: str = ""  # a variable that tells of integers divided by zero; "": what then happens is the language's
     shuffle: str = ""  # a value of the lane of a warp that is so much further
     reserved: frozenset[str] = frozenset()  # names that it has besides those of C and CUDA
 
@@ -91,11 +93,14 @@ C = Dialect(
         }
     ),
     signed_wraps=True,  # by -fwrapv
+    zero_divisor=ZERO_DIVISOR,
 )
 
 
 # C as a program of any compiler's, that starts kernels.
-C99 = replace(C, name="C", pragmas=MappingProxyType({}), signed_wraps=False, reserved=OPENCL_NAMES)
+C99 = replace(
+    C, name="C", pragmas=MappingProxyType({}), signed_wraps=False, zero_divisor="", reserved=OPENCL_NAMES
+)
 
 CUDA = KernelDialect(
     name="CUDA",

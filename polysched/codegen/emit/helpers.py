@@ -1,6 +1,6 @@
 """The few operations that C has no operator for, as small functions; a text holds those that it uses.
 
-    floordiv_i64(i - 1, 32)        min_f64(a, b)
+    floordiv_i64(i - 1, 32)        min_f64(a, b)        x / divisor_i32(y)
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from polysched.ir.dtypes import ALL, DType
 # In order of definition. Divisors of -1 are special: the smallest integer divided by -1 wraps, but traps in C.
 # $T is the type, $U the unsigned one of its width; f16 compares as float.
 _BODIES = {
+    "divisor": "if (b == 0) return $zero_divisor = 1; return b;",
     "min": "return ${wide}b < ${wide}a ? b : a;",
     "max": "return ${wide}b > ${wide}a ? b : a;",
     "truncdiv": "return b == -1 ? ($T)(0 - ($U)a) : ($T)(a / b);",
@@ -50,7 +51,10 @@ def definitions(used: Iterable[tuple[str, DType]], dialect: Dialect) -> list[str
     """The lines that define the helpers for these operations, and what they need themselves."""
     wanted = {(need, dtype) for op, dtype in used for need in (op, *_NEEDS.get(op, ()))}
     order = [(op, dtype) for dtype in (*ALL.values(), INDEX) for op in _BODIES if (op, dtype) in wanted]
-    return [line for op, dtype in order for line in ("", *_definition(op, dtype, dialect))][1:]
+    lines = [line for op, dtype in order for line in ("", *_definition(op, dtype, dialect))]
+    if any(op == "divisor" for op, _ in order):
+        lines = ["", f"int {dialect.zero_divisor};  /* not 0: an integer was to be divided by 0 */", *lines]
+    return lines[1:]
 
 
 def _definition(op: str, dtype: DType, dialect: Dialect) -> list[str]:
@@ -58,6 +62,7 @@ def _definition(op: str, dtype: DType, dialect: Dialect) -> list[str]:
     body = Template(_BODIES[op]).substitute(
         T=own,
         U=dialect.types.get(f"u{dtype.bits}"),  # there is none of a float
+        zero_divisor=dialect.zero_divisor,
         wide="(float)" if dtype.name == "f16" else "",
         truncdiv=name_of("truncdiv", dtype),
         truncmod=name_of("truncmod", dtype),
@@ -67,4 +72,5 @@ def _definition(op: str, dtype: DType, dialect: Dialect) -> list[str]:
     lines = [f"    {statement.strip()};" for statement in body.split(";") if statement.strip()]
     template = [f"template <typename {own}>"] if dtype == INDEX else []
     by = f", {dialect.types['u64']} by" if op.endswith("_by") else ""
-    return [*template, f"{dialect.helper} {own} {name_of(op, dtype)}({own} a, {own} b{by})", "{", *lines, "}"]
+    a = "" if op == "divisor" else f"{own} a, "
+    return [*template, f"{dialect.helper} {own} {name_of(op, dtype)}({a}{own} b{by})", "{", *lines, "}"]

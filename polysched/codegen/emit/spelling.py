@@ -23,6 +23,7 @@ from polysched.ir.dtypes import ALL, DType, boolean, f16, f32, f64, i32, i64, u1
 from polysched.ir.node import walk
 from polysched.ir.nodes import (
     COMPARISONS,
+    DIVISIONS,
     LOGICAL,
     SHUFFLE,
     Binary,
@@ -124,12 +125,15 @@ class Speller:
         op, left, right, dtype = expr.op, expr.left, expr.right, expr.left.dtype
         if op in ("floordiv", "floormod") and (cheaper := self.division(expr)):
             return cheaper
+        is_told = op in DIVISIONS and self.must_tell_of(right)
         if op not in BINDING or (op in _SPELLING and self.may_be_minus_one(right)):
-            return f"{self.helper(op, self.computed_in(expr))}({self.expr(left)}, {self.expr(right)})", PRIMARY
+            texts = self.expr(left), self.told(right) if is_told else self.expr(right)
+            return f"{self.helper(op, self.computed_in(expr))}({', '.join(texts)})", PRIMARY
         if op in _OVERFLOWS and self.overflows(expr):
             return self.unsigned(dtype, f"{self.as_unsigned(left)} {op} {self.as_unsigned(right)}")
         binding, (outer_left, outer_right) = BINDING[op], _operand_bindings(expr)
-        first, second = self.operand(left, outer_left), self.operand(right, outer_right)
+        first = self.operand(left, outer_left)
+        second = self.told(right) if is_told else self.operand(right, outer_right)
         wide = self.is_wide(left) or (op not in ("<<", ">>") and self.is_wide(right))
         if dtype in (i64, u64) and op not in COMPARISONS and not wide and self.computed_in(expr) == dtype:
             first = f"({self.type(dtype)}){self.expr(left, UNARY)}"  # or C would compute in int
@@ -206,6 +210,14 @@ class Speller:
         if isinstance(divisor, Const):
             return divisor.value == -1
         return divisor.dtype.kind == "i" and not self.is_count(divisor)
+
+    def must_tell_of(self, divisor: Expr) -> bool:
+        """May it be zero, which must not end the process?"""
+        return bool(self.dialect.zero_divisor) and not _is_not_zero(divisor, self.counts)
+
+    def told(self, divisor: Expr) -> str:
+        """The divisor, or 1 where it is zero, which a variable of the text tells of."""
+        return f"{self.helper('divisor', divisor.dtype)}({self.expr(divisor)})"
 
     def is_count(self, expr: Expr) -> bool:
         """Is it certain not to be negative?"""
@@ -311,6 +323,16 @@ def _is_count(expr: Expr, counts: Set[str]) -> bool:
             return name in counts
         case Binary("+" | "*" | "min" | "max" | "floordiv" | "truncdiv" | "floormod" | "truncmod", left, right):
             return _is_count(left, counts) and _is_count(right, counts)
+    return False
+
+
+def _is_not_zero(expr: Expr, counts: Set[str]) -> bool:
+    """Is it a constant, or more than a count?"""
+    match expr:
+        case Const(value):
+            return value != 0
+        case Binary("+" | "max", left, Const(value)):
+            return value > 0 and expr.dtype == i64 and _is_count(left, counts)
     return False
 
 

@@ -6,11 +6,16 @@ Operators and constants come from the tree, so they are right inside of macros t
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Iterator
 from typing import TypeAlias
 
 from clang import cindex
 from clang.cindex import Cursor, CursorKind, TypeKind
+
+from polysched.frontend.c.types import dtype_of
+from polysched.frontend.promotion import fits
+from polysched.ir.dtypes import f32, f64
 
 Node: TypeAlias = Cursor
 Key = tuple[str, int]
@@ -40,6 +45,17 @@ for _name, _arguments, _result in (
     _function.argtypes, _function.restype = _arguments, _result
 _LIBRARY.clang_getBinaryOperatorKindSpelling.errcheck = cindex._CXString.from_result
 
+def _know_all(*enumerations: type) -> None:
+    """The binding raises ValueError where libclang gives a kind that it has no name for, as that of _Float16."""
+    for enumeration in enumerations:
+        known = getattr(enumeration, "_kinds", [])  # later bindings have them all
+        for number in range(len(known)):
+            if known[number] is None:
+                setattr(enumeration, f"KIND_{number}", enumeration(number))
+
+
+_know_all(TypeKind, CursorKind)
+
 # CXUnaryOperatorKind, from 1.
 _UNARY = ("post++", "post--", "++", "--", "&", "*", "+", "-", "~", "!", "__real", "__imag", "__extension__")
 _INTEGER_NAMES = """
@@ -65,11 +81,11 @@ def unary_operator(node: Node) -> str:
 
 
 def constant(node: Node) -> int | float | None:
-    """The value of an integer expression or of a floating literal that the compiler knows; else None."""
+    """The value of an integer expression or of a floating literal that the compiler knows and C defines; else None."""
     if not is_integer(node) and node.kind != CursorKind.FLOATING_LITERAL:
         return None
     value = _evaluated(node)
-    return None if value is None or any(_has_effect(part) for part in walk(node)) else value
+    return None if value is None or any(_has_effect(part) or _is_undefined(part) for part in walk(node)) else value
 
 
 def _has_effect(node: Node) -> bool:
@@ -77,6 +93,18 @@ def _has_effect(node: Node) -> bool:
     assigns = operator(node)[-1:] == "=" and operator(node) not in ("==", "!=", "<=", ">=")
     steps = unary_operator(node)[-2:] in ("++", "--")
     return assigns or steps or node.kind in (CursorKind.CALL_EXPR, CursorKind.StmtExpr)
+
+
+def _is_undefined(node: Node) -> bool:
+    """Clang knows the value of 1 << 40 too, and gcc another one: such expressions are left to the compiler."""
+    if operator(node) in ("<<", ">>"):
+        count = _evaluated(children(node)[1])
+        return count is not None and not 0 <= count < 8 * node.type.get_size()
+    below, dtype = operands(node), dtype_of(node.type)
+    if len(below) == 1 and dtype is not None and dtype.is_integer and dtype_of(below[0].type) in (f32, f64):
+        value = _evaluated(below[0])
+        return value is not None and not (math.isfinite(value) and fits(int(value), dtype))
+    return False
 
 
 def _evaluated(node: Node) -> int | float | None:

@@ -3,6 +3,7 @@
     #pragma omp for         in the region: the threads of a team share its loops, which a kernel would run in each
     { int n = 5; ... }      around it: hides the n of A[n][n], which the kernel has to name
     double *B = A;          before it: restrict or not, A and B are one array
+    #define long int        before it: replaces words that the kernel needs
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import re
 
 from clang.cindex import CursorKind
 
-from polysched.errors import InputError
+from polysched.errors import InputError, Loc
 from polysched.frontend.c.clang import Key, Node, children, key, variable, walk
 from polysched.frontend.c.pragmas import Marked
 from polysched.frontend.c.source import Source
@@ -44,6 +45,42 @@ def require_visible(source: Source, marked: Marked, variables: Variables) -> Non
         if key(decl) not in variables.declared and key(meant) != key(decl):
             message = f"'{decl.spelling}' hides another variable of this name, which the region needs"
             raise source.error(meant, message, "give one of them another name")
+
+
+def macros_of_keywords(source: Source, marked: Marked) -> dict[str, Loc]:
+    """Keywords of C that macros replace where the region stands, and where they are defined."""
+    macros = (node for node in source.unit.cursor.get_children() if node.kind == CursorKind.MACRO_DEFINITION)
+    return {
+        node.spelling: source.loc(node)
+        for node in macros
+        if node.spelling in _KEYWORDS and node.location.file and _is_defined(source, node, marked.begin)
+    }
+
+
+def _is_defined(source: Source, macro: Node, at: int) -> bool:
+    """Does the macro stand for something at a place of the main file?"""
+    start = macro.location.offset if source.is_here(macro) else 0
+    undone = re.compile(rf"^[ \t]*#[ \t]*undef[ \t]+{macro.spelling}\b".encode(), re.MULTILINE)
+    return start < at and not undone.search(source.data, start, at)
+
+
+# Without those that may as well be missing, as in `#define restrict`.
+_KEYWORDS = {
+    *("_Bool", "char", "double", "float", "int", "long", "short", "signed", "unsigned", "void", "__typeof__", "sizeof"),
+    *("break", "continue", "do", "else", "extern", "for", "if", "return", "static", "struct", "union", "while"),
+}
+
+
+def require_read(source: Source, marked: Marked) -> None:
+    """InputError where the function uses what a header declares that clang cannot read as gcc does."""
+    for node in walk(marked.function) if source.misread else ():
+        decl = node.referenced
+        for part in (decl, *children(decl)) if decl is not None else ():
+            header = part.location.file.name if part.location.file else ""
+            if header in source.misread:
+                why = f"which clang reads in another way than gcc: {source.misread[header]}"
+                hint = "keep it out of functions with regions"
+                raise source.error(node, f"'{node.spelling}' comes from {header}, {why}", hint)
 
 
 def is_named_outside(marked: Marked, decl: Key) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from clang.cindex import Diagnostic, Index, TranslationUnitLoadError
 
 from polysched.errors import InputError
-from polysched.frontend.c.source import Source, compiler_headers
+from polysched.frontend.c.source import Source, compiler_headers, is_in_compiler_header
 
 SPELLINGS = {"restrict": "__restrict__", "_Bool": "bool", "_Static_assert": "static_assert"}
 
@@ -30,7 +30,7 @@ def require_cpp(path: str, data: bytes, include: Sequence[str] = (), define: Seq
     except TranslationUnitLoadError:
         raise InputError(f"clang cannot parse {path} as C++", None, _HINT) from None
     for complaint in unit.diagnostics:
-        if complaint.severity >= Diagnostic.Error:
+        if complaint.severity >= Diagnostic.Error and not is_in_compiler_header(complaint):
             place = Source(path, data, unit).place(complaint.location)
             message = f"this is not C++, which a .cu file is: {complaint.spelling.partition(' [-W')[0]}"
             raise InputError(message, place, _HINT)

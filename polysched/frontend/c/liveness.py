@@ -79,6 +79,8 @@ def _flow(node: Node, name: Key) -> _Flow:
             return (read, written) if read is not None or written else (_sequence((body, change), name)[0], False)
         case CursorKind.WHILE_STMT:
             return _sequence(parts, name)[0], False
+        case CursorKind.DO_STMT:
+            return _sequence(parts, name)
         case CursorKind.RETURN_STMT:
             return _sequence(parts, name)[0], True  # nothing follows
         case CursorKind.PAREN_EXPR:

@@ -1,4 +1,10 @@
-"""The regions of a C file: the lines between `#pragma scop` and `#pragma endscop`, and the statements in them."""
+"""The regions of a C file: the lines between `#pragma scop` and `#pragma endscop`, and the statements in them.
+
+    if (n > 5)              compilers that do not know the pragmas leave them out:
+    #pragma scop            the loop, and what takes its place, is what the `if` guards
+        for (...) ...
+    #pragma endscop
+"""
 
 from __future__ import annotations
 
@@ -97,9 +103,12 @@ def marked_region(source: Source, pair: tuple[Pragma, Pragma]) -> Marked:
     while inner := next((child for child in below if encloses(child)), None):
         path.append(inner)
         below = children(inner)
-    inside = [c for c in below if c.extent.end.offset > first.offset and c.extent.start.offset < last.offset]
+    inside = _between(below, first, last)
+    while len(inside) == 1 and inside[0].kind in _HEADED and inside[0].extent.start.offset < first.offset:
+        path.append(inside[0])  # its statement has no braces: it ends with the region
+        inside = _between(children(path[-1]), first, last)
     cut = [c for c in inside if c.extent.start.offset < first.offset or c.extent.end.offset > last.offset]
-    if not path or path[-1].kind != CursorKind.COMPOUND_STMT or cut or source.data[last.after :].lstrip()[:1] == b";":
+    if not path or not _are_statements(path[-1], inside) or cut or source.data[last.after :].lstrip()[:1] == b";":
         hint = "put the pragmas between statements of one block"
         raise InputError("this region does not hold whole statements", source.at(first.offset), hint)
     if not inside:
@@ -107,3 +116,26 @@ def marked_region(source: Source, pair: tuple[Pragma, Pragma]) -> Marked:
         raise InputError("this region holds no statement", source.at(first.offset), hint)
     indent = source.data[first.line : first.offset].decode()
     return Marked(first.after, last.line, indent, function, tuple(path), tuple(inside))
+
+
+_HEADED = (CursorKind.IF_STMT, CursorKind.FOR_STMT, CursorKind.WHILE_STMT, CursorKind.DO_STMT)
+
+
+def _between(nodes: list[Node], first: Pragma, last: Pragma) -> list[Node]:
+    """Those of which a part stands between the pragmas."""
+    return [c for c in nodes if c.extent.end.offset > first.offset and c.extent.start.offset < last.offset]
+
+
+def _are_statements(parent: Node, nodes: list[Node]) -> bool:
+    """Are they statements of a block, or the one of an if or a loop without braces?"""
+    parts = children(parent)
+    match parent.kind:
+        case CursorKind.COMPOUND_STMT:
+            return True
+        case CursorKind.IF_STMT:
+            return len(nodes) == 1 and nodes[0] in parts[1:]
+        case CursorKind.DO_STMT:
+            return nodes == parts[:1]
+        case CursorKind.FOR_STMT | CursorKind.WHILE_STMT:
+            return nodes == parts[-1:]
+    return False

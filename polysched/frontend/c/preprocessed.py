@@ -64,7 +64,6 @@ def preprocessed(
 ) -> tuple[tuple[Expansion, ...], tuple[Held, ...]]:
     """The macros and the conditions that a region depends on; InputError if one cannot be tested in front of it."""
     _require_no_include(macros, marked)
-    _require_no_macro_for_a_keyword(macros, marked)
     needed = _needed(macros, marked, variables)
     path = macros.source.path
     parts = [
@@ -178,13 +177,6 @@ def _require_same(macros: Macros, names: Iterable[str], place: tuple[str, int], 
     if found := macros.changed(names, macros.order(*place), at):
         message = f"'{found[0]}' may change here, between a region and '{what}', on which that depends"
         raise InputError(message, found[1], "define it once, before both")
-
-
-def _require_no_macro_for_a_keyword(macros: Macros, marked: Marked) -> None:
-    for word in sorted(_TYPES | _JUMPS | {"sizeof", "extern"}):
-        if macros.is_ours(word):
-            at = macros.loc(macros.source.path, marked.begin)
-            raise InputError(f"'{word}' is a macro, and the region's new text needs the keyword", at, "rename it")
 
 
 # --- conditionals

@@ -25,7 +25,13 @@ from polysched.entry import entry
 from polysched.errors import InputError
 from polysched.frontend.c.arrays import is_restrict
 from polysched.frontend.c.clang import Key, Node, key, variable, walk
-from polysched.frontend.c.context import is_named_outside, require_no_directives, require_visible
+from polysched.frontend.c.context import (
+    is_named_outside,
+    macros_of_keywords,
+    require_no_directives,
+    require_read,
+    require_visible,
+)
 from polysched.frontend.c.expressions import Expressions
 from polysched.frontend.c.liveness import read_after
 from polysched.frontend.c.macros import Macros
@@ -59,14 +65,20 @@ def from_c(
 
 @entry
 def read_c(
-    path: str | Path, *, include: Sequence[str] = (), define: Sequence[str] = (), pure: Sequence[str] = ()
+    path: str | Path,
+    *,
+    include: Sequence[str] = (),
+    define: Sequence[str] = (),
+    pure: Sequence[str] = (),
+    data: bytes | None = None,
 ) -> tuple[Region, ...]:
     """The regions of a C file, in its order, read as a compiler does with `-I include` and `-D define`.
 
-    `pure` names functions whose calls only compute a value from their arguments. InputError, with the place, for what
-    a nest cannot be, for pragmas that do not pair, and for what clang cannot parse.
+    `data` is what the file holds, if that has been read, as of a pipe. `pure` names functions whose calls only compute
+    a value from their arguments. InputError, with the place, for what a nest cannot be, for pragmas that do not pair,
+    and for what clang cannot parse.
     """
-    file = open_c(str(path), tuple(include), tuple(define), tuple(pure))
+    file = open_c(str(path), tuple(include), tuple(define), tuple(pure), data)
     return tuple(file.region(k) for k in range(len(file.spans)))
 
 
@@ -115,6 +127,7 @@ def open_c(
 def _region(macros: Macros, marked: Marked, name: str, pure: frozenset[str]) -> Region:
     source = macros.source
     require_no_directives(source, marked)
+    require_read(source, marked)
     variables = find_variables(source, marked.function, marked.statements)
     _require_local(source, marked, variables)
     proofs = Proofs(variables.types, variables.expressions)
@@ -146,6 +159,7 @@ def _region(macros: Macros, marked: Marked, name: str, pure: frozenset[str]) -> 
         macros=expansions,
         conditions=conditions,
         taken=source.names,
+        replaced=macros_of_keywords(source, marked),
     )
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
+from polysched.errors import Loc
 from polysched.ir.nodes import Function
 
 
@@ -44,3 +46,4 @@ class Region:
     macros: tuple[Expansion, ...] = ()  # what they stood for, and
     conditions: tuple[Held, ...] = ()  # what held, where the text was read
     taken: frozenset[str]  # identifiers and macros of the file, and what its headers declare: generated names differ
+    replaced: Mapping[str, Loc] = field(default_factory=dict)  # keywords that are macros there, and their definitions

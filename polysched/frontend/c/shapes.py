@@ -17,7 +17,7 @@ from polysched.frontend.c.proofs import Proofs
 from polysched.frontend.c.variables import is_pointer
 from polysched.ir.dtypes import i64
 from polysched.ir.node import rewrite
-from polysched.ir.nodes import Array, Binary, Const, Expr, Load, Stmt, Store, Var
+from polysched.ir.nodes import COMPARISONS, Array, Binary, Const, Expr, Load, Select, Stmt, Store, Unary, Var
 from polysched.ir.text import show
 from polysched.model.affine import NotAffine, expression
 from polysched.model.known import Where, accesses
@@ -134,15 +134,26 @@ def _assume_products_fit(array: Array, limit: int, read: Expressions) -> None:
 
 
 def _c_text(expr: Expr, names: dict[str, str]) -> str:
-    """The extent in C, computed in 64 bits."""
+    """An extent in C, computed in 64 bits."""
     match expr:
         case Const(value):
             return f"{value}LL"
         case Var(name):
             return f"(long long){names[name]}"
-        case Binary("+" | "-" | "*" as op, left, right):
-            return f"({_c_text(left, names)} {op} {_c_text(right, names)})"
-        case Binary("max" | "min" as op, left, right):
-            one, other = _c_text(left, names), _c_text(right, names)
-            return f"({one} {'>' if op == 'max' else '<'} {other} ? {one} : {other})"
+        case Unary("-", arg):
+            return f"(-{_c_text(arg, names)})"
+        case Binary(op, left, right):
+            return _C[op].format(_c_text(left, names), _c_text(right, names))
+        case Select(cond, then, other):
+            return "({} ? {} : {})".format(*(_c_text(part, names) for part in (cond, then, other)))
     raise TypeError(f"{show(expr)} is no extent")
+
+
+_C = {
+    **{op: f"({{}} {op} {{}})" for op in ("+", "-", "*", "&&", "||", *COMPARISONS)},
+    "truncdiv": "({} / {})",
+    "truncmod": "({} % {})",
+    "floordiv": "({0} / {1} - ({0} % {1} < 0))",  # isl divides by positive constants
+    "max": "({0} > {1} ? {0} : {1})",
+    "min": "({0} < {1} ? {0} : {1})",
+}

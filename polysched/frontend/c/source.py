@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 
@@ -37,6 +37,7 @@ class Source:
     data: bytes
     unit: TranslationUnit
     arguments: tuple[str, ...] = ()  # for clang
+    misread: Mapping[str, str] = field(default_factory=dict)  # headers of the compiler -> what clang makes of them
 
     def loc(self, node: Node) -> Loc:
         """Where the node starts; inside of a macro, where that is used."""
@@ -80,26 +81,31 @@ class Source:
 def parse(
     path: str, include: Sequence[str] = (), define: Sequence[str] = (), data: bytes | None = None
 ) -> Source:
-    """The file, or `data` in its place, as a compiler reads it with `-I include` and `-D define`; InputError with
-    clang's message if not."""
+    """The file, or `data` in its place, as gcc reads it with `-I include` and `-D define`; InputError with clang's
+    message if not."""
     data = read(path) if data is None else data
     given = (*(f"-I{folder}" for folder in include), *(f"-D{name}" for name in define))
-    arguments = ("-x", "c", *given, *compiler_headers())
+    arguments = ("-x", "c", *_AS_GCC, *given, *compiler_headers())
     record = TranslationUnit.PARSE_DETAILED_PROCESSING_RECORD
     try:
         unit = Index.create().parse(path, arguments, [(path, data)], record)
     except TranslationUnitLoadError:
         raise InputError(f"clang cannot parse {path}", None, "try it with a compiler first") from None
-    source = Source(path, data, unit, arguments)
+    misread: dict[str, str] = {}
+    source = Source(path, data, unit, arguments, misread)
     for complaint in unit.diagnostics:
-        if complaint.severity >= Diagnostic.Error:
+        if complaint.severity < Diagnostic.Error or _is_no_error_of_gcc(complaint):
+            continue
+        if is_in_compiler_header(complaint):
+            misread.setdefault(complaint.location.file.name, complaint.spelling)  # `require_read` asks who uses it
+        else:
             hint = "name its folder with -I" if complaint.spelling.endswith("file not found") else ""
             raise InputError(complaint.spelling, source.place(complaint.location), hint)
     return source
 
 
 def read(path: str) -> bytes:
-    """What is in the file; InputError if it cannot be read."""
+    """What is in the file; a pipe gives it once. InputError if it cannot be read."""
     try:
         return Path(path).read_bytes()
     except OSError as error:
@@ -111,6 +117,23 @@ def parse_again(source: Source, data: bytes, define: Sequence[str]) -> Source:
     arguments = (*source.arguments, *(f"-D{name}" for name in define))
     unit = Index.create().parse(source.path, arguments, [(source.path, data)])
     return Source(source.path, data, unit, arguments)
+
+
+# gcc up to 13 warns of what clang refuses unless told so, and its own headers have more than 20 such places.
+_LENIENT = ("implicit-function-declaration", "implicit-int", "int-conversion", "incompatible-function-pointer-types")
+_AS_GCC = ("-ferror-limit=0", *(f"-Wno-error={warning}" for warning in _LENIENT))
+
+
+def is_in_compiler_header(complaint: Diagnostic) -> bool:
+    """Is it an error in a header of gcc, in which all is right for gcc? Clang goes on behind it."""
+    header = complaint.location.file.name if complaint.location.file else ""
+    return bool(complaint.severity == Diagnostic.Error and header.startswith(compiler_headers()[1:]))
+
+
+def _is_no_error_of_gcc(complaint: Diagnostic) -> bool:
+    """gcc knows malloc(free), and warns of a function that is used before its declaration and does not return int."""
+    is_attribute = complaint.spelling.endswith("attribute takes no arguments")
+    return is_attribute or any("previous implicit declaration" in note.spelling for note in complaint.children)
 
 
 @cache

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -66,6 +67,7 @@ class Variables:
         return name
 
     def free(self, wish: str, taken: set[str]) -> str:
+        wish = re.sub(r"[^A-Za-z0-9_]", "_", wish)  # C's letters are more than isl's, and some compilers take a $
         name, count = wish, 1
         while name in taken or not is_name(name) or (count > 1 and name in self.reserved):
             count += 1

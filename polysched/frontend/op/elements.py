@@ -114,6 +114,8 @@ class Elements:
         if operation.kind in ("BinaryType::Max", "BinaryType::Min") and dtype.is_float:
             return self.extremum(operation, index)
         values = [self.load(operand, index) for operand in operands]
+        if operation.kind in ("BinaryType::Shl", "BinaryType::Shr"):
+            values[1] = self.number(operands[1], values[1])  # a count that is known needs no test
         return Value(scalar(operation.kind, exprs(values), dtype), names=merged(values))
 
     def reshaped(self, result: ir_graph.Value, operand: ir_graph.Value, index: Index) -> Value:
@@ -148,6 +150,12 @@ class Elements:
         if not self.is_constant(second):
             result = Select(Binary("!=", right.expr, right.expr), right.expr, result)
         return Value(result, names=merged([left, right]))
+
+    def number(self, value: ir_graph.Value, element: Value) -> Value:
+        """The constant that the value is, if it is one; else `element`."""
+        made = self.made_by.get(value.name)
+        constant = dict(made.attributes).get("value") if made else None
+        return Value(constant) if isinstance(constant, Const) else element
 
     def is_constant(self, value: ir_graph.Value) -> bool:
         return value.name in self.made_by and self.made_by[value.name].kind in ("Const", "Size")

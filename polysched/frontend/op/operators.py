@@ -14,7 +14,7 @@ from polysched.frontend.arithmetic import a
 from polysched.frontend.op.emit import Emitter, Operand, common_type, type_of
 from polysched.frontend.op.memory import Ref
 from polysched.frontend.promotion import common, weak_float
-from polysched.ir.dtypes import DType, boolean, i8
+from polysched.ir.dtypes import DType, boolean, f16, f32, i8
 
 KINDS = {
     "+": "Add",
@@ -53,7 +53,9 @@ def _binary(emit: Emitter, op: str, left: Operand, right: Operand) -> Ref:
             raise InputError(f"'{op}' cannot be applied to bools", None, "convert them, as in x.astype(ps.i32)")
         return emit.elementwise(f"BinaryType::{_OF_BOOLS[op]}", both, boolean)
     if op in ("//", "%") and dtype.is_float:
-        return _floored(emit, op, cast(emit, left, dtype), cast(emit, right, dtype))
+        wide = f32 if dtype == f16 else dtype  # as NumPy, which rounds to f16 once
+        x, y = (cast(emit, cast(emit, operand, dtype), wide) for operand in both)
+        return cast(emit, _floored(emit, op, x, y), dtype)
     if op in _INTEGERS_ONLY and not dtype.is_integer:
         raise InputError(f"'{op}' needs integers, not {a(common_type(both))}", None, "convert it with astype")
     return emit.elementwise(f"BinaryType::{KINDS[op]}", both, dtype)
@@ -99,16 +101,26 @@ def extremum(emit: Emitter, name: str, left: Operand, right: Operand) -> Ref:
 
 
 def _floored(emit: Emitter, op: str, x: Ref, y: Ref) -> Ref:
-    """// and % of floats: the remainder has the divisor's sign, and what it leaves of x is divided exactly."""
+    """// and % of floats: the remainder has the divisor's sign, and what it leaves of x is divided exactly.
+
+    A remainder of zero has the divisor's sign, too, and a quotient of zero that of x / y.
+    """
     rest = emit.elementwise("BinaryType::Fmod", (x, y), x.dtype)
     signs_differ = compared(emit, "!=", compared(emit, "<", y, 0), compared(emit, "<", rest, 0))
     is_off = binary(emit, "&", compared(emit, "!=", rest, 0), signs_differ)
     if op == "%":
-        return where(emit, is_off, binary(emit, "+", rest, y), rest)
+        return _signed(emit, where(emit, is_off, binary(emit, "+", rest, y), rest), y)
     quotient = binary(emit, "/", binary(emit, "-", x, rest), y)
     nearest = emit.elementwise("UnaryType::Rint", [quotient], x.dtype)
     exact = where(emit, is_off, binary(emit, "-", nearest, 1), nearest)
-    return where(emit, compared(emit, "==", y, 0), binary(emit, "/", x, y), exact)
+    whole = binary(emit, "/", x, y)
+    return where(emit, compared(emit, "==", y, 0), whole, _signed(emit, exact, whole))
+
+
+def _signed(emit: Emitter, value: Ref, like: Ref) -> Ref:
+    """The value; a zero has the other's sign."""
+    signed = emit.elementwise("BinaryType::Copysign", (value, like), value.dtype)
+    return where(emit, compared(emit, "==", value, 0), signed, value)
 
 
 def _power(emit: Emitter, base: Operand, exponent: Operand, dtype: DType) -> Ref:

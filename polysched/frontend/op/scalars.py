@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from polysched.frontend.arithmetic import Typed, absolute
+from polysched.frontend.arithmetic import Typed, absolute, shifted
 from polysched.frontend.op.operators import COMPARED
 from polysched.ir.dtypes import DType, boolean
 from polysched.ir.nodes import Binary, Call, Const, Expr, Select, Unary
@@ -28,6 +28,8 @@ def scalar(kind: str, args: Sequence[Expr], dtype: DType) -> Expr:
     match group, name:
         case "BinaryType", _ if name in _BINARY:
             return Binary(_BINARY[name], *args)
+        case "BinaryType", "Shl" | "Shr":
+            return shifted("<<" if name == "Shl" else ">>", *args)
         case "BinaryType", "And" | "Or" | "Xor":
             return Binary((_LOGICAL if args[0].dtype == boolean else _BITWISE)[name], *args)
         case "BinaryType", "Fmod" if dtype.is_integer:
@@ -88,8 +90,6 @@ _BINARY = {
     "Div": "/",
     "FloorDiv": "floordiv",
     "Mod": "floormod",
-    "Shl": "<<",
-    "Shr": ">>",
     "Min": "min",
     "Max": "max",
     **{kind: symbol for symbol, kind in COMPARED.items()},
