@@ -140,7 +140,7 @@ def _compiled(function: Function, target: Target, schedule: Schedule | Tree | No
         scheduled=scheduled,
         schedule=tree,
         rungs={
-            "dependences": "exact" if deps.is_exact else "memory-based where isl could not tell the last access",
+            "dependences": _decided(deps),
             "schedule": scheduled.rung,
             "mapping": mapping,
             **_met(scheduled.constraints, target),
@@ -182,6 +182,12 @@ _EMIT: dict[Target, Callable[[Function, Options], Source]] = {
     "cuda": lambda kernel, options: emit_cuda(kernel, contract=options.contract_floats),
     "opencl": lambda kernel, options: emit_opencl(kernel),
 }
+
+
+def _decided(deps: Dependences) -> str:
+    """What is said of the dependences."""
+    guesses = dict.fromkeys(f"{d.kind} on {d.array} from {d.source} to {d.sink}" for d in deps.guesses)
+    return f"some may be none, not decided within their budget: {', '.join(guesses)}" if guesses else "exact"
 
 
 def _met(constraints: tuple[Constraint, ...], target: Target) -> dict[str, str]:
