@@ -145,29 +145,28 @@ class _Before:
                 levels.append(level)
         if not levels:
             return _Found()
-        return self.by_levels(sink, levels) or self.at_once(sink, levels) or self.by_accesses(sink, levels)
+        found = self.answer(self.by_levels, sink, levels) or self.answer(self.at_once, sink, levels)
+        return found or self.by_accesses(sink, levels)
 
-    def by_levels(self, sink: _Sink, levels: list[int]) -> _Found | None:
-        """None where that is not decided."""
+    def by_levels(self, sink: _Sink, levels: list[int]) -> _Found:
         found, element = _Found(), sink.element
         for level in levels:
-            last = self.answer(_later, sink.nothing, sink, self.touches(sink.access.place, level), element, level)
-            left = None if last is None else self.answer(_left, element, last)
-            if last is None or left is None:
-                return None
-            found.last[level], element = last, left
+            last = _later(sink.nothing, sink, self.touches(sink.access.place, level), element, level)
+            if last.is_empty():
+                continue
+            found.last[level] = last
+            if level == levels[-1]:
+                break
+            element = _left(element, last)
             if element.is_empty():
                 break
         return found
 
-    def at_once(self, sink: _Sink, levels: list[int]) -> _Found | None:
-        """None where that is not decided. It may be where a level leaves elements in many small parts."""
-        def last_of_all() -> isl.Map:
-            touched = sink.element.apply_range(self.touches(sink.access.place, 0))
-            return touched.intersect(_union(map(sink.earlier, levels), sink.nothing)).coalesce().lexmax()
-
-        last = self.answer(last_of_all)
-        return None if last is None else _Found({level: last.intersect(sink.earlier(level)) for level in levels})
+    def at_once(self, sink: _Sink, levels: list[int]) -> _Found:
+        """It may end where a level leaves elements in many small parts."""
+        touched = sink.element.apply_range(self.touches(sink.access.place, 0))
+        last = touched.intersect(_union(map(sink.earlier, levels), sink.nothing)).coalesce().lexmax()
+        return _Found({level: last.intersect(sink.earlier(level)) for level in levels})
 
     def by_accesses(self, sink: _Sink, levels: list[int]) -> _Found:
         """As far as it can be decided."""
