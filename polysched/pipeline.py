@@ -186,8 +186,10 @@ _EMIT: dict[Target, Callable[[Function, Options], Source]] = {
 
 def _decided(deps: Dependences) -> str:
     """What is said of the dependences."""
-    guesses = dict.fromkeys(f"{d.kind} on {d.array} from {d.source} to {d.sink}" for d in deps.guesses)
-    return f"some may be none, not decided within their budget: {', '.join(guesses)}" if guesses else "exact"
+    guesses = list(dict.fromkeys(f"{d.kind} on {d.array} from {d.source} to {d.sink}" for d in deps.guesses))
+    more = [f"and {len(guesses) - 3} more"] if len(guesses) > 3 else []
+    told = ", ".join([*guesses[:3], *more])
+    return f"some may be none, not decided within their budget: {told}" if guesses else "exact"
 
 
 def _met(constraints: tuple[Constraint, ...], target: Target) -> dict[str, str]:

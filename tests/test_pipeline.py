@@ -145,7 +145,7 @@ def check_random_nest(seed: int) -> None:
 def test_dependences_that_isl_cannot_tell_are_over_approximated():
     fn = nests.random_nest(random.Random(886))  # isl fails inside lexmax on its strides
     done = ps.optimize(fn)
-    assert done.rungs["dependences"] .startswith("some may be none, not decided within their budget: ")
+    assert done.rungs["dependences"].startswith("some may be none, not decided within their budget: ")
     done.verify()
 
 
