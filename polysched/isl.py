@@ -191,5 +191,11 @@ def sets_of(union: islpy.UnionSet) -> list[islpy.Set]:
     return sorted(sets, key=lambda s: (s.get_tuple_name() or "", str(s)))
 
 
+def fixed(relation: islpy.Map) -> tuple[int | None, ...]:
+    """The value of each output dimension that is the same constant everywhere, as isl shows it at once; else None."""
+    values = (relation.plain_get_val_if_fixed(dim_type.out, k) for k in range(relation.dim(dim_type.out)))
+    return tuple(value.to_python() if value.is_int() else None for value in values)
+
+
 def _tuple(relation: islpy.Map, kind: dim_type) -> str:
     return relation.get_tuple_name(kind) or ""

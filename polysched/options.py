@@ -41,7 +41,7 @@ class Options:
     expressions: Literal["all", "licm", "off"] = "all"  # passes over index arithmetic and conditions, to measure them
     licm_threshold: int = 1  # K: an invariant expression of this cost or more gets a temporary
     tiny_loop: int = 8  # constant trip counts up to this are unrolled by the GPU compiler, so nothing moves out
-    dependence_seconds: float = 5.0  # budget of exact dependence analysis, then memory-based dependences
+    dependence_seconds: float = 5.0  # budget of exact dependence analysis, then what is not decided counts
     solve_seconds: float = 5.0  # budget of one scheduling problem, then the named fallback
     isl_operations: int = 20_000_000  # budget of the isl calls of one scheduling problem
     lower_operations: int = 20_000_000  # of isl, to generate the loops, then the next simpler tree is lowered

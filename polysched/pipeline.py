@@ -139,7 +139,7 @@ def _compiled(function: Function, target: Target, schedule: Schedule | Tree | No
         scheduled=scheduled,
         schedule=tree,
         rungs={
-            "dependences": "exact" if deps.is_exact else "memory-based where isl could not tell the last access",
+            "dependences": _decided(deps),
             "schedule": scheduled.rung,
             "mapping": mapping,
             **_met(scheduled.constraints, target),
@@ -181,6 +181,14 @@ _EMIT: dict[Target, Callable[[Function, Options], Source]] = {
     "cuda": lambda kernel, options: emit_cuda(kernel, contract=options.contract_floats),
     "opencl": lambda kernel, options: emit_opencl(kernel),
 }
+
+
+def _decided(deps: Dependences) -> str:
+    """What is said of the dependences."""
+    guesses = list(dict.fromkeys(f"{d.kind} on {d.array} from {d.source} to {d.sink}" for d in deps.guesses))
+    more = [f"and {len(guesses) - 3} more"] if len(guesses) > 3 else []
+    told = ", ".join([*guesses[:3], *more])
+    return f"some may be none, not decided within their budget: {told}" if guesses else "exact"
 
 
 def _met(constraints: tuple[Constraint, ...], target: Target) -> dict[str, str]:

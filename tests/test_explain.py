@@ -351,3 +351,19 @@ def test_the_random_nests_have_proposals_of_all_kinds():
         name for seed in (0, 10, 6) for name, _ in EDIT.findall(source(nests.random_nest(random.Random(seed))))
     }
     assert proposed == {"skew", "reorder", "distribute", "fuse", "privatize"}
+
+
+def test_two_branches_that_share_a_statement_are_told_apart():
+    """Tiles cut in two run the same statements under other loops."""
+
+    @ps.nest
+    def lu(A: ps.f64["n", "n"], n: ps.size):
+        for k in range(n):
+            for i in range(k + 1, n):
+                A[i, k] /= A[k, k]
+                for j in range(k + 1, n):
+                    A[i, j] -= A[i, k] * A[k, j]
+
+    tiled = ps.Schedule(lu, "ilp").tile("k", "i", "k_2", sizes=(8, 8, 8), names=("K", "I", "J"))
+    text = tiled.split_set("I", "I <= K").split_set("J", "J <= K").interchange("I_2", "J_2").explain()
+    assert "not fused with the loops before" in text

@@ -145,7 +145,7 @@ def check_random_nest(seed: int) -> None:
 def test_dependences_that_isl_cannot_tell_are_over_approximated():
     fn = nests.random_nest(random.Random(886))  # isl fails inside lexmax on its strides
     done = ps.optimize(fn)
-    assert done.rungs["dependences"] == "memory-based where isl could not tell the last access"
+    assert done.rungs["dependences"].startswith("some may be none, not decided within their budget: ")
     done.verify()
 
 
@@ -287,7 +287,7 @@ def test_without_any_budget_the_nest_is_printed_as_it_was_given():
 
 def test_no_time_for_dependences_leaves_safe_ones():
     done = ps.optimize(seidel_2d, options=ps.Options(dependence_seconds=0.0))
-    assert done.rungs["dependences"].startswith("memory-based")
+    assert done.rungs["dependences"].startswith("some may be none, not decided")
     done.verify()
 
 

@@ -27,13 +27,19 @@ class Dependence:
     relation: isl.Map  # { source[i, j] -> sink[i', j'] }, not empty; the source runs first in source order
     reduction: bool = False  # only orders the updates of one reduction: may go if reductions may be reordered
     is_exact: bool = True  # False: pairs that another access comes between are among them
+    is_guess: bool = False  # for some of these, whether one comes between was not decided
 
     def __repr__(self) -> str:
         return brief(self, str(self))
 
     def __str__(self) -> str:
         note = ", reduction" if self.reduction else ""
-        return f"{self.kind} on {self.array}{note}: {self.relation}"
+        return f"{self.kind} on {self.array}{note}{self.doubt}: {self.relation}"
+
+    @property
+    def doubt(self) -> str:
+        """What is said behind its name where it may be none."""
+        return ", which may be none (not decided within its budget)" if self.is_guess else ""
 
 
 @dataclass(frozen=True)
@@ -54,6 +60,11 @@ class Dependences:
     def is_exact(self) -> bool:
         """Is every dependence the exact one, and none over-approximated?"""
         return all(d.is_exact for d in self.pairs)
+
+    @property
+    def guesses(self) -> tuple[Dependence, ...]:
+        """Those that may be none, or smaller."""
+        return tuple(d for d in self.pairs if d.is_guess)
 
     def of(self, *kinds: Kind) -> tuple[Dependence, ...]:
         """The dependences of these kinds, in a fixed order."""

@@ -46,6 +46,7 @@ def first_wrong_value(before: Scop, after: Scop, origin: isl.UnionMap) -> WrongV
     to a loop have been told apart. IllegalSchedule where the values cannot be told, BudgetExceeded where isl takes too
     long to tell them.
     """
+    before, after = _certain(before), _certain(after)
     require_exact(before)
     require_exact(after)
     with isl.within(operations=_OPERATIONS):
@@ -76,13 +77,30 @@ def is_copy(statement: Statement) -> bool:
     return False
 
 
-def require_exact(scop: Scop) -> None:
-    """IllegalSchedule if an access may touch several elements, or may not happen: then it is unknown who wrote what."""
+def require_exact(scop: Scop, array: str = "") -> None:
+    """IllegalSchedule if an access, or one to the array, may touch several elements, or a write may not happen: then it
+    is unknown who wrote what. A read that may not happen gets what it would get if it did."""
     for statement in scop.statements:
         for access in (*statement.reads, *statement.writes):
-            if not (access.must and access.relation.is_single_valued()):
-                what = f"which values are the same is unknown: {statement.name} may touch any element"
-                raise IllegalSchedule(f"{what} of '{access.array}'")
+            if array in ("", access.array) and not access.relation.is_single_valued():
+                raise IllegalSchedule(f"{_UNKNOWN}: {statement.name} may touch any element of '{access.array}'")
+        for write in statement.writes:
+            if array in ("", write.array) and not write.must:
+                raise IllegalSchedule(f"{_UNKNOWN}: {statement.name} may leave '{write.array}' as it was")
+
+
+_UNKNOWN = "which values are the same is unknown"
+
+
+def _certain(scop: Scop) -> Scop:
+    """With writes that happen in place of those that may: what is left as it was is read and stored again."""
+    return replace(scop, statements=tuple(map(_rewriting, scop.statements)))
+
+
+def _rewriting(statement: Statement) -> Statement:
+    left = tuple(replace(write, must=True) for write in statement.writes if not write.must)
+    writes = tuple(replace(write, must=True) for write in statement.writes)
+    return replace(statement, reads=(*statement.reads, *left), writes=writes) if left else statement
 
 
 # --- what is left at the end, as reads
@@ -163,7 +181,9 @@ def _standing_for(old: _Values, new: _Values, origin: isl.UnionMap) -> tuple[isl
     for pairs in isl.maps_of(origin):
         after, before = pairs.get_tuple_name(isl.dim_type.in_), pairs.get_tuple_name(isl.dim_type.out)
         one, other = new.statements[after], old.statements[before]
-        assert len(one.reads) == len(other.reads) and len(one.writes) == len(other.writes), f"{after} is not {before}"
+        assert len(one.writes) == len(other.writes), f"{after} is not {before}"
+        if len(one.reads) != len(other.reads):
+            raise IllegalSchedule(f"{_UNKNOWN}: {after} may leave an element as it was, where {before} does not")
         reads += [_renamed(pairs, f"{after}#{k}", f"{before}#{k}") for k in range(len(one.reads))]
         writes += [_renamed(pairs, f"{after}!{k}", f"{before}!{k}") for k in range(len(one.writes))]
     for end in old.scop.statements:

@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from polysched import isl
 from polysched.deps.reaching import Reaching, across, below, between, within
@@ -96,12 +97,18 @@ def _apart(one: Filter, other: Filter, reaching: Reaching, nest: Nest) -> Iterat
     elif depths[0] != depths[1]:
         yield f"not fused with the loops before: these are {depths[0]} deep, those here {depths[1]}"
     else:
-        inner, depth = _common(one.child, other.child, crossing)
-        pair = one.child.members[inner], other.child.members[inner]
+        pairs = list(zip(_members(one.child, one), _members(other.child, other), strict=False))
+        inner, depth = _outermost_apart(pairs, crossing), len(pairs)
+        pair = pairs[inner]
         free = not any(between(below(each, reaching), m) for each, m in zip((one, other), pair, strict=True))
         if inner:
             yield f"fused with the loops before, it would have {inner} of {depth} loops in common:"
         yield from fusion("the loops before", pair, crossing, is_parallel=free, scop=nest.scop)
+
+
+def _members(band: Band, branch: Filter) -> list[Member]:
+    """For the instances of the branch alone: others of the same statement may run in the branch beside it."""
+    return [replace(m, schedule=m.schedule.intersect_domain(branch.filter)) for m in band.members]
 
 
 def _depth(tree: Tree) -> int:
@@ -110,8 +117,7 @@ def _depth(tree: Tree) -> int:
     return own + max(map(_depth, children(tree)), default=0)
 
 
-def _common(one: Band, other: Band, crossing: Reaching) -> tuple[int, int]:
-    """The first of their loops that cannot be one whatever the shift, or else the outermost; and how many there are."""
-    pairs = list(zip(one.members, other.members, strict=False))
+def _outermost_apart(pairs: list[tuple[Member, Member]], crossing: Reaching) -> int:
+    """The first of their loops that cannot be one whatever the shift, or else the outermost."""
     blocked = (k for k, pair in enumerate(pairs) if least_apart(pair, crossing) == -float("inf"))
-    return next(blocked, 0), len(pairs)
+    return next(blocked, 0)

@@ -39,12 +39,11 @@ def fusion(
 
 def _reason(loops: tuple[Member, Member], crossing: Reaching, scop: Scop) -> str:
     """The dependence that needs the most distant iteration, and a pair of instances that the fused loop would part."""
-    nearest = least_apart(loops, crossing)
-    worst = next(d for d in crossing if least_apart(loops, (d,)) == nearest)
+    wrong = _early if least_apart(loops, crossing) < 0 else _moved
+    worst = min(wrong(loops, crossing), key=lambda part: least_apart(loops, (part,)))
     key = worst.kind, worst.array, worst.source, worst.sink
     alike = tuple(d for d in crossing if (d.kind, d.array, d.source, d.sink) == key)
-    sample = (_early if nearest < 0 else _moved)(loops, (worst,))[0]
-    return sampled(sample, str(distances((_both(loops),), alike)), scop)
+    return sampled(worst, str(distances((_both(loops),), alike)), scop)
 
 
 def _early(loops: tuple[Member, Member], crossing: Reaching) -> Reaching:

@@ -61,7 +61,9 @@ def has_own_values(loop: Loop, array: str) -> bool:
     """Does every read of the array in the loop get what the same iteration has stored? Then each may have its own."""
     touching = [a for s in loop.statements for a in (*s.reads, *s.writes) if a.array == array]
     flow = [d for d in loop.inside if d.kind == "flow" and d.array == array]
-    if not all(a.must for a in touching) or not all(d.is_exact for d in flow):
+    written = [a for s in loop.statements for a in s.writes if a.array == array]
+    is_known = all(a.must for a in written) and all(a.relation.is_single_valued() for a in touching)
+    if not is_known or not all(d.is_exact for d in flow):
         return False
     fed = _fed(loop, array, flow)
     reads = ((s, a) for s in loop.statements for a in s.reads if a.array == array)

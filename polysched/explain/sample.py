@@ -22,7 +22,7 @@ _MOST = 2  # dependences that are told, each on another array; the others are on
 def blockers(reaching: Reaching, members: Sequence[Member], inside: Tree, scop: Scop) -> Iterator[str]:
     """The dependences in words, with distances along `members`, the loops around, and those in `inside`, the rest."""
     groups: dict[tuple[Kind, str], Reaching] = {}
-    for dependence in sorted(reaching, key=lambda d: _FIRST.index(d.kind)):
+    for dependence in sorted(reaching, key=lambda d: (d.is_guess, _FIRST.index(d.kind))):
         key = dependence.kind, dependence.array
         groups[key] = (*groups.get(key, ()), dependence)
     first = {array: (kind, array) for kind, array in reversed(groups)}  # of each array
@@ -33,7 +33,7 @@ def blockers(reaching: Reaching, members: Sequence[Member], inside: Tree, scop: 
         alike = tuple(d for d in groups[key] if (d.source, d.sink) == ends)
         common = (*members, *common_loops(inside, set(ends)))
         yield sampled(chosen, str(distances(common, alike)), scop)
-    others = [f"{kind} on {array}" for kind, array in groups if (kind, array) not in told]
+    others = [f"{d.kind} on {d.array}{d.doubt}" for key, (d, *_) in groups.items() if key not in told]
     if others:
         yield f"also {', '.join(others)}"
 
@@ -46,7 +46,7 @@ def sampled(dependence: Dependence, distance: str, scop: Scop) -> str:
     given = " at " + ", ".join(f"{name} = {value}" for name, value in sizes.items()) if sizes else ""
     lines = dict.fromkeys(str(s.loc.line) for s in (source, sink) if s.loc)
     at = f", line {' -> '.join(lines)}" if lines else ""
-    return f"{dependence.kind} on {dependence.array}, distance {distance}, {pair}{given}{at}"
+    return f"{dependence.kind} on {dependence.array}{dependence.doubt}, distance {distance}, {pair}{given}{at}"
 
 
 def common_loops(tree: Tree, statements: set[str]) -> Iterator[Member]:

@@ -60,6 +60,10 @@ def arrows(
     among = [pair for pair in pairs.values() if pair.is_among]
     between = dict.fromkeys(f"{pair.family[1]} to {pair.family[2]}" for pair in pairs.values() if not pair.is_among)
     notes = [f"dependences between panels are not drawn: {', '.join(between)}"] if between else []
+    ends = {pair.family[:3] for pair in among}
+    guesses = (d for d in dependences.guesses if (d.kind, d.source, d.sink) in ends)
+    doubted = ", ".join(dict.fromkeys(f"{d.kind} from {d.source} to {d.sink}" for d in guesses))
+    notes += [f"these may be none, which was not decided within their budget: {doubted}"] if doubted else []
     if len(among) <= _ALL and not few:
         return tuple(pair.arrow for pair in among), tuple(notes)
     families: dict[tuple[str, str, str, tuple[int, ...]], list[_Pair]] = {}

@@ -110,7 +110,7 @@ def _row(dependence: Dependence, done: Compiled, shown: Code) -> Html:
     sizes, point = smallest(dependence.relation.wrap())
     pair = f"{ends[0].name}{[*point[: ends[0].depth]]} → {ends[1].name}{[*point[ends[0].depth :]]}"
     at = ", ".join(f"{size} = {value}" for size, value in sizes.items())
-    kind = dependence.kind + (", reduction" if dependence.reduction else "")
+    kind = dependence.kind + (", reduction" if dependence.reduction else "") + dependence.doubt
     cells = (kind, dependence.array, joined(lines[0], " → ", lines[1]), distance, pair + (f" at {at}" if at else ""))
     first, *others = cells
     return tag("tr", tag("td", first, class_=f"k-{dependence.kind}"), *(tag("td", cell) for cell in others))

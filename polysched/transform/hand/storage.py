@@ -116,7 +116,7 @@ class Use:
         return _only(found)
 
     def sources(self, what: str) -> tuple[Source, ...]:
-        """Who gets what from whom in the nest, with reads at its end; IllegalSchedule if that is unknown."""
+        """Who gets what of it from whom in the nest, with reads at its end; IllegalSchedule if that is unknown."""
         try:
             return self._sources
         except (BudgetExceeded, IllegalSchedule) as error:
@@ -125,8 +125,8 @@ class Use:
     @cached_property
     def _sources(self) -> tuple[Source, ...]:
         apart = told_apart(self.scop, self.draft.tree)
-        require_exact(apart)
-        return sources(with_ends(apart))
+        require_exact(apart, self.array.name)
+        return sources(with_ends(apart), self.array.name)
 
     @property
     def together(self) -> isl.UnionMap:

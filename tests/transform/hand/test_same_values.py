@@ -113,5 +113,5 @@ def test_values_left_at_the_end():
 def test_what_cannot_be_known_is_refused():
     unsure = with_statement("S1", lambda s: replace(s, writes=tuple(replace(w, must=False) for w in s.writes)))
     assert refusal(unsure, AFTER.tree) == (
-        "edit: which values are the same is unknown: S1 may touch any element of 'c'"
+        "edit: which values are the same is unknown: S1 may leave an element as it was, where S1 does not"
     )
