@@ -26,7 +26,7 @@ from pathlib import Path
 
 from polysched.codegen.expression_report import annotated
 from polysched.demo import demo
-from polysched.errors import InputError, LaunchError, Loc, PolyschedError
+from polysched.errors import BudgetExceeded, InputError, LaunchError, Loc, PolyschedError
 from polysched.frontend.c.cpp import require_cpp
 from polysched.frontend.c.read import read_c
 from polysched.frontend.c.region import Region
@@ -331,7 +331,7 @@ def _verify(given: argparse.Namespace) -> int:
                 verdict = str(done.verify(**given.sizes))
             except VerificationError as error:
                 verdict, status = str(error), max(status, 1)
-            except LaunchError as error:  # the other nests may be smaller
+            except (LaunchError, BudgetExceeded) as error:  # the other nests may be smaller
                 print(f"{done.nest.name}, {LANGUAGES[target]}: {error}", file=sys.stderr)
                 status = 2
                 continue

@@ -71,3 +71,7 @@ class LaunchError(PolyschedError):
 
 class KernelError(PolyschedError):
     """A kernel did what CUDA and OpenCL leave undefined; the message names the kernel, the threads and the line."""
+
+
+class VerificationError(PolyschedError):
+    """A schedule or a kernel of ours is wrong, and please report it; or a claim of yours is."""
