@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from polysched.ir.interp import evaluate
-from polysched.ir.nodes import Expr
+from polysched.ir.nodes import Binary, Expr
 
 _MOST = (1 << 31) - 1  # of an index of 32 bits
 _LARGEST = 1 << 32
@@ -33,4 +33,14 @@ def borders(names: Sequence[str], fits: Sequence[Expr]) -> Iterator[tuple[dict[s
 
 
 def _fit(fits: Sequence[Expr], sizes: dict[str, int]) -> bool:
-    return all(evaluate(each, sizes) <= _MOST for each in fits)
+    return all(_value(each, sizes) <= _MOST for each in fits)
+
+
+def _value(expr: Expr, sizes: dict[str, int]) -> int:
+    """The value of a sum of products, which does not wrap."""
+    match expr:
+        case Binary("+", left, right):
+            return _value(left, sizes) + _value(right, sizes)
+        case Binary("*", left, right):
+            return _value(left, sizes) * _value(right, sizes)
+    return evaluate(expr, sizes)

@@ -81,7 +81,7 @@ def at_first(names: Mapping[str, tuple[str, str]], arguments: Mapping[str, Any])
     """The arrays of these names before the nest runs: data is as it is given."""
     given: dict[str, np.ndarray] = {}
     for array, (size, depth) in names.items():
-        given[size] = np.abs(arguments[array]).astype(np.float64)
+        given[size] = np.asarray(np.abs(arguments[array]), np.float64)
         given[depth] = np.zeros(arguments[array].shape)
     return given
 

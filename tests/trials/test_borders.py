@@ -20,5 +20,10 @@ def test_all_alike_and_each_alone():
     assert found[4:] == [({"n": 1, "m": MOST}, True), ({"n": 1, "m": MOST + 1}, False)]
 
 
+def test_products_beyond_64_bits_do_not_wrap():
+    assert list(borders(["n"], [mul(n, n, n)])) == [({"n": 1290}, True), ({"n": 1291}, False)]
+    assert list(borders(["n"], [mul(n, n)]))[1] == ({"n": 46341}, False)
+
+
 def test_sizes_that_say_nothing_are_left_out():
     assert list(borders(["n", "m"], [n]))[-1] == ({"n": MOST + 1, "m": 1}, False)

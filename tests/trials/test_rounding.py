@@ -84,6 +84,17 @@ def test_of_whole_numbers_every_bit_counts():
     assert bounds_of(dot, large, exact=True)[1][0] > 0
 
 
+@ps.nest
+def into_a_scalar(s: ps.f32[()], a: ps.f32["n"], n: ps.size):
+    for i in range(n):
+        s[()] += a[i]
+
+
+def test_an_array_without_dimensions():
+    arguments = {"n": 4, "s": np.zeros((), np.float32), "a": np.ones(4, np.float32)}
+    assert bounds_of(into_a_scalar, arguments)[1].shape == ()
+
+
 def test_what_has_only_sums_and_products_is_whole():
     assert is_whole(function_of(dot)) and not is_whole(function_of(functions))
 
