@@ -5,23 +5,27 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from polysched import isl
 from polysched.brief import brief
+from polysched.clock import Deadline
 from polysched.codegen.emit.c import emit_c
 from polysched.codegen.emit.notes import ONE_THREAD
+from polysched.codegen.emit.survey import AXES
 from polysched.codegen.expression_report import ExpressionReport, expression_report
 from polysched.codegen.passes.licm import licm_settings, motions
 from polysched.codegen.passes.linearize import linearize
 from polysched.codegen.source import Source
+from polysched.compare import Run
 from polysched.counts import Counts, counts
 from polysched.deps.dependences import Dependences
 from polysched.entry import entries
-from polysched.errors import InputError, LaunchError
+from polysched.errors import InputError, LaunchError, VerificationError
 from polysched.explain.text import explain
-from polysched.ir.nodes import Function
+from polysched.ir.dtypes import i64
+from polysched.ir.nodes import Function, Var
 from polysched.ir.text import head
 from polysched.model.scop import Scop
 from polysched.model.tree import Tree
@@ -32,7 +36,7 @@ from polysched.runtime.check import check
 from polysched.runtime.cpu import CpuProgram, load
 from polysched.runtime.cuda import CudaProgram, load_cuda
 from polysched.runtime.cuda_driver import Launcher, require_bindings
-from polysched.runtime.emulate import emulate
+from polysched.runtime.emulate import emulate, launched_kernels
 from polysched.runtime.findings import CheckReport
 from polysched.runtime.opencl import OpenclProgram, load_opencl
 from polysched.runtime.timing import Timing
@@ -42,7 +46,9 @@ from polysched.sass.report import Report
 from polysched.sass.toolkit import DEFAULT_ARCH
 from polysched.solve.scheduler import Scheduled
 from polysched.trace import Event
-from polysched.verify import Run, Verification, verify
+from polysched.trials.borders import borders
+from polysched.trials.orders import BACKWARDS, always_on_threads, has_independent_loops, has_threads, in_other_orders
+from polysched.verify import SECONDS, Verification, verify
 
 
 @entries
@@ -145,16 +151,16 @@ class Compiled:
         """
         return self._launched.time(arguments, runs)
 
-    def verify(self, **sizes: int) -> Verification:
+    def verify(self, *, seconds: float = SECONDS, **sizes: int) -> Verification:
         """Checks the schedule against the dependences, and the program's results against the nest, interpreted.
 
-        Of kernels for a GPU it needs none: their text runs on the CPU, in both orders, and under a checker that finds
-        races, reads of what was never written, and accesses out of bounds.
-        `sizes` fixes some sizes, as in `done.verify(n=40)`; the others are small. VerificationError names what differs.
+        C runs on threads too, and with its parallel loops in other orders. Of kernels for a GPU it needs none: their
+        text runs on the CPU, in both orders, and under a checker that finds races, reads of what was never written, and
+        accesses out of bounds.
+        `sizes` fixes some sizes, as in `done.verify(n=40)`; the others are small. VerificationError names what differs;
+        after `seconds`, what is left is left out, and said, or BudgetExceeded if nothing has been compared.
         """
-        options = self.options
-        rounds = options.reorder_reductions or options.fast_math or options.contract_floats
-        tolerance = 1e-6 if rounds else 0.0
+        deadline, options = Deadline.after(seconds), self.options
         return verify(
             self.nest,
             self._ways(),
@@ -164,7 +170,10 @@ class Compiled:
             sizes=sizes,
             beyond=self._in_source_order,
             several_tiles=self.source.language != "c",
-            tolerance=tolerance,
+            rounds=options.reorder_reductions or options.fast_math or options.contract_floats,
+            chosen=self._chosen,
+            seconds=seconds,
+            deadline=deadline,
         )
 
     def check(self, **arguments: Any) -> CheckReport:
@@ -177,17 +186,57 @@ class Compiled:
     def _ways(self) -> dict[str, Run]:
         """The ways of running it without a device, by what they are called."""
         if self.source.language == "c":
-            return {"": self.program}
+            return {"as it is": self.program, **self._other_orders()}
         arguments = self.source, self.nest, self.valid_sizes
-        return {
-            "under the checker": check(*arguments),
-            "emulated": emulate(*arguments),
-            "emulated in reverse": replace(emulate(*arguments), reverse=True),
+        checked, emulated = check(*arguments), emulate(*arguments)
+        ways: dict[str, Run] = {
+            "under the checker": checked,
+            "emulated": emulated,
+            "emulated in reverse": replace(emulated, reverse=True),
         }
+        if any(kernel.wide or len(kernel.alone) < len(AXES) for kernel in self.source.kernels):
+            is_wide = any(kernel.wide for kernel in self.source.kernels)
+            ways["checked on 2 blocks a side"] = replace(checked, most_blocks=2)
+            name = "emulated on one block in 64 bits" if is_wide else "emulated on one block"
+            ways[name] = replace(emulated, most_blocks=1, wide=True)
+        return ways
 
-    def _in_source_order(self) -> CpuProgram:
-        """The nest as it was given, in C."""
-        return load(emit_c(linearize(self.nest)), self.nest, self.valid_sizes)
+    def _other_orders(self) -> dict[str, Run]:
+        """The kernel in C on more threads than it takes by itself, and with its parallel loops in other orders."""
+        sizes, contract, ways = self.valid_sizes, self.options.contract_floats, dict[str, Run]()
+        if has_threads(self.kernel):
+            source = emit_c(always_on_threads(self.kernel))
+            ways["on 4 threads"] = load(source, self.nest, sizes, threads=4, contract=contract)
+        if has_independent_loops(self.kernel):
+            kernel, order = in_other_orders(self.kernel)
+            scalars = (*self.nest.scalars, Var(order, i64))
+            params = (*self.nest.params, order) if self.nest.params else ()
+            nest = replace(self.nest, scalars=scalars, params=params)
+            program = load(emit_c(kernel), nest, sizes, contract=contract, quickly=True)
+            ways["backwards"] = partial(program, **{order: BACKWARDS})
+            ways["in a random order"] = partial(program, **{order: 1})
+        return ways
+
+    def _in_source_order(self, nest: Function) -> CpuProgram:
+        """The nest as it was given, or with what is computed beside it, in C."""
+        return load(emit_c(linearize(nest)), nest, self.valid_sizes)
+
+    def _chosen(self) -> int:
+        """For how many sizes the host launches the kernels that it should, of those that count in 32 and in 64 bits;
+        VerificationError if it launches others."""
+        pairs = [kernel for kernel in self.source.kernels if kernel.wide]
+        if not pairs or not self.nest.sizes:
+            return 0
+        program, count = emulate(self.source, self.nest), 0
+        for sizes, fits in borders(self.nest.sizes, self.source.fits):
+            wrong = {kernel.wide if fits else kernel.name for kernel in pairs}
+            if found := wrong.intersection(launched_kernels(program, sizes)):
+                bits = (64, 32) if fits else (32, 64)
+                raise VerificationError(
+                    f"the host launches {min(found)}, which counts in {bits[0]} bits, for {sizes}: {bits[1]} are right"
+                )
+            count += 1
+        return count
 
     def inspect(self, *, arch: str = DEFAULT_ARCH, flags: tuple[str, ...] | None = None) -> Report:
         """What nvcc makes of the CUDA text: registers, occupancy, and the instructions of each loop; needs no GPU.

@@ -75,3 +75,7 @@ class KernelError(PolyschedError):
 
 class ZeroDivisorError(PolyschedError, ZeroDivisionError):
     """A kernel on the CPU has divided an integer by zero; it has run to its end, with 1 for the zero."""
+
+
+class VerificationError(PolyschedError):
+    """A schedule or a kernel of ours is wrong, and please report it; or a claim of yours is."""

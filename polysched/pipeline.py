@@ -144,7 +144,7 @@ def _compiled(function: Function, target: Target, schedule: Schedule | Tree | No
             "mapping": mapping,
             **_met(scheduled.constraints, target),
             **({"padding": "; ".join(map(str, padding))} if padding else {}),
-            **({"taken on trust": "; ".join(deps.trusted)} if deps.trusted else {}),
+            **({"taken on trust": "; ".join(map(str, deps.trusted))} if deps.trusted else {}),
         },
         kernel=kernel,
         source=source,

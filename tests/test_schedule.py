@@ -10,8 +10,10 @@ from polysched import (
     InputError,
     Options,
     Schedule,
+    VerificationError,
     f64,
     from_yaml,
+    i64,
     nest,
     optimize,
     size,
@@ -172,12 +174,22 @@ def test_what_is_taken_on_trust_is_said():
     assert done.explain().startswith("taken on trust: S and S are independent through a\n")
 
 
+@nest
+def permuted(b: f64["N"], x: i64["N"], N: size):
+    for i in range(N):
+        b[x[i]] = b[x[i]] + 1.0
+
+
 def test_verification_names_what_it_rests_on():
     text = str(optimize(stencil, schedule=Schedule(stencil).assume("N <= 1").skew("j", by="i")).verify())
     assert text.startswith("legal for all sizes (0 dependences); equal to the interpreted nest for N=1")
-    claimed = Schedule(wave).independent(array="b").tile("i", "j", sizes=(4, 4))
-    text = str(optimize(wave, schedule=claimed).verify())
+    claimed = Schedule(permuted).independent(array="b").parallel("i")
+    text = str(optimize(permuted, schedule=claimed).verify())
     assert text.startswith("legal for all sizes (0 dependences), if it is true that * and * are independent through b;")
+    false = Schedule(wave).independent(array="b").tile("i", "j", sizes=(4, 4))
+    message = r"not true that .* through b: S\[i=0, j=0\] writes b\[1, 1\], and S\[i=0, j=1\] reads it"
+    with pytest.raises(VerificationError, match=message):
+        optimize(wave, schedule=false).verify()
 
 
 def test_sizes_to_verify_with_are_found_among_those_assumed():

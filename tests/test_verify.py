@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import nests
 import numpy as np
@@ -11,23 +13,25 @@ import pytest
 
 import polysched as ps
 from polysched import isl
+from polysched.codegen.emit.c import emit_c
 from polysched.errors import BudgetExceeded
 from polysched.examples import gemm, stencil
-from polysched.ir.build import add, mul, store, sub, var
+from polysched.ir.build import add, binary, mul, store, sub, var
 from polysched.ir.dtypes import i64
-from polysched.ir.nodes import Array
+from polysched.ir.node import rewrite
+from polysched.ir.nodes import Array, For
 from polysched.model.tree import Domain
 from polysched.runtime.check import check as check_kernels
-from polysched.verify import verify
+from polysched.verify import Verification, verify
 from tests.transform.scheduled import band
 
 STENCIL = ps.optimize(stencil)
 
 
-def check(run=STENCIL.program, *, tree=STENCIL.schedule, tolerance=0.0, **sizes):
+def check(run=STENCIL.program, *, tree=STENCIL.schedule, rounds=False, seconds=300, deadline=None, **sizes):
     return verify(
         STENCIL.nest, {"": run}, scop=STENCIL.scop, dependences=STENCIL.dependences, tree=tree, sizes=sizes,
-        tolerance=tolerance,
+        rounds=rounds, seconds=seconds, deadline=deadline,
     )  # fmt: skip
 
 
@@ -74,14 +78,14 @@ def test_a_schedule_that_leaves_instances_out_is_caught():
 def test_a_wrong_program_is_caught_with_the_first_element_that_differs():
     def almost(a, N):
         STENCIL.program(a=a, N=N)
-        a[N, N] += 1e-9
+        a[N, N] *= 1 + 2e-16
 
     with pytest.raises(ps.VerificationError) as error:
         check(almost)
     assert re.fullmatch(
         r"'a\[1, 1\]' is 0\.\d+, but the interpreted nest says 0\.\d+, for \{'N': 1\}", str(error.value)
     )
-    check(almost, tolerance=1e-6)
+    check(almost, rounds=True)
 
 
 def test_a_program_that_does_nothing_is_caught():
@@ -119,7 +123,8 @@ def test_rounding_may_differ_where_the_user_allowed_it(options):
 
     def nearly(C, A, B, n):
         done.program(C=C, A=A, B=B, n=n)
-        C *= 1 + 1e-12
+        if (C % 1).any():  # whole numbers are exact in every order
+            C *= 1 + 3e-16
 
     rounded.__dict__["program"] = nearly
     assert rounded.verify(n=3).sizes == ({"n": 3},)
@@ -139,7 +144,7 @@ def fixed(c: ps.f32[56, 200], a: ps.f32[56, 64], b: ps.f32[64, 200]):
 @pytest.mark.parametrize("target", ["c", "cuda"])
 @pytest.mark.parametrize(("nest", "sizes"), [(gemm, {"n": 130}), (fixed, {})], ids=["given", "constant"])
 def test_large_sizes_alone_are_compared_with_c(target, nest, sizes):
-    done = ps.optimize(nest, target=target).verify(**sizes)
+    done = ps.optimize(nest, target=target).verify(seconds=300, **sizes)
     assert (done.sizes, done.beyond) == ((), (sizes,))
     assert f"; equal to the nest as C for {'n=130' if sizes else 'the constants that it has'}" in str(done)
 
@@ -153,7 +158,7 @@ def test_what_differs_from_c_says_so():
 
 
 def test_without_a_compiler_large_sizes_cannot_be_compared():
-    def beyond():
+    def beyond(nest):
         raise ps.ToolchainError("no C compiler found")
 
     with pytest.raises(ps.LaunchError, match=r"'stencil' is too large to interpret, .* cannot be run: no C compiler"):
@@ -196,7 +201,7 @@ def test_a_nest_of_many_sizes_keeps_to_the_budget(tmp_path):
     done = ps.optimize(nest)
     result = verify(
         done.nest, {"": counted}, scop=done.scop, dependences=done.dependences, tree=done.schedule, sizes={},
-        beyond=lambda: counted, several_tiles=True,
+        beyond=lambda nest: counted, several_tiles=True,
     )  # fmt: skip
     assert {"N": 7, "K": 8, "C": 9, "H": 10, "W": 11} in result.beyond
     assert all(any(sizes[name] == 130 for sizes in result.beyond) for name in "NKCHW")
@@ -211,7 +216,7 @@ def test_sizes_that_exceed_the_budget_are_left_out():
 
     done = verify(
         STENCIL.nest, {"": run}, scop=STENCIL.scop, dependences=STENCIL.dependences, tree=STENCIL.schedule, sizes={},
-        beyond=lambda: STENCIL.program, several_tiles=True,
+        beyond=lambda nest: STENCIL.program, several_tiles=True,
     )  # fmt: skip
     assert done.beyond == ()
 
@@ -233,10 +238,13 @@ def product() -> ps.Compiled:
 
 
 def test_kernels_run_in_three_ways_and_at_sizes_of_several_tiles(product):
-    done = product.verify(nj=3)
-    assert done.ways == ("under the checker", "emulated", "emulated in reverse")
+    done = product.verify(seconds=300, nj=3)
+    assert done.ways == (
+        "under the checker", "emulated", "emulated in reverse", "checked on 2 blocks a side",
+        "emulated on one block in 64 bits",
+    )  # fmt: skip
     assert {"ni": 130, "nj": 3, "nk": 7} in done.beyond and {"ni": 7, "nj": 3, "nk": 130} in done.beyond
-    assert str(done).endswith("; each under the checker, emulated, emulated in reverse")
+    assert str(done).endswith(f"; each {', '.join(done.ways)}; 32 or 64 bits chosen rightly for 8 sizes")
 
 
 def test_a_barrier_that_is_missing_is_caught(product):
@@ -268,3 +276,153 @@ def test_what_a_kernel_must_not_do_is_an_error():
 
     with pytest.raises(ps.VerificationError, match=r"k0: thread \(1, 0, 0\) waits\nfound , for \{'N': 1\}"):
         check(stuck)
+
+
+# --- what is claimed, drawn and rounded
+
+
+@ps.nest
+def chain(a: ps.f64["n + 3"], n: ps.size):
+    for i in range(n):
+        a[i + 3] = a[i] + 1.0
+
+
+@ps.nest
+def histogram(h: ps.i64[64], x: ps.i64["n"], n: ps.size):
+    for i in range(n):
+        h[x[i]] += 1
+
+
+@ps.nest
+def dot(s: ps.f32["1"], a: ps.f32["n"], b: ps.f32["n"], n: ps.size):
+    for i in range(n):
+        s[0] += a[i] * b[i]
+
+
+@ps.nest
+def to_u8(a: ps.u8["n"], b: ps.f64["n"], n: ps.size):
+    for i in range(n):
+        a[i] = b[i] - 300.0
+
+
+@ps.nest
+def never_in_u8(a: ps.u8["n"], b: ps.f64["n"], n: ps.size):
+    for i in range(n):
+        a[i] = b[i] - b[i] - 300.0
+
+
+@ps.nest
+def never_inside(a: ps.f64["n"], x: ps.i64["n"], n: ps.size):
+    for i in range(n):
+        a[x[i] - x[i] + n] = 1.0
+
+
+def test_a_false_claim_is_caught():
+    schedule = ps.Schedule(chain).independent(array="a").parallel("i")
+    with pytest.raises(ps.VerificationError) as error:
+        ps.optimize(chain, schedule=schedule).verify()
+    assert str(error.value) == (
+        "it is not true that * and * are independent through a: S[i=0] writes a[3], and S[i=3] reads it, for n=7"
+    )
+
+
+def test_a_claim_about_data_is_true_of_the_data_that_is_drawn():
+    """Of subscripts that differ; 65 of them do not fit 64 elements."""
+    schedule = ps.Schedule(histogram).independent(array="h").parallel("i")
+    done = ps.optimize(histogram, schedule=schedule).verify(seconds=300)
+    assert done.sizes[-1] == {"n": 33} and done.ways[1:] == ("on 4 threads", "backwards", "in a random order")
+    assert "equal to the interpreted nest for n=1; n=2; n=3; n=7; n=17; n=33, for which it was true" in str(done)
+    assert "cannot run on the data that was drawn for n=65: it is not true that * and * are independent" in str(done)
+
+
+def test_a_loop_that_is_no_parallel_one_is_caught():
+    """However short it is: threads would start at 60 000 operations."""
+    done = ps.optimize(chain)
+    worth = (binary(">=", var("n"), 1_000_000),)
+    kernel = rewrite(done.kernel, lambda it: replace(it, kind="parallel", when=worth) if isinstance(it, For) else None)
+    wrong = replace(done, kernel=kernel, source=emit_c(kernel))
+    assert "#pragma omp parallel for schedule(static) if(n >= 1000000)" in wrong.source.text
+    with pytest.raises(ps.VerificationError, match=r"says .*, (on 4 threads|backwards|in a random order)"):
+        wrong.verify(seconds=300)
+
+
+@pytest.mark.parametrize("target", ["c", "cuda"])
+def test_subscripts_from_arrays_are_inside(target):
+    done = ps.optimize(histogram, target=target)
+    assert done.verify(n=130).sizes == ({"n": 130},)
+
+
+def test_casts_are_of_what_fits(recwarn):
+    assert ps.optimize(to_u8).verify().sizes[-1] == {"n": 65}
+    assert not recwarn
+
+
+@pytest.mark.parametrize(
+    ("nest", "message"),
+    [
+        (never_in_u8, "for n=1: the cast of -300.0 to u8 is undefined: it does not fit"),
+        (never_inside, r"for n=1: a\[1\] is outside of a, whose shape is \[1\]"),
+    ],
+    ids=["cast", "subscript"],
+)
+def test_data_that_cannot_be_valid_is_refused(nest, message):
+    with pytest.raises(ps.LaunchError, match=f"'{nest.name}' cannot run on the data that was drawn {message}"):
+        ps.optimize(nest).verify()
+
+
+@pytest.mark.parametrize("target", ["c", "cuda"])
+def test_many_terms_of_few_digits(target):
+    done = ps.optimize(dot, target=target, options=ps.Options(reorder_reductions=True))
+    assert done.verify(n=9000).sizes == ({"n": 9000},)
+
+
+def test_one_term_of_many_that_is_missing_is_caught():
+    """The bound of 9000 terms is larger than one of them; the sum of whole numbers is exact."""
+    done = ps.optimize(dot, options=ps.Options(reorder_reductions=True))
+    wrong = replace(done)
+
+    def forgets_one(s, a, b, n):
+        done.program(s=s, a=a, b=b, n=n)
+        s -= a[n // 2] * b[n // 2]
+
+    wrong.__dict__["program"] = forgets_one
+    with pytest.raises(ps.VerificationError, match=r"'s\[0\]' is .*, for \{'n': 9000\}, as it is$"):
+        wrong.verify(n=9000)
+
+
+def test_less_precision_is_caught():
+    """A product in f32 where it should be one in f64."""
+    done = ps.optimize(gemm, options=ps.Options(reorder_reductions=True))
+    wrong = replace(done)
+
+    def narrow(C, A, B, n):
+        C += A.astype(np.float32) @ B.astype(np.float32)
+
+    wrong.__dict__["program"] = narrow
+    with pytest.raises(ps.VerificationError, match=r"rounding makes a difference of .*e-1\d at most"):
+        wrong.verify(n=17)
+
+
+# --- the time that it takes
+
+
+def test_without_time_nothing_is_verified():
+    message = "'stencil' is not verified: whether its schedule is legal could not be decided, since .*; allow more"
+    with pytest.raises(BudgetExceeded, match=message):
+        STENCIL.verify(seconds=0)
+
+
+def test_what_there_was_no_time_for_is_said():
+    deadline = SimpleNamespace(left=math.inf)
+
+    def slow(a, N):
+        STENCIL.program(a=a, N=N)
+        deadline.left = 0.0 if N == 7 else math.inf
+
+    done = check(slow, seconds=5, deadline=deadline)
+    assert done.sizes[-1] == {"N": 7} and str(done).endswith("N=3; N=7; the 5 s were over before N=17")
+
+
+def test_a_claim_that_is_held_against_nothing_is_not_said_to_be_true():
+    done = Verification(dependences=1, sizes=(), beyond=({"n": 130},), trusted=("S and S are independent through a",))
+    assert "for which it was true" not in str(done)

@@ -9,11 +9,10 @@ from pathlib import Path
 
 from polysched.cli.knobs import Commands, knobs, options_of, sizes
 from polysched.cli.places import nests_of
-from polysched.errors import InputError, LaunchError
+from polysched.errors import BudgetExceeded, InputError, LaunchError, VerificationError
 from polysched.options import LANGUAGES
 from polysched.pipeline import optimize
 from polysched.runtime.hand_written import check_cuda, named_arguments, only_kernel
-from polysched.verify import VerificationError
 
 
 def add(commands: Commands) -> None:
@@ -53,7 +52,7 @@ def run(given: argparse.Namespace) -> int:
                 verdict = str(done.verify(**given.sizes))
             except VerificationError as error:
                 verdict, status = str(error), max(status, 1)
-            except LaunchError as error:  # the other nests may be smaller
+            except (LaunchError, BudgetExceeded) as error:  # the other nests may be smaller
                 print(f"{done.nest.name}, {LANGUAGES[target]}: {error}", file=sys.stderr)
                 status = 2
                 continue

@@ -21,6 +21,7 @@ class Kernel:
     grid: tuple[Expr, Expr, Expr]  # blocks along x, y, z, in the sizes and the host's loop variables; <= 0 is no launch
     block: tuple[int, int, int]  # threads along x, y, z
     note: str = ""  # what it does with its threads and memory
+    alone: tuple[str, ...] = ()  # axes along which `name`, not `wide`, needs a block for each iteration: its loops end
     wide: str = ""  # the kernel that counts in 64 bits, where `name` counts in 32 and the sizes do not fit; "": none
 
 

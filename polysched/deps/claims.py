@@ -6,33 +6,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
+from dataclasses import replace
 
-from polysched.deps.dependences import Dependence, Dependences
-
-
-@dataclass(frozen=True)
-class Claim:
-    """No instance of `source` and of `sink` touch the same element of `array`, in either order; all are patterns."""
-
-    source: str
-    sink: str
-    array: str
-
-    def __str__(self) -> str:
-        return f"{self.source} and {self.sink} are independent through {self.array}"
-
-    def covers(self, d: Dependence) -> bool:
-        """Is it a dependence that the claim denies?"""
-        ends = ((d.source, d.sink), (d.sink, d.source))
-        meets = any(fnmatchcase(one, self.source) and fnmatchcase(other, self.sink) for one, other in ends)
-        return meets and fnmatchcase(d.array, self.array)
+from polysched.deps.dependences import Claim, Dependences
 
 
 def without(dependences: Dependences, claims: Iterable[Claim]) -> Dependences:
     """The dependences that no claim denies."""
     claims = tuple(claims)
-    left = tuple(d for d in dependences.pairs if not any(claim.covers(d) for claim in claims))
-    trusted = dict.fromkeys((*dependences.trusted, *map(str, claims)))
-    return replace(dependences, pairs=left, trusted=tuple(trusted))
+    left = tuple(d for d in dependences.pairs if not any(claim.covers(d.source, d.sink, d.array) for claim in claims))
+    return replace(dependences, pairs=left, trusted=tuple(dict.fromkeys((*dependences.trusted, *claims))))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import reduce
 from typing import Literal
 
@@ -43,12 +44,31 @@ class Dependence:
 
 
 @dataclass(frozen=True)
+class Claim:
+    """The user says: no instance of `source` and of `sink` touch the same element of `array`, in either order, where
+    one of them writes. All are patterns."""
+
+    source: str
+    sink: str
+    array: str
+
+    def __str__(self) -> str:
+        return f"{self.source} and {self.sink} are independent through {self.array}"
+
+    def covers(self, one: str, other: str, array: str) -> bool:
+        """Does it say so of these two statements and this array?"""
+        ends = ((one, other), (other, one))
+        meets = any(fnmatchcase(one, self.source) and fnmatchcase(other, self.sink) for one, other in ends)
+        return meets and fnmatchcase(array, self.array)
+
+
+@dataclass(frozen=True)
 class Dependences:
     """All dependences of a scop; the properties are { source instance -> sink instance } unions."""
 
     pairs: tuple[Dependence, ...]
     reorder_reductions: bool = False  # what was allowed: then `validity` leaves out reduction dependences
-    trusted: tuple[str, ...] = ()  # what the user claims, in words, by which some are left out
+    trusted: tuple[Claim, ...] = ()  # what the user claims, by which some are left out
 
     def __repr__(self) -> str:
         return brief(self, f"{len(self.pairs)}: {', '.join(f'{each.kind} on {each.array}' for each in self.pairs)}")

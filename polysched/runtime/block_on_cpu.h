@@ -43,6 +43,8 @@ char polysched_fault[1024];     /* what went wrong; empty if nothing did */
 size_t polysched_dynamic = 0;   /* bytes of dynamic shared memory of the launch */
 }
 
+#include "trial_launch_on_cpu.h"
+
 namespace polysched {
 
 enum { most_threads = 1024, lanes = 32 };
@@ -330,6 +332,9 @@ POLYSCHED_OWN static bool begin(const char *kernel, dim3 grid, dim3 block)
 
 POLYSCHED_OWN static void run_grid(const char *kernel, dim3 grid, dim3 block, void (*call)(const void *), const void *arguments)
 {
+    if (is_only_noted(kernel))
+        return;
+    grid = clamped(kernel, grid);
     if (!begin(kernel, grid, block))
         return;
     const Shared shared = shared_memory();

@@ -53,6 +53,8 @@ class Checked:
     entry: Any = field(repr=False)
     valid_sizes: isl.Set | None = None  # { : ... } for which all accesses are in bounds; None: all
     most_accesses: int | None = None  # BudgetExceeded after these
+    most_blocks: int = 0  # as of `Emulated`
+    wide: bool = False
 
     def __call__(self, **arguments: Any) -> CheckReport:
         """What a run in place shows; LaunchError, before anything runs, if the arguments do not fit."""
@@ -60,7 +62,14 @@ class Checked:
         arrays = {name: arguments[name] for name in bound.arrays}
         guarded = {name: guarded_copy(array) for name, array in arrays.items()}
         values = [guarded[name].ctypes.data if name in guarded else bound.values[name] for name in bound.order]
-        report = self.library.run(guarded, self.entry, *values, most_accesses=self.most_accesses)
+        report = self.library.run(
+            guarded,
+            self.entry,
+            *values,
+            most_accesses=self.most_accesses,
+            most_blocks=self.most_blocks,
+            wide=self.wide,
+        )
         for name, array in arrays.items():
             if array.flags.writeable:
                 np.copyto(array, guarded[name])
@@ -102,7 +111,13 @@ class CheckedLibrary:
     file: str  # its name
 
     def run(
-        self, arrays: Mapping[str, np.ndarray], entry: Any, *values: Any, most_accesses: int | None = None
+        self,
+        arrays: Mapping[str, np.ndarray],
+        entry: Any,
+        *values: Any,
+        most_accesses: int | None = None,
+        most_blocks: int = 0,
+        wide: bool = False,
     ) -> CheckReport:
         """What a call of `entry` shows; `arrays` are guarded copies, and all that it may access of the host's.
         BudgetExceeded if it takes more accesses than `most_accesses`."""
@@ -126,7 +141,7 @@ class CheckedLibrary:
                     declared[region] = known
         fault = ""
         try:
-            run_emulated(self.library, False, entry, *values)
+            run_emulated(self.library, False, entry, *values, most_blocks=most_blocks, wide=wide)
         except KernelError as error:
             fault = str(error)
         if most_accesses is not None and checker.accesses() > most_accesses and not checker.findings():

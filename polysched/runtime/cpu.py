@@ -95,11 +95,13 @@ def load(
     *,
     threads: int | None = None,
     contract: bool = False,
+    quickly: bool = False,
 ) -> CpuProgram:
     """`source` compiled and loaded; `fn` is the function as the user calls it, before `linearize`. With `contract`,
-    a * b + c of floats may be rounded once."""
+    a * b + c of floats may be rounded once; `quickly` compiled, it runs slower."""
     assert source.language == "c", f"a program in {source.language} does not run on the CPU"
     flags = c_flags(source.text, contract=contract)
+    flags = tuple("-O1" if quickly and flag == "-O3" else flag for flag in flags)
     library = open_library(str(compile_shared(source.text, source.entry, flags=flags)))
     return CpuProgram(fn, library, c_function(library, source, fn), valid_sizes, threads)
 

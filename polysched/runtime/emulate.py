@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -47,25 +48,53 @@ class Emulated:
     library: ctypes.CDLL = field(repr=False)
     entry: Any = field(repr=False)
     valid_sizes: isl.Set | None = None  # { : ... } for which all accesses are in bounds; None: all
-    reverse: bool = False
+    reverse: bool = False  # the last block, warp and lane run first
+    most_blocks: int = 0  # along each side of the grid, over which kernels must stride then; 0: as many as there are
+    wide: bool = False  # kernels count in 64 bits, where there are two
 
     def __call__(self, **arguments: Any) -> None:
         """Runs it in place; LaunchError, before anything runs, if the arguments do not fit. KernelError if a kernel
         does what a GPU does not define, such as threads of a block that wait at different barriers."""
         bound = bind(self.fn, arguments, self.valid_sizes)
-        run_emulated(self.library, self.reverse, self.entry, *c_values(bound, self.fn))
+        values = c_values(bound, self.fn)
+        run_emulated(
+            self.library, self.reverse, self.entry, *values, most_blocks=self.most_blocks, wide=self.wide
+        )
 
 
 def emulate(source: Source, fn: Function, valid_sizes: isl.Set | None = None) -> Emulated:
     """`source` compiled for the CPU; `fn` is the function as the user calls it, before `linearize`."""
     flags = ("-O1", *CPP_FLAGS)
-    library = open_library(str(compile_shared(emulated_text(source), source.entry, language="c++", flags=flags)))
+    text = emulated_text(source) + _notes(source, fn)
+    library = open_library(str(compile_shared(text, source.entry, language="c++", flags=flags)))
     return Emulated(fn, library, c_function(library, source, fn), valid_sizes)
 
 
-def run_emulated(library: ctypes.CDLL, reverse: bool, entry: Any, *values: Any) -> None:
+def launched_kernels(program: Emulated, sizes: Mapping[str, int]) -> list[str]:
+    """The names of the first kernels that a CUDA program would launch at these sizes, however large; nothing runs."""
+    values = (ctypes.c_int64 * max(1, len(program.fn.sizes)))(*(sizes[name] for name in program.fn.sizes))
+    ctypes.c_int.in_dll(program.library, "polysched_wide").value = 0
+    program.library.polysched_note_launches(values)
+    return (ctypes.c_char * 4096).in_dll(program.library, "polysched_noted").value.decode().split()
+
+
+def _notes(source: Source, fn: Function) -> str:
+    """The function that `launched_kernels` calls; "" in OpenCL, where kernels all count in 64 bits."""
+    if source.language != "cuda":
+        return ""
+    arrays = {array.name for array in fn.arrays}
+    sizes = {name: f"polysched_sizes[{k}]" for k, name in enumerate(fn.sizes)}
+    given = ", ".join("nullptr" if name in arrays else sizes.get(name, "0") for name in source.parameters)
+    return f"\nPOLYSCHED_NOTE_LAUNCHES({source.entry}({given}))\n"
+
+
+def run_emulated(
+    library: ctypes.CDLL, reverse: bool, entry: Any, *values: Any, most_blocks: int = 0, wide: bool = False
+) -> None:
     """Calls a function that launches kernels, from a library made of `emulated_text`; KernelError for their faults."""
     ctypes.c_int.in_dll(library, "polysched_reverse").value = reverse
+    ctypes.c_uint.in_dll(library, "polysched_most_blocks").value = most_blocks
+    ctypes.c_int.in_dll(library, "polysched_wide").value = wide
     fault = (ctypes.c_char * 1024).in_dll(library, "polysched_fault")
     fault.value = b""
     entry(*values)
@@ -75,8 +104,10 @@ def run_emulated(library: ctypes.CDLL, reverse: bool, entry: Any, *values: Any) 
 
 def emulated_text(source: Source) -> str:
     """The text, after what it needs to be C++: of OpenCL the kernels, then the host's, which is C."""
+    alone = ", ".join(f'{{"{kernel.name}", "{"".join(kernel.alone)}"}}' for kernel in source.kernels if kernel.alone)
+    define = f"#define POLYSCHED_ALONE {alone}\n" if alone else ""
     if source.language == "cuda":
-        return f'{cuda_header(source.text)}#line 1 "{source.entry}.cu"\n{source.text}'
+        return f'{define}{cuda_header(source.text)}#line 1 "{source.entry}.cu"\n{source.text}'
     kernels = f'namespace polysched_kernels {{\n#line 1 "{source.entry}.cl"\n{source.device}}}\n'
     host = f'extern "C" {{\n#line 1 "{source.entry}.c"\n{source.text}}}\n'
     return cuda_header(source.device) + with_headers("opencl_on_cpu.h") + kernels + host

@@ -16,8 +16,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from resource import RLIMIT_AS, RUSAGE_CHILDREN, RUSAGE_SELF, getrusage, setrlimit
 
-from polysched.errors import InputError
-from polysched.verify import VerificationError
+from polysched.errors import InputError, VerificationError
 from tests.fuzz.kinds import KINDS, Check
 from tests.fuzz.outcome import Refused
 

@@ -51,6 +51,7 @@ static dim3 grid_of(int64_t x, int64_t y, int64_t z)
                 z < 0 ? 0 : z < 65535 ? z : 65535);
 }
 
+#ifndef POLYSCHED_LAUNCH_EITHER
 #define POLYSCHED_LAUNCH_EITHER(narrow, kernel, wide, ...)                                         \
     do {                                                                                           \
         if (narrow)                                                                                \
@@ -58,6 +59,7 @@ static dim3 grid_of(int64_t x, int64_t y, int64_t z)
         else                                                                                       \
             POLYSCHED_LAUNCH(wide, __VA_ARGS__);                                                   \
     } while (0)
+#endif
 
 /* Is none of these more than an int32_t holds? They are double, which does not overflow. */
 template <class... T> static bool fit_32_bits(T... values)

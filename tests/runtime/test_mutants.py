@@ -197,6 +197,40 @@ def test_each_block_of_ours_is_as_large_as_it_may_be():
         assert "__launch_bounds__ allow" in str(report)
 
 
+@ps.nest
+def transpose(B: ps.f32["m", "n"], A: ps.f32["n", "m"], n: ps.size, m: ps.size):
+    for i in range(m):
+        for j in range(n):
+            B[i, j] = A[j, i]
+
+
+STRIDE = r"(c\d+ \+= )(\(index_t\)gridDim)"
+BARRIER_BETWEEN = r"(\+ 128\) \{\n *)__syncthreads\(\);"
+CHOICE = r"narrow = n > 0(.|\n)*?\);"
+LONG = pytest.mark.slow
+
+
+@pytest.mark.parametrize(
+    ("pattern", "by", "count", "message"),
+    [
+        pytest.param(BARRIER_BETWEEN, r"\1;", 1, "race|is .* says", marks=LONG, id="barrier"),
+        pytest.param(STRIDE, r"\g<1>2 * \2", 2, r"says .*, (checked|emulated) on", marks=LONG, id="stride"),
+        pytest.param(STRIDE, r"\g<1>1 + \2", 2, r"says .*, (checked|emulated) on", marks=LONG, id="one more"),
+        pytest.param(CHOICE, "narrow = true;", 1, r"k0, which counts in 32 bits, for .*: 64 are", id="always narrow"),
+        pytest.param(CHOICE, "narrow = false;", 1, r"k0_wide, which .* 64 bits, .*: 32 are", marks=LONG, id="never"),
+        pytest.param(r"(<int64_t>\(B, A), n, m", r"\1, m, n", 1, "in 64 bits|checked on", marks=LONG, id="wide kernel"),
+    ],
+)
+def test_what_small_sizes_do_not_reach_is_caught(pattern, by, count, message):
+    """Loops over a grid stride, and the kernels in 64 bits run, and are run where they must."""
+    done = ps.optimize(transpose, target="cuda")
+    mutants = list(replaced(done.source.text, pattern, by))
+    assert len(mutants) == count
+    for text in mutants:
+        with pytest.raises(ps.VerificationError, match=message):
+            replace(done, source=replace(done.source, text=text)).verify(seconds=300)
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_random_nests_are_silent(seed):
     fn = random_nest(random.Random(seed))

@@ -150,7 +150,10 @@ class Host(Printer):
         self.entries += kernel.lines
         about = note(statements, kernel.threads)
         self.kernel_lines += [f"/* {name}: {about} */", *template, *kernel.lines]
-        found = Kernel(name=name, parameters=names, grid=kernel.grid, block=kernel.threads, wide=wide, note=about)
+        alone = tuple(axis for axis in AXES if axis in kernel.alone)
+        found = Kernel(
+            name=name, parameters=names, grid=kernel.grid, block=kernel.threads, wide=wide, note=about, alone=alone
+        )
         self.kernels.append(found)
         extents = self.extents([self.expr(extent) for extent in kernel.grid], [str(size) for size in kernel.threads])
         of = kernel.reciprocals
@@ -182,6 +185,7 @@ class _Kernel(IndexPrinter):
         self.axes = sorted({node.kind for node in nodes if isinstance(node, For) and is_mapped(node)})
         self.host_loops = tuple(host.nest)
         self.is_narrow = f"sizeof({self.index}) == 4"  # tests whether this is the kernel that counts in 32 bits
+        self.alone: set[str] = set()  # axes of loops that end after the first iteration, if it is that one
         self.is_last = f"if ({self.is_narrow}) break; /* there is a block for each */"
         self.nest: list[For] = []  # the loops around in the kernel, outermost first
         self.survey = survey = Survey(statements)
@@ -201,6 +205,7 @@ class _Kernel(IndexPrinter):
                 self.use(Binary("*", blocks, Const((1 << 31) // (_MOST_BLOCKS[axis] + 1))))
         self.fits = self.conditions(self.ids())
         if self.fits is None:
+            self.alone.clear()
             kept = (line for line in self.lines if self.is_last not in line)
             self.lines = [Line(line.replace(f"{self.is_narrow} || ", ""), loc_of(line)) for line in kept]
         x, y, z = self.threads
@@ -300,6 +305,7 @@ class _Kernel(IndexPrinter):
             own, hi = self.integer(loop.var), self.bound(loop)
             are_alone = bool(self.index) and loop.kind.startswith("block") and self.starts_all(loop.kind)
             after = self.is_last if are_alone else ""
+            self.alone |= {loop.kind[-1]} if are_alone else set()
             always = f"{self.is_narrow} || " if are_alone and self.survey.is_exact(loop.kind) else ""
             self.open(f"for ({own} {var} = {first}; {always}{var} {compare} {hi}; {var} += {stride})")
         else:

@@ -11,7 +11,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from polysched import isl
-from polysched.deps.claims import Claim, without
+from polysched.deps.claims import without
+from polysched.deps.dependences import Claim
 from polysched.errors import InputError
 from polysched.frontend.formula import parse_formula
 from polysched.model.affine import AffineSpace, NotAffine

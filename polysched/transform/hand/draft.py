@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from polysched.brief import brief
-from polysched.deps.claims import Claim
-from polysched.deps.dependences import Dependences
+from polysched.deps.dependences import Claim, Dependences
 from polysched.model.scop import Scop
 from polysched.model.tree import Tree
 from polysched.transform.hand.loops import nested

@@ -1,0 +1,253 @@
+"""How far results may be from each other that are rounded in another order: a bound of each element, by the terms.
+
+    s[0] = s[0] + a[i] * b[i]       ->      s_size[0] = s_size[0] + a_size[i] * b_size[i]
+                                            s_depth[0] = max(s_depth[0], a_depth[i] + b_depth[i] + u) + u
+                                            s[0] = s[0] + a[i] * b[i]
+
+`size` is the same expression of absolute values, `depth` the largest number of roundings on a way from a term to the
+result, each times the unit roundoff u of its type. Whatever the order of the terms, the computed value is within
+gamma * size of the exact one, gamma = depth / (1 - depth), which is gamma_k = k u / (1 - k u) where there is one type
+(Higham, Accuracy and Stability of Numerical Algorithms, 2nd edition, lemma 3.1 and, for sums, section 4.2). Two
+computed values are within twice that of each other. A function f of x is taken to change by |f'(x)| times what x does,
+and conditions on rounded values to come out alike.
+
+Sums and products of whole numbers are exact in every order while `size` is below 1 / u; of such data, all bits count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from polysched.ir.build import add, binary, const, mul
+from polysched.ir.dtypes import DType, f64
+from polysched.ir.node import rewrite, walk
+from polysched.ir.nodes import (
+    COMPARISONS,
+    Alloc,
+    Array,
+    Binary,
+    Call,
+    Cast,
+    Const,
+    Expr,
+    Function,
+    Let,
+    Load,
+    Select,
+    Stmt,
+    Store,
+    Unary,
+    Var,
+)
+from polysched.ir.rename import fresh_names, used_names
+
+_DIGITS = {16: 11, 32: 24, 64: 53}  # of a float's significand
+_LIBRARY = 8  # roundings that a function of the library is taken to be worth; of GPUs', most are within 2, pow within 8
+
+
+def is_whole(nest: Function) -> bool:
+    """Are the results for whole numbers whole, and the same in every order while they are small?"""
+    for node in walk(nest.body):
+        match node:
+            case Binary("/", _, _) | Call():
+                return False
+            case Binary(op, left, _) if op in COMPARISONS and left.dtype.is_float:
+                return False
+            case Cast(arg, dtype) if arg.dtype.is_float and not dtype.is_float:
+                return False
+            case Const(float() as value, _) if not value.is_integer():
+                return False
+    return True
+
+
+def with_bounds(nest: Function) -> tuple[Function, dict[str, tuple[str, str]]]:
+    """The nest that computes `size` and `depth` beside each float array, in arrays of their own, and their names."""
+    beside = _Beside(nest, used_names(nest))
+    body = rewrite(nest.body, beside.stmt)
+    floats = [array for array in nest.arrays if array.dtype.is_float]
+    arrays = [_like(array, name) for array in floats for name in beside.names(array.name)]
+    params = (*nest.params, *(array.name for array in arrays)) if nest.params else ()
+    found = {array.name: beside.names(array.name) for array in floats}
+    return replace(nest, arrays=(*nest.arrays, *arrays), body=body, params=params), found
+
+
+def at_first(names: Mapping[str, tuple[str, str]], arguments: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """The arrays of these names before the nest runs: data is as it is given."""
+    given: dict[str, np.ndarray] = {}
+    for array, (size, depth) in names.items():
+        given[size] = np.asarray(np.abs(arguments[array]), np.float64)
+        given[depth] = np.zeros(arguments[array].shape)
+    return given
+
+
+def tolerance(dtype: DType, size: np.ndarray, depth: np.ndarray, *, exact: bool) -> np.ndarray:
+    """How far each element may be from that of another order; with `exact`, of whole numbers, zero while they are
+    small."""
+    unit = _unit(dtype)
+    with np.errstate(all="ignore"):
+        gamma = np.where(depth < 1, depth / (1 - depth), np.inf)
+        bound = np.where(depth > 0, 2 * gamma * size + float(np.finfo(dtype.numpy).smallest_subnormal), 0.0)
+    if exact:
+        bound = np.where(size * unit <= 1, 0.0, bound)
+    return np.where(np.isnan(bound), np.inf, bound)
+
+
+def _unit(dtype: DType) -> float:
+    return 2.0 ** -_DIGITS[dtype.bits]
+
+
+def _like(array: Array, name: str) -> Array:
+    return replace(array, name=name, dtype=f64)
+
+
+@dataclass
+class _Beside:
+    """Makes what is computed beside each statement."""
+
+    nest: Function
+    taken: set[str]
+    known: dict[str, tuple[str, str]] = field(default_factory=dict)
+
+    def names(self, name: str) -> tuple[str, str]:
+        """What stands for the size and the depth of a name."""
+        if name not in self.known:
+            size, depth = (next(fresh_names(f"{name}_{what}", self.taken)) for what in ("size", "depth"))
+            self.known[name] = size, depth
+        return self.known[name]
+
+    def stmt(self, stmt: Any) -> tuple[Stmt, ...] | None:
+        match stmt:
+            case Store(array, index, value) if value.dtype.is_float:
+                size, depth = self.names(array)
+                return Store(size, index, self.size(value)), Store(depth, index, self.depth(value)), stmt
+            case Let(name, value) if value.dtype.is_float:
+                size, depth = self.names(name)
+                return Let(size, self.size(value)), Let(depth, self.depth(value)), stmt
+            case Alloc(array) if array.dtype.is_float:
+                return (*(Alloc(_like(array, name)) for name in self.names(array.name)), stmt)
+        return None
+
+    def size(self, expr: Expr) -> Expr:
+        """The sum of the absolute values of the terms, as f64."""
+        match expr:
+            case Load(array, index, dtype) if dtype.is_float:
+                return Load(self.names(array)[0], index, f64)
+            case Var(name, dtype) if dtype.is_float and expr not in self.nest.scalars:
+                return Var(self.names(name)[0], f64)
+            case Unary("-", arg) | Call("fabs", (arg,)):
+                return self.size(arg)
+            case Binary("+" | "-", left, right):
+                return add(self.size(left), self.size(right))
+            case Binary("*", left, right):
+                return mul(self.size(left), self.size(right))
+            case Binary("/", left, right):
+                divisor = _abs(right)
+                return mul(self.size(left), _divided(add(divisor, self.size(right)), mul(divisor, divisor)))
+            case Binary("min" | "max", left, right):
+                return binary("max", self.size(left), self.size(right))
+            case Select(cond, then, other):
+                return Select(cond, self.size(then), self.size(other))
+            case Cast(arg, _) if arg.dtype.is_float:
+                return self.size(arg)
+            case Call("fma", (one, other, term)):
+                return add(mul(self.size(one), self.size(other)), self.size(term))
+            case Call(fn, args):
+                slopes = _SLOPES.get(fn, _unknown)([_wide(arg) for arg in args], _abs(expr))
+                return reduce(add, map(mul, slopes, map(self.size, args)), _abs(expr))
+        return _abs(expr)
+
+    def depth(self, expr: Expr) -> Expr:
+        """The roundings on the longest way from a term to the value, times u."""
+        unit = const(_unit(expr.dtype) if expr.dtype.is_float else 0.0, f64)
+        match expr:
+            case Load(array, index, dtype) if dtype.is_float:
+                return Load(self.names(array)[1], index, f64)
+            case Var(name, dtype) if dtype.is_float and expr not in self.nest.scalars:
+                return Var(self.names(name)[1], f64)
+            case Unary("-", arg) | Call("fabs", (arg,)):
+                return self.depth(arg)
+            case Binary("+" | "-", left, right):
+                return add(self.deepest((left, right)), unit)
+            case Binary("*", left, right):
+                return add(self.depth(left), self.depth(right), unit)
+            case Binary("/", left, right):  # which may become a product with the inverse
+                return add(self.depth(left), self.depth(right), unit, unit)
+            case Binary("min" | "max", left, right):
+                return self.deepest((left, right))
+            case Select(cond, then, other):
+                return Select(cond, self.depth(then), self.depth(other))
+            case Cast(arg, _):
+                return add(self.depth(arg), unit)
+            case Call(_, args):
+                return reduce(add, map(self.depth, args), mul(unit, float(_LIBRARY)))
+        return const(0.0, f64)
+
+    def deepest(self, exprs: Iterable[Expr]) -> Expr:
+        return binary("max", *map(self.depth, exprs))
+
+
+def _wide(expr: Expr) -> Expr:
+    return expr if expr.dtype == f64 else Cast(expr, f64)
+
+
+def _abs(expr: Expr) -> Expr:
+    if isinstance(expr, Const):
+        return const(abs(float(expr.value)), f64)
+    return Call("fabs", (_wide(expr),), f64)
+
+
+def _divided(left: Expr, right: Expr) -> Expr:
+    return Binary("/", left, right)
+
+
+Slopes = Callable[[list[Expr], Expr], list[Expr]]  # of the arguments and the absolute value of the result
+
+
+def _constant(*values: float) -> Slopes:
+    return lambda args, result: [const(value, f64) for value in values]
+
+
+def _of_result(factor: float, more: float = 0.0) -> Slopes:
+    return lambda args, result: [add(mul(result, factor), more)]
+
+
+def _inverse(factor: float, offset: float = 0.0) -> Slopes:
+    return lambda args, result: [_divided(const(factor, f64), _abs(add(args[0], offset)))]
+
+
+def _of_root(args: list[Expr], result: Expr) -> list[Expr]:
+    return [_divided(const(0.5, f64), result)]
+
+
+def _of_power(args: list[Expr], result: Expr) -> list[Expr]:
+    base, exponent = args
+    of_base = _divided(mul(_abs(exponent), result), _abs(base))
+    return [of_base, mul(result, _abs(Call("log", (_abs(base),), f64)))]
+
+
+def _unknown(args: list[Expr], result: Expr) -> list[Expr]:
+    """As of what jumps: nothing is known where arguments are rounded."""
+    return [const(inf, f64) for _ in args]
+
+
+_SLOPES: dict[str, Slopes] = {  # absolute values of derivatives, or more
+    **dict.fromkeys(("sin", "cos", "tanh", "atan"), _constant(1.0)),
+    **dict.fromkeys(("erf", "erfc"), _constant(1.2)),
+    **dict.fromkeys(("fmin", "fmax", "hypot", "copysign"), _constant(1.0, 1.0)),
+    "exp": _of_result(1.0),
+    "exp2": _of_result(0.7),
+    **dict.fromkeys(("expm1", "sinh"), _of_result(1.0, 1.0)),
+    "cosh": _of_result(1.0),
+    "log": _inverse(1.0),
+    "log2": _inverse(1.5),
+    "log10": _inverse(0.5),
+    "log1p": _inverse(1.0, 1.0),
+    "sqrt": _of_root,
+    "pow": _of_power,
+}
