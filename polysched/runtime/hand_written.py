@@ -28,7 +28,7 @@ from polysched.errors import InputError, LaunchError, ToolchainError
 from polysched.ir.dtypes import ALL
 from polysched.runtime.check import CheckedLibrary, checked_library, guarded_copy
 from polysched.runtime.declared import declared_kernels, dynamic_arrays, template_parameters, without_comments
-from polysched.runtime.emulate import MOST_DYNAMIC, cuda_header, with_headers
+from polysched.runtime.emulate import MOST_DYNAMIC, hand_written_text
 from polysched.runtime.findings import CheckReport
 
 Extent = int | Sequence[int]  # along x, then y, then z
@@ -135,13 +135,6 @@ def _with_includes(text: str, folder: Path, name: str, seen: set[Path]) -> str:
 
 # --- the kernel's signature
 
-_MATH = re.compile(
-    r"\b(a?(sin|cos|tan)h?(pi)?|atan2|sincos|exp(2|10|m1)?|log(2|10|1p|b)?|pow|sqrt|cbrt|hypot|erfc?|[lt]gamma|abs|fabs|"
-    r"floor|ceil|round|l?l?rint|trunc|nearbyint|fmod|remainder|fma|fmin|fmax|fdim|copysign|ldexp|frexp|modf|is(nan|inf|finite)|"
-    r"[A-Z]+_?[A-Z]*INF\w*|NAN|M_\w+)f?\b"
-)
-
-
 def _parameters(text: str, kernel: str) -> list[str]:
     """The names of the kernel's parameters."""
     plain = without_comments(text)
@@ -177,9 +170,7 @@ def _kernels(plain: str) -> dict[str, int]:
 
 
 def _compiled(text: str, file: str, kernel: str) -> CheckedLibrary:
-    entry = f'{with_headers("kernel_entry_on_cpu.h")}POLYSCHED_ENTRY("{kernel}", ({kernel}))\n'
-    needs = "#include <math.h>\n" if _MATH.search(text) else ""  # nvcc always has it, but it takes time
-    cpp = f'{needs}{cuda_header(text)}#line 1 "{file}"\n{text}\n#line 1 "polysched_entry.h"\n{entry}'
+    cpp = hand_written_text(text, file, kernel)
     try:
         return checked_library(cpp, text, file)
     except ToolchainError as error:
