@@ -26,7 +26,8 @@ import numpy as np
 
 from polysched.errors import InputError, LaunchError, ToolchainError
 from polysched.ir.dtypes import ALL
-from polysched.runtime.check import CheckedLibrary, checked_library, guarded_copy
+from polysched.runtime.by_hand import library_by_hand
+from polysched.runtime.check import CheckedLibrary, guarded_copy
 from polysched.runtime.declared import declared_kernels, dynamic_arrays, template_parameters, without_comments
 from polysched.runtime.emulate import MOST_DYNAMIC, hand_written_text
 from polysched.runtime.findings import CheckReport
@@ -170,9 +171,9 @@ def _kernels(plain: str) -> dict[str, int]:
 
 
 def _compiled(text: str, file: str, kernel: str) -> CheckedLibrary:
-    cpp = hand_written_text(text, file, kernel)
+    cpp = hand_written_text(text, file, kernel, kernel)
     try:
-        return checked_library(cpp, text, file)
+        return library_by_hand(cpp, text, file)
     except ToolchainError as error:
         if found := _UNKNOWN.search(str(error)):
             raise ToolchainError(_unknown(found, text)) from error
