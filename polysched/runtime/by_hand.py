@@ -1,8 +1,8 @@
 """Kernels that somebody wrote, under the checker, and what only they can do wrong: integers that overflow, and local
 variables that are read before they have a value.
 
-Results that depend on such a variable change with what it holds. So a text that declares one without a value runs twice,
-with two fillings of all of them; a variable that does not matter is no fault.
+Results that depend on such a variable change with what it holds. So a text that declares one without a value runs
+twice, with two fillings of all of them; a variable that does not matter is no fault.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import numpy as np
 
 from polysched.runtime.check import CHECKED_FLAGS, CheckedLibrary
 from polysched.runtime.cpu import open_library
-from polysched.runtime.declared import without_comments
 from polysched.runtime.findings import CheckReport, Finding
 from polysched.runtime.race_check import race_check
 from polysched.runtime.toolchain import LOCALS_AS, compile_shared
@@ -43,7 +42,9 @@ def without_value(text: str) -> list[tuple[int, str]]:
     return found
 
 
-_DECLARED = re.compile(r"(?<=[;{})])\s*((?:[\w:]+(?:<[^;<>(){}]*>)?[\s*]+)+\w+(?:\s*\[[^\]]*\])*(?:\s*,[\s*]*\w+(?:\s*\[[^\]]*\])*)*\s*;)")
+_TYPE = r"(?:[\w:]+(?:<[^;<>(){}]*>)?[\s*]+)+"
+_NAME = r"\w+(?:\s*\[[^\]]*\])*"
+_DECLARED = re.compile(rf"(?<=[;{{}})])\s*({_TYPE}{_NAME}(?:\s*,[\s*]*{_NAME})*\s*;)")
 _NOT_LOCAL = re.compile(
     r"\b(return|goto|using|typedef|extern|static|struct|class|union|else|case|throw|delete|__shared__|__device__|__constant__)\b"
 )
@@ -82,8 +83,7 @@ class ByHand(CheckedLibrary):
 
     def _with_other_locals(self) -> ByHand:
         path = compile_shared(self.cpp, self.file, language="c++", flags=(*_FLAGS, f"{LOCALS_AS}zero"))
-        other = replace(self, path=path, library=open_library(str(path)))
-        return other
+        return replace(self, path=path, library=open_library(str(path)))
 
 
 def _copy(to: Mapping[str, np.ndarray], values: Mapping[str, np.ndarray]) -> None:

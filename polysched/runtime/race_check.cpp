@@ -40,6 +40,7 @@ void polysched_check_launch(const char *kernel, const unsigned *grid, const unsi
     checker->stop = stop;
     checker->runs = true;
     checker->releases.clear();
+    checker->fenced.clear();
     checker->suspended.clear();
     const std::string name(kernel, strcspn(kernel, "< "));
     for (size_t k = 0; k < checker->shared_arrays.size(); k++) {
