@@ -7,6 +7,7 @@ twice, with two fillings of all of them; a variable that does not matter is no f
 
 from __future__ import annotations
 
+import ctypes
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -44,7 +45,7 @@ def without_value(text: str) -> list[tuple[int, str]]:
 
 _TYPE = r"(?:[\w:]+(?:<[^;<>(){}]*>)?[\s*]+)+"
 _NAME = r"\w+(?:\s*\[[^\]]*\])*"
-_DECLARED = re.compile(rf"(?<=[;{{}})])\s*({_TYPE}{_NAME}(?:\s*,[\s*]*{_NAME})*\s*;)")
+_DECLARED = re.compile(rf"(?<=[;{{}}])\s*({_TYPE}{_NAME}(?:\s*,[\s*]*{_NAME})*\s*;)")
 _NOT_LOCAL = re.compile(
     r"\b(return|goto|using|typedef|extern|static|struct|class|union|else|case|throw|delete|__shared__|__device__|__constant__)\b"
 )
@@ -71,6 +72,7 @@ class ByHand(CheckedLibrary):
         other = self._with_other_locals()
         for name, memory in other.device_variables().items():
             memory[:] = variables[name]
+        _dynamic_bytes(other).value = _dynamic_bytes(self).value
         _copy(arrays, before)
         again = CheckedLibrary.run(other, arrays, other.library[entry.__name__], *values, most_accesses=most_accesses)
         different = [name for name, array in arrays.items() if array.tobytes() != results[name].tobytes()]
@@ -84,6 +86,10 @@ class ByHand(CheckedLibrary):
     def _with_other_locals(self) -> ByHand:
         path = compile_shared(self.cpp, self.file, language="c++", flags=(*_FLAGS, f"{LOCALS_AS}zero"))
         return replace(self, path=path, library=open_library(str(path)))
+
+
+def _dynamic_bytes(kernels: CheckedLibrary) -> ctypes.c_size_t:
+    return ctypes.c_size_t.in_dll(kernels.library, "polysched_dynamic")
 
 
 def _copy(to: Mapping[str, np.ndarray], values: Mapping[str, np.ndarray]) -> None:

@@ -257,8 +257,8 @@ def test_texts_that_cannot_be_checked():
         ps.check_cuda("__global__ void g() {} int main() { g<<<1, 1>>>(); }", "g", 1, 1)
     with pytest.raises(ps.ToolchainError, match=r"kernel.cu:2: 'nothing' is not known here: .*\n  { nothing\(\); }"):
         ps.check_cuda("__global__ void g()\n{ nothing(); }", "g", 1, 1)
-    with pytest.raises(ps.ToolchainError, match=r"kernel.cu:2: '__half2' is not known .*\n.*\nhint: .* own"):
-        ps.check_cuda("__global__ void g() {}\n__global__ void other(const __half2 *a);", "g", 1, 1)
+    with pytest.raises(ps.ToolchainError, match=r"kernel.cu:2: 'nv_fp8' is not known .*\n.*\nhint: .* own"):
+        ps.check_cuda("__global__ void g() {}\n__global__ void other(const nv_fp8 *a);", "g", 1, 1)
     with pytest.raises(ps.ToolchainError, match="the compiler failed: "):
         ps.check_cuda("__global__ void g() { 1 = 2; }", "g", 1, 1)
     with pytest.raises(ps.InputError, match=r"'f' is a template, <class T, int N>\nhint: .* as in 'f<float, 16>'"):
