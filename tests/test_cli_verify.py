@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from polysched import cli
 from polysched.cli import main
+from polysched.compiled import Compiled
 from polysched.verify import VerificationError
 
 NEST = """\
@@ -73,7 +73,7 @@ def test_what_is_wrong_with_a_nest(nest, capsys, monkeypatch):
     def wrong(self, **sizes):
         raise VerificationError("'a[0]' is 1")
 
-    monkeypatch.setattr(cli.Compiled, "verify", wrong)
+    monkeypatch.setattr(Compiled, "verify", wrong)
     assert main(["verify", f"{nest}:double", "--target", "c"]) == 1
     assert capsys.readouterr().out == "double, C: 'a[0]' is 1\n"
 
