@@ -12,7 +12,7 @@ from polysched.cli.places import nests_of
 from polysched.errors import InputError, LaunchError
 from polysched.options import LANGUAGES
 from polysched.pipeline import optimize
-from polysched.runtime.hand_written import check_cuda, named_arguments, only_kernel
+from polysched.runtime.hand_written import check_cuda, kernels_of, named_arguments
 from polysched.verify import VerificationError
 
 

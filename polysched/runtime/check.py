@@ -76,11 +76,11 @@ def check(source: Source, fn: Function, valid_sizes: isl.Set | None = None) -> C
     return Checked(fn, library, c_function(library.library, source, fn), valid_sizes)
 
 
-def checked_library(cpp: str, text: str, file: str) -> CheckedLibrary:
-    """What `cpp` is compiled to; the kernels' `text` is in it, under the name `file`."""
+def checked_library(cpp: str, text: str, file: str, texts: Mapping[str, str] | None = None) -> CheckedLibrary:
+    """What `cpp` is compiled to; the kernels' `text` is in it, under the name `file`, or the names of `texts`."""
     race_check()  # first: the kernels look for its functions
     path = compile_shared(cpp, file, language="c++", flags=_FLAGS)
-    return CheckedLibrary(path, open_library(str(path)), text, file)
+    return CheckedLibrary(path, open_library(str(path)), text, texts or {file: text})
 
 
 def guarded_copy(array: np.ndarray) -> np.ndarray:
@@ -99,7 +99,7 @@ class CheckedLibrary:
     path: Path
     library: ctypes.CDLL
     text: str  # of the kernels
-    file: str  # its name
+    texts: Mapping[str, str]  # the files that it is made of, by their names, the first is the one that is checked
 
     def run(
         self, arrays: Mapping[str, np.ndarray], entry: Any, *values: Any, most_accesses: int | None = None
@@ -131,7 +131,14 @@ class CheckedLibrary:
             fault = str(error)
         if most_accesses is not None and checker.accesses() > most_accesses and not checker.findings():
             raise BudgetExceeded(f"more than {most_accesses} accesses to memory")
-        return Reading(checker, self.path, self._base, self.text, self.file, names, declared, arrays).report(fault)
+        return Reading(checker, self.path, self._base, self.texts, names, declared, arrays).report(fault)
+
+    def variable(self, name: str) -> np.ndarray | None:
+        """The bytes of a `__device__` or `__constant__` variable; None if the compiler has left it out."""
+        for it in _variables(self.path):
+            if it.name == name and not it.shared and not it.function:
+                return np.ctypeslib.as_array((ctypes.c_uint8 * it.size).from_address(self._base + it.offset))
+        return None
 
     @property
     def _base(self) -> int:

@@ -25,35 +25,52 @@ from typing import Any
 import numpy as np
 
 from polysched.errors import InputError, LaunchError, ToolchainError
+from polysched.frontend.cuda.kernel import Kernel
+from polysched.frontend.cuda.parse import NVCC_MACROS
+from polysched.frontend.cuda.read import CudaFile, read_cuda
 from polysched.ir.dtypes import ALL
 from polysched.runtime.check import CheckedLibrary, checked_library, guarded_copy
-from polysched.runtime.declared import declared_kernels, dynamic_arrays, template_parameters, without_comments
+from polysched.runtime.declared import dynamic_arrays
+from polysched.runtime.device_variables import variables_set
 from polysched.runtime.emulate import MOST_DYNAMIC, cuda_header, with_headers
 from polysched.runtime.findings import CheckReport
+from polysched.runtime.refusals import refusal
 
 Extent = int | Sequence[int]  # along x, then y, then z
 
 
 def check_cuda(
-    source: str | Path, kernel: str, grid: Extent, block: Extent, /, *, dynamic_shared_bytes: int = 0, **arguments: Any
+    source: str | Path,
+    kernel: str,
+    grid: Extent,
+    block: Extent,
+    /,
+    *,
+    dynamic_shared_bytes: int = 0,
+    include: Sequence[str] = (),
+    define: Sequence[str] = (),
+    **arguments: Any,
 ) -> CheckReport:
     """What a launch of `kernel` on the CPU shows: races, uninitialized reads, accesses out of bounds, and the cost of
     its memory accesses; arrays are changed in place, as the kernel does.
 
-    `source` is CUDA's text, or the path of a file that ends in .cu; of a template, `kernel` is as in "scale<float>".
-    The arguments are numpy arrays and numbers, by the names that the kernel's parameters have. InputError if there is
-    no such kernel, LaunchError if the arguments do not fit, ToolchainError if g++ cannot compile the text.
+    `source` is CUDA's text, or the path of a file that ends in .cu, which is read with `-I include` and `-D define`;
+    what it has for the host is left out. Of a template, `kernel` is as in "scale<float>". The arguments are numpy
+    arrays and numbers, by the names that the kernel's parameters have; `__constant__` and `__device__` variables may be
+    given too, and constant memory that is not is filled with trial data. InputError if there is no such kernel,
+    LaunchError if the arguments do not fit, ToolchainError if g++ cannot compile the text.
     """
-    text, file = _read(source)
-    names = _parameters(text, kernel)
-    if set(arguments) != set(names):
-        raise LaunchError(f"{kernel} takes {', '.join(names) or 'nothing'}; given are {', '.join(arguments) or 'none'}")
+    file = _file(source, include, define)
+    chosen = _kernel(file, kernel)
+    names = [parameter.name for parameter in chosen.parameters]
+    variables = {variable.name: variable for variable in file.variables_of(chosen)}
+    _require_names(chosen.name, names, list(variables), list(arguments))
     sizes = (ctypes.c_uint32 * 6)(*_extents("grid", grid), *_extents("block", block))
-    if dynamic_shared_bytes and not dynamic_arrays(text):
-        raise LaunchError(f"dynamic_shared_bytes is {dynamic_shared_bytes}, but there is no `extern __shared__` array")
     if not 0 <= dynamic_shared_bytes <= MOST_DYNAMIC:
         raise LaunchError(f"dynamic_shared_bytes is {dynamic_shared_bytes}, but a block has 0 to {MOST_DYNAMIC}")
-    library = _compiled(text, file, kernel)
+    library = _compiled(file, chosen, kernel, define)
+    if dynamic_shared_bytes and not dynamic_arrays(library.text):
+        raise LaunchError(f"dynamic_shared_bytes is {dynamic_shared_bytes}, but there is no `extern __shared__` array")
     expected = _described(library, len(names))
     guarded = {
         name: guarded_copy(_array(name, arguments[name], parameter))
@@ -67,19 +84,24 @@ def check_cuda(
         else:
             _set_number(values[k], name, arguments[name], parameter)
     ctypes.c_size_t.in_dll(library.library, "polysched_dynamic").value = dynamic_shared_bytes
-    report = library.run(guarded, library.library.polysched_enter, sizes, values)
+    with variables_set(library, variables.values(), arguments):
+        report = library.run(guarded, library.library.polysched_enter, sizes, values)
     for name, copy in guarded.items():
         if arguments[name].flags.writeable:
             np.copyto(arguments[name], copy)
     return report
 
 
-def only_kernel(path: Path) -> str:
-    """The name of the file's kernel; InputError if there is not exactly one."""
-    names = list(_kernels(without_comments(_read(path)[0])))
-    if len(names) != 1:
-        raise InputError(f"'{path}' has {len(names)} kernels: {', '.join(names)}", hint="name one: --kernel NAME")
-    return names[0]
+def kernels_of(path: Path, include: Sequence[str] = (), define: Sequence[str] = ()) -> CudaFile:
+    """The file, for what it has to launch."""
+    return _file(path, include, define)
+
+
+def _require_names(kernel: str, names: Sequence[str], variables: Sequence[str], given: Sequence[str]) -> None:
+    if set(given) - set(variables) != set(names):
+        also = f", and {', '.join(variables)} of the device" if variables else ""
+        takes, gives = ", ".join(names) or "nothing", ", ".join(given) or "none"
+        raise LaunchError(f"{kernel} takes {takes}{also}; given are {gives}")
 
 
 def named_arguments(texts: Sequence[str]) -> dict[str, Any]:
@@ -107,33 +129,11 @@ def _named_argument(text: str, rng: np.random.Generator) -> tuple[str, Any]:
     raise InputError(f"'{text}' is no argument", hint="write NAME=f32[100,20], NAME=FILE.npy or NAME=NUMBER")
 
 
-def _read(source: str | Path) -> tuple[str, str]:
-    """The text, and the name for it in messages of the compiler."""
-    if isinstance(source, Path) or (source.endswith(".cu") and "\n" not in source):
-        path = Path(source)
-        try:
-            return _with_includes(path.read_text(), path.parent, path.name, set()), path.name
-        except OSError as error:
-            raise InputError(f"'{source}' cannot be read: {error.strerror}") from error
-    return source, "kernel.cu"
+def _file(source: str | Path, include: Sequence[str], define: Sequence[str]) -> CudaFile:
+    """The file, or a text."""
+    is_path = isinstance(source, Path) or (source.endswith(".cu") and "\n" not in source)
+    return read_cuda(Path(source) if is_path else source, include, define)
 
-
-def _with_includes(text: str, folder: Path, name: str, seen: set[Path]) -> str:
-    """The text with those files in it that it includes from its folder: the compiler runs elsewhere."""
-    lines = []
-    for number, line in enumerate(text.splitlines(), 1):
-        found = re.match(r'\s*#\s*include\s*"([^"]+)"', line)
-        path = folder / found[1] if found else None
-        if path is None or not path.is_file():
-            lines.append(line)
-        elif path not in seen:
-            seen.add(path)
-            inside = _with_includes(path.read_text(), path.parent, path.name, seen).replace("#pragma once", "")
-            lines += [f'#line 1 "{path.name}"', inside, f'#line {number + 1} "{name}"']
-    return "\n".join(lines) + "\n"
-
-
-# --- the kernel's signature
 
 _MATH = re.compile(
     r"\b(a?(sin|cos|tan)h?(pi)?|atan2|sincos|exp(2|10|m1)?|log(2|10|1p|b)?|pow|sqrt|cbrt|hypot|erfc?|[lt]gamma|abs|fabs|"
@@ -142,69 +142,31 @@ _MATH = re.compile(
 )
 
 
-def _parameters(text: str, kernel: str) -> list[str]:
-    """The names of the kernel's parameters."""
-    plain = without_comments(text)
-    found = _kernels(plain)
-    name = kernel.partition("<")[0].strip()
-    if name not in found:
-        raise InputError(f"the text has no kernel '{name}'", hint=f"it has: {', '.join(found) or 'none'}")
-    if "<" not in kernel and (template := template_parameters(plain, name)):
-        kinds = [parameter.split("=")[0].split()[0] for parameter in template.split(",")]
-        example = ", ".join({"class": "float", "typename": "float", "bool": "true"}.get(kind, "16") for kind in kinds)
-        hint = f"name one of its kernels, as in '{name}<{example}>'"
-        raise InputError(f"'{name}' is a template, <{template}>", hint=hint)
-    names, depth, part = [], 0, ""
-    for character in plain[plain.index("(", found[name]) + 1 :]:
-        depth += (character in "(<[{") - (character in ")>]}")
-        if depth < 0 or (character == "," and depth == 0):
-            names.append(part)
-            part = ""
-            if depth < 0:
-                break
-        else:
-            part += character
-    declared = [part for part in names if part.strip() not in ("", "void")]
-    return [re.findall(r"\w+", re.sub(r"=.*|\[[^\]]*\]", "", part, flags=re.DOTALL))[-1] for part in declared]
+def _kernel(file: CudaFile, name: str) -> Kernel:
+    """The kernel; of a template, the one whose arguments the name has."""
+    kernel = file.kernel(name)
+    if "<" not in name and not kernel.example.endswith("<>") and kernel.template:
+        hint = f"name one of its kernels, as in '{kernel.example}'"
+        raise InputError(f"'{kernel.name}' is a template, <{', '.join(kernel.template)}>", hint=hint)
+    return kernel
 
 
-def _kernels(plain: str) -> dict[str, int]:
-    """The kernels in a text without comments, and where their names end."""
-    if "<<<" in plain:
-        hint = "put the kernels into a file of their own, which the host's code includes"
-        raise InputError("the text launches kernels with <<<...>>>, which only nvcc reads", hint=hint)
-    return declared_kernels(plain)
-
-
-def _compiled(text: str, file: str, kernel: str) -> CheckedLibrary:
-    entry = f'{with_headers("kernel_entry_on_cpu.h")}POLYSCHED_ENTRY("{kernel}", ({kernel}))\n'
+def _compiled(file: CudaFile, kernel: Kernel, name: str, define: Sequence[str]) -> CheckedLibrary:
+    text = file.text_of(kernel)
+    _, bracket, arguments = name.partition("<")
+    called = f"{kernel.qualified}{bracket}{arguments}" if bracket else kernel.qualified + "<>" * bool(kernel.template)
+    entry = f'{with_headers("kernel_entry_on_cpu.h")}POLYSCHED_ENTRY("{kernel.name}", ({called}))\n'
     needs = "#include <math.h>\n" if _MATH.search(text) else ""  # nvcc always has it, but it takes time
-    cpp = f'{needs}{cuda_header(text)}#line 1 "{file}"\n{text}\n#line 1 "polysched_entry.h"\n{entry}'
+    macros = "".join(f"#ifndef {macro}\n#define {macro} {value}\n#endif\n" for macro, value in NVCC_MACROS.items())
+    macros += "".join(f"#define {' '.join(it.split('=', 1)) if '=' in it else f'{it} 1'}\n" for it in define)
+    head = f"{needs}{cuda_header(text)}{macros}"
+    cpp = f'{head}#line 1 "{file.name}"\n{text}\n#line 1 "polysched_entry.h"\n{entry}'
     try:
-        return checked_library(cpp, text, file)
+        return checked_library(cpp, text, file.name, file.texts)
     except ToolchainError as error:
-        if found := _UNKNOWN.search(str(error)):
-            raise ToolchainError(_unknown(found, text)) from error
+        if found := refusal(str(error), file.texts, file.why_unknown):
+            raise ToolchainError(found) from error
         raise
-
-
-_UNKNOWN = re.compile(
-    r"^(?P<place>[^\s:]+:(?P<line>\d+)):\d+: (?:fatal )?error: "
-    r"(?:'(?P<name>[^']+)' (?:was not declared|has not been declared|does not name a type)|"
-    r"(?P<file>\S+): No such file)",
-    re.MULTILINE,
-)
-
-
-def _unknown(found: re.Match[str], text: str) -> str:
-    """What the compiler does not know, in which line, and what would be right."""
-    name = found["name"] or found["file"]
-    lines = text.splitlines()
-    line = lines[int(found["line"]) - 1].strip() if int(found["line"]) <= len(lines) else ""
-    parts = [f"{found['place']}: '{name}' is not known here: neither the text nor our header of CUDA's words has it"]
-    parts += [f"  {line}"] if name in line else []
-    parts.append("hint: if nvcc knows it, it is not supported; put the kernels without it into a file of their own")
-    return "\n".join(parts)
 
 
 # --- arguments; the structs are those of kernel_entry_on_cpu.h
@@ -240,7 +202,8 @@ class _Parameter:
 def _described(library: CheckedLibrary, count: int) -> list[_Parameter]:
     raw = (_RawParameter * max(1, count))()
     found = library.library.polysched_describe(None)
-    assert found == count, f"{found} parameters, but {count} names"
+    if found != count:
+        raise InputError(f"the kernel has {found} parameters, but the text names {count}", hint="name each of them")
     library.library.polysched_describe(raw)
     return [_Parameter(it.kind.decode(), it.is_pointer, it.is_const, it.size) for it in raw[:count]]
 

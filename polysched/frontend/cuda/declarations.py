@@ -76,7 +76,7 @@ def _declaration(cursor: Cursor, text: bytes, around: tuple[Range, ...]) -> Decl
         side=side,
         around=around,
         holes=tuple(_host_methods(cursor, text)),
-        variables=(cursor,) if cursor.kind == CursorKind.VAR_DECL and side == "device" else (),
+        variables=(cursor,) if _is_memory(cursor) else (),
         always=cursor.kind == CursorKind.USING_DIRECTIVE
         or (side == "device" and re.fullmatch(r"operator\W.*", cursor.spelling) is not None),
     )
@@ -146,6 +146,12 @@ def _is_const(variable: Cursor) -> bool:
     while kind.kind in (TypeKind.CONSTANTARRAY, TypeKind.INCOMPLETEARRAY):
         kind = kind.element_type
     return bool(kind.is_const_qualified())
+
+
+def _is_memory(cursor: Cursor) -> bool:
+    """Is it a variable of the device that can be written?"""
+    is_global = _has(cursor, CursorKind.CUDADEVICE_ATTR) or _has(cursor, CursorKind.CUDACONSTANT_ATTR)
+    return cursor.kind == CursorKind.VAR_DECL and is_global and not _is_const(cursor)
 
 
 def _names(cursor: Cursor) -> Iterator[str]:

@@ -17,7 +17,8 @@ class Parameter:
     name: str
     type: str  # as declared: "const float *"
     is_pointer: bool = False
-    element: str = ""  # numpy's name for what it is, or points to: "f32"; "" of a struct
+    element: str = ""  # what it is, or points to: "f32"; "" of a struct
+    is_empty: bool = False  # constant memory that the text does not fill
 
 
 @dataclass(frozen=True)

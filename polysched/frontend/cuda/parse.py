@@ -34,8 +34,10 @@ class Parsed:
     macros: Mapping[str, frozenset[str]]  # of `files`: the names that each is made of
 
 
-def parse(path: str, data: bytes, include: Sequence[str] = (), define: Sequence[str] = ()) -> Parsed:
-    """The file as nvcc reads it with `-I include` and `-D define`, whatever clang thinks of its bodies."""
+def parse(path: str, text: bytes | None, include: Sequence[str] = (), define: Sequence[str] = ()) -> Parsed:
+    """The file as nvcc reads it with `-I include` and `-D define`, whatever clang thinks of its bodies; `text` is what is
+    in it, if it is not on disk."""
+    data = _read(path) if text is None else text
     system = cpp_headers()
     arguments = [
         *("-x", "cuda", "--cuda-host-only", "-nocudainc", "-nocudalib", "-std=c++17", "-w", "-ferror-limit=0"),
@@ -47,7 +49,8 @@ def parse(path: str, data: bytes, include: Sequence[str] = (), define: Sequence[
     ]
     try:
         options = TranslationUnit.PARSE_DETAILED_PROCESSING_RECORD | _KEEP_GOING
-        unit = Index.create().parse(path, arguments, [(path, data.decode(errors="replace"))], options)
+        unsaved = [] if text is None else [(path, text.decode())]
+        unit = Index.create().parse(path, arguments, unsaved, options)
     except TranslationUnitLoadError:
         raise InputError(f"clang cannot parse {path}", None, "try it with a compiler first") from None
     included = {
@@ -55,7 +58,7 @@ def parse(path: str, data: bytes, include: Sequence[str] = (), define: Sequence[
         for it in unit.get_includes()
         if it.source is not None and not it.include.name.startswith((*system, str(_WORDS)))
     }
-    files = {path: data} | {name: Path(name).read_bytes().replace(b"\r\n", b"\n") for name in included.values()}
+    files = {path: data} | {name: _read(name) for name in included.values()}
     return Parsed(
         tree=unit.cursor,
         files=files,
@@ -63,6 +66,13 @@ def parse(path: str, data: bytes, include: Sequence[str] = (), define: Sequence[
         missing=dict(_missing(unit)),
         macros=_macros(unit.cursor, files),
     )
+
+
+def _read(path: str) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise InputError(f"'{path}' cannot be read: {error.strerror}") from error
 
 
 @cache

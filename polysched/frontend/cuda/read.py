@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from os.path import relpath
 from pathlib import Path
+
+from clang.cindex import Cursor, CursorKind
 
 from polysched.errors import InputError, Loc
 from polysched.frontend.cuda.declarations import Declaration, declarations, kernels
@@ -27,10 +29,10 @@ def read_cuda(source: str | Path, include: Sequence[str] = (), define: Sequence[
     if isinstance(source, str):
         return CudaFile("kernel.cu", parse("/kernel.cu", source.encode(), include, define))
     try:
-        data = source.read_bytes()
+        source.open("rb").close()
     except OSError as error:
         raise InputError(f"'{source}' cannot be read: {error.strerror}") from error
-    return CudaFile(source.name, parse(str(source.resolve()), data.replace(b"\r\n", b"\n"), include, define))
+    return CudaFile(source.name, parse(str(source.resolve()), None, include, define))
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ class CudaFile:
 
     def text_of(self, kernel: Kernel) -> str:
         """The lines that the kernel needs; all others are empty."""
-        kept = self._needed(kernel)
+        kept = self.needs(kernel)
         for it in kept:
             launch = find(self.parsed.files[it.file], b"<<<", it.start, it.end)
             if launch >= 0:
@@ -73,9 +75,7 @@ class CudaFile:
 
     def variables_of(self, kernel: Kernel) -> tuple[Parameter, ...]:
         """What the kernel uses of `__device__` and `__constant__` memory."""
-        return tuple(
-            parameter_of(variable, variable.spelling) for it in self._needed(kernel) for variable in it.variables
-        )
+        return tuple(self._variable(cursor, it) for it in self.needs(kernel) for cursor in it.variables)
 
     def why_unknown(self, name: str) -> str:
         """Why the text of a kernel may lack a name; "" if the file does not say."""
@@ -114,7 +114,13 @@ class CudaFile:
         column = len(data[start:offset].decode(errors="replace")) + 1
         return Loc(self._display[path], data.count(b"\n", 0, offset) + 1, column, line)
 
-    def _needed(self, kernel: Kernel) -> list[Declaration]:
+    def _variable(self, cursor: Cursor, around: Declaration) -> Parameter:
+        text, place = self.parsed.files[around.file], (cursor.location.offset, around.end)
+        is_filled = any(find(text, word, *place) >= 0 for word in (b"=", b"{"))
+        is_constant = any(child.kind == CursorKind.CUDACONSTANT_ATTR for child in cursor.get_children())
+        return replace(parameter_of(cursor, cursor.spelling), is_empty=is_constant and not is_filled)
+
+    def needs(self, kernel: Kernel) -> list[Declaration]:
         """The kernel, and what is declared by a name that one of these uses."""
         wanted, kept = {kernel.name}, set[int]()
         usable = [
