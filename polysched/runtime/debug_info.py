@@ -17,7 +17,7 @@ from pathlib import Path
 from polysched.errors import ToolchainError
 
 # Of our headers, and of the linker; the kernels of OpenCL are in a namespace, which is polysched_kernels.
-_OURS = re.compile(r"polysched_|_ZZ?N9polysched|_ZZ?L?\d+polysched_|__|_DYNAMIC|_GLOBAL_|completed|DW\.")
+_OURS = re.compile(r"polysched_|_ZZ?N9polysched|_ZZ?L?\d+polysched_|_DYNAMIC|_GLOBAL_|completed|DW\.")
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ def variables(library: Path) -> list[Variable]:
     for line in _run("readelf", "-sW", str(library)).splitlines():
         match line.split():
             case [_, value, size, ("TLS" | "OBJECT") as kind, _, _, section, symbol] if section != "UND":
-                if not _OURS.match(symbol):
+                if not _OURS.match(symbol) and (kind == "TLS" or not symbol.startswith("__")):
                     found[symbol] = int(value, 16), int(size, 0), kind == "TLS"
     names = _run("c++filt", *found).splitlines() if found else []
     result = [

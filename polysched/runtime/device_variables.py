@@ -10,7 +10,7 @@ import numpy as np
 
 from polysched.errors import LaunchError
 from polysched.frontend.cuda.kernel import Parameter
-from polysched.ir.dtypes import ALL
+from polysched.runtime.argument_texts import trial_data
 from polysched.runtime.check import CheckedLibrary
 
 
@@ -24,8 +24,9 @@ def variables_set(library: CheckedLibrary, variables: Iterable[Parameter], given
         for name, (variable, memory) in found.items():
             if name in given:
                 memory[:] = _bytes(variable, given[name], memory.size)
-            elif variable.is_empty and variable.element and not variable.is_pointer:
-                memory[:] = _trial(variable, memory.size)
+            elif variable.is_empty and variable.dtype is not None and not variable.is_pointer:
+                count = memory.size // variable.dtype.itemsize
+                memory[:] = trial_data(variable.dtype, (count,), np.random.default_rng(0)).view(np.uint8)
         yield
         for name, (_, memory) in found.items():
             if isinstance(given.get(name), np.ndarray) and given[name].flags.writeable:
@@ -36,20 +37,10 @@ def variables_set(library: CheckedLibrary, variables: Iterable[Parameter], given
 
 
 def _bytes(variable: Parameter, value: Any, size: int) -> np.ndarray:
-    array = value if isinstance(value, np.ndarray) else np.asarray(value, _dtype(variable))
-    if variable.element and array.dtype != _dtype(variable):
-        raise LaunchError(f"{variable.name} is of {variable.element}, but the array given is of {array.dtype}")
+    dtype = variable.dtype
+    array = value if isinstance(value, np.ndarray | np.generic) or dtype is None else np.asarray(value, dtype)
+    if dtype is not None and dtype.kind in "fiub" and array.dtype != dtype.base:
+        raise LaunchError(f"{variable.name} is of {dtype.base}, but what is given is of {array.dtype}")
     if array.nbytes != size:
         raise LaunchError(f"{variable.name}, {variable.type}, has {size} bytes, but {array.nbytes} are given")
-    return np.frombuffer(np.ascontiguousarray(array).tobytes(), np.uint8)
-
-
-def _trial(variable: Parameter, size: int) -> np.ndarray:
-    rng, dtype = np.random.default_rng(0), _dtype(variable)
-    count = size // dtype.itemsize
-    numbers = rng.uniform(0.5, 1.5, count) if dtype.kind == "f" else rng.integers(0, 2, count)
-    return numbers.astype(dtype).view(np.uint8)
-
-
-def _dtype(variable: Parameter) -> np.dtype:
-    return np.dtype(ALL[variable.element].numpy) if variable.element else np.dtype(np.uint8)
+    return np.frombuffer(array.tobytes(), np.uint8)

@@ -28,13 +28,13 @@ from polysched.errors import InputError, LaunchError, ToolchainError
 from polysched.frontend.cuda.kernel import Kernel
 from polysched.frontend.cuda.parse import NVCC_MACROS
 from polysched.frontend.cuda.read import CudaFile, read_cuda
-from polysched.ir.dtypes import ALL
 from polysched.runtime.check import CheckedLibrary, checked_library, guarded_copy
 from polysched.runtime.declared import dynamic_arrays
 from polysched.runtime.device_variables import variables_set
 from polysched.runtime.emulate import MOST_DYNAMIC, cuda_header, with_headers
 from polysched.runtime.findings import CheckReport
 from polysched.runtime.refusals import refusal
+from polysched.runtime.struct_arguments import arrays_in, struct_bytes
 
 Extent = int | Sequence[int]  # along x, then y, then z
 
@@ -56,7 +56,7 @@ def check_cuda(
 
     `source` is CUDA's text, or the path of a file that ends in .cu, which is read with `-I include` and `-D define`;
     what it has for the host is left out. Of a template, `kernel` is as in "scale<float>". The arguments are numpy
-    arrays and numbers, by the names that the kernel's parameters have; `__constant__` and `__device__` variables may be
+    arrays, numbers and structs, by the names that the kernel's parameters have; `__constant__` and `__device__` variables may be
     given too, and constant memory that is not is filled with trial data. InputError if there is no such kernel,
     LaunchError if the arguments do not fit, ToolchainError if g++ cannot compile the text.
     """
@@ -72,29 +72,28 @@ def check_cuda(
     if dynamic_shared_bytes and not dynamic_arrays(library.text):
         raise LaunchError(f"dynamic_shared_bytes is {dynamic_shared_bytes}, but there is no `extern __shared__` array")
     expected = _described(library, len(names))
-    guarded = {
-        name: guarded_copy(_array(name, arguments[name], parameter))
-        for name, parameter in zip(names, expected, strict=True)
-        if parameter.is_pointer
-    }
-    values = (_Argument * max(1, len(names)))()
+    arrays = dict[str, np.ndarray]()
+    for name, parameter in zip(names, expected, strict=True):
+        found = {name: arguments[name]} if parameter.is_pointer else arrays_in(name, arguments[name])
+        arrays |= {inner: _array(inner, array, parameter if inner == name else None) for inner, array in found.items()}
+    guarded = {name: guarded_copy(array) for name, array in arrays.items()}
+    values, structs = (_Argument * max(1, len(names)))(), list[np.ndarray]()
     for k, (name, parameter) in enumerate(zip(names, expected, strict=True)):
-        if name in guarded:
+        if parameter.is_pointer:
             values[k].pointer = guarded[name].ctypes.data
+        elif parameter.kind == "o":
+            at = {inner: copy.ctypes.data for inner, copy in guarded.items()}
+            structs.append(struct_bytes(name, chosen.parameters[k].dtype, parameter.size, arguments[name], at))
+            values[k].pointer = structs[-1].ctypes.data
         else:
             _set_number(values[k], name, arguments[name], parameter)
     ctypes.c_size_t.in_dll(library.library, "polysched_dynamic").value = dynamic_shared_bytes
     with variables_set(library, variables.values(), arguments):
         report = library.run(guarded, library.library.polysched_enter, sizes, values)
     for name, copy in guarded.items():
-        if arguments[name].flags.writeable:
-            np.copyto(arguments[name], copy)
+        if arrays[name].flags.writeable:
+            np.copyto(arrays[name], copy)
     return report
-
-
-def kernels_of(path: Path, include: Sequence[str] = (), define: Sequence[str] = ()) -> CudaFile:
-    """The file, for what it has to launch."""
-    return _file(path, include, define)
 
 
 def _require_names(kernel: str, names: Sequence[str], variables: Sequence[str], given: Sequence[str]) -> None:
@@ -102,31 +101,6 @@ def _require_names(kernel: str, names: Sequence[str], variables: Sequence[str], 
         also = f", and {', '.join(variables)} of the device" if variables else ""
         takes, gives = ", ".join(names) or "nothing", ", ".join(given) or "none"
         raise LaunchError(f"{kernel} takes {takes}{also}; given are {gives}")
-
-
-def named_arguments(texts: Sequence[str]) -> dict[str, Any]:
-    """Arguments as the command line has them: "a=f32[100,20]", random numbers, "a=FILE.npy", "n=100"."""
-    rng = np.random.default_rng(0)
-    return dict(_named_argument(text, rng) for text in texts)
-
-
-def _named_argument(text: str, rng: np.random.Generator) -> tuple[str, Any]:
-    name, _, value = text.partition("=")
-    if (found := re.fullmatch(r"(\w+)\[(\d+(?:,\s*\d+)*)\]", value)) and found[1] in ALL:
-        dtype, shape = ALL[found[1]], tuple(int(extent) for extent in found[2].split(","))
-        numbers = rng.uniform(0.5, 1.5, shape) if dtype.is_float else rng.integers(0, min(2, *shape), shape)
-        return name, np.asarray(numbers, dtype.numpy)
-    if value.endswith(".npy"):
-        try:
-            return name, np.load(value)
-        except (OSError, ValueError) as error:
-            raise InputError(f"'{value}' cannot be read as an array: {error}") from error
-    for number in (int, float):
-        try:
-            return name, number(value)
-        except ValueError:
-            continue
-    raise InputError(f"'{text}' is no argument", hint="write NAME=f32[100,20], NAME=FILE.npy or NAME=NUMBER")
 
 
 def _file(source: str | Path, include: Sequence[str], define: Sequence[str]) -> CudaFile:
@@ -208,12 +182,14 @@ def _described(library: CheckedLibrary, count: int) -> list[_Parameter]:
     return [_Parameter(it.kind.decode(), it.is_pointer, it.is_const, it.size) for it in raw[:count]]
 
 
-def _array(name: str, given: Any, parameter: _Parameter) -> np.ndarray:
-    """The array, if the kernel can take it."""
+def _array(name: str, given: Any, parameter: _Parameter | None) -> np.ndarray:
+    """The array, if the kernel can take it; None: as a field of a struct."""
     if not isinstance(given, np.ndarray):
         raise LaunchError(f"{name} is a pointer: give a numpy array, not {type(given).__name__}")
     if not given.flags.c_contiguous:
         raise LaunchError(f"{name} must be in C order without gaps; pass numpy.ascontiguousarray({name})")
+    if parameter is None:
+        return given
     if not parameter.is_const and not given.flags.writeable:
         raise LaunchError(f"{name} is not const, but the array given is read-only; pass {name}.copy()")
     expected = f"{parameter.kind}{parameter.size}"
@@ -229,8 +205,6 @@ def _array(name: str, given: Any, parameter: _Parameter) -> np.ndarray:
 
 def _set_number(value: _Argument, name: str, given: Any, parameter: _Parameter) -> None:
     number = given.item() if isinstance(given, np.generic) else given
-    if parameter.kind == "o":
-        raise LaunchError(f"{name} is a struct, which cannot be passed here")
     if not isinstance(number, bool | int | float):
         raise LaunchError(f"{name} is a number, not {type(given).__name__}")
     if isinstance(number, float) and parameter.kind != "f":

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import polysched as ps
-from polysched.runtime.hand_written import named_arguments
+from polysched.runtime.argument_texts import named_arguments
 
 
 def floats(*shape: int) -> np.ndarray:

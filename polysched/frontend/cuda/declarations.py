@@ -125,7 +125,8 @@ def _side(cursor: Cursor, text: bytes) -> Side:
     if cursor.kind in (*_FUNCTIONS, *_METHODS):
         return "device" if _is_constexpr(cursor, text) else "host"
     if cursor.kind == CursorKind.VAR_DECL:
-        return "any" if _is_const(cursor) else "host"
+        is_texture = cursor.type.spelling.startswith(("texture<", "surface<"))  # which kernels read without an attribute
+        return "device" if is_texture else "any" if _is_const(cursor) else "host"
     if cursor.kind == CursorKind.STATIC_ASSERT:
         return "host"
     return "any"

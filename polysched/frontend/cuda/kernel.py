@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from clang.cindex import Cursor, CursorKind, TypeKind
+import numpy as np
+from clang.cindex import Cursor, CursorKind, Type, TypeKind
 
 from polysched.errors import Loc
-from polysched.frontend.cuda.tokens import identifiers
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class Parameter:
     name: str
     type: str  # as declared: "const float *"
     is_pointer: bool = False
-    element: str = ""  # what it is, or points to: "f32"; "" of a struct
+    dtype: np.dtype | None = None  # of what it is, or points to; None: of the template, or unknown
     is_empty: bool = False  # constant memory that the text does not fill
 
 
@@ -29,7 +29,6 @@ class Kernel:
     qualified: str  # with its namespaces: "space::f"
     template: tuple[str, ...]  # as declared: "class T", "int N = 4"
     parameters: tuple[Parameter, ...]
-    is_dynamic: bool  # does its text have an `extern __shared__` array?
     loc: Loc
 
     def __str__(self) -> str:
@@ -56,7 +55,6 @@ def kernel_of(cursor: Cursor, text: bytes, loc: Loc) -> Kernel:
         qualified="::".join((*_namespaces(cursor), cursor.spelling)),
         template=tuple(" ".join(it.split()) for it in template),
         parameters=tuple(parameter_of(it, it.spelling or f"parameter{k}") for k, it in enumerate(parameters, 1)),
-        is_dynamic="extern" in identifiers(text, cursor.extent.start.offset, cursor.extent.end.offset),
         loc=loc,
     )
 
@@ -66,9 +64,9 @@ def parameter_of(cursor: Cursor, name: str) -> Parameter:
     kind = cursor.type.get_canonical()
     pointer = kind.kind == TypeKind.POINTER
     inner = kind.get_pointee() if pointer else kind
-    while inner.kind in (TypeKind.CONSTANTARRAY, TypeKind.INCOMPLETEARRAY):
+    while inner.kind in _ARRAYS:
         inner = inner.element_type
-    return Parameter(name, cursor.type.spelling, pointer, _ELEMENTS.get(inner.get_canonical().kind, ""))
+    return Parameter(name, cursor.type.spelling, pointer, _dtype(inner))
 
 
 _TEMPLATE = (
@@ -76,23 +74,47 @@ _TEMPLATE = (
     CursorKind.TEMPLATE_NON_TYPE_PARAMETER,
     CursorKind.TEMPLATE_TEMPLATE_PARAMETER,
 )
-_ELEMENTS = {
-    TypeKind.FLOAT: "f32",
-    TypeKind.DOUBLE: "f64",
+_ARRAYS = (TypeKind.CONSTANTARRAY, TypeKind.INCOMPLETEARRAY)
+_NUMBERS = {
+    TypeKind.FLOAT: "float32",
+    TypeKind.DOUBLE: "float64",
     TypeKind.BOOL: "bool",
-    TypeKind.CHAR_S: "i8",
-    TypeKind.SCHAR: "i8",
-    TypeKind.CHAR_U: "u8",
-    TypeKind.UCHAR: "u8",
-    TypeKind.SHORT: "i16",
-    TypeKind.USHORT: "u16",
-    TypeKind.INT: "i32",
-    TypeKind.UINT: "u32",
-    TypeKind.LONG: "i64",
-    TypeKind.ULONG: "u64",
-    TypeKind.LONGLONG: "i64",
-    TypeKind.ULONGLONG: "u64",
+    TypeKind.CHAR_S: "int8",
+    TypeKind.SCHAR: "int8",
+    TypeKind.CHAR_U: "uint8",
+    TypeKind.UCHAR: "uint8",
+    TypeKind.SHORT: "int16",
+    TypeKind.USHORT: "uint16",
+    TypeKind.INT: "int32",
+    TypeKind.UINT: "uint32",
+    TypeKind.LONG: "int64",
+    TypeKind.ULONG: "uint64",
+    TypeKind.LONGLONG: "int64",
+    TypeKind.ULONGLONG: "uint64",
 }
+
+_HALVES = {"__half": "float16", "__half2": "(2,)float16", "__nv_bfloat16": "uint16"}
+
+
+def _dtype(kind: Type) -> np.dtype | None:
+    """What numpy calls it, structs field by field; what it has no word for is bytes."""
+    kind, size = kind.get_canonical(), kind.get_size()
+    if name := _HALVES.get(kind.spelling.removeprefix("const ")):
+        return np.dtype(name)
+    if kind.kind in _NUMBERS:
+        return np.dtype(_NUMBERS[kind.kind])
+    if kind.kind == TypeKind.CONSTANTARRAY and (inner := _dtype(kind.element_type)) is not None:
+        return np.dtype((inner, (kind.element_count,)))
+    if kind.kind == TypeKind.RECORD and size > 0:
+        fields = [(field.spelling, _dtype(field.type), field.get_field_offsetof() // 8) for field in kind.get_fields()]
+        if all(name and dtype is not None for name, dtype, _ in fields) and not any(_is_bits(it) for it in kind.get_fields()):
+            names, formats, offsets = zip(*fields, strict=True) if fields else ((), (), ())
+            return np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": size})
+    return np.dtype(f"V{size}") if size > 0 and kind.kind in (TypeKind.RECORD, TypeKind.ENUM, TypeKind.POINTER) else None
+
+
+def _is_bits(field: Cursor) -> bool:
+    return bool(field.is_bitfield())
 
 
 def _namespaces(cursor: Cursor) -> list[str]:

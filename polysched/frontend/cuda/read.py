@@ -77,6 +77,10 @@ class CudaFile:
         """What the kernel uses of `__device__` and `__constant__` memory."""
         return tuple(self._variable(cursor, it) for it in self.needs(kernel) for cursor in it.variables)
 
+    def is_dynamic(self, kernel: Kernel) -> bool:
+        """Has it an `extern __shared__` array, whose size a launch gives?"""
+        return any({"extern", "__shared__"} <= it.uses for it in self.needs(kernel))
+
     def why_unknown(self, name: str) -> str:
         """Why the text of a kernel may lack a name; "" if the file does not say."""
         for it in self._declarations:
@@ -178,7 +182,7 @@ class CudaFile:
 
 def _included_name(line: bytes) -> list[str]:
     """The last part of what is included."""
-    return [name.decode() for name in re.findall(rb'([^/"<]+)[">]', line)[:1]]
+    return [name.decode() for name in re.findall(rb'[<"](?:[^">]*/)?([^/">]+)[">]', line)]
 
 
 def _blank(data: bytes) -> bytes:
