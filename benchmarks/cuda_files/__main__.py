@@ -15,7 +15,7 @@ import shutil
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,20 +36,28 @@ def main() -> int:
     given = parser.parse_args()
     chosen = [launch for launch in LAUNCHES if given.kernel in f"{launch.file} {launch.kernel}"]
     totals = Counter[str]()
-    for launch in chosen:
-        path = next((it for it in sorted(given.files.rglob(Path(launch.file).name)) if it.match(f"*/{launch.file}")), None)
+    for (name, kernel), launches in _by_kernel(chosen).items():
+        path = next((it for it in sorted(given.files.rglob(Path(name).name)) if it.match(f"*/{name}")), None)
         if path is None:
-            print(f"{launch.file}: not below {given.files}", file=sys.stderr)
+            print(f"{name}: not below {given.files}", file=sys.stderr)
             return 2
-        verdict, text = _verdict(path, launch)
-        totals[verdict] += 1
-        print(f"{launch.file}: {launch.kernel}: {text}", flush=True)
+        verdicts = [_verdict(path, launch) for launch in launches]
+        verdict, text = next((it for it in verdicts if it[0] != "checked"), verdicts[0])
+        totals[f"kernels {verdict}"] += 1
+        print(f"{name}: {kernel}: {text}", flush=True)
         if given.barriers and verdict != "refused":
-            for barrier, mutant in _without_barriers(path, launch):
+            for barrier, mutant in _without_barriers(path, launches):
                 print(f"    {barrier}: {mutant}", flush=True)
-                totals[f"barriers {mutant.partition(',')[0]}"] += 1
-    print(", ".join(f"{count} {what}" for what, count in sorted(totals.items())))
+                totals[f"barriers {mutant.partition(':')[0]}"] += not barrier.startswith("all")
+    print(", ".join(f"{count} {what}" for what, count in sorted(totals.items()) if count))
     return 0
+
+
+def _by_kernel(launches: Sequence[Launch]) -> dict[tuple[str, str], list[Launch]]:
+    found: dict[tuple[str, str], list[Launch]] = {}
+    for launch in launches:
+        found.setdefault((launch.file, launch.kernel), []).append(launch)
+    return found
 
 
 def _check(path: Path, launch: Launch) -> CheckReport:
@@ -93,19 +101,38 @@ def _barriers(file: CudaFile, name: str) -> Iterator[Barrier]:
                 yield Barrier(it.file, *found.span(), line, found[0].decode())
 
 
-def _without_barriers(path: Path, launch: Launch) -> Iterator[tuple[Barrier, str]]:
-    """Each barrier, and what is found when it is not there that is not found with it."""
-    known = {(finding.kind, finding.what) for finding in _check(path, launch).findings}
+def _without_barriers(path: Path, launches: Sequence[Launch]) -> Iterator[tuple[str, str]]:
+    """Each barrier, and what is found without it that is not found with it, at any of the launches; then what is found
+    without all those that none of the launches needs alone."""
+    known = [_findings(path, launch) for launch in launches]
+    harmless: list[Barrier] = []
     with tempfile.TemporaryDirectory(prefix="polysched-") as folder:
         copy = Path(folder, "files")
         shutil.copytree(path.resolve().parent, copy)
-        for barrier in _barriers(read_cuda(path), launch.kernel):
-            changed = copy / Path(barrier.file).relative_to(path.resolve().parent)
-            data = Path(barrier.file).read_bytes()
-            changed.write_bytes(data[: barrier.start] + b"(void)0" + data[barrier.end :])
-            new = [it for it in _check(copy / path.name, launch).findings if (it.kind, it.what) not in known]
-            changed.write_bytes(data)
-            yield barrier, f"found, {new[0].kind}: {new[0].what}" if new else "harmless, no conflict crosses it here"
+
+        def new(without: Sequence[Barrier]) -> str:
+            changed = {it.file: Path(it.file).read_bytes() for it in without}
+            for it in sorted(without, key=lambda it: -it.start):
+                changed[it.file] = changed[it.file][: it.start] + b"(void)0" + changed[it.file][it.end :]
+            for file, data in changed.items():
+                (copy / Path(file).relative_to(path.resolve().parent)).write_bytes(data)
+            mutants = (_findings(copy / path.name, launch) for launch in launches)
+            found = next((next(iter(it)) for before, now in zip(known, mutants, strict=True) if (it := now - before)), "")
+            for file in changed:
+                shutil.copy(file, copy / Path(file).relative_to(path.resolve().parent))
+            return found
+
+        for barrier in _barriers(read_cuda(path), launches[0].kernel):
+            found = new([barrier])
+            harmless += [] if found else [barrier]
+            yield str(barrier), f"found: {found}" if found else "harmless: what is before and after touches nothing in common"
+        if len(harmless) > 1:
+            found = new(harmless)
+            yield "all harmless ones at once", f"found together: {found}" if found else "harmless together"
+
+
+def _findings(path: Path, launch: Launch) -> frozenset[str]:
+    return frozenset(f"{it.kind}: {it.what}" for it in _check(path, launch).findings)
 
 
 if __name__ == "__main__":
