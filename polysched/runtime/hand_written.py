@@ -16,7 +16,6 @@ flip: race: tile[32], without a barrier in between (64 times)
 from __future__ import annotations
 
 import ctypes
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,7 +30,7 @@ from polysched.frontend.cuda.read import CudaFile, read_cuda
 from polysched.runtime.check import CheckedLibrary, checked_library, guarded_copy
 from polysched.runtime.declared import dynamic_arrays
 from polysched.runtime.device_variables import variables_set
-from polysched.runtime.emulate import MOST_DYNAMIC, cuda_header, with_headers
+from polysched.runtime.emulate import MOST_DYNAMIC, hand_written_text
 from polysched.runtime.findings import CheckReport
 from polysched.runtime.refusals import refusal
 from polysched.runtime.struct_arguments import arrays_in, struct_bytes
@@ -109,13 +108,6 @@ def _file(source: str | Path, include: Sequence[str], define: Sequence[str]) -> 
     return read_cuda(Path(source) if is_path else source, include, define)
 
 
-_MATH = re.compile(
-    r"\b(a?(sin|cos|tan)h?(pi)?|atan2|sincos|exp(2|10|m1)?|log(2|10|1p|b)?|pow|sqrt|cbrt|hypot|erfc?|[lt]gamma|abs|fabs|"
-    r"floor|ceil|round|l?l?rint|trunc|nearbyint|fmod|remainder|fma|fmin|fmax|fdim|copysign|ldexp|frexp|modf|is(nan|inf|finite)|"
-    r"[A-Z]+_?[A-Z]*INF\w*|NAN|M_\w+)f?\b"
-)
-
-
 def _kernel(file: CudaFile, name: str) -> Kernel:
     """The kernel; of a template, the one whose arguments the name has."""
     kernel = file.kernel(name)
@@ -129,12 +121,9 @@ def _compiled(file: CudaFile, kernel: Kernel, name: str, define: Sequence[str]) 
     text = file.text_of(kernel)
     _, bracket, arguments = name.partition("<")
     called = f"{kernel.qualified}{bracket}{arguments}" if bracket else kernel.qualified + "<>" * bool(kernel.template)
-    entry = f'{with_headers("kernel_entry_on_cpu.h")}POLYSCHED_ENTRY("{kernel.name}", ({called}))\n'
-    needs = "#include <math.h>\n" if _MATH.search(text) else ""  # nvcc always has it, but it takes time
-    macros = "".join(f"#ifndef {macro}\n#define {macro} {value}\n#endif\n" for macro, value in NVCC_MACROS.items())
-    macros += "".join(f"#define {' '.join(it.split('=', 1)) if '=' in it else f'{it} 1'}\n" for it in define)
-    head = f"{needs}{cuda_header(text)}{macros}"
-    cpp = f'{head}#line 1 "{file.name}"\n{text}\n#line 1 "polysched_entry.h"\n{entry}'
+    macros = [f"#ifndef {macro}\n#define {macro} {value}\n#endif" for macro, value in NVCC_MACROS.items()]
+    macros += [f"#define {it.replace('=', ' ', 1) if '=' in it else f'{it} 1'}" for it in define]
+    cpp = hand_written_text("\n".join([*macros, f'#line 1 "{file.name}"', text]), file.name, called)
     try:
         return checked_library(cpp, text, file.name, file.texts)
     except ToolchainError as error:

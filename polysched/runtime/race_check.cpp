@@ -5,7 +5,9 @@
    one of them writes and not both are atomic. They are a race unless
 
    - both are of one block, and a barrier, or for lanes of a warp a __syncwarp, is between them;
-   - or they are of different launches.
+   - or they are of different launches;
+   - or an earlier block has published what it did, as race_order.h says;
+   - or they are one instruction that writes the same.
 
    That does not depend on the order in which threads run here, and needs no luck. For each element are kept: the last
    write; of the reads, and of the atomic updates, those of two threads since the last barrier, and one of an earlier
@@ -23,7 +25,7 @@ extern "C" {
 uint64_t polysched_check_limit; /* accesses of a run: more do not end, or will not soon */
 
 void polysched_check_launch(const char *kernel, const unsigned *grid, const unsigned *block, const char *shared_memory,
-                            size_t dynamic, const char *stacks, size_t stride, void (*stop)(const char *))
+                            size_t dynamic, const char *stacks, size_t stride, size_t count, void (*stop)(const char *))
 {
     Launch launch = {};
     snprintf(launch.kernel, sizeof launch.kernel, "%s", kernel);
@@ -34,9 +36,13 @@ void polysched_check_launch(const char *kernel, const unsigned *grid, const unsi
     checker->launch_epoch = checker->epoch + 1;
     checker->stacks = stacks;
     checker->stride = stride;
+    checker->stacks_size = count * stride;
     checker->stop = stop;
     checker->runs = true;
-    const std::string name(kernel, strcspn(kernel, "< "));
+    checker->releases.clear();
+    checker->suspended.clear();
+    const std::string spelled(kernel, strcspn(kernel, "< ")); /* with namespaces */
+    const std::string name = spelled.substr(spelled.find_last_of(':') + 1);
     for (size_t k = 0; k < checker->shared_arrays.size(); k++) {
         const SharedArray &array = checker->shared_arrays[k];
         Region &region = checker->regions[checker->shared_ids[k]];
@@ -57,8 +63,12 @@ void polysched_check_launch(const char *kernel, const unsigned *grid, const unsi
 
 void polysched_check_block(unsigned block)
 {
+    settle();
     checker->block_epoch = ++checker->epoch;
+    checker->acquired.clear();
+    forget_skipped();
     checker->starts.push_back({checker->epoch, block, (uint32_t)checker->launches.size() - 1});
+    restore_shared(block);
     if (checker->seen_is_new)
         return;
     memset(checker->seen, 0, sizeof checker->seen);
@@ -94,10 +104,36 @@ void polysched_check_warp_sync(unsigned warp, unsigned together)
         }
 }
 
-void polysched_check_barrier(void) { checker->epoch++; }
+void polysched_check_barrier(const bool *waits, unsigned count, unsigned place, unsigned line)
+{
+    settle();
+    note_skipped(waits, count, place, line);
+    checker->epoch++;
+}
+
+void polysched_check_suspended(unsigned block)
+{
+    settle();
+    keep_shared(block);
+}
+
+/* What was before is as if of an earlier launch. */
+void polysched_check_grid_barrier(void) { checker->launch_epoch = checker->epoch + 1; }
+
+void polysched_check_fence(void) { fence(checker->thread); }
+
+/* A shuffle takes the value of a lane that offers none. */
+void polysched_check_absent(const void *here, unsigned lane, bool is_in_block)
+{
+    const Access own = {checker->epoch, site_of((uintptr_t)here, compute_it, 0), checker->thread, 0};
+    if (Finding *finding = report(other, -1, lane, 0, own))
+        snprintf(finding->text, sizeof finding->text, "takes the value of lane %u, which %s", lane,
+                 is_in_block ? "has returned" : "the block does not have");
+}
 
 void polysched_check_end(void)
 {
+    settle();
     count_warp();
     checker->runs = false;
 }
@@ -129,7 +165,11 @@ void polysched_check_freed(const void *memory)
         }
 }
 
-void polysched_check_atomic(const void *at, size_t size) { access((uintptr_t)at, size, update_it, PC, true); }
+void polysched_check_atomic(const void *at, size_t size)
+{
+    access((uintptr_t)at, size, update_it, PC, true);
+    exchange((uintptr_t)at, {checker->epoch, 0, checker->thread, checker->seen[checker->thread][checker->thread % lanes]});
+}
 
 void polysched_check_copy_begins(const void *to, const void *from, size_t size, size_t zeros)
 {

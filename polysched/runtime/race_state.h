@@ -56,6 +56,7 @@ struct Site {
     uint64_t accesses, requests, sectors, least_sectors, cycles, least_cycles; /* requests: a warp's accesses at once */
     uint32_t used = 0, counts[lanes] = {};
     std::vector<Row> rows;
+    std::vector<uint64_t> last; /* per thread: when it was here last, counted in accesses */
 };
 
 struct Place {
@@ -80,6 +81,42 @@ struct BlockStart {
     uint32_t epoch, block, launch;
 };
 
+struct Fence { /* what a thread had behind it at its last one */
+    uint32_t epoch;
+    uint16_t seen[lanes];
+};
+
+struct Release { /* by an atomic operation */
+    uint32_t at, fence; /* epochs */
+    uint16_t thread, seen[lanes];
+};
+
+struct Acquired { /* the first releases at a place */
+    uintptr_t place;
+    Access by;
+    size_t count;
+};
+
+struct Skipped { /* a site: who was there, while who waited; and where they parted */
+    unsigned thread, waiting;
+    int anchor;
+    unsigned line;
+};
+
+struct Repeated { /* a write of what may be there already */
+    uintptr_t at;
+    int region;
+    unsigned size; /* 0: none */
+    Access own, first;
+    unsigned char bytes[16];
+};
+
+struct Kept { /* of a shared array, while its block waits for the grid */
+    std::vector<Cell> cells;
+    uint8_t granule;
+    uint32_t block_epoch;
+};
+
 struct SharedArray {
     size_t offset, size; /* the size of a dynamic one is ~0 */
     std::string kernel;  /* that has it; empty: all */
@@ -98,13 +135,21 @@ struct Checker {
     std::vector<BlockStart> starts;
     bool runs = false;
     const char *stacks;
-    size_t stride;
+    size_t stride, stacks_size;
     uintptr_t own_stack;
     uint32_t kernel, epoch = 0, launch_epoch, block_epoch;
     uint16_t thread;
     uint64_t accesses = 0;
     uint16_t seen[1024][lanes]; /* per thread: the last clock of each lane of its warp that it has waited for */
     bool seen_is_new = false;
+    Fence fences[1024] = {};
+    std::unordered_map<uintptr_t, std::vector<Release>> releases; /* of this launch */
+    std::vector<Acquired> acquired; /* by this block */
+    std::unordered_map<uint32_t, Skipped> skipped;
+    uint64_t since = 0, last_access[1024] = {}; /* when the last barrier was, and each thread's last access */
+    unsigned barrier_place = ~0u;
+    Repeated repeated = {};
+    std::unordered_map<uint32_t, std::vector<Kept>> suspended; /* per block */
     void (*stop)(const char *);
 };
 Checker *checker = new Checker;

@@ -84,7 +84,7 @@ def test_sectors(access, sectors):
 
 WRONG = [
     ("race", "s[1], without a barrier in between", "__shared__ int s[33]; s[LANE] = 0; a[0] = s[LANE + 1];"),
-    ("race", "table[0]", "table[LANE % 4] = 1;"),
+    ("race", "table[0]", "table[LANE % 4] = LANE;"),
     ("race", "s[31]", """__shared__ float s[32]; s[LANE] = 0;
         __syncwarp(LANE < 16 ? 0xffff : 0xffff0000);
         a[LANE] = s[31 - LANE];"""),
@@ -107,7 +107,8 @@ WRONG = [
     ("fault", "a mask that leaves out the lane itself", "__syncwarp(1);"),
     ("fault", "thread (1, 0, 0) of block (0, 0, 0) waits in line 3 for thread (0, 0, 0), which waits in line 4",
         "if (LANE) __syncwarp();\nelse __syncthreads();"),
-    ("fault", "waits at the barrier in line 3, but thread (31, 0, 0) has returned", "if (LANE < 5) __syncthreads();"),
+    ("fault", "thread (0, 0, 0) waits at the barrier in line 3, but thread (5, 0, 0) has done this without",
+        "if (LANE < 5) __syncthreads();\na[LANE] = 1;"),
     ("fault", "thread (0, 0, 0) waits at the barrier in line 4, but thread (5, 0, 0) at the one in line 3",
         "if (LANE >= 5) __syncthreads();\nelse __syncthreads();"),
 ]  # fmt: skip
@@ -164,11 +165,11 @@ def test_dynamic_shared_memory_that_the_launch_does_not_give():
 
 
 def test_a_race_between_blocks_names_both():
-    (finding,) = check("if (threadIdx.x == 7) a[3] = 1;", grid=2).findings
+    (finding,) = check("if (threadIdx.x == 7) a[3] = blockIdx.x;", grid=2).findings
     assert str(finding) == (
         "kernel: race between blocks: a[3], of one launch, in no order\n"
-        "  thread (7, 0, 0) of block (1, 0, 0) writes in line 3: if (threadIdx.x == 7) a[3] = 1;\n"
-        "  thread (7, 0, 0) of block (0, 0, 0) writes in line 3: if (threadIdx.x == 7) a[3] = 1;"
+        "  thread (7, 0, 0) of block (1, 0, 0) writes in line 3: if (threadIdx.x == 7) a[3] = blockIdx.x;\n"
+        "  thread (7, 0, 0) of block (0, 0, 0) writes in line 3: if (threadIdx.x == 7) a[3] = blockIdx.x;"
     )
 
 

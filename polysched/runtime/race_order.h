@@ -1,0 +1,65 @@
+/* What happens before what: within a block by barriers and __syncwarp; of an earlier block, if it was published.
+
+   A block publishes what it did before a __threadfence by an atomic operation behind that fence. Who comes to the same
+   place by an atomic operation later has it then, and so have those that it waits with afterwards. That is how the last
+   block of a reduction knows what the others have written. */
+#pragma once
+#include "race_state.h"
+
+namespace {
+
+/* Whether a thread that has `seen` so much at that time comes after the access; both are of one block. */
+inline bool is_before(const Access &access, unsigned thread, uint32_t epoch, const uint16_t *seen)
+{
+    const bool same_warp = access.thread / lanes == thread / lanes;
+    return access.epoch != epoch || (same_warp && seen[access.thread % lanes] >= access.clock);
+}
+
+inline bool is_before(const Access &access, const Access &own)
+{
+    return access.thread == own.thread || is_before(access, own.thread, own.epoch, checker->seen[own.thread]);
+}
+
+inline bool is_published(const Access &access, const Access &own)
+{
+    for (const Acquired &it : checker->acquired) {
+        if (!is_before(it.by, own))
+            continue;
+        const std::vector<Release> &all = checker->releases[it.place];
+        size_t low = 0, high = it.count;
+        while (low < high) {
+            const size_t middle = (low + high) / 2;
+            all[middle].at < access.epoch ? low = middle + 1 : high = middle;
+        }
+        const uint32_t block = start_of(access.epoch).epoch;
+        for (; low < it.count && start_of(all[low].at).epoch == block; low++)
+            if (is_before(access, all[low].thread, all[low].fence, all[low].seen))
+                return true;
+    }
+    return false;
+}
+
+/* An atomic operation is both: it takes what others have published there, and publishes what it may. */
+void exchange(uintptr_t at, const Access &own)
+{
+    std::vector<Release> &all = checker->releases[at];
+    if (!all.empty() && all[0].at < checker->block_epoch)
+        checker->acquired.push_back({at, own, all.size()});
+    const Fence &fence = checker->fences[own.thread];
+    if (fence.epoch < checker->block_epoch)
+        return;
+    Release release = {checker->epoch, fence.epoch, own.thread, {}};
+    memcpy(release.seen, fence.seen, sizeof release.seen);
+    all.push_back(release);
+}
+
+void fence(unsigned thread)
+{
+    Fence &it = checker->fences[thread];
+    it.epoch = checker->epoch;
+    memcpy(it.seen, checker->seen[thread], sizeof it.seen);
+    checker->seen[thread][thread % lanes]++; /* what it does from now on comes later */
+    checker->seen_is_new = false;
+}
+
+} // namespace
