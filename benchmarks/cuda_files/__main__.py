@@ -3,8 +3,8 @@
     python -m benchmarks.cuda_files --files DIR                   a line per kernel: checked, found, or refused
     python -m benchmarks.cuda_files --files DIR --barriers        ... and without each of its barriers in turn
 
-DIR holds clones of github.com/NVIDIA/cuda-samples and of a mirror of Rodinia, such as github.com/yuhc/gpu-rodinia, at any
-depth. Which kernels with which launches is in launches.py.
+DIR holds, at any depth, clones of github.com/NVIDIA/cuda-samples and of a mirror of Rodinia, such as
+github.com/yuhc/gpu-rodinia. Which kernels with which launches is in launches.py.
 """
 
 from __future__ import annotations
@@ -117,7 +117,9 @@ def _without_barriers(path: Path, launches: Sequence[Launch]) -> Iterator[tuple[
             for file, data in changed.items():
                 (copy / Path(file).relative_to(path.resolve().parent)).write_bytes(data)
             mutants = (_findings(copy / path.name, launch) for launch in launches)
-            found = next((next(iter(it)) for before, now in zip(known, mutants, strict=True) if (it := now - before)), "")
+            found = next(
+                (next(iter(it)) for before, now in zip(known, mutants, strict=True) if (it := now - before)), ""
+            )
             for file in changed:
                 shutil.copy(file, copy / Path(file).relative_to(path.resolve().parent))
             return found
@@ -125,7 +127,10 @@ def _without_barriers(path: Path, launches: Sequence[Launch]) -> Iterator[tuple[
         for barrier in _barriers(read_cuda(path), launches[0].kernel):
             found = new([barrier])
             harmless += [] if found else [barrier]
-            yield str(barrier), f"found: {found}" if found else "harmless: what is before and after touches nothing in common"
+            yield (
+                str(barrier),
+                f"found: {found}" if found else "harmless: what is before and after touches nothing in common",
+            )
         if len(harmless) > 1:
             found = new(harmless)
             yield "all harmless ones at once", f"found together: {found}" if found else "harmless together"

@@ -1,4 +1,4 @@
-"""How the kernels of public CUDA files are launched: the hosts' launches at small sizes, with partial blocks if they can."""
+"""Launches of the kernels of public CUDA files: as their hosts do, at small sizes, with partial blocks if they can."""
 
 from __future__ import annotations
 

@@ -26,9 +26,9 @@ def add(commands: Commands) -> None:
     cuda = parser.add_argument_group("kernels written in CUDA")
     one = "which one, if the file has more than one; of a template, as in 'mm<16>'"
     cuda.add_argument("--kernel", metavar="NAME", help=one)
-    cuda.add_argument("--grid", type=_extents, metavar="X[,Y[,Z]]", help="blocks; without --grid and --block, the kernels are listed")
+    cuda.add_argument("--grid", type=_extents, metavar="X[,Y[,Z]]", help="without, the kernels are listed")
     cuda.add_argument("--block", type=_extents, metavar="X[,Y[,Z]]", help="threads of a block")
-    argument = "NAME=f32[100,20], random numbers; NAME=[100], of its own type; NAME=FILE.npy; NAME=NUMBER; NAME.FIELD=NUMBER"
+    argument = "NAME=f32[100,20], random; NAME=[100], of its own type; NAME=FILE.npy; NAME=NUMBER; NAME.FIELD=..."
     cuda.add_argument("--arg", action="append", default=[], metavar="NAME=VALUE", help=argument)
     cuda.add_argument("--dynamic-shared", type=int, default=0, metavar="BYTES", help="of the extern __shared__ arrays")
     parser.set_defaults(run=run)

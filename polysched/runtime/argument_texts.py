@@ -1,8 +1,8 @@
 """Arguments of a kernel as the command line has them, and how it may be called.
 
-    a=f32[100,20]      random numbers        n=100, on=1, s=0.5      a number
-    a=[100]            of its own type       p.n=100 p.a=f32[9]      fields of a struct, the others are 0
-    a=FILE.npy         what is in the file
+a=f32[100,20]      random numbers        n=100, on=1, s=0.5      a number
+a=[100]            of its own type       p.n=100 p.a=f32[9]      fields of a struct, the others are 0
+a=FILE.npy         what is in the file
 """
 
 from __future__ import annotations

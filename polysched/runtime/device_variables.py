@@ -1,4 +1,4 @@
-"""`__device__` and `__constant__` variables of a kernel's text: set before a run, read after it, and as they were again."""
+"""`__device__` and `__constant__` variables of a kernel's text: set for a run, read after it, then as they were."""
 
 from __future__ import annotations
 

@@ -78,8 +78,9 @@ class Traffic:
     def __str__(self) -> str:
         unit = "cycles" if self.shared else "sectors"
         least = f"{self.least / self.requests:.3g}"
+        place = ":".join([self.kernel, *([self.file] if self.file else []), str(self.line)])
         return (
-            f"{self.kernel}:{f'{self.file}:' if self.file else ''}{self.line}: {self.does} {self.array}, {self.size} bytes a lane: "
+            f"{place}: {self.does} {self.array}, {self.size} bytes a lane: "
             f"{self.per_request:.3g} {unit} a request ({least} needed), {self.requests} requests: {self.text}"
         )
 

@@ -30,7 +30,7 @@ from polysched.frontend.cuda.read import CudaFile, read_cuda
 from polysched.runtime.check import CheckedLibrary, checked_library, guarded_copy
 from polysched.runtime.declared import dynamic_arrays
 from polysched.runtime.device_variables import variables_set
-from polysched.runtime.emulate import MOST_DYNAMIC, hand_written_text
+from polysched.runtime.emulate import HEADERS, MOST_DYNAMIC, hand_written_text
 from polysched.runtime.findings import CheckReport
 from polysched.runtime.refusals import refusal
 from polysched.runtime.struct_arguments import arrays_in, struct_bytes
@@ -55,9 +55,10 @@ def check_cuda(
 
     `source` is CUDA's text, or the path of a file that ends in .cu, which is read with `-I include` and `-D define`;
     what it has for the host is left out. Of a template, `kernel` is as in "scale<float>". The arguments are numpy
-    arrays, numbers and structs, by the names that the kernel's parameters have; `__constant__` and `__device__` variables may be
-    given too, and constant memory that is not is filled with trial data. InputError if there is no such kernel,
-    LaunchError if the arguments do not fit, ToolchainError if g++ cannot compile the text.
+    arrays, numbers and structs, by the names that the kernel's parameters have. `__constant__` and `__device__`
+    variables may be given too; constant memory that is neither given nor initialized is filled with trial data.
+    InputError if there is no such kernel, LaunchError if the arguments do not fit, ToolchainError if g++ cannot compile
+    the text.
     """
     file = _file(source, include, define)
     chosen = _kernel(file, kernel)
@@ -127,7 +128,7 @@ def _compiled(file: CudaFile, kernel: Kernel, name: str, define: Sequence[str]) 
     try:
         return checked_library(cpp, text, file.name, file.texts)
     except ToolchainError as error:
-        if found := refusal(str(error), file.texts, file.why_unknown):
+        if found := refusal(str(error), file.texts, lambda it: file.why_unknown(it, HEADERS)):
             raise ToolchainError(found) from error
         raise
 

@@ -1,6 +1,6 @@
 """Structs that a kernel takes by value: numpy's, ctypes', or field by field, where arrays stand for pointers.
 
-    ps.check_cuda(text, "scale", 4, 32, p={"a": a, "n": 100, "range": {"low": 0.5}})
+ps.check_cuda(text, "scale", 4, 32, p={"a": a, "n": 100, "range": {"low": 0.5}})
 """
 
 from __future__ import annotations
@@ -34,7 +34,9 @@ def struct_bytes(name: str, dtype: np.dtype | None, size: int, given: Any, at: M
     try:
         data = given.tobytes() if isinstance(given, np.ndarray | np.generic) else bytes(memoryview(given))
     except TypeError:
-        raise LaunchError(f"{name} is a struct, not {type(given).__name__}: give its fields, as in {{'n': 3}}") from None
+        raise LaunchError(
+            f"{name} is a struct, not {type(given).__name__}: give its fields, as in {{'n': 3}}"
+        ) from None
     if len(data) != size:
         raise LaunchError(f"{name} has {size} bytes, but {len(data)} are given")
     return np.frombuffer(data, np.uint8)
@@ -53,5 +55,7 @@ def _filled(name: str, dtype: np.dtype, given: Mapping[str, Any], at: Mapping[st
         elif kind.base.kind in "fiub" and np.shape(value) in ((), kind.shape):
             struct[field] = value
         else:
-            raise LaunchError(f"{name}.{field} is {'a pointer' if kind == POINTER else kind}, not {type(value).__name__}")
+            raise LaunchError(
+                f"{name}.{field} is {'a pointer' if kind == POINTER else kind}, not {type(value).__name__}"
+            )
     return struct

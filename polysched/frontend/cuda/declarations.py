@@ -39,7 +39,7 @@ def declarations(scope: Cursor, files: Mapping[str, bytes], around: tuple[Range,
     """Those of `files`, in order of their text."""
     found: list[Declaration] = []
     for cursor in scope.get_children():
-        start, end = cursor.extent.start, cursor.extent.end
+        start = cursor.extent.start
         if cursor.kind.is_preprocessing() or start.file is None or start.file.name not in files:
             continue
         text = files[start.file.name]
@@ -125,7 +125,9 @@ def _side(cursor: Cursor, text: bytes) -> Side:
     if cursor.kind in (*_FUNCTIONS, *_METHODS):
         return "device" if _is_constexpr(cursor, text) else "host"
     if cursor.kind == CursorKind.VAR_DECL:
-        is_texture = cursor.type.spelling.startswith(("texture<", "surface<"))  # which kernels read without an attribute
+        is_texture = cursor.type.spelling.startswith(
+            ("texture<", "surface<")
+        )  # which kernels read without an attribute
         return "device" if is_texture else "any" if _is_const(cursor) else "host"
     if cursor.kind == CursorKind.STATIC_ASSERT:
         return "host"

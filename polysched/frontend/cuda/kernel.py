@@ -48,7 +48,9 @@ def kernel_of(cursor: Cursor, text: bytes, loc: Loc) -> Kernel:
     children = list(cursor.get_children())
     parameters = [child for child in children if child.kind == CursorKind.PARM_DECL]
     template = [
-        text[child.extent.start.offset : child.extent.end.offset].decode() for child in children if child.kind in _TEMPLATE
+        text[child.extent.start.offset : child.extent.end.offset].decode()
+        for child in children
+        if child.kind in _TEMPLATE
     ]
     return Kernel(
         name=cursor.spelling,
@@ -107,10 +109,14 @@ def _dtype(kind: Type) -> np.dtype | None:
         return np.dtype((inner, (kind.element_count,)))
     if kind.kind == TypeKind.RECORD and size > 0:
         fields = [(field.spelling, _dtype(field.type), field.get_field_offsetof() // 8) for field in kind.get_fields()]
-        if all(name and dtype is not None for name, dtype, _ in fields) and not any(_is_bits(it) for it in kind.get_fields()):
+        if all(name and dtype is not None for name, dtype, _ in fields) and not any(
+            _is_bits(it) for it in kind.get_fields()
+        ):
             names, formats, offsets = zip(*fields, strict=True) if fields else ((), (), ())
             return np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": size})
-    return np.dtype(f"V{size}") if size > 0 and kind.kind in (TypeKind.RECORD, TypeKind.ENUM, TypeKind.POINTER) else None
+    return (
+        np.dtype(f"V{size}") if size > 0 and kind.kind in (TypeKind.RECORD, TypeKind.ENUM, TypeKind.POINTER) else None
+    )
 
 
 def _is_bits(field: Cursor) -> bool:

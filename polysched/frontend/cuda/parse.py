@@ -35,8 +35,8 @@ class Parsed:
 
 
 def parse(path: str, text: bytes | None, include: Sequence[str] = (), define: Sequence[str] = ()) -> Parsed:
-    """The file as nvcc reads it with `-I include` and `-D define`, whatever clang thinks of its bodies; `text` is what is
-    in it, if it is not on disk."""
+    """The file as nvcc reads it with `-I include` and `-D define`, whatever clang thinks of its bodies; `text` is what
+    it holds if it is not on disk."""
     data = _read(path) if text is None else text
     system = cpp_headers()
     arguments = [

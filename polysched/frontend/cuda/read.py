@@ -9,7 +9,7 @@ The text keeps lines, directives and macros; the files that it includes from its
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from os.path import relpath
@@ -46,7 +46,11 @@ class CudaFile:
     def kernels(self) -> tuple[Kernel, ...]:
         """What can be launched, in order of the text; of several declarations of one name, those with a body."""
         return tuple(
-            kernel_of(it, self.parsed.files[it.extent.start.file.name], self._loc(it.extent.start.file.name, it.location.offset))
+            kernel_of(
+                it,
+                self.parsed.files[it.extent.start.file.name],
+                self._loc(it.extent.start.file.name, it.location.offset),
+            )
             for it in kernels(self.parsed.tree)
             if it.extent.start.file.name in self.parsed.files
         )
@@ -81,14 +85,15 @@ class CudaFile:
         """Has it an `extern __shared__` array, whose size a launch gives?"""
         return any({"extern", "__shared__"} <= it.uses for it in self.needs(kernel))
 
-    def why_unknown(self, name: str) -> str:
+    def why_unknown(self, name: str, known_headers: Container[str] = ()) -> str:
         """Why the text of a kernel may lack a name; "" if the file does not say."""
         for it in self._declarations:
             if name in it.names and it.side == "host":
                 place = self._loc(it.file, it.start)
                 return f"'{name}' of {place.file}:{place.line} belongs to the host: a kernel cannot use it"
-        if self.parsed.missing:
-            headers = ", ".join(f"'{header}'" for header in dict.fromkeys(self.parsed.missing.values()))
+        missing = dict.fromkeys(it for it in self.parsed.missing.values() if it not in known_headers)
+        if missing:
+            headers = ", ".join(f"'{header}'" for header in missing)
             return f"it may be in a header that was not found, {headers}: give its folder with -I"
         return ""
 
@@ -169,15 +174,16 @@ class CudaFile:
 
     def _include(self, path: str, number: int, line: bytes, kept: Sequence[Declaration]) -> bytes:
         """What stands for a line that includes a file: the file, if it is the user's and clang has entered it here."""
-        if (inside := self.parsed.included.get((path, number))) is not None:
-            names = [self._display[it].encode() for it in (inside, path)]
-            text = self._merged(inside, kept)
-            return b'#line 1 "%s"\n%s\n#line %d "%s"' % (names[0], text, number + 1, names[1])
-        if name := self.parsed.missing.get((path, number)):  # for clang, but the emulation may have it
-            place = number + 1, self._display[path].encode()
-            return b'#if __has_include(<%s>)\n#include <%s>\n#endif\n#line %d "%s"' % (*[name.encode()] * 2, *place)
-        is_ours = any(it.endswith(f"/{name}") for it in self.parsed.files for name in _included_name(line))
-        return b"" if is_ours else line  # of ours, it has been included before, or is under a condition
+        inside, missing = self.parsed.included.get((path, number)), self.parsed.missing.get((path, number))
+        if inside is not None:
+            text = f'#line 1 "{self._display[inside]}"\n'.encode() + self._merged(inside, kept)
+        elif missing is not None:  # for clang, but the emulation may have it
+            text = f"#if __has_include(<{missing}>)\n#include <{missing}>\n#endif".encode()
+        elif any(it.endswith(f"/{name}") for it in self.parsed.files for name in _included_name(line)):
+            return b""  # of ours, it has been included before, or is under a condition
+        else:
+            return line
+        return text + f'\n#line {number + 1} "{self._display[path]}"'.encode()
 
 
 def _included_name(line: bytes) -> list[str]:
