@@ -14,7 +14,7 @@ template <class T, class Operation> POLYSCHED_OWN static T polysched_update(T *a
     template <class T> POLYSCHED_INLINE T name parameters \
     { \
         polysched_check_atomic((const void *)at, sizeof(T)); \
-        return polysched_update((T *)at, [=](T old) __attribute__((no_sanitize("thread"))) { (void)old; return (T)(result); }); \
+        return polysched_update((T *)at, [=](T old) __attribute__((no_sanitize("thread"), no_sanitize("undefined"))) { (void)old; return (T)(result); }); \
     }
 template <class T> struct polysched_same { /* so that the pointer alone tells the type */
     typedef T type;

@@ -41,7 +41,7 @@ template <class T> POLYSCHED_INLINE unsigned polysched_match_all(unsigned place,
                        polysched_width(__VA_ARGS__), false)
 
 #define POLYSCHED_REDUCE(mask, value, result) \
-    polysched::reduce(POLYSCHED_HERE, mask, value, [](auto a, auto b) __attribute__((no_sanitize("thread"))) { return result; })
+    polysched::reduce(POLYSCHED_HERE, mask, value, [](auto a, auto b) __attribute__((no_sanitize("thread"), no_sanitize("undefined"))) { return result; })
 #define __reduce_add_sync(mask, value) POLYSCHED_REDUCE(mask, value, a + b)
 #define __reduce_min_sync(mask, value) POLYSCHED_REDUCE(mask, value, b < a ? b : a)
 #define __reduce_max_sync(mask, value) POLYSCHED_REDUCE(mask, value, b > a ? b : a)

@@ -18,7 +18,8 @@ from polysched.runtime.check import CheckedLibrary
 def variables_set(library: CheckedLibrary, variables: Iterable[Parameter], given: Mapping[str, Any]) -> Iterator[None]:
     """Within it the variables hold what is given for them, and empty constant memory trial data; arrays that were given
     hold what a kernel has made of them at the end. LaunchError if a value does not fit."""
-    found = {it.name: (it, memory) for it in variables if (memory := library.variable(it.name)) is not None}
+    memory = {name: memory for (function, name), memory in library.device_variables().items() if not function}
+    found = {it.name: (it, memory[it.name]) for it in variables if it.name in memory}
     before = {name: memory.copy() for name, (_, memory) in found.items()}
     try:
         for name, (variable, memory) in found.items():

@@ -97,13 +97,14 @@ def emulated_text(source: Source) -> str:
     return cuda_header(source.device) + with_headers("opencl_on_cpu.h") + kernels + bounds + host
 
 
-def hand_written_text(text: str, file: str, kernel: str) -> str:
-    """A text that somebody wrote, as C++ by which Python launches `kernel`, such as "scale<float>"."""
-    entry = f'{with_headers("kernel_entry_on_cpu.h")}POLYSCHED_ENTRY("{kernel}", ({kernel}))\n'
+def hand_written_text(text: str, file: str, kernel: str, called: str, macros: str = "") -> str:
+    """A text that somebody wrote, as C++ by which Python launches `kernel`, which C++ calls as in "space::scale<float>";
+    `macros` are defined before it."""
+    entry = f'{with_headers("kernel_entry_on_cpu.h")}POLYSCHED_ENTRY("{kernel}", ({called}))\n'
     needs = "#include <math.h>\n" if _MATH.search(text) else ""  # nvcc always has it, but it takes time
     plain = without_ptx(text, file)
-    behind = f'\n#line 1 "polysched_entry.h"\n{launch_bounds(text, [kernel])}{entry}'
-    return f'{needs}{cuda_header(text)}#line 1 "{file}"\n{plain}{behind}'
+    behind = f'\n#line 1 "polysched_entry.h"\n{launch_bounds(text, {kernel: called})}{entry}'
+    return f'{needs}{cuda_header(text)}{macros}#line 1 "{file}"\n{plain}{behind}'
 
 
 def cuda_header(text: str = "") -> str:

@@ -27,7 +27,8 @@ from polysched.errors import InputError, LaunchError, ToolchainError
 from polysched.frontend.cuda.kernel import Kernel
 from polysched.frontend.cuda.parse import NVCC_MACROS
 from polysched.frontend.cuda.read import CudaFile, read_cuda
-from polysched.runtime.check import CheckedLibrary, checked_library, guarded_copy
+from polysched.runtime.by_hand import library_by_hand
+from polysched.runtime.check import CheckedLibrary, guarded_copy
 from polysched.runtime.declared import dynamic_arrays
 from polysched.runtime.device_variables import variables_set
 from polysched.runtime.emulate import HEADERS, MOST_DYNAMIC, hand_written_text
@@ -124,9 +125,9 @@ def _compiled(file: CudaFile, kernel: Kernel, name: str, define: Sequence[str]) 
     called = f"{kernel.qualified}{bracket}{arguments}" if bracket else kernel.qualified + "<>" * bool(kernel.template)
     macros = [f"#ifndef {macro}\n#define {macro} {value}\n#endif" for macro, value in NVCC_MACROS.items()]
     macros += [f"#define {it.replace('=', ' ', 1) if '=' in it else f'{it} 1'}" for it in define]
-    cpp = hand_written_text("\n".join([*macros, f'#line 1 "{file.name}"', text]), file.name, called)
+    cpp = hand_written_text(text, file.name, name, called, "".join(f"{macro}\n" for macro in macros))
     try:
-        return checked_library(cpp, text, file.name, file.texts)
+        return library_by_hand(cpp, text, file.texts)
     except ToolchainError as error:
         if found := refusal(str(error), file.texts, lambda it: file.why_unknown(it, HEADERS)):
             raise ToolchainError(found) from error

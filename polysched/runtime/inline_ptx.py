@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from polysched.errors import InputError
+from polysched.runtime.line_markers import place_of
 
 
 def without_ptx(text: str, file: str = "kernel.cu") -> str:
@@ -22,23 +23,13 @@ def without_ptx(text: str, file: str = "kernel.cu") -> str:
         if found.start() < end or not found[1]:
             continue
         close = _closing(text, found.end() - 1)
-        place = _place(text, found.start(), file)
+        place = "{}:{}".format(*place_of(text, found.start(), file))
         statement = _statement(text[found.end() : close], place)
         lines = text.count("\n", found.start(), close)
         parts += [text[end : found.start()], statement, "\n" * lines]
         end = close + 1
     return "".join([*parts, text[end:]])
 
-
-def _place(text: str, offset: int, file: str) -> str:
-    """File and line, by the #line in front of it."""
-    start, line = 0, 1
-    for found in _LINE.finditer(text, 0, offset):
-        start, line, file = found.end() + 1, int(found[1]), found[2]
-    return f"{file}:{line + text.count(chr(10), start, offset)}"
-
-
-_LINE = re.compile(r'^#line (\d+) "(.*)"$', re.MULTILINE)
 
 # A statement; comments and strings are matched first, so that none within them is.
 _ASM = re.compile(

@@ -247,10 +247,37 @@ void __ubsan_handle_out_of_bounds(OutOfBounds *data, uintptr_t value)
     }
     checker->stop("an index out of bounds");
 }
-void __ubsan_handle_divrem_overflow(void *, uintptr_t, uintptr_t)
+struct Overflow {
+    const char *file;
+    uint32_t line, column;
+    const TypeDescriptor *type;
+};
+static long long operand(const Overflow *data, uintptr_t value)
+{
+    const unsigned bits = 1u << (data->type->info >> 1);
+    return bits < 64 ? (long long)(value << (64 - bits)) >> (64 - bits) : (long long)value;
+}
+static void overflow(const Overflow *data, uintptr_t pc, uintptr_t a, const char *operation, uintptr_t b)
 {
     if (!checker->runs)
         return;
+    const Access own = {checker->epoch, site_of(pc, compute_it, 0), checker->thread, 0};
+    if (Finding *finding = report(other, -1, 0, 0, own)) {
+        const unsigned bits = 1u << (data->type->info >> 1);
+        snprintf(finding->text, sizeof finding->text, "%lld %s %lld does not fit into %u bits", operand(data, a), operation,
+                 operand(data, b), bits);
+    }
+}
+void __ubsan_handle_add_overflow(Overflow *data, uintptr_t a, uintptr_t b) { overflow(data, PC, a, "+", b); }
+void __ubsan_handle_sub_overflow(Overflow *data, uintptr_t a, uintptr_t b) { overflow(data, PC, a, "-", b); }
+void __ubsan_handle_mul_overflow(Overflow *data, uintptr_t a, uintptr_t b) { overflow(data, PC, a, "*", b); }
+void __ubsan_handle_negate_overflow(Overflow *data, uintptr_t a) { overflow(data, PC, 0, "-", a); }
+void __ubsan_handle_divrem_overflow(Overflow *data, uintptr_t a, uintptr_t b)
+{
+    if (!checker->runs)
+        return;
+    if (b)
+        return overflow(data, PC, a, "/", b);
     const Access own = {checker->epoch, site_of(PC, compute_it, 0), checker->thread, 0};
     if (Finding *finding = report(other, -1, 0, 0, own))
         snprintf(finding->text, sizeof finding->text, "division by zero");
