@@ -168,14 +168,19 @@ POLYSCHED_OWN static void release_together(unsigned first, unsigned together)
         }
 }
 
-/* Lets lanes go on that wait for no others in particular: those that wait at one place. */
+/* Lets lanes go on that wait for no others in particular: those at one place, the first of the text, so that others may
+   still come to the later ones together. */
 POLYSCHED_OWN static bool release_some_lanes(unsigned first, unsigned last)
 {
-    unsigned together = 0, place = 0;
+    unsigned together = 0, place = 0, line = ~0u;
     for (unsigned t = first; t <= last; t++) {
         const Thread &it = machine.threads[t];
-        if (it.state == at_warp && !it.mask && (!together || it.place == place))
-            together |= 1u << (t - first), place = it.place;
+        if (it.state != at_warp || it.mask || it.line > line)
+            continue;
+        if (it.line < line)
+            together = 0, place = it.place, line = it.line;
+        if (it.place == place)
+            together |= 1u << (t - first);
     }
     release_together(first, together);
     return together;

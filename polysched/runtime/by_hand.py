@@ -1,12 +1,13 @@
 """Kernels that somebody wrote, under the checker, and what only they can do wrong: integers that overflow, and local
 variables that are read before they have a value.
 
-Results that depend on such a variable change with what it holds. So a text that declares one without a value runs twice,
-with two fillings of all of them; a variable that does not matter is no fault.
+Results that depend on such a variable change with what it holds. So a text that declares one without a value runs
+twice, with two fillings of all of them; a variable that does not matter is no fault.
 """
 
 from __future__ import annotations
 
+import ctypes
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -16,7 +17,6 @@ import numpy as np
 
 from polysched.runtime.check import CHECKED_FLAGS, CheckedLibrary
 from polysched.runtime.cpu import open_library
-from polysched.runtime.declared import without_comments
 from polysched.runtime.findings import CheckReport, Finding
 from polysched.runtime.line_markers import place_of
 from polysched.runtime.race_check import race_check
@@ -39,12 +39,24 @@ def without_value(text: str, file: str = "") -> list[tuple[str, int, str]]:
     found = []
     for match in _DECLARED.finditer(plain):
         around = plain[: match.start(1)]
-        if around.count("{") > around.count("}") and not _NOT_LOCAL.search(match[1]):
+        if _is_in_a_body(around) and not _NOT_LOCAL.search(match[1]):
             found.append((*place_of(text, match.start(1), file), " ".join(match[1].split())))
     return found
 
 
-_DECLARED = re.compile(r"(?<=[;{})])\s*((?:[\w:]+(?:<[^;<>(){}]*>)?[\s*]+)+\w+(?:\s*\[[^\]]*\])*(?:\s*,[\s*]*\w+(?:\s*\[[^\]]*\])*)*\s*;)")
+_TYPE = r"(?:[\w:]+(?:<[^;<>(){}]*>)?[\s*]+)+"
+_NAME = r"\w+(?:\s*\[[^\]]*\])*"
+def _is_in_a_body(around: str) -> bool:
+    """Is what follows in a function, and not in a struct or a namespace?"""
+    depth = 0
+    for brace in reversed([*re.finditer("[{}]", around)]):
+        depth += 1 if brace[0] == "{" else -1
+        if depth == 1:
+            return not re.search(r"\b(struct|class|union|enum|namespace|extern)\b[^;{}()]*$", around[: brace.start()])
+    return False
+
+
+_DECLARED = re.compile(rf"(?<=[;{{}})])\s*({_TYPE}{_NAME}(?:\s*,[\s*]*{_NAME})*\s*;)")
 _NOT_LOCAL = re.compile(
     r"\b(return|goto|using|typedef|extern|static|struct|class|union|else|case|throw|delete|__shared__|__device__|__constant__)\b"
 )
@@ -85,6 +97,8 @@ class ByHand(CheckedLibrary):
     def _with_other_locals(self) -> ByHand:
         path = compile_shared(self.cpp, next(iter(self.texts)), language="c++", flags=(*_FLAGS, f"{LOCALS_AS}zero"))
         other = replace(self, path=path, library=open_library(str(path)))
+        bytes_of, symbol = ctypes.c_size_t.in_dll, "polysched_dynamic"
+        bytes_of(other.library, symbol).value = bytes_of(self.library, symbol).value
         return other
 
 

@@ -137,11 +137,9 @@ class CheckedLibrary:
 
     def device_variables(self) -> dict[tuple[str, str], np.ndarray]:
         """The bytes of each variable of the device, by its name and the function that it is in."""
-        return {
-            (it.function, it.name): np.ctypeslib.as_array((ctypes.c_uint8 * it.size).from_address(self._base + it.offset))
-            for it in _variables(self.path)
-            if not it.shared
-        }
+        found = [it for it in _variables(self.path) if not it.shared]
+        memory = ((ctypes.c_uint8 * it.size).from_address(self._base + it.offset) for it in found)
+        return {(it.function, it.name): np.ctypeslib.as_array(at) for it, at in zip(found, memory, strict=True)}
 
     def _too_much_shared(self, kernels: Collection[str]) -> str:
         """What is wrong with the shared memory that kernels declare and get; "" if nothing is."""
@@ -153,7 +151,8 @@ class CheckedLibrary:
                 limit = f"CUDA compiles at most {_MOST_STATIC}: take more from the launch, as extern __shared__"
                 return f"{kernel}: declares {static} bytes of shared memory, but {limit}"
             if static + dynamic > MOST_DYNAMIC:
-                return f"{kernel}: declares {static} bytes of shared memory and gets {dynamic}, but a block has {MOST_DYNAMIC}"
+                has = f"declares {static} bytes of shared memory and gets {dynamic}"
+                return f"{kernel}: {has}, but a block has {MOST_DYNAMIC}"
         return ""
 
     @property

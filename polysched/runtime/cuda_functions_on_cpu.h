@@ -13,8 +13,8 @@ template <class T> POLYSCHED_INLINE void __stcs(T *at, T value) { *at = value; }
 template <class T> POLYSCHED_INLINE void __stcg(T *at, T value) { *at = value; }
 template <class T> POLYSCHED_INLINE void __stwt(T *at, T value) { *at = value; }
 
-template <class A, class B> POLYSCHED_INLINE auto min(A a, B b) -> decltype(true ? a : b) { return b < a ? b : a; }
-template <class A, class B> POLYSCHED_INLINE auto max(A a, B b) -> decltype(true ? a : b) { return a < b ? b : a; }
+template <class A, class B> POLYSCHED_INLINE auto min(A a, B b) -> decltype(true ? (A)a : (B)b) { return b < a ? b : a; }
+template <class A, class B> POLYSCHED_INLINE auto max(A a, B b) -> decltype(true ? (A)a : (B)b) { return a < b ? b : a; }
 
 #define POLYSCHED_FUNCTION(type, name, parameters, result) \
     POLYSCHED_INLINE type name parameters { return result; }

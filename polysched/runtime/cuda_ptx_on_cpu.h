@@ -42,14 +42,10 @@ POLYSCHED_INLINE long high(long a, long b) { return __mul64hi(a, b); }
 POLYSCHED_INLINE unsigned long high(unsigned long a, unsigned long b) { return __umul64hi(a, b); }
 template <class T> POLYSCHED_INLINE T shl(T a, unsigned by) { return by < 8 * sizeof(T) ? a << by : 0; }
 template <class T> POLYSCHED_INLINE T shr(T a, unsigned by) { return by < 8 * sizeof(T) ? a >> by : a < 0 ? -1 : 0; }
-POLYSCHED_INLINE unsigned shf_l(unsigned low, unsigned high, unsigned by, bool wraps)
-{
-    return wraps ? __funnelshift_l(low, high, by) : __funnelshift_lc(low, high, by);
-}
-POLYSCHED_INLINE unsigned shf_r(unsigned low, unsigned high, unsigned by, bool wraps)
-{
-    return wraps ? __funnelshift_r(low, high, by) : __funnelshift_rc(low, high, by);
-}
+POLYSCHED_INLINE unsigned shf_l_wrap(unsigned low, unsigned high, unsigned by) { return __funnelshift_l(low, high, by); }
+POLYSCHED_INLINE unsigned shf_l_clamp(unsigned low, unsigned high, unsigned by) { return __funnelshift_lc(low, high, by); }
+POLYSCHED_INLINE unsigned shf_r_wrap(unsigned low, unsigned high, unsigned by) { return __funnelshift_r(low, high, by); }
+POLYSCHED_INLINE unsigned shf_r_clamp(unsigned low, unsigned high, unsigned by) { return __funnelshift_rc(low, high, by); }
 POLYSCHED_INLINE unsigned bfind(unsigned a) { return a ? 31 - __clz(a) : ~0u; }
 POLYSCHED_INLINE unsigned bfind(int a) { return bfind((unsigned)(a < 0 ? ~a : a)); }
 POLYSCHED_INLINE unsigned bfind(unsigned long a) { return a ? 63 - __clzll(a) : ~0u; }

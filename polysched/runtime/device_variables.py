@@ -18,8 +18,8 @@ from polysched.runtime.check import CheckedLibrary
 def variables_set(library: CheckedLibrary, variables: Iterable[Parameter], given: Mapping[str, Any]) -> Iterator[None]:
     """Within it the variables hold what is given for them, and empty constant memory trial data; arrays that were given
     hold what a kernel has made of them at the end. LaunchError if a value does not fit."""
-    memory = {name: memory for (function, name), memory in library.device_variables().items() if not function}
-    found = {it.name: (it, memory[it.name]) for it in variables if it.name in memory}
+    known = {name: memory for (function, name), memory in library.device_variables().items() if not function}
+    found = {it.name: (it, known[it.name]) for it in variables if it.name in known}
     before = {name: memory.copy() for name, (_, memory) in found.items()}
     try:
         for name, (variable, memory) in found.items():

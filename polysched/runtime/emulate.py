@@ -98,7 +98,7 @@ def emulated_text(source: Source) -> str:
 
 
 def hand_written_text(text: str, file: str, kernel: str, called: str, macros: str = "") -> str:
-    """A text that somebody wrote, as C++ by which Python launches `kernel`, which C++ calls as in "space::scale<float>";
+    """A text that somebody wrote, as C++ by which Python launches `kernel`; it is called as in "space::scale<float>".
     `macros` are defined before it."""
     entry = f'{with_headers("kernel_entry_on_cpu.h")}POLYSCHED_ENTRY("{kernel}", ({called}))\n'
     needs = "#include <math.h>\n" if _MATH.search(text) else ""  # nvcc always has it, but it takes time

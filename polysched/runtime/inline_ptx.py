@@ -1,7 +1,11 @@
 """Inline PTX as C++: the instructions that kernels use of it, on the functions of cuda_ptx_on_cpu.h.
 
->>> print(without_ptx('asm volatile("bfe.u32 %0, %1, 4, 8;" : "=r"(x) : "r"(y));'))
-do { unsigned polysched_0 = (x); const unsigned polysched_1 = (y); polysched_0 = polysched_ptx::bfe<unsigned>(polysched_1, 4, 8); (x) = polysched_0; } while (0);
+>>> print(without_ptx('asm("popc.b32 %0, %1;" : "=r"(x) : "r"(y));').replace("; ", ";\\n"))
+do { unsigned polysched_0;
+const unsigned polysched_1 = polysched_ptx::as<unsigned>(y);
+polysched_ptx::give(polysched_0, __popc(polysched_ptx::as<unsigned>(polysched_1)));
+polysched_ptx::give(x, polysched_0);
+} while (0);
 
 InputError for an instruction that is not known here; it names the instruction and its line.
 """
@@ -53,7 +57,8 @@ def _statement(inside: str, place: str) -> str:
             raise InputError(f"{place}: the asm operand '{operand.strip()}' is not known here")
         kind, value = _CONSTRAINTS[found[2]], " ".join(found[3].split())
         if k < len(outputs):
-            before.append(f"{kind} polysched_{k} = {f'polysched_ptx::as<{kind}>({value})' if '+' in found[1] else f'({value})'};")
+            start = f" = polysched_ptx::as<{kind}>({value})" if "+" in found[1] else ""
+            before.append(f"{kind} polysched_{k}{start};")
             after.append(f"polysched_ptx::give({value}, polysched_{k});")
         else:
             before.append(f"const {kind} polysched_{k} = polysched_ptx::as<{kind}>({value});")
@@ -63,6 +68,8 @@ def _statement(inside: str, place: str) -> str:
 
 def _instructions(code: str, place: str) -> Iterator[str]:
     plain = re.sub(r"//[^\n]*|/\*.*?\*/", " ", code, flags=re.DOTALL)
+    if vector := re.search(r"[\w\]]\s*,?\s*(\{[^;{}]+\})", plain):
+        raise InputError(f"{place}: PTX's vectors, as {vector[1]}, are not known here", hint=_HINT)
     for text in re.split(r"[;{}]", plain):
         words = text.split(None, 1)
         if not words:
@@ -123,7 +130,8 @@ def _special(name: str, place: str) -> str:
 _HINT = "write it in CUDA's words, or check the kernels without it"
 _TYPES = {
     "pred": "bool", "b8": "unsigned char", "u8": "unsigned char", "s8": "signed char",
-    "b16": "unsigned short", "u16": "unsigned short", "s16": "short", "b32": "unsigned", "u32": "unsigned", "s32": "int",
+    "b16": "unsigned short", "u16": "unsigned short", "s16": "short",
+    "b32": "unsigned", "u32": "unsigned", "s32": "int",
     "b64": "unsigned long", "u64": "unsigned long", "s64": "long", "f16": "__half", "f32": "float", "f64": "double",
 }  # fmt: skip
 _WIDE = {"unsigned": "unsigned long", "int": "long", "unsigned short": "unsigned", "short": "int"}
@@ -137,7 +145,10 @@ def _type(name: str, place: str) -> str:
 
 _FENCE = "polysched_check_fence()"
 _ROUND = r"(?:\.(?:rn|rz|rm|rp|approx|full|ftz|sat))*"
-_AT = r"(?:\.(?:volatile|relaxed|acquire|release|weak|cta|gpu|sys|global|shared|local|const|param|ca|cg|cs|cv|lu|wb|wt|nc|L1::\w+|L2::\w+))*"
+_AT = (
+    r"(?:\.(?:volatile|relaxed|acquire|release|acq_rel|weak|cta|gpu|sys|global|shared|local|const|param|"
+    r"ca|cg|cs|cv|lu|wb|wt|nc|L[12]::\w+))*"
+)
 _TYPED = r"\.(?P<t>\w+)"
 # Instructions, and what each is; {t} is the type, {0} is what it writes, {1} and so on are read as that type.
 _KNOWN = [(re.compile(pattern), meaning) for pattern, meaning in (
@@ -164,7 +175,7 @@ _KNOWN = [(re.compile(pattern), meaning) for pattern, meaning in (
     (rf"not{_TYPED}", "~{1}"),
     (rf"shl{_TYPED}", "polysched_ptx::shl({1}, {2!r})"),
     (rf"shr{_TYPED}", "polysched_ptx::shr({1}, {2!r})"),
-    (rf"shf\.(?P<op>[lr])\.(?P<mode>wrap|clamp){_TYPED}", "polysched_ptx::shf_{op}({1}, {2}, {3}, \"{mode}\"[0] == 'w')"),
+    (rf"shf\.(?P<op>[lr])\.(?P<mode>wrap|clamp){_TYPED}", "polysched_ptx::shf_{op}_{mode}({1}, {2}, {3})"),
     (rf"bfind{_TYPED}", "polysched_ptx::bfind({1})"),
     (rf"bfind\.shiftamt{_TYPED}", "polysched_ptx::bfind_shift({1})"),
     (rf"bfe{_TYPED}", "polysched_ptx::bfe<{t}>({1}, {2!r}, {3!r})"),
@@ -181,7 +192,10 @@ _KNOWN = [(re.compile(pattern), meaning) for pattern, meaning in (
     (rf"selp{_TYPED}", "({3!r}) ? {1} : {2}"),
     (rf"setp\.(?P<op>eq|ne|lt|le|gt|ge|lo|ls|hi|hs){_TYPED}", "{1} {op} {2}"),
     (rf"set\.(?P<op>eq|ne|lt|le|gt|ge)\.\w+{_TYPED}", "{1} {op} {2} ? ~0u : 0"),
-    (rf"cvt(?:\.(?:rni|rzi|rmi|rpi))?{_ROUND}\.\w+{_TYPED}", "{1}"),
+    (rf"cvt(?:\.rn|\.rzi)?\.(?P<to>\w+){_TYPED}", "({to}){1}"),
+    (rf"cvt\.rni\.(?P<to>\w+){_TYPED}", "({to})__builtin_rint({1})"),
+    (rf"cvt\.rmi\.(?P<to>\w+){_TYPED}", "({to})__builtin_floor({1})"),
+    (rf"cvt\.rpi\.(?P<to>\w+){_TYPED}", "({to})__builtin_ceil({1})"),
     (rf"rcp{_ROUND}{_TYPED}", "1 / {1}"),
     (rf"sqrt{_ROUND}{_TYPED}", "polysched_ptx::sqrt({1})"),
     (rf"rsqrt{_ROUND}{_TYPED}", "1 / polysched_ptx::sqrt({1})"),
@@ -201,12 +215,14 @@ _EFFECTS = [(re.compile(pattern), meaning) for pattern, meaning in (
     (rf"st{_AT}{_TYPED}", "*({t} *)({0!r}) = polysched_ptx::as<{t}>({1!r})"),
     (rf"red{_AT}\.add{_AT}{_TYPED}", "atomicAdd(({t} *)({0!r}), polysched_ptx::as<{t}>({1!r}))"),
     (r"membar\.(?:gl|sys)|fence(?:\.acq_rel|\.sc)?\.(?:gpu|sys)", _FENCE),
-    (r"membar\.cta|fence(?:\.acq_rel|\.sc)?\.cta|prefetch(?:u)?(?:\.\w+)*|nanosleep\.u32|griddepcontrol\.\w+", "(void)0"),
-    (r"bar\.sync|barrier\.sync(?:\.aligned)?|barrier\.cta\.sync(?:\.aligned)?", "polysched_ptx::bar({0!r}); __syncthreads()"),
+    (r"membar\.cta|fence(?:\.acq_rel|\.sc)?\.cta|prefetchu?(?:\.\w+)*|nanosleep\.u32", "(void)0"),
+    (r"(?:bar|barrier(?:\.cta)?)\.sync(?:\.aligned)?", "polysched_ptx::bar({0!r}); __syncthreads()"),
     (r"bar\.warp\.sync", "__syncwarp({0!r})"),
     (r"trap", "__trap()"),
 )]  # fmt: skip
-_COMPARED = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "lo": "<", "ls": "<=", "hi": ">", "hs": ">="}
+_COMPARED = {
+    "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "lo": "<", "ls": "<=", "hi": ">", "hs": ">=",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -232,6 +248,7 @@ def _instruction(name: str, operands: list[str], place: str) -> str:
             kind = _type(groups["t"], place) if groups.get("t") else ""
             read = [_Read(operand, kind) for operand in operands]
             words = {"t": kind, "w": _WIDE.get(kind, kind), "mode": groups.get("mode")}
+            words["to"] = _type(groups["to"], place) if "to" in groups else None
             words["op"] = _COMPARED.get(groups.get("op") or "", groups.get("op"))
             try:
                 value = meaning.format(*read, **words)

@@ -22,7 +22,7 @@ def launch_bounds(text: str, kernels: Mapping[str, str] | None = None) -> str:
     "scale<float>"; None: any."""
     plain = without_comments(text)
     for name, words in _ALIAS.findall(plain):
-        plain = re.sub(rf"\b{name}\b(?!\s+__launch_bounds__)", lambda _, words=words: words, plain)
+        plain = re.sub(rf"\b{name}\b(?!\s+__launch_bounds__)", words.replace("\\", r"\\"), plain)
     functions, table = [], [f'{{"{name}", {x} * {y} * {z}}}' for x, y, z, name in _GROUP.findall(text)]
     given = {name: bound[1:-1] for bound, name in _BOUND.findall(plain)}
     for name, spelled in ({name: name for name in given} if kernels is None else kernels).items():

@@ -40,6 +40,7 @@ void polysched_check_launch(const char *kernel, const unsigned *grid, const unsi
     checker->stop = stop;
     checker->runs = true;
     checker->releases.clear();
+    checker->fenced.clear();
     checker->suspended.clear();
     const std::string spelled(kernel, strcspn(kernel, "< ")); /* with namespaces */
     const std::string name = spelled.substr(spelled.find_last_of(':') + 1);

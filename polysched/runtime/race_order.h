@@ -1,23 +1,40 @@
 /* What happens before what: within a block by barriers and __syncwarp; of an earlier block, if it was published.
 
-   A block publishes what it did before a __threadfence by an atomic operation behind that fence. Who comes to the same
-   place by an atomic operation later has it then, and so have those that it waits with afterwards. That is how the last
-   block of a reduction knows what the others have written. */
+   A block publishes what it did before a __threadfence by an atomic operation behind that fence; between the two there
+   may be a barrier. Who comes to the same place by an atomic operation later has it then, and so have those that it waits
+   with afterwards. That is how the last block of a reduction knows what the others have written. */
 #pragma once
 #include "race_state.h"
 
 namespace {
 
-/* Whether a thread that has `seen` so much at that time comes after the access; both are of one block. */
+/* Whether a thread that has `seen` so much in that epoch comes after the access; both are of one block. */
 inline bool is_before(const Access &access, unsigned thread, uint32_t epoch, const uint16_t *seen)
 {
     const bool same_warp = access.thread / lanes == thread / lanes;
-    return access.epoch != epoch || (same_warp && seen[access.thread % lanes] >= access.clock);
+    return access.epoch < epoch || (access.epoch == epoch && same_warp && seen[access.thread % lanes] >= access.clock);
 }
 
 inline bool is_before(const Access &access, const Access &own)
 {
     return access.thread == own.thread || is_before(access, own.thread, own.epoch, checker->seen[own.thread]);
+}
+
+inline uint64_t fences_of(uint32_t block_epoch, unsigned thread) { return (uint64_t)block_epoch << 32 | thread; }
+
+/* Whether the release comes after the access, with a fence in between: of its thread, or of the one that did the access,
+   which it has waited for since. */
+inline bool publishes(const Release &release, const Access &access, uint32_t block_epoch)
+{
+    if (is_before(access, release.thread, release.fence, release.seen))
+        return true;
+    const auto found = checker->fenced.find(fences_of(block_epoch, access.thread));
+    if (found == checker->fenced.end())
+        return false;
+    for (const Fenced &it : found->second)
+        if (it.epoch < release.at && (access.epoch < it.epoch || (access.epoch == it.epoch && access.clock <= it.clock)))
+            return true;
+    return false;
 }
 
 inline bool is_published(const Access &access, const Access &own)
@@ -33,7 +50,7 @@ inline bool is_published(const Access &access, const Access &own)
         }
         const uint32_t block = start_of(access.epoch).epoch;
         for (; low < it.count && start_of(all[low].at).epoch == block; low++)
-            if (is_before(access, all[low].thread, all[low].fence, all[low].seen))
+            if (publishes(all[low], access, block))
                 return true;
     }
     return false;
@@ -46,9 +63,7 @@ void exchange(uintptr_t at, const Access &own)
     if (!all.empty() && all[0].at < checker->block_epoch)
         checker->acquired.push_back({at, own, all.size()});
     const Fence &fence = checker->fences[own.thread];
-    if (fence.epoch < checker->block_epoch)
-        return;
-    Release release = {checker->epoch, fence.epoch, own.thread, {}};
+    Release release = {checker->epoch, fence.epoch, own.thread, {}}; /* a fence of another block is before all of this one */
     memcpy(release.seen, fence.seen, sizeof release.seen);
     all.push_back(release);
 }
@@ -57,6 +72,7 @@ void fence(unsigned thread)
 {
     Fence &it = checker->fences[thread];
     it.epoch = checker->epoch;
+    checker->fenced[fences_of(checker->block_epoch, thread)].push_back({checker->epoch, checker->seen[thread][thread % lanes]});
     memcpy(it.seen, checker->seen[thread], sizeof it.seen);
     checker->seen[thread][thread % lanes]++; /* what it does from now on comes later */
     checker->seen_is_new = false;

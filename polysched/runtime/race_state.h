@@ -86,6 +86,11 @@ struct Fence { /* what a thread had behind it at its last one */
     uint16_t seen[lanes];
 };
 
+struct Fenced { /* what a thread had done before: clocks up to this one */
+    uint32_t epoch;
+    uint16_t clock;
+};
+
 struct Release { /* by an atomic operation */
     uint32_t at, fence; /* epochs */
     uint16_t thread, seen[lanes];
@@ -144,6 +149,7 @@ struct Checker {
     bool seen_is_new = false;
     Fence fences[1024] = {};
     std::unordered_map<uintptr_t, std::vector<Release>> releases; /* of this launch */
+    std::unordered_map<uint64_t, std::vector<Fenced>> fenced; /* by block and thread, of this launch */
     std::vector<Acquired> acquired; /* by this block */
     std::unordered_map<uint32_t, Skipped> skipped;
     uint64_t since = 0, last_access[1024] = {}; /* when the last barrier was, and each thread's last access */
