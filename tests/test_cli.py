@@ -1,4 +1,4 @@
-"""polysched/cli.py: one stage of one nest on standard output; refusals with status 2 and a message."""
+"""polysched/cli: one stage of one nest on standard output; refusals with status 2 and a message."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import pytest
 from polysched import cli
 from polysched.cli import main
 from polysched.options import Options
+from polysched.pipeline import optimize
 
 NESTS = '''\
 from __future__ import annotations
@@ -253,8 +254,12 @@ def test_knobs_reach_the_compiler(c_file, capsys):
 )
 def test_every_switch_is_an_option(file, capsys, monkeypatch, knob, option, value):
     given = []
-    compiles = cli.optimize
-    monkeypatch.setattr(cli, "optimize", lambda nest, target, options: given.append(options) or compiles(nest, target))
+
+    def noted(nest, target, options):
+        given.append(options)
+        return optimize(nest, target)
+
+    monkeypatch.setattr(cli.show, "optimize", noted)
     for arguments in ([], [knob]):
         shown(capsys, "deps", f"{file}:double", *arguments)
     assert given == [Options(), Options(**{option: value})]
@@ -397,5 +402,5 @@ def test_demo_runs_the_demo(monkeypatch):
 
 def test_the_module_is_the_command_and_its_status_is_the_process_s(tmp_path):
     command = [sys.executable, "-m", "polysched", "show", "tree", str(tmp_path / "gone.py:scan")]
-    run = subprocess.run(command, capture_output=True, text=True, cwd=Path(cli.__file__).parents[1])
+    run = subprocess.run(command, capture_output=True, text=True, cwd=Path(cli.__file__).parents[2])
     assert run.returncode == 2 and run.stderr == f"there is no file '{tmp_path / 'gone.py'}'\n"

@@ -81,7 +81,7 @@ def checked_library(cpp: str, text: str, file: str) -> CheckedLibrary:
     """What `cpp` is compiled to; the kernels' `text` is in it, under the name `file`."""
     race_check()  # first: the kernels look for its functions
     path = compile_shared(cpp, file, language="c++", flags=CHECKED_FLAGS)
-    return CheckedLibrary(path, open_library(str(path)), text, file)
+    return CheckedLibrary(path, open_library(str(path)), text, {file: text})
 
 
 def guarded_copy(array: np.ndarray) -> np.ndarray:
@@ -100,7 +100,7 @@ class CheckedLibrary:
     path: Path
     library: ctypes.CDLL
     text: str  # of the kernels
-    file: str  # its name
+    texts: Mapping[str, str]  # the files that it is made of, by their names, the first is the one that is checked
 
     def run(
         self, arrays: Mapping[str, np.ndarray], entry: Any, *values: Any, most_accesses: int | None = None
@@ -133,7 +133,7 @@ class CheckedLibrary:
             fault = str(error)
         if most_accesses is not None and checker.accesses() > most_accesses and not checker.findings():
             raise BudgetExceeded(f"more than {most_accesses} accesses to memory")
-        return Reading(checker, self.path, self._base, self.text, self.file, names, declared, arrays).report(fault)
+        return Reading(checker, self.path, self._base, self.texts, names, declared, arrays).report(fault)
 
     def device_variables(self) -> dict[tuple[str, str], np.ndarray]:
         """The bytes of each variable of the device, by its name and the function that it is in."""

@@ -60,7 +60,7 @@ def declared_arrays(text: str) -> list[DeclaredArray]:
         around = plain[: match.start()]
         is_inside = around.count("{") > around.count("}")
         function = next((name for end, name in reversed(functions) if is_inside and end <= match.start()), "")
-        is_extern = bool(re.search(r"\bextern\s*$", around)) or "extern" in match[1].split()
+        is_extern = bool(re.search(r"\bextern\b[^;{}()]*$", around)) or "extern" in match[1].split()
         words = re.sub(INSIDE, " ", match[1])
         for name, extents in _DECLARATOR.findall(words):
             sizes = tuple(int(n) if n.strip().isdigit() else None for n in re.findall(r"\[([^\]]*)\]", extents))

@@ -35,6 +35,9 @@ CPP_FLAGS = (
     f"-I{_FOLDER / 'include' / 'cuda'}",
     *EXACT,
 )
+HEADERS = frozenset(
+    str(path.relative_to(_FOLDER / "include" / "cuda")) for path in (_FOLDER / "include" / "cuda").rglob("*.h*")
+)  # that a text may include
 _INCLUDE = re.compile(r'#include "(\w+\.h)"\n')
 _MATH = re.compile(
     r"\b(a?(sin|cos|tan)h?(pi)?|atan2|sincos|exp(2|10|m1)?|log(2|10|1p|b)?|pow|sqrt|cbrt|hypot|erfc?|[lt]gamma|abs|fabs|"

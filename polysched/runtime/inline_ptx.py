@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from polysched.errors import InputError
+from polysched.runtime.line_markers import place_of
 
 
 def without_ptx(text: str, file: str = "kernel.cu") -> str:
@@ -26,7 +27,7 @@ def without_ptx(text: str, file: str = "kernel.cu") -> str:
         if found.start() < end or not found[1]:
             continue
         close = _closing(text, found.end() - 1)
-        place = f"{file}:{text.count(chr(10), 0, found.start()) + 1}"
+        place = "{}:{}".format(*place_of(text, found.start(), file))
         statement = _statement(text[found.end() : close], place)
         lines = text.count("\n", found.start(), close)
         parts += [text[end : found.start()], statement, "\n" * lines]

@@ -42,7 +42,8 @@ void polysched_check_launch(const char *kernel, const unsigned *grid, const unsi
     checker->releases.clear();
     checker->fenced.clear();
     checker->suspended.clear();
-    const std::string name(kernel, strcspn(kernel, "< "));
+    const std::string spelled(kernel, strcspn(kernel, "< ")); /* with namespaces */
+    const std::string name = spelled.substr(spelled.find_last_of(':') + 1);
     for (size_t k = 0; k < checker->shared_arrays.size(); k++) {
         const SharedArray &array = checker->shared_arrays[k];
         Region &region = checker->regions[checker->shared_ids[k]];

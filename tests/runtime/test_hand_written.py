@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import polysched as ps
-from polysched.runtime.hand_written import named_arguments, only_kernel
+from polysched.runtime.argument_texts import named_arguments
 
 
 def floats(*shape: int) -> np.ndarray:
@@ -229,7 +229,7 @@ template <class T, int N> __global__ void scale(T *out, const float4 *in, bool o
     out = np.zeros(4)
     report = ps.check_cuda(path, "scale<double, 4>", 1, 4, out=out, **{"in": floats(4, 4)}, on=True)
     assert out.tolist() == [12, 44, 76, 108]
-    assert (report.findings, only_kernel(path)) == ((), "scale")
+    assert report.is_silent
     assert [(t.line, t.size) for t in report.traffic if t.array == "in"] == [(6, 16)]
 
 
@@ -253,13 +253,9 @@ def test_arguments_that_do_not_fit(arguments, message):
 def test_texts_that_cannot_be_checked():
     with pytest.raises(ps.InputError, match="the text has no kernel 'f'\nhint: it has: g"):
         ps.check_cuda("__global__ void g() {}", "f", 1, 1)
-    with pytest.raises(ps.InputError, match="launches kernels with <<<"):
-        ps.check_cuda("__global__ void g() {} int main() { g<<<1, 1>>>(); }", "g", 1, 1)
     with pytest.raises(ps.ToolchainError, match=r"kernel.cu:2: 'nothing' is not known here: .*\n  { nothing\(\); }"):
         ps.check_cuda("__global__ void g()\n{ nothing(); }", "g", 1, 1)
-    with pytest.raises(ps.ToolchainError, match=r"kernel.cu:2: 'nv_fp8' is not known .*\n.*\nhint: .* own"):
-        ps.check_cuda("__global__ void g() {}\n__global__ void other(const nv_fp8 *a);", "g", 1, 1)
-    with pytest.raises(ps.ToolchainError, match="the compiler failed: "):
+    with pytest.raises(ps.ToolchainError, match=r"^kernel.cu:1: lvalue required .*\n  __global__ .*\nhint: if nvcc"):
         ps.check_cuda("__global__ void g() { 1 = 2; }", "g", 1, 1)
     with pytest.raises(ps.InputError, match=r"'f' is a template, <class T, int N>\nhint: .* as in 'f<float, 16>'"):
         ps.check_cuda("template <class T, int N> __global__ void f(T *a) {}", "f", 1, 1)

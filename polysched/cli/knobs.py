@@ -1,0 +1,66 @@
+"""What every command that compiles takes, and the options of the library that it means."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from typing import TypeAlias
+
+from polysched.options import LANGUAGES, Options, Target
+
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+
+
+def knobs(target: Target | None = "c") -> argparse.ArgumentParser:
+    """What every command that compiles takes; `target` is the one without --target, None all of them."""
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--target", choices=list(LANGUAGES), default=target, help="print kernels in; c has OpenMP")
+    c = parser.add_argument_group("reading C")
+    c.add_argument("-I", dest="include", action="append", default=[], metavar="DIR", help="a folder of headers")
+    c.add_argument("-D", dest="define", action="append", default=[], metavar="NAME[=VALUE]", help="define a macro")
+    c.add_argument("--pure", action="append", default=[], metavar="NAME", help="a function without side effects")
+    how = parser.add_argument_group("compiling")
+    default = Options()
+    how.add_argument("--scheduler", choices=["pluto", "isl", "source"], default=default.scheduler)
+    how.add_argument("--fusion", choices=["smart", "max", "none"], default=default.fusion, help="which loops to fuse")
+    how.add_argument("--tile-sizes", type=_tile_sizes, metavar="SIZES", help="as in 32,64: the last is for SIMD loops")
+    for name, meaning in _SWITCHES.items():
+        how.add_argument(f"--no-{name}", dest=name.replace("-", "_"), action="store_false", help=meaning)
+    for name, meaning in _REQUESTS.items():
+        how.add_argument(f"--{name}", action="store_true", help=meaning)
+    return parser
+
+
+_SWITCHES = {
+    "tile": "no tiles",
+    "wavefront": "no wavefronts of tiles where no loop is parallel",
+    "diamond": "tiles of stencils are no diamonds",
+    "register-tiles": "no blocks of elements in registers",
+    "parallel": "no threads",
+    "vector": "no SIMD",
+    "shared-memory": "on GPUs, no copies in shared memory",
+}
+_REQUESTS = {
+    "reorder-reductions": "sums in any order: floats may differ",
+    "fast-math": "reassociate floats: they may differ",
+    "contract-floats": "let a * b + c be rounded once: floats may differ",
+    "double-buffer": "on GPUs, copy the next chunk to shared memory while computing with one",
+}
+
+
+def _tile_sizes(text: str) -> tuple[int, ...]:
+    if not re.fullmatch(r"0*[1-9]\d*(,0*[1-9]\d*)*", text):
+        raise argparse.ArgumentTypeError(f"'{text}' is no list of sizes, as in 32,64")
+    return tuple(int(size) for size in text.split(","))
+
+
+def sizes(text: str) -> dict[str, int]:
+    if not re.fullmatch(r"\w+=\d+(,\w+=\d+)*", text):
+        raise argparse.ArgumentTypeError(f"'{text}' gives no sizes, as in n=512,m=64")
+    return {name: int(value) for name, value in (pair.split("=") for pair in text.split(","))}
+
+
+def options_of(given: argparse.Namespace) -> Options:
+    names = (name.replace("-", "_") for name in (*_SWITCHES, *_REQUESTS))
+    switches = {name: getattr(given, name) for name in names}
+    return Options(scheduler=given.scheduler, fusion=given.fusion, tile_sizes=given.tile_sizes, **switches)

@@ -1,0 +1,29 @@
+"""`polysched report PLACE -o report.html`: one page about the nests at a place."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from polysched.cli.knobs import Commands, knobs, options_of
+from polysched.cli.places import nests_of
+from polysched.opt import write
+from polysched.pipeline import optimize
+from polysched.report.page import page, require_report_or_none
+
+
+def add(commands: Commands) -> None:
+    parser = commands.add_parser("report", parents=[knobs()], help="write a page about the nests, for browsers")
+    parser.add_argument("place", metavar="PLACE", help="FILE.c[:FUNCTION], or FILE.py:NEST, a @polysched.nest")
+    parser.add_argument("-o", dest="out", metavar="FILE.html", default="report.html", help="else report.html")
+    parser.set_defaults(run=run)
+
+
+def run(given: argparse.Namespace) -> int:
+    """One page about the nests at a place."""
+    target = Path(given.out)
+    require_report_or_none(target)
+    nests = [optimize(nest, given.target, options=options_of(given)) for nest in nests_of(given)]
+    write(target, page(given.place, nests).encode())
+    print(f"{target}: {', '.join(done.nest.name for done in nests)}")
+    return 0

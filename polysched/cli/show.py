@@ -1,0 +1,89 @@
+"""`polysched show STAGE PLACE`: one stage of each nest at a place."""
+
+from __future__ import annotations
+
+import argparse
+
+from polysched.cli.knobs import Commands, knobs, options_of, sizes
+from polysched.cli.places import nests_of
+from polysched.codegen.expression_report import annotated
+from polysched.errors import InputError
+from polysched.frontend.op.op import Op
+from polysched.frontend.python import Nest
+from polysched.ir.nodes import Function
+from polysched.pipeline import Compiled, optimize
+from polysched.prepare import function_of
+
+
+def add(commands: Commands) -> None:
+    parser = commands.add_parser("show", parents=[knobs()], help="print one stage of each nest")
+    parser.add_argument(
+        "what",
+        choices=["tree", "deps", "source", "explain", "expr", "ssa", "tensor", "nest"],
+        help="the mapped schedule, the exact dependences, the kernel's text, why loops are parallel or not, what "
+        "became of index arithmetic and conditions; of an operator the graph, or the tensor expressions; the loop nest",
+    )
+    expr = parser.add_argument_group("show expr")
+    expr.add_argument("--before", action="store_true", help="the loops before the passes, with operation counts")
+    expr.add_argument("--after", action="store_true", help="the loops after them")
+    expr.add_argument("--report", action="store_true", help="what the passes did; so without --before and --after")
+    at = "count what is executed at these sizes, as in n=512,m=64"
+    expr.add_argument("--sizes", type=sizes, default={}, metavar="SIZES", help=at)
+    parser.add_argument("place", metavar="PLACE", help="FILE.c[:FUNCTION], or FILE.py:NEST, a @polysched.nest")
+    parser.set_defaults(run=run)
+
+
+def run(given: argparse.Namespace) -> int:
+    """One stage of the nests at FILE.c, FILE.c:FUNCTION or FILE.py:NEST, one after the other."""
+    if given.what != "expr" and (getattr(given, "sizes", {}) or _parts_of_expr(given)):
+        raise InputError("--before, --after, --report and --sizes are for show expr", hint="leave them out")
+    nests = nests_of(given)
+    for k, nest in enumerate(nests):
+        if len(nests) > 1:
+            print(f"{'' if k == 0 else chr(10)}{function_of(nest).name}:")
+        if given.what in _BEFORE:
+            print(_stage_before(nest, given.what))
+            continue
+        done = optimize(nest, given.target, options=options_of(given))
+        print(_expressions(done, given) if given.what == "expr" else _stage(done, given.what))
+    return 0
+
+
+_BEFORE = ("ssa", "tensor", "nest")
+
+
+def _stage_before(nest: Nest | Op | Function, what: str) -> str:
+    """A stage that leads to the nest."""
+    if what == "nest":
+        return str(function_of(nest))
+    if not isinstance(nest, Op):
+        raise InputError(f"show {what} is for operators, and this is a nest", hint="write show nest")
+    return str(nest.ssa if what == "ssa" else nest.tensor)
+
+
+def _stage(done: Compiled, what: str) -> str:
+    match what:
+        case "tree":
+            return str(done.schedule)
+        case "deps":
+            return str(done.dependences)
+        case "source":
+            return done.source.text
+        case "explain":
+            return done.explain()
+    raise AssertionError(what)
+
+
+def _parts_of_expr(given: argparse.Namespace) -> list[str]:
+    return [part for part in ("before", "after", "report") if getattr(given, part, False)]
+
+
+def _expressions(done: Compiled, given: argparse.Namespace) -> str:
+    """The loops before and after the passes over expressions, and what these did, as far as asked for."""
+    report = done.expression_report(**given.sizes)
+    texts = {
+        "before": lambda: annotated(report.before, given.sizes),
+        "after": lambda: annotated(report.after, given.sizes),
+        "report": lambda: str(report),
+    }
+    return "\n\n".join(texts[part]() for part in _parts_of_expr(given) or ["report"])

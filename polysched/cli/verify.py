@@ -1,0 +1,113 @@
+"""`polysched verify PLACE|FILE.cu`: kernels checked, without a GPU."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from pathlib import Path
+
+from polysched.cli.knobs import Commands, knobs, options_of, sizes
+from polysched.cli.places import nests_of
+from polysched.errors import InputError, LaunchError
+from polysched.frontend.cuda.kernel import Kernel
+from polysched.frontend.cuda.read import CudaFile, read_cuda
+from polysched.options import LANGUAGES
+from polysched.pipeline import optimize
+from polysched.runtime.argument_texts import example_call, named_arguments
+from polysched.runtime.hand_written import check_cuda
+from polysched.verify import VerificationError
+
+
+def add(commands: Commands) -> None:
+    parser = commands.add_parser("verify", parents=[knobs(None)], help="check kernels, of any target; needs no GPU")
+    parser.add_argument("place", metavar="PLACE", help="FILE.c[:FUNCTION], FILE.py:NEST, or FILE.cu and what follows")
+    parser.add_argument("--sizes", type=sizes, default={}, metavar="SIZES", help="of the nests, as in n=130,m=7")
+    cuda = parser.add_argument_group("kernels written in CUDA")
+    one = "which one, if the file has more than one; of a template, as in 'mm<16>'"
+    cuda.add_argument("--kernel", metavar="NAME", help=one)
+    cuda.add_argument("--grid", type=_extents, metavar="X[,Y[,Z]]", help="without, the kernels are listed")
+    cuda.add_argument("--block", type=_extents, metavar="X[,Y[,Z]]", help="threads of a block")
+    argument = "NAME=f32[100,20], random; NAME=[100], of its own type; NAME=FILE.npy; NAME=NUMBER; NAME.FIELD=..."
+    cuda.add_argument("--arg", action="append", default=[], metavar="NAME=VALUE", help=argument)
+    cuda.add_argument("--dynamic-shared", type=int, default=0, metavar="BYTES", help="of the extern __shared__ arrays")
+    parser.set_defaults(run=run)
+
+
+def _extents(text: str) -> tuple[int, ...]:
+    if not re.fullmatch(r"\d+(,\d+){0,2}", text):
+        raise argparse.ArgumentTypeError(f"'{text}' is not one to three numbers, as in 8,4")
+    return tuple(int(extent) for extent in text.split(","))
+
+
+def run(given: argparse.Namespace) -> int:
+    """1 if something is wrong with the nests at a place on any target, or with a kernel in a CUDA file; 2 if one of the
+    nests cannot be run."""
+    if given.place.endswith(".cu"):
+        return _verify_cuda(given)
+    if given.arg or given.kernel or given.grid or given.block or given.dynamic_shared:
+        names = "--arg, --kernel, --grid, --block and --dynamic-shared"
+        raise InputError(f"{names} are for CUDA files", hint="of nests, --sizes can be given")
+    status = 0
+    for nest in nests_of(given):
+        for target in LANGUAGES if given.target is None else (given.target,):
+            done = optimize(nest, target, options=options_of(given))
+            try:
+                verdict = str(done.verify(**given.sizes))
+            except VerificationError as error:
+                verdict, status = str(error), max(status, 1)
+            except LaunchError as error:  # the other nests may be smaller
+                print(f"{done.nest.name}, {LANGUAGES[target]}: {error}", file=sys.stderr)
+                status = 2
+                continue
+            print(f"{done.nest.name}, {LANGUAGES[target]}: {verdict}")
+    return status
+
+
+def _verify_cuda(given: argparse.Namespace) -> int:
+    """1 if something is wrong with the kernel; without grid and block the kernels are listed."""
+    if given.sizes:
+        raise InputError("--sizes is for nests", hint="of a CUDA file, sizes are arguments: --arg n=100")
+    path = Path(given.place)
+    file = read_cuda(path, given.include, given.define)
+    if not (given.kernel or given.grid or given.block or given.arg) and file.kernels:
+        print(_listed(path, file), flush=True)
+        raise InputError("--grid and --block must be given", hint="the kernels are listed with an example of each")
+    kernel = file.kernel(given.kernel or _only_kernel(path, file))
+    if given.grid is None or given.block is None:
+        missing = " and ".join(f"--{name}" for name in ("grid", "block") if vars(given)[name] is None)
+        raise InputError(f"{missing} must be given", hint=f"as in {_call(path, file, kernel)}")
+    arguments = named_arguments(given.arg, (*kernel.parameters, *file.variables_of(kernel)))
+    report = check_cuda(
+        path,
+        given.kernel or kernel.qualified,
+        given.grid,
+        given.block,
+        dynamic_shared_bytes=given.dynamic_shared,
+        include=given.include,
+        define=given.define,
+        **arguments,
+    )
+    print(report)
+    return 0 if report.is_silent else 1
+
+
+def _only_kernel(path: Path, file: CudaFile) -> str:
+    if len(file.kernels) != 1:
+        names = ", ".join(kernel.name for kernel in file.kernels) or "none"
+        raise InputError(f"'{path}' has {len(file.kernels)} kernels: {names}", hint="name one: --kernel NAME")
+    return file.kernels[0].qualified
+
+
+def _listed(path: Path, file: CudaFile) -> str:
+    """The kernels, and how each is checked."""
+    lines = [f"{path} has {len(file.kernels)} kernel{'s' * (len(file.kernels) != 1)}"]
+    for kernel in file.kernels:
+        variables = ", ".join(f"{it.type} {it.name}" for it in file.variables_of(kernel))
+        lines += ["", f"{kernel.loc.file}:{kernel.loc.line}: {kernel}", f"  {_call(path, file, kernel)}"]
+        lines += [f"  --arg also for variables of the device: {variables}"] if variables else []
+    return "\n".join(lines)
+
+
+def _call(path: Path, file: CudaFile, kernel: Kernel) -> str:
+    return f"polysched verify {path} {' '.join(example_call(kernel, is_dynamic=file.is_dynamic(kernel)))}"
