@@ -44,8 +44,6 @@ def without_value(text: str, file: str = "") -> list[tuple[str, int, str]]:
     return found
 
 
-_TYPE = r"(?:[\w:]+(?:<[^;<>(){}]*>)?[\s*]+)+"
-_NAME = r"\w+(?:\s*\[[^\]]*\])*"
 def _is_in_a_body(around: str) -> bool:
     """Is what follows in a function, and not in a struct or a namespace?"""
     depth = 0
@@ -56,6 +54,8 @@ def _is_in_a_body(around: str) -> bool:
     return False
 
 
+_TYPE = r"(?:[\w:]+(?:<[^;<>(){}]*>)?[\s*]+)+"
+_NAME = r"\w+(?:\s*\[[^\]]*\])*"
 _DECLARED = re.compile(rf"(?<=[;{{}}])\s*({_TYPE}{_NAME}(?:\s*,[\s*]*{_NAME})*\s*;)")
 _NOT_LOCAL = re.compile(
     r"\b(return|goto|using|typedef|extern|static|struct|class|union|else|case|throw|delete|__shared__|__device__|__constant__)\b"
