@@ -331,6 +331,30 @@ def test_groups_that_are_known_when_they_run():
         assert "race" in {finding.kind for finding in check(mutant, 1, 64, a=a, out=out).findings}
 
 
+def test_tiles_of_several_warps():
+    text = f"""{GROUPS}
+    __global__ void k(const float *a, float *out)
+    {{
+        __shared__ float s[256];
+        __shared__ cg::block_tile_memory<sizeof(float), 256> scratch;
+        auto tile = cg::tiled_partition<64>(cg::this_thread_block(scratch));
+        const int t = threadIdx.x;
+        s[t] = a[t];
+        tile.sync();
+        const float other = s[t ^ 32];
+        cg::sync(tile);
+        s[t] = 0;
+        const float sum = cg::reduce(tile, other, cg::plus<float>());
+        if (tile.thread_rank() == 0) out[tile.meta_group_rank()] = sum * tile.meta_group_size();
+    }}"""
+    a, out = floats(256), np.zeros(4, np.float32)
+    assert check(text, 1, 256, a=a, out=out).is_silent
+    assert out.tolist() == (4 * a.reshape(4, 64).sum(1)).tolist()
+    mutants = [text.replace("tile.sync();", ""), text.replace("cg::sync(tile);", ""), text.replace("t ^ 32", "t ^ 64")]
+    for mutant in mutants:
+        assert "race" in {finding.kind for finding in check(mutant, 1, 256, a=a, out=out).findings}
+
+
 def test_lanes_that_are_there():
     text = f"""{GROUPS}
     __global__ void k(int *out)
