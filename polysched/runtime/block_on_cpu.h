@@ -195,11 +195,15 @@ POLYSCHED_OWN static bool release_lanes(unsigned first, unsigned last)
         const Thread own = machine.threads[t];
         if (own.state != at_warp || !own.mask)
             continue;
-        unsigned together = 0, late = ~0u;
+        unsigned together = 0, returned = 0, late = ~0u;
         for (unsigned other = first; other <= last; other++) {
             const Thread &it = machine.threads[other];
-            if (!(own.mask >> (other - first) & 1) || it.state == done)
+            if (!(own.mask >> (other - first) & 1))
                 continue;
+            if (it.state == done) {
+                returned |= 1u << (other - first);
+                continue;
+            }
             if (it.state == at_warp && it.place == own.place && it.mask == own.mask)
                 together |= 1u << (other - first);
             else
@@ -211,6 +215,8 @@ POLYSCHED_OWN static bool release_lanes(unsigned first, unsigned last)
             continue;
         }
         release_together(first, together);
+        if (returned)
+            polysched_check_left(first / lanes, together, returned, own.line);
         if (own.orders_memory)
             polysched_check_warp_sync(first / lanes, together);
         released = true;

@@ -106,6 +106,14 @@ void polysched_check_warp_sync(unsigned warp, unsigned together)
         }
 }
 
+/* Lanes go on that have waited for these, too, which have returned. */
+void polysched_check_left(unsigned warp, unsigned together, unsigned returned, unsigned line)
+{
+    for (unsigned lane = 0; lane < lanes; lane++)
+        if (returned >> lane & 1)
+            note_skipped_by(warp * lanes + lane, warp * lanes + __builtin_ctz(together), false, line, warp);
+}
+
 /* Tiles of several warps are made of whole ones. */
 void polysched_check_tile(unsigned first, unsigned end)
 {

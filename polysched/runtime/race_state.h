@@ -107,10 +107,12 @@ struct Acquired { /* the first releases at a place */
     size_t count;
 };
 
-struct Skipped { /* a site: who was there, while who waited; and where they parted */
+struct Skipped { /* a site: who was there, while who waited; where they parted, and when the others went on */
     unsigned thread, waiting;
     int anchor;
     unsigned line;
+    uint64_t since;
+    int warp; /* that waited; -1: the block */
 };
 
 struct Repeated { /* a write of what may be there already */
