@@ -26,7 +26,7 @@ void polysched_check_absent(const void *here, unsigned lane, bool is_in_block);
 void polysched_check_allocated(const void *memory, size_t size, const void *like);
 void polysched_check_filled(const void *memory, size_t size);
 void polysched_check_freed(const void *memory);
-void polysched_check_atomic(const void *at, size_t size);
+void polysched_check_atomic(const void *at, size_t size, bool is_of_block);
 void polysched_check_copy_begins(const void *to, const void *from, size_t size, size_t zeros);
 void polysched_check_copy_ends(const void *to, size_t size);
 }

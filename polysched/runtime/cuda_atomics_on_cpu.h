@@ -10,10 +10,10 @@ template <class T, class Operation> POLYSCHED_OWN static T polysched_update(T *a
     return old;
 }
 
-#define POLYSCHED_ATOMIC(name, parameters, result) \
+#define POLYSCHED_ATOMIC(name, is_of_block, parameters, result) \
     template <class T> POLYSCHED_INLINE T name parameters \
     { \
-        polysched_check_atomic((const void *)at, sizeof(T)); \
+        polysched_check_atomic((const void *)at, sizeof(T), is_of_block); \
         return polysched_update((T *)at, [=](T old) __attribute__((no_sanitize("thread"), no_sanitize("undefined"))) { (void)old; return (T)(result); }); \
     }
 template <class T> struct polysched_same { /* so that the pointer alone tells the type */
@@ -21,9 +21,9 @@ template <class T> struct polysched_same { /* so that the pointer alone tells th
 };
 #define POLYSCHED_VALUE typename polysched_same<T>::type
 #define POLYSCHED_ATOMICS(name, parameters, result)     \
-    POLYSCHED_ATOMIC(name, parameters, result)          \
-    POLYSCHED_ATOMIC(name##_block, parameters, result)  \
-    POLYSCHED_ATOMIC(name##_system, parameters, result)
+    POLYSCHED_ATOMIC(name, false, parameters, result)          \
+    POLYSCHED_ATOMIC(name##_block, true, parameters, result)   \
+    POLYSCHED_ATOMIC(name##_system, false, parameters, result)
 POLYSCHED_ATOMICS(atomicAdd, (T * at, POLYSCHED_VALUE value), old + value)
 POLYSCHED_ATOMICS(atomicSub, (T * at, POLYSCHED_VALUE value), old - value)
 POLYSCHED_ATOMICS(atomicExch, (T * at, POLYSCHED_VALUE value), value)

@@ -188,10 +188,13 @@ void polysched_check_freed(const void *memory)
         }
 }
 
-void polysched_check_atomic(const void *at, size_t size)
+void polysched_check_atomic(const void *at, size_t size, bool is_of_block)
 {
+    if (checker->runs && is_of_block)
+        checker->sites[site_of(PC, update_it, size)].is_of_block = true;
     access((uintptr_t)at, size, update_it, PC, true);
-    exchange((uintptr_t)at, {checker->epoch, 0, checker->thread, checker->seen[checker->thread][checker->thread % lanes]});
+    if (!is_of_block)
+        exchange((uintptr_t)at, {checker->epoch, 0, checker->thread, checker->seen[checker->thread][checker->thread % lanes]});
 }
 
 void polysched_check_copy_begins(const void *to, const void *from, size_t size, size_t zeros)

@@ -32,7 +32,7 @@ inline uint64_t fences_of(uint32_t block_epoch, unsigned thread) { return (uint6
    which it has waited for since. */
 inline bool publishes(const Release &release, const Access &access, uint32_t block_epoch)
 {
-    if (is_before(access, release.thread, release.fence, release.seen))
+    if (release.fence && is_before(access, release.thread, release.fence, checker->seen_at_fences[release.seen].clocks))
         return true;
     const auto found = checker->fenced.find(fences_of(block_epoch, access.thread));
     if (found == checker->fenced.end())
@@ -43,13 +43,14 @@ inline bool publishes(const Release &release, const Access &access, uint32_t blo
     return false;
 }
 
-inline bool is_published(const Access &access, const Access &own, uintptr_t at)
+/* Whether one of the releases at this place, which the thread comes after, publishes the access. */
+inline bool is_published_at(uintptr_t place, const std::vector<Acquired> &acquired, const Access &access, const Access &own,
+                            bool is_update)
 {
-    const bool is_update = checker->sites[access.site].operation == update_it;
-    for (const Acquired &it : checker->acquired) {
+    for (const Acquired &it : acquired) {
         if (!is_before(it.by, own))
             continue;
-        const std::vector<Release> &all = checker->releases[it.place];
+        const std::vector<Release> &all = checker->releases[place];
         size_t low = 0, high = it.count;
         while (low < high) {
             const size_t middle = (low + high) / 2;
@@ -57,9 +58,23 @@ inline bool is_published(const Access &access, const Access &own, uintptr_t at)
         }
         const uint32_t block = start_of(access.epoch).epoch;
         for (; low < it.count && start_of(all[low].at).epoch == block; low++)
-            if (publishes(all[low], access, block) || (is_update && it.place == at && all[low].thread == access.thread))
+            if (publishes(all[low], access, block) || (is_update && all[low].thread == access.thread))
                 return true; /* one of two updates of a place is first, with a fence or without */
     }
+    return false;
+}
+
+inline bool is_published(const Access &access, const Access &own, uintptr_t at)
+{
+    if (checker->sites[access.site].operation == update_it) {
+        const auto found = checker->acquired.find(at);
+        if (found != checker->acquired.end() && is_published_at(at, found->second, access, own, true))
+            return true;
+    }
+    if (!checker->fenced.empty())
+        for (const auto &it : checker->acquired)
+            if (is_published_at(it.first, it.second, access, own, false))
+                return true;
     return false;
 }
 
@@ -67,21 +82,25 @@ inline bool is_published(const Access &access, const Access &own, uintptr_t at)
 void exchange(uintptr_t at, const Access &own)
 {
     std::vector<Release> &all = checker->releases[at];
-    if (!all.empty() && all[0].at < checker->block_epoch)
-        checker->acquired.push_back({at, own, all.size()});
-    const Fence &fence = checker->fences[own.thread];
-    Release release = {checker->epoch, fence.epoch, own.thread, {}}; /* a fence of another block is before all of this one */
-    memcpy(release.seen, fence.seen, sizeof release.seen);
-    all.push_back(release);
+    std::vector<Acquired> &acquired = checker->acquired[at];
+    if (!all.empty() && all[0].at < checker->block_epoch && (acquired.empty() || acquired.back().by.thread != own.thread))
+        acquired.push_back({own, all.size()});
+    const Fence &fence = checker->fences[own.thread]; /* one of another block is before all of this one */
+    const Release release = {checker->epoch, fence.epoch, fence.seen, own.thread};
+    if (all.empty() || all.back().at != release.at || all.back().thread != release.thread || all.back().fence != release.fence)
+        all.push_back(release);
+    else
+        all.back() = release;
 }
 
 void fence(unsigned thread)
 {
-    Fence &it = checker->fences[thread];
-    it.epoch = checker->epoch;
-    checker->fenced[fences_of(checker->block_epoch, thread)].push_back({checker->epoch, checker->seen[thread][thread % lanes]});
-    memcpy(it.seen, checker->seen[thread], sizeof it.seen);
-    checker->seen[thread][thread % lanes]++; /* what it does from now on comes later */
+    uint16_t *seen = checker->seen[thread];
+    checker->fences[thread] = {checker->epoch, (uint32_t)checker->seen_at_fences.size()};
+    checker->seen_at_fences.emplace_back();
+    memcpy(checker->seen_at_fences.back().clocks, seen, sizeof(Seen));
+    checker->fenced[fences_of(checker->block_epoch, thread)].push_back({checker->epoch, seen[thread % lanes]});
+    seen[thread % lanes]++; /* what it does from now on comes later */
     checker->seen_is_new = false;
 }
 

@@ -46,6 +46,15 @@ inline void meet_all(const Accesses &accesses, const Access &own, int region, si
     meet(accesses.earlier, own, region, offset, size);
 }
 
+/* Updates of two blocks, one of which is atomic in its block alone. */
+inline void meet_block_updates(const Accesses &updates, const Access &own, int region, size_t offset, unsigned size)
+{
+    const bool is_of_block = checker->sites[own.site].is_of_block;
+    for (const Access *it : {&updates.first, &updates.earlier})
+        if (it->epoch && it->epoch < checker->block_epoch && (is_of_block || checker->sites[it->site].is_of_block))
+            meet(*it, own, region, offset, size);
+}
+
 inline void add(Accesses &accesses, const Access &own)
 {
     Access &first = accesses.first;
@@ -80,6 +89,8 @@ inline void touch(Cell &cell, Operation operation, const Access &own, int id, si
         report(in_flight, id, offset, size, own, &cell.copy);
     if (operation != update_it)
         meet_all(cell.updates, own, id, offset, size);
+    else
+        meet_block_updates(cell.updates, own, id, offset, size);
     if (operation != read_it)
         meet_all(cell.reads, own, id, offset, size);
     if (operation == read_it || operation == update_it) {

@@ -56,6 +56,7 @@ struct Site {
     uint64_t accesses, requests, sectors, least_sectors, cycles, least_cycles; /* requests: a warp's accesses at once */
     uint32_t used = 0, counts[lanes] = {};
     std::vector<Row> rows;
+    bool is_of_block = false; /* an update that is atomic in its block alone */
     std::vector<uint64_t> last; /* per thread: when it was here last, counted in accesses */
 };
 
@@ -86,9 +87,12 @@ struct TileSync { /* of threads of several warps, since the barrier: what each h
     std::vector<uint16_t> clocks;
 };
 
-struct Fence { /* what a thread had behind it at its last one */
-    uint32_t epoch;
-    uint16_t seen[lanes];
+struct Seen { /* by a thread: clocks of the lanes of its warp */
+    uint16_t clocks[lanes];
+};
+
+struct Fence { /* the last one of a thread, and what it had seen */
+    uint32_t epoch, seen;
 };
 
 struct Fenced { /* what a thread had done before: clocks up to this one */
@@ -97,12 +101,11 @@ struct Fenced { /* what a thread had done before: clocks up to this one */
 };
 
 struct Release { /* by an atomic operation */
-    uint32_t at, fence; /* epochs */
-    uint16_t thread, seen[lanes];
+    uint32_t at, fence, seen; /* epochs, and what the thread had seen at that fence */
+    uint16_t thread;
 };
 
 struct Acquired { /* the first releases at a place */
-    uintptr_t place;
     Access by;
     size_t count;
 };
@@ -158,7 +161,8 @@ struct Checker {
     Fence fences[1024] = {};
     std::unordered_map<uintptr_t, std::vector<Release>> releases; /* of this launch */
     std::unordered_map<uint64_t, std::vector<Fenced>> fenced; /* by block and thread, of this launch */
-    std::vector<Acquired> acquired; /* by this block */
+    std::unordered_map<uintptr_t, std::vector<Acquired>> acquired; /* by this block */
+    std::vector<Seen> seen_at_fences;
     std::unordered_map<uint32_t, Skipped> skipped;
     uint64_t since = 0, last_access[1024] = {}; /* when the last barrier was, and each thread's last access */
     unsigned barrier_place = ~0u;

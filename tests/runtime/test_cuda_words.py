@@ -277,6 +277,7 @@ def test_threads_may_write_the_same_by_one_instruction():
 GROUPS = """
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
+#include <cooperative_groups/scan.h>
 namespace cg = cooperative_groups;
 template <typename T> struct SharedMemory {
     __device__ inline operator T *() { extern __shared__ int __smem[]; return (T *)__smem; }
@@ -345,7 +346,7 @@ def test_tiles_of_several_warps():
     __global__ void k(const float *a, float *out)
     {{
         __shared__ float s[256];
-        __shared__ cg::block_tile_memory<sizeof(float), 256> scratch;
+        __shared__ cg::block_tile_memory<256> scratch;
         auto tile = cg::tiled_partition<64>(cg::this_thread_block(scratch));
         const int t = threadIdx.x;
         s[t] = a[t];
@@ -506,7 +507,7 @@ def test_warps():
             + 10000 * __reduce_max_sync(all, t);
         out[96 + t] = __reduce_and_sync(all, t | 64) + 1000 * __reduce_or_sync(all, t)
             + 100000 * __reduce_xor_sync(all, t);
-        out[128 + t] = __shfl_down_sync(all, make_float2(t, 2), 1).x; out[128 + t] += __shfl_sync(all, 1ull << t, 2, 4);
+        out[128 + t] = __shfl_down_sync(all, (float)t, 1); out[128 + t] += __shfl_sync(all, 1ull << t, 2, 4);
     }"""
     out, t = np.zeros(160, np.uint32), np.arange(32, dtype=np.uint64)
     assert check(text, out=out).is_silent
@@ -598,6 +599,13 @@ def test_what_ptx_is_unknown():
         check(text, a=floats(1))
     with pytest.raises(ps.InputError, match="the PTX register '%envreg3' is not known"):
         check('__global__ void k(float *a) { int x; asm("mov.u32 %0, %%envreg3;" : "=r"(x)); a[0] = x; }', a=floats(1))
+
+
+def test_atomics_of_a_block_are_not_for_others():
+    text = "__global__ void k(int *a) { atomicAdd_block(&a[blockIdx.x / 2], 1); }"
+    assert check(text.replace("/ 2", ""), 2, a=np.zeros(2, np.int32)).is_silent
+    (finding,) = check(text, 2, a=np.zeros(2, np.int32)).findings
+    assert finding.kind == "race between blocks" and finding.places[0].does == "updates atomically"
 
 
 def test_fences_of_ptx_publish():
