@@ -4,9 +4,47 @@
 #include <link.h>
 #include <sys/mman.h>
 
-#include "block_on_cpu.h"
+#include "releasing_on_cpu.h"
 
 namespace polysched {
+
+/* Runs the lanes of a warp until each waits for the whole block or is done. */
+POLYSCHED_OWN static void run_warp(unsigned warp)
+{
+    const unsigned first = warp * lanes, end = first + lanes < machine.count ? first + lanes : machine.count;
+    machine.last_lane = polysched_reverse ? first : end - 1;
+    do {
+        for (unsigned k = first; k < end && !machine.failed; k++) {
+            const unsigned thread = polysched_reverse ? end - 1 - (k - first) : k;
+            if (machine.threads[thread].state <= ready)
+                resume(thread);
+        }
+    } while (!machine.failed && release_lanes(first, end - 1));
+    polysched_check_warp_paused();
+}
+
+/* Until all threads are done, or wait for the grid. */
+POLYSCHED_OWN static void run_block()
+{
+    const unsigned warps = (machine.count + lanes - 1) / lanes;
+    do
+        for (unsigned w = 0; w < warps && !machine.failed; w++)
+            run_warp(polysched_reverse ? warps - 1 - w : w);
+    while (!machine.failed && (release_tiles() || release_block()));
+}
+
+POLYSCHED_OWN static void start_block()
+{
+    for (unsigned t = 0; t < machine.count; t++) {
+        machine.threads[t].state = fresh;
+        machine.threads[t].orders_memory = false;
+        machine.threads[t].first_copy = machine.threads[t].last_copy = -1;
+    }
+    machine.copies_used = 0;
+    run_block();
+}
+
+/* --- launching */
 
 struct Bound { /* of __launch_bounds__, as launch_bounds.py writes them behind a text */
     const char *kernel;
