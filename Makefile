@@ -1,10 +1,11 @@
-# make demo: the main job on real nests. make test: lint, types and the full test suite.
-# Both make .venv and install what they need first.
+# make demo: the main job on real nests. make test: lint, types and the tests that protect a change.
+# make test-all: the long tests, which CI runs too. All make .venv and install what they need first.
 
 PYTHON ?= python3
 BIN := .venv/bin
+PYTEST := $(BIN)/python -m pytest -q -rs -n logical --dist worksteal
 
-.PHONY: demo test clean
+.PHONY: demo test test-all clean
 
 demo: .venv/installed
 	$(BIN)/polysched demo
@@ -12,7 +13,10 @@ demo: .venv/installed
 test: .venv/installed
 	$(BIN)/ruff check .
 	$(BIN)/mypy polysched
-	$(BIN)/python -m pytest -q -rs
+	$(PYTEST) -m "not slow"
+
+test-all: .venv/installed
+	$(PYTEST) -m slow
 
 .venv/installed: setup.cfg pyproject.toml
 	$(PYTHON) -m venv .venv

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from polysched import clock
 from polysched.errors import BudgetExceeded
 
 
@@ -22,6 +23,7 @@ def call_within(seconds: float, fn: Callable[..., Any], *args: Any) -> Any:
     BudgetExceeded after `seconds`, of which starting the process takes some tenths, or if the call raises it or
     brings the process down; RuntimeError if the call raises anything else.
     """
+    seconds = min(max(seconds, 0.0), clock.left())
     # A fresh interpreter rather than a fork, which is not safe beside the threads of numeric libraries.
     command = [sys.executable, "-c", f"from {__name__} import _serve; _serve()"]
     path = os.pathsep.join(filter(None, (str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH"))))
@@ -30,7 +32,7 @@ def call_within(seconds: float, fn: Callable[..., Any], *args: Any) -> Any:
             command,
             input=pickle.dumps((fn, args)),
             capture_output=True,
-            timeout=max(seconds, 0),
+            timeout=seconds,
             env={**os.environ, "PYTHONPATH": path},
             check=True,
         )

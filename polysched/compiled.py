@@ -53,7 +53,18 @@ class Compiled:
     kernel: Function
     source: Source
     options: Options
-    events: tuple[Event, ...]
+    events: tuple[Event, ...] = ()
+
+    @property
+    def fallbacks(self) -> dict[str, str]:
+        """What gave way to a budget, by stage; empty if nothing did."""
+        best = {"dependences": ("exact",), "schedule": (self.options.scheduler, "given"), "mapping": ("mapped",)}
+        if self.options.scheduler == "source":
+            best["schedule"] = ("source order with parallel loops found", "given")
+        found = {stage: self.rungs[stage] for stage, usual in best.items() if self.rungs[stage] not in usual}
+        if "schedule" in found and self.scheduled.reasons:
+            found["schedule"] += f", since {self.scheduled.reasons[-1]}"
+        return found | {event.name: event.fallback for event in self.events if event.fallback}
 
     @cached_property
     def program(self) -> Callable[..., None]:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import copyreg
-from collections.abc import Iterator
+import math
+import threading
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import islpy
+import islpy._isl
 from islpy import (  # noqa: F401  (re-exported)
     DEFAULT_CONTEXT,
     Aff,
@@ -50,7 +54,11 @@ from islpy import (  # noqa: F401  (re-exported)
     schedule_node_type,
 )
 
+from polysched import clock
 from polysched.errors import BudgetExceeded
+from polysched.interrupt import context_of
+
+T = TypeVar("T")
 
 
 def _by_text(value: Any) -> tuple[type, tuple[str]]:
@@ -63,25 +71,82 @@ for _kind in (Set, UnionSet, Map, UnionMap):
 
 
 @contextmanager
-def quota(operations: int) -> Iterator[None]:
-    """Bounds the isl operations of the block; BudgetExceeded when they are used up.
+def within(seconds: float = math.inf, operations: int = 0) -> Iterator[None]:
+    """Bounds isl in the block by the clock and by a number of operations; BudgetExceeded when either is used up, or
+    isl fails inside, as it does on a few unions of strided sets.
 
-    isl reports an exhausted quota with an arbitrary message and refuses every later call until the count is
-    reset, so the count itself is asked. A quota is not a clock: single operations may be slow.
+    isl answers to both with an arbitrary message and refuses every later call until it is told to go on, so that it is
+    asked what happened. A count is no clock: single operations may take minutes. Where the system has no alarms, only
+    the count holds. Threads take turns: they share one context.
     """
-    context = DEFAULT_CONTEXT
-    outer = context.get_max_operations()
-    context.reset_operations()
-    context.set_max_operations(operations)
+    with _turn, clock.running(seconds) as deadline:
+        clock.check("isl")
+        outer = DEFAULT_CONTEXT.get_max_operations()
+        DEFAULT_CONTEXT.reset_operations()
+        DEFAULT_CONTEXT.set_max_operations(operations or outer)
+        try:
+            with _alarm(deadline):
+                yield
+        except Error as error:
+            is_nonsense = _CONTEXT is not None and _CONTEXT.was_invalid()
+            if not deadline.left:
+                raise BudgetExceeded("isl ran out of time") from error
+            if is_exhausted():
+                raise BudgetExceeded(f"isl used up {operations or outer} operations") from error
+            if is_nonsense:  # what we asked for is at fault, not how hard it is
+                raise
+            raise BudgetExceeded(f"isl failed: {_first_line(error)}") from error
+        finally:
+            DEFAULT_CONTEXT.set_max_operations(outer)  # an outer quota starts anew
+            DEFAULT_CONTEXT.reset_operations()
+
+
+_turn = threading.RLock()
+
+
+def decided(question: Callable[[], T], unknown: T, *, seconds: float = 1.0) -> T:
+    """What isl answers; `unknown`, which must be safe whatever the answer is, where that takes longer."""
+    try:
+        with within(seconds):
+            return question()
+    except BudgetExceeded:
+        return unknown
+
+
+@contextmanager
+def _alarm(deadline: clock.Deadline) -> Iterator[None]:
+    """isl aborts what it does at the deadline, if that of no block around has come by then."""
+    global _armed
+    outer = _armed
+    if deadline.end >= outer.end or _CONTEXT is None:
+        yield
+        return
+    _armed = deadline
+    _CONTEXT.abort.set(deadline.left)
     try:
         yield
-    except Error as error:
-        if is_exhausted():
-            raise BudgetExceeded(f"isl used up {operations} operations") from error
-        raise
     finally:
-        context.set_max_operations(outer)  # an outer quota starts anew
-        context.reset_operations()
+        if _CONTEXT.abort.stop():
+            patience = time.monotonic() + 1.0
+            while not DEFAULT_CONTEXT.aborted() and time.monotonic() < patience:
+                time.sleep(1e-4)
+            DEFAULT_CONTEXT.resume()
+        _armed = outer
+        if outer is not clock.NEVER:
+            _CONTEXT.abort.set(outer.left)
+
+
+_armed = clock.NEVER
+_CONTEXT = context_of(islpy._isl.__file__, DEFAULT_CONTEXT)
+
+
+def _first_line(error: Error) -> str:
+    return str(error).partition("\n")[0]
+
+
+def has_clock() -> bool:
+    """Do limits of time reach into single calls of isl here?"""
+    return _CONTEXT is not None
 
 
 def is_exhausted() -> bool:

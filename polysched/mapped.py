@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from polysched.bounded import call_within
+from polysched import isl
 from polysched.codegen.gpu.barriers import place_barriers
 from polysched.codegen.gpu.first_thread import on_first_threads
 from polysched.codegen.gpu.mapping import map_to_gpu
@@ -15,7 +15,7 @@ from polysched.codegen.lower import lower
 from polysched.constraints import Innermost, TileSizes, fits
 from polysched.deps.dependences import Dependences
 from polysched.deps.legality import require_legal
-from polysched.errors import BudgetExceeded, CannotLower, IllegalSchedule, InputError
+from polysched.errors import BudgetExceeded, IllegalSchedule, InputError
 from polysched.ir.nodes import Function
 from polysched.model.scop import Scop
 from polysched.model.tree import Band, Map, Mark, Tree, walk
@@ -62,12 +62,14 @@ def loops_within_budget(
     if is_by_hand:
         del rungs["source order"]
     for rung, make in rungs.items():
-        tree = step("legality of the mapping", require_legal, make(), deps, scop)
-        if tree in tried or not _may_be_lowered(tree, rung, scop, deps, options):
-            continue
-        tried.append(tree)
         try:
-            return tree, step("lower", _lower_bounded, tree, scop, options), rung + reason
+            with isl.within(_MAPPING_SECONDS):
+                tree = step("legality of the mapping", require_legal, make(), deps, scop)
+            if tree in tried or not _may_be_lowered(tree, rung, scop, deps, options):
+                continue
+            tried.append(tree)
+            with isl.within(options.lower_seconds, options.lower_operations):
+                return tree, step("lower", lower, tree, scop), rung + reason
         except BudgetExceeded as error:
             reason = f", since {error}"
     if is_by_hand:
@@ -75,6 +77,9 @@ def loops_within_budget(
     if unmet(scop.tree, scop, deps, options.constraints) or _tile_sizes(options):
         raise BudgetExceeded(f"no loops that meet the constraints were found{reason}")
     return scop.tree, scop.function, "the nest as it was given" + reason
+
+
+_MAPPING_SECONDS = 10.0  # to map a schedule, and to check what came of it
 
 
 def _may_be_lowered(tree: Tree, rung: str, scop: Scop, deps: Dependences, options: Options) -> bool:
@@ -103,15 +108,6 @@ def _require_tiles(scheduled: Tree, target: Target, options: Options) -> None:
 
 def _tile_sizes(options: Options) -> list[TileSizes]:
     return [c for c in options.constraints if isinstance(c, TileSizes)]
-
-
-def _lower_bounded(tree: Tree, scop: Scop, options: Options) -> Function:
-    try:
-        return lower(tree, scop, operations=options.lower_operations)
-    except CannotLower:
-        raise
-    except BudgetExceeded:
-        return call_within(options.lower_seconds, lower, tree, scop)
 
 
 def _map_to_cpu(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> Tree:

@@ -42,8 +42,10 @@ class Options:
     dependence_seconds: float = 5.0  # budget of exact dependence analysis, then memory-based dependences
     solve_seconds: float = 5.0  # budget of one scheduling problem, then the named fallback
     isl_operations: int = 20_000_000  # budget of the isl calls of one scheduling problem
-    lower_operations: int = 3_000_000  # of isl, to generate the loops; beyond it a process of their own goes on
-    lower_seconds: float = 10.0  # budget of that process, then the next simpler tree is lowered
+    lower_operations: int = 20_000_000  # of isl, to generate the loops, then the next simpler tree is lowered
+    lower_seconds: float = 10.0  # the same by the clock
+    edit_seconds: float = 10.0  # budget of one edit by hand, which is refused then
+    compile_seconds: float = 30.0  # budget of all of `optimize`; what does not fit is left out, or left as it was
 
     def __post_init__(self) -> None:
         for name, hint in get_type_hints(type(self)).items():

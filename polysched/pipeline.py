@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
+from polysched import isl
 from polysched.codegen.emit.c import emit_c
 from polysched.codegen.emit.cuda import emit_cuda
 from polysched.codegen.emit.opencl import emit_opencl
@@ -27,20 +29,23 @@ from polysched.codegen.products.find import pack_products
 from polysched.codegen.source import Source
 from polysched.compiled import Compiled
 from polysched.constraints import Constraint
+from polysched.deps.dependences import Dependences
 from polysched.deps.legality import require_legal
-from polysched.errors import InputError
+from polysched.errors import BudgetExceeded, InputError
 from polysched.frontend.op.op import Op
 from polysched.frontend.python import Nest
 from polysched.ir.nodes import Function
 from polysched.mapped import loops_within_budget, require_target
+from polysched.model.scop import Scop
 from polysched.model.tree import Tree
 from polysched.model.tree_form import require_form
 from polysched.options import Options, Target
 from polysched.prepare import function_of, modelled, prepared
+from polysched.recursion import deep_recursion
 from polysched.schedule import Schedule
 from polysched.solve.honoured import require_met
 from polysched.solve.scheduler import Scheduled, find_schedule
-from polysched.trace import record, step, timed
+from polysched.trace import optional, record, step, timed
 from polysched.transform.expand_arrays import expand_arrays
 
 
@@ -56,65 +61,70 @@ def optimize(
     The order of its iterations is found by ILP, or is `schedule`: one by hand, or a tree, as from `from_yaml`; then
     loops are tiled and put on threads, unless `schedule` has marks that say so itself, and the code is generated.
     The options are by default those of the schedule by hand.
-    InputError for a nest that cannot be compiled, IllegalSchedule for a `schedule` that breaks a dependence.
+    InputError for a nest that cannot be compiled, IllegalSchedule for a `schedule` that breaks a dependence,
+    BudgetExceeded where `options.compile_seconds` are too few to tell what the nest depends on.
     """
     function = function_of(nest)
     by_hand = schedule if isinstance(schedule, Schedule) else None
-    given: Tree | None = schedule.tree if isinstance(schedule, Schedule) else schedule
     options = options or (by_hand.history.options if by_hand else Options())
-    padding: tuple[Choice, ...] = ()
-    has_products = False
     if target not in _EMIT:
         raise InputError(f"there is no target '{target}'", hint="the targets are c, cuda and opencl")
-    with record() as events:
-        if by_hand:
-            _require_fits(by_hand, function, options)
-            scop, deps = by_hand.draft.scop, by_hand.draft.dependences
-        else:
-            expanded = prepared(function)
-            if schedule is None:  # which names loops
-                expanded = step("units", without_units, expanded)
-                lowered = step("padding", lower_padding, expanded, target, fast_math=options.fast_math)
-                expanded, padding = lowered.function, lowered.choices
-            scop, deps = modelled(expanded, options)
-            given = require_form(given, scop.function.sizes) if given else None
-        if target != "c" and given is None:  # on a CPU, the memory costs more: doitgen takes twice as long
-            again = step("expand arrays", expand_arrays, expanded, scop, deps)
-            scop, deps = (scop, deps) if again is expanded else modelled(again, options)
-        scheduled = (
-            step("schedule", find_schedule, scop, deps, options)
-            if given is None
-            else Scheduled(tree=given, rung="given", constraints=options.constraints)
-        )
-        step("legality", require_legal, scheduled.tree, deps, scop)
-        if given is not None:
-            timed("constraints", require_met, given, scop, deps, options.constraints)
-        require_target(scheduled.tree, target, options)
-        tree, kernel, mapping = loops_within_budget(
-            scop, deps, scheduled.tree, target, options, is_by_hand=by_hand is not None
-        )
-        kernel = step("contract", contract, kernel)
-        if target == "c":
-            before = kernel
-            kernel = step("pack products", pack_products, kernel, options.machine, parallel=options.parallel)
-            has_products = kernel is not before
-            kernel = step("privatize", privatize, kernel, vector=options.vector)
-            kernel = step("pack", pack, kernel)
-        else:
-            kernel = step("reduce", reduce_on_gpu, kernel, shuffles=target == "cuda")
-            if options.shared_memory:
-                kernel = step("stage", stage, kernel, double_buffer=options.double_buffer)
-            kernel = step("registers", in_registers, kernel)
-            kernel = step("points", whole_points, kernel)
-            kernel = step("planes", fold_planes, kernel)
-        kernel = step("register tiles", register_tiles, kernel)
-        kernel = step("accumulate", accumulate, kernel)
-        kernel = step("linearize", linearize, kernel)
-        if has_products:  # whose digits and guards are of our making, so that they go even without the stage
-            kernel = step("digits", join_digits, kernel)
-            kernel = step("loop bounds", loop_bounds, kernel, fast_math=options.fast_math)
-        kernel = improve_expressions(kernel, options, target)
-        source = step("emit", _EMIT[target], kernel, options)
+    with record() as events, deep_recursion(function.name), isl.within(options.compile_seconds):
+        done = _compiled(function, target, schedule, options)
+    return replace(done, events=tuple(events))
+
+
+def _compiled(function: Function, target: Target, schedule: Schedule | Tree | None, options: Options) -> Compiled:
+    by_hand = schedule if isinstance(schedule, Schedule) else None
+    given: Tree | None = schedule.tree if isinstance(schedule, Schedule) else schedule
+    padding: tuple[Choice, ...] = ()
+    has_products = False
+    if by_hand:
+        _require_fits(by_hand, function, options)
+        scop, deps = by_hand.draft.scop, by_hand.draft.dependences
+    else:
+        expanded = prepared(function)
+        if schedule is None:  # which names loops
+            expanded = step("units", without_units, expanded)
+            lowered = step("padding", lower_padding, expanded, target, fast_math=options.fast_math)
+            expanded, padding = lowered.function, lowered.choices
+        scop, deps = modelled(expanded, options)
+        given = require_form(given, scop.function.sizes) if given else None
+    if target != "c" and given is None:  # on a CPU, the memory costs more: doitgen takes twice as long
+        again = optional("expand arrays", expand_arrays, expanded, scop, deps)
+        scop, deps = (scop, deps) if again is expanded else modelled(again, options)
+    if given is None:
+        scheduled = _found(scop, deps, options)
+    else:
+        step("legality", require_legal, given, deps, scop)
+        timed("constraints", require_met, given, scop, deps, options.constraints)
+        scheduled = Scheduled(tree=given, rung="given", constraints=options.constraints)
+    require_target(scheduled.tree, target, options)
+    tree, kernel, mapping = loops_within_budget(
+        scop, deps, scheduled.tree, target, options, is_by_hand=by_hand is not None
+    )
+    kernel = optional("contract", contract, kernel)
+    if target == "c":
+        before = kernel
+        kernel = step("pack products", pack_products, kernel, options.machine, parallel=options.parallel)
+        has_products = kernel is not before
+        kernel = step("privatize", privatize, kernel, vector=options.vector)
+        kernel = optional("pack", pack, kernel)
+    else:
+        kernel = step("reduce", reduce_on_gpu, kernel, shuffles=target == "cuda")
+        if options.shared_memory:
+            kernel = optional("stage", stage, kernel, double_buffer=options.double_buffer)
+        kernel = optional("registers", in_registers, kernel)
+        kernel = optional("points", whole_points, kernel)
+        kernel = optional("planes", fold_planes, kernel)
+    kernel = optional("register tiles", register_tiles, kernel)
+    kernel = optional("accumulate", accumulate, kernel)
+    kernel = step("linearize", linearize, kernel)
+    if has_products:  # whose digits and guards are of our making, so that they go even without the stage
+        kernel = optional("digits", join_digits, kernel)
+        kernel = optional("loop bounds", loop_bounds, kernel, fast_math=options.fast_math)
+    kernel = improve_expressions(kernel, options, target)
+    source = step("emit", _EMIT[target], kernel, options)
     return Compiled(
         nest=function,
         scop=scop,
@@ -132,8 +142,20 @@ def optimize(
         kernel=kernel,
         source=source,
         options=options,
-        events=tuple(events),
     )
+
+
+def _found(scop: Scop, deps: Dependences, options: Options) -> Scheduled:
+    """The schedule that is found, and checked; source order, which is legal as it is, if that takes too long."""
+    scheduled = step("schedule", find_schedule, scop, deps, options)
+    try:
+        with isl.within(options.solve_seconds):
+            step("legality", require_legal, scheduled.tree, deps, scop)
+    except BudgetExceeded as error:
+        reason = f"{scheduled.rung}: its legality was not decided in time: {error}"
+        require_met(scop.tree, scop, deps, options.constraints)
+        scheduled = Scheduled(tree=scop.tree, rung="source order", reasons=(*scheduled.reasons, reason))
+    return scheduled
 
 
 def _require_fits(by_hand: Schedule, function: Function, options: Options) -> None:

@@ -16,7 +16,7 @@ from polysched.model.expand import expand_temporaries
 from polysched.model.extract import extract
 from polysched.model.scop import Scop
 from polysched.options import Options
-from polysched.trace import step
+from polysched.trace import optional, step
 
 
 def function_of(nest: Nest | Op | Function) -> Function:
@@ -39,8 +39,8 @@ def function_of(nest: Nest | Op | Function) -> Function:
 def prepared(function: Function) -> Function:
     """The nest with places as integers, fused loops taken apart, sums made in their element, and temporaries
     expanded."""
-    function = step("integer indices", integer_indices, function)
-    nested = step("in place", accumulate_in_place, step("structure", structured, function))
+    function = optional("integer indices", integer_indices, function)
+    nested = optional("in place", accumulate_in_place, optional("structure", structured, function))
     return step("expand", expand_temporaries, nested)
 
 

@@ -71,13 +71,14 @@ def edit(method: Callable[Concatenate[Schedule, P], Draft]) -> Callable[Concaten
     @wraps(method)
     def edited(self: Schedule, *args: P.args, **kwargs: P.kwargs) -> Schedule:
         plain, named = plain_arguments(method, args, kwargs)
-        done = Edit(method.__name__, plain, tuple(named.items()))
+        done, options = Edit(method.__name__, plain, tuple(named.items())), self.history.options
         try:
-            with isl.quota(self.history.options.isl_operations):
+            with isl.within(options.edit_seconds, options.isl_operations):
                 draft = timed(method.__name__, lambda schedule: method(schedule, *plain, **named), self)
         except BudgetExceeded as error:
-            hint = "edit in another order, or allow more, as in Options(isl_operations=10**9)"
-            raise IllegalSchedule(f"{done}: whether that is legal could not be decided: {error}", hint=hint) from error
+            hint = "edit in another order, or allow more, as in Options(edit_seconds=60, isl_operations=10**9)"
+            message = f"{done}: whether that is legal was not decided in time: {error}"
+            raise IllegalSchedule(message, hint=hint) from error
         return self._with(draft, done)
 
     edited.is_edit = True  # type: ignore[attr-defined]
@@ -93,17 +94,8 @@ class Schedule:
 
     def __init__(self, nest: Nest | Function, start: Start | Tree = "source", *, options: Options | None = None):
         self.nest, options = function_of(nest), options or Options()
-        scop, dependences = modelled(prepared(self.nest), options)
-        match start:
-            case "source":
-                tree = scop.tree
-            case "ilp":
-                tree = step("schedule", find_schedule, scop, dependences, options).tree
-            case Tree():
-                tree = require_form(start, scop.function.sizes)
-            case _:
-                raise InputError(f"a schedule cannot start from {start!r}", hint="give 'source', 'ilp' or a tree")
-        self.draft = draft_of(scop, dependences, tree)
+        with isl.within(options.compile_seconds):
+            self.draft = _begun(self.nest, start, options)
         self.history = History(self.nest.name, start, options)
 
     # --- edits
@@ -337,6 +329,20 @@ class Schedule:
         other.nest, other.draft = self.nest, draft
         other.history = replace(self.history, edits=(*self.history.edits, edit))
         return other
+
+
+def _begun(nest: Function, start: Start | Tree, options: Options) -> Draft:
+    scop, dependences = modelled(prepared(nest), options)
+    match start:
+        case "source":
+            tree = scop.tree
+        case "ilp":
+            tree = step("schedule", find_schedule, scop, dependences, options).tree
+        case Tree():
+            tree = require_form(start, scop.function.sizes)
+        case _:
+            raise InputError(f"a schedule cannot start from {start!r}", hint="give 'source', 'ilp' or a tree")
+    return draft_of(scop, dependences, tree)
 
 
 def _replayed(history: History, nest: Nest | Function) -> Schedule:

@@ -15,7 +15,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from polysched.errors import IllegalSchedule
+from polysched import clock, isl
+from polysched.errors import BudgetExceeded, IllegalSchedule
 
 T = TypeVar("T")
 
@@ -28,6 +29,7 @@ class Event:
     seconds: float
     changed: bool
     value: Any
+    fallback: str = ""  # why the step was left out
 
 
 _recorders: ContextVar[tuple[list[Event], ...]] = ContextVar("_recorders", default=())
@@ -55,16 +57,35 @@ def step(name: str, fn: Callable[..., T], value: Any, *args: Any, **options: Any
         raise
 
 
+def optional(name: str, fn: Callable[..., T], value: T, *args: Any, **options: Any) -> T:
+    """As `step`, for a step that a right result does not need: the value as it was where the step outgrows its budget,
+    which its event says."""
+    try:
+        clock.check(name)
+        with isl.within(_OPTIONAL_SECONDS):
+            return step(name, fn, value, *args, **options)
+    except BudgetExceeded as error:
+        _note(Event(name, 0.0, False, value, fallback=f"left out, since {error}"))
+        return value
+
+
+_OPTIONAL_SECONDS = 5.0
+
+
 def timed(name: str, fn: Callable[..., T], value: Any, *args: Any, **options: Any) -> T:
     """The same without the note, for steps that the user asks for by name."""
     start = time.perf_counter()
     result = fn(value, *args, **options)
     event = Event(name, time.perf_counter() - start, result is not value, result)
-    for events in _recorders.get():
-        events.append(event)
+    _note(event)
     if _is_dumped(name):
         print(f"--- {name}\n{result if event.changed else '(unchanged)'}", file=sys.stderr)
     return result
+
+
+def _note(event: Event) -> None:
+    for events in _recorders.get():
+        events.append(event)
 
 
 def _is_dumped(name: str) -> bool:

@@ -112,6 +112,7 @@ def test_one_process_has_the_gpu(tmp_path):
     assert found == {"a": "", "b": "", "c": ""}
 
 
+@pytest.mark.slow
 def test_what_crashes_or_hangs_is_ended_and_the_rest_goes_on():
     until = time.monotonic() + 60
     names = ["crashes", "hangs", "runs"]

@@ -89,6 +89,7 @@ def test_the_stage_is_what_comes_between_linearize_and_emit():
     assert "licm" in names and not {"linearize", "emit", "schedule"} & set(names)
 
 
+@pytest.mark.slow
 @needs_nvcc
 def test_an_operator_end_to_end(monkeypatch, capsys):
     titles, row, mean = run(monkeypatch, capsys, "operators", "--operator", "channel_shuffle").splitlines()[1:]

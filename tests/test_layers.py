@@ -26,8 +26,9 @@ LAYERS = [
     ["deps", "frontend", "trial_sizes"],
     ["model"],
     ["ir"],
-    ["trace", "options", "isl", "bounded"],
-    ["constraints", "plain"],
+    ["trace"],
+    ["options", "isl", "bounded"],
+    ["constraints", "plain", "clock", "recursion", "interrupt"],
     ["errors", "version", "machine", "markup"],
 ]
 LEVEL = {unit: level for level, units in enumerate(LAYERS) for unit in units}

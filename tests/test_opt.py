@@ -241,6 +241,7 @@ def test_where_opencl_fails_the_regions_run_as_they_were(for_opencl):
     assert ran(for_opencl, "-O1", str(failing)) == ran(for_opencl.with_name("kernels.c"))
 
 
+@pytest.mark.slow
 @gcc
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="needs nvcc")
 def test_kernels_are_built_and_linked_as_the_readme_says(for_cuda):

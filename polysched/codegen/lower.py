@@ -51,17 +51,15 @@ from polysched.model.tree import walk as walk_tree
 from polysched.model.tree_isl import parse_mark, to_isl
 
 
-def lower(tree: Tree, scop: Scop, *, operations: int = 0) -> Function:
+def lower(tree: Tree, scop: Scop) -> Function:
     """The nest that runs the instances of `scop` in the order of `tree`.
 
-    BudgetExceeded if isl needs more than `operations` to generate the loops (0 is no limit); CannotLower if it makes
-    one that does not end, or that is mapped to threads and in pieces.
+    CannotLower if isl makes a loop that does not end, or one that is mapped to threads and in pieces.
     """
     tree = _as_is_known(tree, scop.context)
-    with isl.quota(operations):
-        outer, tiles = cut_at_tiles(tree, scop.function.sizes)
-        inner = {tile.name: (tile.parameters, _ast(tile.tree, tile.context.intersect(scop.context))) for tile in tiles}
-        body = _Lowering(scop, inner, _repeated(tree), tiles).statements(_ast(outer, scop.context), None)
+    outer, tiles = cut_at_tiles(tree, scop.function.sizes)
+    inner = {tile.name: (tile.parameters, _ast(tile.tree, tile.context.intersect(scop.context))) for tile in tiles}
+    body = _Lowering(scop, inner, _repeated(tree), tiles).statements(_ast(outer, scop.context), None)
     marks = (node.mark for node in walk_tree(tree) if isinstance(node, Mark))
     elsewhere = {name for mark in marks if isinstance(mark, Storage) for name in mark.arrays}
     elsewhere |= {array.name for array in scop.function.arrays}

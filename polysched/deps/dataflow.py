@@ -195,7 +195,7 @@ _OPERATIONS = 500_000  # of isl for one lexicographic maximum; the canonical nes
 def _latest(times: isl.Map) -> isl.Map | None:
     """The lexicographic maximum; None if that outgrows its budget, or fails inside isl as on some strided unions."""
     try:
-        with isl.quota(_OPERATIONS):
+        with isl.within(operations=_OPERATIONS):
             return times.coalesce().lexmax()
     except (isl.Error, BudgetExceeded):
         return None

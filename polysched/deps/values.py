@@ -48,7 +48,7 @@ def first_wrong_value(before: Scop, after: Scop, origin: isl.UnionMap) -> WrongV
     """
     require_exact(before)
     require_exact(after)
-    with isl.quota(_OPERATIONS):
+    with isl.within(operations=_OPERATIONS):
         return _first_wrong_value(before, after, origin)
 
 

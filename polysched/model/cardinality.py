@@ -66,7 +66,7 @@ def cardinality(points: isl.Set) -> Cardinality | None:
     for k in range(count):
         points = points.set_dim_name(isl.dim_type.set, k, f"{_POINT}{k}")
     try:
-        with isl.quota(_OPERATIONS):
+        with isl.within(operations=_OPERATIONS):
             return Cardinality(tuple(_parts(points.coalesce(), Polynomial.number(1))))
     except (_NoPolynomial, BudgetExceeded):
         return None

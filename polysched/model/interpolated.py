@@ -31,7 +31,7 @@ def interpolated(points: isl.Set) -> Polynomial | None:
     samples = [tuple(SMALLEST + m.count(k) for k in range(len(names))) for m in monomials]
     others = [tuple(SMALLEST + degree + 1 + k for k in more) for more in product((0, 1), repeat=len(names))]
     try:
-        with isl.quota(_OPERATIONS):
+        with isl.within(operations=_OPERATIONS):
             found = {sizes: _count(points, sizes) for sizes in (*samples, *others)}
     except (BudgetExceeded, isl.Error):
         return None

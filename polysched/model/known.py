@@ -69,10 +69,10 @@ class Known:
             raise Unproven(f"nothing shows that {condition}")
 
     def shows(self, condition: Expr, where: Where) -> bool:
-        """Does the condition hold wherever that place is reached?"""
+        """Does the condition hold wherever that place is reached? False where isl takes too long to tell."""
         space = self.space(where, (condition,))
         try:
-            return bool(self.instances(where, space).is_subset(space.where(condition)))
+            return isl.decided(lambda: self.instances(where, space).is_subset(space.where(condition)), unknown=False)
         except NotAffine:
             return False
 

@@ -44,8 +44,6 @@ def without_value(text: str, file: str = "") -> list[tuple[str, int, str]]:
     return found
 
 
-_TYPE = r"(?:[\w:]+(?:<[^;<>(){}]*>)?[\s*]+)+"
-_NAME = r"\w+(?:\s*\[[^\]]*\])*"
 def _is_in_a_body(around: str) -> bool:
     """Is what follows in a function, and not in a struct or a namespace?"""
     depth = 0
@@ -56,7 +54,9 @@ def _is_in_a_body(around: str) -> bool:
     return False
 
 
-_DECLARED = re.compile(rf"(?<=[;{{}})])\s*({_TYPE}{_NAME}(?:\s*,[\s*]*{_NAME})*\s*;)")
+_TYPE = r"(?:[\w:]+(?:<[^;<>(){}]*>)?[\s*]+)+"
+_NAME = r"\w+(?:\s*\[[^\]]*\])*"
+_DECLARED = re.compile(rf"(?<=[;{{}}])\s*({_TYPE}{_NAME}(?:\s*,[\s*]*{_NAME})*\s*;)")
 _NOT_LOCAL = re.compile(
     r"\b(return|goto|using|typedef|extern|static|struct|class|union|else|case|throw|delete|__shared__|__device__|__constant__)\b"
 )
@@ -83,6 +83,7 @@ class ByHand(CheckedLibrary):
         other = self._with_other_locals()
         for name, memory in other.device_variables().items():
             memory[:] = variables[name]
+        _dynamic_bytes(other).value = _dynamic_bytes(self).value
         _copy(arrays, before)
         again = CheckedLibrary.run(other, arrays, other.library[entry.__name__], *values, most_accesses=most_accesses)
         different = [name for name, array in arrays.items() if array.tobytes() != results[name].tobytes()]
@@ -96,10 +97,11 @@ class ByHand(CheckedLibrary):
 
     def _with_other_locals(self) -> ByHand:
         path = compile_shared(self.cpp, next(iter(self.texts)), language="c++", flags=(*_FLAGS, f"{LOCALS_AS}zero"))
-        other = replace(self, path=path, library=open_library(str(path)))
-        bytes_of, symbol = ctypes.c_size_t.in_dll, "polysched_dynamic"
-        bytes_of(other.library, symbol).value = bytes_of(self.library, symbol).value
-        return other
+        return replace(self, path=path, library=open_library(str(path)))
+
+
+def _dynamic_bytes(kernels: CheckedLibrary) -> ctypes.c_size_t:
+    return ctypes.c_size_t.in_dll(kernels.library, "polysched_dynamic")
 
 
 def _copy(to: Mapping[str, np.ndarray], values: Mapping[str, np.ndarray]) -> None:

@@ -37,8 +37,9 @@ inline bool publishes(const Release &release, const Access &access, uint32_t blo
     return false;
 }
 
-inline bool is_published(const Access &access, const Access &own)
+inline bool is_published(const Access &access, const Access &own, uintptr_t at)
 {
+    const bool is_update = checker->sites[access.site].operation == update_it;
     for (const Acquired &it : checker->acquired) {
         if (!is_before(it.by, own))
             continue;
@@ -50,8 +51,8 @@ inline bool is_published(const Access &access, const Access &own)
         }
         const uint32_t block = start_of(access.epoch).epoch;
         for (; low < it.count && start_of(all[low].at).epoch == block; low++)
-            if (publishes(all[low], access, block))
-                return true;
+            if (publishes(all[low], access, block) || (is_update && it.place == at && all[low].thread == access.thread))
+                return true; /* one of two updates of a place is first, with a fence or without */
     }
     return false;
 }

@@ -9,18 +9,18 @@ extern "C" uint64_t polysched_check_limit;
 namespace {
 
 /* Whether nothing orders the two. */
-inline bool conflicts(const Access &access, const Access &own, int region)
+inline bool conflicts(const Access &access, const Access &own, int region, size_t offset)
 {
     if (access.epoch < checker->launch_epoch)
         return false;
     if (access.epoch < checker->block_epoch)
-        return checker->regions[region].space != shared && !is_published(access, own);
+        return checker->regions[region].space != shared && !is_published(access, own, checker->regions[region].begin + offset);
     return !is_before(access, own);
 }
 
 inline void meet(const Access &access, const Access &own, int region, size_t offset, unsigned size)
 {
-    if (conflicts(access, own, region))
+    if (conflicts(access, own, region, offset))
         report(access.epoch < checker->block_epoch ? race_of_blocks : race, region, offset, size, own, &access);
 }
 
@@ -196,7 +196,7 @@ void access(uintptr_t at, unsigned size, Operation operation, uintptr_t pc, bool
         refine(region, __builtin_ctzll(offset | size));
     const size_t last = (offset + size - 1) >> region.granule;
     const Access &write = region.cells[offset >> region.granule].write;
-    if (operation == write_it && size <= 16 && write.site == id && conflicts(write, own, it)) {
+    if (operation == write_it && size <= 16 && write.site == id && conflicts(write, own, it, offset)) {
         checker->repeated = {at, it, size, own, write, {}};
         memcpy(checker->repeated.bytes, (const void *)at, size);
     }

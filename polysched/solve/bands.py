@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from polysched.clock import Deadline
 from polysched.errors import BudgetExceeded
-from polysched.solve.budget import Deadline
 from polysched.solve.cost import Form, Way
 from polysched.solve.farkas import Edge, within
 from polysched.solve.hyperplane import Hyperplane

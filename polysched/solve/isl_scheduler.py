@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from polysched import isl
 from polysched.bounded import call_within
+from polysched.clock import Deadline
 from polysched.deps.dependences import Dependences
 from polysched.model.scop import Scop
 from polysched.model.tree import Context, Domain, Tree
 from polysched.model.tree_isl import from_isl
-from polysched.solve.budget import Deadline
 
 
 def isl_schedule(scop: Scop, dependences: Dependences, deadline: Deadline) -> Tree:

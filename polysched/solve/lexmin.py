@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from polysched.solve.budget import Deadline
+from polysched.clock import Deadline
 from polysched.solve.problem import Problem
 
 Solver = Literal["highs", "isl", "pulp", "scipy"]

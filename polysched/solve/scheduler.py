@@ -8,7 +8,7 @@ Statements that no dependence connects are scheduled apart, in source order; of 
 `fusion` lets. Below a band, only the dependences at distance zero on all its members are left.
 Bondhugula et al., PLDI 2008, section 3.
 
-All within a budget: what takes too long, or cannot be solved, falls back to the rungs of `budget.Rung`.
+All within a budget: what takes too long, or cannot be solved, falls back to the rungs of `Rung`.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
+from typing import Literal
 
 from polysched import isl
+from polysched.clock import Deadline
 from polysched.constraints import Constraint
 from polysched.deps.cluster import components
 from polysched.deps.coincidence import mark_coincident
@@ -28,7 +30,6 @@ from polysched.model.tree import Band, Context, Domain, Filter, Leaf, Member, Tr
 from polysched.model.tree import Sequence as SequenceNode
 from polysched.options import Options
 from polysched.solve.bands import BandSearch, Plan
-from polysched.solve.budget import Deadline, Rung
 from polysched.solve.contradiction import contradiction_error
 from polysched.solve.cost import Form
 from polysched.solve.demands import Demands, require_names
@@ -40,6 +41,16 @@ from polysched.solve.independence import Found
 from polysched.solve.isl_scheduler import isl_schedule
 from polysched.solve.record import Solve
 from polysched.solve.source_order import source_order
+
+# Who found a schedule, best first: each is tried when the one before it outgrew its budget.
+Rung = Literal[
+    "given",  # by the user
+    "pluto",
+    "pluto per SCC",
+    "isl",
+    "source order with parallel loops found",
+    "source order",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,8 +78,7 @@ def find_schedule(scop: Scop, dependences: Dependences, options: Options) -> Sch
     reasons: list[str] = []
     for rung in (*_LADDERS[options.scheduler], _LAST):
         try:
-            with isl.quota(options.isl_operations):
-                scheduled = _climb(rung, scop, dependences, options, deadline)
+            scheduled = _climb(rung, scop, dependences, options, deadline)
         except BudgetExceeded as error:
             reasons.append(f"{rung}: {error}")
             continue
@@ -90,21 +100,23 @@ _LADDERS: dict[str, tuple[Rung, ...]] = {
 
 
 _LAST: Rung = "source order"
+_SHARES: dict[Rung, float] = {"pluto": 0.6, "pluto per SCC": 0.8, "isl": 0.8}  # of what is left of the time to solve
+_FLAGS_SECONDS = 2.0  # to find the parallel loops of a given order, once that time is up
 
 
 def _climb(rung: Rung, scop: Scop, dependences: Dependences, options: Options, deadline: Deadline) -> Scheduled:
     """What this rung gives; BudgetExceeded if it takes too long."""
-    match rung:
-        case "pluto":
-            return _pluto(rung, scop, dependences, options, deadline.share(0.6))
-        case "pluto per SCC":
-            return _pluto(rung, scop, dependences, options, deadline.share(0.8))
-        case "isl":
-            return Scheduled(tree=isl_schedule(scop, dependences, deadline.share(0.8)), rung=rung)
-        case "source order with parallel loops found":
-            return Scheduled(tree=mark_coincident(scop.tree, dependences), rung=rung)
-        case "source order":
-            return Scheduled(tree=scop.tree, rung=rung)
+    if rung == _LAST:
+        return Scheduled(tree=scop.tree, rung=rung)
+    share = deadline.share(_SHARES[rung]) if rung in _SHARES else Deadline.after(_FLAGS_SECONDS)
+    with isl.within(share.left, options.isl_operations):
+        match rung:
+            case "pluto" | "pluto per SCC":
+                return _pluto(rung, scop, dependences, options, share)
+            case "isl":
+                return Scheduled(tree=isl_schedule(scop, dependences, share), rung=rung)
+            case "source order with parallel loops found":
+                return Scheduled(tree=mark_coincident(scop.tree, dependences), rung=rung)
     raise AssertionError(f"no way to climb to rung '{rung}'")
 
 
@@ -114,8 +126,7 @@ def _contradiction(
     """What the search runs into with these constraints alone; None if it does not, or takes too long to tell."""
     deadline = Deadline.after(options.solve_seconds)
     try:
-        with isl.quota(options.isl_operations):
-            _climb(rung, scop, dependences, replace(options, constraints=constraints), deadline)
+        _climb(rung, scop, dependences, replace(options, constraints=constraints), deadline)
     except Contradiction as found:
         return found
     except BudgetExceeded:

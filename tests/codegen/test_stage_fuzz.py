@@ -6,6 +6,7 @@ import random
 
 import numpy as np
 import pytest
+from batches import batches
 
 import polysched as ps
 from benchmarks.polybench import KERNELS
@@ -18,7 +19,7 @@ from tests.nests import arguments_for, canonical
 from tests.shrink import shrink
 
 
-@pytest.mark.parametrize("first", range(0, 1000, 50))
+@pytest.mark.parametrize("first", batches(range(0, 1000, 50), quick=4))
 def test_passes_keep_results_and_traps(first):
     for seed in range(first, first + 50):
         check(case(seed))
@@ -29,7 +30,7 @@ def test_what_the_stage_makes_computes_the_same_in_c():
 
 
 @pytest.mark.parametrize("target", ["c", "cuda"])
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("name", batches(KERNELS, quick=6))
 def test_polybench_kernels_compute_the_same_bits(name, target):
     data = initial_data(name, dict.fromkeys(KERNELS[name].sizes["mini"], 3))
     flat = {key: value.ravel() if isinstance(value, np.ndarray) else value for key, value in data.items()}

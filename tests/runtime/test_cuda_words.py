@@ -198,6 +198,7 @@ __global__ void k(const float *a, float *out)
         is_last = atomicInc(&count, gridDim.x - 1) == gridDim.x - 1;
     }
     /* told */ __syncthreads();
+    if (is_last && threadIdx.x == 0) count = 0;
     if (is_last && threadIdx.x < gridDim.x) {
         s[threadIdx.x] = sums[threadIdx.x];
         __syncwarp((1 << gridDim.x) - 1);
@@ -223,6 +224,8 @@ def test_the_last_block_reads_what_the_others_have_published():
     a, out = floats(128), np.zeros(1, np.float32)
     assert check(LAST, 4, a=a, out=out).is_silent
     assert out[0] == a.sum()
+    early = LAST.replace("__shared__ float", "if (threadIdx.x == 4 && blockIdx.x) count = 0; __shared__ float")
+    assert "race between blocks" in {f.kind for f in check(early, 4, a=a, out=out).findings}
     assert check(SCATTERED, 4, a=a, out=floats(32)).is_silent
 
 

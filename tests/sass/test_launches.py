@@ -32,6 +32,7 @@ def test_sizes_are_checked():
         find_launches(done.source, done.nest, {"n": 5, "m": 5, "tsteps": 5})
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="there is no nvcc to compile CUDA texts with")
 def test_a_product_multiplies_as_often_as_it_must():
     """Of all threads together: every block here is whole, so none does more than its part."""

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
+from polysched.clock import Deadline
 from polysched.deps.dependences import Dependences
 from polysched.solve.bands import BandSearch
-from polysched.solve.budget import Deadline
 from polysched.solve.farkas import edges
 from polysched.solve.hyperplane import Affine
 from tests.solve.stencil import MODEL, flow, stencil_edges, stencil_form

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from polysched.clock import Deadline
 from polysched.deps.dependences import Dependences
-from polysched.solve.budget import Deadline
 from polysched.solve.cost import Form, Way
 from polysched.solve.farkas import edges
 from polysched.solve.hyperplane import Affine

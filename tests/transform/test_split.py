@@ -44,6 +44,7 @@ def test_a_step_of_floyd_warshall_is_the_row_the_column_and_what_lies_between():
     assert counts[0] == counts[-1] == 9  # above and left of both reads what is old there, below and right what is new
 
 
+@pytest.mark.slow
 def test_each_step_runs_on_grids():
     done = ps.optimize(closure, target="cuda")
     assert [kernel.note.split(";")[0] for kernel in done.source.kernels].count("blocks of 32 x 8 threads") == 4

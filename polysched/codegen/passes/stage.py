@@ -22,7 +22,7 @@ from polysched.codegen.passes.unswitch import unswitch
 from polysched.ir.nodes import LARGEST_SIZE, Function
 from polysched.ir.simplify import simplify
 from polysched.options import Options, Target
-from polysched.trace import step
+from polysched.trace import optional
 
 
 def improve_expressions(fn: Function, options: Options, target: Target) -> Function:
@@ -31,20 +31,20 @@ def improve_expressions(fn: Function, options: Options, target: Target) -> Funct
         return fn
     settings = licm_settings(options, target)
     if options.expressions == "licm":
-        return step("licm", licm, fn, **settings)
+        return optional("licm", licm, fn, **settings)
     gpu, fast_math = target != "c", options.fast_math
-    fn = step("simplify", simplify, fn)
-    fn = step("loop bounds", loop_bounds, fn, fast_math=fast_math, tiny_loop=settings["tiny_loop"])
-    fn = step("ranges", simplify_ranges, fn, largest=LARGEST_SIZE)
-    fn = step("digits", join_digits, fn)
-    fn = step("normalize", normalize, fn, fast_math=fast_math)
-    fn = step("unswitch", unswitch, fn)
-    fn = step("simplify", simplify, fn)  # folds the constants that are neighbours now, before they are named
-    fn = step("licm", licm, fn, **settings)
-    fn = step("cse", cse, fn, costs=TARGET_COSTS[target], gpu=gpu)  # what repeats once nothing can move any more
-    fn = step("dce", dce, fn)
-    fn = step("pressure", relieve, fn, budget=BUDGETS[target])
+    fn = optional("simplify", simplify, fn)
+    fn = optional("loop bounds", loop_bounds, fn, fast_math=fast_math, tiny_loop=settings["tiny_loop"])
+    fn = optional("ranges", simplify_ranges, fn, largest=LARGEST_SIZE)
+    fn = optional("digits", join_digits, fn)
+    fn = optional("normalize", normalize, fn, fast_math=fast_math)
+    fn = optional("unswitch", unswitch, fn)
+    fn = optional("simplify", simplify, fn)  # folds the constants that are neighbours now, before they are named
+    fn = optional("licm", licm, fn, **settings)
+    fn = optional("cse", cse, fn, costs=TARGET_COSTS[target], gpu=gpu)  # what repeats once nothing can move any more
+    fn = optional("dce", dce, fn)
+    fn = optional("pressure", relieve, fn, budget=BUDGETS[target])
     if not gpu:
         return fn
-    fn = step("unroll", hint_unrolling, fn, most_trips=options.tiny_loop)
-    return step("preload", preload, fn)
+    fn = optional("unroll", hint_unrolling, fn, most_trips=options.tiny_loop)
+    return optional("preload", preload, fn)

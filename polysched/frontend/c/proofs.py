@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from functools import reduce
 
 from polysched import isl
+from polysched.errors import BudgetExceeded
 from polysched.frontend.c.types import greatest
 from polysched.ir.node import walk
 from polysched.ir.nodes import Binary, Const, Expr, Var
@@ -21,6 +22,7 @@ from polysched.model.affine import AffineSpace
 from polysched.model.known import Known, Unproven, Where
 
 _USUAL = 100
+_SECONDS = 2.0  # to show one requirement, or to find what must be assumed for it
 
 
 def _is_usual(good: isl.Set, sizes: tuple[str, ...]) -> bool:
@@ -40,6 +42,13 @@ class Proofs(Known):
 
     def require(self, condition: Expr, where: Where) -> None:
         """Unproven if the condition may fail, and parameters alone do not tell; NotAffine if it is not affine."""
+        try:
+            with isl.within(_SECONDS):
+                self._require(condition, where)
+        except BudgetExceeded as error:
+            raise Unproven("whether it does was not decided in time") from error
+
+    def _require(self, condition: Expr, where: Where) -> None:
         space = self.space(where, (condition,))
         sizes = space.sizes
         instances = self.instances(where, space)

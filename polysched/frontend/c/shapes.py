@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import reduce
+from functools import partial, reduce
 
 from polysched import isl
 from polysched.frontend.c.arrays import is_restrict
@@ -72,7 +72,7 @@ def _extent(name: str, body: tuple[Stmt, ...], read: Expressions) -> Expr:
     extents: list[Expr] = []
     for access, where in accesses(body):
         if access.array == name:
-            most = _largest(access.index[0], where, read.proofs)
+            most = isl.decided(partial(_largest, access.index[0], where, read.proofs), unknown=None)
             if most is None:
                 return _unknown_extent(name, read)
             extents.append(most)
@@ -95,8 +95,10 @@ def _largest(subscript: Expr, where: Where, proofs: Proofs) -> Expr | None:
         return Const(0)
     try:
         most = values.dim_max(0)
-    except isl.Error:  # there is no largest one
-        return None
+    except isl.Error:
+        if isl.is_exhausted():
+            raise
+        return None  # there is no largest one
     one = isl.PwAff.from_aff(isl.Aff.val_on_domain(isl.LocalSpace.from_space(most.get_domain_space()), isl.Val(1)))
     above = most.add(one)
     simple = above.gist(above.domain()).coalesce()

@@ -13,8 +13,8 @@ import math
 import highspy
 import numpy as np
 
+from polysched.clock import Deadline
 from polysched.errors import BudgetExceeded
-from polysched.solve.budget import Deadline
 from polysched.solve.problem import Problem
 
 NODES = 100  # in one search: no PolyBench kernel needs ten; beyond it, cuts pay

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from polysched import isl
-from polysched.solve.budget import Deadline
+from polysched.clock import Deadline
 from polysched.solve.problem import Objective, Problem
 
 

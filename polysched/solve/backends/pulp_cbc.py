@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pulp
 
+from polysched.clock import Deadline
 from polysched.errors import BudgetExceeded
-from polysched.solve.budget import Deadline
 from polysched.solve.problem import Problem
 
 

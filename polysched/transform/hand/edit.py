@@ -58,7 +58,7 @@ def _require_small_factors(tree: Tree, what: str) -> None:
 _is_alternative = ContextVar("_is_alternative", default=False)  # then a refusal needs no hint: it would have no end
 
 
-_MOST_TRIES, _OPERATIONS = 10, 2_000_000  # of isl, each: a refusal is not to take long
+_MOST_TRIES, _SECONDS, _OPERATIONS = 10, 1.0, 2_000_000  # of isl, each: a refusal is not to take long
 
 
 def first_legal(alternatives: Iterable[Alternative]) -> str:
@@ -76,7 +76,7 @@ def first_legal(alternatives: Iterable[Alternative]) -> str:
 def attempt(edit: Callable[[], Draft]) -> Draft | None:
     """What the edit gives; None if it is refused, or takes too long."""
     try:
-        with isl.quota(_OPERATIONS):
+        with isl.within(_SECONDS, _OPERATIONS):
             return edit()
     except (IllegalSchedule, InputError, BudgetExceeded):
         return None

@@ -97,7 +97,7 @@ _OPERATIONS = 20_000  # of isl; sums need some hundreds
 def chains_of(pairs: isl.UnionMap) -> isl.UnionMap:
     """All that one leads to by way of others, or more than that; InputError if isl cannot tell within its budget."""
     try:
-        with isl.quota(_OPERATIONS):
+        with isl.within(operations=_OPERATIONS):
             return pairs.transitive_closure()[0]
     except BudgetExceeded as error:
         raise InputError("what the values are computed from, step by step, is not known") from error

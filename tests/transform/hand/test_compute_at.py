@@ -170,6 +170,7 @@ def _at_random(rng: random.Random, schedule: Schedule) -> Schedule:
     return schedule.compute_at(rng.choice("bbc"), at=rng.choice(schedule.loops))
 
 
+@pytest.mark.slow
 def test_chains_compute_the_same():
     tally = check_on_chains(_at_random, range(25))
     assert tally["made"] >= 10 and tally["illegal"] >= 1

@@ -209,6 +209,7 @@ def _at_random(rng: random.Random, schedule: Schedule) -> Schedule:
     return schedule.rfactor(rng.choice(schedule.loops), rng.choice(sums))
 
 
+@pytest.mark.slow
 def test_chains_compute_the_same():
     tally = check_on_chains(_at_random, range(40))
     assert tally["made"] >= 5 and tally["illegal"] >= 2

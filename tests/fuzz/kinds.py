@@ -1,0 +1,69 @@
+"""The kinds of random programs: each a check of one seed, that raises what is wrong, or Refused."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import nests
+from edits import check_random_edits
+from fuzz_products import check_products
+from op_programs import agree, random_program
+from test_pipeline import check_random_nest
+
+import polysched as ps
+from polysched.frontend.op.op import parse_op
+from tests.codegen.soundness import case, failure
+from tests.fuzz.c_files import check_c
+from tests.fuzz.outcome import Refused
+
+Check = Callable[[int], object]
+
+
+def check_numpy(seed: int) -> None:
+    """A function over arrays, interpreted as a nest and compiled to C, against NumPy."""
+    text, arguments, _ = random_program(random.Random(seed))
+    try:
+        agree(text, **arguments)
+    except OverflowError as error:
+        raise Refused("a float that does not fit in the integer that it is cast to is undefined") from error
+    ps.optimize(parse_op(text, "program.py")).verify()
+
+
+def check_gpu(seed: int) -> None:
+    """A nest as CUDA or OpenCL, in several orders of threads and under the checker of races."""
+    rng = random.Random(seed)
+    target = rng.choice(("cuda", "cuda", "opencl"))
+    ps.optimize(nests.random_nest(rng), target, options=_options(rng)).verify()
+
+
+def check_verified(seed: int) -> None:
+    """A nest as C, with its threads forced on and its parallel loops in other orders."""
+    rng = random.Random(seed)
+    ps.optimize(nests.random_nest(rng), options=_options(rng)).verify()
+
+
+def check_expressions(seed: int) -> None:
+    """A pass over expressions, or the whole stage, on a program that need not be affine."""
+    why = failure(case(seed))
+    assert why is None, why
+
+
+def _options(rng: random.Random) -> ps.Options:
+    return ps.Options(
+        fusion=rng.choice(("smart", "max", "none")),
+        tile_sizes=rng.choice((None, (2,), (3, 4))),
+        reorder_reductions=rng.random() < 0.3,
+    )
+
+
+KINDS: dict[str, Check] = {
+    "c": check_c,
+    "python": check_random_nest,
+    "verified": check_verified,
+    "numpy": check_numpy,
+    "edits": check_random_edits,
+    "cuda": check_gpu,
+    "products": check_products,
+    "expressions": check_expressions,
+}
