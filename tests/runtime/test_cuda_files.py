@@ -197,3 +197,13 @@ def test_a_refusal_by_a_header_of_ours_is_at_the_line_that_asks():
         "hint: if nvcc takes it, it is not supported"
     )
     assert refusal("g++: fatal error: no input files", {"mine.cu": ""}, lambda name: "") == ""
+
+
+def test_a_file_without_kernels_names_the_headers_that_are_missing(tmp_path, capsys):
+    path = tmp_path / "host.cu"
+    path.write_text('#include <cuda_runtime.h>\n#include "kernels.cuh"\nint main() {}\n')
+    assert main(["verify", str(path)]) == 2
+    assert capsys.readouterr().err == (
+        f"'{path}' has 0 kernels: none\n"
+        "hint: it may be in a header that was not found, 'kernels.cuh': give its folder with -I\n"
+    )
