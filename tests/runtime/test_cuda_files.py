@@ -196,6 +196,9 @@ def test_a_refusal_by_a_header_of_ours_is_at_the_line_that_asks():
         "  tile<64>();\n"
         "hint: if nvcc takes it, it is not supported"
     )
+    one = "a.cu:1:1: error: variable or field 'f' declared void\na.cu:1:9: error: 'complex' was not declared in this scope"
+    said = refusal(one, {"a.cu": "void f(complex *);"}, lambda name: "")
+    assert said.startswith("a.cu:1: 'complex' is not known here")
     assert refusal("g++: fatal error: no input files", {"mine.cu": ""}, lambda name: "") == ""
 
 
