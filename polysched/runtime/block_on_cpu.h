@@ -44,13 +44,13 @@ size_t polysched_dynamic = 0;   /* bytes of dynamic shared memory of the launch 
 namespace polysched {
 
 enum { most_threads = 1024, lanes = 32, most_stacks = 16384 }; /* stacks: of blocks that wait for the whole grid, too */
-enum State : unsigned char { fresh, ready, at_barrier, at_warp, at_grid, done };
+enum State : unsigned char { fresh, ready, at_barrier, at_warp, at_tile, at_grid, done };
 
 struct Thread {
     State state;
     unsigned short stack;
     unsigned place, line; /* where it waits */
-    unsigned mask, met;   /* for which lanes, 0: for those that come; which of them came */
+    unsigned mask, met;   /* for which lanes, 0: for those that come; which of them came. Of a tile its threads */
     bool orders_memory;   /* whether what they did before is done for all of them */
     uint64_t offered[2];  /* to them */
     uint64_t published[2]; /* what it offered when they had all come */
@@ -195,11 +195,15 @@ POLYSCHED_OWN static bool release_lanes(unsigned first, unsigned last)
         const Thread own = machine.threads[t];
         if (own.state != at_warp || !own.mask)
             continue;
-        unsigned together = 0, late = ~0u;
+        unsigned together = 0, returned = 0, late = ~0u;
         for (unsigned other = first; other <= last; other++) {
             const Thread &it = machine.threads[other];
-            if (!(own.mask >> (other - first) & 1) || it.state == done)
+            if (!(own.mask >> (other - first) & 1))
                 continue;
+            if (it.state == done) {
+                returned |= 1u << (other - first);
+                continue;
+            }
             if (it.state == at_warp && it.place == own.place && it.mask == own.mask)
                 together |= 1u << (other - first);
             else
@@ -211,6 +215,8 @@ POLYSCHED_OWN static bool release_lanes(unsigned first, unsigned last)
             continue;
         }
         release_together(first, together);
+        if (returned)
+            polysched_check_left(first / lanes, together, returned, own.line);
         if (own.orders_memory)
             polysched_check_warp_sync(first / lanes, together);
         released = true;
@@ -273,6 +279,34 @@ POLYSCHED_OWN static void run_warp(unsigned warp)
     polysched_check_warp_paused();
 }
 
+/* Lets the threads of a tile of several warps go on, if all that have not returned wait for each other. */
+POLYSCHED_OWN static bool release_tile(unsigned first)
+{
+    const Thread own = machine.threads[first];
+    const unsigned from = first / own.mask * own.mask, end = from + own.mask < machine.count ? from + own.mask : machine.count;
+    for (unsigned t = from; t < end; t++) {
+        const Thread &it = machine.threads[t];
+        if (it.state != done && (it.state != at_tile || it.place != own.place || it.mask != own.mask))
+            return false;
+    }
+    for (unsigned t = from; t < end; t++) {
+        Thread &it = machine.threads[t];
+        it.met = it.state != done;
+        if (it.met)
+            it.state = ready, memcpy(it.published, it.offered, sizeof it.offered);
+    }
+    polysched_check_tile(from, end);
+    return true;
+}
+
+POLYSCHED_OWN static bool release_tiles()
+{
+    bool released = false;
+    for (unsigned t = 0; t < machine.count; t++)
+        released |= machine.threads[t].state == at_tile && release_tile(t);
+    return released;
+}
+
 /* Until all threads are done, or wait for the grid. */
 POLYSCHED_OWN static void run_block()
 {
@@ -280,7 +314,7 @@ POLYSCHED_OWN static void run_block()
     do
         for (unsigned w = 0; w < warps && !machine.failed; w++)
             run_warp(polysched_reverse ? warps - 1 - w : w);
-    while (!machine.failed && release_block());
+    while (!machine.failed && (release_tiles() || release_block()));
 }
 
 POLYSCHED_OWN static void start_block()

@@ -15,6 +15,8 @@ void polysched_check_block(unsigned block);
 void polysched_check_thread(unsigned thread, unsigned stack);
 void polysched_check_warp_paused(void);
 void polysched_check_warp_sync(unsigned warp, unsigned lanes);
+void polysched_check_tile(unsigned first, unsigned end);
+void polysched_check_left(unsigned warp, unsigned together, unsigned returned, unsigned line);
 void polysched_check_barrier(const bool *waits, unsigned count, unsigned place, unsigned line);
 void polysched_check_end(void);
 void polysched_check_suspended(unsigned block);
@@ -34,6 +36,8 @@ void polysched_check_copy_ends(const void *to, size_t size);
 #define polysched_check_thread(...) ((void)0)
 #define polysched_check_warp_paused(...) ((void)0)
 #define polysched_check_warp_sync(...) ((void)0)
+#define polysched_check_tile(...) ((void)0)
+#define polysched_check_left(...) ((void)0)
 #define polysched_check_barrier(...) ((void)0)
 #define polysched_check_end(...) ((void)0)
 #define polysched_check_suspended(...) ((void)0)

@@ -1,6 +1,6 @@
 /* Cooperative groups: blocks, tiles of a warp, and lanes that are there at once; cooperative_groups.h and its reduce.h.
 
-   A line is the place where a group waits. Tiles of more than 32 threads, and clusters, are not known. */
+   A line is the place where a group waits. Clusters are not known. */
 #pragma once
 #include "cuda_types_on_cpu.h"
 #include "waiting_on_cpu.h"
@@ -100,12 +100,16 @@ struct thread_block {
     POLYSCHED_OWN static dim3 group_dim() { return blockDim; }
     POLYSCHED_OWN static dim3 dim_threads() { return blockDim; }
 };
+template <unsigned... sizes> struct block_tile_memory { /* that tiles of several warps need on a GPU */
+    char unused;
+};
 POLYSCHED_INLINE thread_block this_thread_block() { return {}; }
+template <unsigned... sizes> POLYSCHED_INLINE thread_block this_thread_block(block_tile_memory<sizes...> &) { return {}; }
 
-/* --- tiles: of `size` lanes that follow each other */
+/* --- tiles: of `size` threads that follow each other */
 
-template <unsigned n, class Parent = void> struct thread_block_tile : polysched_lanes {
-    static_assert(n <= 32 && (n & (n - 1)) == 0, "a tile of a power of two up to 32 threads; larger ones are not known here");
+template <unsigned n, class Parent = void, bool is_large = (n > 32)> struct thread_block_tile : polysched_lanes {
+    static_assert((n & (n - 1)) == 0, "a tile of a power of two");
     unsigned group_rank, group_size;
 
     static constexpr unsigned polysched_size = n;
@@ -124,19 +128,42 @@ template <unsigned n, class Parent = void> struct thread_block_tile : polysched_
         return {{mask}, group_rank, group_size};
     }
 };
+template <unsigned n, class Parent> struct thread_block_tile<n, Parent, true> {
+    static_assert(n <= 512 && (n & (n - 1)) == 0, "a tile of a power of two up to 512 threads");
+    unsigned group_rank, group_size;
+
+    POLYSCHED_METHOD void sync(POLYSCHED_AT) const { polysched::sync_tile(POLYSCHED_PLACE, n); }
+    POLYSCHED_OWN static constexpr unsigned size() { return n; }
+    POLYSCHED_OWN static constexpr unsigned num_threads() { return n; }
+    POLYSCHED_OWN static unsigned thread_rank() { return thread_block::thread_rank() % n; }
+    POLYSCHED_OWN unsigned meta_group_rank() const { return group_rank; }
+    POLYSCHED_OWN unsigned meta_group_size() const { return group_size; }
+    template <unsigned m, class Other> POLYSCHED_METHOD operator thread_block_tile<m, Other, true>() const
+    {
+        static_assert(m == n, "a tile of another size");
+        return {group_rank, group_size};
+    }
+};
 POLYSCHED_INLINE unsigned polysched_tile_mask(unsigned n)
 {
     return (n == 32 ? ~0u : (1u << n) - 1) << polysched_lanes::lane() / n * n;
 }
 template <unsigned n> POLYSCHED_INLINE thread_block_tile<n, thread_block> tiled_partition(const thread_block &)
 {
-    return {{polysched_tile_mask(n)}, thread_block::thread_rank() / n, (thread_block::size() + n - 1) / n};
+    const unsigned rank = thread_block::thread_rank() / n, count = (thread_block::size() + n - 1) / n;
+    if constexpr (n > 32)
+        return {rank, count};
+    else
+        return {{polysched_tile_mask(n)}, rank, count};
 }
 template <unsigned n, unsigned m, class Parent>
 POLYSCHED_INLINE thread_block_tile<n, thread_block_tile<m, Parent>> tiled_partition(const thread_block_tile<m, Parent> &parent)
 {
     static_assert(n <= m, "a part is no larger than the whole");
-    return {{polysched_tile_mask(n)}, parent.thread_rank() / n, m / n};
+    if constexpr (n > 32)
+        return {parent.thread_rank() / n, m / n};
+    else
+        return {{polysched_tile_mask(n)}, parent.thread_rank() / n, m / n};
 }
 
 /* --- any of these, known when it runs */
@@ -209,6 +236,11 @@ template <class Group, class T, class Operation>
 POLYSCHED_METHOD T reduce(const Group &group, T value, Operation operation, POLYSCHED_AT)
 {
     return polysched::reduce(POLYSCHED_PLACE, group.mask, value, operation);
+}
+template <unsigned n, class Parent, class T, class Operation>
+POLYSCHED_METHOD T reduce(const thread_block_tile<n, Parent, true> &, T value, Operation operation, POLYSCHED_AT)
+{
+    return polysched::reduce_tile(POLYSCHED_PLACE, n, value, operation);
 }
 /* The values of lower ranks with its own, or without; of none it is T(). */
 template <class Group, class T, class Operation>

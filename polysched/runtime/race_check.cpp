@@ -67,6 +67,7 @@ void polysched_check_block(unsigned block)
     settle();
     checker->block_epoch = ++checker->epoch;
     checker->acquired.clear();
+    checker->tiles.clear();
     forget_skipped();
     checker->starts.push_back({checker->epoch, block, (uint32_t)checker->launches.size() - 1});
     restore_shared(block);
@@ -105,10 +106,31 @@ void polysched_check_warp_sync(unsigned warp, unsigned together)
         }
 }
 
+/* Lanes go on that have waited for these, too, which have returned. */
+void polysched_check_left(unsigned warp, unsigned together, unsigned returned, unsigned line)
+{
+    for (unsigned lane = 0; lane < lanes; lane++)
+        if (returned >> lane & 1)
+            note_skipped_by(warp * lanes + lane, warp * lanes + __builtin_ctz(together), false, line, warp);
+}
+
+/* Tiles of several warps are made of whole ones. */
+void polysched_check_tile(unsigned first, unsigned end)
+{
+    settle();
+    TileSync sync = {first, end, {}};
+    for (unsigned t = first; t < end; t++)
+        sync.clocks.push_back(checker->seen[t][t % lanes]);
+    checker->tiles.push_back(sync);
+    for (unsigned warp = first / lanes; warp * lanes < end; warp++)
+        polysched_check_warp_sync(warp, ~0u);
+}
+
 void polysched_check_barrier(const bool *waits, unsigned count, unsigned place, unsigned line)
 {
     settle();
     note_skipped(waits, count, place, line);
+    checker->tiles.clear();
     checker->epoch++;
 }
 

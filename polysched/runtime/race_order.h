@@ -17,7 +17,13 @@ inline bool is_before(const Access &access, unsigned thread, uint32_t epoch, con
 
 inline bool is_before(const Access &access, const Access &own)
 {
-    return access.thread == own.thread || is_before(access, own.thread, own.epoch, checker->seen[own.thread]);
+    if (access.thread == own.thread || is_before(access, own.thread, own.epoch, checker->seen[own.thread]))
+        return true;
+    for (const TileSync &it : checker->tiles)
+        if (own.thread - it.first < it.end - it.first && access.thread - it.first < it.end - it.first &&
+            access.clock <= it.clocks[access.thread - it.first])
+            return true;
+    return false;
 }
 
 inline uint64_t fences_of(uint32_t block_epoch, unsigned thread) { return (uint64_t)block_epoch << 32 | thread; }

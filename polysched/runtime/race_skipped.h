@@ -1,4 +1,4 @@
-/* Barriers that some threads go around: they have returned when the others wait, which alone is no fault, but have done
+/* Barriers that some threads go around, and what the lanes of a warp do together: they have returned when the others wait, which alone is no fault, but have done
    before what the others do behind the barrier.
 
        if (x) return;  __syncthreads();  f();         right: the barrier is for those that have not returned
@@ -23,7 +23,18 @@ int last_site(unsigned thread, unsigned other)
     return found;
 }
 
-/* Remembers what those have done that have returned since the last barrier, behind the place where they left `waiting`. */
+/* Remembers what the thread, which has returned since the last barrier, did after it left `waiting`. */
+void note_skipped_by(unsigned thread, unsigned waiting, bool parted_at_barrier, unsigned line, int warp)
+{
+    const int anchor = last_site(waiting, thread);
+    if (checker->last_access[thread] <= checker->since || (anchor < 0 && !parted_at_barrier))
+        return;
+    const uint64_t from = anchor < 0 ? checker->since : checker->sites[anchor].last[thread];
+    for (size_t k = 0; k < checker->sites.size(); k++)
+        if (!checker->sites[k].last.empty() && checker->sites[k].last[thread] > from)
+            checker->skipped.emplace(k, Skipped{thread, waiting, anchor, line, checker->accesses, warp});
+}
+
 void note_skipped(const bool *waits, unsigned count, unsigned place, unsigned line)
 {
     const bool parted_here = place != checker->barrier_place; /* not in a loop with this barrier alone */
@@ -32,17 +43,9 @@ void note_skipped(const bool *waits, unsigned count, unsigned place, unsigned li
     unsigned waiting = 0;
     while (!waits[waiting])
         waiting++;
-    for (unsigned thread = 0; thread < count; thread++) {
-        if (waits[thread] || checker->last_access[thread] <= checker->since)
-            continue;
-        const int anchor = last_site(waiting, thread);
-        if (anchor < 0 && !parted_here)
-            continue;
-        const uint64_t from = anchor < 0 ? checker->since : checker->sites[anchor].last[thread];
-        for (size_t k = 0; k < checker->sites.size(); k++)
-            if (!checker->sites[k].last.empty() && checker->sites[k].last[thread] > from)
-                checker->skipped.emplace(k, Skipped{thread, waiting, anchor, line});
-    }
+    for (unsigned thread = 0; thread < count; thread++)
+        if (!waits[thread])
+            note_skipped_by(thread, waiting, parted_here, line, -1);
     checker->since = checker->accesses;
 }
 
@@ -59,8 +62,10 @@ void look_for_skipped(uint32_t site, const Access &own)
     if (found == checker->skipped.end())
         return;
     const Skipped &it = found->second;
-    if (it.anchor >= 0 && checker->sites[it.anchor].last[own.thread] > checker->since)
+    if (it.anchor >= 0 && checker->sites[it.anchor].last[own.thread] > it.since)
         return; /* it has come round */
+    if (it.warp >= 0 && own.thread / lanes != (unsigned)it.warp)
+        return;
     const uint32_t *block = checker->launches.back().block;
     const auto x = [=](unsigned t) { return t % block[0]; };
     const auto y = [=](unsigned t) { return t / block[0] % block[1]; };
@@ -68,8 +73,8 @@ void look_for_skipped(uint32_t site, const Access &own)
     const unsigned w = it.waiting, s = it.thread;
     if (Finding *finding = report(other, -1, 0, 0, own))
         snprintf(finding->text, sizeof finding->text,
-                 "thread (%u, %u, %u) waits at the barrier in line %u, but thread (%u, %u, %u) has done this without", x(w),
-                 y(w), z(w), it.line, x(s), y(s), z(s));
+                 "thread (%u, %u, %u) waits %s in line %u, but thread (%u, %u, %u) has done this without", x(w), y(w),
+                 z(w), it.warp < 0 ? "at the barrier" : "for its warp", it.line, x(s), y(s), z(s));
 }
 
 } // namespace

@@ -81,6 +81,11 @@ struct BlockStart {
     uint32_t epoch, block, launch;
 };
 
+struct TileSync { /* of threads of several warps, since the barrier: what each had done before */
+    unsigned first, end;
+    std::vector<uint16_t> clocks;
+};
+
 struct Fence { /* what a thread had behind it at its last one */
     uint32_t epoch;
     uint16_t seen[lanes];
@@ -102,10 +107,12 @@ struct Acquired { /* the first releases at a place */
     size_t count;
 };
 
-struct Skipped { /* a site: who was there, while who waited; and where they parted */
+struct Skipped { /* a site: who was there, while who waited; where they parted, and when the others went on */
     unsigned thread, waiting;
     int anchor;
     unsigned line;
+    uint64_t since;
+    int warp; /* that waited; -1: the block */
 };
 
 struct Repeated { /* a write of what may be there already */
@@ -147,6 +154,7 @@ struct Checker {
     uint64_t accesses = 0;
     uint16_t seen[1024][lanes]; /* per thread: the last clock of each lane of its warp that it has waited for */
     bool seen_is_new = false;
+    std::vector<TileSync> tiles;
     Fence fences[1024] = {};
     std::unordered_map<uintptr_t, std::vector<Release>> releases; /* of this launch */
     std::unordered_map<uint64_t, std::vector<Fenced>> fenced; /* by block and thread, of this launch */

@@ -15,6 +15,7 @@ POLYSCHED_OWN static void wait_as(State state, unsigned place, unsigned line, un
 }
 
 POLYSCHED_OWN static void barrier(unsigned place, unsigned line) { wait_as(at_barrier, place, line, 0); }
+POLYSCHED_OWN static void sync_tile(unsigned place, unsigned line, unsigned size) { wait_as(at_tile, place, line, size); }
 POLYSCHED_OWN static void grid_barrier(unsigned place, unsigned line) { wait_as(at_grid, place, line, 0); }
 
 /* Offers a value to the lanes in the mask, and waits for them to offer theirs. */
@@ -89,6 +90,23 @@ POLYSCHED_OWN static T shuffle(unsigned place, unsigned line, unsigned mask, T v
     if (!received(lane, &result, sizeof result) && mask >> lane & 1)
         polysched_check_absent(here, lane, is_in_block(lane));
     return result;
+}
+
+/* The same of all threads of a tile of several warps. */
+template <class T, class Operation>
+POLYSCHED_OWN static T reduce_tile(unsigned place, unsigned line, unsigned size, T value, Operation operation)
+{
+    static_assert(sizeof(T) <= 16, "a reduction takes up to 16 bytes");
+    memcpy(machine.threads[machine.current].offered, &value, sizeof value);
+    wait_as(at_tile, place, line, size);
+    const unsigned first = machine.current / size * size;
+    for (unsigned t = first; t < first + size && t < machine.count; t++) {
+        T other;
+        memcpy(&other, machine.threads[t].published, sizeof other);
+        if (t != machine.current && machine.threads[t].met)
+            value = operation(value, other);
+    }
+    return value;
 }
 
 /* Those lanes of the mask that offer the same. */

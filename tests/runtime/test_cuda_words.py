@@ -50,10 +50,12 @@ def test_launch_bounds_are_any_constant(head, bounds, kernel):
 
 
 def test_shared_memory_that_is_too_much():
-    text = "__global__ void k(float *a) { __shared__ float s[N]; extern __shared__ float d[]; s[0] = a[0]; a[1] = s[0]; }"
+    text = """
+    __global__ void k(float *a) { __shared__ float s[N]; extern __shared__ float d[]; s[0] = a[0]; a[1] = s[0]; }"""
     assert check(f"#define N 12288\n{text}", 1, 1, a=floats(2)).is_silent
     (finding,) = check(f"#define N 12289\n{text}", 1, 1, a=floats(2)).findings
-    assert finding.kind == "fault" and "declares 49156 bytes of shared memory, but CUDA compiles at most" in finding.what
+    assert finding.kind == "fault"
+    assert "declares 49156 bytes of shared memory, but CUDA compiles at most" in finding.what
     (finding,) = check(f"#define N 12288\n{text}", 1, 1, a=floats(2), dynamic_shared_bytes=200000).findings
     assert "declares 49152 bytes of shared memory and gets 200000, but a block has 232448" in finding.what
 
@@ -115,6 +117,14 @@ def test_barriers_that_some_threads_go_around():
         assert "fault" in {finding.kind for finding in report.findings}, str(report)
 
 
+def test_shuffles_that_lanes_of_their_mask_go_around():
+    text = "__global__ void k(float *a) { float v = a[threadIdx.x]; MEET; a[threadIdx.x] = v; }"
+    for meet in ("v = __shfl_sync(0xffffffffu, v, 3)", "__syncwarp()", "v = __ballot_sync(0xffffffffu, v > 1)"):
+        assert check(text.replace("MEET", f"if (threadIdx.x > 19) return; {meet}"), 1, 64, a=floats(64)).is_silent
+        (finding,) = check(text.replace("MEET", f"if (threadIdx.x < 20) {meet}"), 1, 64, a=floats(64)).findings
+        assert "waits for its warp in line 1, but thread (20, 0, 0) has done this without" in finding.what
+
+
 @pytest.mark.parametrize(
     ("block", "body", "lane"),
     [
@@ -127,8 +137,10 @@ def test_barriers_that_some_threads_go_around():
     ],
 )
 def test_shuffles_from_lanes_that_are_not_there(block, body, lane):
-    report = check(f"__global__ void k(float *a) {{ float v = a[threadIdx.x]; {body} a[threadIdx.x] = v; }}", 1, block, a=floats(64))
-    assert [finding.what for finding in report.findings] == ([f"takes the value of lane {lane}"] if lane else [])
+    text = f"__global__ void k(float *a) {{ float v = a[threadIdx.x]; {body} a[threadIdx.x] = v; }}"
+    report = check(text, 1, block, a=floats(64))
+    assert report.is_silent == (lane is None)
+    assert lane is None or f"takes the value of lane {lane}" in {finding.what for finding in report.findings}
 
 
 # --- values that are none
@@ -173,8 +185,8 @@ def test_device_variables_are_as_before_when_a_kernel_runs_twice():
     ],
 )
 def test_integers_that_overflow(value, what):
-    report = check(f"__device__ int big = 2147483647;\n__global__ void k(int *a, int n) {{ a[0] = ({value}) & 63; }}", 1, 1,
-                   a=np.zeros(1, np.int32), n=60000)  # fmt: skip
+    text = f"__device__ int big = 2147483647;\n__global__ void k(int *a, int n) {{ a[0] = ({value}) & 63; }}"
+    report = check(text, 1, 1, a=np.zeros(1, np.int32), n=60000)
     assert [what in finding.what for finding in report.findings] == [True] * bool(what)
 
 
@@ -246,7 +258,8 @@ def test_what_a_last_block_needs(text, missing, kind):
 
 
 def test_an_atomic_operation_before_the_fence_publishes_nothing():
-    late = LAST.replace("__threadfence();", "").replace("gridDim.x - 1;\n    }", "gridDim.x - 1; __threadfence();\n    }")
+    late = LAST.replace("__threadfence();", "")
+    late = late.replace("gridDim.x - 1;\n    }", "gridDim.x - 1; __threadfence();\n    }")
     assert "race between blocks" in {f.kind for f in check(late, 4, a=floats(128), out=floats(1)).findings}
 
 
@@ -327,6 +340,30 @@ def test_groups_that_are_known_when_they_run():
         assert "race" in {finding.kind for finding in check(mutant, 1, 64, a=a, out=out).findings}
 
 
+def test_tiles_of_several_warps():
+    text = f"""{GROUPS}
+    __global__ void k(const float *a, float *out)
+    {{
+        __shared__ float s[256];
+        __shared__ cg::block_tile_memory<sizeof(float), 256> scratch;
+        auto tile = cg::tiled_partition<64>(cg::this_thread_block(scratch));
+        const int t = threadIdx.x;
+        s[t] = a[t];
+        tile.sync();
+        const float other = s[t ^ 32];
+        cg::sync(tile);
+        s[t] = 0;
+        const float sum = cg::reduce(tile, other, cg::plus<float>());
+        if (tile.thread_rank() == 0) out[tile.meta_group_rank()] = sum * tile.meta_group_size();
+    }}"""
+    a, out = floats(256), np.zeros(4, np.float32)
+    assert check(text, 1, 256, a=a, out=out).is_silent
+    assert out.tolist() == (4 * a.reshape(4, 64).sum(1)).tolist()
+    mutants = [text.replace("tile.sync();", ""), text.replace("cg::sync(tile);", ""), text.replace("t ^ 32", "t ^ 64")]
+    for mutant in mutants:
+        assert "race" in {finding.kind for finding in check(mutant, 1, 256, a=a, out=out).findings}
+
+
 def test_lanes_that_are_there():
     text = f"""{GROUPS}
     __global__ void k(int *out)
@@ -339,8 +376,8 @@ def test_lanes_that_are_there():
         }}
         auto four = cg::tiled_partition<4>(cg::tiled_partition<8>(cg::this_thread_block()));
         const int odd = cg::binary_partition(cg::coalesced_threads(), t % 2).size();
-        out[32 + t] = four.shfl_xor(t, 3) + 100 * four.ballot(t % 2) + 10000 * four.any(t == 5) + 100000 * four.all(t < 6)
-            + 1000000 * four.meta_group_rank() + odd;
+        out[32 + t] = four.shfl_xor(t, 3) + 100 * four.ballot(t % 2) + 10000 * four.any(t == 5)
+            + 100000 * four.all(t < 6) + 1000000 * four.meta_group_rank() + odd;
         out[64 + t] = cg::inclusive_scan(four, t, cg::plus<int>()) + 1000 * cg::exclusive_scan(four, t)
             + 1000000 * cg::reduce(four, t, cg::greater<int>());
     }}"""
@@ -388,13 +425,20 @@ def test_grids_that_wait():
 def test_bits():
     assert computed("""
         GIVE(__brev(1) == 0x80000000u); GIVE(__brevll(2) == 1ull << 62); GIVE(__clz(0) * 100 + __clz(1));
-        GIVE(__popcll(~0ull)); GIVE(__ffs(8)); GIVE(__ffsll(0)); GIVE(__byte_perm(0x33221100, 0x77665544, 0x7531) == 0x77553311);
-        GIVE(__byte_perm(0x80, 0, 0x8880) == 0xffffff80); GIVE(__funnelshift_l(0x80000000u, 1, 1)); GIVE(__funnelshift_r(0, 1, 31));
-        GIVE(__funnelshift_lc(7, 1, 40)); GIVE(__fns(0xaau, 0, 2)); GIVE(__mulhi(1 << 30, 8)); GIVE(__umul24(0x1000002, 3));
-        GIVE(__mul24(-3, 5)); GIVE(__sad(-3, 4, 1)); GIVE(__dp4a(0x01020304, 0x01010101, 5)); GIVE(__hadd(7, 8)); GIVE(__rhadd(7, 8));
-        GIVE(__float2int_rn(2.5f)); GIVE(__float2int_ru(2.1f)); GIVE(__float2int_rz(1e20f)); GIVE(__float2uint_rd(-1.f));
+        GIVE(__popcll(~0ull)); GIVE(__ffs(8)); GIVE(__ffsll(0));
+        GIVE(__byte_perm(0x33221100, 0x77665544, 0x7531) == 0x77553311);
+        GIVE(__byte_perm(0x80, 0, 0x8880) == 0xffffff80); GIVE(__funnelshift_l(0x80000000u, 1, 1));
+        GIVE(__funnelshift_r(0, 1, 31));
+        GIVE(__funnelshift_lc(7, 1, 40)); GIVE(__fns(0xaau, 0, 2)); GIVE(__mulhi(1 << 30, 8));
+        GIVE(__umul24(0x1000002, 3));
+        GIVE(__mul24(-3, 5)); GIVE(__sad(-3, 4, 1)); GIVE(__dp4a(0x01020304, 0x01010101, 5));
+        GIVE(__hadd(7, 8)); GIVE(__rhadd(7, 8));
+        GIVE(__float2int_rn(2.5f)); GIVE(__float2int_ru(2.1f)); GIVE(__float2int_rz(1e20f));
+        GIVE(__float2uint_rd(-1.f));
         GIVE(__double2hiint(1.0) >> 20); GIVE(__double2ll_rn(0.5)); GIVE(min(3u, 2u) + max(1, 2) + umin(7, 3));
-    """, 26) == [1, 1, 3231, 64, 4, 0, 1, 1, 3, 2, 7, 3, 2, 6, -15, 8, 15, 7, 8, 2, 3, 2147483647, 0, 1023, 0, 7]  # fmt: skip
+    """, 26) == [
+        1, 1, 3231, 64, 4, 0, 1, 1, 3, 2, 7, 3, 2, 6, -15, 8, 15, 7, 8, 2, 3, 2147483647, 0, 1023, 0, 7,
+    ]  # fmt: skip
 
 
 def test_functions_of_floats():
@@ -404,10 +448,14 @@ def test_functions_of_floats():
     up = third if float(third) > 1 / 3 else up
     given = computed("""
         float one = 1, three = 3; GIVE(__fdiv_rd(one, three)); GIVE(__fdiv_ru(one, three)); GIVE(__fdiv_rn(one, three));
-        GIVE(__fadd_rz(one, -1e-10f) < 1); GIVE(__fmaf_ru(one, one, 1e-10f) > 1); GIVE(__fsqrt_rd(2.f) < __fsqrt_ru(2.f));
-        GIVE(__dmul_ru(0.1, 0.1) > __dmul_rd(0.1, 0.1)); GIVE(__int2float_rz(16777217)); GIVE(__uint2float_ru(16777217u));
-        GIVE(__expf(0.f) + __sinf(0.f) + __cosf(0.f) + __powf(2.f, 3.f) + __fdividef(1.f, 4.f)); GIVE(__saturatef(1.5f) + __saturatef(-1.f));
-        GIVE(rsqrtf(4.f) + rsqrt(16.)); float s, c; __sincosf(0.f, &s, &c); GIVE(s + c); GIVE(norm3df(2, 3, 6)); GIVE(sinpif(0.5f) + cospi(1.0));
+        GIVE(__fadd_rz(one, -1e-10f) < 1); GIVE(__fmaf_ru(one, one, 1e-10f) > 1);
+        GIVE(__fsqrt_rd(2.f) < __fsqrt_ru(2.f));
+        GIVE(__dmul_ru(0.1, 0.1) > __dmul_rd(0.1, 0.1)); GIVE(__int2float_rz(16777217));
+        GIVE(__uint2float_ru(16777217u));
+        GIVE(__expf(0.f) + __sinf(0.f) + __cosf(0.f) + __powf(2.f, 3.f) + __fdividef(1.f, 4.f));
+        GIVE(__saturatef(1.5f) + __saturatef(-1.f));
+        GIVE(rsqrtf(4.f) + rsqrt(16.)); float s, c; __sincosf(0.f, &s, &c); GIVE(s + c);
+        GIVE(norm3df(2, 3, 6)); GIVE(sinpif(0.5f) + cospi(1.0));
         GIVE(__frsqrt_rn(4.f) + __frcp_rn(4.f)); GIVE(normcdf(0.) + rcbrtf(8.f)); GIVE(__double2float_rd(0.1) <= 0.1);
         GIVE(__hiloint2double(1072693248, 0)); GIVE(fmaxf(1, 2) + sqrtf(4.f) + fabsf(-1.f) + isnan(0.f));
     """, 20, np.float64)  # fmt: skip
@@ -421,17 +469,24 @@ def test_halves_and_bfloat16():
     assert computed("""
         __half2 a = __floats2half2_rn(1.f, 2.f), b = __half2half2(__float2half(3.f)); half2 c = __hfma2(a, b, a);
         GIVE(__low2float(c)); GIVE(__high2float(__hadd2(c, c))); GIVE(__half2float(__hmul(__low2half(a), a.y)));
-        GIVE(__hgt(a.x, a.y)); GIVE(__hbeq2(a, a)); GIVE(__half2float(hsqrt(__float2half(4.f)))); GIVE((float)(half)2049.f);
-        GIVE(__half_as_ushort(__float2half(1.f))); float2 f = __half22float2(a * b); GIVE(f.x + f.y); GIVE((float)__hmax(a.x, a.y));
-        __nv_bfloat16 x = __float2bfloat16(1.00390625f), y = 3.f; GIVE(__bfloat162float(x)); GIVE(__bfloat162float(x * y));
-        __nv_bfloat162 z = __floats2bfloat162_rn(1.f, 2.f); z = __hadd2(z, __bfloat162bfloat162(y)); GIVE(__low2float(z) * 10 + __high2float(z));
+        GIVE(__hgt(a.x, a.y)); GIVE(__hbeq2(a, a)); GIVE(__half2float(hsqrt(__float2half(4.f))));
+        GIVE((float)(half)2049.f);
+        GIVE(__half_as_ushort(__float2half(1.f))); float2 f = __half22float2(a * b); GIVE(f.x + f.y);
+        GIVE((float)__hmax(a.x, a.y));
+        __nv_bfloat16 x = __float2bfloat16(1.00390625f), y = 3.f; GIVE(__bfloat162float(x));
+        GIVE(__bfloat162float(x * y));
+        __nv_bfloat162 z = __floats2bfloat162_rn(1.f, 2.f); z = __hadd2(z, __bfloat162bfloat162(y));
+        GIVE(__low2float(z) * 10 + __high2float(z));
         GIVE(__bfloat16_as_ushort(y)); GIVE((float)(__nv_bfloat16)1.01171875f);
     """, 15, np.float64, head) == [4, 16, 2, 0, 1, 2, 2048, 15360, 9, 2, 1, 3, 45, 16448, 1.015625]  # fmt: skip
 
 
 def test_halves_in_memory():
     text = """#include <cuda_fp16.h>
-    __global__ void k(__half2 *a, __half *sum) { a[threadIdx.x] = __hadd2(a[threadIdx.x], a[threadIdx.x]); atomicAdd(sum, a[threadIdx.x].x); }"""
+    __global__ void k(__half2 *a, __half *sum) {
+        a[threadIdx.x] = __hadd2(a[threadIdx.x], a[threadIdx.x]);
+        atomicAdd(sum, a[threadIdx.x].x);
+    }"""
     a, total = np.ones(64, np.float16), np.zeros(1, np.float16)
     report = check(text, a=a, sum=total)
     assert report.is_silent and a.tolist() == [2] * 64 and total[0] == 64
@@ -445,9 +500,12 @@ def test_warps():
         const unsigned t = threadIdx.x, all = 0xffffffff;
         int same, other;
         out[t] = __match_any_sync(all, t / 8);
-        out[32 + t] = __match_all_sync(all, 3, &same) == all && same && !__match_all_sync(all, t / 31, &other) && !other;
-        out[64 + t] = __reduce_add_sync(all, t) + 1000 * __reduce_min_sync(all, t + 1) + 10000 * __reduce_max_sync(all, t);
-        out[96 + t] = __reduce_and_sync(all, t | 64) + 1000 * __reduce_or_sync(all, t) + 100000 * __reduce_xor_sync(all, t);
+        out[32 + t] = __match_all_sync(all, 3, &same) == all && same
+            && !__match_all_sync(all, t / 31, &other) && !other;
+        out[64 + t] = __reduce_add_sync(all, t) + 1000 * __reduce_min_sync(all, t + 1)
+            + 10000 * __reduce_max_sync(all, t);
+        out[96 + t] = __reduce_and_sync(all, t | 64) + 1000 * __reduce_or_sync(all, t)
+            + 100000 * __reduce_xor_sync(all, t);
         out[128 + t] = __shfl_down_sync(all, make_float2(t, 2), 1).x; out[128 + t] += __shfl_sync(all, 1ull << t, 2, 4);
     }"""
     out, t = np.zeros(160, np.uint32), np.arange(32, dtype=np.uint64)
@@ -460,8 +518,10 @@ def test_warps():
 def test_atomics():
     assert computed("""
         int i = 5; unsigned u = 5; float f = 1; double d = 1; unsigned long long l = 7;
-        GIVE(atomicAdd(&i, 2) * 10 + i); GIVE(atomicSub(&i, 3)); GIVE(i); atomicMin_block(&i, 2); GIVE(i); atomicMax_system(&i, 9); GIVE(i);
-        GIVE(atomicExch(&f, 2.5f) + f); atomicAdd(&d, 0.5); GIVE(d); GIVE(atomicCAS(&l, 7, 8) + l); atomicInc(&u, 5); GIVE(u); atomicDec(&u, 3); GIVE(u);
+        GIVE(atomicAdd(&i, 2) * 10 + i); GIVE(atomicSub(&i, 3)); GIVE(i); atomicMin_block(&i, 2); GIVE(i);
+        atomicMax_system(&i, 9); GIVE(i);
+        GIVE(atomicExch(&f, 2.5f) + f); atomicAdd(&d, 0.5); GIVE(d); GIVE(atomicCAS(&l, 7, 8) + l);
+        atomicInc(&u, 5); GIVE(u); atomicDec(&u, 3); GIVE(u);
         atomicAnd(&u, 6u); atomicOr(&u, 8u); atomicXor(&u, 1u); GIVE(u); atomicAdd(&l, 1); GIVE(l);
         int c = atomicCAS(&i, 3, 4); GIVE(c * 10 + i);
     """, 13, np.float64) == [57, 7, 4, 2, 9, 3.5, 1.5, 15, 0, 3, 11, 9, 99]  # fmt: skip
@@ -477,7 +537,8 @@ def test_vectors_constants_and_struct_arguments_in_memory():
         const uchar4 b = make_uchar4(threadIdx.x, 2, 3, 4);
         const double2 d = make_double2(0.5, 1.5);
         #pragma unroll 2
-        for (int k = 0; k < 2; k++) out[threadIdx.x] = table[threadIdx.x & 3] + pixel.w + d.x + d.y + b.x + make_ulonglong4(1, 2, 3, 4).w;
+        for (int k = 0; k < 2; k++) out[threadIdx.x] = table[threadIdx.x & 3] + pixel.w + d.x + d.y + b.x
+            + make_ulonglong4(1, 2, 3, 4).w;
         p[threadIdx.x].b = b, p[threadIdx.x].a = make_float3(1, 2, 3);
     }"""
     p, out = np.zeros(32 * 16, np.uint8), np.zeros(32, np.float32)
@@ -506,7 +567,7 @@ def test_time_and_ends(capfd):
 
 
 def test_inline_ptx():
-    assert computed(r"""
+    body = r"""
         unsigned x = 0x12345678, r; int s = -16, q; float f = 2.5f, g; unsigned long long w, addr;
         asm("mov.u32 %0, %%laneid;" : "=r"(r)); GIVE(r);
         asm volatile("bfe.u32 %0, %1, 8, 12;" : "=r"(r) : "r"(x)); GIVE(r == 0x456);
@@ -516,28 +577,29 @@ def test_inline_ptx():
         asm("lop3.b32 %0, %1, %2, %3, 0x96;" : "=r"(r) : "r"(1), "r"(3), "r"(7)); GIVE(r);
         asm("prmt.b32 %0, %1, %2, 0x0123;" : "=r"(r) : "r"(x), "r"(0)); GIVE(r == 0x78563412);
         asm("shf.l.wrap.b32 %0, %1, %1, 8;" : "=r"(r) : "r"(x)); GIVE(r == 0x34567812);
-        asm("{\n\t.reg .pred p;\n\tsetp.lt.s32 p, %1, 0;\n\tselp.s32 %0, 1, 2, p;\n\t@!p mov.s32 %0, 9;\n}" : "=r"(q) : "r"(s)); GIVE(q);
+        asm("{\n\t.reg .pred p;\n\tsetp.lt.s32 p, %1, 0;\n\tselp.s32 %0, 1, 2, p;\n\t"
+            "@!p mov.s32 %0, 9;\n}" : "=r"(q) : "r"(s)); GIVE(q);
         asm("mad.lo.s32 %0, %1, %2, 7;" : "=r"(q) : "r"(s), "r"(3)); GIVE(q);
         asm("mul.wide.u32 %0, %1, %1;" : "=l"(w) : "r"(x)); GIVE(w == (unsigned long long)x * x);
         asm("cvt.rni.s32.f32 %0, %1;" : "=r"(q) : "f"(f)); GIVE(q);
         asm("fma.rn.f32 %0, %1, %1, 0f3f800000;" : "=f"(g) : "f"(f)); GIVE(g * 100);
         asm("cvta.to.global.u64 %0, %1;" : "=l"(addr) : "l"(out)); GIVE(addr == (unsigned long long)out);
-        asm volatile("st.global.cg.s64 [%0 + 120], %1;" :: "l"(out), "l"(77ll) : "memory"); at++;
+        asm volatile("st.global.cg.s64 [%0 + 120], %1;" :: "l"(out), "l"(77ll) : "memory"); at = 16;
         asm volatile("membar.gl;" ::: "memory");
         asm volatile("ld.global.ca.u64 %0, [%1];" : "=l"(w) : "l"(out + 15)); GIVE(w);
         asm("add.u32 %0, %0, 1;" : "+r"(x)); GIVE(x == 0x12345679); // asm("unknown");
-    """.replace("at++;", "at = 16;").replace("[%0 + 120]", "[%0 + 120]"), 18)[:14] == [  # fmt: skip
-        0, 1, -16, 4080, 28, 5, 1, 1, 1, -41, 1, 2, 725, 1,
-    ]  # fmt: skip
+    """
+    assert computed(body, 18) == [0, 1, -16, 4080, 28, 5, 1, 1, 1, -41, 1, 2, 725, 1, 0, 77, 77, 1]
 
 
 def test_what_ptx_is_unknown():
-    text = '__global__ void k(float *a)\n{\n    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" :: "r"(0), "l"(a));\n}'
-    with pytest.raises(ps.InputError, match=r"kernel.cu:3: the PTX instruction 'cp.async.ca.shared.global' is not known"):
+    text = '__global__ void k(float *a)\n{\nasm volatile("cp.async.cg.shared.global [%0], [%1], 8;"::"r"(0), "l"(a));}'
+    with pytest.raises(ps.InputError, match=r"kernel.cu:3: the PTX instruction 'cp.async.cg.shared.global' is not "):
         check(text, a=floats(1))
     with pytest.raises(ps.InputError, match="the PTX register '%envreg3' is not known"):
         check('__global__ void k(float *a) { int x; asm("mov.u32 %0, %%envreg3;" : "=r"(x)); a[0] = x; }', a=floats(1))
 
 
 def test_fences_of_ptx_publish():
-    assert check(LAST.replace("__threadfence();", 'asm volatile("membar.gl;" ::: "memory");'), 4, a=floats(128), out=floats(1)).is_silent
+    text = LAST.replace("__threadfence();", 'asm volatile("membar.gl;" ::: "memory");')
+    assert check(text, 4, a=floats(128), out=floats(1)).is_silent
