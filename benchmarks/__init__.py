@@ -1,0 +1,5 @@
+"""Measurements. Each compiles anew what it measures."""
+
+import os
+
+os.environ["POLYSCHED_RESULTS"] = "off"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from polysched import isl
 from polysched.codegen.emit.c import emit_c
 from polysched.codegen.emit.notes import ONE_THREAD
 from polysched.codegen.expression_report import ExpressionReport, expression_report
@@ -53,7 +55,28 @@ class Compiled:
     kernel: Function
     source: Source
     options: Options
-    events: tuple[Event, ...] = ()
+    events: tuple[Event, ...] = field(default_factory=tuple)  # a default of the class would hide them
+    from_cache: bool = field(default=False, compare=False)  # was it made by an earlier process?
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a call needs, and apart from it the other stages, which take longer to read; a program is loaded where
+        it is called."""
+        rest = self.__dict__.get("_rest") or pickle.dumps({name: getattr(self, name) for name in _STAGES})
+        return {**{name: getattr(self, name) for name in _OF_CALLS}, "_rest": rest}
+
+    if not TYPE_CHECKING:  # which would take any name for an attribute
+
+        def __getattr__(self, name: str) -> Any:
+            """A stage of what another process has made, read when it is first asked for."""
+            if name not in _STAGES or "_rest" not in self.__dict__:
+                raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+            self.__dict__.update(pickle.loads(self.__dict__["_rest"]))
+            return self.__dict__[name]
+
+    @cached_property
+    def valid_sizes(self) -> isl.Set:
+        """{ : ... } the sizes for which every access is in bounds."""
+        return self.scop.valid_sizes
 
     @property
     def fallbacks(self) -> dict[str, str]:
@@ -71,7 +94,7 @@ class Compiled:
         """The loaded program: C on this machine's threads; CUDA and OpenCL on the CPU, one thread after another."""
         if self.source.language == "c":
             return self._launched
-        return emulate(self.source, self.nest, self.scop.valid_sizes)
+        return emulate(self.source, self.nest, self.valid_sizes)
 
     def launcher(self, name: Launcher = "cuda") -> CudaProgram:
         """The program of a CUDA text on a GPU, through NVIDIA's bindings, "cuda", or through "pycuda".
@@ -81,7 +104,7 @@ class Compiled:
         if self.source.language != "cuda":
             raise LaunchError(f"only CUDA has launchers, and this is {LANGUAGES[self.source.language]}")
         contract = self.options.contract_floats
-        program = load_cuda(self.source, self.nest, self.scop.valid_sizes, contract=contract, launcher=name)
+        program = load_cuda(self.source, self.nest, self.valid_sizes, contract=contract, launcher=name)
         require_bindings(name)
         return program
 
@@ -91,10 +114,10 @@ class Compiled:
         match self.source.language:
             case "cuda":
                 contract = self.options.contract_floats
-                return load_cuda(self.source, self.nest, self.scop.valid_sizes, contract=contract)
+                return load_cuda(self.source, self.nest, self.valid_sizes, contract=contract)
             case "opencl":
-                return load_opencl(self.source, self.nest, self.scop.valid_sizes)
-        return load(self.source, self.nest, self.scop.valid_sizes, contract=self.options.contract_floats)
+                return load_opencl(self.source, self.nest, self.valid_sizes)
+        return load(self.source, self.nest, self.valid_sizes, contract=self.options.contract_floats)
 
     def __call__(self, **arguments: Any) -> None:
         """Runs on arrays given by name, which it changes; sizes that the arrays show may be left out.
@@ -141,13 +164,13 @@ class Compiled:
         written, accesses out of bounds, and the cost of memory accesses; it needs no GPU."""
         if self.source.language == "c":
             raise InputError("check runs kernels for a GPU, and this is C", hint='use optimize(nest, target="cuda")')
-        return check(self.source, self.nest, self.scop.valid_sizes)(**arguments)
+        return check(self.source, self.nest, self.valid_sizes)(**arguments)
 
     def _ways(self) -> dict[str, Run]:
         """The ways of running it without a device, by what they are called."""
         if self.source.language == "c":
             return {"": self.program}
-        arguments = self.source, self.nest, self.scop.valid_sizes
+        arguments = self.source, self.nest, self.valid_sizes
         return {
             "under the checker": check(*arguments),
             "emulated": emulate(*arguments),
@@ -156,7 +179,7 @@ class Compiled:
 
     def _in_source_order(self) -> CpuProgram:
         """The nest as it was given, in C."""
-        return load(emit_c(linearize(self.nest)), self.nest, self.scop.valid_sizes)
+        return load(emit_c(linearize(self.nest)), self.nest, self.valid_sizes)
 
     def inspect(self, *, arch: str = DEFAULT_ARCH, flags: tuple[str, ...] | None = None) -> Report:
         """What nvcc makes of the CUDA text: registers, occupancy, and the instructions of each loop; needs no GPU.
@@ -234,3 +257,7 @@ class Compiled:
         """What each loop nest of the source does: operations, bytes, footprints, reuse; polynomials in those sizes that
         are not given. With `line`, only the statements of that source line, or in the loop there."""
         return counts(self.nest, sizes, line=line)
+
+
+_OF_CALLS = ("nest", "source", "rungs", "options", "from_cache", "valid_sizes")
+_STAGES = ("scop", "dependences", "scheduled", "schedule", "kernel", "events")

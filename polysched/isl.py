@@ -66,7 +66,7 @@ def _by_text(value: Any) -> tuple[type, tuple[str]]:
 
 
 # islpy's own pickling raises where dimensions on the two sides of a map share a name, as those of dependences do.
-for _kind in (Set, UnionSet, Map, UnionMap):
+for _kind in (BasicSet, Set, UnionSet, BasicMap, Map, UnionMap, Aff, PwAff, UnionPwAff, MultiAff, PwMultiAff, Val):
     copyreg.pickle(_kind, _by_text)
 
 

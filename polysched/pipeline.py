@@ -42,6 +42,7 @@ from polysched.model.tree_form import require_form
 from polysched.options import Options, Target
 from polysched.prepare import function_of, modelled, prepared
 from polysched.recursion import deep_recursion
+from polysched.results import kept
 from polysched.schedule import Schedule
 from polysched.solve.honoured import require_met
 from polysched.solve.scheduler import Scheduled, find_schedule
@@ -69,6 +70,11 @@ def optimize(
     options = options or (by_hand.history.options if by_hand else Options())
     if target not in _EMIT:
         raise InputError(f"there is no target '{target}'", hint="the targets are c, cuda and opencl")
+    asked = (by_hand.nest, by_hand.history, by_hand.tree) if by_hand else schedule
+    return kept((function, target, asked, options), lambda: _in_time(function, target, schedule, options))
+
+
+def _in_time(function: Function, target: Target, schedule: Schedule | Tree | None, options: Options) -> Compiled:
     with record() as events, deep_recursion(function.name), isl.within(options.compile_seconds):
         done = _compiled(function, target, schedule, options)
     return replace(done, events=tuple(events))

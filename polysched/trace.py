@@ -46,6 +46,11 @@ def record() -> Iterator[list[Event]]:
         _recorders.reset(token)
 
 
+def is_watched() -> bool:
+    """Does anyone record the steps that run, or print them?"""
+    return bool(_recorders.get() or os.environ.get("POLYSCHED_DUMP"))
+
+
 def step(name: str, fn: Callable[..., T], value: Any, *args: Any, **options: Any) -> T:
     """`fn(value, *args, **options)`, as a named step; an exception gains a note with the name and the input."""
     try:

@@ -16,7 +16,7 @@ LAYERS = [
     ["cli"],
     ["demo", "opt", "report"],
     ["pipeline", "examples", "operators"],
-    ["schedule"],
+    ["schedule", "results"],
     ["history"],
     ["compiled"],
     ["verify", "explain", "counts", "sass", "plot"],

@@ -15,6 +15,7 @@ from polysched.frontend.cuda.read import CudaFile, read_cuda
 from polysched.options import LANGUAGES
 from polysched.pipeline import optimize
 from polysched.runtime.argument_texts import example_call, named_arguments
+from polysched.runtime.emulate import HEADERS
 from polysched.runtime.hand_written import check_cuda
 from polysched.verify import VerificationError
 
@@ -95,7 +96,8 @@ def _verify_cuda(given: argparse.Namespace) -> int:
 def _only_kernel(path: Path, file: CudaFile) -> str:
     if len(file.kernels) != 1:
         names = ", ".join(kernel.name for kernel in file.kernels) or "none"
-        raise InputError(f"'{path}' has {len(file.kernels)} kernels: {names}", hint="name one: --kernel NAME")
+        hint = "name one: --kernel NAME" if file.kernels else file.missing_headers(HEADERS)
+        raise InputError(f"'{path}' has {len(file.kernels)} kernels: {names}", hint=hint)
     return file.kernels[0].qualified
 
 

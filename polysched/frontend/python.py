@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from polysched.errors import Loc
@@ -25,16 +25,17 @@ from polysched.frontend.python_expressions import SYMBOLS, Expressions, Scope
 from polysched.frontend.python_signature import signature
 from polysched.frontend.python_source import Source, definition_in, definition_of
 from polysched.frontend.temporaries import declare
+from polysched.frontend.travelling import Travelling
 from polysched.ir.nodes import Array, Const, Expr, For, Function, If, Stmt, Store, Var
 from polysched.ir.verify import verify
 
 
 @dataclass(frozen=True)
-class Nest:
+class Nest(Travelling):
     """A loop nest, and the Python function that it was read from; calling it runs the latter, as a reference."""
 
     function: Function
-    python: Callable[..., Any]
+    python: Callable[..., Any] = field(compare=False)
 
     @property
     def name(self) -> str:

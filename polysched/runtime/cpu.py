@@ -19,6 +19,7 @@ from polysched import isl
 from polysched.codegen.source import Source
 from polysched.errors import ToolchainError
 from polysched.ir.nodes import Function
+from polysched.runtime import forked
 from polysched.runtime.arguments import Binder, BoundArguments, written
 from polysched.runtime.timing import Timing
 from polysched.runtime.toolchain import c_flags, compile_shared
@@ -61,6 +62,9 @@ class CpuProgram:
         return Binder(self.fn, self.valid_sizes)
 
     def _run(self, values: list[Any]) -> None:
+        forked.call(self._enter, values)
+
+    def _enter(self, values: list[Any]) -> None:
         if self.threads is None or not hasattr(self.library, "omp_set_num_threads"):  # a serial text links no OpenMP
             self.entry(*values)
             return

@@ -26,6 +26,7 @@ from polysched.runtime.arguments import Binder, BoundArguments
 from polysched.runtime.cpu import c_function, open_library
 from polysched.runtime.cuda_compile import cubin
 from polysched.runtime.cuda_driver import LAUNCHERS, Gpu, Launcher, on_gpu
+from polysched.runtime.forked import require_own
 from polysched.runtime.timing import Timing
 from polysched.runtime.toolchain import EXACT, compile_shared
 
@@ -82,6 +83,7 @@ class CudaProgram:
         """The checked arguments, the device that they are on or go to, and what launches the kernels there."""
         bound = self._bind(arguments)
         there = {name: view.at for name, view in bound.arrays.items() if view.form.is_on_device and view.form.nbytes}
+        require_own("CUDA")
         with on_gpu(self.launcher, there) as gpu:
             for view in bound.arrays.values():
                 if view.stream is not None:

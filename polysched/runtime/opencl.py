@@ -25,6 +25,7 @@ from polysched.ir.nodes import Function
 from polysched.runtime.arguments import Binder
 from polysched.runtime.cpu import c_function, c_values, open_library, time_calls
 from polysched.runtime.cuda_driver import INSTEAD
+from polysched.runtime.forked import require_own
 from polysched.runtime.timing import Timing
 from polysched.runtime.toolchain import EXACT, compile_shared
 
@@ -57,6 +58,7 @@ class OpenclProgram:
         return Binder(self.fn, self.valid_sizes)
 
     def _run(self, values: list[Any]) -> None:
+        require_own("OpenCL")
         if status := self.entry(*values):
             raise LaunchError(f"{self.fn.name} cannot run: OpenCL's error {status}; {INSTEAD}")
 
@@ -67,6 +69,7 @@ def load_opencl(source: Source, fn: Function, valid_sizes: isl.Set | None = None
     LaunchError if this machine has no OpenCL.
     """
     assert source.language == "opencl", f"a program in {source.language} does not run by OpenCL"
+    require_own("OpenCL")
     ctypes.CDLL(opencl_library(), ctypes.RTLD_GLOBAL)  # where the program finds what it calls
     library = open_library(str(compile_shared(source.text, source.entry, flags=_FLAGS)))
     entry = c_function(library, source, fn)

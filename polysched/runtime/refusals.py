@@ -25,14 +25,19 @@ def refusal(message: str, texts: Mapping[str, str], why_unknown: Callable[[str],
     """The first of the compiler's complaints that is about one of the user's files, by their names, or about what one
     of them asks of a header of ours; "" if none is."""
     asked_from: re.Match[str] | None = None
+    complaints: list[tuple[str, int, str]] = []  # file, line, what
     for found in _ERROR.finditer(message):
         is_here = found["file"] in texts
         if found["from"]:
             asked_from = found if is_here else asked_from
         elif is_here or asked_from is not None:
             place = found if is_here or asked_from is None else asked_from
-            return _refusal(place["file"], int(place["line"]), found["what"], texts, why_unknown)
-    return ""
+            complaints.append((place["file"], int(place["line"]), found["what"]))
+    if not complaints:
+        return ""
+    same_line = [it for it in complaints if it[:2] == complaints[0][:2]]  # of these, a name that is not known explains
+    chosen = next((it for it in same_line if _UNKNOWN.search(it[2])), complaints[0])
+    return _refusal(*chosen, texts, why_unknown)
 
 
 def _refusal(file: str, number: int, what: str, texts: Mapping[str, str], why_unknown: Callable[[str], str]) -> str:

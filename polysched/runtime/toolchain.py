@@ -12,13 +12,15 @@ import re
 import shlex
 import shutil
 import subprocess
-import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from polysched.errors import ToolchainError
-from polysched.runtime.cache import cached
+from polysched.runtime.cache import cached, remember, remembered
 
 # Integers wrap, and floats round once per operation; nothing here changes a bit of a result.
 ROUND_EACH = "-ffp-contract=off"
@@ -44,14 +46,17 @@ class Compiler:
 def find_compiler(language: str = "c") -> Compiler:
     """The compiler for "c" or "c++"; ToolchainError if none is found, or the one asked for does not run."""
     for variable in _VARIABLES[language]:
-        if command := shlex.split(os.environ.get(variable, "")):
-            try:
-                return _compiler(tuple(command))
-            except (OSError, subprocess.CalledProcessError) as error:
-                raise ToolchainError(f"{variable}={shlex.join(command)} is no compiler that runs: {error}") from error
+        named = os.environ.get(variable, "")
+        try:
+            if command := shlex.split(named):
+                program = shutil.which(command[0])  # it will run in a folder of its own
+                return _compiler((os.path.abspath(program) if program else command[0], *command[1:]))
+        except (OSError, subprocess.SubprocessError, ValueError) as error:
+            raise ToolchainError(f"{variable}={named} is no compiler that runs: {error}") from error
     for name in _COMMANDS[language]:
         if path := shutil.which(name):
-            return _compiler((path,))
+            with suppress(OSError, subprocess.SubprocessError):
+                return _compiler((path,))
     tried, variable = ", ".join(_COMMANDS[language]), _VARIABLES[language][0]
     raise ToolchainError(
         f"no {language.upper()} compiler found (tried {tried}); install {'gcc' if language == 'c' else 'g++'}, or name "
@@ -76,13 +81,18 @@ def compile_shared(text: str, name: str, *, language: str = "c", flags: tuple[st
     command = (*compiler.command, *_supported(compiler, flags), "-shared", "-fPIC", file, "-lm")
 
     def build(output: Path) -> None:
-        with tempfile.TemporaryDirectory(prefix="polysched-") as folder:
-            Path(folder, file).write_text(text)
-            english = {**os.environ, "LC_ALL": "C"}  # and plain quotes, so that messages are the same everywhere
-            full = [*command, "-o", str(output)]
-            run = subprocess.run(full, cwd=folder, env=english, capture_output=True, text=True, errors="replace")
+        folder = output.parent.absolute()
+        (folder / file).write_text(text, encoding="utf-8")
+        # Plain quotes too, so that messages are the same everywhere; and its own files go away with ours.
+        environment = {**os.environ, "LC_ALL": "C", "TMPDIR": str(folder)}
+        try:
+            run = _run([*command, "-o", output.name], cwd=folder, env=environment)
+        except OSError as error:
+            raise ToolchainError(f"the compiler does not run: {shlex.join(command)}: {error}") from error
         if run.returncode != 0:
             raise ToolchainError(_failure(command, run.stderr or run.stdout, text, file))
+        if not output.exists():
+            raise ToolchainError(f"the compiler has made no file: {shlex.join(command)}")
 
     return cached((text, *command, compiler.version, _processor()), ".so", build)
 
@@ -100,8 +110,25 @@ def _failure(command: tuple[str, ...], message: str, text: str, file: str) -> st
 
 @cache
 def _compiler(command: tuple[str, ...]) -> Compiler:
-    run = subprocess.run([*command, "--version"], capture_output=True, text=True, errors="replace", check=True)
-    return Compiler(command, run.stdout.partition("\n")[0])
+    """The compiler that the command runs: it is asked once, and again when its file has changed."""
+    what = ("version", *_identity(command))
+    if (known := remembered(what, ".txt")) is not None:
+        return Compiler(command, known.decode(errors="replace"))
+    run = _run([*command, "--version"], timeout=60)
+    run.check_returncode()
+    version = run.stdout.partition("\n")[0]
+    remember(what, ".txt", version.encode(errors="replace"))
+    return Compiler(command, version)
+
+
+def _identity(command: tuple[str, ...]) -> Iterator[str]:
+    """The command, and which files its programs are."""
+    for word in command:
+        yield word
+        with suppress(OSError):
+            if path := shutil.which(word):
+                found = os.stat(path)
+                yield f"{os.path.realpath(path)} {found.st_size} {found.st_mtime_ns} {found.st_ino}"
 
 
 @cache
@@ -112,8 +139,21 @@ def _supported(compiler: Compiler, flags: tuple[str, ...]) -> tuple[str, ...]:
 
 @cache
 def _is_known(compiler: Compiler, flag: str) -> bool:
-    probe = [*compiler.command, flag, "-E", "-x", "c", os.devnull, "-o", os.devnull]
-    return subprocess.run(probe, capture_output=True).returncode == 0
+    what = ("flag", flag, _processor(), *_identity(compiler.command))
+    if remembered(what, ".txt") is not None:
+        return True
+    try:
+        is_known = _run([*compiler.command, flag, "-E", "-x", "c", os.devnull, "-o", os.devnull]).returncode == 0
+    except OSError:  # the compiler is gone, which its next run will say
+        return False
+    if is_known:  # a failure may have other causes
+        remember(what, ".txt", b"known")
+    return is_known
+
+
+def _run(command: list[str], **options: Any) -> subprocess.CompletedProcess[str]:
+    given = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True, "errors": "replace", **options}
+    return subprocess.run(command, **given)
 
 
 @cache
@@ -123,6 +163,6 @@ def _processor() -> str:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
         lines = []
-    features = next((line for line in lines if line.startswith(("flags", "Features"))), platform.processor())
+    features = next((line for line in lines if line.startswith(("flags", "Features"))), "") or platform.processor()
     model = next((line for line in lines if line.startswith("model name")), "")
     return f"{platform.machine()} {model} {features}"

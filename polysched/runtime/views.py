@@ -57,7 +57,9 @@ class View(NamedTuple):
 def view_of(given: Any) -> View | None:
     """The array that `given` is; None if it is none. LaunchError if it is one that cannot be seen."""
     if isinstance(given, np.ndarray):
-        return None if isinstance(given, np.ma.MaskedArray) else host_view(given)
+        # numpy.ma is not there until it is named, and takes longer to import than a call.
+        is_masked = type(given) is not np.ndarray and isinstance(given, np.ma.MaskedArray)
+        return None if is_masked else host_view(given)
     try:
         interface = getattr(given, "__cuda_array_interface__", None)
     except (RuntimeError, TypeError) as error:  # PyTorch has it raise for tensors that need it

@@ -54,10 +54,10 @@ def disassemble(
     command = (nvcc, "-cubin", f"-arch={arch}", "-lineinfo", "-Xptxas", "-v", *flags, *folders, file)
 
     def build(output: Path) -> None:
-        with tempfile.TemporaryDirectory(prefix="polysched-") as folder:
-            Path(folder, file).write_text(text)
-            said = _run([*command, "-o", "out.cubin"], Path(folder), text, file)
-            out = _run([nvdisasm, "-g", "out.cubin"], Path(folder))
+        folder = output.parent
+        (folder / file).write_text(text)
+        said = _run([*command, "-o", "out.cubin"], folder, text, file)
+        out = _run([nvdisasm, "-g", "out.cubin"], folder)
         output.write_text(said + _CUT + out)
 
     if re.search(r'#\s*include\s*"', text) or any(flag.startswith(("-I", "-include", "--")) for flag in flags):

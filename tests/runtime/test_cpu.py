@@ -1,3 +1,5 @@
+import signal
+
 import numpy as np
 import pytest
 
@@ -93,3 +95,21 @@ def test_the_same_program_is_compiled_once(monkeypatch):
     result = np.zeros((), np.int64)
     cpu.load(emit_c(fn), fn)(total=result, n=4)
     assert result == 14
+
+
+def test_an_interrupt_of_a_call_comes_when_it_is_done():
+    """What it has begun is whole, and the next call runs."""
+    fn = nest("f", "n", [V], loop("i", 0, n, store(V, (i,), add(load(V, i), 1.0))))
+    run, out = cpu.load(emit_c(fn), fn), np.zeros(1_000_000)
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.05)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            while True:
+                run(V=out)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert out.min() == out.max() > 0
+    first = out[0]
+    run(V=out)
+    assert out[0] == first + 1

@@ -10,6 +10,8 @@ import pytest
 
 import polysched as ps
 from polysched.cli import main
+from polysched.frontend.cuda.read import read_cuda
+from polysched.runtime.argument_texts import example_call, named_arguments
 from polysched.runtime.refusals import refusal
 
 TILE = """\
@@ -137,6 +139,27 @@ def test_the_kernels_of_a_file_are_listed(whole, capsys):
     assert printed.err.startswith("--grid and --block must be given\n")
 
 
+def test_examples_of_arguments():
+    text = "struct P { int n; double *a; };\n__global__ void f(P p, double *a, P *q, half s, bool *b) {}"
+    call = " ".join(example_call(read_cuda(text).kernel("f"), is_dynamic=False))
+    assert call.partition("--block 32 ")[2] == (
+        "--arg p.n=100 --arg 'p.a=f32[1000]' --arg 'a=f64[1000]' --arg 'q=[1000]' --arg s=0.5 --arg 'b=bool[1000]'"
+    )
+
+
+def test_arguments_of_the_command_line():
+    kernel = read_cuda("struct P { int n; float s; };\n__global__ void f(P *q, double *a) {}").kernel("f")
+    given = named_arguments(["q=[5]", "a=[3]", "p.n=3", "p.in.a=f32[2]"], kernel.parameters)
+    assert given["q"].dtype.names == ("n", "s") and given["q"].shape == (5,) and given["q"]["s"].min() > 0
+    assert (given["a"].dtype, given["p"]["n"], given["p"]["in"]["a"].shape) == (np.float64, 3, (2,))
+    for texts, message in (
+        (["a=zz[3]"], "a=zz[3]: 'zz' is no type\nhint: one of f64, f32"),
+        (["p=3", "p.n=4"], "'p.n=4': p is given before, and not by its fields"),
+    ):
+        with pytest.raises(ps.InputError, match=re.escape(message)):
+            named_arguments(texts, kernel.parameters)
+
+
 def test_a_struct_of_numpy_or_ctypes_is_taken_too():
     class Pair(ctypes.Structure):
         _fields_ = (("n", ctypes.c_int), ("s", ctypes.c_float))
@@ -196,4 +219,17 @@ def test_a_refusal_by_a_header_of_ours_is_at_the_line_that_asks():
         "  tile<64>();\n"
         "hint: if nvcc takes it, it is not supported"
     )
+    one = "a.cu:1:1: error: variable or field 'f' declared void\na.cu:1:9: error: 'complex' was not declared"
+    said = refusal(one, {"a.cu": "void f(complex *);"}, lambda name: "")
+    assert said.startswith("a.cu:1: 'complex' is not known here")
     assert refusal("g++: fatal error: no input files", {"mine.cu": ""}, lambda name: "") == ""
+
+
+def test_a_file_without_kernels_names_the_headers_that_are_missing(tmp_path, capsys):
+    path = tmp_path / "host.cu"
+    path.write_text('#include <cuda_runtime.h>\n#include "kernels.cuh"\nint main() {}\n')
+    assert main(["verify", str(path)]) == 2
+    assert capsys.readouterr().err == (
+        f"'{path}' has 0 kernels: none\n"
+        "hint: it may be in a header that was not found, 'kernels.cuh': give its folder with -I\n"
+    )

@@ -1,4 +1,10 @@
 import ctypes
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +18,8 @@ from polysched.runtime.toolchain import (
     compile_shared,
     find_compiler,
 )
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_a_text_becomes_a_library():
@@ -39,6 +47,82 @@ def test_a_compiler_that_does_not_run_is_named(monkeypatch):
     monkeypatch.setenv("POLYSCHED_CC", "/nowhere/cc -m64")
     with pytest.raises(ToolchainError, match="POLYSCHED_CC=/nowhere/cc -m64 is no compiler that runs"):
         find_compiler()
+
+
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [
+        ('gcc "-O2', "No closing quotation"),
+        ("/", "Permission denied|Is a directory"),
+        ("false", "exit status 1"),
+        ("no-such-compiler -O2", "No such file"),
+    ],
+)
+def test_a_command_that_is_wrong_is_named_in_one_line(monkeypatch, command, why):
+    monkeypatch.setenv("POLYSCHED_CC", command)
+    with pytest.raises(ToolchainError, match=why) as error:
+        compile_shared("int one(void) { return 1; }\n", "one")
+    assert str(error.value).startswith(f"POLYSCHED_CC={command} is no compiler that runs: ")
+    assert "\n" not in str(error.value)
+
+
+def test_a_program_that_makes_no_file_is_named(monkeypatch):
+    monkeypatch.setenv("POLYSCHED_CC", "true")
+    with pytest.raises(ToolchainError, match=r"the compiler has made no file: .*true"):
+        compile_shared("int one(void) { return 1; }\n", "one")
+
+
+def test_a_compiler_may_be_named_by_a_relative_path(monkeypatch, tmp_path):
+    (tmp_path / "mine").symlink_to(shutil.which("cc"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("POLYSCHED_CC", "./mine")
+    assert ctypes.CDLL(str(compile_shared("int two(void) { return 2; }\n", "two"))).two() == 2
+
+
+def test_the_compiler_is_asked_once_by_all_processes(monkeypatch):
+    """A second one, here without what the first has in memory, starts no process; a changed compiler is asked again."""
+    text = "int five(void) { return 5; }\n"
+    path = compile_shared(text, "five")
+    for function in (toolchain._compiler, toolchain._supported, toolchain._is_known):
+        function.cache_clear()
+    monkeypatch.setattr(toolchain.subprocess, "run", lambda *_, **__: pytest.fail("it was asked again"))
+    assert compile_shared(text, "five") == path
+
+
+def test_a_changed_compiler_is_asked_again(monkeypatch, tmp_path):
+    mine = tmp_path / "mine"
+    monkeypatch.setenv("POLYSCHED_CC", str(mine))
+    for version in ("one", "second"):
+        mine.write_text(f"#!/bin/sh\necho {version}\n")
+        mine.chmod(0o755)
+        toolchain._compiler.cache_clear()
+        assert find_compiler().version == version
+
+
+def test_an_interrupt_while_the_compiler_runs_leaves_nothing(monkeypatch, tmp_path):
+    """As Ctrl-C in a terminal, which signals the compiler too."""
+    folder, slow = tmp_path / "cache", tmp_path / "slow"
+    answers = '*--version*) echo slow; exit;; *" -E "*) exit;;'
+    slow.write_text(f'#!/bin/sh\ncase " $* " in {answers} esac\necho >&3\nexec sleep 60 3>&-\n')
+    slow.chmod(0o755)
+    program = """
+import os, sys
+from polysched.runtime import toolchain
+run = toolchain.subprocess.run
+toolchain.subprocess.run = lambda *a, **k: run(*a, **k, pass_fds=[3])
+os.dup2(1, 3)
+try:
+    toolchain.compile_shared("int one(void) { return 1; }", "one")
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "POLYSCHED_CC": str(slow), "POLYSCHED_CACHE": str(folder)}
+    command = [sys.executable, "-c", program]
+    run = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    assert run.stdout.readline() == "\n"
+    os.killpg(run.pid, signal.SIGINT)
+    assert run.communicate(timeout=30)[0] == "interrupted\n"
+    assert not list(folder.glob("polysched-building-*")) and not list(folder.glob("*.so"))
 
 
 def test_no_compiler_names_the_ways_out(monkeypatch):

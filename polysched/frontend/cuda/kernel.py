@@ -48,7 +48,7 @@ def kernel_of(cursor: Cursor, text: bytes, loc: Loc) -> Kernel:
     children = list(cursor.get_children())
     parameters = [child for child in children if child.kind == CursorKind.PARM_DECL]
     template = [
-        text[child.extent.start.offset : child.extent.end.offset].decode()
+        text[child.extent.start.offset : child.extent.end.offset].decode(errors="replace")
         for child in children
         if child.kind in _TEMPLATE
     ]

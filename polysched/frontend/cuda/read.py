@@ -32,7 +32,7 @@ def read_cuda(source: str | Path, include: Sequence[str] = (), define: Sequence[
         source.open("rb").close()
     except OSError as error:
         raise InputError(f"'{source}' cannot be read: {error.strerror}") from error
-    return CudaFile(source.name, parse(str(source.resolve()), None, include, define))
+    return CudaFile(source.name, parse(str(source.absolute()), None, include, define))
 
 
 @dataclass(frozen=True)
@@ -91,11 +91,12 @@ class CudaFile:
             if name in it.names and it.side == "host":
                 place = self._loc(it.file, it.start)
                 return f"'{name}' of {place.file}:{place.line} belongs to the host: a kernel cannot use it"
-        missing = dict.fromkeys(it for it in self.parsed.missing.values() if it not in known_headers)
-        if missing:
-            headers = ", ".join(f"'{header}'" for header in missing)
-            return f"it may be in a header that was not found, {headers}: give its folder with -I"
-        return ""
+        return self.missing_headers(known_headers)
+
+    def missing_headers(self, known: Container[str] = ()) -> str:
+        """That a name may be in a header that was not found, and is not known; "" if there is none."""
+        missing = ", ".join(dict.fromkeys(f"'{it}'" for it in self.parsed.missing.values() if it not in known))
+        return f"it may be in a header that was not found, {missing}: give its folder with -I" if missing else ""
 
     @cached_property
     def texts(self) -> dict[str, str]:

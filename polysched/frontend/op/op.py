@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import FunctionType
 from typing import Any
 
@@ -28,6 +28,7 @@ from polysched.frontend.op.text import Tensors
 from polysched.frontend.python_signature import result_types, signature
 from polysched.frontend.python_source import Source, definition_in, definition_of
 from polysched.frontend.tensor.nest import function as nest_of
+from polysched.frontend.travelling import Travelling
 from polysched.ir.dtypes import DType
 from polysched.ir.graph import Graph, TensorType
 from polysched.ir.nodes import Array, Function, Var
@@ -35,14 +36,14 @@ from polysched.ir.verify import verify
 
 
 @dataclass(frozen=True)
-class Op:
+class Op(Travelling):
     """An operator in its stages, each of which prints; calling it runs the Python function, as a reference."""
 
     ssa: Graph
     tensor: Tensors
     nest: Function
     results: tuple[str, ...]  # for each value that the function returns, the array of the nest that has it in the end
-    python: Callable[..., Any] | None = None
+    python: Callable[..., Any] | None = field(default=None, compare=False)
 
     @property
     def name(self) -> str:

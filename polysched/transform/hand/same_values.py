@@ -20,7 +20,7 @@ from polysched.deps.claims import without
 from polysched.deps.dataflow import dependences
 from polysched.deps.legality import first_violation
 from polysched.deps.values import first_wrong_value
-from polysched.errors import BudgetExceeded, IllegalSchedule, InputError
+from polysched.errors import IllegalSchedule, InputError
 from polysched.model.bounds import sizes_in_bounds
 from polysched.model.extract import updates_alone
 from polysched.model.reduction import reduction_operator
@@ -46,7 +46,7 @@ def require_same_values(
     try:
         new = told_apart(scop, tree)
         wrong = first_wrong_value(told_apart(before.scop, before.tree), new, origin)
-    except (IllegalSchedule, BudgetExceeded) as error:
+    except IllegalSchedule as error:
         raise IllegalSchedule(f"{what}: {error}") from error
     if wrong is not None:
         raise IllegalSchedule(f"{what}: {wrong}", violation=wrong, hint=hint, tree=tree)

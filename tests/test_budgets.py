@@ -1,0 +1,107 @@
+"""Programs that isl, left alone, works on for minutes or without end: each stage gives up in time, and says so."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+import polysched as ps
+from polysched import isl
+from polysched.frontend.c.read import read_c
+from polysched.ir.nodes import Var
+from polysched.options import Options
+
+pytestmark = pytest.mark.skipif(not isl.has_clock(), reason="this system has no POSIX timers")
+
+
+def region(tmp_path, body: str, parameters: str):
+    path = tmp_path / "kernel.c"
+    path.write_text(f"""\
+#define MIN(a, b) ((a) < (b) ? (a) : (b))
+#define MAX(a, b) ((a) > (b) ? (a) : (b))
+void kernel({parameters})
+{{
+#pragma scop
+{body}
+#pragma endscop
+}}
+""")
+    (found,) = read_c(path)
+    return found
+
+
+STRIDED = """
+    for (int k = 2; k < MIN(n - 1, K); k += 7)
+        if (k % 5 != 2)
+            for (int l = MIN(n, K) - 1; l >= 2; l -= 1)
+                B[k + l] += 1;
+"""
+
+
+def test_a_largest_subscript_that_isl_does_not_find_is_an_unknown_extent(tmp_path):
+    array = region(tmp_path, STRIDED, "int n, int K, double *restrict B").function.arrays[0]
+    assert array.shape == (Var("B_extent"),)
+
+
+def test_a_pointer_of_unknown_extent_is_refused_by_its_place(tmp_path):
+    with pytest.raises(ps.InputError, match=r"kernel.c:3:\d+: nothing shows how far 'B' reaches"):
+        region(tmp_path, STRIDED, "int n, int K, double *B")
+
+
+COUPLED = """
+    for (long i = 2; MIN(n - 2, K) > i; i += 3)
+        for (long j = 1; j < n - 1; j += 3)
+            for (long k = 2; k <= n + 1 - 1; k++) {
+                for (long l = 0; l < MIN(n, K); l += 2) {
+                    if (C[j + l][l + 4][l] < (C[j][k + 3][j] + 4))
+                        C[j + l][l + 4][l] = (C[j][k + 3][j] + 4);
+                    A[l + 2][l + K] = B[l][k + j] - B[i + K][k];
+                }
+                for (long p = 0; n - 2 > p; p++)
+                    s[0] -= A[i][i] + A[(j * 3) / 2][k + 4];
+                for (long q = i; q < n; ++q)
+                    if (C[k][n + 3 - i][2] == i)
+                        B[i][j]--;
+            }
+"""
+
+
+@pytest.mark.slow
+def test_a_schedule_that_is_not_found_in_time_is_source_order(tmp_path):
+    parameters = "int n, int K, long A[96][96], long B[96][96], short (*restrict C)[96][96], long s[1]"
+    function = region(tmp_path, COUPLED, parameters).function
+    start = time.process_time()
+    done = ps.optimize(function, options=Options(solve_seconds=1.0, compile_seconds=20.0))
+    assert time.process_time() - start < 30  # without a clock, minutes
+    assert done.fallbacks["schedule"].startswith("source order")
+
+
+@ps.nest
+def stencil(a: ps.f64[N + 1, N + 2], N: ps.size):  # noqa: F821
+    for i in range(N):
+        for j in range(N):
+            a[i + 1, j + 1] = a[i, j + 2] + a[i, j + 1] + a[i, j]
+
+
+def test_an_edit_that_is_not_decided_in_time_is_refused_and_nothing_changes():
+    schedule = (
+        ps.Schedule(stencil, "ilp", options=Options(edit_seconds=2.0))
+        .wavefront("i", "i+j")
+        .tile("i+j", sizes=(5,))
+        .diamond("i+j_o", "i+j", 4)
+        .tile("i+j_o", "i+j", sizes=(3, 3))
+    )
+    before = schedule.tree
+    with pytest.raises(ps.IllegalSchedule, match="whether that is legal was not decided in time: isl ran out of time"):
+        schedule.cache_read("a", "i+j_o_3", scope="shared")
+    assert schedule.tree == before
+
+
+def test_nothing_gives_way_where_there_is_time():
+    assert ps.optimize(stencil).fallbacks == {}
+
+
+def test_without_time_to_compile_at_all_it_is_refused():
+    with pytest.raises(ps.PolyschedError, match="ran out of time"):
+        ps.optimize(stencil, options=Options(compile_seconds=0.0))
