@@ -1,5 +1,5 @@
-"""Tests see the compiler of now, not what it once gave; those that run CUDA text on the CPU are skipped, with the
-reason, where there is no C++ compiler."""
+"""Tests see the compiler of now, not what it once gave, and whole tracebacks; those that run CUDA text on the CPU are
+skipped, with the reason, where there is no C++ compiler."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 from polysched.errors import ToolchainError
 
 os.environ["POLYSCHED_RESULTS"] = "off"
+os.environ.setdefault("POLYSCHED_TRACEBACK", "full")  # what fails here is looked for in our code
 
 
 @pytest.hookimpl(wrapper=True)

@@ -65,6 +65,7 @@ from polysched.runtime.hand_written import check_cuda
 from polysched.schedule import Schedule
 from polysched.trace import record
 from polysched.verify import Verification, VerificationError
+from polysched.version import __version__
 
 __all__ = [
     "BudgetExceeded",
@@ -89,6 +90,7 @@ __all__ = [
     "Value",
     "Verification",
     "VerificationError",
+    "__version__",
     "abs",
     "all",
     "all_of",
@@ -155,3 +157,8 @@ __all__ = [
     "update",
     "var",
 ]
+
+
+def __dir__() -> list[str]:
+    """The public names, without the modules that they come from."""
+    return sorted(__all__)

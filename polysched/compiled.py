@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from polysched import isl
+from polysched.brief import brief
 from polysched.codegen.emit.c import emit_c
 from polysched.codegen.emit.notes import ONE_THREAD
 from polysched.codegen.expression_report import ExpressionReport, expression_report
@@ -17,9 +18,11 @@ from polysched.codegen.passes.linearize import linearize
 from polysched.codegen.source import Source
 from polysched.counts import Counts, counts
 from polysched.deps.dependences import Dependences
+from polysched.entry import entries
 from polysched.errors import InputError, LaunchError
 from polysched.explain.text import explain
 from polysched.ir.nodes import Function
+from polysched.ir.text import head
 from polysched.model.scop import Scop
 from polysched.model.tree import Tree
 from polysched.options import LANGUAGES, Options
@@ -42,6 +45,7 @@ from polysched.trace import Event
 from polysched.verify import Run, Verification, verify
 
 
+@entries
 @dataclass(frozen=True, kw_only=True)
 class Compiled:
     """A compiled nest, with every stage that led to it. Call it with the arrays: it runs in place."""
@@ -88,6 +92,10 @@ class Compiled:
         if "schedule" in found and self.scheduled.reasons:
             found["schedule"] += f", since {self.scheduled.reasons[-1]}"
         return found | {event.name: event.fallback for event in self.events if event.fallback}
+
+    def __repr__(self) -> str:
+        language = LANGUAGES[self.source.language]
+        return brief(self, f"{head(self.nest)}: {language}, schedule by {self.rungs['schedule']}")
 
     @cached_property
     def program(self) -> Callable[..., None]:

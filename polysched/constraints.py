@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
+from polysched.entry import entry
 from polysched.errors import InputError
 
 Factor = int | None  # None: any
@@ -97,6 +98,7 @@ class TileSizes:
 Constraint = Order | Innermost | OuterParallel | MaxSkew | Separate | Together | TileSizes
 
 
+@entry
 def order(statement: str, *rows: str) -> Order:
     """The first loops of the statement are these, outermost first: iterators, or sums of them as a tree prints them.
 
@@ -109,6 +111,7 @@ def order(statement: str, *rows: str) -> Order:
     return Order(statement, rows)
 
 
+@entry
 def innermost(statement: str, iterator: str) -> Innermost:
     """The iterator is in no other loop of the statement than the last, whose iterations are independent.
 
@@ -118,11 +121,13 @@ def innermost(statement: str, iterator: str) -> Innermost:
     return Innermost(statement, iterator)
 
 
+@entry
 def outer_parallel(*statements: str) -> OuterParallel:
     """The outermost loop of these statements, or of all, is parallel."""
     return OuterParallel(statements)
 
 
+@entry
 def max_skew(most: int, *statements: str) -> MaxSkew:
     """No loop of these statements, or of any, has a factor above `most`; 0: each is one iterator alone."""
     if most < 0:
@@ -130,6 +135,7 @@ def max_skew(most: int, *statements: str) -> MaxSkew:
     return MaxSkew(most, statements)
 
 
+@entry
 def separate(*statements: str, depth: int = 0) -> Separate:
     """No two of these statements have more than their outermost `depth` loops in common.
 
@@ -138,6 +144,7 @@ def separate(*statements: str, depth: int = 0) -> Separate:
     return Separate(statements, depth)
 
 
+@entry
 def together(*statements: str, depth: int | None = None) -> Together:
     """These statements have all loops in common, up to those of the shallowest; or the outermost `depth`.
 
@@ -147,6 +154,7 @@ def together(*statements: str, depth: int | None = None) -> Together:
     return Together(statements, depth)
 
 
+@entry
 def tile_sizes(statement: str, sizes: tuple[int, ...]) -> TileSizes:
     """The tiles of the statement have these sizes along its loops, outermost first, as they run; 0 is for one that has
     no tiles, as further ones have none. For CPUs."""

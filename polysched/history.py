@@ -14,6 +14,7 @@ import json
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
+from polysched.brief import brief
 from polysched.constraints import (
     Constraint,
     innermost,
@@ -55,6 +56,9 @@ class History:
     start: Start | Tree = "source"
     options: Options = _DEFAULTS
     edits: tuple[Edit, ...] = ()
+
+    def __repr__(self) -> str:
+        return brief(self, str(self))
 
     def __str__(self) -> str:
         lines = [f"ps.Schedule({', '.join([self.nest, *self._start(), *self._options()])})", *map(str, self.edits)]

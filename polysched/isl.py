@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from typing import Any, TypeVar
 
 import islpy
@@ -68,6 +69,26 @@ def _by_text(value: Any) -> tuple[type, tuple[str]]:
 # islpy's own pickling raises where dimensions on the two sides of a map share a name, as those of dependences do.
 for _kind in (BasicSet, Set, UnionSet, BasicMap, Map, UnionMap, Aff, PwAff, UnionPwAff, MultiAff, PwMultiAff, Val):
     copyreg.pickle(_kind, _by_text)
+
+
+def _or_as_it_was(coalesce: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The method, or the value itself where isl fails inside ("original tableau does not correspond ..."), as it does
+    on a few unions with divisions: fewer pieces are a help, not a need."""
+
+    @wraps(coalesce)
+    def coalesced(value: Any) -> Any:
+        try:
+            return coalesce(value)
+        except Error:
+            if is_exhausted():
+                raise
+            return value
+
+    return coalesced
+
+
+for _of_pieces in (Set, UnionSet, Map, UnionMap, PwAff, PwMultiAff, UnionPwMultiAff):
+    _of_pieces.coalesce = _or_as_it_was(_of_pieces.coalesce)  # type: ignore[method-assign,assignment]
 
 
 @contextmanager

@@ -73,7 +73,8 @@ def loops_within_budget(
         except BudgetExceeded as error:
             reason = f", since {error}"
     if is_by_hand:
-        raise BudgetExceeded(f"no loops for the schedule by hand were found{reason}")
+        hint = "hint: edit in another order, or allow more, as in Options(lower_seconds=60)"
+        raise BudgetExceeded(f"no loops for the schedule by hand were found{reason}\n{hint}")
     if unmet(scop.tree, scop, deps, options.constraints) or _tile_sizes(options):
         raise BudgetExceeded(f"no loops that meet the constraints were found{reason}")
     return scop.tree, scop.function, "the nest as it was given" + reason

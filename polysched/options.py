@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Literal, get_args, get_type_hints
 
 from polysched.constraints import Constraint
+from polysched.entry import entries
 from polysched.errors import InputError
 from polysched.machine import Machine, machine
 
@@ -13,6 +14,7 @@ Target = Literal["c", "cuda", "opencl"]
 LANGUAGES: dict[Target, str] = {"c": "C", "cuda": "CUDA", "opencl": "OpenCL"}
 
 
+@entries
 @dataclass(frozen=True, kw_only=True)
 class Options:
     """How to compile. The defaults are safe and meant to be fast; results do not depend on them
@@ -46,6 +48,11 @@ class Options:
     lower_seconds: float = 10.0  # the same by the clock
     edit_seconds: float = 10.0  # budget of one edit by hand, which is refused then
     compile_seconds: float = 30.0  # budget of all of `optimize`; what does not fit is left out, or left as it was
+
+    def __repr__(self) -> str:
+        defaults = {each.name: each.default for each in fields(self)} | {"machine": machine()}
+        changed = {name: getattr(self, name) for name in defaults if getattr(self, name) != defaults[name]}
+        return f"Options({', '.join(f'{name}={value!r}' for name, value in changed.items())})"
 
     def __post_init__(self) -> None:
         for name, hint in get_type_hints(type(self)).items():

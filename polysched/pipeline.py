@@ -31,6 +31,7 @@ from polysched.compiled import Compiled
 from polysched.constraints import Constraint
 from polysched.deps.dependences import Dependences
 from polysched.deps.legality import require_legal
+from polysched.entry import entry
 from polysched.errors import BudgetExceeded, InputError
 from polysched.frontend.op.op import Op
 from polysched.frontend.python import Nest
@@ -50,6 +51,7 @@ from polysched.trace import optional, record, step, timed
 from polysched.transform.expand_arrays import expand_arrays
 
 
+@entry
 def optimize(
     nest: Nest | Op | Function,
     target: Target = "c",

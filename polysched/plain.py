@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from inspect import Parameter, signature
 from operator import index
 from types import NoneType
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from polysched.errors import InputError
 
@@ -75,13 +75,15 @@ def _as(kind: Any, value: Any) -> Any:
     match get_origin(kind), get_args(kind):
         case None, _ if kind is str and isinstance(value, str):
             return str(value)
+        case origin, _ if origin is Literal and isinstance(value, str):  # the edit says which there are
+            return str(value)
         case None, _ if kind is int and not isinstance(value, bool) and abs(index(value)) < LARGEST:
             return index(value)
         case None, _ if kind is NoneType and value is None:
             return None
         case origin, (each,) if origin is Sequence and isinstance(value, list | tuple):
             return tuple(_as(each, one) for one in value)
-        case origin, (*kinds,) if kinds and origin is not Sequence:
+        case origin, (*kinds,) if kinds and origin not in (Sequence, Literal):
             return _as_either(kinds, value)
     raise TypeError
 
@@ -99,6 +101,8 @@ def _said(kind: Any) -> str:
     """As in "a string or a sequence of strings"."""
     if get_origin(kind) is Sequence:
         return f"a sequence of {_SAID[get_args(kind)[0]][1]}"
+    if get_origin(kind) is Literal:
+        return _SAID[str][0]
     return _SAID[kind][0] if kind in _SAID else " or ".join(map(_said, get_args(kind)))
 
 

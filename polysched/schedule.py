@@ -16,6 +16,8 @@ from inspect import signature
 from typing import Any, Concatenate, ParamSpec
 
 from polysched import isl
+from polysched.brief import brief
+from polysched.entry import entries
 from polysched.errors import BudgetExceeded, IllegalSchedule, InputError, PolyschedError
 from polysched.explain.text import explain
 from polysched.frontend.python import Nest
@@ -34,7 +36,7 @@ from polysched.prepare import function_of, modelled, prepared
 from polysched.solve.scheduler import find_schedule
 from polysched.trace import step, timed
 from polysched.transform.hand.assume import assume, independent
-from polysched.transform.hand.bind import bind
+from polysched.transform.hand.bind import Axis, bind
 from polysched.transform.hand.cache import cache_read, cache_write
 from polysched.transform.hand.compute_at import compute_at
 from polysched.transform.hand.diamond import diamond
@@ -55,8 +57,9 @@ from polysched.transform.hand.rfactor import rfactor
 from polysched.transform.hand.set_scope import set_scope
 from polysched.transform.hand.shift import shift
 from polysched.transform.hand.skew import skew
-from polysched.transform.hand.split import split
+from polysched.transform.hand.split import Tail, split
 from polysched.transform.hand.split_set import split_set
+from polysched.transform.hand.storage import Scope
 from polysched.transform.hand.tile import tile
 from polysched.transform.hand.unroll import unroll, unroll_and_jam
 from polysched.transform.hand.vectorize import vectorize
@@ -82,15 +85,21 @@ def edit(method: Callable[Concatenate[Schedule, P], Draft]) -> Callable[Concaten
         return self._with(draft, done)
 
     edited.is_edit = True  # type: ignore[attr-defined]
+    edited.__annotations__ = {**method.__annotations__, "return": "Schedule"}  # for help() and editors
+    edited.__signature__ = signature(method, eval_str=True).replace(return_annotation="Schedule")  # type: ignore[attr-defined]
     return edited
 
 
+@entries
 class Schedule:
     """A legal order of the nest's iterations, to be edited; from source order, from the ILP's, or from a tree."""
 
     nest: Function
     history: History
     draft: Draft
+
+    def __repr__(self) -> str:
+        return brief(self, f"{self.nest.name}: loops {', '.join(self.loops)}; edits: {len(self.history.edits)}")
 
     def __init__(self, nest: Nest | Function, start: Start | Tree = "source", *, options: Options | None = None):
         self.nest, options = function_of(nest), options or Options()
@@ -121,7 +130,7 @@ class Schedule:
         return tile(self.draft, loops, sizes, names)
 
     @edit
-    def split(self, name: str, size: int, tail: str = "cut", names: Sequence[str] = ()) -> Draft:
+    def split(self, name: str, size: int, tail: Tail = "cut", names: Sequence[str] = ()) -> Draft:
         """The loop as one over blocks of `size` iterations and one inside; a block in part is "cut" short, or has a
         "guard", or the blocks are "exact"."""
         return split(self.draft, name, size, tail, names)
@@ -198,27 +207,27 @@ class Schedule:
         return parallel(self.draft, name)
 
     @edit
-    def bind(self, loops: str | Sequence[str], axis: str, threads: int | None = None) -> Draft:
+    def bind(self, loops: str | Sequence[str], axis: Axis, threads: int | None = None) -> Draft:
         """A loop, or several, on an axis of the GPU's grid: "blockIdx.x", "threadIdx.y", ...; `threads` take turns."""
         return bind(self.draft, loops, axis, threads)
 
     @edit
-    def cache_read(self, array: str, at: str | None, scope: str = "private", name: str = "") -> Draft:
+    def cache_read(self, array: str, at: str | None, scope: Scope = "private", name: str = "") -> Draft:
         """What each iteration of loop `at`, or the nest, reads of an array, first copied to a small one, A_c for A."""
         return cache_read(self.draft, array, at, scope, name)
 
     @edit
-    def cache_write(self, array: str, at: str | None, scope: str = "private", name: str = "") -> Draft:
+    def cache_write(self, array: str, at: str | None, scope: Scope = "private", name: str = "") -> Draft:
         """What each iteration of loop `at`, or the nest, uses of an array in a small one, which is copied back."""
         return cache_write(self.draft, array, at, scope, name)
 
     @edit
-    def privatize(self, array: str, at: str, scope: str = "private", name: str = "") -> Draft:
+    def privatize(self, array: str, at: str, scope: Scope = "private", name: str = "") -> Draft:
         """For what each iteration of loop `at` uses of an array, one of its own, t_p for t; no value may cross."""
         return privatize(self.draft, array, at, scope, name)
 
     @edit
-    def set_scope(self, array: str, scope: str) -> Draft:
+    def set_scope(self, array: str, scope: Scope) -> Draft:
         """A small array in "private" (or "local"), "shared" or "global" memory."""
         return set_scope(self.draft, array, scope)
 
@@ -238,7 +247,7 @@ class Schedule:
         return inline(self.draft, array)
 
     @edit
-    def compute_at(self, array: str, at: str, scope: str = "private") -> Draft:
+    def compute_at(self, array: str, at: str, scope: Scope = "private") -> Draft:
         """What each iteration of loop `at` reads of the array computed in it, in a small one, b_at for b."""
         return compute_at(self.draft, array, at, scope)
 
@@ -248,7 +257,7 @@ class Schedule:
         return reverse_compute_at(self.draft, array, at)
 
     @edit
-    def rfactor(self, name: str, target: str, scope: str = "private") -> Draft:
+    def rfactor(self, name: str, target: str, scope: Scope = "private") -> Draft:
         """A reduction into an array, or by a statement, summed up for each iteration of the loop and added after it."""
         return rfactor(self.draft, name, target, scope)
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from polysched import clock, isl
+from polysched.brief import brief, short
 from polysched.errors import BudgetExceeded, IllegalSchedule
 
 T = TypeVar("T")
@@ -30,6 +31,9 @@ class Event:
     changed: bool
     value: Any
     fallback: str = ""  # why the step was left out
+
+    def __repr__(self) -> str:
+        return brief(self, f"{self.name}: {self.seconds:.3f} s, {'changed' if self.changed else 'unchanged'}")
 
 
 _recorders: ContextVar[tuple[list[Event], ...]] = ContextVar("_recorders", default=())
@@ -58,7 +62,7 @@ def step(name: str, fn: Callable[..., T], value: Any, *args: Any, **options: Any
     except IllegalSchedule:  # which says all: two instances, and where they stand
         raise
     except Exception as error:
-        error.add_note(f"in step {name!r}, on: {_short(value)}")
+        error.add_note(f"in step {name!r}, on: {short(str(value), 200)}")
         raise
 
 
@@ -96,8 +100,3 @@ def _note(event: Event) -> None:
 def _is_dumped(name: str) -> bool:
     wanted = os.environ.get("POLYSCHED_DUMP", "")
     return wanted == "all" or name in wanted.split(",")
-
-
-def _short(value: Any, limit: int = 200) -> str:
-    text = " ".join(str(value).split())
-    return text if len(text) <= limit else text[:limit] + " ..."

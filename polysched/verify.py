@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from polysched.brief import brief
 from polysched.deps.dependences import Dependences
 from polysched.deps.legality import first_violation
 from polysched.errors import BudgetExceeded, KernelError, LaunchError, PolyschedError, ToolchainError
@@ -43,6 +44,9 @@ class Verification:
     ways: tuple[str, ...] = ("",)  # of running it
     beyond: tuple[dict[str, int], ...] = ()  # sizes for which they equal those of the nest as it was given, in C
     trusted: tuple[str, ...] = ()  # what the user claims, and nobody has checked
+
+    def __repr__(self) -> str:
+        return brief(self, str(self))
 
     def __str__(self) -> str:
         given = f", if it is true that {' and that '.join(self.trusted)}" if self.trusted else ""

@@ -29,7 +29,8 @@ LAYERS = [
     ["trace"],
     ["options", "isl", "bounded"],
     ["constraints", "plain", "clock", "recursion", "interrupt"],
-    ["errors", "version", "machine", "markup"],
+    ["entry"],
+    ["brief", "errors", "version", "machine", "markup"],
 ]
 LEVEL = {unit: level for level, units in enumerate(LAYERS) for unit in units}
 

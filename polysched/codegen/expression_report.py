@@ -23,6 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from polysched.brief import brief
 from polysched.codegen.passes.count import Count, IntegerOperations, number, operations_by_loop, total
 from polysched.codegen.passes.licm import Motion
 from polysched.ir.node import children, walk
@@ -80,6 +81,9 @@ class ExpressionReport:
     motions: tuple[Motion, ...]  # of the candidates to be lifted
     before: Function = field(repr=False)
     after: Function = field(repr=False)
+
+    def __repr__(self) -> str:
+        return brief(self, f"{self.title}: {', '.join(each.name for each in self.passes)}")
 
     def __str__(self) -> str:
         return "\n\n".join(filter(None, ("\n".join(part) for part in self._parts())))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from polysched.brief import brief
 from polysched.errors import Loc
 from polysched.ir.nodes import Expr, Function
 from polysched.options import Target
@@ -50,6 +51,9 @@ class Source:
     device: str = ""  # the text of the kernels alone, as a compiler at run time takes it; in OpenCL's `text` as strings
     host: str = ""  # CUDA: the text without the kernels, for a launcher
     locs: tuple[Loc | None, ...] = field(default=(), compare=False)  # where in the user's source each line stems from
+
+    def __repr__(self) -> str:
+        return brief(self, f"{self.entry}: {self.language}, {len(self.text.splitlines())} lines")
 
     def __str__(self) -> str:
         return self.text

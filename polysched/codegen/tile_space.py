@@ -126,10 +126,14 @@ class Tile:
 
     @property
     def is_bounded(self) -> bool:
-        """With the sizes free, the hull of bounded sets need not be bounded: { [i] : i = 0 or 0 <= i < n }."""
+        """Has each coordinate bounds in those before it? With the sizes free, the hull of bounded sets need not be
+        bounded: { [i] : i = 0 or 0 <= i < n }."""
         hull, kind = self._hull, isl.dim_type.set
-        dims = range(len(self.members))
-        return all(hull.dim_has_lower_bound(kind, k) and hull.dim_has_upper_bound(kind, k) for k in dims)
+        for k in reversed(range(len(self.members))):
+            if not (hull.dim_has_lower_bound(kind, k) and hull.dim_has_upper_bound(kind, k)):
+                return False
+            hull = hull.project_out(kind, k, 1)
+        return True
 
     @cached_property
     def _hull(self) -> isl.Set:

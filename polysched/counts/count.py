@@ -18,6 +18,7 @@ from polysched import isl
 from polysched.codegen.passes.structure import structured
 from polysched.counts.figures import ArrayCounts, Counts, Figure, NestCounts, sum_of
 from polysched.counts.tally import Event, Tally
+from polysched.entry import entry
 from polysched.errors import InputError
 from polysched.frontend.python import Nest
 from polysched.ir.node import walk
@@ -37,6 +38,7 @@ from polysched.model.scop import Scop, Statement
 from polysched.prepare import function_of
 
 
+@entry
 def counts(nest: Nest | Function, sizes: Mapping[str, int] | None = None, *, line: int | None = None) -> Counts:
     """What each loop nest of a function does, as polynomials in those sizes that are not given.
 

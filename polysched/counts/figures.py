@@ -12,6 +12,7 @@ from fractions import Fraction
 from functools import reduce
 from math import gcd, lcm
 
+from polysched.brief import brief
 from polysched.codegen.passes.count import number
 from polysched.ir.polynomial import Polynomial
 
@@ -63,6 +64,9 @@ class NestCounts:
     operations: dict[str, Figure]  # by kind, as in "f64 +"
     arrays: tuple[ArrayCounts, ...]
 
+    def __repr__(self) -> str:
+        return brief(self, str(self))
+
     @property
     def float_operations(self) -> Figure:
         return sum_of(figure for kind, figure in self.operations.items() if kind.startswith("f"))
@@ -111,6 +115,9 @@ class Counts:
     name: str
     nests: tuple[NestCounts, ...]  # in source order; of several, all together at the end
     where: str  # for which sizes the formulas hold, as in "n >= 2"; "" for all
+
+    def __repr__(self) -> str:
+        return brief(self, str(self))
 
     @property
     def is_exact(self) -> bool:

@@ -8,6 +8,7 @@ from functools import reduce
 from typing import Literal
 
 from polysched import isl
+from polysched.brief import brief
 
 Kind = Literal["flow", "anti", "output", "input"]
 
@@ -27,6 +28,9 @@ class Dependence:
     reduction: bool = False  # only orders the updates of one reduction: may go if reductions may be reordered
     is_exact: bool = True  # False: pairs that another access comes between are among them
 
+    def __repr__(self) -> str:
+        return brief(self, str(self))
+
     def __str__(self) -> str:
         note = ", reduction" if self.reduction else ""
         return f"{self.kind} on {self.array}{note}: {self.relation}"
@@ -39,6 +43,9 @@ class Dependences:
     pairs: tuple[Dependence, ...]
     reorder_reductions: bool = False  # what was allowed: then `validity` leaves out reduction dependences
     trusted: tuple[str, ...] = ()  # what the user claims, in words, by which some are left out
+
+    def __repr__(self) -> str:
+        return brief(self, f"{len(self.pairs)}: {', '.join(f'{each.kind} on {each.array}' for each in self.pairs)}")
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.pairs)) or "no dependences"

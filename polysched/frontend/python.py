@@ -14,19 +14,22 @@ Annotations are read from the text too: the names of the types count, whatever t
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from polysched.brief import brief
+from polysched.entry import entry
 from polysched.errors import Loc
 from polysched.frontend.arithmetic import Typed, binary, converted
 from polysched.frontend.promotion import Type, common
 from polysched.frontend.python_expressions import SYMBOLS, Expressions, Scope
 from polysched.frontend.python_signature import signature
-from polysched.frontend.python_source import Source, definition_in, definition_of
+from polysched.frontend.python_source import Source, defaults_of, definition_in, definition_of
 from polysched.frontend.temporaries import declare
 from polysched.frontend.travelling import Travelling
 from polysched.ir.nodes import Array, Const, Expr, For, Function, If, Stmt, Store, Var
+from polysched.ir.text import head
 from polysched.ir.verify import verify
 
 
@@ -37,6 +40,9 @@ class Nest(Travelling):
     function: Function
     python: Callable[..., Any] = field(compare=False)
 
+    def __repr__(self) -> str:
+        return brief(self, head(self.function))
+
     @property
     def name(self) -> str:
         return self.function.name
@@ -45,12 +51,13 @@ class Nest(Travelling):
         return self.python(*args, **kwargs)
 
 
+@entry
 def nest(function: Callable[..., Any]) -> Nest:
     """The nest that a function with annotated parameters spells out; a decorator.
 
     InputError with the place of what a nest cannot have, or if the source of the function is not available.
     """
-    return Nest(_function(*definition_of(function)), function)
+    return Nest(_function(*definition_of(function), defaults_of(function)), function)
 
 
 def parse_nest(source: str, filename: str, first_line: int = 1) -> Function:
@@ -58,8 +65,8 @@ def parse_nest(source: str, filename: str, first_line: int = 1) -> Function:
     return _function(*definition_in(source, filename, first_line))
 
 
-def _function(source: Source, definition: ast.FunctionDef) -> Function:
-    params, scope = signature(source, definition)
+def _function(source: Source, definition: ast.FunctionDef, defaults: Mapping[str, Any] | None = None) -> Function:
+    params, scope = signature(source, definition, defaults)
     body = _without_docstring_and_return(definition.body)
     loops = [node.target for node in _walk(body) if isinstance(node, ast.For)]
     scope.all_loops = frozenset(target.id for target in loops if isinstance(target, ast.Name))
@@ -74,6 +81,7 @@ def _function(source: Source, definition: ast.FunctionDef) -> Function:
         tuple(Var(name, dtype) for name, dtype in scope.scalars.items()),
         params,
         source.loc(definition),
+        tuple(scope.defaults.items()),
     )
     verify(function, "source")
     return function

@@ -12,6 +12,7 @@ import ast
 import math
 from dataclasses import dataclass, field
 from functools import reduce
+from typing import Any
 
 from polysched.errors import InputError
 from polysched.frontend.arithmetic import Typed, a, binary, comparison, converted, select, unary
@@ -29,6 +30,8 @@ class Scope:
     sizes: tuple[str, ...]
     scalars: dict[str, DType] = field(default_factory=dict)  # by-value parameters
     arrays: dict[str, Array] = field(default_factory=dict)
+    defaults: dict[str, int | float | bool] = field(default_factory=dict)  # of sizes and scalars
+    constants: dict[str, Any] = field(default_factory=dict)  # parameters that are no parameters of the nest
     loops: tuple[str, ...] = ()  # variables of the loops around, outermost first
     all_loops: frozenset[str] = frozenset()  # variables of all loops of the nest
     temporaries: frozenset[str] = frozenset()  # scalars that the nest assigns

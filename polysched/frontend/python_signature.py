@@ -1,48 +1,56 @@
 """From the parameters of a Python function to those of a nest, by the text of their annotations.
 
-    (a: ps.f32["n", "n + 1"], alpha: f64, n: size)    ->    array a[n, n + 1] of f32, scalar alpha, size n
+    (a: ps.f32["n", "n + 1"], alpha: f64 = 2, n: size)    ->    array a[n, n + 1] of f32, scalar alpha, size n
 
-The names of the types count, whatever they are imported from.
+The names of the types count, whatever they are imported from. `Annotated[np.ndarray, f32["n"]]`, which type checkers
+understand, is f32["n"].
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
+import numpy as np
+
+from polysched.frontend.promotion import fits
 from polysched.frontend.python_expressions import Expressions, Scope
 from polysched.frontend.python_functions import DTYPES
 from polysched.frontend.python_source import Source
-from polysched.ir.dtypes import ALL, DType, Size, size
-from polysched.ir.nodes import Array, Expr
+from polysched.ir.dtypes import ALL, DType, Size
+from polysched.ir.nodes import LARGEST_SIZE, Array, Expr
 
 
 def signature(
-    source: Source, definition: ast.FunctionDef, *, shapes_name_sizes: bool = False
+    source: Source, definition: ast.FunctionDef, defaults: Mapping[str, Any] | None = None, *, of_op: bool = False
 ) -> tuple[tuple[str, ...], Scope]:
     """The names of the parameters in order, and a scope that holds them.
 
-    With `shapes_name_sizes`, names in shapes are sizes, parameters or not.
+    `defaults` are what Python has for parameters; None takes them from the text. Of an operator, names in shapes are
+    sizes, parameters or not, and a parameter with a default and no annotation is a constant.
     """
     args = definition.args
     params = [*args.posonlyargs, *args.args, *args.kwonlyargs]
     for star in (args.vararg, args.kwarg):
         if star is not None:
             raise source.error(star, f"'*{star.arg}' cannot be in a nest", "name each parameter")
-    for default in (*args.defaults, *args.kw_defaults):
-        if default is not None:
-            raise source.error(default, "a parameter cannot have a default", "pass the value in the call")
-    kinds = {param.arg: _annotation(source, param) for param in params}
+    written = _written_defaults(args)
+    known = _literals(source, written) if defaults is None else defaults
+    constants = {param.arg: known[param.arg] for param in params if of_op and _is_constant(param, written)}
+    kinds = {param.arg: _annotation(source, param) for param in params if param.arg not in constants}
     sizes = [name for name, (kind, _) in kinds.items() if isinstance(kind, Size)]
-    if shapes_name_sizes:
+    if of_op:
         entries = [entry for _, shape in kinds.values() for entry in shape or ()]
-        sizes += [name for entry in entries for name in _names_in(source, entry) if name not in kinds]
-    scope = Scope(tuple(dict.fromkeys(sizes)))
+        sizes += [name for entry in entries for name in _names_in(source, entry) if name not in {*kinds, *constants}]
+    scope = Scope(tuple(dict.fromkeys(sizes)), constants=constants)
     for name, (kind, shape) in kinds.items():
         if isinstance(kind, DType) and shape is None:
             scope.scalars[name] = kind
         elif isinstance(kind, DType):
             scope.arrays[name] = Array(name, kind, tuple(_extent(source, scope, name, entry) for entry in shape or ()))
+        if name in written:
+            scope.defaults[name] = _default(source, written[name], name, kinds[name], known[name])
     return tuple(kinds), scope
 
 
@@ -66,6 +74,56 @@ def result_types(
     return tuple(found)
 
 
+# --- defaults
+
+
+def _written_defaults(args: ast.arguments) -> dict[str, ast.expr]:
+    """The expressions after =, by parameter."""
+    positional = [*args.posonlyargs, *args.args]
+    last = zip(positional[len(positional) - len(args.defaults) :], args.defaults, strict=True)
+    named = zip(args.kwonlyargs, args.kw_defaults, strict=True)
+    return {param.arg: default for param, default in (*last, *named) if default is not None}
+
+
+def _literals(source: Source, written: Mapping[str, ast.expr]) -> dict[str, Any]:
+    values = {}
+    for name, node in written.items():
+        try:
+            values[name] = ast.literal_eval(node)
+        except ValueError:
+            raise source.error(node, f"'{ast.unparse(node)}' is no literal", "write a number") from None
+    return values
+
+
+def _is_constant(param: ast.arg, written: Mapping[str, ast.expr]) -> bool:
+    return param.annotation is None and param.arg in written
+
+
+def _default(
+    source: Source, node: ast.expr, name: str, kind: tuple[DType | Size, Sequence[ast.expr] | None], value: Any
+) -> int | float | bool:
+    """The value that a scalar or a size has where a call does not say."""
+    dtype, shape = kind
+    if shape is not None:
+        raise source.error(node, f"the array '{name}' cannot have a default", "pass it in the call")
+    value = value.item() if isinstance(value, np.generic) else value
+    match dtype:
+        case Size():
+            is_right = type(value) is int and 0 <= value <= LARGEST_SIZE
+        case DType(kind="f"):
+            is_right = isinstance(value, int | float)
+        case DType(kind="b"):
+            is_right = isinstance(value, int) and value in (0, 1)
+        case DType():
+            is_right = isinstance(value, int) and fits(value, dtype)
+    if not is_right:
+        raise source.error(node, f"the default of '{name}' is {value!r}, which is no {dtype}")
+    return value
+
+
+# --- annotations
+
+
 def _names_in(source: Source, entry: ast.expr) -> list[str]:
     """The names in an extent."""
     text = entry.value if isinstance(entry, ast.Constant) else None
@@ -78,31 +136,57 @@ def _annotation(source: Source, param: ast.arg) -> tuple[DType | Size, Sequence[
     hint = f'write {param.arg}: ps.f64["n"] for an array, ps.f64 for a number, ps.size for a size'
     if param.annotation is None:
         raise source.error(param, f"parameter '{param.arg}' has no annotation", hint)
-    match param.annotation:
+    annotation = _without_annotated(param.annotation)
+    match annotation:
         case ast.Subscript(value=kind, slice=ast.Tuple(elts=entries)):
             shape: Sequence[ast.expr] | None = entries
         case ast.Subscript(value=kind, slice=entry):
             shape = (entry,)
         case kind:
             shape = None
-    name = kind.attr if isinstance(kind, ast.Attribute) else kind.id if isinstance(kind, ast.Name) else ""
+    name = _last_name(kind)
     if name == "size" and shape is None:
-        return size, None
+        return Size(), None
     if name not in DTYPES:
         message = f"the annotation of '{param.arg}' is not one of {', '.join(ALL)} and size"
-        raise source.error(param.annotation, message, hint)
+        raise source.error(annotation, message, hint)
     return DTYPES[name], shape
+
+
+def _without_annotated(annotation: ast.expr) -> ast.expr:
+    """Of Annotated[np.ndarray, f64["n"]], the type that is ours."""
+    match annotation:
+        case ast.Subscript(value=special, slice=ast.Tuple(elts=[_, ours])) if _last_name(special) == "Annotated":
+            return ours
+    return annotation
+
+
+def _last_name(node: ast.expr) -> str:
+    """f64 of f64 and ps.f64."""
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
 def _extent(source: Source, scope: Scope, array: str, entry: ast.expr) -> Expr:
     """An extent over the sizes, given as an expression or as the text of one."""
     text = entry.value if isinstance(entry, ast.Constant) else None
     node = _parsed(source, entry, text) if isinstance(text, str) else entry
+    node = _Known(scope.constants).visit(node)
     for name in (n for n in ast.walk(node) if isinstance(n, ast.Name)):
         if name.id not in scope.sizes:
             message = f"the shape of '{array}' names '{name.id}', which is not a size parameter"
             raise source.error(name, message, f"declare the parameter {name.id}: ps.size")
     return Expressions(source, Scope(scope.sizes)).integer(node, "an extent")
+
+
+class _Known(ast.NodeTransformer):
+    """Numbers in the place of the names of whole ones."""
+
+    def __init__(self, constants: Mapping[str, Any]):
+        self.constants = constants
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        value = self.constants.get(node.id)
+        return ast.copy_location(ast.Constant(value), node) if type(value) is int else node
 
 
 def _parsed(source: Source, literal: ast.expr, text: str) -> ast.expr:

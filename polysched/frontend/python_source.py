@@ -52,6 +52,12 @@ def definition_in(text: str, filename: str, first_line: int = 1) -> tuple[Source
     return source, found[0]
 
 
+def defaults_of(function: Callable[..., Any]) -> dict[str, Any]:
+    """The defaults of its parameters."""
+    parameters = inspect.signature(function).parameters.values()
+    return {each.name: each.default for each in parameters if each.default is not each.empty}
+
+
 def definition_of(function: Callable[..., Any]) -> tuple[Source, ast.FunctionDef]:
     """The definition of a function in its file; InputError if the file is gone, or it is no `def`."""
     if not inspect.isfunction(function):

@@ -1,9 +1,12 @@
-"""The scalar types of the loop IR, and how a user spells arrays of them: `ps.f64["n", "n"]`."""
+"""The scalar types of the loop IR, and how a user spells arrays of them: `ps.f64["n", "n"]`.
+
+Type checkers want a type in front: `Annotated[np.ndarray, ps.f64["n", "n"]]`, `Annotated[float, ps.f64]`.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -60,5 +63,11 @@ ALL: dict[str, DType] = {t.name: t for t in (f64, f32, f16, i8, i16, i32, i64, u
 class Size:
     """The type of a size parameter, a positive or zero i64 that array shapes may name."""
 
+    def __str__(self) -> str:
+        return "size"
 
-size = Size()
+
+if TYPE_CHECKING:
+    size: TypeAlias = int  # so that type checkers take `n: ps.size` as it is used
+else:
+    size = Size()

@@ -27,6 +27,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 
+from polysched.brief import brief
 from polysched.errors import Loc
 from polysched.ir.dtypes import DType
 from polysched.ir.nodes import Expr
@@ -113,6 +114,9 @@ class Operation:
 class Graph:
     name: str
     body: Block
+
+    def __repr__(self) -> str:
+        return brief(self, str(self))
 
     def __str__(self) -> str:
         return show(self)

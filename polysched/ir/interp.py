@@ -58,10 +58,11 @@ class Touch:
 
 
 def interpret(fn: Function, arguments: Mapping[str, Any], log: list[Touch] | None = None) -> None:
-    """Runs `fn` on `arguments`, which name every size, scalar and array; arrays are changed in place.
+    """Runs `fn` on `arguments`, which name every size, scalar and array without a default; arrays are changed in place.
 
     Raises ZeroDivisionError, and IndexError naming array and index (a negative subscript is out of bounds too).
     """
+    arguments = {**dict(fn.defaults), **arguments}
     values: Values = {name: int(arguments[name]) for name in fn.sizes}
     values |= {scalar.name: fit(scalar.dtype)(np.asarray(arguments[scalar.name]).item()) for scalar in fn.scalars}
     values |= {array.name: _checked(array, arguments[array.name], values) for array in fn.arrays}

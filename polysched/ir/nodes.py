@@ -253,6 +253,7 @@ class Function:
     scalars: tuple[Var, ...] = ()  # read-only scalar parameters, passed by value
     params: tuple[str, ...] = ()  # names of sizes, scalars and arrays in the user's order
     loc: Loc | None = field(default=None, compare=False)
+    defaults: tuple[tuple[str, int | float | bool], ...] = ()  # of sizes and scalars that calls may leave out
 
     def array(self, name: str) -> Array:
         """The array parameter of that name; KeyError if there is none."""

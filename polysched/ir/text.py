@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from polysched.brief import brief
 from polysched.ir.dtypes import boolean, f64, i64
 from polysched.ir.nodes import (
     COMPARISONS,
@@ -48,7 +49,7 @@ def show(node: Function | Stmt | Expr | tuple[Stmt, ...]) -> str:
         case Expr():
             return _expr(node)
         case Function():
-            return "\n".join([f"def {node.name}({_parameters(node)}):", *_block(node.body, _INDENT)])
+            return "\n".join([f"def {head(node)}:", *_block(node.body, _INDENT)])
         case Stmt():
             return "\n".join(_stmt(node, ""))
         case tuple():
@@ -56,11 +57,13 @@ def show(node: Function | Stmt | Expr | tuple[Stmt, ...]) -> str:
     raise TypeError(f"show cannot print {type(node).__name__}")
 
 
-def _parameters(fn: Function) -> str:
+def head(fn: Function) -> str:
+    """Its name and parameters: scale(n: size, A: f64[n, n])."""
     texts = {size: f"{size}: size" for size in fn.sizes}
     texts |= {scalar.name: f"{scalar.name}: {scalar.dtype}" for scalar in fn.scalars}
     texts |= {array.name: _array(array) for array in fn.arrays}
-    return ", ".join(texts[name] for name in fn.params or texts)
+    texts |= {name: f"{texts[name]} = {value}" for name, value in fn.defaults}
+    return f"{fn.name}({', '.join(texts[name] for name in fn.params or texts)})"
 
 
 def _array(array: Array) -> str:
@@ -163,9 +166,10 @@ def _const(const: Const) -> str:
 
 
 def _install_str(*classes: Any) -> None:
-    """`str(node)` and f-strings give the text; nodes.py cannot import this module."""
+    """`str(node)` and f-strings give the text, `repr` of a function its head; nodes.py cannot import this module."""
     for cls in classes:
         cls.__str__ = show
+    Function.__repr__ = lambda fn: brief(fn, head(fn))  # type: ignore[method-assign,arg-type]
 
 
 _install_str(Expr, Stmt, Function)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import reduce
 
 from polysched import isl
+from polysched.brief import brief
 from polysched.errors import Loc
 from polysched.ir.nodes import Array, Function, Stmt
 from polysched.model.tree import Tree
@@ -34,6 +35,9 @@ class Statement:
     loc: Loc | None = None
     reduction: str = ""  # "+", "*", "min", "max" when the body is a[f] = a[f] op e, else ""
 
+    def __repr__(self) -> str:
+        return brief(self, f"{self.name}: {self.domain}")
+
     @property
     def depth(self) -> int:
         return len(self.iterators)
@@ -51,6 +55,9 @@ class Scop:
     tree: Tree  # source order
     function: Function  # where it came from
     kills: isl.UnionMap = field(default_factory=lambda: isl.UnionMap("{ }"))  # { S[i] -> t[] }: dead before S[i]
+
+    def __repr__(self) -> str:
+        return brief(self, f"{self.name}: {', '.join(each.name for each in self.statements)}")
 
     def statement(self, name: str) -> Statement:
         """The statement of that name; KeyError if there is none."""

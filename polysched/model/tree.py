@@ -18,12 +18,12 @@ class Tree:
     """Base of the nodes."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Leaf(Tree):
     """Nothing is ordered below."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Domain(Tree):
     """The root: which instances run."""
 
@@ -31,7 +31,7 @@ class Domain(Tree):
     child: Tree = Leaf()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Context(Tree):
     """What is known of the sizes below."""
 
@@ -64,7 +64,7 @@ class Member:
         return any(aff.dim(isl.dim_type.div) > 0 for aff in self.pieces)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Band(Tree):
     """Nested loops; `permutable` when every order of the members is legal, so they can be tiled."""
 
@@ -73,7 +73,7 @@ class Band(Tree):
     child: Tree = Leaf()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Filter(Tree):
     """Only these instances below; children of Sequence and Set are filters."""
 
@@ -81,14 +81,14 @@ class Filter(Tree):
     child: Tree = Leaf()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Sequence(Tree):
     """The children run one after the other."""
 
     children: tuple[Filter, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Set(Tree):
     """The children run in any order."""
 
@@ -167,7 +167,7 @@ class Wait:
 MarkValue = Kernel | Map | Serial | Parallel | Vector | Unroll | Product | Full | Storage | Wait
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Mark(Tree):
     """A note to code generation about the node below."""
 
@@ -175,7 +175,7 @@ class Mark(Tree):
     child: Tree = Leaf()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Extension(Tree):
     """Adds instances below: { [outer schedule] -> copy[i] }."""
 

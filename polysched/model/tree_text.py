@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 from polysched import isl
+from polysched.brief import brief
 from polysched.model.tree import Band, Context, Domain, Extension, Filter, Leaf, Mark, Sequence, Set, Tree
 from polysched.model.tree_isl import mark_text
 
@@ -81,8 +82,9 @@ def _body(domain: isl.UnionSet) -> str:
 
 
 def _install_str() -> None:
-    """`str(tree)` and f-strings give the text; tree.py cannot import this module."""
+    """`str(tree)` and f-strings give the text, `repr` its beginning; tree.py cannot import this module."""
     Tree.__str__ = show_tree  # type: ignore[method-assign,assignment]
+    Tree.__repr__ = lambda tree: brief(tree, str(tree))  # type: ignore[method-assign]
 
 
 _install_str()

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 import yaml
 
 from polysched import isl
+from polysched.entry import entry
 from polysched.errors import InputError
 from polysched.model.tree import Band, Context, Domain, Extension, Filter, Leaf, Mark, Member, Sequence, Set, Tree
 from polysched.model.tree_isl import parse_mark, to_isl
@@ -30,6 +31,7 @@ def to_yaml(tree: Tree) -> str:
     return printer.print_schedule(to_isl(tree)).get_str()
 
 
+@entry
 def from_yaml(text: str) -> Tree:
     """The tree that a text in isl's YAML describes; InputError that says what is wrong with it."""
     try:

@@ -15,6 +15,7 @@ from numbers import Integral, Real
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from polysched.entry import entry
 from polysched.errors import InputError
 from polysched.ir.nodes import Function
 
@@ -47,6 +48,7 @@ def operator(base: Operator | None = None) -> Callable[[Operator], Operator]:
     def decorated(function: Operator) -> Operator:
         name, parameters = function.__name__, _parameters(function, base)
 
+        @entry
         @wraps(function)
         def checked(**given: Any) -> Function:
             try:

@@ -71,7 +71,7 @@ class _Box:
 class _Drawing:
     def __init__(self, scenes: Sequence[tuple[str, Scene]]):
         self.scenes = scenes
-        names = ("figure", "patches", "lines", "collections")
+        names = ("patches", "lines", "collections")
         self.tools = {name: import_module(f"matplotlib.{name}") for name in names}
         self.steps = import_module("matplotlib").colormaps["viridis"]
         counts = [len(scene.panels) for _, scene in scenes]
@@ -86,7 +86,8 @@ class _Drawing:
             left, y = (left + len(scene.panels) * _COLUMN, y) if is_one_row else (0.0, bottom)
         rows, notes = self.legend_rows(), self.notes()
         self.height = bottom + _LINE * (len(rows) + len(notes)) + 2 * _EDGE
-        self.figure = self.tools["figure"].Figure(figsize=(self.width, self.height), facecolor="none")
+        picture = import_module("polysched.plot.picture").Picture
+        self.figure = picture(figsize=(self.width, self.height), facecolor="none")
         for (title, scene), places in zip(scenes, boxes, strict=True):
             self.scene(title, scene, places)
         for k, handles in enumerate(rows):

@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import combinations
-from math import prod
+from math import isinf, prod
 from typing import Any
 
 import numpy as np
@@ -72,12 +72,12 @@ class Binder:
     def __call__(self, arguments: Mapping[str, Any]) -> BoundArguments:
         """The arguments, and the sizes that the arrays show; LaunchError if they do not fit."""
         if not self._needed <= arguments.keys() <= self._known:
-            _refuse_names(self.fn, self.order, arguments)
+            _refuse_names(self.fn, self.order, self._needed, arguments)
         views = {array.name: _view(array, arguments[array.name], self.on_device) for array in self.fn.arrays}
         given = [(name, size_of(name, arguments[name])) for name in self.fn.sizes if name in arguments]
         fit = self._fit(tuple([view.form for view in views.values()]), tuple(given))
         _check_apart(fit, views, self.written)
-        scalars = {scalar.name: _scalar(scalar, arguments[scalar.name]) for scalar in self.fn.scalars}
+        scalars = {scalar.name: _scalar(scalar, self._given(scalar.name, arguments)) for scalar in self.fn.scalars}
         return BoundArguments(self.order, {**fit.sizes, **scalars}, views)
 
     @cached_property
@@ -96,7 +96,14 @@ class Binder:
 
     @cached_property
     def _needed(self) -> frozenset[str]:
-        return self._known - set(self.fn.sizes)
+        return self._known - set(self.fn.sizes) - self._defaults.keys()
+
+    @cached_property
+    def _defaults(self) -> dict[str, int | float | bool]:
+        return dict(self.fn.defaults)
+
+    def _given(self, name: str, arguments: Mapping[str, Any]) -> Any:
+        return arguments[name] if name in arguments else self._defaults[name]
 
     @cached_property
     def _fit(self) -> Callable[[tuple[Form, ...], tuple[tuple[str, int], ...]], Fit]:
@@ -132,11 +139,12 @@ def written(fn: Function) -> frozenset[str]:
     return frozenset(array.name for array in fn.arrays if array.name in stores)
 
 
-def _refuse_names(fn: Function, order: tuple[str, ...], arguments: Mapping[str, Any]) -> None:
+def _refuse_names(
+    fn: Function, order: tuple[str, ...], needed: frozenset[str], arguments: Mapping[str, Any]
+) -> None:
     if unknown := sorted(set(arguments) - set(order)):
         raise LaunchError(f"{fn.name} has no parameter {', '.join(unknown)}; it takes {', '.join(order)}")
-    needed = [name for name in order if name not in fn.sizes]
-    if missing := [name for name in needed if name not in arguments]:
+    if missing := [name for name in order if name in needed and name not in arguments]:
         raise LaunchError(f"{fn.name} needs {', '.join(missing)} too; it takes {', '.join(order)}")
 
 
@@ -223,27 +231,32 @@ def _check_apart(fit: Fit, views: Mapping[str, View], written: frozenset[str]) -
 
 
 def _scalar(scalar: Var, given: Any) -> int | float | bool:
-    """A scalar argument as a Python number, if its dtype holds it exactly."""
+    """A scalar argument as a Python number of its dtype. Python's own numbers are rounded to a float, since they have
+    no width that says how exact they are; those of numpy must not change."""
     dtype = scalar.dtype
-    value = given.item() if isinstance(given, _OF_NUMPY) and not given.ndim else given
+    is_numpy = isinstance(given, _OF_NUMPY) and not given.ndim
+    value = given.item() if is_numpy else given
     if not isinstance(value, _NUMBERS):
         raise LaunchError(f"{scalar.name} must be a number of type {dtype}, not {type(given).__name__} {given!r}")
     converted = _converted(value, dtype)
     if converted is None:
-        hint = f"; round it first: numpy.{dtype.numpy}({given!r})" if dtype.is_float else ""
-        raise LaunchError(f"{scalar.name} is {given!r}, which is not a value of {dtype}{hint}")
+        beyond = f": {dtype} ends at {float(np.finfo(dtype.numpy).max):g}" if dtype.is_float else ""
+        raise LaunchError(f"{scalar.name} is {given!r}, which is not a value of {dtype}{beyond}")
+    if is_numpy and converted != value == value:
+        hint = f"round it first: numpy.{dtype.numpy}({value!r})"
+        raise LaunchError(f"{scalar.name} is {value!r}, which is not a value of {dtype}; {hint}")
     return converted
 
 
 def _converted(value: bool | int | float, dtype: DType) -> int | float | bool | None:
-    """`value` in `dtype`; None if it would change."""
+    """`value` in `dtype`, rounded to a float; None if there is none near it."""
     if dtype.kind == "b":
         return bool(value) if value in (0, 1) else None
     if dtype.is_float:
         try:
-            (result,) = struct.unpack(_FLOATS[dtype.bits], struct.pack(_FLOATS[dtype.bits], value))
+            (result,) = struct.unpack(_FLOATS[dtype.bits], struct.pack(_FLOATS[dtype.bits], float(value)))
         except OverflowError:
             return None
-        return result if result == value or value != value else None
+        return None if isinf(result) and not isinf(value) else result
     low, high = (-(1 << dtype.bits - 1), (1 << dtype.bits - 1) - 1) if dtype.kind == "i" else (0, (1 << dtype.bits) - 1)
     return int(value) if value == value and low <= value <= high and int(value) == value else None

@@ -16,7 +16,8 @@ from polysched.ir.nodes import LARGEST_SIZE, Binary, Const, Expr, Function, Unar
 
 
 def sizes_of(fn: Function, given: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]]) -> dict[str, int]:
-    """Every size: the given ones, and those that extents determine, each extent as soon as one size is left in it.
+    """Every size: the given ones, and those that extents determine, each extent as soon as one size is left in it; of
+    the others, the defaults.
 
     LaunchError if an extent has no size, a size no extent, or two extents that are it differ.
     """
@@ -27,6 +28,7 @@ def sizes_of(fn: Function, given: Mapping[str, int], shapes: Mapping[str, tuple[
         for array in fn.arrays
         for k, extent in enumerate(array.shape)
     ]
+    defaults = [(name, int(value)) for name, value in fn.defaults if name in fn.sizes]
     progress = True
     while progress:
         progress = False
@@ -39,6 +41,9 @@ def sizes_of(fn: Function, given: Mapping[str, int], shapes: Mapping[str, tuple[
                 raise LaunchError(f"{place} is {actual}, but {extent} is that for no {name} of zero or more{known}")
             sizes[name], origin[name] = _in_range(name, value), place
             progress = True
+        if not progress and (left := [(name, value) for name, value in defaults if name not in sizes]):
+            name, sizes[name] = left[0]
+            origin[name], progress = "its default", True
     if unknown := [name for name in fn.sizes if name not in sizes]:
         raise LaunchError(f"the size {', '.join(unknown)} cannot be seen in the shapes of the arrays; pass it as well")
     for extent, actual, place in extents:

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from polysched.brief import brief
+
 Index = tuple[int, int, int]  # along x, y, z
 
 
@@ -40,6 +42,9 @@ class Finding:
     array: str = ""
     count: int = 1  # how often; `places` is the first time
 
+    def __repr__(self) -> str:
+        return brief(self, str(self))
+
     def __str__(self) -> str:
         times = f" ({self.count} times)" if self.count > 1 else ""
         return "\n  ".join([f"{self.kernel}: {self.kind}: {self.what}{times}", *map(str, self.places)])
@@ -64,6 +69,9 @@ class Traffic:
     cost: int  # sectors or cycles, of all requests
     least: int  # what they would be, were all bytes of a request next to each other
     file: str = ""  # "": the file that is checked; else one that it includes
+
+    def __repr__(self) -> str:
+        return brief(self, str(self))
 
     @property
     def per_request(self) -> float:
@@ -93,6 +101,9 @@ class CheckReport:
     traffic: tuple[Traffic, ...] = ()  # in order of kernels and lines
     threads: int = 0  # launched in all
     accesses: int = 0  # to memory, of all of them
+
+    def __repr__(self) -> str:
+        return brief(self, str(self))
 
     @property
     def is_silent(self) -> bool:

@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from polysched.entry import entry
 from polysched.errors import InputError, LaunchError, ToolchainError
 from polysched.frontend.cuda.kernel import Kernel
 from polysched.frontend.cuda.parse import NVCC_MACROS
@@ -39,6 +40,7 @@ from polysched.runtime.struct_arguments import arrays_in, struct_bytes
 Extent = int | Sequence[int]  # along x, then y, then z
 
 
+@entry
 def check_cuda(
     source: str | Path,
     kernel: str,

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 
+from polysched.brief import brief
 from polysched.codegen.source import Source
 from polysched.errors import InputError
 from polysched.ir.nodes import Function
@@ -47,6 +48,9 @@ class Execution:
     largest: Launch
     block: Triple
     run: Run
+
+    def __repr__(self) -> str:
+        return brief(self, str(self))
 
     @property
     def blocks(self) -> int:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass, field
 
+from polysched.brief import brief
 from polysched.errors import InputError
 from polysched.sass.counts import Counts
 from polysched.sass.flow import Loop
@@ -46,6 +47,9 @@ class KernelReport:
     counts: Counts  # of the whole kernel, nvcc's own routines included
     loops: tuple[LoopReport, ...]
 
+    def __repr__(self) -> str:
+        return brief(self, str(self))
+
     @property
     def hottest(self) -> LoopReport | None:
         """The loop with most multiply-adds of its own, then most arithmetic; None without loops."""
@@ -62,6 +66,9 @@ class Report:
     arch: str
     flags: tuple[str, ...]
     kernels: tuple[KernelReport, ...]
+
+    def __repr__(self) -> str:
+        return brief(self, f"{self.heading}: {', '.join(kernel.name for kernel in self.kernels)}")
 
     def __getitem__(self, name: str) -> KernelReport:
         """The kernel of that name, as in the text or as the linker knows it; InputError if there is none."""

@@ -19,6 +19,7 @@ from functools import partial, reduce
 from typing import Literal
 
 from polysched import isl
+from polysched.brief import brief
 from polysched.clock import Deadline
 from polysched.constraints import Constraint
 from polysched.deps.cluster import components
@@ -64,6 +65,9 @@ class Scheduled:
     in_source_order: tuple[str, ...] = ()  # statements that no hyperplane was found for, inside of their bands
     reasons: tuple[str, ...] = ()  # why each better rung was given up
     constraints: tuple[Constraint, ...] = ()  # of the user's, all of them: the tree meets each
+
+    def __repr__(self) -> str:
+        return brief(self, f"{self.rung}: {self.tree}")
 
 
 def find_schedule(scop: Scop, dependences: Dependences, options: Options) -> Scheduled:

@@ -527,13 +527,29 @@ def f(a: f64[:], n: size): pass
              ^ a slice cannot be in a nest
 hint: write one number
 
-def f(x: f64 = 1.0): pass
-               ^ a parameter cannot have a default
-hint: pass the value in the call
+def f(x: i8 = 1.0): pass
+              ^ the default of 'x' is 1.0, which is no i8
 
-def f(*, x: f64 = 1.0): pass
-                  ^ a parameter cannot have a default
-hint: pass the value in the call
+def f(x: i8, y: u8 = 256): pass
+                     ^ the default of 'y' is 256, which is no u8
+
+def f(*, x: f64 = "1"): pass
+                  ^ the default of 'x' is '1', which is no f64
+
+def f(n: size = -1): pass
+                ^ the default of 'n' is -1, which is no size
+
+def f(x: f64 = PI): pass
+               ^ 'PI' is no literal
+hint: write a number
+
+def f(n: size, a: f64["n"] = 0): pass
+                             ^ the array 'a' cannot have a default
+hint: pass it in the call
+
+def f(x, n: size = 3): pass
+      ^ parameter 'x' has no annotation
+hint: write x: ps.f64["n"] for an array, ps.f64 for a number, ps.size for a size
 
 def f(*args): pass
        ^ '*args' cannot be in a nest

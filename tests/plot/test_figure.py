@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 import sys
 from html.parser import HTMLParser
@@ -176,3 +177,10 @@ def test_a_notebook_says_why_there_is_no_picture(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     html = skewed()._repr_html_()
     assert "<p>no picture: pictures need matplotlib: pip install &#x27;polysched[report]&#x27;</p>" in html
+
+
+def test_a_picture_is_shown_once_by_what_it_is_itself():
+    picture = skewed().plot()
+    assert picture._repr_png_().startswith(b"\x89PNG")
+    assert not hasattr(picture, "number")  # by which pyplot knows its own
+    assert pickle.loads(pickle.dumps(picture))._repr_png_()

@@ -6,9 +6,11 @@ import pytest
 
 from polysched import isl
 from polysched.errors import LaunchError
+from polysched.frontend.python import parse_nest
 from polysched.ir.build import add, load, mul, store, var
 from polysched.ir.dtypes import boolean, f16, f32, f64, i8, u64
 from polysched.ir.nodes import LARGEST_SIZE, Alloc, Array, Var
+from polysched.pipeline import optimize
 from polysched.runtime.arguments import Binder, bind
 from tests.nests import loop, nest
 
@@ -61,8 +63,8 @@ MISALIGNED = np.zeros(4 * 8 + 1, np.uint8)[1:].view(np.float64)
         ({"n": 2**56 + 1}, "the size n is 72057594037927937; it must be from 0 to 72057594037927936"),
         ({"n": 4.0}, "the size n must be an integer, not float 4.0"),
         ({"s": "1"}, "s must be a number of type f32, not str '1'"),
-        ({"s": 0.1}, "s is 0.1, which is not a value of f32; round it first: numpy.float32(0.1)"),
-        ({"s": 1e300}, "s is 1e+300, which is not a value of f32"),
+        ({"s": np.float64(0.1)}, "s is 0.1, which is not a value of f32; round it first: numpy.float32(0.1)"),
+        ({"s": 1e300}, "s is 1e+300, which is not a value of f32: f32 ends at 3.40282e+38"),
     ],
 )
 def test_what_does_not_fit_is_refused(changes, message):
@@ -123,7 +125,7 @@ def test_equal_forms_are_checked_once():
         (lambda given: given.update(n=4.0), "the size n must be an integer, not float 4.0"),
         (lambda given: given.update(n=5), "n is 5 by the argument, but 4 by A's dimension 0"),
         (
-            lambda given: given.update(s=0.1),
+            lambda given: given.update(s=np.float64(0.1)),
             "s is 0.1, which is not a value of f32; round it first: numpy.float32(0.1)",
         ),
     ],
@@ -148,7 +150,7 @@ def test_one_binder_for_many_calls_answers_as_one_for_each():
     answers = set()
     for _ in range(300):
         n, m, dtype = rng.choice((0, 2, 3)), rng.choice((2, 3)), rng.choice(("f8", "f8", "f4"))
-        given = {"A": np.zeros((n, m + 1), dtype), "s": rng.choice((1, 0.5, 0.1))}
+        given = {"A": np.zeros((n, m + 1), dtype), "s": rng.choice((1, 0.5, 1e40))}
         for name in "xy":
             start = rng.randrange(60)
             given[name] = memory[start : start + n]
@@ -230,9 +232,9 @@ def test_temporaries_that_outgrow_addresses_are_refused():
 @pytest.mark.parametrize(
     ("dtype", "good", "bad"),
     [
-        (f64, [1, 0.1, np.float32(0.5), float("inf"), float("nan"), np.array(2.0)], [2**53 + 1, 1j, [1.0]]),
-        (f32, [np.float32(0.1), 3, -0.0], [0.1, 2**24 + 1]),
-        (f16, [0.5, 65504], [65505, 1e6]),
+        (f64, [1, 0.1, np.float32(0.5), float("inf"), float("nan"), np.array(2.0)], [np.int64(2**53 + 1), 1j, [1.0]]),
+        (f32, [np.float32(0.1), 3, -0.0], [np.float64(0.1), np.array(0.1), np.int32(2**24 + 1)]),
+        (f16, [0.5, 65504], [np.float32(65505), np.float64(1e6)]),
         (i8, [-128, 127, 3.0, True], [128, -129, 0.5, float("nan"), float("inf")]),
         (u64, [0, 2**64 - 1], [-1, 2**64]),
         (boolean, [True, False, 0, 1, np.True_], [2, -1, 0.5]),
@@ -245,3 +247,41 @@ def test_scalars_are_taken_where_their_dtype_holds_them_exactly(dtype, good, bad
     for value in bad:
         with pytest.raises(LaunchError, match=r"s is .* not a value of|s must be a number"):
             bind(fn, {"s": value})
+
+
+@pytest.mark.parametrize("dtype", [f16, f32, f64])
+@pytest.mark.parametrize("value", [0.3, -1e-9, 65504, 65505, 1e4 / 3, 2049, 4097, 3.1e-8, 2**24 + 1])
+def test_a_python_number_is_rounded_to_the_nearest_float(dtype, value):
+    fn = nest("f", "", [], scalars=(Var("s", dtype),))
+    with np.errstate(over="ignore"):
+        nearest = np.float64(value).astype(dtype.numpy)
+    if np.isinf(nearest):
+        with pytest.raises(LaunchError, match=f"which is not a value of {dtype}: {dtype} ends at"):
+            bind(fn, {"s": value})
+    else:
+        assert bind(fn, {"s": value}).values["s"] == nearest
+
+
+@pytest.mark.parametrize(("dtype", "value", "end"), [(f16, 65520.0, "65504"), (f32, 1e39, "3.4"), (f64, 10**400, "1")])
+def test_a_number_beyond_all_floats_is_refused(dtype, value, end):
+    fn = nest("f", "", [], scalars=(Var("s", dtype),))
+    with pytest.raises(LaunchError, match=re.escape(f"which is not a value of {dtype}: {dtype} ends at {end}")):
+        bind(fn, {"s": value})
+
+
+def test_a_rounded_scalar_gives_what_numpy_gives():
+    source = 'def f(x: f32["n"], n: size, thr: f32):\n    for i in range(n):\n        x[i] = x[i] * thr\n'
+    x = np.linspace(0, 1, 7, dtype=np.float32)
+    expected = x * 0.3
+    optimize(parse_nest(source, "f.py"))(x=x, thr=0.3)
+    np.testing.assert_array_equal(x, expected)
+
+
+def test_defaults_of_scalars_and_of_sizes_that_no_array_shows():
+    source = 'def f(x: f64["n"], by: f64 = 3, n: size = 7, m: size = 2): pass'
+    bind_them = Binder(parse_nest(source, "f.py"))
+    x = np.zeros(4)
+    assert bind_them({"x": x}).values == {"n": 4, "m": 2, "by": 3.0}
+    assert bind_them({"x": x, "by": 0.5, "m": 1}).values == {"n": 4, "m": 1, "by": 0.5}
+    with pytest.raises(LaunchError, match="needs x too"):
+        bind_them({})

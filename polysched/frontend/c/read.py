@@ -21,6 +21,7 @@ from pathlib import Path
 
 from clang.cindex import CursorKind, StorageClass
 
+from polysched.entry import entry
 from polysched.frontend.c.arrays import is_restrict
 from polysched.frontend.c.clang import Key, Node, key, variable, walk
 from polysched.frontend.c.context import is_named_outside, require_no_directives, require_visible
@@ -42,6 +43,7 @@ from polysched.ir.nodes import LARGEST_SIZE, Array, Cast, Expr, For, Function, L
 from polysched.ir.verify import verify
 
 
+@entry
 def from_c(
     path: str | Path, *, include: Sequence[str] = (), define: Sequence[str] = (), pure: Sequence[str] = ()
 ) -> tuple[Function, ...]:

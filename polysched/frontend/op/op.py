@@ -5,9 +5,9 @@
         return x * by[:, None]                 ->       scaled.tensor     out[i, j] = x[i, j] * v0[i, j]
                                                         scaled.nest       def scaled(x: f32[n, 4], ..., n: size): ...
 
-A name in a shape is a size, whether or not it is a parameter too. What the function returns goes to new parameters of
-the nest: a returned variable gives its name, anything else is `out`, or `out0`, `out1`, ... of several. A parameter
-that is changed in place stays one parameter.
+A name in a shape is a size, whether or not it is a parameter too. A parameter with a default and no annotation is a
+constant, the default. What the function returns goes to new parameters of the nest: a returned variable gives its name,
+anything else is `out`, or `out0`, `out1`, ... of several. A parameter that is changed in place stays one parameter.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from dataclasses import dataclass, field, replace
 from types import FunctionType
 from typing import Any
 
+from polysched.brief import brief
+from polysched.entry import entries, entry
 from polysched.errors import InputError
 from polysched.frontend.op.extents import normal
 from polysched.frontend.op.in_place import copied_back, in_place
@@ -26,15 +28,17 @@ from polysched.frontend.op.lower import Lowered, lowered
 from polysched.frontend.op.read import Arguments, Program, read
 from polysched.frontend.op.text import Tensors
 from polysched.frontend.python_signature import result_types, signature
-from polysched.frontend.python_source import Source, definition_in, definition_of
+from polysched.frontend.python_source import Source, defaults_of, definition_in, definition_of
 from polysched.frontend.tensor.nest import function as nest_of
 from polysched.frontend.travelling import Travelling
 from polysched.ir.dtypes import DType
 from polysched.ir.graph import Graph, TensorType
-from polysched.ir.nodes import Array, Function, Var
+from polysched.ir.nodes import Array, Binary, Const, Function, Var
+from polysched.ir.text import head
 from polysched.ir.verify import verify
 
 
+@entries
 @dataclass(frozen=True)
 class Op(Travelling):
     """An operator in its stages, each of which prints; calling it runs the Python function, as a reference."""
@@ -44,6 +48,9 @@ class Op(Travelling):
     nest: Function
     results: tuple[str, ...]  # for each value that the function returns, the array of the nest that has it in the end
     python: Callable[..., Any] | None = field(default=None, compare=False)
+
+    def __repr__(self) -> str:
+        return brief(self, head(self.nest))
 
     @property
     def name(self) -> str:
@@ -55,6 +62,7 @@ class Op(Travelling):
         return self.python(*args, **kwargs)
 
 
+@entry
 def op(function: Callable[..., Any]) -> Op:
     """The operator that a function with annotated parameters spells out; a decorator.
 
@@ -62,7 +70,7 @@ def op(function: Callable[..., Any]) -> Op:
     """
     source, definition = definition_of(function)
     assert isinstance(function, FunctionType)
-    return replace(_op(source, definition, known_to(function)), python=function)
+    return replace(_op(source, definition, known_to(function), defaults_of(function)), python=function)
 
 
 def parse_op(text: str, filename: str, first_line: int = 1) -> Op:
@@ -70,17 +78,23 @@ def parse_op(text: str, filename: str, first_line: int = 1) -> Op:
     return _op(*definition_in(text, filename, first_line), {})
 
 
-def _op(source: Source, definition: ast.FunctionDef, constants: Mapping[str, Any]) -> Op:
-    params, scope = signature(source, definition, shapes_name_sizes=True)
+def _op(
+    source: Source,
+    definition: ast.FunctionDef,
+    constants: Mapping[str, Any],
+    defaults: Mapping[str, Any] | None = None,
+) -> Op:
+    params, scope = signature(source, definition, defaults, of_op=True)
     arguments: dict[str, Array | Var | None] = dict.fromkeys(params)
     for name, array in scope.arrays.items():
         arguments[name] = replace(array, shape=tuple(map(normal, array.shape)))
     for name, dtype in scope.scalars.items():
         arguments[name] = Var(name, dtype)
     arguments |= {name: None for name in scope.sizes if name not in arguments}
-    program = read(source, definition, arguments, constants)
+    program = read(source, definition, arguments, {**constants, **scope.constants})
     _check_results(source, definition, program, result_types(source, definition, scope))
     tensors, nest = _stages(source, definition, program, arguments)
+    nest = replace(nest, defaults=tuple(scope.defaults.items()))
     return Op(program.graph, Tensors(tensors.all), nest, program.returned)
 
 
@@ -100,7 +114,9 @@ def _check_results(
         raise source.error(definition.returns, message, "declare each")
     for output, (dtype, shape) in zip(returned, declared, strict=True):
         promised = TensorType(dtype, tuple(map(normal, shape)))
-        if output.value.type != promised:
+        # An array of shape [n - 2] says that n is 2 or more, so that it has the shape [max(n - 2, 0)], too.
+        counted = TensorType(dtype, tuple(normal(Binary("max", extent, Const(0))) for extent in shape))
+        if output.value.type not in (promised, counted):
             message = f"the result '{output.name}' is {output.value.type}, and declared as {promised}"
             raise source.error(definition.returns, message, "declare what is returned, or convert it with astype")
 

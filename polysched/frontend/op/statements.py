@@ -16,6 +16,7 @@ from types import FunctionType
 from typing import Any
 
 from polysched.errors import InputError
+from polysched.frontend.op.attributes import constant
 from polysched.frontend.op.calls import Calls, bound_arguments, check_kept
 from polysched.frontend.op.emit import Emitter, name_of
 from polysched.frontend.op.expressions import SYMBOLS, Expressions, written
@@ -238,7 +239,8 @@ class Statements:
         source, definition = definition_read(function)
         if is_library:
             source = Elsewhere(source.filename, source.lines, source.first_line, self.emit.loc)
-        variables = bound_arguments(function.__name__, function, args, keywords)
+        bound = bound_arguments(function.__name__, function, args, keywords)
+        variables = {name: constant(self.emit, name, value) for name, value in bound.items()}
         if is_library:
             for name in variables.keys() & ARRAYS:
                 if isinstance(variables[name], tuple):

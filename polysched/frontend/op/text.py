@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from polysched.brief import brief
 from polysched.frontend.tensor.reduce import Reduction
 from polysched.frontend.tensor.tensor import Body, Tensor
 from polysched.ir.node import substitute
@@ -22,6 +23,9 @@ class Tensors:
     """Tensors, each after those it reads; prints as text."""
 
     all: tuple[Tensor, ...]
+
+    def __repr__(self) -> str:
+        return brief(self, str(self))
 
     def __str__(self) -> str:
         return "\n".join(line for tensor in self.all if tensor.bodies for line in _lines(tensor))

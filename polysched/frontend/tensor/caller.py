@@ -17,12 +17,13 @@ from pathlib import Path
 from polysched.errors import InputError, Loc
 
 _OURS = str(Path(__file__).parent.parent)  # no user's code is in the front ends
+_BETWEEN = ("contextlib", "polysched.entry")
 
 
 def caller() -> Loc | None:
     """The expression outside of the front ends that is being evaluated; None where there is none."""
     frame = sys._getframe(1)
-    while frame.f_code.co_filename.startswith(_OURS) or frame.f_code.co_filename.endswith("contextlib.py"):
+    while frame.f_code.co_filename.startswith(_OURS) or frame.f_globals.get("__name__") in _BETWEEN:
         if frame.f_back is None:
             return None
         frame = frame.f_back

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from polysched.entry import entry
 from polysched.errors import InputError, Loc
 from polysched.frontend.tensor.caller import caller
 from polysched.frontend.tensor.dead import without_dead_stores
@@ -28,6 +29,7 @@ from polysched.ir.nodes import Alloc, Array, Function, Var
 from polysched.ir.verify import verify
 
 
+@entry
 def function(
     name: str, inputs: Sequence[Tensor | Value], outputs: Sequence[Tensor], *, loc: Loc | None = None
 ) -> Function:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from functools import reduce
 from itertools import count
 
+from polysched.entry import entry
 from polysched.errors import InputError, Loc
 from polysched.frontend.tensor.caller import caller
 from polysched.frontend.tensor.value import Name, Operand, Value, as_value, condition, integer, merged
@@ -55,6 +56,7 @@ class Reduction(Name):
 ARGS = {"argmax": "max", "argmin": "min"}
 
 
+@entry
 def reduce_axis(*bounds: object) -> Value:
     """The axis of a reduction: `reduce_axis(extent, name)`, or `reduce_axis(lo, hi, name)` for lo up to hi."""
     match bounds:
@@ -70,41 +72,49 @@ def reduce_axis(*bounds: object) -> Value:
     return Value(Var(name), True, {**names, name: Axis(name, first.expr, end.expr)})
 
 
+@entry
 def sum(value: Operand, axis: Value | Sequence[Value], where: Operand | None = None) -> Value:
     """The sum of the terms."""
     return _reduction("sum", "+", value, axis, where)
 
 
+@entry
 def prod(value: Operand, axis: Value | Sequence[Value], where: Operand | None = None) -> Value:
     """The product of the terms."""
     return _reduction("prod", "*", value, axis, where)
 
 
+@entry
 def max(value: Operand, axis: Value | Sequence[Value], where: Operand | None = None) -> Value:
     """The greatest term; NaNs are passed over."""
     return _reduction("max", "max", value, axis, where)
 
 
+@entry
 def min(value: Operand, axis: Value | Sequence[Value], where: Operand | None = None) -> Value:
     """The least term; NaNs are passed over."""
     return _reduction("min", "min", value, axis, where)
 
 
+@entry
 def argmax(value: Operand, axis: Value | Sequence[Value], where: Operand | None = None) -> Value:
     """The number, from 0, of the first of the greatest terms, or of the first NaN; of several axes, in C order."""
     return _reduction("argmax", "argmax", value, axis, where)
 
 
+@entry
 def argmin(value: Operand, axis: Value | Sequence[Value], where: Operand | None = None) -> Value:
     """The number, from 0, of the first of the least terms, or of the first NaN; of several axes, in C order."""
     return _reduction("argmin", "argmin", value, axis, where)
 
 
+@entry
 def any(value: Operand, axis: Value | Sequence[Value], where: Operand | None = None) -> Value:
     """Whether one of the terms is true."""
     return _reduction("any", "||", condition(value, "a term of any"), axis, where)
 
 
+@entry
 def all(value: Operand, axis: Value | Sequence[Value], where: Operand | None = None) -> Value:
     """Whether all of the terms are true."""
     return _reduction("all", "&&", condition(value, "a term of all"), axis, where)

@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from polysched.brief import brief
+from polysched.entry import entry
 from polysched.errors import InputError, Loc
 from polysched.frontend import arithmetic
 from polysched.frontend.tensor.caller import at_caller, caller
@@ -67,6 +69,9 @@ class Tensor(Name):
     loc: Loc | None = None
     what = "a tensor"
 
+    def __repr__(self) -> str:
+        return brief(self, f"{self.name}: {self.dtype}[{', '.join(map(str, self.extents))}]")
+
     @property
     def shape(self) -> tuple[Value, ...]:
         return tuple(map(as_value, self.extents))
@@ -87,6 +92,7 @@ class Tensor(Name):
     __iter__ = None  # a loop over a tensor would never end
 
 
+@entry
 def placeholder(shape: Iterable[Any], dtype: DType, name: str, *, loc: Loc | None = None) -> Tensor:
     """An array that is given; extents are sizes, numbers and expressions of them."""
     loc = loc or caller()
@@ -94,6 +100,7 @@ def placeholder(shape: Iterable[Any], dtype: DType, name: str, *, loc: Loc | Non
     return Tensor(name, dtype, extents, (), names, None, loc)
 
 
+@entry
 def compute(
     shape: Iterable[Any],
     element: Callable[..., Operand],
@@ -118,6 +125,7 @@ def compute(
     return _tensor(name, dtype or value.dtype, extents, of_extents, indices, value, inline, loc)
 
 
+@entry
 def scan(
     shape: Iterable[Any],
     element: Callable[..., Operand],
@@ -138,6 +146,7 @@ def scan(
     return _tensor(name, dtype, extents, of_extents, indices, value, None, loc, itself)
 
 
+@entry
 def update(
     base: Tensor,
     shape: Iterable[Any],

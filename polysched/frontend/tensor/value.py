@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from polysched.brief import brief
+from polysched.entry import entry
 from polysched.errors import InputError
 from polysched.frontend import arithmetic
 from polysched.frontend.arithmetic import Typed
@@ -64,6 +66,9 @@ class Value:
     names: Names = field(default_factory=dict, repr=False)
 
     __array_ufunc__ = None  # numpy's scalars leave operators to us
+
+    def __repr__(self) -> str:
+        return brief(self, str(self.expr))
 
     @property
     def dtype(self) -> DType:
@@ -192,9 +197,10 @@ class Value:
 Operand = Value | Expr | int | float | bool | np.generic
 
 
-def var(name: str, dtype: DType | Size = size) -> Value:
+@entry
+def var(name: str, dtype: DType | Size | type[int] = size) -> Value:
     """A size, or with a dtype a read-only scalar parameter."""
-    if isinstance(dtype, Size):
+    if not isinstance(dtype, DType):
         return Value(Var(name), weak=True, names={name: SizeName(name)})
     return Value(Var(name, dtype), names={name: ScalarName(name, dtype)})
 

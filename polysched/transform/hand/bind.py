@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
+from typing import Literal
 
 from polysched import isl
 from polysched.errors import InputError
@@ -23,6 +24,10 @@ from polysched.transform.hand.edit import checked
 from polysched.transform.hand.loops import Loop, changed_at, fresh, loop, matching, most_iterations, node_at, unmarked
 from polysched.transform.hand.loops import loops as loops_of
 
+Axis = Literal[
+    "blockIdx.x", "blockIdx.y", "blockIdx.z", "threadIdx.x", "threadIdx.y", "threadIdx.z",
+    "block.x", "block.y", "block.z", "thread.x", "thread.y", "thread.z",
+]  # fmt: skip
 AXES = tuple(f"{side}Idx.{axis}" for side in ("block", "thread") for axis in "xyz")
 _MOST_THREADS = {"thread.x": 1024, "thread.y": 1024, "thread.z": 64}
 _MOST_IN_BLOCK = 1024

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from polysched.brief import brief
 from polysched.deps.claims import Claim
 from polysched.deps.dependences import Dependences
 from polysched.model.scop import Scop
@@ -19,6 +20,9 @@ class Draft:
     dependences: Dependences
     tree: Tree  # in normal form: maximal permutable bands, coincident flags, a name for each loop
     claims: tuple[Claim, ...] = ()  # by which dependences were left out
+
+    def __repr__(self) -> str:
+        return brief(self, str(self.tree))
 
     @property
     def nested(self) -> Tree:

@@ -5,8 +5,8 @@
         filter: S0   band: k     ->       k, k_2     matching(tree, "k*") == ("k", "k_2")
         filter: S1   band: k              k_2        matching(tree, "S1.k") == ("k_2",)
 
-A loop is called by what it counts where it is first seen, i, j, t+i, and with a number where that name is taken: `_2`,
-`_3`. All here is about trees whose bands have one member each, as `nested` makes them.
+A loop is called by what it counts, up or down, where it is first seen, i, j, t+i, and with a number where that name is
+taken: `_2`, `_3`. All here is about trees whose bands have one member each, as `nested` makes them.
 """
 
 from __future__ import annotations
@@ -80,9 +80,10 @@ def free(name: str, taken: set[str]) -> str:
 
 
 def _what_it_counts(member: Member) -> str:
-    """The function of the first statement that moves with it, as in "t+i"."""
+    """The function of the first statement that moves with it, as in "t+i"; i of one that runs down, which is -i."""
     texts = [member_text(part).partition(" -> ")[2].replace(" ", "") for part in isl.maps_of(member.schedule)]
-    return next((text for text in texts if re.search("[a-zA-Z]", text)), "loop")
+    text = next((text for text in texts if re.search("[a-zA-Z]", text)), "loop")
+    return re.sub(r"^-(\w+)$", r"\1", text)
 
 
 @dataclass(frozen=True)

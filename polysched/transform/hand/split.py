@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Literal, get_args
 
 from polysched import isl
 from polysched.errors import InputError
@@ -26,7 +27,8 @@ from polysched.transform.hand.edit import Draft, checked
 from polysched.transform.hand.loops import Loop, all_given, arrival, changed_at, fresh, unmarked
 from polysched.transform.tile import block_of
 
-TAILS = ("cut", "guard", "exact")
+Tail = Literal["cut", "guard", "exact"]
+TAILS: tuple[Tail, ...] = get_args(Tail)
 
 
 def split(draft: Draft, name: str, size: int, tail: str = "cut", names: Sequence[str] = ()) -> Draft:

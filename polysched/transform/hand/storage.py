@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property, reduce
+from typing import Literal
 
 from polysched import isl
 from polysched.deps.arrivals import scoped_arrays, told_apart
@@ -28,7 +29,8 @@ from polysched.transform.hand.graft import bands_above, coordinates_of, grafted
 from polysched.transform.hand.loops import changed_at, free, loop, node_at, require_word
 from polysched.transform.hand.transfers import Small, Transfer
 
-SCOPES = {"private": "private", "local": "private", "shared": "shared", "global": "global"}
+Scope = Literal["private", "local", "shared", "global"]
+SCOPES: dict[str, Scope] = {"private": "private", "local": "private", "shared": "shared", "global": "global"}
 
 
 class Use:

@@ -139,7 +139,7 @@ def test_what_is_between_must_not_be_needed_by_the_second_one_then():
 
 def test_a_pattern_names_several():
     assert Schedule(rows).fuse("i*").loops == ("i", "j", "j_2")
-    whole = Schedule(downwards).fuse("-i*")
+    whole = Schedule(downwards).fuse("i*")
     assert "[S0[i] -> -i; S1[i] -> -i]" in str(whole), "b[i + 1] comes first when both count down"
 
 

@@ -20,7 +20,7 @@ TREE = Schedule(several).draft.nested
 
 
 def test_loops_are_called_by_what_they_count_and_numbered_where_that_is_taken():
-    assert Schedule(several).loops == ("i", "j", "j_2", "-i")
+    assert Schedule(several).loops == ("i", "j", "j_2", "i_2")
     assert Schedule(stencil).skew("j", by="i").loops == ("i", "j")  # a name stays with its loop
     assert Schedule(stencil, "ilp").loops == ("i", "i+j")
 
@@ -53,15 +53,15 @@ def test_a_band_of_several_members_is_taken_apart_and_names_stay():
 
 
 def test_a_name_that_a_number_was_given_to_is_not_taken_twice():
-    assert Schedule(several).tile("j", sizes=(4,), names=("j_3",)).loops == ("i", "j_3", "j", "j_2", "-i")
-    with pytest.raises(InputError, match="the name 'j_2' is taken\nhint: the loops are: i, j, j_2, -i"):
+    assert Schedule(several).tile("j", sizes=(4,), names=("j_3",)).loops == ("i", "j_3", "j", "j_2", "i_2")
+    with pytest.raises(InputError, match="the name 'j_2' is taken\nhint: the loops are: i, j, j_2, i_2"):
         Schedule(several).tile("j", sizes=(4,), names=("j_2",))
 
 
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("k", "there is no loop 'k'\nhint: the loops are: i, j, j_2, -i"),
+        ("k", "there is no loop 'k'\nhint: the loops are: i, j, j_2, i_2"),
         ("j?2", None),
         ("S*.j", "'S*.j' may be any of the loops j, j_2\nhint: name one of them"),
     ],
@@ -76,7 +76,7 @@ def test_one_loop_is_found_or_none(name, message):
 
 
 def test_no_loop_fits_a_pattern():
-    with pytest.raises(InputError, match=r"no loop fits 'S3.\*'\nhint: the loops are: i, j, j_2, -i"):
+    with pytest.raises(InputError, match=r"no loop fits 'S3.\*'\nhint: the loops are: i, j, j_2, i_2"):
         matching(TREE, "S3.*")
 
 
@@ -121,3 +121,18 @@ def test_a_mark_stays_with_its_loop(edit):
 def test_loops_of_other_nests():
     assert Schedule(matmul).loops == ("i", "j", "k")
     assert Schedule(blur).loops == ("i", "i_2")
+
+
+@nest
+def down(a: f64["n"], n: size):
+    for i in range(n - 1, -1, -1):
+        for j in range(n - 1, 0, -2):
+            a[i] += a[j]
+
+
+def test_a_loop_that_runs_down_is_called_by_its_iterator():
+    schedule = Schedule(down)
+    assert schedule.loops == ("i", "j")
+    assert schedule.split("j", 4).loops == ("i", "j_o", "j")
+    with pytest.raises(InputError, match="there is no loop '-j'"):
+        schedule.unroll("-j")

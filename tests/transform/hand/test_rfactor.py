@@ -221,7 +221,7 @@ def test_an_update_that_reads_a_copy_is_no_reduction_any_more():
         for i in range(3, -1, -1):
             A[i, i] = A[i + 1, i] * A[i, i]
 
-    copied = Schedule(product).cache_read("A", "-i")
+    copied = Schedule(product).cache_read("A", "i")
     assert [s.reduction for s in copied.draft.scop.statements if s.name == "S"] == [""]
-    with pytest.raises(InputError, match="no statement reduces 'A' in loop '-i'"):
-        copied.rfactor("-i", "A")
+    with pytest.raises(InputError, match="no statement reduces 'A' in loop 'i'"):
+        copied.rfactor("i", "A")

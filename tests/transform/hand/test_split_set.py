@@ -40,7 +40,7 @@ def test_a_condition_on_inner_iterators_must_leave_the_order_legal():
         (matmul.function, "k", "k % 2 == 0 or k > 5"),
         (matmul.function, "i", "2 <= i < min(n, 7)"),
         (strided(), "i", "n // 2"),
-        (reversed_sweep(), "-i", "i > n // 2"),
+        (reversed_sweep(), "i", "i > n // 2"),
         (lu(), "j_2", "2 * j < n + i"),
     ],
 )

@@ -128,7 +128,7 @@ def test_jamming_that_breaks_a_dependence_is_refused():
 
 def test_fewer_rows_may_be_legal():
     with pytest.raises(IllegalSchedule) as raised:
-        Schedule(downwards).unroll_and_jam("-i", factor=8)
+        Schedule(downwards).unroll_and_jam("i", factor=8)
     assert raised.value.hint == "jam 2 iterations"
 
 

@@ -1,0 +1,107 @@
+"""Refusals end at the user's line, whatever is between it and the line that refuses."""
+
+import inspect
+import subprocess
+import sys
+import traceback
+import typing
+from pathlib import Path
+
+import pytest
+
+import polysched as ps
+from polysched.entry import entry
+from polysched.errors import InputError
+from polysched.frontend.python import parse_nest
+from polysched.operators import relu
+
+
+@ps.nest
+def copied(a: ps.f64["n"], b: ps.f64["n"], n: ps.size):
+    for i in range(n):
+        a[i] = b[i]
+
+
+def while_loop(n: ps.size):
+    while n:
+        pass
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [
+        lambda: ps.nest(while_loop),
+        lambda: ps.op(while_loop),
+        lambda: ps.optimize(5),
+        lambda: ps.optimize(copied)(b=3),
+        lambda: ps.optimize(copied).verify(k=3),
+        lambda: ps.Schedule(copied, "nowhere"),
+        lambda: ps.Schedule(copied).tile("k", sizes=(3,)),
+        lambda: ps.Schedule.from_json(copied, "{"),
+        lambda: ps.counts(copied, line=10**6),
+        lambda: ps.Options(tile_sizes=()),
+        lambda: ps.order(""),
+        lambda: ps.from_c("no_such_file.c"),
+        lambda: ps.from_yaml("no: tree"),
+        lambda: relu(m=0, n=1),
+        lambda: ps.sqrt("x"),
+        lambda: ps.compute((ps.var("n"),), lambda i: ps.select(i, i, i), "A"),
+    ],
+)
+def test_the_last_line_is_the_users(refused, monkeypatch):
+    monkeypatch.delenv("POLYSCHED_TRACEBACK", raising=False)
+    with pytest.raises(ps.PolyschedError) as raised:
+        refused()
+    assert traceback.extract_tb(raised.value.__traceback__)[-1].filename == __file__
+    assert raised.value.__cause__ is None and raised.value.__suppress_context__
+
+
+def test_all_lines_on_request(monkeypatch):
+    monkeypatch.setenv("POLYSCHED_TRACEBACK", "full")
+    with pytest.raises(InputError) as raised:
+        ps.optimize(5)
+    assert "prepare.py" in traceback.extract_tb(raised.value.__traceback__)[-1].filename
+
+
+def test_what_is_no_refusal_keeps_all_lines(monkeypatch):
+    monkeypatch.delenv("POLYSCHED_TRACEBACK", raising=False)
+
+    @entry
+    def wrong():
+        assert not ps, "an invariant"
+
+    with pytest.raises(AssertionError) as raised:
+        wrong()
+    assert traceback.extract_tb(raised.value.__traceback__)[-1].name == "wrong"
+
+
+def test_a_function_of_the_users_that_is_called_keeps_its_line(monkeypatch):
+    monkeypatch.delenv("POLYSCHED_TRACEBACK", raising=False)
+
+    def called():
+        parse_nest("def f(): pass\ndef g(): pass", "f.py")
+
+    with pytest.raises(InputError) as raised:
+        entry(lambda: called())()
+    assert traceback.extract_tb(raised.value.__traceback__)[-1].name == "called"
+
+
+def test_a_script_shows_its_own_lines(tmp_path: Path, monkeypatch):
+    monkeypatch.delenv("POLYSCHED_TRACEBACK", raising=False)
+    script = tmp_path / "script.py"
+    script.write_text("import polysched as ps\n\nps.optimize(5)\n")
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, cwd=Path(__file__).parents[1],
+                          env={"PYTHONPATH": str(Path(__file__).parents[1])}, check=False)  # fmt: skip
+    assert done.stderr.splitlines()[1].endswith('script.py", line 3, in <module>')
+    assert done.stderr.count("File ") == 1
+
+
+def test_help_says_what_an_edit_gives():
+    edits = [method for method in vars(ps.Schedule).values() if hasattr(method, "is_edit")]
+    assert len(edits) >= 30
+    for edit in edits:
+        assert inspect.signature(edit).return_annotation == "Schedule"
+        assert typing.get_type_hints(edit)["return"] is ps.Schedule
+    split = str(inspect.signature(ps.Schedule.split))
+    assert "(self, name: str, size: int, tail: Literal['cut', 'guard', 'exact'] = 'cut'," in split
+    assert split.endswith("-> 'Schedule'")
