@@ -62,8 +62,8 @@ def example_call(kernel: Kernel, *, is_dynamic: bool) -> list[str]:
 
 def _examples(name: str, dtype: np.dtype | None, is_pointer: bool) -> list[tuple[str, str]]:
     if is_pointer or dtype == POINTER:
-        is_known = dtype is not None and dtype != POINTER
-        return [(name, f"{_NAMES.get(dtype, '') if is_known else 'f32'}[1000]")]
+        kind = "f32" if dtype is None or dtype == POINTER else _NAMES.get(dtype, "")
+        return [(name, f"{kind}[1000]")]
     if dtype is not None and dtype.names is not None:
         return [it for field in dtype.names for it in _examples(f"{name}.{field}", dtype[field], False)]
     return [(name, "0.5" if dtype is not None and dtype.base.kind == "f" else "100")]

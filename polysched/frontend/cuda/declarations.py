@@ -13,6 +13,7 @@ from typing import Literal
 
 from clang.cindex import Cursor, CursorKind, TypeKind
 
+from polysched.frontend.cuda.kernel import qualified
 from polysched.frontend.cuda.tokens import find, identifiers, tokens
 
 Range = tuple[int, int]  # offsets in bytes, of one file
@@ -32,6 +33,7 @@ class Declaration:
     around: tuple[Range, ...] = ()  # heads and tails of the namespaces and the `extern "C"` that it is in
     holes: tuple[Range, ...] = ()  # in it, methods of the host
     variables: tuple[Cursor, ...] = ()  # in the device's memory
+    opens: str = ""  # the namespace that `using namespace` is about
     always: bool = False  # found without its name: operators, `using namespace`
 
 
@@ -77,6 +79,7 @@ def _declaration(cursor: Cursor, text: bytes, around: tuple[Range, ...]) -> Decl
         around=around,
         holes=tuple(_host_methods(cursor, text)),
         variables=(cursor,) if _is_memory(cursor) else (),
+        opens=_opened(cursor),
         always=cursor.kind == CursorKind.USING_DIRECTIVE
         or (side == "device" and re.fullmatch(r"operator\W.*", cursor.spelling) is not None),
     )
@@ -149,6 +152,13 @@ def _is_const(variable: Cursor) -> bool:
     while kind.kind in (TypeKind.CONSTANTARRAY, TypeKind.INCOMPLETEARRAY):
         kind = kind.element_type
     return bool(kind.is_const_qualified())
+
+
+def _opened(cursor: Cursor) -> str:
+    if cursor.kind != CursorKind.USING_DIRECTIVE:
+        return ""
+    named = [child.referenced for child in cursor.get_children() if child.kind == CursorKind.NAMESPACE_REF]
+    return qualified(named[-1]) if named and named[-1] is not None and named[-1].kind == CursorKind.NAMESPACE else ""
 
 
 def _is_memory(cursor: Cursor) -> bool:

@@ -54,7 +54,7 @@ def kernel_of(cursor: Cursor, text: bytes, loc: Loc) -> Kernel:
     ]
     return Kernel(
         name=cursor.spelling,
-        qualified="::".join((*_namespaces(cursor), cursor.spelling)),
+        qualified=qualified(cursor),
         template=tuple(" ".join(it.split()) for it in template),
         parameters=tuple(parameter_of(it, it.spelling or f"parameter{k}") for k, it in enumerate(parameters, 1)),
         loc=loc,
@@ -123,13 +123,14 @@ def _is_bits(field: Cursor) -> bool:
     return bool(field.is_bitfield())
 
 
-def _namespaces(cursor: Cursor) -> list[str]:
-    found: list[str] = []
+def qualified(cursor: Cursor) -> str:
+    """Its name with its namespaces."""
+    found = [cursor.spelling]
     scope = cursor.semantic_parent
     while scope is not None and scope.kind == CursorKind.NAMESPACE:
         found[:0] = [scope.spelling] if scope.spelling and "(" not in scope.spelling else []
         scope = scope.semantic_parent
-    return found
+    return "::".join(found)
 
 
 def _example(parameter: str) -> str:

@@ -75,7 +75,11 @@ class CudaFile:
             launch = find(self.parsed.files[it.file], b"<<<", it.start, it.end)
             if launch >= 0:
                 raise InputError("a kernel that launches kernels cannot be checked", self._loc(it.file, launch))
-        return self._merged(self._main, kept).decode(errors="replace")
+        opened = dict.fromkeys(
+            f"namespace {it.opens} {{}}\n" for it in kept if it.opens
+        )  # there may be nothing else of it
+        head = f'{"".join(opened)}#line 1 "{self.name}"\n' if opened else ""
+        return head + self._merged(self._main, kept).decode(errors="replace")
 
     def variables_of(self, kernel: Kernel) -> tuple[Parameter, ...]:
         """What the kernel uses of `__device__` and `__constant__` memory."""

@@ -191,6 +191,16 @@ __global__ void f(int *a) { a[SIZE] = one() + N; }"""
     )
 
 
+def test_namespaces_that_are_opened_are_there():
+    text = (
+        "namespace a { namespace b { void host(); } }\nusing namespace a::b;\n__global__ void f(int *a) { a[0] = 1; }\n"
+    )
+    assert text_of(read_cuda(text), "f").splitlines()[:2] == ["namespace a::b {}", '#line 1 "kernel.cu"']
+    assert words(text_of(read_cuda(text), "f")).endswith(
+        "using namespace a::b;\n__global__ void f(int *a) { a[0] = 1; }"
+    )
+
+
 def test_our_own_text_is_read():
     file = read_cuda(Path("tests/golden/heat.cu"))
     kernels = [kernel.name for kernel in file.kernels]
