@@ -100,7 +100,6 @@ def test_a_kernel_that_is_wrong(kernel, capsys):
     [
         (["FILE.cu", *RUN, "--arg", "m=1"], "copy takes a, b, n; given are a, b, n, m\n"),
         (["FILE.cu", "--kernel", "move", *RUN], "the text has no kernel 'move'\nhint: it has: copy\n"),
-        (["FILE.cu", "-D", "N=1"], "-I and -D are for C\n"),
         (["none.cu"], "'none.cu' cannot be read: No such file or directory\n"),
         (["FILE.cu", *RUN, "--grid", "0"], "grid is (0,), but CUDA launches one block or more along each side\n"),
         (["FILE.cu", *RUN[2:]], "--grid must be given\nhint: as in "),

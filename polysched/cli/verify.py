@@ -10,9 +10,13 @@ from pathlib import Path
 from polysched.cli.knobs import Commands, knobs, options_of, sizes
 from polysched.cli.places import nests_of
 from polysched.errors import BudgetExceeded, InputError, LaunchError, VerificationError
+from polysched.frontend.cuda.kernel import Kernel
+from polysched.frontend.cuda.read import CudaFile, read_cuda
 from polysched.options import LANGUAGES
 from polysched.pipeline import optimize
-from polysched.runtime.hand_written import check_cuda, named_arguments, only_kernel
+from polysched.runtime.argument_texts import example_call, named_arguments
+from polysched.runtime.emulate import HEADERS
+from polysched.runtime.hand_written import check_cuda
 
 
 def add(commands: Commands) -> None:
@@ -22,9 +26,9 @@ def add(commands: Commands) -> None:
     cuda = parser.add_argument_group("kernels written in CUDA")
     one = "which one, if the file has more than one; of a template, as in 'mm<16>'"
     cuda.add_argument("--kernel", metavar="NAME", help=one)
-    cuda.add_argument("--grid", type=_extents, metavar="X[,Y[,Z]]", help="blocks; required")
-    cuda.add_argument("--block", type=_extents, metavar="X[,Y[,Z]]", help="threads of a block; required")
-    argument = "NAME=f32[100,20], random numbers; NAME=FILE.npy; or NAME=NUMBER"
+    cuda.add_argument("--grid", type=_extents, metavar="X[,Y[,Z]]", help="without, the kernels are listed")
+    cuda.add_argument("--block", type=_extents, metavar="X[,Y[,Z]]", help="threads of a block")
+    argument = "NAME=f32[100,20], random; NAME=[100], of its own type; NAME=FILE.npy; NAME=NUMBER; NAME.FIELD=..."
     cuda.add_argument("--arg", action="append", default=[], metavar="NAME=VALUE", help=argument)
     cuda.add_argument("--dynamic-shared", type=int, default=0, metavar="BYTES", help="of the extern __shared__ arrays")
     parser.set_defaults(run=run)
@@ -61,16 +65,50 @@ def run(given: argparse.Namespace) -> int:
 
 
 def _verify_cuda(given: argparse.Namespace) -> int:
-    if given.include or given.define:
-        raise InputError("-I and -D are for C", hint="what a CUDA file includes by quotes is read beside it")
+    """1 if something is wrong with the kernel; without grid and block the kernels are listed."""
     if given.sizes:
         raise InputError("--sizes is for nests", hint="of a CUDA file, sizes are arguments: --arg n=100")
     path = Path(given.place)
-    kernel = given.kernel or only_kernel(path)
+    file = read_cuda(path, given.include, given.define)
+    if not (given.kernel or given.grid or given.block or given.arg) and file.kernels:
+        print(_listed(path, file), flush=True)
+        raise InputError("--grid and --block must be given", hint="the kernels are listed with an example of each")
+    kernel = file.kernel(given.kernel or _only_kernel(path, file))
     if given.grid is None or given.block is None:
         missing = " and ".join(f"--{name}" for name in ("grid", "block") if vars(given)[name] is None)
-        raise InputError(f"{missing} must be given", hint=f"as in {path} --grid 4 --block 32,8")
-    arguments = named_arguments(given.arg)
-    report = check_cuda(path, kernel, given.grid, given.block, dynamic_shared_bytes=given.dynamic_shared, **arguments)
+        raise InputError(f"{missing} must be given", hint=f"as in {_call(path, file, kernel)}")
+    arguments = named_arguments(given.arg, (*kernel.parameters, *file.variables_of(kernel)))
+    report = check_cuda(
+        path,
+        given.kernel or kernel.qualified,
+        given.grid,
+        given.block,
+        dynamic_shared_bytes=given.dynamic_shared,
+        include=given.include,
+        define=given.define,
+        **arguments,
+    )
     print(report)
     return 0 if report.is_silent else 1
+
+
+def _only_kernel(path: Path, file: CudaFile) -> str:
+    if len(file.kernels) != 1:
+        names = ", ".join(kernel.name for kernel in file.kernels) or "none"
+        hint = "name one: --kernel NAME" if file.kernels else file.missing_headers(HEADERS)
+        raise InputError(f"'{path}' has {len(file.kernels)} kernels: {names}", hint=hint)
+    return file.kernels[0].qualified
+
+
+def _listed(path: Path, file: CudaFile) -> str:
+    """The kernels, and how each is checked."""
+    lines = [f"{path} has {len(file.kernels)} kernel{'s' * (len(file.kernels) != 1)}"]
+    for kernel in file.kernels:
+        variables = ", ".join(f"{it.type} {it.name}" for it in file.variables_of(kernel))
+        lines += ["", f"{kernel.loc.file}:{kernel.loc.line}: {kernel}", f"  {_call(path, file, kernel)}"]
+        lines += [f"  --arg also for variables of the device: {variables}"] if variables else []
+    return "\n".join(lines)
+
+
+def _call(path: Path, file: CudaFile, kernel: Kernel) -> str:
+    return f"polysched verify {path} {' '.join(example_call(kernel, is_dynamic=file.is_dynamic(kernel)))}"

@@ -9,12 +9,10 @@
    What CUDA leaves undefined ends the launch, and the program's other launches, with a text in polysched_fault.
    With POLYSCHED_CHECKED, race_check.cpp is told what runs. */
 #pragma once
-#include <link.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "checker_on_cpu.h"
 #include "stacks_on_cpu.h"
@@ -43,18 +41,16 @@ char polysched_fault[1024];     /* what went wrong; empty if nothing did */
 size_t polysched_dynamic = 0;   /* bytes of dynamic shared memory of the launch */
 }
 
-#include "trial_launch_on_cpu.h"
-
 namespace polysched {
 
-enum { most_threads = 1024, lanes = 32 };
-enum State : unsigned char { fresh, ready, at_barrier, at_warp, done };
+enum { most_threads = 1024, lanes = 32, most_stacks = 16384 }; /* stacks: of blocks that wait for the whole grid, too */
+enum State : unsigned char { fresh, ready, at_barrier, at_warp, at_tile, at_grid, done };
 
 struct Thread {
     State state;
     unsigned short stack;
     unsigned place, line; /* where it waits */
-    unsigned mask, met;   /* for which lanes; which of them came */
+    unsigned mask, met;   /* for which lanes, 0: for those that come; which of them came. Of a tile its threads */
     bool orders_memory;   /* whether what they did before is done for all of them */
     uint64_t offered[2];  /* to them */
     uint64_t published[2]; /* what it offered when they had all come */
@@ -71,9 +67,9 @@ struct Copy {
 
 struct Machine {
     Thread threads[most_threads];
-    void *contexts[most_threads]; /* of stacks whose thread waits */
+    void *contexts[most_stacks]; /* of stacks whose thread waits */
     uint3 indices[most_threads];
-    unsigned short free_stacks[most_threads];
+    unsigned short free_stacks[most_stacks];
     unsigned free_count, count, current, last_lane; /* threads of the block; who runs; where its warp ends */
     void *scheduler;
     char *stacks;
@@ -150,6 +146,8 @@ POLYSCHED_OWN static void run_lanes()
 POLYSCHED_OWN static void resume(unsigned thread)
 {
     const bool starts = machine.threads[thread].state == fresh;
+    if (starts && !machine.free_count)
+        return fail("more than %u threads wait for the whole grid, which is not known here", (unsigned)most_stacks);
     const unsigned stack = starts ? machine.free_stacks[--machine.free_count] : machine.threads[thread].stack;
     if (starts && !machine.contexts[stack])
         machine.contexts[stack] = new_context(machine.stacks + stack * stack_stride, run_lanes);
@@ -157,221 +155,6 @@ POLYSCHED_OWN static void resume(unsigned thread)
     polysched_switch(&machine.scheduler, machine.contexts[stack]);
     if (machine.threads[machine.current].state == done)
         machine.free_stacks[machine.free_count++] = stack;
-}
-
-/* Lets lanes go on for which all others that their mask names have come; none is left that could come otherwise. */
-POLYSCHED_OWN static bool release_lanes(unsigned first, unsigned last)
-{
-    bool released = false;
-    unsigned waiting = ~0u, missing = ~0u;
-    for (unsigned t = first; t <= last; t++) {
-        const Thread own = machine.threads[t];
-        if (own.state != at_warp)
-            continue;
-        unsigned together = 0, late = ~0u;
-        for (unsigned other = first; other <= last; other++) {
-            const Thread &it = machine.threads[other];
-            if (!(own.mask >> (other - first) & 1) || it.state == done)
-                continue;
-            if (it.state == at_warp && it.place == own.place && it.mask == own.mask)
-                together |= 1u << (other - first);
-            else
-                late = other;
-        }
-        if (late != ~0u) {
-            if (waiting == ~0u)
-                waiting = t, missing = late;
-            continue;
-        }
-        for (unsigned other = first; other <= last; other++)
-            if (together >> (other - first) & 1) {
-                Thread &it = machine.threads[other];
-                it.state = ready;
-                it.met = together;
-                memcpy(it.published, it.offered, sizeof it.offered);
-            }
-        if (own.orders_memory)
-            polysched_check_warp_sync(first / lanes, together);
-        released = true;
-    }
-    if (!released && waiting != ~0u) {
-        const Thread &late = machine.threads[missing];
-        fail("%s of %s waits in line %u for %s, which waits in line %u%s", name_of("thread", machine.indices[waiting]).text,
-             name_of("block", polysched_block_index).text, machine.threads[waiting].line,
-             name_of("thread", machine.indices[missing]).text, late.line,
-             late.state == at_warp && late.place == machine.threads[waiting].place ? " with another mask" : "");
-    }
-    return released;
-}
-
-/* Lets the block go on if all its threads wait at one barrier; false when all are done. */
-POLYSCHED_OWN static bool release_block()
-{
-    unsigned waiting = ~0u, returned = ~0u;
-    for (unsigned t = 0; t < machine.count; t++) {
-        Thread &thread = machine.threads[t];
-        if (thread.state == done) {
-            returned = t;
-        } else if (waiting == ~0u) {
-            waiting = t;
-        } else if (thread.place != machine.threads[waiting].place) {
-            fail("in %s, %s waits at the barrier in line %u, but %s at the one in line %u",
-                 name_of("block", polysched_block_index).text, name_of("thread", machine.indices[waiting]).text,
-                 machine.threads[waiting].line, name_of("thread", machine.indices[t]).text, thread.line);
-            return false;
-        }
-    }
-    if (waiting == ~0u)
-        return false;
-    if (returned != ~0u) {
-        fail("in %s, %s waits at the barrier in line %u, but %s has returned",
-             name_of("block", polysched_block_index).text, name_of("thread", machine.indices[waiting]).text,
-             machine.threads[waiting].line, name_of("thread", machine.indices[returned]).text);
-        return false;
-    }
-    for (unsigned t = 0; t < machine.count; t++) {
-        machine.threads[t].state = ready;
-        memcpy(machine.threads[t].published, machine.threads[t].offered, sizeof machine.threads[t].offered);
-    }
-    polysched_check_barrier();
-    return true;
-}
-
-/* Runs the lanes of a warp until each waits for the whole block or is done. */
-POLYSCHED_OWN static void run_warp(unsigned warp)
-{
-    const unsigned first = warp * lanes, end = first + lanes < machine.count ? first + lanes : machine.count;
-    machine.last_lane = polysched_reverse ? first : end - 1;
-    do {
-        for (unsigned k = first; k < end && !machine.failed; k++) {
-            const unsigned thread = polysched_reverse ? end - 1 - (k - first) : k;
-            if (machine.threads[thread].state <= ready)
-                resume(thread);
-        }
-    } while (!machine.failed && release_lanes(first, end - 1));
-    polysched_check_warp_paused();
-}
-
-POLYSCHED_OWN static void run_block()
-{
-    const unsigned warps = (machine.count + lanes - 1) / lanes;
-    for (unsigned t = 0; t < machine.count; t++) {
-        machine.threads[t].state = fresh;
-        machine.threads[t].orders_memory = false;
-        machine.threads[t].first_copy = machine.threads[t].last_copy = -1;
-    }
-    machine.copies_used = 0;
-    do
-        for (unsigned w = 0; w < warps && !machine.failed; w++)
-            run_warp(polysched_reverse ? warps - 1 - w : w);
-    while (!machine.failed && release_block());
-}
-
-/* --- launching */
-
-struct Shared {
-    char *at;
-    size_t size;
-};
-
-/* The thread-local variables of this library: __shared__ makes them. */
-POLYSCHED_OWN static int find_shared(dl_phdr_info *library, size_t, void *result)
-{
-    bool is_this = false;
-    size_t size = 0;
-    for (int k = 0; k < library->dlpi_phnum; k++) {
-        const ElfW(Phdr) &part = library->dlpi_phdr[k];
-        const uintptr_t begin = library->dlpi_addr + part.p_vaddr;
-        is_this |= part.p_type == PT_LOAD && (uintptr_t)&machine - begin < part.p_memsz;
-        size += part.p_type == PT_TLS ? part.p_memsz : 0;
-    }
-    if (is_this)
-        *(Shared *)result = {(char *)library->dlpi_tls_data, size};
-    return is_this;
-}
-
-static thread_local char anchor; /* so that there are thread-local variables, and by its address they exist */
-
-POLYSCHED_OWN static Shared shared_memory()
-{
-    Shared shared = {&anchor, 0};
-    dl_iterate_phdr(find_shared, &shared);
-    return shared;
-}
-
-POLYSCHED_OWN static bool begin(const char *kernel, dim3 grid, dim3 block)
-{
-    const uint64_t threads = (uint64_t)block.x * block.y * block.z;
-    machine.kernel = kernel;
-    if (polysched_fault[0] || !grid.x || !grid.y || !grid.z)
-        return false;
-    machine.failed = false;
-    if (!threads || block.x > most_threads || block.y > most_threads || block.z > 64 || threads > most_threads)
-        fail("blocks of %u x %u x %u threads; CUDA runs 1 to 1024, at most 64 along z", block.x, block.y, block.z);
-    else if (grid.x > 2147483647u || grid.y > 65535 || grid.z > 65535)
-        fail("a grid of %u x %u x %u blocks; CUDA runs at most 2147483647 x 65535 x 65535", grid.x, grid.y, grid.z);
-#ifdef POLYSCHED_LAUNCH_BOUNDS
-    static const struct {
-        const char *kernel;
-        unsigned threads;
-    } bounds[] = {POLYSCHED_LAUNCH_BOUNDS};
-    for (const auto &bound : bounds)
-        if (strcmp(bound.kernel, kernel) == 0 && threads > bound.threads)
-            fail("blocks of %u x %u x %u threads, but its __launch_bounds__ allow %u", block.x, block.y, block.z, bound.threads);
-#endif
-    if (!machine.stacks) {
-        const int kind = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-        void *stacks = mmap(nullptr, stack_stride * most_threads, PROT_READ | PROT_WRITE, kind, -1, 0);
-        if (stacks == MAP_FAILED)
-            fail("there is no memory for the stacks of its threads");
-        else
-            machine.stacks = (char *)stacks;
-    }
-    return !machine.failed;
-}
-
-POLYSCHED_OWN static void run_grid(const char *kernel, dim3 grid, dim3 block, void (*call)(const void *), const void *arguments)
-{
-    if (is_only_noted(kernel))
-        return;
-    grid = clamped(kernel, grid);
-    if (!begin(kernel, grid, block))
-        return;
-    const Shared shared = shared_memory();
-    void *before = malloc(shared.size + 1); /* the host may have thread-local variables too */
-    memcpy(before, shared.at, shared.size);
-    machine.count = block.x * block.y * block.z;
-    for (unsigned t = 0; t < machine.count; t++)
-        machine.indices[t] = {t % block.x, t / block.x % block.y, t / block.x / block.y};
-    machine.call = call;
-    machine.arguments = arguments;
-    machine.free_count = 0;
-    memset(machine.contexts, 0, sizeof machine.contexts); /* a launch that failed has left threads behind */
-    for (unsigned k = most_threads; k-- > 0;)
-        machine.free_stacks[machine.free_count++] = k;
-    polysched_grid_size = {grid.x, grid.y, grid.z};
-    polysched_block_size = {block.x, block.y, block.z};
-    polysched_check_launch(kernel, &grid.x, &block.x, shared.at, polysched_dynamic, machine.stacks, stack_stride, polysched_stop);
-    const uint64_t blocks = (uint64_t)grid.x * grid.y * grid.z;
-    for (uint64_t k = 0; k < blocks && !machine.failed; k++) {
-        const uint64_t b = polysched_reverse ? blocks - 1 - k : k;
-        polysched_block_index = {(unsigned)(b % grid.x), (unsigned)(b / grid.x % grid.y), (unsigned)(b / grid.x / grid.y)};
-        memset(shared.at, 0xff, shared.size);
-        polysched_check_block(b);
-        run_block();
-    }
-    polysched_check_end();
-    memcpy(shared.at, before, shared.size);
-    free(before);
-}
-
-/* Launches a kernel on its arguments as they are now. */
-template <class... Parameters, class... Given>
-POLYSCHED_OWN static void launch(const char *name, dim3 grid, dim3 block, void (*kernel)(Parameters...), Given... given)
-{
-    auto call = [=]() __attribute__((no_sanitize("thread"))) { kernel(given...); };
-    using Call = decltype(call);
-    run_grid(name, grid, block, [](const void *it) __attribute__((no_sanitize("thread"))) { (*(const Call *)it)(); }, &call);
 }
 
 } // namespace polysched

@@ -28,13 +28,13 @@ from polysched.runtime.arguments import bind
 from polysched.runtime.cpu import c_function, open_library
 from polysched.runtime.debug_info import Variable, offset_of, variables
 from polysched.runtime.declared import DeclaredArray, declared_arrays, declared_kernels, without_comments
-from polysched.runtime.emulate import CPP_FLAGS, emulated_text, run_emulated
+from polysched.runtime.emulate import CPP_FLAGS, MOST_DYNAMIC, emulated_text, run_emulated
 from polysched.runtime.findings import CheckReport
 from polysched.runtime.race_check import GUARD, race_check
 from polysched.runtime.reading import Reading
 from polysched.runtime.toolchain import compile_shared
 
-_FLAGS = (
+CHECKED_FLAGS = (
     "-Og",  # nothing moves across what it depends on, or is read that would not be
     "-g1",
     "-fsanitize=thread,bounds,integer-divide-by-zero",
@@ -42,6 +42,7 @@ _FLAGS = (
     "-DPOLYSCHED_CHECKED",
     *CPP_FLAGS,
 )
+_MOST_STATIC = 48 * 1024  # bytes of shared memory that a kernel may declare
 
 
 @dataclass(frozen=True)
@@ -88,8 +89,8 @@ def check(source: Source, fn: Function, valid_sizes: isl.Set | None = None) -> C
 def checked_library(cpp: str, text: str, file: str) -> CheckedLibrary:
     """What `cpp` is compiled to; the kernels' `text` is in it, under the name `file`."""
     race_check()  # first: the kernels look for its functions
-    path = compile_shared(cpp, file, language="c++", flags=_FLAGS)
-    return CheckedLibrary(path, open_library(str(path)), text, file)
+    path = compile_shared(cpp, file, language="c++", flags=CHECKED_FLAGS)
+    return CheckedLibrary(path, open_library(str(path)), text, {file: text})
 
 
 def guarded_copy(array: np.ndarray) -> np.ndarray:
@@ -108,7 +109,7 @@ class CheckedLibrary:
     path: Path
     library: ctypes.CDLL
     text: str  # of the kernels
-    file: str  # its name
+    texts: Mapping[str, str]  # the files that it is made of, by their names, the first is the one that is checked
 
     def run(
         self,
@@ -139,14 +140,35 @@ class CheckedLibrary:
                 names[region] = variable.name
                 if known is not None:
                     declared[region] = known
-        fault = ""
+        fault = self._too_much_shared(kernels)
         try:
-            run_emulated(self.library, False, entry, *values, most_blocks=most_blocks, wide=wide)
+            if not fault:
+                run_emulated(self.library, False, entry, *values, most_blocks=most_blocks, wide=wide)
         except KernelError as error:
             fault = str(error)
         if most_accesses is not None and checker.accesses() > most_accesses and not checker.findings():
             raise BudgetExceeded(f"more than {most_accesses} accesses to memory")
-        return Reading(checker, self.path, self._base, self.text, self.file, names, declared, arrays).report(fault)
+        return Reading(checker, self.path, self._base, self.texts, names, declared, arrays).report(fault)
+
+    def device_variables(self) -> dict[tuple[str, str], np.ndarray]:
+        """The bytes of each variable of the device, by its name and the function that it is in."""
+        found = [it for it in _variables(self.path) if not it.shared]
+        memory = ((ctypes.c_uint8 * it.size).from_address(self._base + it.offset) for it in found)
+        return {(it.function, it.name): np.ctypeslib.as_array(at) for it, at in zip(found, memory, strict=True)}
+
+    def _too_much_shared(self, kernels: Collection[str]) -> str:
+        """What is wrong with the shared memory that kernels declare and get; "" if nothing is."""
+        dynamic = ctypes.c_size_t.in_dll(self.library, "polysched_dynamic").value
+        known = [it for it in _variables(self.path) if it.shared and it.size < MOST_DYNAMIC]
+        for kernel in kernels:
+            static = sum(it.size for it in known if it.function == kernel)
+            if static > _MOST_STATIC:
+                limit = f"CUDA compiles at most {_MOST_STATIC}: take more from the launch, as extern __shared__"
+                return f"{kernel}: declares {static} bytes of shared memory, but {limit}"
+            if static + dynamic > MOST_DYNAMIC:
+                has = f"declares {static} bytes of shared memory and gets {dynamic}"
+                return f"{kernel}: {has}, but a block has {MOST_DYNAMIC}"
+        return ""
 
     @property
     def _base(self) -> int:

@@ -5,10 +5,12 @@
 
    Threads wait for each other as in block_on_cpu.h says. A device's memory is the host's; fresh, it holds NaNs. */
 #pragma once
-#include "block_on_cpu.h"
+#include "launch_on_cpu.h"
 #include "cuda_types_on_cpu.h"
 #include "cuda_warp_on_cpu.h"
+#include "cuda_atomics_on_cpu.h"
 #include "cuda_functions_on_cpu.h"
+#include "cuda_math_on_cpu.h"
 
 #define __global__
 #define __device__
@@ -23,6 +25,26 @@
 #define __forceinline__ inline __attribute__((always_inline))
 #define __noinline__ __attribute__((noinline))
 #define __inline__ inline
+#define __cluster_dims__(...)
+#define __maxnreg__(...)
+#define __CUDA_ARCH__ 900
+
+/* Time passes with each look at it. */
+POLYSCHED_OWN static long long clock64()
+{
+    static long long now;
+    return now += 32;
+}
+extern "C" {
+long clock() noexcept(true) __asm__("polysched_clock");
+__attribute__((visibility("hidden"), unused)) long clock() noexcept(true) { return clock64(); }
+}
+#define __nanosleep(time) ((void)(time))
+#define __trap() polysched::polysched_stop("__trap()")
+#define __brkpt() ((void)0)
+#define __builtin_assume(condition) ((void)0)
+#define __assume(condition) ((void)0)
+#define __prof_trigger(counter) ((void)0)
 
 #define POLYSCHED_LAUNCH(kernel, grid, block, ...) polysched::launch(#kernel, grid, block, kernel, ##__VA_ARGS__)
 #define POLYSCHED_LAUNCH_EITHER(narrow, kernel, wide, ...) \

@@ -1,5 +1,6 @@
 /* CUDA's vectors: float4 and its like, each loaded and stored at once. */
 #pragma once
+#include "block_on_cpu.h"
 
 /* Two and four elements are aligned as a whole, up to 16 bytes; they are copied through a vector of the compiler's, so
    that the checker sees one access. Three elements are a plain struct. */
@@ -38,6 +39,11 @@
         type x, y, z;                                                                                               \
     };                                                                                                              \
     POLYSCHED_INLINE name##3 make_##name##3(type x, type y, type z) { return {x, y, z}; }
+#define POLYSCHED_VECTOR_1(type, name)                                                                              \
+    struct name##1 {                                                                                                \
+        type x;                                                                                                     \
+    };                                                                                                              \
+    POLYSCHED_INLINE name##1 make_##name##1(type x) { return {x}; }
 #define POLYSCHED_METHOD inline __attribute__((always_inline))
 
 typedef unsigned char uchar;
@@ -47,6 +53,9 @@ typedef unsigned long ulong;
 typedef long long longlong;
 typedef unsigned long long ulonglong;
 typedef signed char schar;
+typedef unsigned long long cudaTextureObject_t, cudaSurfaceObject_t; /* what reads them is not known */
+typedef _Float16 __half;
+typedef __half half;
 #define POLYSCHED_ALL_VECTORS(type, name) POLYSCHED_VECTORS(type, name) POLYSCHED_VECTOR_3(type, name)
 POLYSCHED_ALL_VECTORS(float, float)
 POLYSCHED_ALL_VECTORS(double, double)
@@ -56,8 +65,17 @@ POLYSCHED_ALL_VECTORS(schar, char)
 POLYSCHED_ALL_VECTORS(uchar, uchar)
 POLYSCHED_ALL_VECTORS(ushort, ushort)
 POLYSCHED_ALL_VECTORS(longlong, longlong)
+POLYSCHED_ALL_VECTORS(ulonglong, ulonglong)
+POLYSCHED_ALL_VECTORS(long, long)
+POLYSCHED_ALL_VECTORS(ulong, ulong)
 POLYSCHED_VECTORS(uint, uint)
+POLYSCHED_VECTOR_1(float, float)
+POLYSCHED_VECTOR_1(double, double)
+POLYSCHED_VECTOR_1(int, int)
+POLYSCHED_VECTOR_1(uint, uint)
+POLYSCHED_VECTOR_1(uchar, uchar)
 POLYSCHED_INLINE uint3 make_uint3(uint x, uint y, uint z) { return {x, y, z}; }
 #undef POLYSCHED_ALL_VECTORS
 #undef POLYSCHED_VECTORS
 #undef POLYSCHED_VECTOR_3
+#undef POLYSCHED_VECTOR_1

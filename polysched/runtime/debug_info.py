@@ -1,7 +1,7 @@
 """What a compiled library says about itself, by the tools that come with the compiler.
 
 variables(library)                    [Variable("As", "mm", offset=0, size=1024, shared=True), ...]
-lines(library, [0x1139], "tile.cu")   {0x1139: 14}
+lines(library, [0x1139], ["tile.cu"]) {0x1139: ("tile.cu", 14)}
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ import shutil
 import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass
+from os.path import normpath
 from pathlib import Path
 
 from polysched.errors import ToolchainError
 
 # Of our headers, and of the linker; the kernels of OpenCL are in a namespace, which is polysched_kernels.
-_OURS = re.compile(r"polysched_|_ZZ?N9polysched|_ZZ?L?\d+polysched_|__|_DYNAMIC|_GLOBAL_|completed|DW\.")
+_OURS = re.compile(r"polysched_|_ZZ?N9polysched|_ZZ?L?\d+polysched_|_DYNAMIC|_GLOBAL_|completed|DW\.")
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ def variables(library: Path) -> list[Variable]:
     for line in _run("readelf", "-sW", str(library)).splitlines():
         match line.split():
             case [_, value, size, ("TLS" | "OBJECT") as kind, _, _, section, symbol] if section != "UND":
-                if not _OURS.match(symbol):
+                if not _OURS.match(symbol) and (kind == "TLS" or not symbol.startswith("__")):
                     found[symbol] = int(value, 16), int(size, 0), kind == "TLS"
     names = _run("c++filt", *found).splitlines() if found else []
     result = [
@@ -54,20 +55,25 @@ def offset_of(library: Path, symbol: str) -> int:
     raise AssertionError(symbol)
 
 
-def lines(library: Path, addresses: Iterable[int], file: str) -> dict[int, int]:
-    """The lines of `file` that the instructions at these offsets belong to, where they were inlined last; 0: none."""
+def lines(library: Path, addresses: Iterable[int], files: Iterable[str]) -> dict[int, tuple[str, int]]:
+    """File and line that the instructions at these offsets belong to, where they were inlined last; ("", 0): none.
+    The files are those of the text, by the names that it has for them, folders may be in front."""
     wanted = sorted(set(addresses))
     if not wanted:
         return {}
     text = _run("addr2line", "-a", "-i", "-e", str(library), *(hex(address) for address in wanted))
-    result: dict[int, int] = {}
+    known = {normpath(name): name for name in files}
+    result: dict[int, tuple[str, int]] = {}
     address = 0
     for line in text.splitlines():
         if line.startswith("0x"):
             address = int(line, 16)
-            result[address] = 0
-        elif (place := re.match(r"(.*):(\d+)", line)) and Path(place[1]).name == file and not result[address]:
-            result[address] = int(place[2])
+            result[address] = "", 0
+        elif (place := re.match(r"(.*):(\d+)", line)) and not result[address][1]:
+            path = normpath(place[1])
+            fitting = (known[end] for end in known if path == end or path.endswith(f"/{end.removeprefix('../')}"))
+            if name := max(fitting, key=len, default=""):
+                result[address] = name, int(place[2])
     return result
 
 

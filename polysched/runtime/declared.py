@@ -47,7 +47,7 @@ def declared_kernels(text: str) -> dict[str, int]:
 
 def template_parameters(text: str, kernel: str) -> str:
     """Those of the kernel, such as "class T, int N", in a text without comments; "" if it is no template."""
-    found = re.search(rf"\btemplate\s*<([^;{{}}()]*)>[^;{{}}()]*__global__\b{_WORDS}\b{re.escape(kernel)}\s*\(", text)
+    found = re.search(rf"\btemplate\s*<([^;{{}}()]*)>{BETWEEN}__global__\b{BETWEEN}\b{re.escape(kernel)}\s*\(", text)
     return found[1].strip() if found else ""
 
 
@@ -60,8 +60,8 @@ def declared_arrays(text: str) -> list[DeclaredArray]:
         around = plain[: match.start()]
         is_inside = around.count("{") > around.count("}")
         function = next((name for end, name in reversed(functions) if is_inside and end <= match.start()), "")
-        is_extern = bool(re.search(r"\bextern\s*$", around)) or "extern" in match[1].split()
-        words = re.sub(_INSIDE, " ", match[1])
+        is_extern = bool(re.search(r"\bextern\b[^;{}()]*$", around)) or "extern" in match[1].split()
+        words = re.sub(INSIDE, " ", match[1])
         for name, extents in _DECLARATOR.findall(words):
             sizes = tuple(int(n) if n.strip().isdigit() else None for n in re.findall(r"\[([^\]]*)\]", extents))
             is_dynamic = is_extern and not extents.strip("[] \t\n")
@@ -75,11 +75,11 @@ def dynamic_arrays(text: str) -> list[str]:
 
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
-_INSIDE = r"\((?:[^(){}]|\((?:[^(){}]|\([^(){}]*\))*\))*\)"  # what parentheses hold, and these
-_WORDS = rf"[^;{{}}()]*(?:\b__\w+__\s*{_INSIDE}[^;{{}}()]*)*"  # as in "void __launch_bounds__(64)"
-_NAME = rf"{_WORDS}\b(\w+)"
+INSIDE = r"\((?:[^(){}]|\((?:[^(){}]|\([^(){}]*\))*\))*\)"  # what parentheses hold, and these
+BETWEEN = rf"[^;{{}}()]*(?:\b__\w+__\s*{INSIDE}[^;{{}}()]*)*"  # as in "void __launch_bounds__(64)"
+_NAME = rf"{BETWEEN}\b(\w+)"
 _KERNEL = re.compile(rf"__global__\b{_NAME}\s*\(")
-_FUNCTION = re.compile(rf"\b(?:__global__|__device__|__kernel)\b{_NAME}\s*{_INSIDE}\s*\{{")
+_FUNCTION = re.compile(rf"\b(?:__global__|__device__|__kernel)\b{_NAME}\s*{INSIDE}\s*\{{")
 _DECLARATION = re.compile(r"\b(?:__shared__|__device__|__constant__|__managed__|__local)\b([^;{}=]*)(?=[;{=])")
 _DECLARATOR = re.compile(r"\b(\w+)\s*((?:\[[^\]]*\]\s*)+)(?=,|$)")
 _TYPE = re.compile(r"\b(?:__)?u?(bool|char|short|half|int|unsigned|float|long|double)((?:8|16|32|64)_t|[1234])?\b")

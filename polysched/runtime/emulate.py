@@ -21,6 +21,8 @@ from polysched.ir.nodes import Function
 from polysched.runtime.arguments import bind
 from polysched.runtime.cpu import c_function, c_values, open_library
 from polysched.runtime.declared import dynamic_arrays
+from polysched.runtime.inline_ptx import without_ptx
+from polysched.runtime.launch_bounds import launch_bounds
 from polysched.runtime.toolchain import EXACT, compile_shared
 
 _FOLDER = Path(__file__).parent
@@ -34,10 +36,22 @@ CPP_FLAGS = (
     f"-I{_FOLDER / 'include' / 'cuda'}",
     *EXACT,
 )
+HEADERS = frozenset(
+    str(path.relative_to(_FOLDER / "include" / "cuda")) for path in (_FOLDER / "include" / "cuda").rglob("*.h*")
+)  # that a text may include
 _INCLUDE = re.compile(r'#include "(\w+\.h)"\n')
-_BOUNDS = re.compile(r"__launch_bounds__\((\d+)[^)]*\)\s*(\w+)\s*\(")
+_MATH = re.compile(
+    r"\b(a?(sin|cos|tan)h?(pi)?|atan2|sincos|exp(2|10|m1)?|log(2|10|1p|b)?|pow|sqrt|cbrt|hypot|erfc?|[lt]gamma|abs|fabs|"
+    r"floor|ceil|round|l?l?rint|trunc|nearbyint|fmod|remainder|fma|fmin|fmax|fdim|copysign|ldexp|frexp|modf|is(nan|inf|finite)|"
+    r"[A-Z]+_?[A-Z]*INF\w*|NAN|M_\w+)f?\b"
+)
 MOST_DYNAMIC = 227 * 1024  # bytes of shared memory that a block can have
-_GROUP = re.compile(r"reqd_work_group_size\((\d+), (\d+), (\d+)\)\)\)\s*(\w+)\s*\(")
+# What only some texts need of CUDA, since it takes time to compile.
+_PARTS = (
+    ("cuda_halves_on_cpu.h", re.compile(r"half2|half_|2half|bfloat16|__h\w|fp16\.h|bf16\.h")),
+    ("cuda_groups_on_cpu.h", re.compile("cooperative_groups")),
+    ("cuda_ptx_on_cpu.h", re.compile(r"\basm\b|\b__asm")),
+)
 
 
 @dataclass
@@ -107,19 +121,29 @@ def emulated_text(source: Source) -> str:
     alone = ", ".join(f'{{"{kernel.name}", "{"".join(kernel.alone)}"}}' for kernel in source.kernels if kernel.alone)
     define = f"#define POLYSCHED_ALONE {alone}\n" if alone else ""
     if source.language == "cuda":
-        return f'{define}{cuda_header(source.text)}#line 1 "{source.entry}.cu"\n{source.text}'
+        text = f'{source.text}{launch_bounds(source.text)}'
+        return f'{define}{cuda_header(source.text)}#line 1 "{source.entry}.cu"\n{text}'
     kernels = f'namespace polysched_kernels {{\n#line 1 "{source.entry}.cl"\n{source.device}}}\n'
     host = f'extern "C" {{\n#line 1 "{source.entry}.c"\n{source.text}}}\n'
-    return cuda_header(source.device) + with_headers("opencl_on_cpu.h") + kernels + host
+    bounds = launch_bounds(source.device)
+    return cuda_header(source.device) + with_headers("opencl_on_cpu.h") + kernels + bounds + host
+
+
+def hand_written_text(text: str, file: str, kernel: str, called: str, macros: str = "") -> str:
+    """A text that somebody wrote, as C++ by which Python launches `kernel`; it is called as in "space::scale<float>".
+    `macros` are defined before it."""
+    entry = f'{with_headers("kernel_entry_on_cpu.h")}POLYSCHED_ENTRY("{kernel}", ({called}))\n'
+    needs = "#include <math.h>\n" if _MATH.search(text) else ""  # nvcc always has it, but it takes time
+    plain = without_ptx(text, file)
+    behind = f'\n#line 1 "polysched_entry.h"\n{launch_bounds(text, {kernel: called})}{entry}'
+    return f'{needs}{cuda_header(text)}{macros}#line 1 "{file}"\n{plain}{behind}'
 
 
 def cuda_header(text: str = "") -> str:
-    """What stands before CUDA's `text` to make it C++; launches must keep to the bounds that the text states."""
-    bounds = {name: int(threads) for threads, name in _BOUNDS.findall(text)}
-    bounds |= {name: int(x) * int(y) * int(z) for x, y, z, name in _GROUP.findall(text)}
-    table = ", ".join(f'{{"{name}", {threads}}}' for name, threads in bounds.items())
-    define = f"#define POLYSCHED_LAUNCH_BOUNDS {table}\n" if table else ""
-    return define + with_headers("cuda_on_cpu.h") + _dynamic_memory(dynamic_arrays(text))
+    """What stands before CUDA's `text` to make it C++."""
+    seen: set[str] = set()
+    parts = ["cuda_on_cpu.h", *(part for part, used in _PARTS if used.search(text))]
+    return "".join(with_headers(part, seen) for part in parts) + _dynamic_memory(dynamic_arrays(text))
 
 
 def _dynamic_memory(names: list[str]) -> str:

@@ -24,9 +24,10 @@ class Place:
     does: str  # "reads", "writes", "updates atomically", "copies asynchronously"; "": something else
     line: int  # of the kernels' text, from 1; 0: unknown
     text: str  # that line
+    file: str = ""  # "": the file that is checked; else one that it includes
 
     def __str__(self) -> str:
-        line = f" in line {self.line}: {self.text}" if self.line else ""
+        line = f" in line {self.line}{f' of {self.file}' if self.file else ''}: {self.text}" if self.line else ""
         return f"thread {self.thread} of block {self.block} {self.does or 'is'}{line}"
 
 
@@ -67,6 +68,7 @@ class Traffic:
     requests: int
     cost: int  # sectors or cycles, of all requests
     least: int  # what they would be, were all bytes of a request next to each other
+    file: str = ""  # "": the file that is checked; else one that it includes
 
     def __repr__(self) -> str:
         return brief(self, str(self))
@@ -84,8 +86,9 @@ class Traffic:
     def __str__(self) -> str:
         unit = "cycles" if self.shared else "sectors"
         least = f"{self.least / self.requests:.3g}"
+        place = ":".join([self.kernel, *([self.file] if self.file else []), str(self.line)])
         return (
-            f"{self.kernel}:{self.line}: {self.does} {self.array}, {self.size} bytes a lane: "
+            f"{place}: {self.does} {self.array}, {self.size} bytes a lane: "
             f"{self.per_request:.3g} {unit} a request ({least} needed), {self.requests} requests: {self.text}"
         )
 

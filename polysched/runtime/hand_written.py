@@ -16,7 +16,6 @@ flip: race: tile[32], without a barrier in between (64 times)
 from __future__ import annotations
 
 import ctypes
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,187 +25,115 @@ import numpy as np
 
 from polysched.entry import entry
 from polysched.errors import InputError, LaunchError, ToolchainError
-from polysched.ir.dtypes import ALL
-from polysched.runtime.check import CheckedLibrary, checked_library, guarded_copy
-from polysched.runtime.declared import declared_kernels, dynamic_arrays, template_parameters, without_comments
-from polysched.runtime.emulate import MOST_DYNAMIC, cuda_header, with_headers
+from polysched.frontend.cuda.kernel import Kernel
+from polysched.frontend.cuda.parse import NVCC_MACROS
+from polysched.frontend.cuda.read import CudaFile, read_cuda
+from polysched.runtime.by_hand import library_by_hand
+from polysched.runtime.check import CheckedLibrary, guarded_copy
+from polysched.runtime.declared import dynamic_arrays
+from polysched.runtime.device_variables import variables_set
+from polysched.runtime.emulate import HEADERS, MOST_DYNAMIC, hand_written_text
 from polysched.runtime.findings import CheckReport
+from polysched.runtime.refusals import refusal
+from polysched.runtime.struct_arguments import arrays_in, struct_bytes
 
 Extent = int | Sequence[int]  # along x, then y, then z
 
 
 @entry
 def check_cuda(
-    source: str | Path, kernel: str, grid: Extent, block: Extent, /, *, dynamic_shared_bytes: int = 0, **arguments: Any
+    source: str | Path,
+    kernel: str,
+    grid: Extent,
+    block: Extent,
+    /,
+    *,
+    dynamic_shared_bytes: int = 0,
+    include: Sequence[str] = (),
+    define: Sequence[str] = (),
+    **arguments: Any,
 ) -> CheckReport:
     """What a launch of `kernel` on the CPU shows: races, uninitialized reads, accesses out of bounds, and the cost of
     its memory accesses; arrays are changed in place, as the kernel does.
 
-    `source` is CUDA's text, or the path of a file that ends in .cu; of a template, `kernel` is as in "scale<float>".
-    The arguments are numpy arrays and numbers, by the names that the kernel's parameters have. InputError if there is
-    no such kernel, LaunchError if the arguments do not fit, ToolchainError if g++ cannot compile the text.
+    `source` is CUDA's text, or the path of a file that ends in .cu, which is read with `-I include` and `-D define`;
+    what it has for the host is left out. Of a template, `kernel` is as in "scale<float>". The arguments are numpy
+    arrays, numbers and structs, by the names that the kernel's parameters have. `__constant__` and `__device__`
+    variables may be given too; constant memory that is neither given nor initialized is filled with trial data.
+    InputError if there is no such kernel, LaunchError if the arguments do not fit, ToolchainError if g++ cannot compile
+    the text.
     """
-    text, file = _read(source)
-    names = _parameters(text, kernel)
-    if set(arguments) != set(names):
-        raise LaunchError(f"{kernel} takes {', '.join(names) or 'nothing'}; given are {', '.join(arguments) or 'none'}")
+    file = _file(source, include, define)
+    chosen = _kernel(file, kernel)
+    names = [parameter.name for parameter in chosen.parameters]
+    variables = {variable.name: variable for variable in file.variables_of(chosen)}
+    _require_names(chosen.name, names, list(variables), list(arguments))
     sizes = (ctypes.c_uint32 * 6)(*_extents("grid", grid), *_extents("block", block))
-    if dynamic_shared_bytes and not dynamic_arrays(text):
-        raise LaunchError(f"dynamic_shared_bytes is {dynamic_shared_bytes}, but there is no `extern __shared__` array")
     if not 0 <= dynamic_shared_bytes <= MOST_DYNAMIC:
         raise LaunchError(f"dynamic_shared_bytes is {dynamic_shared_bytes}, but a block has 0 to {MOST_DYNAMIC}")
-    library = _compiled(text, file, kernel)
+    library = _compiled(file, chosen, kernel, define)
+    if dynamic_shared_bytes and not dynamic_arrays(library.text):
+        raise LaunchError(f"dynamic_shared_bytes is {dynamic_shared_bytes}, but there is no `extern __shared__` array")
     expected = _described(library, len(names))
-    guarded = {
-        name: guarded_copy(_array(name, arguments[name], parameter))
-        for name, parameter in zip(names, expected, strict=True)
-        if parameter.is_pointer
-    }
-    values = (_Argument * max(1, len(names)))()
+    arrays = dict[str, np.ndarray]()
+    for name, parameter in zip(names, expected, strict=True):
+        found = {name: arguments[name]} if parameter.is_pointer else arrays_in(name, arguments[name])
+        arrays |= {inner: _array(inner, array, parameter if inner == name else None) for inner, array in found.items()}
+    guarded = {name: guarded_copy(array) for name, array in arrays.items()}
+    values, structs = (_Argument * max(1, len(names)))(), list[np.ndarray]()
     for k, (name, parameter) in enumerate(zip(names, expected, strict=True)):
-        if name in guarded:
+        if parameter.is_pointer:
             values[k].pointer = guarded[name].ctypes.data
+        elif parameter.kind == "o":
+            at = {inner: copy.ctypes.data for inner, copy in guarded.items()}
+            structs.append(struct_bytes(name, chosen.parameters[k].dtype, parameter.size, arguments[name], at))
+            values[k].pointer = structs[-1].ctypes.data
         else:
             _set_number(values[k], name, arguments[name], parameter)
     ctypes.c_size_t.in_dll(library.library, "polysched_dynamic").value = dynamic_shared_bytes
-    report = library.run(guarded, library.library.polysched_enter, sizes, values)
+    with variables_set(library, variables.values(), arguments):
+        report = library.run(guarded, library.library.polysched_enter, sizes, values)
     for name, copy in guarded.items():
-        if arguments[name].flags.writeable:
-            np.copyto(arguments[name], copy)
+        if arrays[name].flags.writeable:
+            np.copyto(arrays[name], copy)
     return report
 
 
-def only_kernel(path: Path) -> str:
-    """The name of the file's kernel; InputError if there is not exactly one."""
-    names = list(_kernels(without_comments(_read(path)[0])))
-    if len(names) != 1:
-        raise InputError(f"'{path}' has {len(names)} kernels: {', '.join(names)}", hint="name one: --kernel NAME")
-    return names[0]
+def _require_names(kernel: str, names: Sequence[str], variables: Sequence[str], given: Sequence[str]) -> None:
+    if set(given) - set(variables) != set(names):
+        also = f", and {', '.join(variables)} of the device" if variables else ""
+        takes, gives = ", ".join(names) or "nothing", ", ".join(given) or "none"
+        raise LaunchError(f"{kernel} takes {takes}{also}; given are {gives}")
 
 
-def named_arguments(texts: Sequence[str]) -> dict[str, Any]:
-    """Arguments as the command line has them: "a=f32[100,20]", random numbers, "a=FILE.npy", "n=100"."""
-    rng = np.random.default_rng(0)
-    return dict(_named_argument(text, rng) for text in texts)
+def _file(source: str | Path, include: Sequence[str], define: Sequence[str]) -> CudaFile:
+    """The file, or a text."""
+    is_path = isinstance(source, Path) or (source.endswith(".cu") and "\n" not in source)
+    return read_cuda(Path(source) if is_path else source, include, define)
 
 
-def _named_argument(text: str, rng: np.random.Generator) -> tuple[str, Any]:
-    name, _, value = text.partition("=")
-    if (found := re.fullmatch(r"(\w+)\[(\d+(?:,\s*\d+)*)\]", value)) and found[1] in ALL:
-        dtype, shape = ALL[found[1]], tuple(int(extent) for extent in found[2].split(","))
-        numbers = rng.uniform(0.5, 1.5, shape) if dtype.is_float else rng.integers(0, min(2, *shape), shape)
-        return name, np.asarray(numbers, dtype.numpy)
-    if value.endswith(".npy"):
-        try:
-            return name, np.load(value)
-        except (OSError, ValueError) as error:
-            raise InputError(f"'{value}' cannot be read as an array: {error}") from error
-    for number in (int, float):
-        try:
-            return name, number(value)
-        except ValueError:
-            continue
-    raise InputError(f"'{text}' is no argument", hint="write NAME=f32[100,20], NAME=FILE.npy or NAME=NUMBER")
+def _kernel(file: CudaFile, name: str) -> Kernel:
+    """The kernel; of a template, the one whose arguments the name has."""
+    kernel = file.kernel(name)
+    if "<" not in name and not kernel.example.endswith("<>") and kernel.template:
+        hint = f"name one of its kernels, as in '{kernel.example}'"
+        raise InputError(f"'{kernel.name}' is a template, <{', '.join(kernel.template)}>", hint=hint)
+    return kernel
 
 
-def _read(source: str | Path) -> tuple[str, str]:
-    """The text, and the name for it in messages of the compiler."""
-    if isinstance(source, Path) or (source.endswith(".cu") and "\n" not in source):
-        path = Path(source)
-        try:
-            return _with_includes(path.read_text(), path.parent, path.name, set()), path.name
-        except OSError as error:
-            raise InputError(f"'{source}' cannot be read: {error.strerror}") from error
-    return source, "kernel.cu"
-
-
-def _with_includes(text: str, folder: Path, name: str, seen: set[Path]) -> str:
-    """The text with those files in it that it includes from its folder: the compiler runs elsewhere."""
-    lines = []
-    for number, line in enumerate(text.splitlines(), 1):
-        found = re.match(r'\s*#\s*include\s*"([^"]+)"', line)
-        path = folder / found[1] if found else None
-        if path is None or not path.is_file():
-            lines.append(line)
-        elif path not in seen:
-            seen.add(path)
-            inside = _with_includes(path.read_text(), path.parent, path.name, seen).replace("#pragma once", "")
-            lines += [f'#line 1 "{path.name}"', inside, f'#line {number + 1} "{name}"']
-    return "\n".join(lines) + "\n"
-
-
-# --- the kernel's signature
-
-_MATH = re.compile(
-    r"\b(a?(sin|cos|tan)h?(pi)?|atan2|sincos|exp(2|10|m1)?|log(2|10|1p|b)?|pow|sqrt|cbrt|hypot|erfc?|[lt]gamma|abs|fabs|"
-    r"floor|ceil|round|l?l?rint|trunc|nearbyint|fmod|remainder|fma|fmin|fmax|fdim|copysign|ldexp|frexp|modf|is(nan|inf|finite)|"
-    r"[A-Z]+_?[A-Z]*INF\w*|NAN|M_\w+)f?\b"
-)
-
-
-def _parameters(text: str, kernel: str) -> list[str]:
-    """The names of the kernel's parameters."""
-    plain = without_comments(text)
-    found = _kernels(plain)
-    name = kernel.partition("<")[0].strip()
-    if name not in found:
-        raise InputError(f"the text has no kernel '{name}'", hint=f"it has: {', '.join(found) or 'none'}")
-    if "<" not in kernel and (template := template_parameters(plain, name)):
-        kinds = [parameter.split("=")[0].split()[0] for parameter in template.split(",")]
-        example = ", ".join({"class": "float", "typename": "float", "bool": "true"}.get(kind, "16") for kind in kinds)
-        hint = f"name one of its kernels, as in '{name}<{example}>'"
-        raise InputError(f"'{name}' is a template, <{template}>", hint=hint)
-    names, depth, part = [], 0, ""
-    for character in plain[plain.index("(", found[name]) + 1 :]:
-        depth += (character in "(<[{") - (character in ")>]}")
-        if depth < 0 or (character == "," and depth == 0):
-            names.append(part)
-            part = ""
-            if depth < 0:
-                break
-        else:
-            part += character
-    declared = [part for part in names if part.strip() not in ("", "void")]
-    return [re.findall(r"\w+", re.sub(r"=.*|\[[^\]]*\]", "", part, flags=re.DOTALL))[-1] for part in declared]
-
-
-def _kernels(plain: str) -> dict[str, int]:
-    """The kernels in a text without comments, and where their names end."""
-    if "<<<" in plain:
-        hint = "put the kernels into a file of their own, which the host's code includes"
-        raise InputError("the text launches kernels with <<<...>>>, which only nvcc reads", hint=hint)
-    return declared_kernels(plain)
-
-
-def _compiled(text: str, file: str, kernel: str) -> CheckedLibrary:
-    entry = f'{with_headers("kernel_entry_on_cpu.h")}POLYSCHED_ENTRY("{kernel}", ({kernel}))\n'
-    needs = "#include <math.h>\n" if _MATH.search(text) else ""  # nvcc always has it, but it takes time
-    cpp = f'{needs}{cuda_header(text)}#line 1 "{file}"\n{text}\n#line 1 "polysched_entry.h"\n{entry}'
+def _compiled(file: CudaFile, kernel: Kernel, name: str, define: Sequence[str]) -> CheckedLibrary:
+    text = file.text_of(kernel)
+    _, bracket, arguments = name.partition("<")
+    called = f"{kernel.qualified}{bracket}{arguments}" if bracket else kernel.qualified + "<>" * bool(kernel.template)
+    macros = [f"#ifndef {macro}\n#define {macro} {value}\n#endif" for macro, value in NVCC_MACROS.items()]
+    macros += [f"#define {it.replace('=', ' ', 1) if '=' in it else f'{it} 1'}" for it in define]
+    cpp = hand_written_text(text, file.name, name, called, "".join(f"{macro}\n" for macro in macros))
     try:
-        return checked_library(cpp, text, file)
+        return library_by_hand(cpp, text, file.texts)
     except ToolchainError as error:
-        if found := _UNKNOWN.search(str(error)):
-            raise ToolchainError(_unknown(found, text)) from error
+        if found := refusal(str(error), file.texts, lambda it: file.why_unknown(it, HEADERS)):
+            raise ToolchainError(found) from error
         raise
-
-
-_UNKNOWN = re.compile(
-    r"^(?P<place>[^\s:]+:(?P<line>\d+)):\d+: (?:fatal )?error: "
-    r"(?:'(?P<name>[^']+)' (?:was not declared|has not been declared|does not name a type)|"
-    r"(?P<file>\S+): No such file)",
-    re.MULTILINE,
-)
-
-
-def _unknown(found: re.Match[str], text: str) -> str:
-    """What the compiler does not know, in which line, and what would be right."""
-    name = found["name"] or found["file"]
-    lines = text.splitlines()
-    line = lines[int(found["line"]) - 1].strip() if int(found["line"]) <= len(lines) else ""
-    parts = [f"{found['place']}: '{name}' is not known here: neither the text nor our header of CUDA's words has it"]
-    parts += [f"  {line}"] if name in line else []
-    parts.append("hint: if nvcc knows it, it is not supported; put the kernels without it into a file of their own")
-    return "\n".join(parts)
 
 
 # --- arguments; the structs are those of kernel_entry_on_cpu.h
@@ -242,17 +169,20 @@ class _Parameter:
 def _described(library: CheckedLibrary, count: int) -> list[_Parameter]:
     raw = (_RawParameter * max(1, count))()
     found = library.library.polysched_describe(None)
-    assert found == count, f"{found} parameters, but {count} names"
+    if found != count:
+        raise InputError(f"the kernel has {found} parameters, but the text names {count}", hint="name each of them")
     library.library.polysched_describe(raw)
     return [_Parameter(it.kind.decode(), it.is_pointer, it.is_const, it.size) for it in raw[:count]]
 
 
-def _array(name: str, given: Any, parameter: _Parameter) -> np.ndarray:
-    """The array, if the kernel can take it."""
+def _array(name: str, given: Any, parameter: _Parameter | None) -> np.ndarray:
+    """The array, if the kernel can take it; None: as a field of a struct."""
     if not isinstance(given, np.ndarray):
         raise LaunchError(f"{name} is a pointer: give a numpy array, not {type(given).__name__}")
     if not given.flags.c_contiguous:
         raise LaunchError(f"{name} must be in C order without gaps; pass numpy.ascontiguousarray({name})")
+    if parameter is None:
+        return given
     if not parameter.is_const and not given.flags.writeable:
         raise LaunchError(f"{name} is not const, but the array given is read-only; pass {name}.copy()")
     expected = f"{parameter.kind}{parameter.size}"
@@ -268,8 +198,6 @@ def _array(name: str, given: Any, parameter: _Parameter) -> np.ndarray:
 
 def _set_number(value: _Argument, name: str, given: Any, parameter: _Parameter) -> None:
     number = given.item() if isinstance(given, np.generic) else given
-    if parameter.kind == "o":
-        raise LaunchError(f"{name} is a struct, which cannot be passed here")
     if not isinstance(number, bool | int | float):
         raise LaunchError(f"{name} is a number, not {type(given).__name__}")
     if isinstance(number, float) and parameter.kind != "f":

@@ -5,25 +5,25 @@
    one of them writes and not both are atomic. They are a race unless
 
    - both are of one block, and a barrier, or for lanes of a warp a __syncwarp, is between them;
-   - or they are of different launches.
+   - or they are of different launches;
+   - or an earlier block has published what it did, as race_order.h says;
+   - or they are one instruction that writes the same.
 
    That does not depend on the order in which threads run here, and needs no luck. For each element are kept: the last
    write; of the reads, and of the atomic updates, those of two threads since the last barrier, and one of an earlier
    block. Any conflict that there is, is one with these.
 
    Compiled once, as a library of its own; runtime/check.py reads what it found. */
-#include "race_rules.h"
+#include "race_calls.h"
 
 /* --- what block_on_cpu.h says */
-
-#define PC ((uintptr_t)__builtin_return_address(0))
 
 extern "C" {
 
 uint64_t polysched_check_limit; /* accesses of a run: more do not end, or will not soon */
 
 void polysched_check_launch(const char *kernel, const unsigned *grid, const unsigned *block, const char *shared_memory,
-                            size_t dynamic, const char *stacks, size_t stride, void (*stop)(const char *))
+                            size_t dynamic, const char *stacks, size_t stride, size_t count, void (*stop)(const char *))
 {
     Launch launch = {};
     snprintf(launch.kernel, sizeof launch.kernel, "%s", kernel);
@@ -34,9 +34,14 @@ void polysched_check_launch(const char *kernel, const unsigned *grid, const unsi
     checker->launch_epoch = checker->epoch + 1;
     checker->stacks = stacks;
     checker->stride = stride;
+    checker->stacks_size = count * stride;
     checker->stop = stop;
     checker->runs = true;
-    const std::string name(kernel, strcspn(kernel, "< "));
+    checker->releases.clear();
+    checker->fenced.clear();
+    checker->suspended.clear();
+    const std::string spelled(kernel, strcspn(kernel, "< ")); /* with namespaces */
+    const std::string name = spelled.substr(spelled.find_last_of(':') + 1);
     for (size_t k = 0; k < checker->shared_arrays.size(); k++) {
         const SharedArray &array = checker->shared_arrays[k];
         Region &region = checker->regions[checker->shared_ids[k]];
@@ -57,8 +62,13 @@ void polysched_check_launch(const char *kernel, const unsigned *grid, const unsi
 
 void polysched_check_block(unsigned block)
 {
+    settle();
     checker->block_epoch = ++checker->epoch;
+    checker->acquired.clear();
+    checker->tiles.clear();
+    forget_skipped();
     checker->starts.push_back({checker->epoch, block, (uint32_t)checker->launches.size() - 1});
+    restore_shared(block);
     if (checker->seen_is_new)
         return;
     memset(checker->seen, 0, sizeof checker->seen);
@@ -94,10 +104,57 @@ void polysched_check_warp_sync(unsigned warp, unsigned together)
         }
 }
 
-void polysched_check_barrier(void) { checker->epoch++; }
+/* Lanes go on that have waited for these, too, which have returned. */
+void polysched_check_left(unsigned warp, unsigned together, unsigned returned, unsigned line)
+{
+    for (unsigned lane = 0; lane < lanes; lane++)
+        if (returned >> lane & 1)
+            note_skipped_by(warp * lanes + lane, warp * lanes + __builtin_ctz(together), false, line, warp);
+}
+
+/* Tiles of several warps are made of whole ones. */
+void polysched_check_tile(unsigned first, unsigned end)
+{
+    settle();
+    TileSync sync = {first, end, {}};
+    for (unsigned t = first; t < end; t++)
+        sync.clocks.push_back(checker->seen[t][t % lanes]);
+    checker->tiles.push_back(sync);
+    for (unsigned warp = first / lanes; warp * lanes < end; warp++)
+        polysched_check_warp_sync(warp, ~0u);
+}
+
+void polysched_check_barrier(const bool *waits, unsigned count, unsigned place, unsigned line)
+{
+    settle();
+    note_skipped(waits, count, place, line);
+    checker->tiles.clear();
+    checker->epoch++;
+}
+
+void polysched_check_suspended(unsigned block)
+{
+    settle();
+    keep_shared(block);
+}
+
+/* What was before is as if of an earlier launch. */
+void polysched_check_grid_barrier(void) { checker->launch_epoch = checker->epoch + 1; }
+
+void polysched_check_fence(void) { fence(checker->thread); }
+
+/* A shuffle takes the value of a lane that offers none. */
+void polysched_check_absent(const void *here, unsigned lane, bool is_in_block)
+{
+    const Access own = {checker->epoch, site_of((uintptr_t)here, compute_it, 0), checker->thread, 0};
+    if (Finding *finding = report(other, -1, lane, 0, own))
+        snprintf(finding->text, sizeof finding->text, "takes the value of lane %u, which %s", lane,
+                 is_in_block ? "has returned" : "the block does not have");
+}
 
 void polysched_check_end(void)
 {
+    settle();
     count_warp();
     checker->runs = false;
 }
@@ -129,7 +186,14 @@ void polysched_check_freed(const void *memory)
         }
 }
 
-void polysched_check_atomic(const void *at, size_t size) { access((uintptr_t)at, size, update_it, PC, true); }
+void polysched_check_atomic(const void *at, size_t size, bool is_of_block)
+{
+    if (checker->runs && is_of_block)
+        checker->sites[site_of(PC, update_it, size)].is_of_block = true;
+    access((uintptr_t)at, size, update_it, PC, true);
+    if (!is_of_block)
+        exchange((uintptr_t)at, {checker->epoch, 0, checker->thread, checker->seen[checker->thread][checker->thread % lanes]});
+}
 
 void polysched_check_copy_begins(const void *to, const void *from, size_t size, size_t zeros)
 {
@@ -153,68 +217,6 @@ void polysched_check_copy_ends(const void *to, size_t size)
         cell.copy.epoch = 0;
         touch(cell, write_it, own, id, offset, size);
     }
-}
-
-/* --- what the compiler has called */
-
-#define POLYSCHED_SIZE(n)                                                                               \
-    void __tsan_read##n(void *at) { access((uintptr_t)at, n, read_it, PC, true); }                      \
-    void __tsan_write##n(void *at) { access((uintptr_t)at, n, write_it, PC, true); }                    \
-    void __tsan_unaligned_read##n(void *at) { access((uintptr_t)at, n, read_it, PC); }                  \
-    void __tsan_unaligned_write##n(void *at) { access((uintptr_t)at, n, write_it, PC); }                \
-    void __tsan_volatile_read##n(void *at) { access((uintptr_t)at, n, read_it, PC, true); }             \
-    void __tsan_volatile_write##n(void *at) { access((uintptr_t)at, n, write_it, PC, true); }           \
-    void __tsan_unaligned_volatile_read##n(void *at) { access((uintptr_t)at, n, read_it, PC); }         \
-    void __tsan_unaligned_volatile_write##n(void *at) { access((uintptr_t)at, n, write_it, PC); }
-POLYSCHED_SIZE(1) POLYSCHED_SIZE(2) POLYSCHED_SIZE(4) POLYSCHED_SIZE(8) POLYSCHED_SIZE(16)
-void __tsan_read_range(void *at, size_t size) { access((uintptr_t)at, size, read_it, PC); }
-void __tsan_write_range(void *at, size_t size) { access((uintptr_t)at, size, write_it, PC); }
-void *__tsan_memcpy(void *to, const void *from, size_t size)
-{
-    access((uintptr_t)from, size, read_it, PC);
-    access((uintptr_t)to, size, write_it, PC);
-    return memcpy(to, from, size);
-}
-void *__tsan_memset(void *to, int value, size_t size)
-{
-    access((uintptr_t)to, size, write_it, PC);
-    return memset(to, value, size);
-}
-void __tsan_func_entry(void *) {}
-void __tsan_func_exit(void) {}
-void __tsan_init(void) {}
-
-struct TypeDescriptor {
-    uint16_t kind, info;
-    char name[1];
-};
-struct OutOfBounds {
-    const char *file;
-    uint32_t line, column;
-    const TypeDescriptor *array, *index;
-};
-void __ubsan_handle_out_of_bounds(OutOfBounds *data, uintptr_t value)
-{
-    if (!checker->runs)
-        return;
-    const unsigned bits = 1u << (data->index->info >> 1);
-    const bool is_signed = data->index->info & 1;
-    const long long index = is_signed && bits < 64 ? (long long)(value << (64 - bits)) >> (64 - bits) : (long long)value;
-    const Access own = {checker->epoch, site_of(PC, compute_it, 0), checker->thread, 0};
-    if (Finding *finding = report(index_out_of_bounds, -1, index, 0, own)) {
-        finding->line = data->line;
-        snprintf(finding->text, sizeof finding->text, "index %lld of %s", index, data->array->name);
-    }
-    checker->stop("an index out of bounds");
-}
-void __ubsan_handle_divrem_overflow(void *, uintptr_t, uintptr_t)
-{
-    if (!checker->runs)
-        return;
-    const Access own = {checker->epoch, site_of(PC, compute_it, 0), checker->thread, 0};
-    if (Finding *finding = report(other, -1, 0, 0, own))
-        snprintf(finding->text, sizeof finding->text, "division by zero");
-    checker->stop("a division by zero");
 }
 
 /* --- what check.py asks */

@@ -1,29 +1,42 @@
 /* Which accesses are faults: whether two of them conflict, whether what is read was written, and whose memory it is. */
 #pragma once
-#include "race_state.h"
+#include "race_order.h"
+#include "race_skipped.h"
 #include "race_traffic.h"
 
 extern "C" uint64_t polysched_check_limit;
 
 namespace {
 
-inline bool is_before(const Access &access, const Access &own)
+/* Whether nothing orders the two. */
+inline bool conflicts(const Access &access, const Access &own, int region, size_t offset)
 {
-    const bool same_warp = access.thread / lanes == own.thread / lanes;
-    return access.thread == own.thread || access.epoch != own.epoch ||
-           (same_warp && checker->seen[own.thread][access.thread % lanes] >= access.clock);
+    if (access.epoch < checker->launch_epoch)
+        return false;
+    if (access.epoch < checker->block_epoch)
+        return checker->regions[region].space != shared && !is_published(access, own, checker->regions[region].begin + offset);
+    return !is_before(access, own);
 }
 
 inline void meet(const Access &access, const Access &own, int region, size_t offset, unsigned size)
 {
-    if (access.epoch < checker->launch_epoch)
-        return;
-    if (access.epoch < checker->block_epoch) {
-        if (checker->regions[region].space != shared)
-            report(race_of_blocks, region, offset, size, own, &access);
-    } else if (!is_before(access, own)) {
-        report(race, region, offset, size, own, &access);
+    if (conflicts(access, own, region, offset))
+        report(access.epoch < checker->block_epoch ? race_of_blocks : race, region, offset, size, own, &access);
+}
+
+/* Threads may write the same to one element by one instruction: then it does not matter who is last. What is written
+   is known when the next thing happens. */
+void settle()
+{
+    Repeated &it = checker->repeated;
+    if (it.size && memcmp((const void *)it.at, it.bytes, it.size) != 0) {
+        Region &region = checker->regions[it.region];
+        const size_t offset = it.at - region.begin;
+        meet(it.first, it.own, it.region, offset, it.size);
+        for (size_t k = offset >> region.granule; k <= (offset + it.size - 1) >> region.granule; k++)
+            region.cells[k].write = it.own;
     }
+    it.size = 0;
 }
 
 inline void meet_all(const Accesses &accesses, const Access &own, int region, size_t offset, unsigned size)
@@ -31,6 +44,15 @@ inline void meet_all(const Accesses &accesses, const Access &own, int region, si
     meet(accesses.first, own, region, offset, size);
     meet(accesses.second, own, region, offset, size);
     meet(accesses.earlier, own, region, offset, size);
+}
+
+/* Updates of two blocks, one of which is atomic in its block alone. */
+inline void meet_block_updates(const Accesses &updates, const Access &own, int region, size_t offset, unsigned size)
+{
+    const bool is_of_block = checker->sites[own.site].is_of_block;
+    for (const Access *it : {&updates.first, &updates.earlier})
+        if (it->epoch && it->epoch < checker->block_epoch && (is_of_block || checker->sites[it->site].is_of_block))
+            meet(*it, own, region, offset, size);
 }
 
 inline void add(Accesses &accesses, const Access &own)
@@ -60,11 +82,15 @@ void refine(Region &region, unsigned granule)
 inline void touch(Cell &cell, Operation operation, const Access &own, int id, size_t offset, unsigned size)
 {
     const Region &region = checker->regions[id];
-    meet(cell.write, own, id, offset, size);
+    const bool is_repeated = checker->repeated.size && cell.write.site == own.site;
+    if (!is_repeated)
+        meet(cell.write, own, id, offset, size);
     if (cell.copy.epoch >= checker->block_epoch)
         report(in_flight, id, offset, size, own, &cell.copy);
     if (operation != update_it)
         meet_all(cell.updates, own, id, offset, size);
+    else
+        meet_block_updates(cell.updates, own, id, offset, size);
     if (operation != read_it)
         meet_all(cell.reads, own, id, offset, size);
     if (operation == read_it || operation == update_it) {
@@ -73,12 +99,35 @@ inline void touch(Cell &cell, Operation operation, const Access &own, int id, si
             report(uninitialized, id, offset, size, own);
         add(operation == read_it ? cell.reads : cell.updates, own);
     } else if (operation == write_it) {
-        cell.write = own;
+        if (!is_repeated)
+            cell.write = own;
     } else {
         cell.copy = own;
     }
     if (operation != read_it)
         cell.filled = checker->epoch;
+}
+
+/* Shared memory of a block that waits for the grid, while others have theirs at the same place. */
+void keep_shared(uint32_t block)
+{
+    std::vector<Kept> &kept = checker->suspended[block];
+    kept.clear();
+    for (const int id : checker->shared_ids)
+        kept.push_back({checker->regions[id].cells, checker->regions[id].granule, checker->block_epoch});
+}
+
+void restore_shared(uint32_t block)
+{
+    const auto found = checker->suspended.find(block);
+    for (size_t k = 0; found != checker->suspended.end() && k < found->second.size(); k++) {
+        Kept &kept = found->second[k];
+        Region &region = checker->regions[checker->shared_ids[k]];
+        region.granule = kept.granule;
+        region.cells.swap(kept.cells);
+        for (Cell &cell : region.cells)
+            cell.filled = cell.filled >= kept.block_epoch ? checker->epoch : 0;
+    }
 }
 
 int nearest_region(uintptr_t at)
@@ -111,7 +160,7 @@ int region_of(uintptr_t at, size_t size)
 void outside(uintptr_t at, unsigned size, const Access &own)
 {
     const char *here = (const char *)at;
-    if (here >= checker->stacks && here < checker->stacks + 1024 * checker->stride) {
+    if (here >= checker->stacks && here < checker->stacks + checker->stacks_size) {
         report(foreign_local, -1, 0, size, own);
         return;
     }
@@ -133,6 +182,7 @@ void access(uintptr_t at, unsigned size, Operation operation, uintptr_t pc, bool
         return;
     if (checker->accesses++ > polysched_check_limit)
         checker->stop("more accesses to memory than are checked; does it end?");
+    settle();
     const uint32_t id = site_of(pc, operation, size);
     Site &site = checker->sites[id];
     const Access own = {checker->epoch, id, checker->thread, checker->seen[checker->thread][checker->thread % lanes]};
@@ -150,9 +200,17 @@ void access(uintptr_t at, unsigned size, Operation operation, uintptr_t pc, bool
         checker->stop("a misaligned access");
     }
     note(id, at, size);
+    if (!checker->skipped.empty())
+        look_for_skipped(id, own);
+    checker->last_access[own.thread] = site.last[own.thread] = checker->accesses;
     if ((offset | size) & ((1u << region.granule) - 1))
         refine(region, __builtin_ctzll(offset | size));
     const size_t last = (offset + size - 1) >> region.granule;
+    const Access &write = region.cells[offset >> region.granule].write;
+    if (operation == write_it && size <= 16 && write.site == id && conflicts(write, own, it, offset)) {
+        checker->repeated = {at, it, size, own, write, {}};
+        memcpy(checker->repeated.bytes, (const void *)at, size);
+    }
     for (size_t k = offset >> region.granule; k <= last; k++)
         touch(region.cells[k], operation, own, it, offset, size);
 }

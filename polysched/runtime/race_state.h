@@ -56,6 +56,8 @@ struct Site {
     uint64_t accesses, requests, sectors, least_sectors, cycles, least_cycles; /* requests: a warp's accesses at once */
     uint32_t used = 0, counts[lanes] = {};
     std::vector<Row> rows;
+    bool is_of_block = false; /* an update that is atomic in its block alone */
+    std::vector<uint64_t> last; /* per thread: when it was here last, counted in accesses */
 };
 
 struct Place {
@@ -80,6 +82,56 @@ struct BlockStart {
     uint32_t epoch, block, launch;
 };
 
+struct TileSync { /* of threads of several warps, since the barrier: what each had done before */
+    unsigned first, end;
+    std::vector<uint16_t> clocks;
+};
+
+struct Seen { /* by a thread: clocks of the lanes of its warp */
+    uint16_t clocks[lanes];
+};
+
+struct Fence { /* the last one of a thread, and what it had seen */
+    uint32_t epoch, seen;
+};
+
+struct Fenced { /* what a thread had done before: clocks up to this one */
+    uint32_t epoch;
+    uint16_t clock;
+};
+
+struct Release { /* by an atomic operation */
+    uint32_t at, fence, seen; /* epochs, and what the thread had seen at that fence */
+    uint16_t thread;
+};
+
+struct Acquired { /* the first releases at a place */
+    Access by;
+    size_t count;
+};
+
+struct Skipped { /* a site: who was there, while who waited; where they parted, and when the others went on */
+    unsigned thread, waiting;
+    int anchor;
+    unsigned line;
+    uint64_t since;
+    int warp; /* that waited; -1: the block */
+};
+
+struct Repeated { /* a write of what may be there already */
+    uintptr_t at;
+    int region;
+    unsigned size; /* 0: none */
+    Access own, first;
+    unsigned char bytes[16];
+};
+
+struct Kept { /* of a shared array, while its block waits for the grid */
+    std::vector<Cell> cells;
+    uint8_t granule;
+    uint32_t block_epoch;
+};
+
 struct SharedArray {
     size_t offset, size; /* the size of a dynamic one is ~0 */
     std::string kernel;  /* that has it; empty: all */
@@ -98,13 +150,24 @@ struct Checker {
     std::vector<BlockStart> starts;
     bool runs = false;
     const char *stacks;
-    size_t stride;
+    size_t stride, stacks_size;
     uintptr_t own_stack;
     uint32_t kernel, epoch = 0, launch_epoch, block_epoch;
     uint16_t thread;
     uint64_t accesses = 0;
     uint16_t seen[1024][lanes]; /* per thread: the last clock of each lane of its warp that it has waited for */
     bool seen_is_new = false;
+    std::vector<TileSync> tiles;
+    Fence fences[1024] = {};
+    std::unordered_map<uintptr_t, std::vector<Release>> releases; /* of this launch */
+    std::unordered_map<uint64_t, std::vector<Fenced>> fenced; /* by block and thread, of this launch */
+    std::unordered_map<uintptr_t, std::vector<Acquired>> acquired; /* by this block */
+    std::vector<Seen> seen_at_fences;
+    std::unordered_map<uint32_t, Skipped> skipped;
+    uint64_t since = 0, last_access[1024] = {}; /* when the last barrier was, and each thread's last access */
+    unsigned barrier_place = ~0u;
+    Repeated repeated = {};
+    std::unordered_map<uint32_t, std::vector<Kept>> suspended; /* per block */
     void (*stop)(const char *);
 };
 Checker *checker = new Checker;

@@ -13,6 +13,7 @@ uint32_t site_of(uintptr_t pc, Operation operation, unsigned size)
     const uint32_t id = checker->sites.size();
     checker->site_ids[key] = id;
     Site &site = checker->sites.emplace_back();
+    site.last.resize(1024);
     site.pc = pc, site.launch = checker->kernel, site.operation = operation, site.size = size, site.region = -1;
     return id;
 }

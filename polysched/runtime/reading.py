@@ -24,8 +24,7 @@ class Reading:
     checker: RaceCheck
     library: Path
     base: int  # where the library is loaded
-    text: str  # of the kernels
-    file: str  # its name
+    texts: Mapping[str, str]  # of the kernels, by the names of files; the first is the one that is checked
     names: Mapping[int, str]  # of regions
     declared: Mapping[int, DeclaredArray]  # of those whose declaration was found
     arrays: Mapping[str, np.ndarray]  # arguments
@@ -46,15 +45,17 @@ class Reading:
         return [(raw.kernel.decode(), tuple(raw.grid), tuple(raw.block)) for raw in self.checker.launches()]
 
     @cached_property
-    def lines(self) -> list[str]:
-        return self.text.splitlines()
+    def lines(self) -> dict[str, list[str]]:
+        """Those of each file; the one that is checked is ""."""
+        return {"" if k == 0 else name: text.splitlines() for k, (name, text) in enumerate(self.texts.items())}
 
     @cached_property
-    def line_of(self) -> dict[int, int]:
-        """By the address that an access returns to; the instruction before it is that of the line."""
+    def line_of(self) -> dict[int, tuple[str, int]]:
+        """File and line by the address that an access returns to; the instruction before it is that of the line."""
         offsets = [site.pc - 1 - self.base for site in self.checker.sites()]
-        found = lines(self.library, offsets, self.file)
-        return {offset + self.base + 1: line for offset, line in found.items()}
+        main = next(iter(self.texts))
+        found = lines(self.library, offsets, self.texts)
+        return {offset + self.base + 1: ("" if file == main else file, line) for offset, (file, line) in found.items()}
 
     def finding(self, raw: RawFinding) -> Finding:
         kind, why = KINDS[raw.kind]
@@ -71,17 +72,20 @@ class Reading:
 
     def place(self, raw: RawPlace, line: int = 0) -> Place:
         _, grid, block = self.launches[raw.launch]
-        line = line or self.line_of.get(raw.pc, 0)
+        file, known = self.line_of.get(raw.pc, ("", 0))
+        line = line or known
         return Place(
             thread=_along(raw.thread, block),
             block=_along(raw.block, grid),
             does=DOES[raw.operation],
             line=line,
-            text=self.line(line),
+            text=self.line(file, line),
+            file=file,
         )
 
-    def line(self, number: int) -> str:
-        return self.lines[number - 1].strip() if 0 < number <= len(self.lines) else ""
+    def line(self, file: str, number: int) -> str:
+        lines = self.lines[file]
+        return lines[number - 1].strip() if 0 < number <= len(lines) else ""
 
     def element(self, raw: RawFinding, kind: str) -> str:
         """The array, the element if its type is known, else the bytes; and how large it is, if that matters."""
@@ -126,15 +130,16 @@ class Reading:
             if not site.requests or site.region < 0:
                 continue
             shared = self.checker.region(site.region).shared
-            line, name = self.line_of.get(site.pc, 0), self.name(site.region)
-            key = (site.launch, line, name, DOES[site.operation], shared, site.size)
+            place, name = self.line_of.get(site.pc, ("", 0)), self.name(site.region)
+            key = (site.launch, place, name, DOES[site.operation], shared, site.size)
             costs = (site.cycles, site.least_cycles) if shared else (site.sectors, site.least_sectors)
             together[key] = together.get(key, np.zeros(3, int)) + np.array([site.requests, *costs])
         return [
             Traffic(
                 kernel=self.launches[launch][0],
+                file=file,
                 line=line,
-                text=self.line(line),
+                text=self.line(file, line),
                 array=name,
                 does=does,
                 shared=shared,
@@ -143,7 +148,7 @@ class Reading:
                 cost=int(cost),
                 least=int(least),
             )
-            for (launch, line, name, does, shared, size), (requests, cost, least) in sorted(together.items())
+            for (launch, (file, line), name, does, shared, size), (requests, cost, least) in sorted(together.items())
         ]
 
 
@@ -154,7 +159,7 @@ def _without_repeats(findings: Iterable[Finding]) -> Iterable[Finding]:
     """One for each two lines and array: the compiler may have made several instructions of a line."""
     together: dict[tuple[Any, ...], Finding] = {}
     for it in findings:
-        lines = tuple(sorted((place.line, place.does) for place in it.places))
+        lines = tuple(sorted((place.file, place.line, place.does) for place in it.places))
         what = it.what if not it.array else ""
         known = together.setdefault((it.kind, it.kernel, it.array, what, lines), it)
         if known is not it:

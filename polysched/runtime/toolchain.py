@@ -27,7 +27,8 @@ ROUND_EACH = "-ffp-contract=off"
 EXACT = ("-fwrapv", ROUND_EACH, "-fno-math-errno", "-fno-trapping-math")
 C_FLAGS = ("-std=gnu11", "-O3", "-march=native", "-mprefer-vector-width=512", "-fopenmp", *EXACT)
 COPIES_AS_LOOPS = "-fno-tree-loop-distribute-patterns"
-_OPTIONAL = ("-march=native", COPIES_AS_LOOPS)
+LOCALS_AS = "-ftrivial-auto-var-init="  # what variables hold that have no value: "pattern" or "zero"
+_OPTIONAL = ("-march=native", COPIES_AS_LOOPS, f"{LOCALS_AS}pattern", f"{LOCALS_AS}zero")
 
 _VARIABLES = {"c": ("POLYSCHED_CC", "CC"), "c++": ("POLYSCHED_CXX", "CXX")}
 _COMMANDS = {"c": ("cc", "gcc", "clang"), "c++": ("c++", "g++", "clang++")}

@@ -15,6 +15,8 @@ POLYSCHED_OWN static void wait_as(State state, unsigned place, unsigned line, un
 }
 
 POLYSCHED_OWN static void barrier(unsigned place, unsigned line) { wait_as(at_barrier, place, line, 0); }
+POLYSCHED_OWN static void sync_tile(unsigned place, unsigned line, unsigned size) { wait_as(at_tile, place, line, size); }
+POLYSCHED_OWN static void grid_barrier(unsigned place, unsigned line) { wait_as(at_grid, place, line, 0); }
 
 /* Offers a value to the lanes in the mask, and waits for them to offer theirs. */
 POLYSCHED_OWN static void meet(unsigned place, unsigned line, unsigned mask, const void *value, size_t size)
@@ -28,12 +30,14 @@ POLYSCHED_OWN static void meet(unsigned place, unsigned line, unsigned mask, con
     wait_as(at_warp, place, line, mask);
 }
 
+POLYSCHED_OWN static bool is_in_block(unsigned lane) { return machine.current / lanes * lanes + lane < machine.count; }
+
 /* What a lane of this warp has offered; NaN if it was not asked for, or is not there. */
 POLYSCHED_OWN static bool received(unsigned lane, void *value, size_t size)
 {
     const Thread &own = machine.threads[machine.current];
     const unsigned other = machine.current / lanes * lanes + lane;
-    const bool is_there = other < machine.count && own.mask >> lane & 1 && own.met >> lane & 1;
+    const bool is_there = is_in_block(lane) && own.met >> lane & 1;
     if (is_there)
         memcpy(value, machine.threads[other].published, size);
     else
@@ -75,13 +79,46 @@ POLYSCHED_OWN static unsigned count_at_barrier(unsigned place, unsigned line, in
 template <class T>
 POLYSCHED_OWN static T shuffle(unsigned place, unsigned line, unsigned mask, T value, int source, int width, bool wraps)
 {
+    const void *here = __builtin_return_address(0);
+    (void)here;
     static_assert(sizeof(T) <= 16, "a shuffle takes up to 16 bytes");
     const int own = machine.current % lanes, first = own / width * width;
     meet(place, line, mask, &value, sizeof value);
     const int from = wraps ? first + (source % width + width) % width : first + source;
+    const int lane = from >= first && from < first + width ? from : own;
     T result;
-    received(from >= first && from < first + width ? from : own, &result, sizeof result);
+    if (!received(lane, &result, sizeof result) && mask >> lane & 1)
+        polysched_check_absent(here, lane, is_in_block(lane));
     return result;
+}
+
+/* The same of all threads of a tile of several warps. */
+template <class T, class Operation>
+POLYSCHED_OWN static T reduce_tile(unsigned place, unsigned line, unsigned size, T value, Operation operation)
+{
+    static_assert(sizeof(T) <= 16, "a reduction takes up to 16 bytes");
+    memcpy(machine.threads[machine.current].offered, &value, sizeof value);
+    wait_as(at_tile, place, line, size);
+    const unsigned first = machine.current / size * size;
+    for (unsigned t = first; t < first + size && t < machine.count; t++) {
+        T other;
+        memcpy(&other, machine.threads[t].published, sizeof other);
+        if (t != machine.current && machine.threads[t].met)
+            value = operation(value, other);
+    }
+    return value;
+}
+
+/* Those lanes of the mask that offer the same. */
+template <class T> POLYSCHED_OWN static unsigned match(unsigned place, unsigned line, unsigned mask, T value)
+{
+    meet(place, line, mask, &value, sizeof value);
+    unsigned same = 0;
+    for (unsigned lane = 0; lane < lanes; lane++) {
+        T other;
+        same |= (unsigned)(received(lane, &other, sizeof other) && memcmp(&other, &value, sizeof value) == 0) << lane;
+    }
+    return same;
 }
 
 template <class T, class Operation>
@@ -97,14 +134,29 @@ POLYSCHED_OWN static T reduce(unsigned place, unsigned line, unsigned mask, T va
     return value;
 }
 
-POLYSCHED_OWN static unsigned live_lanes()
+/* Of the values of lower lanes, in their order, and the own one if it is `inclusive`. */
+template <class T, class Operation>
+POLYSCHED_OWN static T scan(unsigned place, unsigned line, unsigned mask, T value, Operation operation, bool inclusive)
 {
-    const unsigned first = machine.current / lanes * lanes;
-    unsigned live = 0;
-    for (unsigned lane = 0; lane < lanes; lane++)
-        live |= (unsigned)(first + lane < machine.count && machine.threads[first + lane].state != done) << lane;
-    return live;
+    meet(place, line, mask, &value, sizeof value);
+    T sum = T();
+    bool any = false;
+    for (unsigned lane = 0; lane < machine.current % lanes + inclusive; lane++) {
+        T other;
+        if (received(lane, &other, sizeof other))
+            sum = any ? operation(sum, other) : other, any = true;
+    }
+    return sum;
 }
+
+/* The lanes that are here at once: as many as can come. */
+POLYSCHED_OWN static unsigned lanes_here(unsigned place, unsigned line)
+{
+    wait_as(at_warp, place, line, 0);
+    return machine.threads[machine.current].met;
+}
+
+POLYSCHED_OWN static unsigned lanes_met() { return machine.threads[machine.current].met; }
 
 POLYSCHED_OWN static int lane_in(int width) { return (int)(machine.current % lanes) % width; }
 

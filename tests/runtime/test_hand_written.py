@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import polysched as ps
-from polysched.runtime.hand_written import named_arguments, only_kernel
+from polysched.runtime.argument_texts import named_arguments
 
 
 def floats(*shape: int) -> np.ndarray:
@@ -84,7 +84,7 @@ def test_sectors(access, sectors):
 
 WRONG = [
     ("race", "s[1], without a barrier in between", "__shared__ int s[33]; s[LANE] = 0; a[0] = s[LANE + 1];"),
-    ("race", "table[0]", "table[LANE % 4] = 1;"),
+    ("race", "table[0]", "table[LANE % 4] = LANE;"),
     ("race", "s[31]", """__shared__ float s[32]; s[LANE] = 0;
         __syncwarp(LANE < 16 ? 0xffff : 0xffff0000);
         a[LANE] = s[31 - LANE];"""),
@@ -107,7 +107,8 @@ WRONG = [
     ("fault", "a mask that leaves out the lane itself", "__syncwarp(1);"),
     ("fault", "thread (1, 0, 0) of block (0, 0, 0) waits in line 3 for thread (0, 0, 0), which waits in line 4",
         "if (LANE) __syncwarp();\nelse __syncthreads();"),
-    ("fault", "waits at the barrier in line 3, but thread (31, 0, 0) has returned", "if (LANE < 5) __syncthreads();"),
+    ("fault", "thread (0, 0, 0) waits at the barrier in line 3, but thread (5, 0, 0) has done this without",
+        "if (LANE < 5) __syncthreads();\na[LANE] = 1;"),
     ("fault", "thread (0, 0, 0) waits at the barrier in line 4, but thread (5, 0, 0) at the one in line 3",
         "if (LANE >= 5) __syncthreads();\nelse __syncthreads();"),
 ]  # fmt: skip
@@ -164,11 +165,11 @@ def test_dynamic_shared_memory_that_the_launch_does_not_give():
 
 
 def test_a_race_between_blocks_names_both():
-    (finding,) = check("if (threadIdx.x == 7) a[3] = 1;", grid=2).findings
+    (finding,) = check("if (threadIdx.x == 7) a[3] = blockIdx.x;", grid=2).findings
     assert str(finding) == (
         "kernel: race between blocks: a[3], of one launch, in no order\n"
-        "  thread (7, 0, 0) of block (1, 0, 0) writes in line 3: if (threadIdx.x == 7) a[3] = 1;\n"
-        "  thread (7, 0, 0) of block (0, 0, 0) writes in line 3: if (threadIdx.x == 7) a[3] = 1;"
+        "  thread (7, 0, 0) of block (1, 0, 0) writes in line 3: if (threadIdx.x == 7) a[3] = blockIdx.x;\n"
+        "  thread (7, 0, 0) of block (0, 0, 0) writes in line 3: if (threadIdx.x == 7) a[3] = blockIdx.x;"
     )
 
 
@@ -228,7 +229,7 @@ template <class T, int N> __global__ void scale(T *out, const float4 *in, bool o
     out = np.zeros(4)
     report = ps.check_cuda(path, "scale<double, 4>", 1, 4, out=out, **{"in": floats(4, 4)}, on=True)
     assert out.tolist() == [12, 44, 76, 108]
-    assert (report.findings, only_kernel(path)) == ((), "scale")
+    assert report.is_silent
     assert [(t.line, t.size) for t in report.traffic if t.array == "in"] == [(6, 16)]
 
 
@@ -252,13 +253,9 @@ def test_arguments_that_do_not_fit(arguments, message):
 def test_texts_that_cannot_be_checked():
     with pytest.raises(ps.InputError, match="the text has no kernel 'f'\nhint: it has: g"):
         ps.check_cuda("__global__ void g() {}", "f", 1, 1)
-    with pytest.raises(ps.InputError, match="launches kernels with <<<"):
-        ps.check_cuda("__global__ void g() {} int main() { g<<<1, 1>>>(); }", "g", 1, 1)
     with pytest.raises(ps.ToolchainError, match=r"kernel.cu:2: 'nothing' is not known here: .*\n  { nothing\(\); }"):
         ps.check_cuda("__global__ void g()\n{ nothing(); }", "g", 1, 1)
-    with pytest.raises(ps.ToolchainError, match=r"kernel.cu:2: '__half2' is not known .*\n.*\nhint: .* own"):
-        ps.check_cuda("__global__ void g() {}\n__global__ void other(const __half2 *a);", "g", 1, 1)
-    with pytest.raises(ps.ToolchainError, match="the compiler failed: "):
+    with pytest.raises(ps.ToolchainError, match=r"^kernel.cu:1: lvalue required .*\n  __global__ .*\nhint: if nvcc"):
         ps.check_cuda("__global__ void g() { 1 = 2; }", "g", 1, 1)
     with pytest.raises(ps.InputError, match=r"'f' is a template, <class T, int N>\nhint: .* as in 'f<float, 16>'"):
         ps.check_cuda("template <class T, int N> __global__ void f(T *a) {}", "f", 1, 1)

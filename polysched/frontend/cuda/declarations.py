@@ -1,0 +1,202 @@
+"""What a CUDA file declares at file scope, by libclang, and which side can use it: kernels, the device, the host.
+
+Clang recovers from what it does not know, such as a type of a header that is missing: a body with errors still ends
+where it ends. What a declaration uses is told by its words, not by clang's references, which such errors hide.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from clang.cindex import Cursor, CursorKind, TypeKind
+
+from polysched.frontend.cuda.kernel import qualified
+from polysched.frontend.cuda.tokens import find, identifiers, tokens
+
+Range = tuple[int, int]  # offsets in bytes, of one file
+Side = Literal["kernel", "device", "any", "host"]  # any: types, constants, aliases
+
+
+@dataclass(frozen=True, kw_only=True)
+class Declaration:
+    """One, or several that share their text, as `int a, b;` does and what a macro makes."""
+
+    file: str
+    start: int
+    end: int
+    names: frozenset[str]
+    uses: frozenset[str]
+    side: Side
+    around: tuple[Range, ...] = ()  # heads and tails of the namespaces and the `extern "C"` that it is in
+    holes: tuple[Range, ...] = ()  # in it, methods of the host
+    variables: tuple[Cursor, ...] = ()  # in the device's memory
+    opens: str = ""  # the namespace that `using namespace` is about
+    always: bool = False  # found without its name: operators, `using namespace`
+
+
+def declarations(scope: Cursor, files: Mapping[str, bytes], around: tuple[Range, ...] = ()) -> list[Declaration]:
+    """Those of `files`, in order of their text."""
+    found: list[Declaration] = []
+    for cursor in scope.get_children():
+        start = cursor.extent.start
+        if cursor.kind.is_preprocessing() or start.file is None or start.file.name not in files:
+            continue
+        text = files[start.file.name]
+        if cursor.kind in _SCOPES:
+            inner = declarations(cursor, files, (*around, *_brackets(cursor, text)))
+        else:
+            inner = [_declaration(cursor, text, around)]
+        for it in inner:
+            last = found[-1] if found else it
+            if last is not it and last.file == it.file and it.start < last.end:
+                it = _together(found.pop(), it)
+            found.append(it)
+    return found
+
+
+def kernels(scope: Cursor) -> Iterator[Cursor]:
+    """The kernels that are defined, in order of their text."""
+    for cursor in scope.get_children():
+        if cursor.kind in _SCOPES:
+            yield from kernels(cursor)
+        elif cursor.kind in _FUNCTIONS and cursor.is_definition() and _has(cursor, CursorKind.CUDAGLOBAL_ATTR):
+            yield cursor
+
+
+def _declaration(cursor: Cursor, text: bytes, around: tuple[Range, ...]) -> Declaration:
+    start, end = cursor.extent.start.offset, cursor.extent.end.offset
+    side = _side(cursor, text)
+    return Declaration(
+        file=cursor.extent.start.file.name,
+        start=start,
+        end=_past_semicolon(text, end),
+        names=frozenset(_names(cursor)),
+        uses=identifiers(text, start, end),
+        side=side,
+        around=around,
+        holes=tuple(_host_methods(cursor, text)),
+        variables=(cursor,) if _is_memory(cursor) else (),
+        opens=_opened(cursor),
+        always=cursor.kind == CursorKind.USING_DIRECTIVE
+        or (side == "device" and re.fullmatch(r"operator\W.*", cursor.spelling) is not None),
+    )
+
+
+def _together(one: Declaration, two: Declaration) -> Declaration:
+    sides: tuple[Side, ...] = ("kernel", "device", "any", "host")
+    return replace(
+        one,
+        start=min(one.start, two.start),
+        end=max(one.end, two.end),
+        names=one.names | two.names,
+        uses=one.uses | two.uses,
+        side=min(one.side, two.side, key=sides.index),
+        holes=one.holes + two.holes,
+        variables=one.variables + two.variables,
+        always=one.always or two.always,
+    )
+
+
+_SCOPES = (CursorKind.NAMESPACE, CursorKind.LINKAGE_SPEC)
+_FUNCTIONS = (CursorKind.FUNCTION_DECL, CursorKind.FUNCTION_TEMPLATE)
+_METHODS = (
+    CursorKind.CXX_METHOD,
+    CursorKind.CONSTRUCTOR,
+    CursorKind.DESTRUCTOR,
+    CursorKind.CONVERSION_FUNCTION,
+    CursorKind.FUNCTION_TEMPLATE,
+)
+_RECORDS = (
+    CursorKind.STRUCT_DECL,
+    CursorKind.CLASS_DECL,
+    CursorKind.UNION_DECL,
+    CursorKind.CLASS_TEMPLATE,
+    CursorKind.CLASS_TEMPLATE_PARTIAL_SPECIALIZATION,
+)
+_OF_DEVICE = (CursorKind.CUDADEVICE_ATTR, CursorKind.CUDACONSTANT_ATTR, CursorKind.CUDASHARED_ATTR)
+
+
+def _side(cursor: Cursor, text: bytes) -> Side:
+    """nvcc lets a kernel use what is declared for the device, types, constants, and what is constexpr."""
+    if _has(cursor, CursorKind.CUDAGLOBAL_ATTR):
+        return "kernel"
+    if any(_has(cursor, kind) for kind in _OF_DEVICE):
+        return "device"
+    if cursor.kind in (*_FUNCTIONS, *_METHODS):
+        return "device" if _is_constexpr(cursor, text) else "host"
+    if cursor.kind == CursorKind.VAR_DECL:
+        is_texture = cursor.type.spelling.startswith(
+            ("texture<", "surface<")
+        )  # which kernels read without an attribute
+        return "device" if is_texture else "any" if _is_const(cursor) else "host"
+    if cursor.kind == CursorKind.STATIC_ASSERT:
+        return "host"
+    return "any"
+
+
+def _has(cursor: Cursor, attribute: CursorKind) -> bool:
+    return any(child.kind == attribute for child in cursor.get_children())
+
+
+def _is_constexpr(function: Cursor, text: bytes) -> bool:
+    start, end = function.extent.start.offset, function.extent.end.offset
+    body = find(text, b"{", start, end)
+    return find(text, b"constexpr", start, body if body >= 0 else end) >= 0
+
+
+def _is_const(variable: Cursor) -> bool:
+    kind = variable.type.get_canonical()
+    while kind.kind in (TypeKind.CONSTANTARRAY, TypeKind.INCOMPLETEARRAY):
+        kind = kind.element_type
+    return bool(kind.is_const_qualified())
+
+
+def _opened(cursor: Cursor) -> str:
+    if cursor.kind != CursorKind.USING_DIRECTIVE:
+        return ""
+    named = [child.referenced for child in cursor.get_children() if child.kind == CursorKind.NAMESPACE_REF]
+    return qualified(named[-1]) if named and named[-1] is not None and named[-1].kind == CursorKind.NAMESPACE else ""
+
+
+def _is_memory(cursor: Cursor) -> bool:
+    """Is it a variable of the device that can be written?"""
+    is_global = _has(cursor, CursorKind.CUDADEVICE_ATTR) or _has(cursor, CursorKind.CUDACONSTANT_ATTR)
+    return cursor.kind == CursorKind.VAR_DECL and is_global and not _is_const(cursor)
+
+
+def _names(cursor: Cursor) -> Iterator[str]:
+    """What it can be used by: of a method its own name, of an enumeration those of its values too."""
+    if found := re.match(r"~?(\w+)", cursor.spelling):
+        yield found[1]
+    if cursor.kind == CursorKind.ENUM_DECL:
+        yield from (child.spelling for child in cursor.get_children() if child.kind == CursorKind.ENUM_CONSTANT_DECL)
+
+
+def _host_methods(cursor: Cursor, text: bytes) -> Iterator[Range]:
+    """The methods with bodies that a class has for the host alone."""
+    if cursor.kind not in _RECORDS:
+        return
+    for child in cursor.get_children():
+        if child.kind in _METHODS and child.is_definition() and _side(child, text) == "host":
+            start, end = child.extent.start.offset, child.extent.end.offset
+            if find(text, b"{", start, end) >= 0 and not child.is_virtual_method():
+                yield start, end
+        else:
+            yield from _host_methods(child, text)
+
+
+def _brackets(scope: Cursor, text: bytes) -> tuple[Range, ...]:
+    """`namespace a {` and `}`; `extern "C"` alone where it has no braces."""
+    start, end = scope.extent.start.offset, scope.extent.end.offset
+    inside = next((child.extent.start.offset for child in scope.get_children() if not child.kind.is_attribute()), end)
+    brace = find(text, b"{", start, inside)
+    return ((start, inside),) if brace < 0 else ((start, brace + 1), (end - 1, end))
+
+
+def _past_semicolon(text: bytes, end: int) -> int:
+    rest = text[end : end + 200]
+    word = next((token for token in tokens(rest) if token[0] != "line"), None)
+    return end + word[2] if word and rest[word[1] : word[2]] == b";" else end

@@ -1,0 +1,102 @@
+"""libclang's view of a CUDA file: its syntax tree, the files of its own, what they include, and their macros."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from clang.cindex import Cursor, CursorKind, Index, TranslationUnit, TranslationUnitLoadError
+
+from polysched.errors import InputError
+from polysched.frontend.cuda.tokens import identifiers
+
+# What nvcc defines, but for __CUDACC__: with it, headers of the system would expect all that nvcc has.
+NVCC_MACROS = {"__NVCC__": "1", "__CUDA_ARCH__": "900", "CUDART_VERSION": "12090", "CUDA_VERSION": "12090"}
+Line = tuple[str, int]  # a file, and a line of it
+
+_WORDS = Path(__file__).with_name("words.h")
+_KEEP_GOING = 0x200  # CXTranslationUnit_KeepGoing: headers may be missing
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """A file, and what it includes that is not the system's, by clang's names."""
+
+    tree: Cursor
+    files: Mapping[str, bytes]  # the first is the file itself
+    included: Mapping[Line, str]  # what a line includes of `files`
+    missing: Mapping[Line, str]  # headers that are not found
+    macros: Mapping[str, frozenset[str]]  # of `files`: the names that each is made of
+
+
+def parse(path: str, text: bytes | None, include: Sequence[str] = (), define: Sequence[str] = ()) -> Parsed:
+    """The file as nvcc reads it with `-I include` and `-D define`, whatever clang thinks of its bodies; `text` is what
+    it holds if it is not on disk."""
+    data = _read(path) if text is None else text
+    system = cpp_headers()
+    arguments = [
+        *("-x", "cuda", "--cuda-host-only", "-nocudainc", "-nocudalib", "-std=c++17", "-w", "-ferror-limit=0"),
+        *("-include", str(_WORDS)),
+        *(f"-I{Path(folder).resolve()}" for folder in include),
+        *(f"-D{name}={value}" for name, value in NVCC_MACROS.items()),
+        *(f"-D{name}" for name in define),
+        *(option for folder in system for option in ("-isystem", folder)),
+    ]
+    try:
+        options = TranslationUnit.PARSE_DETAILED_PROCESSING_RECORD | _KEEP_GOING
+        unsaved = [] if text is None else [(path, text.decode())]
+        unit = Index.create().parse(path, arguments, unsaved, options)
+    except TranslationUnitLoadError:
+        raise InputError(f"clang cannot parse {path}", None, "try it with a compiler first") from None
+    included = {
+        (it.source.name, it.location.line): it.include.name
+        for it in unit.get_includes()
+        if it.source is not None and not it.include.name.startswith((*system, str(_WORDS)))
+    }
+    files = {path: data} | {name: _read(name) for name in included.values()}
+    return Parsed(
+        tree=unit.cursor,
+        files=files,
+        included={line: name for line, name in included.items() if line[0] in files},
+        missing=dict(_missing(unit)),
+        macros=_macros(unit.cursor, files),
+    )
+
+
+def _read(path: str) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise InputError(f"'{path}' cannot be read: {error.strerror}") from error
+
+
+@cache
+def cpp_headers() -> tuple[str, ...]:
+    """The folders where g++ looks for its headers, and the C library's."""
+    for name in ("g++", "c++", "clang++"):
+        if path := shutil.which(name):
+            run = subprocess.run([path, "-E", "-x", "c++", "-v", "/dev/null"], capture_output=True, text=True)
+            folders = re.findall(r"^ (/.*)$", run.stderr.partition("#include <...>")[2], re.MULTILINE)
+            return tuple(str(Path(folder)) for folder in folders)
+    return ()
+
+
+def _missing(unit: TranslationUnit) -> Iterator[tuple[Line, str]]:
+    for complaint in unit.diagnostics:
+        if found := re.fullmatch("'(.*)' file not found", complaint.spelling):
+            yield (complaint.location.file.name, complaint.location.line), found[1]
+
+
+def _macros(tree: Cursor, files: Mapping[str, bytes]) -> dict[str, frozenset[str]]:
+    found: dict[str, frozenset[str]] = {}
+    for cursor in tree.get_children():
+        start = cursor.extent.start
+        if cursor.kind == CursorKind.MACRO_DEFINITION and start.file is not None and start.file.name in files:
+            body = identifiers(files[start.file.name], start.offset, cursor.extent.end.offset)
+            found[cursor.spelling] = found.get(cursor.spelling, frozenset()) | body
+    return found

@@ -1,0 +1,107 @@
+"""Kernels that somebody wrote, under the checker, and what only they can do wrong: integers that overflow, and local
+variables that are read before they have a value.
+
+Results that depend on such a variable change with what it holds. So a text that declares one without a value runs
+twice, with two fillings of all of them; a variable that does not matter is no fault.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from polysched.runtime.check import CHECKED_FLAGS, CheckedLibrary
+from polysched.runtime.cpu import open_library
+from polysched.runtime.findings import CheckReport, Finding
+from polysched.runtime.line_markers import place_of
+from polysched.runtime.race_check import race_check
+from polysched.runtime.toolchain import LOCALS_AS, compile_shared
+
+# Integers of our own kernels wrap.
+_FLAGS = (*(flag for flag in CHECKED_FLAGS if flag != "-fwrapv"), "-fsanitize=signed-integer-overflow")
+
+
+def library_by_hand(cpp: str, text: str, texts: Mapping[str, str]) -> ByHand:
+    """What `cpp` is compiled to; the kernel's `text` is in it, which is made of these files, by their names."""
+    race_check()  # first: the kernels look for its functions
+    path = compile_shared(cpp, next(iter(texts)), language="c++", flags=(*_FLAGS, f"{LOCALS_AS}pattern"))
+    return ByHand(path, open_library(str(path)), text, texts, cpp)
+
+
+def without_value(text: str, file: str = "") -> list[tuple[str, int, str]]:
+    """File, line and text of declarations in a function that give a variable no value."""
+    plain = re.sub(r"//[^\n]*|/\*.*?\*/", lambda found: re.sub(r"[^\n]", " ", found[0]), text, flags=re.DOTALL)
+    found = []
+    for match in _DECLARED.finditer(plain):
+        around = plain[: match.start(1)]
+        if _is_in_a_body(around) and not _NOT_LOCAL.search(match[1]):
+            found.append((*place_of(text, match.start(1), file), " ".join(match[1].split())))
+    return found
+
+
+def _is_in_a_body(around: str) -> bool:
+    """Is what follows in a function, and not in a struct or a namespace?"""
+    depth = 0
+    for brace in reversed([*re.finditer("[{}]", around)]):
+        depth += 1 if brace[0] == "{" else -1
+        if depth == 1:
+            return not re.search(r"\b(struct|class|union|enum|namespace|extern)\b[^;{}()]*$", around[: brace.start()])
+    return False
+
+
+_TYPE = r"(?:[\w:]+(?:<[^;<>(){}]*>)?[\s*]+)+"
+_NAME = r"\w+(?:\s*\[[^\]]*\])*"
+_DECLARED = re.compile(rf"(?<=[;{{}}])\s*({_TYPE}{_NAME}(?:\s*,[\s*]*{_NAME})*\s*;)")
+_NOT_LOCAL = re.compile(
+    r"\b(return|goto|using|typedef|extern|static|struct|class|union|else|case|throw|delete|__shared__|__device__|__constant__)\b"
+)
+
+
+@dataclass(frozen=True)
+class ByHand(CheckedLibrary):
+    """Such kernels, compiled."""
+
+    cpp: str
+
+    def run(self, arrays: Mapping[str, np.ndarray], entry: Any, *values: Any, **limits: Any) -> CheckReport:
+        """As CheckedLibrary's; what depends on local variables without a value is found if there is nothing else."""
+        doubtful = without_value(self.text, next(iter(self.texts)))
+        before = {name: array.copy() for name, array in arrays.items()} if doubtful else {}
+        variables = {name: memory.copy() for name, memory in self.device_variables().items()} if doubtful else {}
+        report = super().run(arrays, entry, *values, **limits)
+        if report.findings or not doubtful:
+            return report
+        results = {name: array.copy() for name, array in arrays.items()}
+        kernel = race_check().launches()[0].kernel.decode()
+        other = self._with_other_locals()
+        for name, memory in other.device_variables().items():
+            memory[:] = variables[name]
+        _dynamic_bytes(other).value = _dynamic_bytes(self).value
+        _copy(arrays, before)
+        again = CheckedLibrary.run(other, arrays, other.library[entry.__name__], *values, **limits)
+        different = [name for name, array in arrays.items() if array.tobytes() != results[name].tobytes()]
+        _copy(arrays, results)
+        if not different and again.is_silent:
+            return report
+        what = f"{' and '.join(different) or 'what happens'} depends on a local variable that has no value"
+        names = {file: "" if k == 0 else f" of {file}" for k, file in enumerate(self.texts)}
+        places = "; ".join(f"{declaration} in line {line}{names[file]}" for file, line, declaration in doubtful[:3])
+        return replace(report, findings=(Finding(kind="uninitialized", kernel=kernel, what=f"{what}: {places}"),))
+
+    def _with_other_locals(self) -> ByHand:
+        path = compile_shared(self.cpp, next(iter(self.texts)), language="c++", flags=(*_FLAGS, f"{LOCALS_AS}zero"))
+        return replace(self, path=path, library=open_library(str(path)))
+
+
+def _dynamic_bytes(kernels: CheckedLibrary) -> ctypes.c_size_t:
+    return ctypes.c_size_t.in_dll(kernels.library, "polysched_dynamic")
+
+
+def _copy(to: Mapping[str, np.ndarray], values: Mapping[str, np.ndarray]) -> None:
+    for name, array in to.items():
+        array[...] = values[name]
