@@ -235,7 +235,7 @@ def test_one_loop_is_never_called_permutable_and_has_no_lines_where_the_source_i
     assert text_of_bands(nests.reversed_sweep()) == (
         "1 loop\n  S[i] -> -i\n    carries flow on A, distance (1), S[1] -> S[0] at n = 3"
     )
-    assert source(nests.reversed_sweep()).startswith("  for i (called -i)\n    not parallel nor SIMD: flow on A")
+    assert source(nests.reversed_sweep()).startswith("  for i\n    not parallel nor SIMD: flow on A")
 
 
 def test_marks_are_told():

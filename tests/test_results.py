@@ -33,13 +33,19 @@ def is_known(*args, **kwargs):
     return ps.optimize(*args, **kwargs).from_cache
 
 
+def forget_the_compiler():
+    """As in a new process."""
+    for function in (toolchain._compiler, toolchain._supported, toolchain._is_known, toolchain._processor):
+        function.cache_clear()
+
+
 def test_what_was_compiled_once_is_not_compiled_again(monkeypatch):
+    forget_the_compiler()  # of which other tests have asked, with another folder to keep the answers in
     done = ps.optimize(stencil)
     a, b = np.arange(90.0).reshape(9, 10), np.arange(90.0).reshape(9, 10)
     done(a=a)
     monkeypatch.setattr("polysched.pipeline._compiled", lambda *_: pytest.fail("compiled again"))
-    for function in (toolchain._compiler, toolchain._supported, toolchain._is_known, toolchain._processor):
-        function.cache_clear()
+    forget_the_compiler()
     monkeypatch.setattr("subprocess.Popen", lambda *_, **__: pytest.fail("a process was started"))
     again = ps.optimize(stencil)
     again(a=b)
