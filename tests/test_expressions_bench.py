@@ -98,12 +98,14 @@ def test_an_operator_end_to_end(monkeypatch, capsys):
     assert row.startswith("channel_shuffle ") and mean.startswith("geometric mean ")
 
 
+@pytest.mark.slow
 @needs_nvcc
 def test_the_hottest_loop_of_a_kernel(monkeypatch, capsys):
     table = run(monkeypatch, capsys, "polybench-cuda", "--kernel", "trisolv")
     assert table.splitlines()[2].startswith("trisolv ")
 
 
+@pytest.mark.slow
 @needs_valgrind
 def test_instructions_and_times_of_c(monkeypatch, capsys):
     monkeypatch.setattr("benchmarks.expressions.polybench_c.SLOWER", 100)

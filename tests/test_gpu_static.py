@@ -32,6 +32,7 @@ def test_one_thread(grid, block, is_one):
     assert is_one_thread(kernel) == is_one
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="there is no nvcc to compile CUDA texts with")
 def test_all_tables_of_a_kernel(monkeypatch, capsys):
     tables = [name for name in TABLES if name not in ("gemm", "conv2d")]

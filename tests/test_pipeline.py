@@ -117,7 +117,7 @@ def ps_array(name, size):
 RANDOM_NESTS = 500
 
 
-@pytest.mark.parametrize("batch", batches(range(20), quick=2))
+@pytest.mark.parametrize("batch", batches(range(20), quick=1))
 def test_random_nests_are_legal_and_equal_the_interpreter_bit_for_bit(batch):
     for seed in range(batch, RANDOM_NESTS, 20):
         check_random_nest(seed)

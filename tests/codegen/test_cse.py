@@ -322,6 +322,7 @@ def test_after_licm_only_what_changes_in_a_loop_is_left_to_merge():
     assert cse(fn) is fn  # t0 + j is as cheap as a name
 
 
+@pytest.mark.slow
 def test_the_same_text_for_every_hash_seed():
     assert len({texts_with_hash_seed(cse, seed) for seed in range(2)}) == 1
 

@@ -118,6 +118,7 @@ def test_C10_nothing_to_do_gives_the_same_object():
         assert dce(fn) is fn and remove(fn).removed == ()
 
 
+@pytest.mark.slow
 def test_the_same_text_for_every_hash_seed():
     assert len({texts_with_hash_seed(dce, seed) for seed in range(2)}) == 1
 

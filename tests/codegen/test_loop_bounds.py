@@ -603,6 +603,7 @@ def test_a_select_that_no_loop_can_use_stays_one():
 # --- on random programs
 
 
+@pytest.mark.slow
 def test_deterministic_for_every_hash_seed():
     assert texts_with_hash_seed(loop_bounds, 1) == texts_with_hash_seed(loop_bounds, 2)
 

@@ -205,5 +205,6 @@ def test_random_programs_compute_the_same_bits_with_no_more_operations(seed):
         assert_same_outcome(fn, normal_fn, arguments_for(fn, rng, size))
 
 
+@pytest.mark.slow
 def test_A14_the_same_text_for_every_hash_seed():
     assert len({texts_with_hash_seed(normalize, seed) for seed in range(3)}) == 1

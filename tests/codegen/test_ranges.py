@@ -222,6 +222,7 @@ def test_random_divisions_compute_the_same(seed):
         assert_same_outcome(fn, new, arguments_for(fn, rng, size))
 
 
+@pytest.mark.slow
 def test_the_result_does_not_depend_on_the_hash_seed():
     assert texts_with_hash_seed(simplify_ranges, 0) == texts_with_hash_seed(simplify_ranges, 1)
 

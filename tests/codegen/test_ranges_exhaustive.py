@@ -62,6 +62,7 @@ def test_divisions_by_constants(divisor):
         assert_sound(recorded(values, over("i", *first), over("j", *second)))
 
 
+@pytest.mark.slow
 def test_comparisons_min_and_max():
     constants = (-4, -1, 0, 3, 5)
     values = [as_int(binary(op, form, c)) for op in sorted(COMPARISONS) for form in (i, sub(i, j)) for c in constants]

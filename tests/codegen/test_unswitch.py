@@ -351,5 +351,6 @@ def test_random_programs_compute_the_same_bits(seed):
         assert_same_outcome(fn, after, arguments_for(fn, rng, size))
 
 
+@pytest.mark.slow
 def test_A14_the_same_text_for_every_hash_seed():
     assert len({texts_with_hash_seed(unswitch, seed) for seed in range(3)}) == 1

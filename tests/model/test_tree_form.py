@@ -64,6 +64,7 @@ def test_what_a_tree_says_of_sizes_is_not_believed():
         assert not a.any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["&a {domain: '{ S[i] }', child: *a}", "[" * 5000])
 def test_yaml_without_an_end(text):
     with pytest.raises(InputError):
