@@ -1,4 +1,4 @@
-"""Fixtures that all tests share: whole texts to compare with, and a cache of compiled programs of its own."""
+"""What all tests share: whole texts to compare with, a cache of compiled programs, and which cases are slow."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from quick import quick_cases
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -33,6 +34,18 @@ def pytest_configure() -> None:
     """A shell ignores Ctrl-C in what it starts in the background, and so would all that the tests start."""
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks as slow all but the first cases of the tests in quick_cases.txt."""
+    left = dict(quick_cases())
+    for item in items:
+        name = item.nodeid.partition("[")[0]
+        if name in left:
+            left[name] -= 1
+            if left[name] < 0:
+                item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -106,6 +106,7 @@ def faults(names, work, arch, **limits):
     return {measured.name: measured.fault for _, measured in found}
 
 
+@pytest.mark.slow
 def test_one_process_has_the_gpu(tmp_path):
     until = time.monotonic() + 60
     found = faults("abc", one_at_a_time, str(tmp_path), at_once=3, limit=20, deadline=until)

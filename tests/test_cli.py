@@ -335,6 +335,7 @@ __global__ void thrice(float *p) { p[threadIdx.x] *= 3; }
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="there is no nvcc to compile CUDA texts with")
 def test_inspect_reads_cuda(tmp_path, capsys):
     (tmp_path / "by.h").write_text("#define BY 2\n")
@@ -354,6 +355,7 @@ def test_inspect_reads_cuda(tmp_path, capsys):
     assert printed.startswith("nvcc -arch=sm_80 -O3 -fmad=false ")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="there is no nvcc to compile CUDA texts with")
 def test_inspect_compiles_our_texts_as_they_say(c_file, capsys):
     text = shown(capsys, "source", f"{c_file}:scan", "-D", "FACTOR=2.0", "--target", "cuda")
@@ -364,6 +366,7 @@ def test_inspect_compiles_our_texts_as_they_say(c_file, capsys):
         assert re.match(rf"nvcc -arch=sm_90{flags}( -I\S+)?\n\n", capsys.readouterr().out)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="there is no nvcc to compile CUDA texts with")
 def test_inspect_compiles_nests_first(file, c_file, capsys):
     assert main(["inspect", f"{file}:double", "--sizes", "n=500", "--kernel", "double__k0"]) == 0

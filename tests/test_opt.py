@@ -119,6 +119,7 @@ def for_cuda(tmp_path) -> Path:
     return file.with_suffix(".opt.c")
 
 
+@pytest.mark.slow
 @gcc
 @pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 def test_cuda_kernels_give_the_same_results(for_cuda):
@@ -160,6 +161,7 @@ def test_a_whole_program_in_one_file_gives_the_same_results(in_one):
     assert out.stderr == ""
 
 
+@pytest.mark.slow
 @gcc
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="needs nvcc")
 def test_nvcc_makes_a_program_of_it_that_runs_without_a_device_too(in_one):
@@ -200,6 +202,7 @@ def test_what_is_no_cpp_is_refused_with_its_place(copy, capsys, line, complaint)
     assert not out.exists()
 
 
+@pytest.mark.slow
 @gcc
 def test_where_cuda_fails_the_regions_run_as_they_were(for_cuda):
     names = ("gemm", "jacobi", "scan", "seidel")

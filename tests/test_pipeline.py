@@ -7,7 +7,6 @@ import random
 import nests
 import numpy as np
 import pytest
-from batches import batches
 
 import polysched as ps
 from polysched.deps.legality import first_violation
@@ -66,7 +65,7 @@ TINY = Machine(vector_bytes=8, vector_registers=4, l1=64, l2=256, l3=512)
     ],
     ids=str,
 )
-@pytest.mark.parametrize("make", batches([nests.jacobi_1d, nests.lu, nests.triangular], quick=1))
+@pytest.mark.parametrize("make", [nests.jacobi_1d, nests.lu, nests.triangular])
 def test_options_change_the_kernel_but_not_the_result(make, options):
     ps.optimize(make(), options=options).verify()
 
@@ -117,7 +116,7 @@ def ps_array(name, size):
 RANDOM_NESTS = 500
 
 
-@pytest.mark.parametrize("batch", batches(range(20), quick=1))
+@pytest.mark.parametrize("batch", range(20))
 def test_random_nests_are_legal_and_equal_the_interpreter_bit_for_bit(batch):
     for seed in range(batch, RANDOM_NESTS, 20):
         check_random_nest(seed)

@@ -7,7 +7,6 @@ from functools import cache
 
 import numpy as np
 import pytest
-from batches import batches
 
 import polysched as ps
 from benchmarks.polybench import KERNELS, small_odd_sizes
@@ -45,7 +44,7 @@ def c_kernels():
     return load_c(KERNELS, ROUNDED)
 
 
-@pytest.mark.parametrize("name", batches(KERNELS, quick=8))
+@pytest.mark.parametrize("name", KERNELS)
 def test_every_kernel_verifies(name):
     done = small_tiles(name)
     done.verify()
@@ -58,7 +57,7 @@ def test_every_kernel_computes_what_its_c_file_does_at_sizes_around_tiles(name, 
         agree(small_tiles(name), c_kernels[name], name, dict.fromkeys(KERNELS[name].sizes["mini"], size))
 
 
-@pytest.mark.parametrize("name", batches(KERNELS, quick=8))
+@pytest.mark.parametrize("name", KERNELS)
 def test_every_kernel_read_from_c_computes_what_its_c_file_does(name, c_kernels):
     pytest.importorskip("clang", reason="needs libclang")
     done = ps.optimize(c_nest(name))

@@ -247,6 +247,7 @@ def test_kernels_run_in_three_ways_and_at_sizes_of_several_tiles(product):
     assert str(done).endswith(f"; each {', '.join(done.ways)}; 32 or 64 bits chosen rightly for 8 sizes")
 
 
+@pytest.mark.slow
 def test_a_barrier_that_is_missing_is_caught(product):
     text = product.source.text.replace("__syncthreads();", "", 1)
     with pytest.raises(ps.VerificationError) as error:

@@ -66,6 +66,7 @@ def two_stages() -> ps.Schedule:
     return s.bind(("i", "A0", "B0", "C0*"), "threadIdx.y").bind(("j", "A1", "B1", "C1*"), "threadIdx.x")
 
 
+@pytest.mark.slow
 def test_E6_two_stages_and_sums_of_each_thread_in_a_product():
     done = ps.optimize(product, "cuda", schedule=two_stages())
     assert done.source.kernels[0].block == (16, 16, 1)

@@ -237,6 +237,7 @@ def test_a_text_says_whether_products_and_sums_may_be_rounded_once():
     assert contracted.text == exact.text.replace("nvcc -fmad=false */", "nvcc */")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="there is no nvcc to compile the CUDA texts with")
 def test_nvcc_accepts_the_texts(tmp_path):
     functions = (heat(), *(every_operation(ALL[name]) for name in ("f16", "i8")), canonical()[1])

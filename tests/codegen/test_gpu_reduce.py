@@ -287,6 +287,7 @@ def findings(done: ps.Compiled, text: str, n: int) -> list[str]:
     return [finding.kind for finding in report.findings]
 
 
+@pytest.mark.slow
 def test_every_barrier_is_needed_and_any_grid_will_do():
     """The first one of the grid by blocks that add up several times, as those of a smaller grid do: in 64 bits."""
     done, barrier, text = compiled(dot), "__syncthreads();", compiled(dot).source.text
@@ -396,6 +397,7 @@ def test_opencl_runs_it(make, tmp_path):
             np.testing.assert_allclose(arguments[name], values, rtol=1e-12, err_msg=name)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="there is no nvcc to compile the CUDA texts with")
 def test_nvcc_accepts_the_texts(tmp_path):
     done = [compiled(make) for make in (dot, gemv, columns, total)]

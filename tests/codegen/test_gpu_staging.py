@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from batches import batches
 from contractions import random_contraction
 from nests import loop, nest, outcome
 
@@ -277,6 +276,7 @@ def test_what_is_gathered_is_read_only_where_the_nest_does():
     ps.optimize(fn, "cuda").verify(n=5, m=7, p=17)
 
 
+@pytest.mark.slow
 def test_a_temporary_of_the_host_is_copied_as_an_array_is():
     lines = [
         'def f(C: f64["n", "m"], A: f64["n", "p"], B: f64["p", "m"], T: f64["n", "m"], n: size, m: size, p: size):',
@@ -304,7 +304,7 @@ def test_opencl_has_the_same_copies():
     done.verify(n=9, m=17, p=18)
 
 
-@pytest.mark.parametrize("seed", batches(range(8), quick=1))
+@pytest.mark.parametrize("seed", range(8))
 def test_random_contractions_equal_the_interpreter_in_every_order_of_threads(seed):
     options = ps.Options(double_buffer=seed % 3 == 0)
     ps.optimize(random_contraction(random.Random(seed)), ("cuda", "opencl")[seed % 2], options=options).verify()
@@ -319,6 +319,7 @@ def note(statement: str) -> str:
     return done.source.kernels[0].note
 
 
+@pytest.mark.slow
 def test_what_a_nest_without_sums_reads_across_rows_is_copied_by_rows():
     """A transpose: rows of the copy are 33 elements apart, so that a warp reads a column from 32 banks."""
     assert note("o[j, i] = a[i, j]") == "blocks of 32 x 8 threads; a copied to shared memory, 16896 bytes"

@@ -428,6 +428,7 @@ def test_A13_the_simplifier_keeps_every_temporary(fn):
     assert integer_operations(again).temporaries == integer_operations(moved).temporaries
 
 
+@pytest.mark.slow
 def test_A14_the_same_text_for_every_hash_seed():
     assert len({texts_with_hash_seed(licm, seed) for seed in range(3)}) == 1
 

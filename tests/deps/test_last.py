@@ -143,6 +143,7 @@ def test_what_is_not_decided_is_one_pair_of_accesses(monkeypatch):
     }
 
 
+@pytest.mark.slow
 def test_without_time_every_refusal_says_that_it_may_be_wrong():
     schedule = ps.Schedule(life, options=ps.Options(dependence_seconds=0.0))
     with pytest.raises(ps.IllegalSchedule, match=r"may be none \(not decided within its budget\): .* may have to run"):

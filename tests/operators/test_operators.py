@@ -127,6 +127,7 @@ def test_a_result_that_is_wrong_is_found():
     assert difference(case, given, wrong).startswith("1 of 27 elements, first out[1, 2]: nan, not ")
 
 
+@pytest.mark.slow
 def test_shrunk_cases_are_still_cases():
     for case in read():
         nest = case.shrunk().function()

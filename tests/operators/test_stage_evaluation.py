@@ -100,6 +100,7 @@ def test_integers_of_the_hottest_loop():
     assert found.values["off"][0] >= found.values["all"][0] > 0
 
 
+@pytest.mark.slow
 def test_cuda_is_timed_where_there_is_a_device(monkeypatch):
     if fake_cuda.device(monkeypatch).fake is None:
         pytest.skip("this machine has a GPU: python -m benchmarks.operators --evaluate")

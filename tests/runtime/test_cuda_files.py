@@ -81,6 +81,7 @@ def run(path, **given) -> ps.CheckReport:
     return ps.check_cuda(path, "smooth<float>", 4, 32, dynamic_shared_bytes=128, **given)
 
 
+@pytest.mark.slow
 def test_a_kernel_with_a_struct_and_variables_of_the_device(whole):
     given, seen = arguments(), np.zeros(1, np.uint32)
     report = run(whole, **given, weights=np.array([0.5, 0.25], np.float32), seen=seen)

@@ -79,15 +79,17 @@ def test_a_compiler_may_be_named_by_a_relative_path(monkeypatch, tmp_path):
     assert ctypes.CDLL(str(compile_shared("int two(void) { return 2; }\n", "two"))).two() == 2
 
 
+def _forget() -> None:
+    for function in (toolchain._compiler, toolchain._supported, toolchain._is_known):
+        function.cache_clear()
+
+
 def test_the_compiler_is_asked_once_by_all_processes(monkeypatch):
     """A second one, here without what the first has in memory, starts no process; a changed compiler is asked again."""
     text = "int five(void) { return 5; }\n"
-    for _ in range(2):  # before, too: other tests have asked, with another folder to keep the answers in
-        for function in (toolchain._compiler, toolchain._supported, toolchain._is_known):
-            function.cache_clear()
-        path = compile_shared(text, "five")
-    for function in (toolchain._compiler, toolchain._supported, toolchain._is_known):
-        function.cache_clear()
+    _forget()  # what other tests have asked, with another folder to keep the answers in
+    path = compile_shared(text, "five")
+    _forget()
     monkeypatch.setattr(toolchain.subprocess, "run", lambda *_, **__: pytest.fail("it was asked again"))
     assert compile_shared(text, "five") == path
 

@@ -127,6 +127,7 @@ def test_what_nvcc_refuses():
     assert message.endswith("line 3 of bad_file.cu: *p = wrong;")
 
 
+@pytest.mark.slow
 def test_headers_beside_the_text(tmp_path):
     (tmp_path / "size.h").write_text("#define SIZE 3\n")
     text = '#include "size.h"\n__global__ void f(float *p) { for (int i = 0; i < SIZE; i++) p[i] = p[i] * 2 + 1; }\n'

@@ -153,6 +153,7 @@ def below_the_root(tree: Tree) -> str:
     return show_tree(tree.child.child)  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow
 def test_a_mark_takes_the_place_of_a_band_and_is_given_loops_in_the_end():
     nest = of(CONVOLUTION)
     assert below_the_root(marked(nest)).splitlines()[-2:] == ["  filter: S1", "    mark: packed:S1"]

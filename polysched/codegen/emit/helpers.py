@@ -53,7 +53,8 @@ def definitions(used: Iterable[tuple[str, DType]], dialect: Dialect) -> list[str
     order = [(op, dtype) for dtype in (*ALL.values(), INDEX) for op in _BODIES if (op, dtype) in wanted]
     lines = [line for op, dtype in order for line in ("", *_definition(op, dtype, dialect))]
     if any(op == "divisor" for op, _ in order):
-        lines = ["", f"__attribute__((weak)) int {dialect.zero_divisor};  /* not 0: an integer was to be divided by 0 */", *lines]
+        what = "/* not 0: an integer was to be divided by 0 */"
+        lines = ["", f"__attribute__((weak)) int {dialect.zero_divisor};  {what}", *lines]
     return lines[1:]
 
 

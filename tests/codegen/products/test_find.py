@@ -177,6 +177,7 @@ def test_threads_are_never_inside_of_others():
     assert max(map(deepest, done.body)) == 1
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None, derandomize=True, database=None)
 @given(st.integers(0, 10**6))
 def test_random_products_keep_every_bit(seed):

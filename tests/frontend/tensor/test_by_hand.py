@@ -48,6 +48,7 @@ def on_a_grid(function) -> ps.Schedule:
     return schedule.bind("x", "threadIdx.x", 32)
 
 
+@pytest.mark.slow
 def test_convolution_normalization_and_relu_are_one_kernel_without_an_array_between():
     function = convolution("conv_bn_relu", folded=False)
     assert show(function.body).endswith("""\
