@@ -72,7 +72,7 @@ def _extent(name: str, body: tuple[Stmt, ...], read: Expressions) -> Expr:
     extents: list[Expr] = []
     for access, where in accesses(body):
         if access.array == name:
-            most = isl.decided(partial(_largest, access.index[0], where, read.proofs), unknown=None)
+            most = isl.decided(partial(_largest, access.index[0], where, read.proofs), unknown=None, seconds=3.0)
             if most is None:
                 return _unknown_extent(name, read)
             extents.append(most)
