@@ -14,6 +14,7 @@ import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 from polysched.errors import BudgetExceeded
@@ -28,7 +29,7 @@ class Deadline:
     @classmethod
     def after(cls, seconds: float) -> Deadline:
         """So many seconds from now, or the end of what runs now where that comes sooner."""
-        return cls(min(time.monotonic() + seconds, _running[-1].end))
+        return cls(min(time.monotonic() + seconds, _running.get().end))
 
     @property
     def left(self) -> float:
@@ -46,24 +47,25 @@ class Deadline:
 
 
 NEVER = Deadline(math.inf)
-_running = [NEVER]  # the limits around what runs now, outermost first; each ends no later than the one before it
+_running = ContextVar("_running", default=NEVER)  # of this thread: that of the innermost block, which ends first
 
 
 @contextmanager
 def running(seconds: float) -> Iterator[Deadline]:
     """A limit for the block, within that of the block around it."""
-    _running.append(Deadline.after(seconds))
+    deadline = Deadline.after(seconds)
+    token = _running.set(deadline)
     try:
-        yield _running[-1]
+        yield deadline
     finally:
-        _running.pop()
+        _running.reset(token)
 
 
 def left() -> float:
     """Seconds that what runs now may still take."""
-    return _running[-1].left
+    return _running.get().left
 
 
 def check(what: str) -> None:
     """BudgetExceeded, naming `what`, if the time of what runs now is up."""
-    _running[-1].check(what)
+    _running.get().check(what)

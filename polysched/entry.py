@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
+from collections import deque
 from collections.abc import Callable
 from functools import wraps
 from types import TracebackType
@@ -29,11 +31,12 @@ def entry(function: F) -> F:
 
     @wraps(function)
     def entered(*args: Any, **kwargs: Any) -> Any:
-        usual = sys.getrecursionlimit()
-        sys.setrecursionlimit(max(usual, _FRAMES))
+        _deep.enter()
         try:
             return function(*args, **kwargs)
-        except RecursionError:
+        except RecursionError as error:
+            if not _ends_in_ours(error.__traceback__):  # but in a function of the user's that we called
+                raise
             raise InputError("this is nested too deeply", hint=_SHALLOWER) from None
         except PolyschedError as error:
             if os.environ.get("POLYSCHED_TRACEBACK") != "full":
@@ -41,11 +44,50 @@ def entry(function: F) -> F:
                 error.__cause__, error.__suppress_context__ = None, True
             raise  # which, without an expression, adds no line of this function
         finally:
-            sys.setrecursionlimit(usual)
+            _deep.leave()
 
     return entered  # type: ignore[return-value]
 
 
+class _Deep:
+    """Room for recursion while any thread is inside: the limit is the interpreter's, not a thread's."""
+
+    def __init__(self) -> None:
+        self._lock, self._inside, self._usual = threading.Lock(), 0, 0
+
+    def enter(self) -> None:
+        with self._lock:
+            if self._inside == 0:
+                self._usual = sys.getrecursionlimit()
+                sys.setrecursionlimit(max(self._usual, _FRAMES))
+            self._inside += 1
+
+    def leave(self) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                sys.setrecursionlimit(self._usual)
+
+
+    def after_fork(self) -> None:
+        self._lock = threading.Lock()
+
+
+_deep = _Deep()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_deep.after_fork)
+
+
+def _ends_in_ours(lines: TracebackType | None) -> bool:
+    """Is one of the last lines ours? Below it may be those of libraries."""
+    last = deque[TracebackType](maxlen=_TAIL)
+    while lines is not None:
+        last.append(lines)
+        lines = lines.tb_next
+    return any(_is_in(each, "polysched") for each in last)
+
+
+_TAIL = 50
 _FRAMES = 10_000  # a sum of 250 terms needs some 3000; a stack of 8 MB holds more
 _SHALLOWER = "write long expressions as several statements, and fewer loops and conditions inside of one another"
 
@@ -67,7 +109,11 @@ def _users(lines: TracebackType | None) -> TracebackType | None:
     if lines is None:
         return None
     below = _users(lines.tb_next)
-    if lines.tb_frame.f_globals.get("__name__", "").partition(".")[0] in ("polysched", "contextlib", "functools"):
+    if _is_in(lines, "polysched", "contextlib", "functools"):
         return below
     lines.tb_next = below
     return lines
+
+
+def _is_in(lines: TracebackType, *packages: str) -> bool:
+    return lines.tb_frame.f_globals.get("__name__", "").partition(".")[0] in packages

@@ -88,7 +88,7 @@ class Alarm:
 
     def stop(self) -> bool:
         """Has it rung, or is it about to? Then the call has been made, or will be any moment."""
-        return self._set(0) == 0
+        return self._process == os.getpid() and self._set(0) == 0
 
     def _set(self, nanoseconds: int) -> int:
         """Nanoseconds that were left until it would have rung; 0 is off."""

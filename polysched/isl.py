@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copyreg
 import math
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -159,6 +160,19 @@ def _alarm(deadline: clock.Deadline) -> Iterator[None]:
 
 _armed = clock.NEVER
 _CONTEXT = context_of(islpy._isl.__file__, DEFAULT_CONTEXT)
+
+
+def _after_fork() -> None:
+    """In a child no other thread has its turn, and there is no alarm. No call was under way: it would hold Python's
+    lock."""
+    global _turn, _armed
+    _turn, _armed = threading.RLock(), clock.NEVER
+    DEFAULT_CONTEXT.set_max_operations(0)
+    DEFAULT_CONTEXT.resume()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def _first_line(error: Error) -> str:

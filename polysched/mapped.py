@@ -57,10 +57,12 @@ def loops_within_budget(
         "not mapped": lambda: scheduled,
         "source order": lambda: scop.tree,
     }
-    reason = ""
-    tried: list[Tree] = []
+    if _has_marks(scheduled):  # as it is, it may need barriers, and there is nothing to leave out of it
+        del rungs["mapped without tiles"], rungs["not mapped"]
     if is_by_hand:
         del rungs["source order"]
+    reason = ""
+    tried: list[Tree] = []
     for rung, make in rungs.items():
         try:
             with isl.within(_MAPPING_SECONDS):

@@ -7,7 +7,7 @@ import time
 import pytest
 
 import polysched as ps
-from polysched import isl
+from polysched import isl, mapped
 from polysched.frontend.c.read import read_c
 from polysched.ir.nodes import Var
 from polysched.options import Options
@@ -105,3 +105,27 @@ def test_nothing_gives_way_where_there_is_time():
 def test_without_time_to_compile_at_all_it_is_refused():
     with pytest.raises(ps.PolyschedError, match="ran out of time"):
         ps.optimize(stencil, options=Options(compile_seconds=0.0))
+
+
+@ps.nest
+def reversed_rows(a: ps.f32[4, 64], b: ps.f32[4, 64], c: ps.f32[4, 64]):
+    for r in range(4):
+        for i in range(64):
+            b[r, i] = a[r, i]
+        for j in range(64):
+            c[r, j] = b[r, 63 - j]
+
+
+def test_a_grid_by_hand_has_its_barriers_or_is_refused(monkeypatch):
+    schedule = ps.Schedule(reversed_rows).bind("r", "blockIdx.x").bind("i", "threadIdx.x").bind("j", "threadIdx.x")
+    assert ps.optimize(reversed_rows, "cuda", schedule=schedule).source.text.count("__syncthreads()") == 1
+
+    def late(*_):
+        raise ps.BudgetExceeded("isl ran out of time")
+
+    monkeypatch.setattr(mapped, "place_barriers", late)
+    with pytest.raises(ps.BudgetExceeded, match="no loops for the schedule by hand were found, since isl ran out"):
+        ps.optimize(reversed_rows, "cuda", schedule=schedule)
+    done = ps.optimize(reversed_rows, "cuda", schedule=schedule.tree)
+    assert done.rungs["mapping"] == "source order, since isl ran out of time"
+    done.verify()

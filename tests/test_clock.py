@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import os
 import random
+import signal
+import threading
 import time
 from itertools import pairwise
 
@@ -110,6 +112,44 @@ def test_a_child_of_fork_has_alarms_of_its_own():
             os._exit(0 if works() else 2)
         os._exit(1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_a_child_forked_while_another_thread_has_its_turn_goes_on():
+    begun, over = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with isl.within(100.0):
+            begun.set()
+            over.wait(60)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    begun.wait()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(30)
+        with isl.within(100.0):
+            os._exit(0 if works() else 1)
+    over.set()
+    thread.join()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_a_child_forked_inside_of_a_limit_leaves_it_in_peace():
+    with isl.within(100.0):
+        child = os.fork()
+    if child == 0:
+        os._exit(0 if works() else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_a_limit_is_that_of_its_thread_alone():
+    left: list[float] = []
+    with clock.running(0.5):
+        thread = threading.Thread(target=lambda: left.append(clock.Deadline.after(20.0).left))
+        thread.start()
+        thread.join()
+    assert left[0] > 10
 
 
 def test_deadlines_are_within_what_runs():

@@ -3,6 +3,7 @@
 import inspect
 import subprocess
 import sys
+import threading
 import traceback
 import typing
 from pathlib import Path
@@ -123,3 +124,28 @@ def test_what_is_too_deep_even_so_is_refused(monkeypatch):
     monkeypatch.setattr("polysched.entry._FRAMES", 0)
     with pytest.raises(ps.InputError, match="this is nested too deeply\nhint: write long expressions as several"):
         ps.optimize(function)
+
+
+def test_recursion_of_the_users_own_function_is_its_own_error():
+    def endless(n: int) -> int:
+        return endless(n + 1)
+
+    with pytest.raises(RecursionError):
+        entry(endless)(0)
+
+
+def test_the_limit_is_as_it_was_however_threads_overlap():
+    usual, inside, over = sys.getrecursionlimit(), threading.Event(), threading.Event()
+
+    def waits() -> None:
+        inside.set()
+        over.wait(60)
+
+    thread = threading.Thread(target=entry(waits))
+    thread.start()
+    inside.wait()
+    entry(lambda: None)()
+    assert sys.getrecursionlimit() > usual
+    over.set()
+    thread.join()
+    assert sys.getrecursionlimit() == usual

@@ -1,4 +1,4 @@
-"""Sequences of random edits, as in tests/fuzz_schedules.py."""
+"""Sequences of random edits, as in tests/fuzz."""
 
 import pytest
 from edits import Tally, check_random_edits

@@ -126,6 +126,8 @@ def is_name(word: str) -> bool:
     try:
         isl.Set(f"{{ [{word}] }}")
     except isl.Error:
+        if isl.is_exhausted():
+            raise
         return False
     return True
 

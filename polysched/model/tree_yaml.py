@@ -102,4 +102,6 @@ def _parsed(kind: Callable[[str], T], text: Any) -> T:
     try:
         return kind(str(text))
     except isl.Error as error:
+        if isl.is_exhausted():
+            raise
         raise InputError(f"isl cannot read '{text}' as a {getattr(kind, '__name__', kind)}") from error

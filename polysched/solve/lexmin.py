@@ -1,7 +1,7 @@
 """The lexicographic minimum of a Problem, by one of four back ends that agree.
 
     highs   linear relaxation by warm-started simplex, branch and bound where it is fractional; the default
-    isl     isl's exact parametric integer programming; call it within `isl.quota`
+    isl     isl's exact parametric integer programming; call it within `isl.within`
     pulp    CBC, one objective at a time
     scipy   HiGHS' mixed integer solver, one objective at a time
 """
