@@ -117,6 +117,8 @@ def _serve(connection: Connection, parents: Connection, memory: int) -> None:
             answer, is_error = type(error)(str(error)), True
         except MemoryError:
             answer, is_error = BudgetExceeded(f"it needs more than {memory / 2**30:.1f} GiB of memory"), True
+        except RecursionError:  # below the user's functions, of which there are none here
+            answer, is_error = BudgetExceeded("this is nested too deeply"), True
         except Exception as error:
             answer, is_error = RuntimeError(f"{type(error).__name__}: {error}"), True
         connection.send((answer, is_error))
