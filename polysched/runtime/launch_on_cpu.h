@@ -228,6 +228,8 @@ POLYSCHED_OWN static void run_grid(const char *kernel, dim3 grid, dim3 block, vo
     polysched_check_launch(kernel, &grid.x, &block.x, shared.at, polysched_dynamic, machine.stacks, stack_stride, most_stacks, polysched_stop);
     run_blocks((uint64_t)grid.x * grid.y * grid.z, shared);
     polysched_check_end();
+    munmap(machine.stacks, stack_stride * most_stacks); /* a process may hold thousands of programs */
+    machine.stacks = nullptr;
     memcpy(shared.at, before, shared.size);
     free(before);
 }
