@@ -233,7 +233,7 @@ class _Before:
             return None
 
 
-_OPERATIONS = 500_000  # of isl for one question; those of the canonical nests need some hundreds
+_OPERATIONS = 2_000_000  # of isl for one question; those of the canonical nests need some hundreds
 
 
 def _can_be_equal(one: int | None, other: int | None) -> bool:

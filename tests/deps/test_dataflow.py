@@ -127,7 +127,7 @@ def test_classics_equal_their_interpretation(nest):
     assert_as_interpreted(nest, random.Random(1), n=4)
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", [*range(25), 664])  # 664: isl's own lexmax is wrong on its strides
 def test_random_nests_equal_their_interpretation(seed):
     rng = random.Random(seed)
     assert_as_interpreted(random_nest(rng), rng, n=4)
