@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import polysched as ps
 from polysched.codegen.emit import helpers
 from polysched.codegen.emit.cuda import RECIPROCAL, emit_cuda
 from polysched.codegen.emit.dialect import CUDA
@@ -15,6 +16,7 @@ from polysched.codegen.emit.extents import bounded, most_trips, trips
 from polysched.codegen.passes.linearize import linearize
 from polysched.codegen.passes.normalize import normalize
 from polysched.errors import PolyschedError
+from polysched.examples import jacobi_2d
 from polysched.ir.build import add, binary, const, floordiv, load, mul, store, sub, var
 from polysched.ir.dtypes import ALL, f64, i32, i64
 from polysched.ir.nodes import Alloc, Array, Barrier, Binary, For, Let, Store, Var
@@ -373,3 +375,9 @@ def test_a_store_outside_of_empty_block_loops_is_done():
     fn = nest("f", "n m", [V, Array("W", i64, (m,))], loop("b", 0, n, store(V, (b,), 7), inner, kind="block.x"))
     for size in (0, 3):
         assert_runs_as_interpreted(fn, {"n": 4, "m": size, "V": np.zeros(4, int), "W": np.zeros(size, int)})
+
+
+def test_bounds_of_32_bits_are_hidden_from_ptxas():
+    """It is wrong about max(-a, -b, c) on sm_90: see docs/gpu.md."""
+    text = str(ps.optimize(jacobi_2d, target="cuda").source)
+    assert '    if constexpr (sizeof(end) == 4) asm("" : "+r"(end));' in text

@@ -36,6 +36,13 @@ _NEEDS = {
     "truncmod_by": ("countdiv_by", "truncdiv_by"),
 }
 
+# ptxas of CUDA 12.8 to 13.3 drops the minus of max(-a, -b, c) on sm_90, which counts of iterations are made of: it is
+# not to see through bounds.
+_INDEX_BODIES = {
+    op: f'$T end = b {sign} a ? b : a; if constexpr (sizeof(end) == 4) asm("" : "+r"(end)); return end;'
+    for op, sign in (("min", "<"), ("max", ">"))
+}
+
 # The type of index arithmetic in texts that can have it in 32 or in 64 bits: the dialect's `index`.
 INDEX = DType("index", "i", 64)
 
@@ -60,7 +67,8 @@ def definitions(used: Iterable[tuple[str, DType]], dialect: Dialect) -> list[str
 
 def _definition(op: str, dtype: DType, dialect: Dialect) -> list[str]:
     own = dialect.index if dtype == INDEX else dialect.types[dtype.name]
-    body = Template(_BODIES[op]).substitute(
+    bodies = _BODIES | _INDEX_BODIES if dtype == INDEX else _BODIES
+    body = Template(bodies[op]).substitute(
         T=own,
         U=dialect.types.get(f"u{dtype.bits}"),  # there is none of a float
         zero_divisor=dialect.zero_divisor,
