@@ -56,12 +56,20 @@ def _least(problem: Problem, row: np.ndarray) -> float:
     return float(np.where(row > 0, problem.lower, problem.upper) @ row)
 
 
+class _Silent(highspy.Highs):
+    """HiGHS 1.16 prints a banner when it enables callbacks, in its constructor: no option can be set before."""
+
+    def enableCallbacks(self) -> None:
+        self.silent()
+        super().enableCallbacks()
+
+
 class _Model:
     """A Problem in HiGHS, to which rows can be added."""
 
     def __init__(self, problem: Problem, deadline: Deadline, **options: bool | int | float | str):
         self.deadline, self.width = deadline, len(problem.names)
-        self.highs = highspy.Highs()
+        self.highs = _Silent()
         settings: dict[str, bool | int | float | str] = {"output_flag": False, "threads": 1, **options}
         for name, value in settings.items():
             self.highs.setOptionValue(name, value)
