@@ -93,13 +93,14 @@ class Layout:
         row = {name: np.zeros(self.width) for name in ("u", "w", "coefficients", "shifts", "constants", "order")}
         row["u"][self.bound[:-1]] = 1
         row["w"][self.bound[-1]] = 1
-        for name, iterators in self.statements:
+        for k, (name, iterators) in enumerate(self.statements):
             row["coefficients"][self.magnitudes(name)] = 1
             row["shifts"][self.shift(name)] = 1
             row["constants"][self.constant(name)] = 1
             row["order"][self.magnitudes(name)] = 2 * np.arange(1, len(iterators) + 1)
             if self.signed:
-                row["order"][self.coefficients(name)] -= 1  # forward rather than backward
+                # forward rather than backward, the first statements above all
+                row["order"][self.coefficients(name)] -= 1 - k / (2 * len(self.statements))
         weights = {"u": 1e6, "w": 1e4, "coefficients": 10, "shifts": 3, "constants": 1, "order": 0.005}
         return tuple(Objective(name, row[name], weight) for name, weight in weights.items() if row[name].any())
 
