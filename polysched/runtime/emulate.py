@@ -43,7 +43,7 @@ _INCLUDE = re.compile(r'#include "(\w+\.h)"\n')
 _MATH = re.compile(
     r"\b(a?(sin|cos|tan)h?(pi)?|atan2|sincos|exp(2|10|m1)?|log(2|10|1p|b)?|pow|sqrt|cbrt|hypot|erfc?|[lt]gamma|abs|fabs|"
     r"floor|ceil|round|l?l?rint|trunc|nearbyint|fmod|remainder|fma|fmin|fmax|fdim|copysign|ldexp|frexp|modf|is(nan|inf|finite)|"
-    r"[A-Z]+_?[A-Z]*INF\w*|NAN|M_\w+)f?\b"
+    r"\w*INF\w*|NAN|M_\w+)f?\b"
 )
 MOST_DYNAMIC = 227 * 1024  # bytes of shared memory that a block can have
 # What only some texts need of CUDA, since it takes time to compile.
@@ -71,9 +71,7 @@ class Emulated:
         does what a GPU does not define, such as threads of a block that wait at different barriers."""
         bound = bind(self.fn, arguments, self.valid_sizes)
         values = c_values(bound, self.fn)
-        run_emulated(
-            self.library, self.reverse, self.entry, *values, most_blocks=self.most_blocks, wide=self.wide
-        )
+        run_emulated(self.library, self.reverse, self.entry, *values, most_blocks=self.most_blocks, wide=self.wide)
 
 
 def emulate(source: Source, fn: Function, valid_sizes: isl.Set | None = None) -> Emulated:
@@ -121,7 +119,7 @@ def emulated_text(source: Source) -> str:
     alone = ", ".join(f'{{"{kernel.name}", "{"".join(kernel.alone)}"}}' for kernel in source.kernels if kernel.alone)
     define = f"#define POLYSCHED_ALONE {alone}\n" if alone else ""
     if source.language == "cuda":
-        text = f'{source.text}{launch_bounds(source.text)}'
+        text = f"{source.text}{launch_bounds(source.text)}"
         return f'{define}{cuda_header(source.text)}#line 1 "{source.entry}.cu"\n{text}'
     kernels = f'namespace polysched_kernels {{\n#line 1 "{source.entry}.cl"\n{source.device}}}\n'
     host = f'extern "C" {{\n#line 1 "{source.entry}.c"\n{source.text}}}\n'

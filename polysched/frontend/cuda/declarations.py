@@ -17,6 +17,7 @@ from polysched.frontend.cuda.kernel import qualified
 from polysched.frontend.cuda.tokens import find, identifiers, tokens
 
 Range = tuple[int, int]  # offsets in bytes, of one file
+Bracket = tuple[str, int, int]  # a file, which may include what is between the brackets, and a range of it
 Side = Literal["kernel", "device", "any", "host"]  # any: types, constants, aliases
 
 
@@ -30,14 +31,14 @@ class Declaration:
     names: frozenset[str]
     uses: frozenset[str]
     side: Side
-    around: tuple[Range, ...] = ()  # heads and tails of the namespaces and the `extern "C"` that it is in
+    around: tuple[Bracket, ...] = ()  # heads and tails of the namespaces and the `extern "C"` that it is in
     holes: tuple[Range, ...] = ()  # in it, methods of the host
     variables: tuple[Cursor, ...] = ()  # in the device's memory
     opens: str = ""  # the namespace that `using namespace` is about
     always: bool = False  # found without its name: operators, `using namespace`
 
 
-def declarations(scope: Cursor, files: Mapping[str, bytes], around: tuple[Range, ...] = ()) -> list[Declaration]:
+def declarations(scope: Cursor, files: Mapping[str, bytes], around: tuple[Bracket, ...] = ()) -> list[Declaration]:
     """Those of `files`, in order of their text."""
     found: list[Declaration] = []
     for cursor in scope.get_children():
@@ -66,7 +67,7 @@ def kernels(scope: Cursor) -> Iterator[Cursor]:
             yield cursor
 
 
-def _declaration(cursor: Cursor, text: bytes, around: tuple[Range, ...]) -> Declaration:
+def _declaration(cursor: Cursor, text: bytes, around: tuple[Bracket, ...]) -> Declaration:
     start, end = cursor.extent.start.offset, cursor.extent.end.offset
     side = _side(cursor, text)
     return Declaration(
@@ -120,9 +121,10 @@ _OF_DEVICE = (CursorKind.CUDADEVICE_ATTR, CursorKind.CUDACONSTANT_ATTR, CursorKi
 
 
 def _side(cursor: Cursor, text: bytes) -> Side:
-    """nvcc lets a kernel use what is declared for the device, types, constants, and what is constexpr."""
+    """nvcc lets a kernel use what is declared for the device, types, constants, and what is constexpr; a
+    kernel that is defined elsewhere is for the host alone."""
     if _has(cursor, CursorKind.CUDAGLOBAL_ATTR):
-        return "kernel"
+        return "kernel" if cursor.get_definition() is not None else "host"
     if any(_has(cursor, kind) for kind in _OF_DEVICE):
         return "device"
     if cursor.kind in (*_FUNCTIONS, *_METHODS):
@@ -188,15 +190,31 @@ def _host_methods(cursor: Cursor, text: bytes) -> Iterator[Range]:
             yield from _host_methods(child, text)
 
 
-def _brackets(scope: Cursor, text: bytes) -> tuple[Range, ...]:
+def _brackets(scope: Cursor, text: bytes) -> tuple[Bracket, ...]:
     """`namespace a {` and `}`; `extern "C"` alone where it has no braces."""
-    start, end = scope.extent.start.offset, scope.extent.end.offset
-    inside = next((child.extent.start.offset for child in scope.get_children() if not child.kind.is_attribute()), end)
+    start, end, file = scope.extent.start.offset, scope.extent.end.offset, scope.extent.start.file.name
+    children = (child for child in scope.get_children() if not child.kind.is_attribute())
+    starts = (child.extent.start for child in children)
+    inside = next((it.offset for it in starts if it.file is not None and it.file.name == file), end)
     brace = find(text, b"{", start, inside)
-    return ((start, inside),) if brace < 0 else ((start, brace + 1), (end - 1, end))
+    return ((file, start, inside),) if brace < 0 else ((file, start, brace + 1), (file, end - 1, end))
 
 
 def _past_semicolon(text: bytes, end: int) -> int:
-    rest = text[end : end + 200]
-    word = next((token for token in tokens(rest) if token[0] != "line"), None)
-    return end + word[2] if word and rest[word[1] : word[2]] == b";" else end
+    """The end of the declaration that clang lets end there: before its semicolon, a struct's before its attributes,
+    and a variable's before what has an error, such as an extent that is not known."""
+    depth, opened = 0, False
+    for kind, first, last in tokens(text[end : end + _FAR]):
+        word = text[end + first : end + last]
+        if kind == "line":
+            continue
+        if word == b";" and not depth:
+            return end + last
+        opened = opened or word in (b"[", b"=", b",", b"__align__", b"__attribute__")
+        if not opened:
+            break
+        depth += (word in (b"[", b"(", b"{")) - (word in (b"]", b")", b"}"))
+    return end
+
+
+_FAR = 2000  # bytes, in which a declaration with an error ends

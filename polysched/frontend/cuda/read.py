@@ -163,11 +163,11 @@ class CudaFile:
         """The file with what is kept of it and of what it includes, line by line."""
         data = self.parsed.files[path]
         out = bytearray(_blank(data))
-        for it in (it for it in kept if it.file == path):
-            for start, end in (*it.around, (it.start, it.end)):
+        for file, start, end in (part for it in kept for part in (*it.around, (it.file, it.start, it.end))):
+            if file == path:
                 out[start:end] = data[start:end]
-            for start, end in it.holes:
-                out[start:end] = _blank(data[start:end])
+        for start, end in (hole for it in kept if it.file == path for hole in it.holes):
+            out[start:end] = _blank(data[start:end])
         for start, end in directives(data):
             once = re.match(rb"#\s*pragma\s+once", data[start:end])
             out[start:end] = _blank(data[start:end]) if once else data[start:end]

@@ -205,3 +205,34 @@ def test_our_own_text_is_read():
     file = read_cuda(Path("tests/golden/heat.cu"))
     kernels = [kernel.name for kernel in file.kernels]
     assert kernels and all("<<<" not in text_of(file, name).split("__global__", 1)[1] for name in kernels)
+
+
+def test_included_text_stands_inside_of_brackets(tmp_path):
+    (tmp_path / "inner.h").write_text("// a comment that is longer than the brackets\ntypedef int number;\n")
+    (tmp_path / "whole.cu").write_text(
+        'extern "C" {\n#include "inner.h"\n__global__ void f(number *a) { a[0] = 1; }\nvoid host() {}\n}\n'
+    )
+    assert (
+        words(text_of(read_cuda(tmp_path / "whole.cu"), "f"))
+        == """\
+extern "C" {
+#line 1 "inner.h"
+typedef int number;
+#line 3 "whole.cu"
+__global__ void f(number *a) { a[0] = 1; }
+}"""
+    )
+
+
+def test_variables_are_whole_whatever_is_wrong_with_them():
+    text = """\
+__constant__ int a, b[COUNT + 1]; __constant__ int c = COUNT(2, 3);
+struct Pair { int x, y; } __align__(8);
+__global__ void f(Pair *d) { d->x = a + c; }"""
+    assert text_of(read_cuda(text), "f") == text
+
+
+def test_a_kernel_of_that_name_may_be_defined_elsewhere():
+    own = "template <class T = int> __global__ void f(T *a);\ntemplate <class T> __global__ void f(T *a) { a[0] = 1; }"
+    text = f"__global__ void f(int *a, int n);\n{own}"
+    assert words(text_of(read_cuda(text), "f")) == own
