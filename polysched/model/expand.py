@@ -9,20 +9,23 @@
                                               b[i] = s[i]
 
 Without it every iteration of i would wait for the one before. `codegen/passes/contract.py` undoes it where the
-schedule keeps an iteration's accesses together. Else the temporary takes no more memory than one of the user's arrays.
+schedule keeps an iteration's accesses together. Else the temporary takes no more memory than one of the user's arrays,
+for all sizes that keep accesses in bounds: those in a[i, k] with a: f64[1000, 1000] say that n <= 1000.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import reduce
-from itertools import permutations
+from functools import cached_property, reduce
 
 from polysched import isl
 from polysched.ir.node import rewrite, walk
 from polysched.ir.nodes import Alloc, Array, Binary, Const, Expr, For, Function, If, Load, Stmt, Store, Var
 from polysched.model.affine import AffineSpace, NotAffine, expression
+from polysched.model.extents import fits_an_array, sizes_that_run
+from polysched.model.extract import extract
 from polysched.model.loops import loop_conditions, sizes_not_negative
+from polysched.model.scop import Scop
 
 
 def expand_temporaries(fn: Function) -> Function:
@@ -31,46 +34,48 @@ def expand_temporaries(fn: Function) -> Function:
     Left as they are: temporaries that no loop touches (they stay inside one statement), and those that would take
     more memory than any of the user's arrays.
     """
-    return replace(fn, body=_expand(fn.body, (), fn))
+    return replace(fn, body=_Expansion(fn).body(fn.body, ()))
 
 
-def _expand(body: tuple[Stmt, ...], loops: tuple[For, ...], fn: Function) -> tuple[Stmt, ...]:
-    for alloc in [stmt for stmt in body if isinstance(stmt, Alloc)]:
-        if loops and not alloc.array.shape and _crosses_a_loop(alloc.array.name, body):
-            values = _values(loops, fn.sizes)
-            extents = () if values.is_empty() else _extents(values, fn.sizes)
-            if extents and any(_fits(extents, array, values.params(), fn.sizes) for array in fn.arrays):
-                body = _with_elements(body, replace(alloc.array, shape=extents), loops)
-    return tuple(_expand_inside(stmt, loops, fn) for stmt in body)
+class _Expansion:
+    def __init__(self, fn: Function):
+        self.fn = fn
 
+    def body(self, body: tuple[Stmt, ...], loops: tuple[For, ...]) -> tuple[Stmt, ...]:
+        for alloc in [stmt for stmt in body if isinstance(stmt, Alloc)]:
+            if loops and not alloc.array.shape and _crosses_a_loop(alloc.array.name, body):
+                values = _values(loops, self.fn.sizes)
+                extents = () if values.is_empty() else _extents(values, self.fn.sizes)
+                if extents and self.fits(extents, alloc.array.name, values.params()):
+                    body = _with_elements(body, replace(alloc.array, shape=extents), loops)
+        return tuple(self.inside(stmt, loops) for stmt in body)
 
-def _expand_inside(stmt: Stmt, loops: tuple[For, ...], fn: Function) -> Stmt:
-    match stmt:
-        case For(body=body):
-            return replace(stmt, body=_expand(body, (*loops, stmt), fn))
-        case If(then=then, other=other):
-            return replace(stmt, then=_expand(then, loops, fn), other=_expand(other, loops, fn))
-        case _:
-            return stmt
+    def inside(self, stmt: Stmt, loops: tuple[For, ...]) -> Stmt:
+        match stmt:
+            case For(body=body):
+                return replace(stmt, body=self.body(body, (*loops, stmt)))
+            case If(then=then, other=other):
+                return replace(stmt, then=self.body(then, loops), other=self.body(other, loops))
+            case _:
+                return stmt
+
+    def fits(self, extents: tuple[Expr, ...], name: str, known: isl.Set) -> bool:
+        """Does another array take as much, for the sizes `known`, or for those at which all runs that uses the
+        temporary?"""
+        fn = self.fn
+        return fits_an_array(extents, fn.arrays, known, fn.sizes) or fits_an_array(
+            extents, fn.arrays, known.intersect(sizes_that_run(self.scop, name)), fn.sizes
+        )
+
+    @cached_property
+    def scop(self) -> Scop:
+        """The model of the function as it was: it knows the sizes that keep accesses in bounds."""
+        return extract(self.fn)
 
 
 def _crosses_a_loop(name: str, body: tuple[Stmt, ...]) -> bool:
     inside = (node for loop in walk(body) if isinstance(loop, For) for node in walk(loop))
     return any(isinstance(node, Load | Store) and node.array == name for node in inside)
-
-
-def _fits(extents: tuple[Expr, ...], array: Array, known: isl.Set, sizes: tuple[str, ...]) -> bool:
-    """Is each extent at most that of a dimension of its own of the array, for all the sizes `known`?"""
-    space = AffineSpace("", (), sizes)
-
-    def within(extent: Expr, dimension: Expr) -> bool:
-        try:
-            return bool(known.is_subset(space.where(Binary("<=", extent, dimension)).params()))
-        except NotAffine:
-            return False
-
-    choices = permutations(array.shape, len(extents))
-    return any(all(map(within, extents, dimensions)) for dimensions in choices)
 
 
 def _with_elements(body: tuple[Stmt, ...], array: Array, loops: tuple[For, ...]) -> tuple[Stmt, ...]:

@@ -29,6 +29,7 @@ from polysched.ir.node import rewrite, walk
 from polysched.ir.nodes import Alloc, Array, Const, Expr, For, Function, If, Load, Stmt, Store, Var
 from polysched.ir.rename import fresh_names, used_names
 from polysched.model.affine import condition, value
+from polysched.model.extents import fits_an_array, sizes_that_run
 from polysched.model.scop import Access, Scop, Statement
 
 
@@ -155,13 +156,10 @@ class _Expansion:
         return found.coalesce()
 
     def fits(self, extents: list[Expr]) -> bool:
-        """Is there another array with all these dimensions?"""
-        wanted = [*extents, *self.array.shape]
-        return any(
-            all(array.shape.count(extent) >= wanted.count(extent) for extent in wanted)
-            for array in self.fn.arrays
-            if array is not self.array
-        )
+        """Is there another array with all these dimensions, or larger ones?"""
+        others = [array for array in self.fn.arrays if array is not self.array]
+        known = sizes_that_run(self.scop, self.array.name)
+        return fits_an_array((*extents, *self.array.shape), others, known, self.fn.sizes)
 
     def copied_back(self, copy: Array, filled: isl.Map, names: Iterator[str]) -> Stmt:
         """The elements as the last iteration of the loops left them."""
@@ -169,9 +167,7 @@ class _Expansion:
         own = [next(names) for _ in self.array.shape]
         last = tuple(_last(loop, iterations, k) for k, loop in enumerate(self.loops))
         index = tuple(Var(name) for name in own)
-        body: tuple[Stmt, ...] = (
-            Store(self.array.name, index, Load(copy.name, (*last, *index), self.array.dtype)),
-        )
+        body: tuple[Stmt, ...] = (Store(self.array.name, index, Load(copy.name, (*last, *index), self.array.dtype)),)
         for k, name in reversed(list(enumerate(own))):
             body = (For(name, value(elements.dim_min(k)), _past_last(elements, k), 1, body),)
         ran = condition(filled.params())

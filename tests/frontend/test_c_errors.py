@@ -356,12 +356,12 @@ long double v = 0; A[0] = v;
 ^ 'v' has the type 'long double'
 hint: a nest has integers, float and double
 
-A[0] = A[1] = 2;
-       ^ an assignment inside of an expression
+A[0] = 1 + (A[1] = 2);
+            ^ an assignment inside of an expression
 hint: write it as a statement of its own
 
-A[0] = A[1] += 2;
-       ^ an assignment inside of an expression
+A[0] += A[1] = 2;
+        ^ an assignment inside of an expression
 hint: write it as a statement of its own
 
 A[i++] = 2;

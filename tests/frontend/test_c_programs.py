@@ -54,6 +54,17 @@ FUNCTIONS = {
         for (int i = 0; i < n; i++) { *(p + i) += (*(q + i))[1]; *(*(q + i) + 2) = i; q[i][3] = 3[q[i]] + *p; }""",
     "outside(int n, int *restrict p)": """
         for (int i = 3; i < n; i += 4) p[2 * i + 1] = p[i - 3];""",
+    "chained(int n, double *restrict A, int *restrict k, float *restrict x)": """
+        for (int i = 0; i < n; i++) {
+            double p; float q; _Bool b;
+            A[i] = k[i] = x[i] = A[i] * 40.3;
+            p = (q = k[i] += 2) ;
+            x[i] += p;
+            b = x[i] > 9;
+            A[i] += q + b;
+            p = q = b = A[i] > 1;
+            A[i] += p + q;
+        }""",
     # --- loops
     "strides(int n, int *restrict A)": """
         int i;

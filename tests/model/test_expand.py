@@ -12,7 +12,7 @@ from polysched.ir.build import add, binary, load, mul, store, sub, var
 from polysched.ir.dtypes import f64, i64
 from polysched.ir.interp import evaluate
 from polysched.ir.node import walk
-from polysched.ir.nodes import Alloc, Array, For, Function, If
+from polysched.ir.nodes import Alloc, Array, Const, For, Function, If
 from polysched.ir.text import show
 from polysched.ir.verify import verify
 from polysched.model.expand import expand_temporaries
@@ -26,6 +26,11 @@ def row_sum(over: For | None = None) -> tuple:
     """s = 0; for k: s += A[i, k]; B[i] = s"""
     summing = over or loop("k", 0, n, store(S, (), add(load(S), load(A, i, k))))
     return Alloc(S), store(S, (), 0.0), summing, store(B, (i,), load(S))
+
+
+def row_sum_of(array: Array) -> tuple:
+    """s += array[i, k]"""
+    return (store(S, (), add(load(S), load(array, i, k))),)
 
 
 def function(*body) -> Function:
@@ -106,6 +111,28 @@ def test_a_temporary_below_a_guard_is_expanded_too():
 def test_a_temporary_larger_than_any_array_is_left():
     m = var("m")
     fn = nest("f", "n m", [A, B], loop("t", 0, m, loop("i", 0, n, *row_sum())))
+    assert expand_temporaries(fn) == fn
+
+
+FIXED, COLUMN = Array("A", f64, (Const(1000), Const(1200))), Array("B", f64, (Const(1000),))
+
+
+def test_accesses_in_bounds_say_how_large_a_size_is():
+    fn = nest("f", "n m", [FIXED, COLUMN], loop("i", 0, n, *row_sum(loop("k", 0, m, *row_sum_of(FIXED)))))
+    assert shapes(fn, n=10, m=7) == [(10,)]
+
+
+def test_with_a_bound_on_one_of_two_loops_both_are_judged():
+    """A[i, k] bounds i by 1000, but nothing bounds t."""
+    inner = loop("i", 0, n, *row_sum(loop("k", 0, n, *row_sum_of(FIXED))))
+    fn = nest("f", "n m", [FIXED, COLUMN], loop("t", 0, m, inner))
+    assert expand_temporaries(fn) == fn
+
+
+def test_no_size_that_runs_all_bounds_nothing():
+    """With the sum run for n < 0 alone, there is no n for which memory could be judged."""
+    never = If(binary("<", n, 0), row_sum_of(FIXED))
+    fn = nest("f", "n", [FIXED, COLUMN], loop("i", 0, n, *row_sum(loop("k", 0, n, never))))
     assert expand_temporaries(fn) == fn
 
 

@@ -55,6 +55,19 @@ def test_its_loops_are_one_grid_on_a_gpu():
 
 
 @ps.nest
+def in_constant_arrays(a: ps.f64[90, 100], row: ps.f64[100], n: ps.size, m: ps.size):
+    for r in range(n):
+        for p in range(m):
+            row[p] = a[r, p] * 2.0
+        for p in range(m):
+            a[r, p] = row[m - p - 1]
+
+
+def test_sizes_are_bounded_by_the_arrays_that_they_index():
+    assert "alloc t0: private f64[n, 100]" in str(expanded(in_constant_arrays.function))
+
+
+@ps.nest
 def downwards(a: ps.f64[n, m], row: ps.f64[m], n: ps.size, m: ps.size):
     for r in range(n - 1, -1, -1):
         for p in range(m):

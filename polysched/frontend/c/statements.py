@@ -25,6 +25,7 @@ from polysched.frontend.c.clang import (
     key,
     operands,
     operator,
+    stripped,
     unary_operator,
     variable,
 )
@@ -35,7 +36,7 @@ from polysched.frontend.c.types import dtype_of, promoted
 from polysched.frontend.c.variables import is_array, is_pointer
 from polysched.ir.effects import may_change
 from polysched.ir.node import walk as walk_ir
-from polysched.ir.nodes import Alloc, Const, Expr, For, If, Load, Stmt, Store, Unary, Var
+from polysched.ir.nodes import COMPARISONS, Alloc, Const, Expr, For, If, Load, Stmt, Store, Unary, Var
 from polysched.ir.text import show
 from polysched.model.affine import NotAffine
 
@@ -66,15 +67,24 @@ class Statements:
         if operator(node) == ",":
             return self.block(children(node))
         if operator(node) == "=":
-            target, value = children(node)
-            self.check_target(target)
-            return (self.store(node, target, self.read.value(value)),)
+            return self.assignment(node)
         if node.kind == CursorKind.COMPOUND_ASSIGNMENT_OPERATOR:
             target, operand = children(node)
             return (self.update(node, target, operand, operator(node)[:-1]),)
         if unary_operator(node)[-2:] in ("++", "--"):
             return (self.step(node),)
         raise self.refused(node)
+
+    def assignment(self, node: Node) -> tuple[Stmt, ...]:
+        """`a = e`; for `a = b = e`, `b = e` first: its value is what b then holds."""
+        target, value = children(node)
+        self.check_target(target)
+        inner = stripped(value)
+        if not operator(inner).endswith("=") or operator(inner) in COMPARISONS:
+            return (self.store(node, target, self.read.value(value)),)
+        before = self.statement(inner)
+        held = self.read.value(children(inner)[0])
+        return (*before, self.store(node, target, converted(held, self.read.dtype(value))))
 
     def update(self, node: Node, target: Node, operand: Node, op: str) -> Stmt:
         """`a op= b`: clang has converted b to the type in which C computes, but for shifts."""
@@ -139,8 +149,11 @@ class Statements:
     def local_array(self, decl: Node) -> Stmt:
         array = self.read.array(decl, decl)
         if is_pointer(decl):
-            raise self.source.error(decl, f"the pointer '{decl.spelling}' is declared in the region",
-                                    "subscript the array that it points to")
+            raise self.source.error(
+                decl,
+                f"the pointer '{decl.spelling}' is declared in the region",
+                "subscript the array that it points to",
+            )
         if any(part.kind == CursorKind.INIT_LIST_EXPR for part in children(decl)):
             raise self.source.error(decl, f"'{decl.spelling}' has an initialiser", "assign its elements in loops")
         names = {node.name for extent in array.shape for node in walk_ir(extent) if isinstance(node, Var)}

@@ -1,0 +1,47 @@
+"""Whether a new array takes no more memory than one that is there, for all sizes that calls may have.
+
+    for i in range(n): ... a[i, j] ...      with a: f64[1000, 1200]     ->     n <= 1000, checked at each call
+
+so that an element for each i fits along the first dimension of a. Texts need not agree: 'n' and '1000' do not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import reduce
+from itertools import permutations
+
+from polysched import isl
+from polysched.ir.nodes import Array, Binary, Expr
+from polysched.model.affine import AffineSpace, NotAffine
+from polysched.model.scop import Scop
+
+
+def fits_an_array(extents: tuple[Expr, ...], arrays: Iterable[Array], known: isl.Set, sizes: tuple[str, ...]) -> bool:
+    """Is each extent at most that of a dimension of its own of one of the arrays, for all the sizes `known`?
+
+    False if there are no such sizes.
+    """
+    return not known.is_empty() and any(
+        all(_is_within(extent, dimension, known, sizes) for extent, dimension in zip(extents, chosen, strict=True))
+        for array in arrays
+        for chosen in permutations(array.shape, len(extents))
+    )
+
+
+def sizes_that_run(scop: Scop, array: str) -> isl.Set:
+    """The sizes at which all accesses are in bounds, and every statement that touches the array runs.
+
+    Others do not count where memory is judged: with m = 0, no a[i, k] with k < m says what n may be.
+    """
+    users = [s for s in scop.statements if any(access.array == array for access in (*s.reads, *s.writes))]
+    return reduce(isl.Set.intersect, (s.domain.params() for s in users), scop.valid_sizes)
+
+
+def _is_within(extent: Expr, dimension: Expr, known: isl.Set, sizes: tuple[str, ...]) -> bool:
+    if extent == dimension:
+        return True
+    try:
+        return bool(known.is_subset(AffineSpace("", (), sizes).where(Binary("<=", extent, dimension)).params()))
+    except NotAffine:
+        return False
