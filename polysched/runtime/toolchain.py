@@ -27,8 +27,9 @@ ROUND_EACH = "-ffp-contract=off"
 EXACT = ("-fwrapv", ROUND_EACH, "-fno-math-errno", "-fno-trapping-math")
 C_FLAGS = ("-std=gnu11", "-O3", "-march=native", "-mprefer-vector-width=512", "-fopenmp", *EXACT)
 COPIES_AS_LOOPS = "-fno-tree-loop-distribute-patterns"
+NO_F16_UNIT = "-mno-avx512fp16"  # gcc 12 writes masks to vmovsh that the assembler refuses
 LOCALS_AS = "-ftrivial-auto-var-init="  # what variables hold that have no value: "pattern" or "zero"
-_OPTIONAL = ("-march=native", COPIES_AS_LOOPS, f"{LOCALS_AS}pattern", f"{LOCALS_AS}zero")
+_OPTIONAL = ("-march=native", COPIES_AS_LOOPS, NO_F16_UNIT, f"{LOCALS_AS}pattern", f"{LOCALS_AS}zero")
 
 _VARIABLES = {"c": ("POLYSCHED_CC", "CC"), "c++": ("POLYSCHED_CXX", "CXX")}
 _COMMANDS = {"c": ("cc", "gcc", "clang"), "c++": ("c++", "g++", "clang++")}
@@ -134,6 +135,8 @@ def _identity(command: tuple[str, ...]) -> Iterator[str]:
 @cache
 def _supported(compiler: Compiler, flags: tuple[str, ...]) -> tuple[str, ...]:
     """The flags without the optional ones that the compiler does not know, as -march=native of a new machine."""
+    if "clang" not in compiler.version and re.search(r" 12\.\d+\.\d+", compiler.version):
+        flags = (*flags, NO_F16_UNIT)
     return tuple(flag for flag in flags if flag not in _OPTIONAL or _is_known(compiler, flag))
 
 

@@ -1,5 +1,6 @@
 import ctypes
 import os
+import platform
 import shutil
 import signal
 import subprocess
@@ -149,6 +150,16 @@ def test_flags_that_the_compiler_does_not_know_are_left_out(monkeypatch, tmp_pat
     text = "int seven(void) { return 7; }\n"
     library = ctypes.CDLL(str(compile_shared(text, "seven", flags=(*C_FLAGS, COPIES_AS_LOOPS))))
     assert library.seven() == 7
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the fault is in instructions of x86")
+def test_gcc_12_makes_no_masked_moves_of_f16_that_its_assembler_refuses():
+    text = """void f(const _Float16 *restrict x, _Float16 *restrict y) {
+  for (int i = 0; i < 3; i++) y[i] = x[i] > (_Float16)0 ? x[i] : (_Float16)0;
+}
+"""
+    flags = tuple(flag for flag in C_FLAGS if flag != "-march=native")
+    assert compile_shared(text, "positive", flags=(*flags, "-march=sapphirerapids")).exists()
 
 
 def test_kernels_with_tiles_have_no_calls_for_their_copies():
