@@ -95,12 +95,14 @@ def load(
     *,
     threads: int | None = None,
     contract: bool = False,
+    fast_math: bool = False,
     quickly: bool = False,
 ) -> CpuProgram:
     """`source` compiled and loaded; `fn` is the function as the user calls it, before `linearize`. With `contract`,
-    a * b + c of floats may be rounded once; `quickly` compiled, it runs slower."""
+    a * b + c of floats may be rounded once; with `fast_math`, floats are reassociated; `quickly` compiled, it runs
+    slower."""
     assert source.language == "c", f"a program in {source.language} does not run on the CPU"
-    flags = c_flags(source.text, contract=contract)
+    flags = c_flags(source.text, contract=contract, fast_math=fast_math)
     flags = tuple("-O1" if quickly and flag == "-O3" else flag for flag in flags)
     library = open_library(str(compile_shared(source.text, source.entry, flags=flags)))
     return CpuProgram(fn, library, c_function(library, source, fn), valid_sizes, threads)

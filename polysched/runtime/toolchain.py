@@ -26,6 +26,13 @@ from polysched.runtime.cache import cached, remember, remembered
 ROUND_EACH = "-ffp-contract=off"
 EXACT = ("-fwrapv", ROUND_EACH, "-fno-math-errno", "-fno-trapping-math")
 C_FLAGS = ("-std=gnu11", "-O3", "-march=native", "-mprefer-vector-width=512", "-fopenmp", *EXACT)
+# What fast_math allows besides. Not -ffast-math, which assumes that NaN and infinity never occur, and with which, as with
+# -funsafe-math-optimizations, gcc before 13 links code that flushes denormals to zero in the whole process.
+FAST = (
+    "-fassociative-math",  # sums and products in any order, (a + b) - a is b
+    "-fno-signed-zeros",  # which it needs: x + 0.0 is x
+    "-freciprocal-math",  # x / y is x * (1 / y), as where y stays in a loop
+)
 COPIES_AS_LOOPS = "-fno-tree-loop-distribute-patterns"
 LOCALS_AS = "-ftrivial-auto-var-init="  # what variables hold that have no value: "pattern" or "zero"
 _OPTIONAL = ("-march=native", COPIES_AS_LOOPS, f"{LOCALS_AS}pattern", f"{LOCALS_AS}zero")
@@ -64,13 +71,14 @@ def find_compiler(language: str = "c") -> Compiler:
     )
 
 
-def c_flags(text: str, *, contract: bool = False) -> tuple[str, ...]:
-    """The flags for a kernel; with `contract`, a * b + c of floats may be rounded once.
+def c_flags(text: str, *, contract: bool = False, fast_math: bool = False) -> tuple[str, ...]:
+    """The flags for a kernel; with `contract`, a * b + c of floats may be rounded once; with `fast_math`, floats are
+    reassociated, and divided by through the inverse.
 
     As calls of memcpy, the last loops of a tile, which is unrolled, would keep it out of registers: gcc 12 has it take
     up to twice as long. Where there is no tile, memset is faster than loops that fill large arrays.
     """
-    flags = tuple(flag for flag in C_FLAGS if not (contract and flag == ROUND_EACH))
+    flags = tuple(flag for flag in C_FLAGS if not (contract and flag == ROUND_EACH)) + FAST * fast_math
     return (*flags, COPIES_AS_LOOPS) if "#pragma GCC unroll" in text else flags
 
 
