@@ -74,15 +74,19 @@ def c_flags(text: str, *, contract: bool = False) -> tuple[str, ...]:
     return (*flags, COPIES_AS_LOOPS) if "#pragma GCC unroll" in text else flags
 
 
-def compile_shared(text: str, name: str, *, language: str = "c", flags: tuple[str, ...] = C_FLAGS) -> Path:
-    """A shared library made from `text`, which is called `name` in messages; ToolchainError if it does not compile."""
+def compile_shared(
+    text: str, name: str, *, language: str = "c", flags: tuple[str, ...] = C_FLAGS, ahead: str = ""
+) -> Path:
+    """A shared library made from `text`, which is called `name` in messages; ToolchainError if it does not compile.
+    `ahead` goes before the text, whose lines are counted as if it did not."""
     compiler = find_compiler(language)
     file = re.sub(r"\W", "_", name) + _SUFFIX[language]
+    whole = f"{ahead}#line 1\n{text}" if ahead else text
     command = (*compiler.command, *_supported(compiler, flags), "-shared", "-fPIC", file, "-lm")
 
     def build(output: Path) -> None:
         folder = output.parent.absolute()
-        (folder / file).write_text(text, encoding="utf-8")
+        (folder / file).write_text(whole, encoding="utf-8")
         # Plain quotes too, so that messages are the same everywhere; and its own files go away with ours.
         environment = {**os.environ, "LC_ALL": "C", "TMPDIR": str(folder)}
         try:
@@ -94,7 +98,7 @@ def compile_shared(text: str, name: str, *, language: str = "c", flags: tuple[st
         if not output.exists():
             raise ToolchainError(f"the compiler has made no file: {shlex.join(command)}")
 
-    return cached((text, *command, compiler.version, _processor()), ".so", build)
+    return cached((whole, *command, compiler.version, _processor()), ".so", build)
 
 
 def _failure(command: tuple[str, ...], message: str, text: str, file: str) -> str:
