@@ -131,7 +131,12 @@ class Compiled:
                 return load_cuda(self.source, self.nest, self.valid_sizes, contract=contract)
             case "opencl":
                 return load_opencl(self.source, self.nest, self.valid_sizes)
-        return load(self.source, self.nest, self.valid_sizes, contract=self.options.contract_floats)
+        return self._loaded(self.source)
+
+    def _loaded(self, source: Source, nest: Function | None = None, **how: Any) -> CpuProgram:
+        """A text in C of the kernel, compiled as the options allow; `nest` is how it is called, if not as this one."""
+        allowed = {"contract": self.options.contract_floats, "fast_math": self.options.fast_math}
+        return load(source, nest or self.nest, self.valid_sizes, **allowed, **how)
 
     def __call__(self, **arguments: Any) -> None:
         """Runs on arrays given by name, which it changes; sizes that the arrays show may be left out.
@@ -143,6 +148,15 @@ class Compiled:
         this machine has no device.
         """
         self._launched(**arguments)
+
+    def release(self) -> None:
+        """Gives back the memory that the kernel keeps from call to call for its large temporaries, in C.
+
+        It keeps blocks of 128 KB or more, at most 1 GiB of them and twice what it has needed at one time, and gives
+        them back when this object dies, too. The next call gets fresh memory; calls under way go on.
+        """
+        if isinstance(program := self.__dict__.get("_launched"), CpuProgram):
+            program.release()
 
     def time(self, *, runs: int = 10, **arguments: Any) -> Timing:
         """Milliseconds of some runs after a first one, on these arguments, whose arrays are left as they are.
@@ -203,16 +217,15 @@ class Compiled:
 
     def _other_orders(self) -> dict[str, Run]:
         """The kernel in C on more threads than it takes by itself, and with its parallel loops in other orders."""
-        sizes, contract, ways = self.valid_sizes, self.options.contract_floats, dict[str, Run]()
+        ways = dict[str, Run]()
         if has_threads(self.kernel):
-            source = emit_c(always_on_threads(self.kernel))
-            ways["on 4 threads"] = load(source, self.nest, sizes, threads=4, contract=contract)
+            ways["on 4 threads"] = self._loaded(emit_c(always_on_threads(self.kernel)), threads=4)
         if has_independent_loops(self.kernel):
             kernel, order = in_other_orders(self.kernel)
             scalars = (*self.nest.scalars, Var(order, i64))
             params = (*self.nest.params, order) if self.nest.params else ()
             nest = replace(self.nest, scalars=scalars, params=params)
-            program = load(emit_c(kernel), nest, sizes, contract=contract, quickly=True)
+            program = self._loaded(emit_c(kernel), nest, quickly=True)
             ways["backwards"] = partial(program, **{order: BACKWARDS})
             ways["in a random order"] = partial(program, **{order: 1})
         return ways

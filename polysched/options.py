@@ -26,7 +26,7 @@ class Options:
     constraints: tuple[Constraint, ...] = ()  # what the schedule must meet: order, innermost, separate, ...
     negative_coefficients: bool = False  # the Pluto+ form: hyperplanes may have negative coefficients
     reorder_reductions: bool = False  # let + * min max reductions run in another order (changes float rounding)
-    fast_math: bool = False  # let floats be reassociated
+    fast_math: bool = False  # let floats be reassociated, and divided by through the inverse; NaN stays NaN
     tile: bool = True  # tile permutable bands of two or more members
     tile_sizes: tuple[int, ...] | None = None  # the last is for SIMD loops, the one before it repeats; None: by a model
     wavefront: bool = True  # skew tile loops when no outer one is parallel

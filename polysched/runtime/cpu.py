@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import ctypes
 import time
+import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,6 +26,9 @@ from polysched.runtime.arguments import Binder, BoundArguments, written
 from polysched.runtime.timing import Timing
 from polysched.runtime.toolchain import c_flags, compile_shared
 from polysched.runtime.views import host_view
+
+_KEPT_MEMORY = Path(__file__).with_name("kept_memory.h")
+_RELEASE = "polysched_release"  # its function that gives back what is kept
 
 _SCALARS = {
     "f64": ctypes.c_double,
@@ -57,6 +62,11 @@ class CpuProgram:
     def time(self, arguments: Mapping[str, Any], runs: int) -> Timing:
         """Times by the clock, on copies of the arrays that are written."""
         return time_calls(self._run, self._bind(arguments), self.fn, runs)
+
+    def release(self) -> None:
+        """Gives back the memory of large temporaries, which it keeps from call to call; calls under way go on."""
+        if hasattr(self.library, _RELEASE):
+            self.library[_RELEASE]()
 
     @cached_property
     def _bind(self) -> Binder:
@@ -95,15 +105,21 @@ def load(
     *,
     threads: int | None = None,
     contract: bool = False,
+    fast_math: bool = False,
     quickly: bool = False,
 ) -> CpuProgram:
     """`source` compiled and loaded; `fn` is the function as the user calls it, before `linearize`. With `contract`,
-    a * b + c of floats may be rounded once; `quickly` compiled, it runs slower."""
+    a * b + c of floats may be rounded once; with `fast_math`, floats are reassociated; `quickly` compiled, it runs
+    slower."""
     assert source.language == "c", f"a program in {source.language} does not run on the CPU"
-    flags = c_flags(source.text, contract=contract)
+    flags = c_flags(source.text, contract=contract, fast_math=fast_math)
     flags = tuple("-O1" if quickly and flag == "-O3" else flag for flag in flags)
-    library = open_library(str(compile_shared(source.text, source.entry, flags=flags)))
-    return CpuProgram(fn, library, c_function(library, source, fn), valid_sizes, threads)
+    ahead = _KEPT_MEMORY.read_text() if "malloc(" in source.text else ""
+    library = open_library(str(compile_shared(source.text, source.entry, flags=flags, ahead=ahead)))
+    program = CpuProgram(fn, library, c_function(library, source, fn), valid_sizes, threads)
+    if ahead:
+        weakref.finalize(program, library[_RELEASE]).atexit = False
+    return program
 
 
 def open_library(path: str) -> ctypes.CDLL:

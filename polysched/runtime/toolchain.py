@@ -26,6 +26,13 @@ from polysched.runtime.cache import cached, remember, remembered
 ROUND_EACH = "-ffp-contract=off"
 EXACT = ("-fwrapv", ROUND_EACH, "-fno-math-errno", "-fno-trapping-math")
 C_FLAGS = ("-std=gnu11", "-O3", "-march=native", "-mprefer-vector-width=512", "-fopenmp", *EXACT)
+# What fast_math allows besides. Not -ffast-math, which assumes that NaN and infinity never occur, and with which, as with
+# -funsafe-math-optimizations, gcc before 13 links code that flushes denormals to zero in the whole process.
+FAST = (
+    "-fassociative-math",  # sums and products in any order, (a + b) - a is b
+    "-fno-signed-zeros",  # which it needs: x + 0.0 is x
+    "-freciprocal-math",  # x / y is x * (1 / y), as where y stays in a loop
+)
 COPIES_AS_LOOPS = "-fno-tree-loop-distribute-patterns"
 NO_F16_UNIT = "-mno-avx512fp16"  # gcc 12 writes masks to vmovsh that the assembler refuses
 LOCALS_AS = "-ftrivial-auto-var-init="  # what variables hold that have no value: "pattern" or "zero"
@@ -65,25 +72,30 @@ def find_compiler(language: str = "c") -> Compiler:
     )
 
 
-def c_flags(text: str, *, contract: bool = False) -> tuple[str, ...]:
-    """The flags for a kernel; with `contract`, a * b + c of floats may be rounded once.
+def c_flags(text: str, *, contract: bool = False, fast_math: bool = False) -> tuple[str, ...]:
+    """The flags for a kernel; with `contract`, a * b + c of floats may be rounded once; with `fast_math`, floats are
+    reassociated, and divided by through the inverse.
 
     As calls of memcpy, the last loops of a tile, which is unrolled, would keep it out of registers: gcc 12 has it take
     up to twice as long. Where there is no tile, memset is faster than loops that fill large arrays.
     """
-    flags = tuple(flag for flag in C_FLAGS if not (contract and flag == ROUND_EACH))
+    flags = tuple(flag for flag in C_FLAGS if not (contract and flag == ROUND_EACH)) + FAST * fast_math
     return (*flags, COPIES_AS_LOOPS) if "#pragma GCC unroll" in text else flags
 
 
-def compile_shared(text: str, name: str, *, language: str = "c", flags: tuple[str, ...] = C_FLAGS) -> Path:
-    """A shared library made from `text`, which is called `name` in messages; ToolchainError if it does not compile."""
+def compile_shared(
+    text: str, name: str, *, language: str = "c", flags: tuple[str, ...] = C_FLAGS, ahead: str = ""
+) -> Path:
+    """A shared library made from `text`, which is called `name` in messages; ToolchainError if it does not compile.
+    `ahead` goes before the text, whose lines are counted as if it did not."""
     compiler = find_compiler(language)
     file = re.sub(r"\W", "_", name) + _SUFFIX[language]
+    whole = f"{ahead}#line 1\n{text}" if ahead else text
     command = (*compiler.command, *_supported(compiler, flags), "-shared", "-fPIC", file, "-lm")
 
     def build(output: Path) -> None:
         folder = output.parent.absolute()
-        (folder / file).write_text(text, encoding="utf-8")
+        (folder / file).write_text(whole, encoding="utf-8")
         # Plain quotes too, so that messages are the same everywhere; and its own files go away with ours.
         environment = {**os.environ, "LC_ALL": "C", "TMPDIR": str(folder)}
         try:
@@ -95,7 +107,7 @@ def compile_shared(text: str, name: str, *, language: str = "c", flags: tuple[st
         if not output.exists():
             raise ToolchainError(f"the compiler has made no file: {shlex.join(command)}")
 
-    return cached((text, *command, compiler.version, _processor()), ".so", build)
+    return cached((whole, *command, compiler.version, _processor()), ".so", build)
 
 
 def _failure(command: tuple[str, ...], message: str, text: str, file: str) -> str:
