@@ -141,11 +141,12 @@ def _is_extreme(found: islpy.Map, relation: islpy.Map, last: bool) -> bool:
     """Is each of `found` in the relation, is there one wherever the relation is, and nothing beyond it?"""
     same = Map.identity(found.get_space().range().map_from_set())
     beyond = found.lex_lt_map(same) if last else found.lex_gt_map(same)
-    return _covers(relation, found) and _covers(found.domain(), relation.domain()) and relation.is_disjoint(beyond)
+    return covers(relation, found) and covers(found.domain(), relation.domain()) and relation.is_disjoint(beyond)
 
 
-def _covers(whole: Any, parts: Any) -> bool:
-    """Is all of `parts` in the whole? Piece by piece: most lie in one of the whole, of others isl subtracts little."""
+def covers(whole: Any, parts: Any) -> bool:
+    """Is all of `parts` in the whole, sets or maps of one space? Piece by piece: most lie in one of the whole, of
+    others isl subtracts little."""
     one = Map.from_basic_map if isinstance(parts, Map) else Set.from_basic_set
     return all(
         any(map(piece.is_subset, _parts(whole))) or one(piece).is_subset(whole.intersect(one(piece)).coalesce())
