@@ -5,6 +5,8 @@
 
    Threads wait for each other as in block_on_cpu.h says. A device's memory is the host's; fresh, it holds NaNs. */
 #pragma once
+#include <limits.h>
+
 #include "launch_on_cpu.h"
 #include "cuda_types_on_cpu.h"
 #include "cuda_warp_on_cpu.h"
@@ -22,6 +24,10 @@
 #define __shared__ __attribute__((used)) thread_local
 #define __launch_bounds__(...)
 #define __align__(bytes) __attribute__((aligned(bytes)))
+/* What stands for alignas in a text, since C++ does not let that be among other words, as in `__shared__ alignas(16)`. */
+#define POLYSCHED_ALIGNAS(...) __attribute__((aligned(polysched_alignment<__VA_ARGS__>())))
+template <class T> constexpr size_t polysched_alignment() { return alignof(T); }
+template <size_t bytes> constexpr size_t polysched_alignment() { return bytes; }
 #define __forceinline__ inline __attribute__((always_inline))
 #define __noinline__ __attribute__((noinline))
 #define __inline__ inline

@@ -132,7 +132,7 @@ def hand_written_text(text: str, file: str, kernel: str, called: str, macros: st
     `macros` are defined before it."""
     entry = f'{with_headers("kernel_entry_on_cpu.h")}POLYSCHED_ENTRY("{kernel}", ({called}))\n'
     needs = "#include <math.h>\n" if _MATH.search(text) else ""  # nvcc always has it, but it takes time
-    plain = without_ptx(text, file)
+    plain = re.sub(r"\balignas(?=\s*\()", "POLYSCHED_ALIGNAS", without_ptx(text, file))
     behind = f'\n#line 1 "polysched_entry.h"\n{launch_bounds(text, {kernel: called})}{entry}'
     return f'{needs}{cuda_header(text)}{macros}#line 1 "{file}"\n{plain}{behind}'
 

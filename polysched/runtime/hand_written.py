@@ -34,7 +34,7 @@ from polysched.runtime.declared import dynamic_arrays
 from polysched.runtime.device_variables import variables_set
 from polysched.runtime.emulate import HEADERS, MOST_DYNAMIC, hand_written_text
 from polysched.runtime.findings import CheckReport
-from polysched.runtime.refusals import refusal
+from polysched.runtime.refusals import refusal, refused_arguments
 from polysched.runtime.struct_arguments import arrays_in, struct_bytes
 
 Extent = int | Sequence[int]  # along x, then y, then z
@@ -133,6 +133,8 @@ def _compiled(file: CudaFile, kernel: Kernel, name: str, define: Sequence[str]) 
     except ToolchainError as error:
         if found := refusal(str(error), file.texts, lambda it: file.why_unknown(it, HEADERS)):
             raise ToolchainError(found) from error
+        if found := refused_arguments(str(error), name, kernel.template):
+            raise InputError(found) from error
         raise
 
 

@@ -48,8 +48,7 @@ def _statement(inside: str, place: str) -> str:
     """What stands between the parentheses, as C++: operands are copied, since PTX reads them before it writes."""
     sections = _split(inside, ":")
     code = "".join(_STRING.findall(sections[0])).replace("\\n", "\n").replace("\\t", " ").replace("\\", "")
-    outputs = _split(sections[1], ",") if len(sections) > 1 and sections[1].strip() else []
-    inputs = _split(sections[2], ",") if len(sections) > 2 and sections[2].strip() else []
+    outputs, inputs = (_operands(section) for section in [*sections[1:], "", ""][:2])
     before, after = [], []
     for k, operand in enumerate([*outputs, *inputs]):
         found = re.fullmatch(r'\s*(?:\[\w+\]\s*)?"([=+&]*)(\w)"\s*\((.*)\)\s*', operand, re.DOTALL)
@@ -64,6 +63,11 @@ def _statement(inside: str, place: str) -> str:
             before.append(f"const {kind} polysched_{k} = polysched_ptx::as<{kind}>({value});")
     body = " ".join(_instructions(code, place))
     return f"do {{ {' '.join([*before, body, *after])} }} while (0)"
+
+
+def _operands(section: str) -> list[str]:
+    """Nvcc takes them without commas, too."""
+    return [part for part in _split(re.sub(r'\)\s*(?=["\[])', "), ", section), ",") if part.strip()]
 
 
 def _instructions(code: str, place: str) -> Iterator[str]:

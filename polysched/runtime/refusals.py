@@ -17,8 +17,21 @@ _UNKNOWN = re.compile(
     r"does not name a template type|is not a class template|is not a namespace-name|"
     r"in namespace '[^']+' does not name a (?:template )?type)|"
     r"(?P<file>\S+): No such file|has no member named '(?P<member>[^']+)'|"
-    r"there are no arguments to '(?P<dependent>[^']+)' that depend"
+    r"there are no arguments to '(?P<dependent>[^']+)' that depend|"
+    r"no match for '(?P<operator>operator[^']+)'"
 )
+# What CUDA has, and is not here.
+_LEFT_OUT = [(re.compile(names), what) for names, what in (
+    (r"texture|tex(?:1|2|3)D\w*|texCubemap\w*|CUtexObject|cudaReadMode\w+", "textures"),
+    (r"surface|surf(?:1|2|3)D\w*|surfCubemap\w*|CUsurfObject|cudaBoundaryMode\w+", "surfaces"),
+    (r"wmma|nvcuda", "tensor cores"),
+    (r"cuda", "barriers and pipelines of libcu++"),
+    (r"cluster_group|this_cluster|cluster", "clusters of blocks"),
+    (r"curand\w*", "generators of cuRAND"),
+    (r"cufft\w*", "types of cuFFT"),
+    (r"thrust|cub", "Thrust and CUB"),
+    (r"cudaGraph\w*", "graphs that kernels change"),
+)]  # fmt: skip
 
 
 def refusal(message: str, texts: Mapping[str, str], why_unknown: Callable[[str], str]) -> str:
@@ -46,8 +59,22 @@ def _refusal(file: str, number: int, what: str, texts: Mapping[str, str], why_un
     hint = "if nvcc takes it, it is not supported"
     if unknown := _UNKNOWN.search(what):
         name = next(name for name in unknown.groups() if name).rpartition("::")[2]
-        what = f"'{name}' is not known here: neither the text nor our header of CUDA's words has it"
-        hint = why_unknown(name) or "if nvcc knows it, it is not supported"
-        line = line if name in line else ""
+        left_out = next((what for names, what in _LEFT_OUT if names.fullmatch(name)), "")
+        if left_out:
+            what, hint = f"'{name}': {left_out} are not supported", "check the kernels without it"
+        else:
+            what = f"'{name}' is not known here: neither the text nor our header of CUDA's words has it"
+            hint = why_unknown(name) or "if nvcc knows it, it is not supported"
+        line = line if name.removeprefix("operator") in line else ""
     what = what.removeprefix("static assertion failed: ")
     return "\n".join([f"{file}:{number}: {what}", *([f"  {line}"] if line else []), f"hint: {hint}"])
+
+
+def refused_arguments(message: str, called: str, template: tuple[str, ...]) -> str:
+    """Why there is no kernel `called` of this template, in the compiler's words about the call of it; "" if it says
+    nothing of that."""
+    said = re.findall(r"^polysched_entry\.h:\d+:\d+:\s+error: ([^;\n]*)", message, re.MULTILINE)
+    why = next((it for it in said if not re.search("polysched|'enter[(]|no matches", it)), "")
+    if not said or not template:
+        return ""
+    return f"'{called}' is none of template <{', '.join(template)}>{': ' if why else ''}{why}"

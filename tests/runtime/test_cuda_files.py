@@ -205,6 +205,53 @@ def test_a_refusal_names_one_construct():
     )
 
 
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("a[0] = tex1D<float>(0, 1);", "kernel.cu:2: 'tex1D': textures are not supported"),
+        ("cuda::barrier<1> b;", "kernel.cu:2: 'cuda': barriers and pipelines of libcu++ are not supported"),
+        ("a[0] = (*(float2 *)a + *(float2 *)a).x;", "hint: 'operator+' of kernel.cu:1 belongs to the host"),
+    ],
+)
+def test_a_refusal_says_what_is_not_supported(body, said):
+    head = "float2 operator+(float2 a, float2 b) { return make_float2(a.x + b.x, a.y + b.y); }"
+    with pytest.raises(ps.ToolchainError, match=re.escape(said)):
+        ps.check_cuda(f"{head}\n__global__ void f(float *a) {{ {body} }}", "f", 1, 1, a=np.zeros(2, np.float32))
+
+
+ARGUMENTS = """\
+struct Twice { __device__ float operator()(float x) { return 2 * x; } };
+__device__ float half_of(float x) { return x / 2; }
+typedef float (*Function)(float);
+template <class T> __global__ void f(float *a) { a[0] = T()(a[0]); }
+template <Function function> __global__ void g(float *a) { a[0] = function(a[0]); }
+"""
+
+
+def test_arguments_of_templates_are_of_the_file():
+    a = np.ones(1, np.float32)
+    assert ps.check_cuda(ARGUMENTS, "f<Twice>", 1, 1, a=a).is_silent and a[0] == 2
+    assert ps.check_cuda(ARGUMENTS, "g<half_of>", 1, 1, a=a).is_silent and a[0] == 1
+
+
+@pytest.mark.parametrize(("arguments", "why"), [("Thrice", "'Thrice' was not declared in this scope"), ("16", "")])
+def test_arguments_that_a_template_does_not_take(arguments, why):
+    with pytest.raises(ps.InputError) as refused:
+        ps.check_cuda(ARGUMENTS, f"g<{arguments}>", 1, 1, a=np.ones(1, np.float32))
+    assert str(refused.value) == f"'g<{arguments}>' is none of template <Function function>{': ' if why else ''}{why}"
+
+
+def test_an_error_of_a_header_for_the_host(tmp_path):
+    error = "#ifndef HAS_CLOCK\n#error no clock\n#endif\n"
+    (tmp_path / "timer.h").write_text(f"{error}void start();\n")
+    (tmp_path / "whole.cu").write_text('#include "timer.h"\n__global__ void f(int *a) { a[0] = 1; }\n')
+    assert ps.check_cuda(tmp_path / "whole.cu", "f", 1, 1, a=np.zeros(1, np.int32)).is_silent
+    (tmp_path / "timer.h").write_text(f"{error}typedef int number;\n")
+    (tmp_path / "whole.cu").write_text('#include "timer.h"\n__global__ void f(number *a) { a[0] = 1; }\n')
+    with pytest.raises(ps.ToolchainError, match="#error no clock"):
+        ps.check_cuda(tmp_path / "whole.cu", "f", 1, 1, a=np.zeros(1, np.int32))
+
+
 MESSAGE = """\
 groups.h:9:5: error: static assertion failed: tiles of more than 32 threads are not known here
 ours.h: In instantiation of 'f<64>':

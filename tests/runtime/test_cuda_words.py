@@ -28,6 +28,27 @@ def computed(body: str, count: int, dtype: type = np.int64, head: str = "") -> l
     return out.tolist()
 
 
+def test_alignment_stands_wherever_nvcc_lets_it():
+    text = """
+    template <class T> struct alignas(4 * sizeof(T)) Four { T x[4]; };
+    template <class T> __global__ void k(T *a)
+    {
+        __shared__ alignas(alignof(float4)) T one[3], two[4];
+        extern __shared__ alignas(128) T three[];
+        one[0] = two[0] = three[0] = 1;
+        a[0] = (size_t)one % 16 + (size_t)two % 16 + (size_t)three % 128, a[1] = alignof(Four<T>);
+    }"""
+    a = floats(2)
+    assert check(text, 1, 1, kernel="k<float>", dynamic_shared_bytes=4, a=a).is_silent
+    assert a.tolist() == [0, 16]
+
+
+def test_names_of_numbers():
+    head = "#include <math_constants.h>"
+    given = computed("GIVE(-INFINITY); GIVE(CUDART_PI_F); GIVE(UINT_MAX); GIVE(CUDART_LN2);", 4, np.float64, head)
+    assert given == [-np.inf, np.float32(np.pi), 2**32 - 1, np.log(2)]
+
+
 # --- launches
 
 
@@ -585,7 +606,7 @@ def test_inline_ptx():
         asm("cvt.rni.s32.f32 %0, %1;" : "=r"(q) : "f"(f)); GIVE(q);
         asm("fma.rn.f32 %0, %1, %1, 0f3f800000;" : "=f"(g) : "f"(f)); GIVE(g * 100);
         asm("cvta.to.global.u64 %0, %1;" : "=l"(addr) : "l"(out)); GIVE(addr == (unsigned long long)out);
-        asm volatile("st.global.cg.s64 [%0 + 120], %1;" :: "l"(out), "l"(77ll) : "memory"); at = 16;
+        asm volatile("st.global.cg.s64 [%0 + 120], %1;" :: "l"(out) "l"(77ll) : "memory"); at = 16;
         asm volatile("membar.gl;" ::: "memory");
         asm volatile("ld.global.ca.u64 %0, [%1];" : "=l"(w) : "l"(out + 15)); GIVE(w);
         asm("add.u32 %0, %0, 1;" : "+r"(x)); GIVE(x == 0x12345679); // asm("unknown");

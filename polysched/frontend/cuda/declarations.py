@@ -171,8 +171,8 @@ def _is_memory(cursor: Cursor) -> bool:
 
 def _names(cursor: Cursor) -> Iterator[str]:
     """What it can be used by: of a method its own name, of an enumeration those of its values too."""
-    if found := re.match(r"~?(\w+)", cursor.spelling):
-        yield found[1]
+    if found := re.match(r"(operator\s*[^\s\w]+)|~?(\w+)", cursor.spelling):
+        yield found[1] or found[2]
     if cursor.kind == CursorKind.ENUM_DECL:
         yield from (child.spelling for child in cursor.get_children() if child.kind == CursorKind.ENUM_CONSTANT_DECL)
 
@@ -202,19 +202,22 @@ def _brackets(scope: Cursor, text: bytes) -> tuple[Bracket, ...]:
 
 def _past_semicolon(text: bytes, end: int) -> int:
     """The end of the declaration that clang lets end there: before its semicolon, a struct's before its attributes,
-    and a variable's before what has an error, such as an extent that is not known."""
-    depth, opened = 0, False
+    and any before what has an error, such as an extent or the type of a parameter that is not known."""
+    depth, opened, is_function = 0, False, False
     for kind, first, last in tokens(text[end : end + _FAR]):
         word = text[end + first : end + last]
         if kind == "line":
             continue
         if word == b";" and not depth:
             return end + last
-        opened = opened or word in (b"[", b"=", b",", b"__align__", b"__attribute__")
-        if not opened:
+        if not opened and word not in (b"(", b"[", b"=", b",", b"__align__", b"__attribute__"):
             break
+        is_function = is_function or (not opened and word == b"(")
+        opened = True
         depth += (word in (b"[", b"(", b"{")) - (word in (b"]", b")", b"}"))
+        if is_function and word == b"}" and not depth:
+            return end + last
     return end
 
 
-_FAR = 2000  # bytes, in which a declaration with an error ends
+_FAR = 20000  # bytes, in which a declaration with an error ends

@@ -30,6 +30,7 @@ class Kernel:
     template: tuple[str, ...]  # as declared: "class T", "int N = 4"
     parameters: tuple[Parameter, ...]
     loc: Loc
+    arguments: str = ""  # for the template: "float, 16"
 
     def __str__(self) -> str:
         template = f"template <{', '.join(self.template)}> " if self.template else ""

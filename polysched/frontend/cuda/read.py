@@ -21,7 +21,7 @@ from polysched.errors import InputError, Loc
 from polysched.frontend.cuda.declarations import Declaration, declarations, kernels
 from polysched.frontend.cuda.kernel import Kernel, Parameter, kernel_of, parameter_of
 from polysched.frontend.cuda.parse import Parsed, parse
-from polysched.frontend.cuda.tokens import directives, find
+from polysched.frontend.cuda.tokens import directives, find, identifiers
 
 
 def read_cuda(source: str | Path, include: Sequence[str] = (), define: Sequence[str] = ()) -> CudaFile:
@@ -57,7 +57,7 @@ class CudaFile:
 
     def kernel(self, name: str) -> Kernel:
         """The one that is called "f", "space::f" or "f<float, 4>"; InputError if there is none, or more than one."""
-        plain = name.partition("<")[0].strip()
+        plain, _, arguments = (part.strip() for part in name.partition("<"))
         found = [kernel for kernel in self.kernels if plain in (kernel.name, kernel.qualified)]
         if not found:
             names = ", ".join(dict.fromkeys(kernel.name for kernel in self.kernels)) or "none"
@@ -66,7 +66,7 @@ class CudaFile:
         if len(templates or found) > 1:
             hint = "rename one of them, so that one is meant"
             raise InputError(f"'{plain}' is the name of {len(found)} kernels", found[1].loc, hint)
-        return (templates or found)[0]
+        return replace((templates or found)[0], arguments=arguments.removesuffix(">"))
 
     def text_of(self, kernel: Kernel) -> str:
         """The lines that the kernel needs; all others are empty."""
@@ -135,8 +135,9 @@ class CudaFile:
         return replace(parameter_of(cursor, cursor.spelling), is_empty=is_constant and not is_filled)
 
     def needs(self, kernel: Kernel) -> list[Declaration]:
-        """The kernel, and what is declared by a name that one of these uses."""
-        wanted, kept = {kernel.name}, set[int]()
+        """The kernel, and what is declared by a name that one of these or its template's arguments use."""
+        arguments = kernel.arguments.encode()
+        wanted, kept = {kernel.name} | self._spelled_out(identifiers(arguments, 0, len(arguments))), set[int]()
         usable = [
             it
             for it in self._declarations
@@ -168,9 +169,9 @@ class CudaFile:
                 out[start:end] = data[start:end]
         for start, end in (hole for it in kept if it.file == path for hole in it.holes):
             out[start:end] = _blank(data[start:end])
+        left_out = _ONCE if any(it.file == path for it in kept) else _ONCE_OR_ERROR
         for start, end in directives(data):
-            once = re.match(rb"#\s*pragma\s+once", data[start:end])
-            out[start:end] = _blank(data[start:end]) if once else data[start:end]
+            out[start:end] = _blank(data[start:end]) if left_out.match(data, start) else data[start:end]
         lines = bytes(out).split(b"\n")
         for number, line in enumerate(lines, 1):
             if re.match(rb"\s*#\s*include", line):
@@ -189,6 +190,10 @@ class CudaFile:
         else:
             return line
         return text + f'\n#line {number + 1} "{self._display[path]}"'.encode()
+
+
+# A file's #error may be about what only its host code needs, as where a header is missing that defines its macros.
+_ONCE, _ONCE_OR_ERROR = re.compile(rb"#\s*pragma\s+once"), re.compile(rb"#\s*(?:pragma\s+once|error)\b")
 
 
 def _included_name(line: bytes) -> list[str]:
