@@ -46,7 +46,11 @@ def test_a_largest_subscript_that_isl_does_not_find_is_an_unknown_extent(tmp_pat
 
 def test_a_pointer_of_unknown_extent_is_refused_by_its_place(tmp_path):
     with pytest.raises(ps.InputError, match=r"kernel.c:3:\d+: nothing shows how far 'B' reaches"):
-        region(tmp_path, STRIDED, "int n, int K, double *B")
+        region(tmp_path, STRIDED.replace("+= 1", "+= A[k]"), "int n, int K, double *B, double A[n]")
+
+
+def test_the_only_array_overlaps_no_other_whatever_its_extent(tmp_path):
+    assert region(tmp_path, STRIDED, "int n, int K, double *B").function.arrays[0].shape == (Var("B_extent"),)
 
 
 COUPLED = """

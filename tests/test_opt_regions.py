@@ -51,9 +51,10 @@ def test_a_refused_region_keeps_its_text_and_says_why(two, capsys):
     assert said.endswith(f"{two}:9: kernel_2 keeps its text\n")
 
 
-def test_nothing_is_written_where_all_are_refused(two):
+def test_nothing_is_written_where_all_are_refused(two, capsys):
     two.write_text(TWO.replace("a[i]", "a[i * i]"))
     assert out_of(two, status=2) == ""
+    assert capsys.readouterr().err.endswith(f"\nno region of '{two}' could be compiled: nothing is written\n")
 
 
 def test_without_keep_going_nothing_is_written(two, capsys):

@@ -323,7 +323,7 @@ def test_a_false_claim_is_caught():
     with pytest.raises(ps.VerificationError) as error:
         ps.optimize(chain, schedule=schedule).verify()
     assert str(error.value) == (
-        "it is not true that * and * are independent through a: S[i=0] writes a[3], and S[i=3] reads it, for n=7"
+        "it is not true that all statements are independent through a: S[i=0] writes a[3], and S[i=3] reads it, for n=7"
     )
 
 
@@ -333,7 +333,7 @@ def test_a_claim_about_data_is_true_of_the_data_that_is_drawn():
     done = ps.optimize(histogram, schedule=schedule).verify(seconds=300)
     assert done.sizes[-1] == {"n": 33} and done.ways[1:] == ("on 4 threads", "backwards", "in a random order")
     assert "equal to the interpreted nest for n=1; n=2; n=3; n=7; n=17; n=33, for which it was true" in str(done)
-    assert "cannot run on the data that was drawn for n=65: it is not true that * and * are independent" in str(done)
+    assert "cannot run on the data that was drawn for n=65: it is not true that all statements are" in str(done)
 
 
 def test_a_loop_that_is_no_parallel_one_is_caught():

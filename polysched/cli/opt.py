@@ -59,4 +59,6 @@ def run(given: argparse.Namespace) -> int:
     for region in out.regions:
         if region.is_kept or given.verbose:
             print(region, file=sys.stderr)
+    if is_refused:
+        print(f"no region of '{source}' could be compiled: nothing is written", file=sys.stderr)
     return 2 if is_refused else 0

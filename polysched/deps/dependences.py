@@ -53,7 +53,9 @@ class Claim:
     array: str
 
     def __str__(self) -> str:
-        return f"{self.source} and {self.sink} are independent through {self.array}"
+        source, sink = ("all statements" if end == "*" else end for end in (self.source, self.sink))
+        ends = source if self.source == self.sink == "*" else f"{source} and {sink}"
+        return f"{ends} are independent through {'all arrays' if self.array == '*' else self.array}"
 
     def covers(self, one: str, other: str, array: str) -> bool:
         """Does it say so of these two statements and this array?"""

@@ -43,20 +43,11 @@ def first_wrong_value(before: Scop, after: Scop, origin: isl.UnionMap) -> WrongV
 
     `origin` is { instance after -> instance before } for instances that make the same of what they read; statements
     that it leaves out on either side must be copies, that store what they load. In both, elements of arrays that belong
-    to a loop have been told apart. IllegalSchedule where the values cannot be told, BudgetExceeded where isl takes too
-    long to tell them.
+    to a loop have been told apart. IllegalSchedule where the values cannot be told.
     """
     before, after = _certain(before), _certain(after)
     require_exact(before)
     require_exact(after)
-    with isl.within(operations=_OPERATIONS):
-        return _first_wrong_value(before, after, origin)
-
-
-_OPERATIONS = 1_000_000  # of isl between two searches for last writers; tiled matrix products need 100 000
-
-
-def _first_wrong_value(before: Scop, after: Scop, origin: isl.UnionMap) -> WrongValue | None:
     old = _Values(with_ends(before, after), {m.get_tuple_name(isl.dim_type.out) for m in isl.maps_of(origin)})
     new = _Values(with_ends(after, before), {m.get_tuple_name(isl.dim_type.in_) for m in isl.maps_of(origin)})
     reads, writes = _standing_for(old, new, origin)

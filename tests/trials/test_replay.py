@@ -41,7 +41,7 @@ EVERY = Claim("*", "*", "*")
 
 def test_a_false_claim_is_named_with_two_instances_and_the_element():
     assert str(found(chain, EVERY, a=np.zeros(10), n=7)) == (
-        "it is not true that * and * are independent through *: S[i=0] writes a[3], and S[i=3] reads it"
+        "it is not true that all statements are independent through all arrays: S[i=0] writes a[3], and S[i=3] reads it"
     )
     assert not found(chain, EVERY, a=np.zeros(10), n=7).depends_on_data
 

@@ -113,7 +113,7 @@ def _is_at_most(one: Expr, other: Expr, proofs: Proofs) -> bool:
 
 def _unknown_extent(name: str, read: Expressions) -> Expr:
     decl = read.variables.decls[name]
-    if not is_restrict(decl) and is_pointer(decl):
+    if not is_restrict(decl) and is_pointer(decl) and len(read.arrays) > 1:
         message = f"nothing shows how far '{decl.spelling}' reaches, so whether it overlaps another array"
         raise read.source.error(decl, message, f"declare it restrict, or with its extent, as in {decl.spelling}[n]")
     size = read.variables.fresh(f"{name}_extent")

@@ -58,7 +58,8 @@ def _require_small_factors(tree: Tree, what: str) -> None:
 _is_alternative = ContextVar("_is_alternative", default=False)  # then a refusal needs no hint: it would have no end
 
 
-_MOST_TRIES, _SECONDS, _OPERATIONS = 10, 1.0, 2_000_000  # of isl, each: a refusal is not to take long
+_MOST_TRIES, _SECONDS = 10, 3.0  # of all tries together: a refusal is not to take long
+_OPERATIONS = 2_000_000  # of isl, each
 
 
 def first_legal(alternatives: Iterable[Alternative]) -> str:
@@ -67,8 +68,11 @@ def first_legal(alternatives: Iterable[Alternative]) -> str:
         return ""
     token = _is_alternative.set(True)
     try:
-        tries = islice(alternatives, _MOST_TRIES)
-        return next((text for text, edit in tries if attempt(edit) is not None), "")
+        with isl.within(_SECONDS):
+            tries = islice(alternatives, _MOST_TRIES)
+            return next((text for text, edit in tries if attempt(edit) is not None), "")
+    except BudgetExceeded:
+        return ""
     finally:
         _is_alternative.reset(token)
 
@@ -76,7 +80,7 @@ def first_legal(alternatives: Iterable[Alternative]) -> str:
 def attempt(edit: Callable[[], Draft]) -> Draft | None:
     """What the edit gives; None if it is refused, or takes too long."""
     try:
-        with isl.within(_SECONDS, _OPERATIONS):
+        with isl.within(operations=_OPERATIONS):
             return edit()
     except (IllegalSchedule, InputError, BudgetExceeded):
         return None

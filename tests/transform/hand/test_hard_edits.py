@@ -1,9 +1,12 @@
 """Edits that isl fails at, or makes unusual loops of: legal ones are taken, and no exception of isl's leaves."""
 
+import time
+
 import pytest
 
 import polysched as ps
 from polysched import isl
+from polysched.transform.hand import edit
 
 
 @ps.nest
@@ -53,6 +56,37 @@ def test_pieces_of_an_unrolled_product_are_taken_or_refused():
         schedule.split_set("i_o", "i_o < 3")
     except ps.IllegalSchedule as refusal:
         assert "not decided in time" in str(refusal)
+
+
+@pytest.mark.slow
+def test_an_edit_has_all_of_the_budget_that_it_is_given():
+    """No step of it has a smaller one, of which a user could not know."""
+    schedule = ps.Schedule(modulo, options=ps.Options(edit_seconds=100.0)).tile("j", sizes=(3,))
+    with pytest.raises(ps.IllegalSchedule, match="would get from A_c"):
+        schedule.cache_read("A", "j_o", scope="private")
+
+
+@ps.nest
+def modulo(A: ps.f64["2 * m + 8", "2 * n + 8", "2 * n + 8"], n: ps.size, m: ps.size):
+    for i in range(n + 1):
+        for j in range(1, m):
+            A[j, i % 3, i + i] = max(A[j // 2, i + 1, 2 * i + 1], A[j + j, i + 3, i + 2])
+            if i % 3 == 0:
+                A[2 * j + 1, i // 2, i + 3] = i
+            else:
+                A[j, i, i] += min((A[j // 2, i, i + 2] * A[j + j, i + 1, i]), A[m + 3 - j, n + 3 - i, i + 2])
+
+
+def test_the_tries_for_a_hint_end_together(monkeypatch):
+    def late():
+        time.sleep(0.1)
+        raise ps.IllegalSchedule("late")
+
+    legal = ps.Schedule(two_nests).draft
+    tries = [("late", late), ("legal", lambda: legal)]
+    assert edit.first_legal(tries) == "legal"
+    monkeypatch.setattr(edit, "_SECONDS", 0.05)
+    assert edit.first_legal(tries) == ""
 
 
 @ps.nest
