@@ -7,7 +7,8 @@
    - both are of one block, and a barrier, or for lanes of a warp a __syncwarp, is between them;
    - or they are of different launches;
    - or an earlier block has published what it did, as race_order.h says;
-   - or they are one instruction that writes the same.
+   - or they are one instruction that writes the same;
+   - or a plain load guesses what an atomicCAS of the same thread then compares, and the other is an update.
 
    That does not depend on the order in which threads run here, and needs no luck. For each element are kept: the last
    write; of the reads, and of the atomic updates, those of two threads since the last barrier, and one of an earlier
@@ -156,6 +157,7 @@ void polysched_check_end(void)
 {
     settle();
     count_warp();
+    forgive_guesses();
     checker->runs = false;
 }
 
@@ -193,6 +195,11 @@ void polysched_check_atomic(const void *at, size_t size, bool is_of_block)
     access((uintptr_t)at, size, update_it, PC, true);
     if (!is_of_block)
         exchange((uintptr_t)at, {checker->epoch, 0, checker->thread, checker->seen[checker->thread][checker->thread % lanes]});
+}
+
+void polysched_check_compare(const void *at, size_t size, const void *expected)
+{
+    show_guess((uintptr_t)at, size, expected);
 }
 
 void polysched_check_copy_begins(const void *to, const void *from, size_t size, size_t zeros)
