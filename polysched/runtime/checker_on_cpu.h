@@ -23,6 +23,7 @@ void polysched_check_suspended(unsigned block);
 void polysched_check_grid_barrier(void);
 void polysched_check_fence(void);
 void polysched_check_absent(const void *here, unsigned lane, bool is_in_block);
+void polysched_check_unnamed(const void *here, unsigned lane);
 void polysched_check_allocated(const void *memory, size_t size, const void *like);
 void polysched_check_filled(const void *memory, size_t size);
 void polysched_check_freed(const void *memory);
@@ -45,6 +46,7 @@ void polysched_check_copy_ends(const void *to, size_t size);
 #define polysched_check_grid_barrier(...) ((void)0)
 #define polysched_check_fence(...) ((void)0)
 #define polysched_check_absent(...) ((void)0)
+#define polysched_check_unnamed(...) ((void)0)
 #define polysched_check_allocated(...) ((void)0)
 #define polysched_check_filled(...) ((void)0)
 #define polysched_check_freed(...) ((void)0)

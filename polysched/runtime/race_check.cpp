@@ -153,6 +153,21 @@ void polysched_check_absent(const void *here, unsigned lane, bool is_in_block)
                  is_in_block ? "has returned" : "the block does not have");
 }
 
+/* A shuffle takes the value of a lane that its mask does not name. */
+void polysched_check_unnamed(const void *here, unsigned lane)
+{
+    const Access own = {checker->epoch, site_of((uintptr_t)here, compute_it, 0), checker->thread, 0};
+    const Place place = place_of(own);
+    for (Finding &known : checker->doubts)
+        if (known.one.pc == place.pc && known.one.launch == place.launch) {
+            known.count++;
+            return;
+        }
+    checker->doubts.push_back({other, -1, 0, 0, 0, 1, place, {}, ""});
+    char *text = checker->doubts.back().text;
+    snprintf(text, sizeof checker->doubts.back().text, "what a shuffle takes from lane %u, which its mask does not name", lane);
+}
+
 void polysched_check_end(void)
 {
     settle();
@@ -243,10 +258,11 @@ int polysched_check_shared(size_t offset, size_t size, const char *kernel)
 }
 size_t polysched_check_count(int what)
 {
-    return what == 0 ? checker->findings.size() : what == 1 ? checker->launches.size() : what == 2 ? checker->sites.size() : checker->regions.size();
+    return what == 0 ? checker->findings.size() : what == 1 ? checker->launches.size() : what == 2 ? checker->sites.size() : checker->doubts.size();
 }
 size_t polysched_check_accesses(void) { return checker->accesses; }
 const Finding *polysched_check_finding(size_t k) { return &checker->findings[k]; }
+const Finding *polysched_check_doubt(size_t k) { return &checker->doubts[k]; }
 const Launch *polysched_check_launched(size_t k) { return &checker->launches[k]; }
 const Site *polysched_check_site(size_t k) { return &checker->sites[k]; }
 void polysched_check_region(size_t k, int64_t *out)

@@ -154,6 +154,7 @@ struct Checker {
     std::unordered_map<uint64_t, uint32_t> site_ids;
     std::vector<uint32_t> touched; /* sites that the warp that runs has used */
     std::vector<Finding> findings;
+    std::vector<Finding> doubts; /* which are faults only if results depend on them */
     std::vector<Launch> launches;
     std::unordered_map<std::string, uint32_t> kernels; /* their first launches */
     std::vector<BlockStart> starts;

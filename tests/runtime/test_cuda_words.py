@@ -164,6 +164,20 @@ def test_shuffles_from_lanes_that_are_not_there(block, body, lane):
     assert lane is None or f"takes the value of lane {lane}" in {finding.what for finding in report.findings}
 
 
+def test_results_that_depend_on_lanes_that_a_mask_does_not_name():
+    text = """__global__ void k(float *a) {
+        float v = a[threadIdx.x];
+        if (threadIdx.x < 8)
+            for (int by = 4; by; by /= 2)
+                v += __shfl_down_sync(0xffu, v, by);
+        if (threadIdx.x < SUMS) a[threadIdx.x] = v; }"""
+    a = floats(32)
+    assert check(text.replace("SUMS", "1"), a=a).is_silent and a[0] == 28
+    (finding,) = check(text.replace("SUMS", "2"), a=floats(32)).findings
+    taken = "what a shuffle takes from lane 8, which its mask does not name"
+    assert (finding.kind, finding.what, finding.places[0].line) == ("uninitialized", f"a depends on {taken}", 5)
+
+
 # --- values that are none
 
 
