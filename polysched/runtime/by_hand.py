@@ -1,8 +1,8 @@
-"""Kernels that somebody wrote, under the checker, and what only they can do wrong: integers that overflow, and local
-variables that are read before they have a value.
+"""Kernels that somebody wrote, under the checker, and what only they can do wrong: integers that overflow, and values
+that are none, of local variables that nothing has set and of shuffles from lanes that their mask does not name.
 
-Results that depend on such a variable change with what it holds. So a text that declares one without a value runs
-twice, with two fillings of all of them; a variable that does not matter is no fault.
+Results that depend on such a value change with what stands for it. So a text that may have some runs twice, with two
+fillings of all of them; one that does not matter is no fault.
 """
 
 from __future__ import annotations
@@ -69,29 +69,37 @@ class ByHand(CheckedLibrary):
     cpp: str
 
     def run(self, arrays: Mapping[str, np.ndarray], entry: Any, *values: Any, **limits: Any) -> CheckReport:
-        """As CheckedLibrary's; what depends on local variables without a value is found if there is nothing else."""
+        """As CheckedLibrary's; what depends on values that are none is found if there is nothing else."""
         doubtful = without_value(self.text, next(iter(self.texts)))
-        before = {name: array.copy() for name, array in arrays.items()} if doubtful else {}
-        variables = {name: memory.copy() for name, memory in self.device_variables().items()} if doubtful else {}
+        is_kept = bool(doubtful) or "shfl" in self.text
+        before = {name: array.copy() for name, array in arrays.items()} if is_kept else {}
+        variables = {name: memory.copy() for name, memory in self.device_variables().items()} if is_kept else {}
         report = super().run(arrays, entry, *values, **limits)
-        if report.findings or not doubtful:
+        if report.findings or not (doubtful or report.doubts):
             return report
         results = {name: array.copy() for name, array in arrays.items()}
         kernel = race_check().launches()[0].kernel.decode()
-        other = self._with_other_locals()
+        other = self._with_other_locals() if doubtful else self
         for name, memory in other.device_variables().items():
             memory[:] = variables[name]
         _dynamic_bytes(other).value = _dynamic_bytes(self).value
         _copy(arrays, before)
+        absent = ctypes.c_ubyte.in_dll(other.library, "polysched_absent")
+        absent.value = 0
         again = CheckedLibrary.run(other, arrays, other.library[entry.__name__], *values, **limits)
+        absent.value = 0xFF
         different = [name for name, array in arrays.items() if array.tobytes() != results[name].tobytes()]
         _copy(arrays, results)
         if not different and again.is_silent:
             return report
-        what = f"{' and '.join(different) or 'what happens'} depends on a local variable that has no value"
+        what = f"{' and '.join(different) or 'what happens'} depends on"
+        if report.doubts:
+            found = tuple(replace(it, kind="uninitialized", what=f"{what} {it.what}") for it in report.doubts)
+            return replace(report, findings=found)
         names = {file: "" if k == 0 else f" of {file}" for k, file in enumerate(self.texts)}
         places = "; ".join(f"{declaration} in line {line}{names[file]}" for file, line, declaration in doubtful[:3])
-        return replace(report, findings=(Finding(kind="uninitialized", kernel=kernel, what=f"{what}: {places}"),))
+        what = f"{what} a local variable that has no value: {places}"
+        return replace(report, findings=(Finding(kind="uninitialized", kernel=kernel, what=what),))
 
     def _with_other_locals(self) -> ByHand:
         path = compile_shared(self.cpp, next(iter(self.texts)), language="c++", flags=(*_FLAGS, f"{LOCALS_AS}zero"))

@@ -177,7 +177,7 @@ class CheckedLibrary:
         return ctypes.addressof(ctypes.c_char.in_dll(self.library, symbol)) - _symbol_offset(self.path, symbol)
 
 
-_MOST_ACCESSES = 1 << 32  # some minutes
+_MOST_ACCESSES = 1 << 30  # a minute
 _variables = cache(variables)
 _symbol_offset = cache(offset_of)
 

@@ -23,10 +23,12 @@ void polysched_check_suspended(unsigned block);
 void polysched_check_grid_barrier(void);
 void polysched_check_fence(void);
 void polysched_check_absent(const void *here, unsigned lane, bool is_in_block);
+void polysched_check_unnamed(const void *here, unsigned lane);
 void polysched_check_allocated(const void *memory, size_t size, const void *like);
 void polysched_check_filled(const void *memory, size_t size);
 void polysched_check_freed(const void *memory);
 void polysched_check_atomic(const void *at, size_t size, bool is_of_block);
+void polysched_check_compare(const void *at, size_t size, const void *expected);
 void polysched_check_copy_begins(const void *to, const void *from, size_t size, size_t zeros);
 void polysched_check_copy_ends(const void *to, size_t size);
 }
@@ -44,10 +46,12 @@ void polysched_check_copy_ends(const void *to, size_t size);
 #define polysched_check_grid_barrier(...) ((void)0)
 #define polysched_check_fence(...) ((void)0)
 #define polysched_check_absent(...) ((void)0)
+#define polysched_check_unnamed(...) ((void)0)
 #define polysched_check_allocated(...) ((void)0)
 #define polysched_check_filled(...) ((void)0)
 #define polysched_check_freed(...) ((void)0)
 #define polysched_check_atomic(...) ((void)0)
+#define polysched_check_compare(...) ((void)0)
 #define polysched_check_copy_begins(...) ((void)0)
 #define polysched_check_copy_ends(...) ((void)0)
 #endif

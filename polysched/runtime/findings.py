@@ -101,6 +101,7 @@ class CheckReport:
     traffic: tuple[Traffic, ...] = ()  # in order of kernels and lines
     threads: int = 0  # launched in all
     accesses: int = 0  # to memory, of all of them
+    doubts: tuple[Finding, ...] = ()  # which would be faults if results depended on them
 
     def __repr__(self) -> str:
         return brief(self, str(self))

@@ -1,5 +1,6 @@
 /* What the compiler has a kernel call, by -fsanitize: for each access, and where an index or a number is out of range. */
 #pragma once
+#include "race_guesses.h"
 #include "race_rules.h"
 
 #define PC ((uintptr_t)__builtin_return_address(0))

@@ -7,7 +7,8 @@
    - both are of one block, and a barrier, or for lanes of a warp a __syncwarp, is between them;
    - or they are of different launches;
    - or an earlier block has published what it did, as race_order.h says;
-   - or they are one instruction that writes the same.
+   - or they are one instruction that writes the same;
+   - or a plain load guesses what an atomicCAS of the same thread then compares, and the other is an update.
 
    That does not depend on the order in which threads run here, and needs no luck. For each element are kept: the last
    write; of the reads, and of the atomic updates, those of two threads since the last barrier, and one of an earlier
@@ -152,10 +153,26 @@ void polysched_check_absent(const void *here, unsigned lane, bool is_in_block)
                  is_in_block ? "has returned" : "the block does not have");
 }
 
+/* A shuffle takes the value of a lane that its mask does not name. */
+void polysched_check_unnamed(const void *here, unsigned lane)
+{
+    const Access own = {checker->epoch, site_of((uintptr_t)here, compute_it, 0), checker->thread, 0};
+    const Place place = place_of(own);
+    for (Finding &known : checker->doubts)
+        if (known.one.pc == place.pc && known.one.launch == place.launch) {
+            known.count++;
+            return;
+        }
+    checker->doubts.push_back({other, -1, 0, 0, 0, 1, place, {}, ""});
+    char *text = checker->doubts.back().text;
+    snprintf(text, sizeof checker->doubts.back().text, "what a shuffle takes from lane %u, which its mask does not name", lane);
+}
+
 void polysched_check_end(void)
 {
     settle();
     count_warp();
+    forgive_guesses();
     checker->runs = false;
 }
 
@@ -193,6 +210,11 @@ void polysched_check_atomic(const void *at, size_t size, bool is_of_block)
     access((uintptr_t)at, size, update_it, PC, true);
     if (!is_of_block)
         exchange((uintptr_t)at, {checker->epoch, 0, checker->thread, checker->seen[checker->thread][checker->thread % lanes]});
+}
+
+void polysched_check_compare(const void *at, size_t size, const void *expected)
+{
+    show_guess((uintptr_t)at, size, expected);
 }
 
 void polysched_check_copy_begins(const void *to, const void *from, size_t size, size_t zeros)
@@ -236,10 +258,11 @@ int polysched_check_shared(size_t offset, size_t size, const char *kernel)
 }
 size_t polysched_check_count(int what)
 {
-    return what == 0 ? checker->findings.size() : what == 1 ? checker->launches.size() : what == 2 ? checker->sites.size() : checker->regions.size();
+    return what == 0 ? checker->findings.size() : what == 1 ? checker->launches.size() : what == 2 ? checker->sites.size() : checker->doubts.size();
 }
 size_t polysched_check_accesses(void) { return checker->accesses; }
 const Finding *polysched_check_finding(size_t k) { return &checker->findings[k]; }
+const Finding *polysched_check_doubt(size_t k) { return &checker->doubts[k]; }
 const Launch *polysched_check_launched(size_t k) { return &checker->launches[k]; }
 const Site *polysched_check_site(size_t k) { return &checker->sites[k]; }
 void polysched_check_region(size_t k, int64_t *out)

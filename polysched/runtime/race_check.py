@@ -135,6 +135,10 @@ class RaceCheck:
     def findings(self) -> list[RawFinding]:
         return self._all(0, self.library.polysched_check_finding)
 
+    def doubts(self) -> list[RawFinding]:
+        """What is a fault only if results depend on it."""
+        return self._all(3, self.library.polysched_check_doubt)
+
     def launches(self) -> list[RawLaunch]:
         return self._all(1, self.library.polysched_check_launched)
 
@@ -157,6 +161,7 @@ def race_check() -> RaceCheck:
     library = ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
     for function, result in (
         (library.polysched_check_finding, RawFinding),
+        (library.polysched_check_doubt, RawFinding),
         (library.polysched_check_launched, RawLaunch),
         (library.polysched_check_site, RawSite),
     ):

@@ -1,5 +1,6 @@
 /* Which accesses are faults: whether two of them conflict, whether what is read was written, and whose memory it is. */
 #pragma once
+#include "race_guesses.h"
 #include "race_order.h"
 #include "race_skipped.h"
 #include "race_traffic.h"
@@ -200,6 +201,8 @@ void access(uintptr_t at, unsigned size, Operation operation, uintptr_t pc, bool
         checker->stop("a misaligned access");
     }
     note(id, at, size);
+    if (operation == read_it)
+        note_guess(site, at, size);
     if (!checker->skipped.empty())
         look_for_skipped(id, own);
     checker->last_access[own.thread] = site.last[own.thread] = checker->accesses;

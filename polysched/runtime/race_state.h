@@ -48,6 +48,13 @@ struct Row { /* what the lanes of a warp access at once */
     uintptr_t at[lanes];
 };
 
+struct Guess { /* what a thread has read by a plain load; an atomicCAS may show that it still holds */
+    uintptr_t at = 0; /* 0: nothing, or it has been shown */
+    uint64_t value;
+    uint32_t block_epoch;
+    uint64_t when; /* counted in accesses */
+};
+
 struct Site {
     uint64_t pc;
     uint32_t launch; /* the first of its kernel */
@@ -58,6 +65,8 @@ struct Site {
     std::vector<Row> rows;
     bool is_of_block = false; /* an update that is atomic in its block alone */
     std::vector<uint64_t> last; /* per thread: when it was here last, counted in accesses */
+    std::vector<Guess> guesses; /* per thread: of a load */
+    uint64_t shown = 0; /* guesses that held */
 };
 
 struct Place {
@@ -145,6 +154,7 @@ struct Checker {
     std::unordered_map<uint64_t, uint32_t> site_ids;
     std::vector<uint32_t> touched; /* sites that the warp that runs has used */
     std::vector<Finding> findings;
+    std::vector<Finding> doubts; /* which are faults only if results depend on them */
     std::vector<Launch> launches;
     std::unordered_map<std::string, uint32_t> kernels; /* their first launches */
     std::vector<BlockStart> starts;
@@ -171,6 +181,11 @@ struct Checker {
     void (*stop)(const char *);
 };
 Checker *checker = new Checker;
+
+inline uint64_t site_key(uintptr_t pc, unsigned operation)
+{
+    return pc * 8 + operation + checker->kernel * 0x9e3779b97f4a7c15ull; /* some calls do two things */
+}
 
 /* --- findings */
 

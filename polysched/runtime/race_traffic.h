@@ -6,7 +6,7 @@ namespace {
 
 uint32_t site_of(uintptr_t pc, Operation operation, unsigned size)
 {
-    const uint64_t key = pc * 8 + operation + checker->kernel * 0x9e3779b97f4a7c15ull; /* some calls do two things */
+    const uint64_t key = site_key(pc, operation);
     const auto found = checker->site_ids.find(key);
     if (found != checker->site_ids.end())
         return found->second;

@@ -37,7 +37,14 @@ class Reading:
             findings.append(Finding(kind="fault", kernel=kernel, what=what))
         threads = sum(prod(grid) * prod(block) for _, grid, block in self.launches)
         accesses = self.checker.accesses()
-        return CheckReport(findings=tuple(findings), traffic=tuple(self.traffic()), threads=threads, accesses=accesses)
+        doubts = tuple(self.finding(raw) for raw in self.checker.doubts())
+        return CheckReport(
+            findings=tuple(findings),
+            traffic=tuple(self.traffic()),
+            threads=threads,
+            accesses=accesses,
+            doubts=doubts,
+        )
 
     @cached_property
     def launches(self) -> list[tuple[str, tuple[int, ...], tuple[int, ...]]]:

@@ -32,7 +32,7 @@ POLYSCHED_OWN static void meet(unsigned place, unsigned line, unsigned mask, con
 
 POLYSCHED_OWN static bool is_in_block(unsigned lane) { return machine.current / lanes * lanes + lane < machine.count; }
 
-/* What a lane of this warp has offered; NaN if it was not asked for, or is not there. */
+/* What a lane of this warp has offered; polysched_absent, as NaN, if it was not asked for, or is not there. */
 POLYSCHED_OWN static bool received(unsigned lane, void *value, size_t size)
 {
     const Thread &own = machine.threads[machine.current];
@@ -41,7 +41,7 @@ POLYSCHED_OWN static bool received(unsigned lane, void *value, size_t size)
     if (is_there)
         memcpy(value, machine.threads[other].published, size);
     else
-        memset(value, 0xff, size);
+        memset(value, polysched_absent, size);
     return is_there;
 }
 
@@ -87,8 +87,12 @@ POLYSCHED_OWN static T shuffle(unsigned place, unsigned line, unsigned mask, T v
     const int from = wraps ? first + (source % width + width) % width : first + source;
     const int lane = from >= first && from < first + width ? from : own;
     T result;
-    if (!received(lane, &result, sizeof result) && mask >> lane & 1)
+    if (received(lane, &result, sizeof result))
+        return result;
+    if (mask >> lane & 1)
         polysched_check_absent(here, lane, is_in_block(lane));
+    else
+        polysched_check_unnamed(here, lane);
     return result;
 }
 

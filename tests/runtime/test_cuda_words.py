@@ -164,6 +164,20 @@ def test_shuffles_from_lanes_that_are_not_there(block, body, lane):
     assert lane is None or f"takes the value of lane {lane}" in {finding.what for finding in report.findings}
 
 
+def test_results_that_depend_on_lanes_that_a_mask_does_not_name():
+    text = """__global__ void k(float *a) {
+        float v = a[threadIdx.x];
+        if (threadIdx.x < 8)
+            for (int by = 4; by; by /= 2)
+                v += __shfl_down_sync(0xffu, v, by);
+        if (threadIdx.x < SUMS) a[threadIdx.x] = v; }"""
+    a = floats(32)
+    assert check(text.replace("SUMS", "1"), a=a).is_silent and a[0] == 28
+    (finding,) = check(text.replace("SUMS", "2"), a=floats(32)).findings
+    taken = "what a shuffle takes from lane 8, which its mask does not name"
+    assert (finding.kind, finding.what, finding.places[0].line) == ("uninitialized", f"a depends on {taken}", 5)
+
+
 # --- values that are none
 
 
@@ -632,3 +646,51 @@ def test_atomics_of_a_block_are_not_for_others():
 def test_fences_of_ptx_publish():
     text = LAST.replace("__threadfence();", 'asm volatile("membar.gl;" ::: "memory");')
     assert check(text, 4, a=floats(128), out=floats(1)).is_silent
+
+
+# --- loads that are guesses
+
+GUESSED = """
+__device__ double add(double *at, double value)
+{
+    unsigned long long *bits = (unsigned long long *)at, old = *bits, assumed;
+    do {
+        assumed = old;
+        old = atomicCAS(bits, assumed, __double_as_longlong(value + __longlong_as_double(assumed)));
+    } while (assumed != old);
+    return __longlong_as_double(old);
+}
+__global__ void k(double *sums, double *read)
+{
+    __shared__ double sum;
+    if (threadIdx.x == 0)
+        sum = 0;
+    __syncthreads();
+    READ
+    add(&sum, 1);
+    add(&sums[threadIdx.x % 2], threadIdx.x);
+    __syncthreads();
+    if (threadIdx.x == 0)
+        add(&sums[2], sum);
+}"""
+
+
+def test_what_an_atomic_operation_compares_may_be_guessed_by_a_load():
+    sums = np.zeros(3)
+    assert check(GUESSED.replace("READ", ""), 3, 64, sums=sums, read=np.zeros(64)).is_silent
+    assert sums.tolist() == [3 * 992, 3 * 1024, 3 * 64]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "kind"),
+    [
+        ("READ", "read[threadIdx.x] = sum;", "race"),  # no guess of anything
+        ("READ", "read[threadIdx.x] = sums[0];", "race between blocks"),
+        ("old = *bits, assumed;", "old = *bits + 1, assumed;", "race"),  # which is not what is compared
+        ("old = *bits, assumed;", "old = *bits, assumed; if (value == 5) return 0;", "race between blocks"),
+    ],
+)
+def test_loads_that_are_no_guesses(one, other, kind):
+    text = GUESSED.replace(one, other).replace("READ", "")
+    report = check(text, 2, 64, sums=np.zeros(3), read=np.zeros(64))
+    assert kind in {finding.kind for finding in report.findings}

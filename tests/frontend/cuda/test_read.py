@@ -228,7 +228,7 @@ def test_variables_are_whole_whatever_is_wrong_with_them():
     text = """\
 __constant__ int a, b[COUNT + 1]; __constant__ int c = COUNT(2, 3);
 struct Pair { int x, y; } __align__(8);
-template <int n> __device__ int help(cuda::barrier<cuda::block> &x) { return n; }
+template <int n> __device__ int help(cuda::barrier<cuda::block> &x, int y) { return n; }
 __global__ void f(Pair *d) { d->x = a + c + help<1>(); }"""
     assert text_of(read_cuda(text), "f") == text
 
