@@ -6,49 +6,72 @@
 
 from __future__ import annotations
 
-from polysched import isl
-from polysched.errors import InputError
-from polysched.ir.nodes import Array, Var
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
+
+from polysched import clock, isl
+from polysched.errors import BudgetExceeded, InputError
+from polysched.ir.nodes import Array, Binary, Const, Expr, Var
 from polysched.ir.text import show
 from polysched.model.affine import AffineSpace, NotAffine
-from polysched.model.scop import Access, Statement
+from polysched.model.scop import Statement
 from polysched.model.witness import smallest
+
+T = TypeVar("T")
 
 
 def sizes_in_bounds(
     context: isl.Set, statements: tuple[Statement, ...], arrays: dict[str, Array], sizes: tuple[str, ...]
 ) -> isl.Set:
-    """The part of `context` for which all exact accesses are in bounds.
+    """The part of `context` for which all exact accesses are in bounds, or less of it where isl takes long to tell.
 
-    InputError if an access leaves its array for all the sizes at which its statement runs at all.
+    InputError if an access leaves its array for all the sizes at which its statement runs at all. BudgetExceeded if
+    no size is left, and isl took too long to tell whether there is one.
     """
-    boxes = {name: _box(array, sizes) for name, array in arrays.items()}
+    with isl.within(_EXACT_SECONDS):
+        beyond = {name: _beyond(array, sizes) for name, array in arrays.items()}
+    exact = _Exact(clock.Deadline.after(_EXACT_SECONDS))
     valid = context
     for statement in statements:
         for access in (*statement.reads, *statement.writes):
-            valid = valid.subtract(_bad_sizes(statement, access, boxes[access.array], context, arrays, sizes))
+            relation = access.relation.intersect_domain(statement.domain.intersect_params(context))
+            outside = relation.intersect_range(beyond[access.array])
+            if exact.answer(outside.is_empty, False):
+                continue
+            bad = outside.params()
+            if exact.answer(partial(relation.params().is_subset, bad), False):
+                complaint = _complaint(statement, outside, arrays[access.array], sizes)
+                raise InputError(complaint, statement.loc, _HINT)
+            left = exact.answer(partial(valid.subtract, bad), None)
+            # or else without all sizes at which a fraction of an iteration is outside, which are more, and easier to find
+            valid = valid.subtract(bad.remove_divs()) if left is None else left
+    if exact.is_missed and valid.is_empty():
+        raise BudgetExceeded("whether accesses stay inside their arrays was not decided in time")
     return valid.coalesce()
 
 
-def _bad_sizes(
-    statement: Statement,
-    access: Access,
-    box: isl.Set,
-    context: isl.Set,
-    arrays: dict[str, Array],
-    sizes: tuple[str, ...],
-) -> isl.Set:
-    relation = access.relation.intersect_domain(statement.domain.intersect_params(context))
-    outside = relation.subtract_range(box)
-    if outside.is_empty():
-        return context.subtract(context)
-    bad = outside.params()
-    if relation.params().subtract(bad).is_empty():
-        raise InputError(_complaint(statement, outside, arrays[access.array], sizes), statement.loc, _HINT)
-    return bad
+_EXACT_SECONDS = 3.0  # for all accesses of a nest
+_QUESTION_SECONDS = 0.5
 
 
-_HINT = "shrink the loop, guard the access, or declare the array larger, as in f64[\"n + 1\"]"
+class _Exact:
+    """Asks isl for exact answers until a deadline."""
+
+    def __init__(self, deadline: clock.Deadline):
+        self.deadline, self.is_missed = deadline, False
+
+    def answer(self, question: Callable[[], T], unknown: T) -> T:
+        """What isl answers; `unknown`, which must be safe, where it takes too long."""
+        try:
+            with isl.within(min(_QUESTION_SECONDS, self.deadline.left)):
+                return question()
+        except BudgetExceeded:
+            self.is_missed = True
+            return unknown
+
+
+_HINT = 'shrink the loop, guard the access, or declare the array larger, as in f64["n + 1"]'
 
 
 def _complaint(statement: Statement, outside: isl.Map, array: Array, sizes: tuple[str, ...]) -> str:
@@ -57,22 +80,30 @@ def _complaint(statement: Statement, outside: isl.Map, array: Array, sizes: tupl
     where = ", ".join(f"{name} = {value}" for name, value in zip(statement.iterators, instance, strict=True))
     given = ", ".join(f"{name} = {smallest_sizes[name]}" for name in sizes)
     shape = ", ".join(show(extent) for extent in array.shape)
-    return (
-        f"'{array.name}' has shape [{shape}], but {where or 'the statement'} touches "
-        f"{array.name}{element}" + (f" when {given}" if given else "")
+    return f"'{array.name}' has shape [{shape}], but {where or 'the statement'} touches {array.name}{element}" + (
+        f" when {given}" if given else ""
     )
 
 
-def _box(array: Array, sizes: tuple[str, ...]) -> isl.Set:
-    """{ A[x] : 0 <= x < extent }; a dimension whose extent is not affine is left open."""
+def _beyond(array: Array, sizes: tuple[str, ...]) -> isl.Set:
+    """{ A[x] : x < 0 or x >= extent }; in a dimension whose extent is not affine, the latter is not looked for."""
     names = tuple(f"x{k}" for k in range(len(array.shape)))
     space = AffineSpace(array.name, names, sizes)
-    box = space.universe
+    found = space.universe.complement()
     for name, extent in zip(names, array.shape, strict=True):
-        x = space.function(Var(name))
-        box = box.intersect(x.nonneg_set())
+        found = found.union(space.where(Binary("<", Var(name), Const(0))))
         try:
-            box = box.intersect(x.lt_set(space.function(extent)))
+            found = found.union(_from(extent, Var(name), space))
         except NotAffine:
             continue
-    return box
+    return found
+
+
+def _from(extent: Expr, x: Expr, space: AffineSpace) -> isl.Set:
+    """Where x >= extent. A maximum is met where both operands are: as a function, that of many has too many pieces."""
+    match extent:
+        case Binary("max", one, other):
+            return _from(one, x, space).intersect(_from(other, x, space))
+        case Binary("min", one, other):
+            return _from(one, x, space).union(_from(other, x, space))
+    return space.where(Binary(">=", x, extent))

@@ -10,7 +10,7 @@ from nests import loop, nest
 
 from polysched import isl
 from polysched.errors import InputError
-from polysched.ir.build import add, binary, floormod, load, mul, store, sub, var
+from polysched.ir.build import add, binary, floordiv, floormod, load, mul, store, sub, var
 from polysched.ir.dtypes import f64, i64
 from polysched.ir.nodes import Array, Function, If
 from polysched.model.extract import extract
@@ -97,6 +97,28 @@ def test_negative_subscripts_are_found_even_there():
     flat = Array("flat", f64, (mul(n, n),))
     with pytest.raises(InputError, match=r"touches flat\[-1\]"):
         valid(loop("i", 0, m, store(flat, (sub(i, 1),), 1.0)), arrays=(flat,))
+
+
+def test_sizes_that_are_hard_to_tell_exactly_are_left_out():
+    """Which m and n keep (i / 2 * 112 + k) * 112 + k + j below the extent of a is a question of whole numbers."""
+    half, extent = var("half"), Array("a", f64, (n,))
+    index = add(mul(add(mul(floordiv(i, 2), 112), k), 112), k, j)
+    inner = loop("k", i, m, store(extent, (index,), 1.0))
+    body = loop("i", 0, m, loop("j", 0, half, If(binary("==", floormod(j, 2), 0), (inner,))))
+    fn = nest("f", "n m half", [extent], body)
+    with isl.within(operations=30_000):
+        left = extract(fn).valid_sizes
+    assert left.is_subset(extract(fn).valid_sizes)
+    assert isl.Set("[n, m, half] -> { : m = 1 and half = 2 and n = 2 }").is_subset(left)
+
+
+def test_the_extent_may_be_the_largest_of_many():
+    halves = [floordiv(add(mul(n, c), mul(m, c + 1)), c + 2) for c in range(1, 7)]
+    a = Array("a", f64, (binary("max", *halves),))
+    loops = [loop(f"i{c}", 0, half, store(a, (var(f"i{c}"),), 1.0)) for c, half in enumerate(halves)]
+    with isl.within(operations=100_000):
+        scop = extract(nest("f", "n m", [a], *loops))
+    assert scop.valid_sizes.is_equal(isl.Set("[n, m] -> { : n >= 0 and m >= 0 }"))
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial, reduce
 
-from polysched import isl
+from polysched import clock, isl
 from polysched.frontend.c.arrays import is_restrict
 from polysched.frontend.c.elements import UNKNOWN
 from polysched.frontend.c.expressions import Expressions
@@ -23,6 +23,7 @@ from polysched.model.affine import NotAffine, expression
 from polysched.model.known import Where, accesses
 from polysched.model.rows import Rows, rows_of
 
+_EXTENT_SECONDS = 4.0  # to find the extents of all arrays of a region, in equal shares; what takes longer is unknown
 _ENDLESS = 1 << 40  # the extent of an array that no declaration and no loop bounds: more elements than memory has
 
 
@@ -38,9 +39,16 @@ def shaped(body: tuple[Stmt, ...], read: Expressions) -> tuple[tuple[Stmt, ...],
             raise read.source.error(node, message, hint)
         body = _with_rows(body, name, rows)
         arrays[name] = replace(arrays[name], shape=(UNKNOWN, *rows.extents))
-    for array in arrays.values():
-        if array.shape and (array.shape[0] == UNKNOWN or not _is_affine(array.shape[0], read.proofs)):
-            arrays[array.name] = replace(array, shape=(_extent(array.name, body, read), *array.shape[1:]))
+    deadline = clock.Deadline.after(_EXTENT_SECONDS)
+    unknown = [
+        array.name
+        for array in arrays.values()
+        if array.shape and (array.shape[0] == UNKNOWN or not _is_affine(array.shape[0], read.proofs))
+    ]
+    for k, name in enumerate(unknown):
+        with clock.running(deadline.left / (len(unknown) - k)):
+            extent = _extent(name, body, read)
+        arrays[name] = replace(arrays[name], shape=(extent, *arrays[name].shape[1:]))
     for name, limit in read.wraps.items():
         _assume_products_fit(arrays[name], limit, read)
     return body, arrays
@@ -72,7 +80,9 @@ def _extent(name: str, body: tuple[Stmt, ...], read: Expressions) -> Expr:
     extents: list[Expr] = []
     for access, where in accesses(body):
         if access.array == name:
-            most = isl.decided(partial(_largest, access.index[0], where, read.proofs), unknown=None, seconds=3.0)
+            most = isl.decided(
+                partial(_largest, access.index[0], where, read.proofs), unknown=None, seconds=clock.left()
+            )
             if most is None:
                 return _unknown_extent(name, read)
             extents.append(most)
