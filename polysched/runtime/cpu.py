@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from polysched import isl
+from polysched.codegen.emit.vector_math import MACRO
 from polysched.codegen.source import ZERO_DIVISOR, Source
 from polysched.errors import ToolchainError, ZeroDivisorError
 from polysched.ir.nodes import Function
@@ -23,6 +24,7 @@ from polysched.runtime import forked
 from polysched.runtime.arguments import Binder, BoundArguments, written
 from polysched.runtime.timing import Timing
 from polysched.runtime.toolchain import c_flags, compile_shared
+from polysched.runtime.vector_math import WITH_LIBMVEC, libmvec_has
 from polysched.runtime.views import host_view
 
 _SCALARS = {
@@ -104,7 +106,9 @@ def load(
     assert source.language == "c", f"a program in {source.language} does not run on the CPU"
     flags = c_flags(source.text, contract=contract, fast_math=fast_math)
     flags = tuple("-O1" if quickly and flag == "-O3" else flag for flag in flags)
-    library = open_library(str(compile_shared(source.text, source.entry, flags=flags)))
+    found = libmvec_has(source.text)
+    flags, libraries = (*flags, *(f"-D{MACRO}{name}" for name in found)), WITH_LIBMVEC if found else ("-lm",)
+    library = open_library(str(compile_shared(source.text, source.entry, flags=flags, libraries=libraries)))
     return CpuProgram(fn, library, c_function(library, source, fn), valid_sizes, threads)
 
 

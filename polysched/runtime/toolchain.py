@@ -26,8 +26,8 @@ from polysched.runtime.cache import cached, remember, remembered
 ROUND_EACH = "-ffp-contract=off"
 EXACT = ("-fwrapv", ROUND_EACH, "-fno-math-errno", "-fno-trapping-math")
 C_FLAGS = ("-std=gnu11", "-O3", "-march=native", "-mprefer-vector-width=512", "-fopenmp", *EXACT)
-# What fast_math allows besides. Not -ffast-math, which assumes that NaN and infinity never occur, and with which, as with
-# -funsafe-math-optimizations, gcc before 13 links code that flushes denormals to zero in the whole process.
+# What fast_math allows besides. Not -ffast-math, which assumes that NaN and infinity never occur, and with which, as
+# with -funsafe-math-optimizations, gcc before 13 links code that flushes denormals to zero in the whole process.
 FAST = (
     "-fassociative-math",  # sums and products in any order, (a + b) - a is b
     "-fno-signed-zeros",  # which it needs: x + 0.0 is x
@@ -82,11 +82,18 @@ def c_flags(text: str, *, contract: bool = False, fast_math: bool = False) -> tu
     return (*flags, COPIES_AS_LOOPS) if "#pragma GCC unroll" in text else flags
 
 
-def compile_shared(text: str, name: str, *, language: str = "c", flags: tuple[str, ...] = C_FLAGS) -> Path:
+def compile_shared(
+    text: str,
+    name: str,
+    *,
+    language: str = "c",
+    flags: tuple[str, ...] = C_FLAGS,
+    libraries: tuple[str, ...] = ("-lm",),
+) -> Path:
     """A shared library made from `text`, which is called `name` in messages; ToolchainError if it does not compile."""
     compiler = find_compiler(language)
     file = re.sub(r"\W", "_", name) + _SUFFIX[language]
-    command = (*compiler.command, *_supported(compiler, flags), "-shared", "-fPIC", file, "-lm")
+    command = (*compiler.command, *_supported(compiler, flags), "-shared", "-fPIC", file, *libraries)
 
     def build(output: Path) -> None:
         folder = output.parent.absolute()
