@@ -133,10 +133,12 @@ class Compiled:
                 return load_opencl(self.source, self.nest, self.valid_sizes)
         return self._loaded(self.source)
 
-    def _loaded(self, source: Source, nest: Function | None = None, **how: Any) -> CpuProgram:
-        """A text in C of the kernel, compiled as the options allow; `nest` is how it is called, if not as this one."""
-        allowed = {"contract": self.options.contract_floats, "fast_math": self.options.fast_math}
-        return load(source, nest or self.nest, self.valid_sizes, **allowed, **how)
+    def _loaded(self, text: Source | Function, nest: Function | None = None, **how: Any) -> CpuProgram:
+        """A text in C, or that of a kernel, compiled as the options allow; `nest` is how it is called, if not as this
+        one."""
+        contract, fast_math = self.options.contract_floats, self.options.fast_math
+        source = text if isinstance(text, Source) else emit_c(text, vector_math=fast_math)
+        return load(source, nest or self.nest, self.valid_sizes, contract=contract, fast_math=fast_math, **how)
 
     def __call__(self, **arguments: Any) -> None:
         """Runs on arrays given by name, which it changes; sizes that the arrays show may be left out.
@@ -219,13 +221,13 @@ class Compiled:
         """The kernel in C on more threads than it takes by itself, and with its parallel loops in other orders."""
         ways = dict[str, Run]()
         if has_threads(self.kernel):
-            ways["on 4 threads"] = self._loaded(emit_c(always_on_threads(self.kernel)), threads=4)
+            ways["on 4 threads"] = self._loaded(always_on_threads(self.kernel), threads=4)
         if has_independent_loops(self.kernel):
             kernel, order = in_other_orders(self.kernel)
             scalars = (*self.nest.scalars, Var(order, i64))
             params = (*self.nest.params, order) if self.nest.params else ()
             nest = replace(self.nest, scalars=scalars, params=params)
-            program = self._loaded(emit_c(kernel), nest, quickly=True)
+            program = self._loaded(kernel, nest, quickly=True)
             ways["backwards"] = partial(program, **{order: BACKWARDS})
             ways["in a random order"] = partial(program, **{order: 1})
         return ways

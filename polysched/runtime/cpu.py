@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from polysched import isl
+from polysched.codegen.emit.vector_math import MACRO
 from polysched.codegen.source import ZERO_DIVISOR, Source
 from polysched.errors import ToolchainError, ZeroDivisorError
 from polysched.ir.nodes import Function
@@ -25,6 +26,7 @@ from polysched.runtime import forked
 from polysched.runtime.arguments import Binder, BoundArguments, written
 from polysched.runtime.timing import Timing
 from polysched.runtime.toolchain import c_flags, compile_shared
+from polysched.runtime.vector_math import WITH_LIBMVEC, libmvec_has
 from polysched.runtime.views import host_view
 
 _KEPT_MEMORY = Path(__file__).with_name("kept_memory.h")
@@ -114,8 +116,11 @@ def load(
     assert source.language == "c", f"a program in {source.language} does not run on the CPU"
     flags = c_flags(source.text, contract=contract, fast_math=fast_math)
     flags = tuple("-O1" if quickly and flag == "-O3" else flag for flag in flags)
+    found = libmvec_has(source.text)
+    flags, libraries = (*flags, *(f"-D{MACRO}{name}" for name in found)), WITH_LIBMVEC if found else ("-lm",)
     ahead = _KEPT_MEMORY.read_text() if "malloc(" in source.text else ""
-    library = open_library(str(compile_shared(source.text, source.entry, flags=flags, ahead=ahead)))
+    path = compile_shared(source.text, source.entry, flags=flags, libraries=libraries, ahead=ahead)
+    library = open_library(str(path))
     program = CpuProgram(fn, library, c_function(library, source, fn), valid_sizes, threads)
     if ahead:
         weakref.finalize(program, library[_RELEASE]).atexit = False

@@ -26,8 +26,8 @@ from polysched.runtime.cache import cached, remember, remembered
 ROUND_EACH = "-ffp-contract=off"
 EXACT = ("-fwrapv", ROUND_EACH, "-fno-math-errno", "-fno-trapping-math")
 C_FLAGS = ("-std=gnu11", "-O3", "-march=native", "-mprefer-vector-width=512", "-fopenmp", *EXACT)
-# What fast_math allows besides. Not -ffast-math, which assumes that NaN and infinity never occur, and with which, as with
-# -funsafe-math-optimizations, gcc before 13 links code that flushes denormals to zero in the whole process.
+# What fast_math allows besides. Not -ffast-math, which assumes that NaN and infinity never occur, and with which, as
+# with -funsafe-math-optimizations, gcc before 13 links code that flushes denormals to zero in the whole process.
 FAST = (
     "-fassociative-math",  # sums and products in any order, (a + b) - a is b
     "-fno-signed-zeros",  # which it needs: x + 0.0 is x
@@ -84,14 +84,20 @@ def c_flags(text: str, *, contract: bool = False, fast_math: bool = False) -> tu
 
 
 def compile_shared(
-    text: str, name: str, *, language: str = "c", flags: tuple[str, ...] = C_FLAGS, ahead: str = ""
+    text: str,
+    name: str,
+    *,
+    language: str = "c",
+    flags: tuple[str, ...] = C_FLAGS,
+    libraries: tuple[str, ...] = ("-lm",),
+    ahead: str = "",
 ) -> Path:
     """A shared library made from `text`, which is called `name` in messages; ToolchainError if it does not compile.
     `ahead` goes before the text, whose lines are counted as if it did not."""
     compiler = find_compiler(language)
     file = re.sub(r"\W", "_", name) + _SUFFIX[language]
     whole = f"{ahead}#line 1\n{text}" if ahead else text
-    command = (*compiler.command, *_supported(compiler, flags), "-shared", "-fPIC", file, "-lm")
+    command = (*compiler.command, *_supported(compiler, flags), "-shared", "-fPIC", file, *libraries)
 
     def build(output: Path) -> None:
         folder = output.parent.absolute()

@@ -14,12 +14,14 @@ from __future__ import annotations
 
 from polysched.codegen.emit.dialect import C
 from polysched.codegen.emit.printer import Printer
+from polysched.codegen.emit.vector_math import vector_forms
 from polysched.codegen.source import Source, loc_of, parameters
 from polysched.ir.nodes import Function
 
 
-def emit_c(fn: Function) -> Source:
-    """The C text of `fn`: one function, arrays by pointer, sizes (int64_t) and scalars by value."""
+def emit_c(fn: Function, *, vector_math: bool = False) -> Source:
+    """The C text of `fn`: one function, arrays by pointer, sizes (int64_t) and scalars by value. With `vector_math`,
+    functions of the library have vector forms, which round otherwise."""
     printer = Printer(fn, C)
     entry = printer.names.fresh(fn.name)
     names = parameters(fn)
@@ -27,5 +29,5 @@ def emit_c(fn: Function) -> Source:
     printer.mention(names)
     printer.block(fn.body)
     printer.close()
-    lines = [*printer.header(), *printer.lines, ""]
+    lines = [*printer.header(vector_forms(fn) if vector_math else ""), *printer.lines, ""]
     return Source(language="c", text="\n".join(lines), entry=entry, parameters=names, locs=tuple(map(loc_of, lines)))
