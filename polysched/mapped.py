@@ -12,18 +12,23 @@ from polysched.codegen.gpu.barriers import place_barriers
 from polysched.codegen.gpu.first_thread import on_first_threads
 from polysched.codegen.gpu.mapping import map_to_gpu
 from polysched.codegen.lower import lower
+from polysched.codegen.threads import worth_threads
 from polysched.constraints import Innermost, TileSizes, fits
+from polysched.deps.coincidence import mark_coincident
 from polysched.deps.dependences import Dependences
 from polysched.deps.legality import require_legal
 from polysched.errors import BudgetExceeded, IllegalSchedule, InputError
-from polysched.ir.nodes import Function
+from polysched.ir.build import conjunction
+from polysched.ir.nodes import Const, Function
+from polysched.ir.simplify import simplify
 from polysched.model.scop import Scop
 from polysched.model.tree import Band, Map, Mark, Tree, walk
 from polysched.options import Options, Target
 from polysched.solve.honoured import unmet
-from polysched.trace import step
+from polysched.trace import optional, step
 from polysched.transform.fuse_sums import fuse_sums
 from polysched.transform.fuse_tiles import fuse_tile_loops
+from polysched.transform.guard import fits_in, is_better_left
 from polysched.transform.interleave import interleave_all
 from polysched.transform.parallel import mark_parallel
 from polysched.transform.products import mark_products, order_products, require_products
@@ -42,17 +47,35 @@ def require_target(scheduled: Tree, target: Target, options: Options) -> None:
 
 
 def loops_within_budget(
-    scop: Scop, deps: Dependences, scheduled: Tree, target: Target, options: Options, *, is_by_hand: bool
+    scop: Scop,
+    deps: Dependences,
+    scheduled: Tree,
+    target: Target,
+    options: Options,
+    *,
+    is_by_hand: bool,
+    is_free: bool = False,
 ) -> tuple[Tree, Function, str]:
     """The mapped tree, its loops, and which rung gave them: where isl's code generation outgrows its budget, the next
-    simpler tree is tried. BudgetExceeded where that would not be the schedule that was asked for."""
+    simpler tree is tried. BudgetExceeded where that would not be the schedule that was asked for.
+
+    `is_free`: nobody has asked for this schedule, so that source order may run where it is as good (transform/guard).
+    """
     mapping = _map_to_cpu if target == "c" else _map_to_gpu
     if _has_marks(scheduled):
         mapping = _as_it_is if target == "c" else _with_barriers
     if is_by_hand and _has_tiles(scheduled):
         options = replace(options, tile=False, register_tiles=False)
+    notes: dict[str, str] = {}  # by rung
+
+    def mapped() -> Tree:
+        tree = mapping(scheduled, scop, deps, options)
+        kept = optional("guard", _guarded, tree, scop, deps, options) if is_free and target == "c" else tree
+        notes["mapped"] = "" if kept is tree else " in source order, which the schedule found changes for nothing"
+        return kept
+
     rungs: dict[str, Callable[[], Tree]] = {
-        "mapped": lambda: mapping(scheduled, scop, deps, options),
+        "mapped": mapped,
         "mapped without tiles": lambda: mapping(scheduled, scop, deps, replace(options, tile=False, wavefront=False)),
         "not mapped": lambda: scheduled,
         "source order": lambda: scop.tree,
@@ -71,7 +94,7 @@ def loops_within_budget(
                 continue
             tried.append(tree)
             with isl.within(options.lower_seconds, options.lower_operations):
-                return tree, step("lower", lower, tree, scop), rung + reason
+                return tree, step("lower", lower, tree, scop), rung + notes.get(rung, "") + reason
         except BudgetExceeded as error:
             reason = f", since {error}"
     if is_by_hand:
@@ -138,6 +161,21 @@ def _map_to_cpu(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> 
     if options.vector:
         tree = step("reduce on lanes", reduce_on_lanes, tree, scop, deps, asked)
     return step("order products", order_products, tree, scop)
+
+
+def _guarded(found: Tree, scop: Scop, deps: Dependences, options: Options) -> Tree:
+    """The mapped tree, or source order mapped, if that is as good."""
+    source = _map_to_cpu(mark_coincident(scop.tree, deps), scop, deps, options)
+    when = worth_threads(scop.statements, scop.context, (), simd=True)
+    is_left = is_better_left(
+        found,
+        source,
+        scop,
+        threads=not when or simplify(conjunction(when)) != Const(False),
+        fits_cache=fits_in(scop, options.machine.l2),
+        guesses=bool(deps.guesses),
+    )
+    return source if is_left else found
 
 
 def _asked_for_lanes(scop: Scop, options: Options) -> tuple[str, ...]:

@@ -108,7 +108,13 @@ def _compiled(function: Function, target: Target, schedule: Schedule | Tree | No
         scheduled = Scheduled(tree=given, rung="given", constraints=options.constraints)
     require_target(scheduled.tree, target, options)
     tree, kernel, mapping = loops_within_budget(
-        scop, deps, scheduled.tree, target, options, is_by_hand=by_hand is not None
+        scop,
+        deps,
+        scheduled.tree,
+        target,
+        options,
+        is_by_hand=by_hand is not None,
+        is_free=given is None and _leaves_order_open(options),
     )
     kernel = optional("contract", contract, kernel)
     if target == "c":
@@ -163,6 +169,11 @@ def _found(scop: Scop, deps: Dependences, options: Options) -> Scheduled:
         require_met(scop.tree, scop, deps, options.constraints)
         scheduled = Scheduled(tree=scop.tree, rung="source order", reasons=(*scheduled.reasons, reason))
     return scheduled
+
+
+def _leaves_order_open(options: Options) -> bool:
+    """Have the options no wish about the order of loops?"""
+    return options.scheduler == "pluto" and options.fusion == "smart" and not options.constraints
 
 
 def _require_fits(by_hand: Schedule, function: Function, options: Options) -> None:

@@ -86,7 +86,7 @@ class Both(Programs):
 
     def __init__(self, text: str, folder: Path, pure: tuple[str, ...]):
         super().__init__(text, folder, pure)
-        out = opt.rewrite(text.encode(), tuple(self.regions.values()), options=Options(tile_sizes=(3, 4)))
+        out = opt.rewrite(text.encode(), tuple(self.regions.values()), options=Options(tile_sizes=(3, 4)), always=True)
         assert not any(region.is_kept for region in out.regions)
         (folder / "out.c").write_bytes(out.text)
         flags = ["-std=c99", "-ffp-contract=off", "-O1", "-fopenmp", "-fPIC", "-shared", "-Wl,-Bsymbolic"]

@@ -294,7 +294,8 @@ class _Lowering:
         if loop.kind != "parallel":
             return loop
         inside = dict.fromkeys(self.instances[before:])
-        simd = any(isinstance(node, For) and node.kind == "vector" for node in walk(loop.body))
+        kinds = [node.kind for node in walk(loop.body) if isinstance(node, For)]
+        simd = "vector" in kinds or not kinds  # compilers make SIMD of a loop that is innermost
         when = worth_threads(map(self.scop.statement, inside), self.scop.context, self.around, simd=simd)
         # Inside of serial loops an iteration stays on the thread that has its data in the cache.
         return replace(loop, kind="parallel" if self.around or not is_uneven(loop) else "dynamic", when=when)

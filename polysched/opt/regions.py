@@ -15,15 +15,16 @@ from dataclasses import dataclass, replace
 from polysched.codegen.emit.cuda import emit_cuda_file
 from polysched.codegen.emit.offload import Offload
 from polysched.codegen.emit.opencl import emit_opencl_file
-from polysched.codegen.emit.region import emit_call, emit_region
+from polysched.codegen.emit.region import emit_call, emit_region, never_worth_threads
 from polysched.codegen.emit.spelling import is_in_library
 from polysched.entry import entry
 from polysched.errors import BudgetExceeded
 from polysched.frontend.c.cpp import SPELLINGS
 from polysched.frontend.c.region import Region
 from polysched.ir.node import walk
-from polysched.ir.nodes import Call, For
+from polysched.ir.nodes import PARALLEL, Call, For
 from polysched.model.touched import touched_elements
+from polysched.opt.unchanged import runs_the_same_loops
 from polysched.options import LANGUAGES, Options, Target
 from polysched.pipeline import Compiled, optimize
 
@@ -59,6 +60,7 @@ class Job:
     name: str = ""  # with which the names of functions end that the text calls
     in_one: bool = False
     options: Options | None = None
+    always: bool = False  # kernels run where the region's own text is as good, too
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,14 +81,16 @@ def rewrite(
     name: str = "",
     in_one: bool = False,
     options: Options | None = None,
+    always: bool = False,
 ) -> Rewritten:
     """The file `data` with a kernel for each of its regions, in their own line ends.
 
-    A region that is best left alone keeps its text. InputError if a region cannot be compiled. For GPUs, the text calls
+    A region that is best left alone keeps its text, and so do, on one thread, loops that stay as they are; `always` has
+    the kernel run nevertheless. InputError if a region cannot be compiled. For GPUs, the text calls
     functions whose names end with `name`; where they fail, the regions run as they were. `in_one`, for CUDA, has the
     kernels in front of a text that is C++ too.
     """
-    job = Job(target=target, name=name, in_one=in_one, options=options)
+    job = Job(target=target, name=name, in_one=in_one, options=options, always=always)
     return assembled(data, [outcome_of(region, data, job) for region in regions], job)
 
 
@@ -131,12 +135,19 @@ def outcome_of(region: Region, data: bytes, job: Job) -> Outcome:
         return replace(kept, summary=done)
     offload = None
     if target == "c":
-        before, after = emit_region(done.kernel, region, done.scop.valid_sizes)
+        is_same = not job.always and runs_the_same_loops(done, region)
+        if is_same and not any(_is_on_threads(node) for node in walk(done.kernel.body)):
+            return replace(kept, summary="its order is the best that was found")
+        before, after = emit_region(done.kernel, region, done.scop.valid_sizes, only_on_threads=is_same)
     else:
         entry = _entry(f"{region.function.name}_of_{job.name}", region)
         offload = Offload(done.kernel, entry, touched_elements(done.scop))
         before, after = emit_call(done.kernel, region, done.scop.valid_sizes, entry, in_cuda=job.in_one)
     return replace(kept, summary=_summary(done), before=before, after=after, offload=offload)
+
+
+def _is_on_threads(node: object) -> bool:
+    return isinstance(node, For) and node.kind in PARALLEL and not never_worth_threads(node)
 
 
 def place_of(path: str, data: bytes, begin: int, name: str) -> str:

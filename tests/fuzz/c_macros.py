@@ -31,7 +31,7 @@ def ran(file: Path, given: list[str]) -> str | None:
 
 def optimized(file: Path, given: list[str]) -> Path:
     define = [flag[2:] for flag in given]
-    out = rewrite(file.read_bytes(), read_c(file, define=define))
+    out = rewrite(file.read_bytes(), read_c(file, define=define), always=True)
     path = file.with_name("opt.c")
     path.write_bytes(out.text)
     return path

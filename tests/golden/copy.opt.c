@@ -6,6 +6,12 @@ void copy(int n, double *to, const double *from)
     {
     #pragma GCC diagnostic push
     #pragma GCC diagnostic ignored "-Wunknown-pragmas"
+    #ifdef _OPENMP
+    extern int omp_get_max_threads(void);
+    #define threads omp_get_max_threads()
+    #else
+    #define threads 1
+    #endif
     #define apart(p, m, q, n) \
         ((__UINTPTR_TYPE__)((p) + (m)) <= (__UINTPTR_TYPE__)(q) || \
          (__UINTPTR_TYPE__)((q) + (n)) <= (__UINTPTR_TYPE__)(p))
@@ -13,14 +19,21 @@ void copy(int n, double *to, const double *from)
         if (n >= 0 && apart(to, n_, from, n_)) {
             double *restrict to_ = to;
             const double *restrict from_ = from;
-            #pragma omp parallel for schedule(static) if((double)n_ * 2.0 >= 60000.0)
-            for (long long c0 = 0; c0 < n_; c0++) {
-                to_[c0] = from_[c0];
+            if ((double)n_ * 2.0 >= 400000.0 && threads > 1) {
+                #pragma omp parallel for schedule(static)
+                for (long long c0 = 0; c0 < n_; c0++) {
+                    to_[c0] = from_[c0];
+                }
+            } else {
+                for (long long c0 = 0; c0 < n_; c0++) {
+                    to_[c0] = from_[c0];
+                }
             }
         } else {
     for (i = 0; i < n; i++) /* forward */
         to[i] = from[i];
         }
+    #undef threads
     #undef apart
     #pragma GCC diagnostic pop
     }

@@ -21,6 +21,10 @@ The text is a block of C99, so it needs no header and no function before it: typ
 operator for is a macro of the block. Generated names differ from all of the file, headers included. Nothing depends on
 compiler flags such as -fwrapv: what could overflow is computed unsigned.
 
+A body on threads is a function of its own to compilers, and entering it takes a microsecond even on one thread. So a
+small loop is there twice, to run where there is one thread as any other loop. What is an array in C is reached by its
+own name: of that, compilers know that all of it may be stored to, so that they make conditional stores SIMD.
+
 Needs: arrays have at most one dimension (`linearize`). To be compiled by gcc or clang.
 """
 
@@ -43,8 +47,11 @@ from polysched.codegen.emit.spelling import BINDING
 from polysched.codegen.source import parameters
 from polysched.errors import InputError
 from polysched.frontend.c.region import Expansion, Region
+from polysched.ir.build import conjunction
 from polysched.ir.dtypes import ALL, DType, f16, i64
-from polysched.ir.nodes import Array, Binary, Const, Expr, Function
+from polysched.ir.node import walk
+from polysched.ir.nodes import PARALLEL, Array, Binary, Const, Expr, For, Function, Stmt
+from polysched.ir.simplify import simplify
 from polysched.model.affine import condition
 from polysched.version import __version__
 
@@ -80,14 +87,18 @@ _APART = (
 _IN_QUOTES = str.maketrans({'"': "'", "\\": "/", "\n": " "})
 _OTHER_BUILD = "has another branch in this build: run polysched opt again, with the -D and -U of this build"
 _WIDTH = 105  # of the lines of a condition
+_SMALL = 16  # statements of a loop that is printed twice
 
 
-def emit_region(kernel: Function, region: Region, valid_sizes: isl.Set) -> tuple[str, str]:
+def emit_region(
+    kernel: Function, region: Region, valid_sizes: isl.Set, *, only_on_threads: bool = False
+) -> tuple[str, str]:
     """The lines before and after the region's own text, which make that the other branch of an `if`.
 
     `kernel` is what became of the region's nest; its accesses are in bounds for `valid_sizes`, { : ... }.
+    `only_on_threads` leaves calls to the region's own text that would run it on one thread.
     """
-    return _Block(kernel, region).wrap(valid_sizes)
+    return _Block(kernel, region, only_on_threads=only_on_threads).wrap(valid_sizes)
 
 
 def emit_call(
@@ -104,12 +115,15 @@ def emit_call(
 class _Block(Printer):
     """Prints the block from the inside out: what is declared depends on what is used."""
 
-    def __init__(self, kernel: Function, region: Region):
+    def __init__(self, kernel: Function, region: Region, *, only_on_threads: bool = False):
         super().__init__(kernel, _DIALECT)
-        self.region = region
-        self.macros = {name: _fresh(name, region.taken) for name in sorted({*helpers.NAMES, "apart", "same", "text"})}
+        self.region, self.only_on_threads = region, only_on_threads
+        macros = {*helpers.NAMES, "apart", "same", "text", "threads"}
+        self.macros = {name: _fresh(name, region.taken) for name in sorted(macros)}
         self.names = Names(RESERVED | region.taken | set(self.macros.values()))
-        self.needs_apart = self.needs_same = False
+        self.needs_apart = self.needs_same = self.needs_threads = False
+        loops = [node for node in walk(kernel.body) if isinstance(node, For) and node.kind in PARALLEL]
+        self.threaded = [loop for loop in loops if not never_worth_threads(loop)]
 
     def wrap(self, valid_sizes: isl.Set) -> tuple[str, str]:
         body = self.printed(2, self.kernel)
@@ -143,6 +157,44 @@ class _Block(Printer):
     def kernel(self) -> None:
         self.block(self.fn.body)
 
+    def loop(self, loop: For) -> None:
+        """A small parallel loop twice: on threads, and for one."""
+        if loop.kind not in PARALLEL or not self.pragma(loop):
+            super().loop(loop)
+            return
+        if never_worth_threads(loop):
+            super().loop(replace(loop, kind="serial", when=()))
+            return
+        if self.only_on_threads or not _is_small(loop):
+            is_tested = self.only_on_threads and len(self.threaded) == 1
+            super().loop(replace(loop, when=()) if is_tested else loop)
+            return
+        self.open(f"if ({' && '.join((*self.worth(loop), self.several_threads()))})")
+        super().loop(replace(loop, when=()))
+        self.depth -= 1
+        self.open("} else")
+        super().loop(replace(loop, kind="serial", when=()))
+        self.close()
+
+    def worth(self, loop: For) -> tuple[str, ...]:
+        """When the loop is worth its threads; nothing if it always is."""
+        test = simplify(conjunction(loop.when)) if loop.when else Const(True)
+        return () if test == Const(True) else (self.expr(test, BINDING["|"]),)
+
+    def several_threads(self) -> str:
+        self.needs_threads = True
+        return f"{self.macros['threads']} > 1"
+
+    def element(self, array: str, index: tuple[Expr, ...]) -> str:
+        text = super().element(array, index)
+        if array not in self.region.named:
+            return text
+        place = self.region.expressions[array]
+        if not self.arrays[array].shape:
+            return place.removeprefix("&")
+        own = place if place.isidentifier() else f"({place})"
+        return f"{own}[{self.expr(index[0])}]"
+
     # --- when the kernel is right
 
     def tests(self, valid_sizes: isl.Set) -> Iterator[str]:
@@ -158,6 +210,12 @@ class _Block(Printer):
             if {one.name, other.name} & self.written and not {one.name, other.name} & self.region.unaliased:
                 self.needs_apart = True
                 yield f"{self.macros['apart']}({self.place(one)}, {self.place(other)})"
+        if self.only_on_threads:
+            worth = [self.worth(loop) for loop in self.threaded]
+            if all(worth):
+                tests = list(dict.fromkeys(test for each in worth for test in each))
+                yield tests[0] if len(tests) == 1 else f"({' || '.join(tests)})"
+            yield self.several_threads()
 
     def has_stayed(self, macro: Expansion) -> str:
         """Does it stand for what it stood for?"""
@@ -199,7 +257,7 @@ class _Block(Printer):
                 value = self.region.expressions[scalar.name]
                 self.line(f"const {self.type(scalar.dtype)} {self.names(scalar.name)} = {value};")
         for array in self.fn.arrays:
-            if array.name in self.names:
+            if array.name in self.names and array.name not in self.region.named:
                 self.line(f"{self.pointer(array)} = {self.of_its_type(array)}{self.region.expressions[array.name]};")
         if "stdlib.h" in self.includes:
             self.line("extern void *malloc(__SIZE_TYPE__), free(void *), abort(void);")
@@ -230,12 +288,21 @@ class _Block(Printer):
         if _has_pragmas(body):
             self.line("#pragma GCC diagnostic push")
             self.line('#pragma GCC diagnostic ignored "-Wunknown-pragmas"')
+        if self.needs_threads:
+            self.line("#ifdef _OPENMP")
+            self.line("extern int omp_get_max_threads(void);")
+            self.line(f"#define {self.macros['threads']} omp_get_max_threads()")
+            self.line("#else")
+            self.line(f"#define {self.macros['threads']} 1")
+            self.line("#endif")
         for name, (operands, *text) in self.definitions():
             separator = " \\\n    " if len(text) > 1 else " "
             for line in separator.join([f"#define {name}{operands}", *text]).split("\n"):
                 self.line(line)
 
     def end(self, body: list[str]) -> None:
+        if self.needs_threads:
+            self.line(f"#undef {self.macros['threads']}")
         for name, _ in self.definitions():
             self.line(f"#undef {name}")
         if _has_pragmas(body):
@@ -329,6 +396,15 @@ def _conjuncts(expr: Expr) -> Iterator[Expr]:
             return
         case _:
             yield expr
+
+
+def never_worth_threads(loop: For) -> bool:
+    """Is a parallel loop known to run too little?"""
+    return bool(loop.when) and simplify(conjunction(loop.when)) == Const(False)
+
+
+def _is_small(loop: For) -> bool:
+    return sum(isinstance(node, Stmt) for node in walk(loop)) <= _SMALL
 
 
 def _has_pragmas(lines: list[str]) -> bool:

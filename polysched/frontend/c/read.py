@@ -155,6 +155,7 @@ def _region(macros: Macros, marked: Marked, name: str, pure: frozenset[str]) -> 
         indent=marked.indent,
         expressions={parameter: _expression(parameter, every, variables) for parameter in function.params},
         unaliased=_unaliased(shared, variables, marked),
+        named=frozenset(array.name for array in shared if not is_pointer(variables.decls[array.name])),
         assumptions=(*chain.from_iterable(sized), *proofs.assumptions),
         macros=expansions,
         conditions=conditions,

@@ -1,0 +1,173 @@
+"""The guard: loops of the source are taken apart, skewed or given a worse stride only where something is gained by it.
+
+    for i:                                                  for i: S        each is parallel, as their loop was,
+        S      loads every fifth element         not ->     for i: T        and each goes over all lines of the cache
+        T      loads those next to them
+
+    for j:                                                  for j + i:
+        for i > j: a[i] -= aa[j][i] * a[j]       not ->         for i: ...  SIMD, as it was, and at a stride
+
+Both trees are compared as they are mapped, statement by statement. Something is gained where a loop comes to run on
+threads, or on threads further out, and the nest has enough work for them; where an innermost loop becomes parallel or
+SIMD, or steps less far; and by tiles, but for skewed ones of data that a cache holds anyway. Dependences that are
+guesses are no reason to skew what is SIMD in the source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations, takewhile
+from math import prod
+
+from polysched import isl
+from polysched.ir.nodes import Const
+from polysched.model.scop import Scop, Statement
+from polysched.model.tree import Band, Domain, Filter, Mark, MarkValue, Member, Parallel, Tree, Unroll, Vector, children
+from polysched.model.tree import walk as walk_tree
+from polysched.transform.strides import step, stride
+
+_NEVER = 1000  # loops around the threads of a statement that has none
+
+
+def is_better_left(found: Tree, source: Tree, scop: Scop, *, threads: bool, fits_cache: bool, guesses: bool) -> bool:
+    """Does the mapped tree `found` change the loops of `source`, which is mapped too, for nothing?
+
+    `threads`: is the nest's work worth threads? `fits_cache`: do all of its arrays fit one? `guesses`: are some of the
+    dependences not known to exist?
+    """
+    ours, theirs = _paths(found, scop), _paths(source, scop)
+    skewed = _is_skewed(found) and not _is_skewed(source)
+    before, after = _uses(theirs, scop), _uses(ours, scop)
+    is_simd = all(use.parallel_inside for use in before.values())
+    if skewed and guesses and is_simd:
+        return True
+    farther = any(after[name].far > before[name].far for name in before)
+    if not (skewed or farther or _is_taken_apart(ours, theirs)):
+        return False
+    tiled = any(member.rounds for node in walk_tree(found) if isinstance(node, Band) for member in node.members)
+    if tiled and not (skewed and fits_cache):
+        return False
+    return not any(after[name].gains_on(before[name], threads=threads) for name in before)
+
+
+def fits_in(scop: Scop, size: int) -> bool:
+    """Are all arrays of the nest together known to have no more than `size` bytes?"""
+    total = 0
+    for array in scop.arrays:
+        extents = [extent.value for extent in array.shape if isinstance(extent, Const)]
+        if len(extents) < len(array.shape):
+            return False
+        total += prod(int(extent) for extent in extents) * array.dtype.bits // 8
+    return total <= size
+
+
+@dataclass(frozen=True)
+class _Loop:
+    """One member of a band on the way to a statement."""
+
+    band: int  # which is another number for each
+    member: Member
+    mark: MarkValue | None
+
+
+@dataclass(frozen=True)
+class _Use:
+    """How a statement runs."""
+
+    outside_of_threads: int  # loops
+    parallel_inside: bool  # its innermost loop runs on threads or as SIMD
+    far: int  # accesses that step by more than an element along it
+
+    def gains_on(self, other: _Use, *, threads: bool) -> bool:
+        return (
+            (threads and self.outside_of_threads < other.outside_of_threads)
+            or (self.parallel_inside and not other.parallel_inside)
+            or self.far < other.far
+        )
+
+
+_Paths = dict[str, list[tuple[_Loop, ...]]]
+
+
+def _paths(tree: Tree, scop: Scop) -> _Paths:
+    """For each statement, the loops around each of the leaves that it arrives at."""
+    found: _Paths = {statement.name: [] for statement in scop.statements}
+    for instances, loops in _leaves(tree, isl.UnionSet("{ }"), (), None):
+        for one in isl.sets_of(instances):
+            found[one.get_tuple_name()].append(loops)
+    return found
+
+
+def _leaves(
+    tree: Tree, instances: isl.UnionSet, loops: tuple[_Loop, ...], mark: MarkValue | None
+) -> Iterator[tuple[isl.UnionSet, tuple[_Loop, ...]]]:
+    match tree:
+        case Domain(domain=domain):
+            instances = domain
+        case Filter(filter=own):
+            instances = instances.intersect(own)
+        case Mark():
+            mark = tree.mark if isinstance(tree.mark, Parallel | Vector | Unroll) else mark
+        case Band(members=members):
+            loops = (*loops, *(_Loop(id(tree), m, mark if k == 0 else None) for k, m in enumerate(members)))
+            mark = None
+    below = children(tree)
+    if not below:
+        yield instances, loops
+    for child in below:
+        yield from _leaves(child, instances, loops, mark)
+
+
+def _uses(paths: _Paths, scop: Scop) -> dict[str, _Use]:
+    return {s.name: _use(s, paths[s.name]) for s in scop.statements if paths[s.name]}
+
+
+def _use(statement: Statement, arrivals: list[tuple[_Loop, ...]]) -> _Use:
+    """The worst of its arrivals counts."""
+    uses = [_at(statement, loops) for loops in arrivals]
+    return _Use(
+        outside_of_threads=max(use.outside_of_threads for use in uses),
+        parallel_inside=all(use.parallel_inside for use in uses),
+        far=max(use.far for use in uses),
+    )
+
+
+def _at(statement: Statement, loops: tuple[_Loop, ...]) -> _Use:
+    loops = tuple(loop for loop in loops if not isinstance(loop.mark, Unroll))
+    members = tuple(loop.member for loop in loops)
+    outside = next((k for k, loop in enumerate(loops) if isinstance(loop.mark, Parallel)), _NEVER)
+    steps = ((loop, step(statement, members, k)) for k, loop in reversed(list(enumerate(loops))))
+    innermost, along = next(((loop, along) for loop, along in steps if along is not None), (None, None))
+    if innermost is None or along is None:
+        return _Use(outside, True, 0)  # it runs once
+    far = sum(stride(access, along) is None for access in (*statement.reads, *statement.writes))
+    return _Use(outside, isinstance(innermost.mark, Parallel | Vector), far)
+
+
+def _is_skewed(tree: Tree) -> bool:
+    """Does a loop run over a sum of several iterators?"""
+    members = (member for node in walk_tree(tree) if isinstance(node, Band) for member in node.members)
+    return any(_iterators(aff) > 1 for member in members for aff in member.pieces)
+
+
+def _iterators(aff: isl.Aff) -> int:
+    kind = isl.dim_type.in_
+    parts = [aff, *(aff.get_div(k) for k in range(aff.dim(isl.dim_type.div)))]
+    return max(sum(not part.get_coefficient_val(kind, k).is_zero() for k in range(part.dim(kind))) for part in parts)
+
+
+def _is_taken_apart(ours: _Paths, theirs: _Paths) -> bool:
+    """Do two statements share fewer loops than they did?"""
+    names = [name for name in theirs if ours[name] and theirs[name]]
+    return any(_shared(ours, one, other) < _shared(theirs, one, other) for one, other in combinations(names, 2))
+
+
+def _shared(paths: _Paths, one: str, other: str) -> int:
+    """The number of loops around both."""
+    pairs = ((a, b) for a in paths[one] for b in paths[other])
+    return max(sum(1 for _ in takewhile(_is_one, zip(a, b, strict=False))) for a, b in pairs)
+
+
+def _is_one(loops: tuple[_Loop, _Loop]) -> bool:
+    return loops[0].band == loops[1].band
