@@ -9,7 +9,7 @@ strides it runs one iteration instead of several. In which order instances run, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from polysched import isl
@@ -28,7 +28,7 @@ def leaves_out_by_remainder(loops: isl.AstNode) -> bool:
 def runs_exactly(loops: isl.AstNode, domain: isl.UnionSet, context: isl.Set) -> bool:
     """Are the calls in `loops` the elements of `domain`, for all sizes in the context { : ... }?
 
-    isl.Error where a bound is a choice between two values, for which its sets have no words.
+    isl.Error where a value is computed with a choice between two, for which its sets have no words.
     """
     wanted = {part.get_tuple_name() or "": part for part in isl.sets_of(domain.intersect_params(context))}
     run = {name: isl.Set.empty(part.get_space()) for name, part in wanted.items()}
@@ -71,7 +71,7 @@ def _calls(node: isl.AstNode, iterators: tuple[str, ...], where: tuple[str, ...]
             condition = _text(node.if_get_cond())
             yield from _calls(node.if_get_then_node(), iterators, (*where, condition))
             if node.if_has_else_node():
-                yield from _calls(node.if_get_else_node(), iterators, (*where, f"not ({condition})"))
+                yield from _calls(node.if_get_else_node(), iterators, (*where, f"not {condition}"))
         case isl.ast_node_type.for_:  # type: ignore[attr-defined]
             iterator = node.for_get_iterator().get_id().get_name() or ""
             yield from _calls(node.for_get_body(), (*iterators, iterator), (*where, *_range(node, iterator)))
@@ -87,13 +87,22 @@ def _range(loop: isl.AstNode, iterator: str) -> Iterator[str]:
     """What holds for the values of a loop's variable."""
     first = loop.for_get_init()
     if loop.for_is_degenerate():
-        yield f"{iterator} = {_text(first)}"
+        yield _by_case(first, lambda value: f"{iterator} = {value}")
         return
-    yield from (f"{iterator} >= {_text(bound)}" for bound in _operands(first, _OP.max))
+    yield from (_by_case(bound, lambda value: f"{iterator} >= {value}") for bound in _operands(first, _OP.max))
     yield _text(loop.for_get_cond())
     step = _text(loop.for_get_inc())
     if step != "1":
-        yield f"({iterator} - {_text(first)}) mod {step} = 0"
+        yield _by_case(first, lambda value: f"({iterator} - {value}) mod {step} = 0")
+
+
+def _by_case(value: isl.AstExpr, condition: Callable[[str], str]) -> str:
+    """What the condition says of a value, which may be a choice between two."""
+    if value.get_type() == isl.ast_expr_type.op and value.get_op_type() in (_OP.cond, _OP.select):
+        case = _text(value.get_op_arg(0))
+        then, other = (_by_case(value.get_op_arg(k), condition) for k in (1, 2))
+        return f"(({case} and {then}) or (not {case} and {other}))"
+    return condition(_text(value))
 
 
 def _operands(value: isl.AstExpr, op: isl.ast_expr_op_type) -> list[isl.AstExpr]:
@@ -101,6 +110,10 @@ def _operands(value: isl.AstExpr, op: isl.ast_expr_op_type) -> list[isl.AstExpr]
     if value.get_type() == isl.ast_expr_type.op and value.get_op_type() == op:
         return [part for k in range(value.get_op_n_arg()) for part in _operands(value.get_op_arg(k), op)]
     return [value]
+
+
+def _compared(one: isl.AstExpr, sign: str, other: isl.AstExpr) -> str:
+    return _by_case(one, lambda left: _by_case(other, lambda right: f"{left} {sign} {right}"))
 
 
 def _text(value: isl.AstExpr) -> str:
@@ -113,7 +126,7 @@ def _text(value: isl.AstExpr) -> str:
     operands = [value.get_op_arg(k) for k in range(value.get_op_n_arg())]
     if op in (_OP.le, _OP.lt):  # a comparison with each keeps the set in one piece
         small, great = _operands(operands[0], _OP.max), _operands(operands[1], _OP.min)
-        return " and ".join(f"{_text(one)} {_SIGN[op]} {_text(other)}" for one in small for other in great)
+        return f"({' and '.join(_compared(one, _SIGN[op], other) for one in small for other in great)})"
     texts = [_text(operand) for operand in operands]
     match op:
         case _OP.min | _OP.max:
