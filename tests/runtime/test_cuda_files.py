@@ -241,6 +241,12 @@ def test_arguments_that_a_template_does_not_take(arguments, why):
     assert str(refused.value) == f"'g<{arguments}>' is none of template <Function function>{': ' if why else ''}{why}"
 
 
+def test_a_file_sees_that_nvcc_reads_it():
+    head = "#include <math.h>\n#include <algorithm>\n#ifdef __CUDACC__\n__host__ __device__\n#endif\ninline float one()"
+    text = f"{head} {{ return 1; }}\n__global__ void f(float *a) {{ a[0] = one(); }}"
+    assert ps.check_cuda(text, "f", 1, 1, a=np.zeros(1, np.float32)).is_silent
+
+
 def test_an_error_of_a_header_for_the_host(tmp_path):
     error = "#ifndef HAS_CLOCK\n#error no clock\n#endif\n"
     (tmp_path / "timer.h").write_text(f"{error}void start();\n")

@@ -15,8 +15,13 @@ from clang.cindex import Cursor, CursorKind, Index, TranslationUnit, Translation
 from polysched.errors import InputError
 from polysched.frontend.cuda.tokens import identifiers
 
-# What nvcc defines, but for __CUDACC__: with it, headers of the system would expect all that nvcc has.
-NVCC_MACROS = {"__NVCC__": "1", "__CUDA_ARCH__": "900", "CUDART_VERSION": "12090", "CUDA_VERSION": "12090"}
+NVCC_MACROS = {
+    "__NVCC__": "1",
+    "__CUDACC__": "1",
+    "__CUDA_ARCH__": "900",
+    "CUDART_VERSION": "12090",
+    "CUDA_VERSION": "12090",
+}
 Line = tuple[str, int]  # a file, and a line of it
 
 _WORDS = Path(__file__).with_name("words.h")
