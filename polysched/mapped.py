@@ -12,15 +12,13 @@ from polysched.codegen.gpu.barriers import place_barriers
 from polysched.codegen.gpu.first_thread import on_first_threads
 from polysched.codegen.gpu.mapping import map_to_gpu
 from polysched.codegen.lower import lower
-from polysched.codegen.threads import worth_threads
+from polysched.codegen.threads import SIMD_OPERATIONS, known, worth_threads
 from polysched.constraints import Innermost, TileSizes, fits
 from polysched.deps.coincidence import mark_coincident
 from polysched.deps.dependences import Dependences
 from polysched.deps.legality import require_legal
 from polysched.errors import BudgetExceeded, IllegalSchedule, InputError
-from polysched.ir.build import conjunction
-from polysched.ir.nodes import Const, Function
-from polysched.ir.simplify import simplify
+from polysched.ir.nodes import Function
 from polysched.model.scop import Scop
 from polysched.model.tree import Band, Map, Mark, Tree, walk
 from polysched.options import Options, Target
@@ -166,12 +164,12 @@ def _map_to_cpu(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> 
 def _guarded(found: Tree, scop: Scop, deps: Dependences, options: Options) -> Tree:
     """The mapped tree, or source order mapped, if that is as good."""
     source = _map_to_cpu(mark_coincident(scop.tree, deps), scop, deps, options)
-    when = worth_threads(scop.statements, scop.context, (), simd=True)
+    when = worth_threads(scop.statements, scop.context, (), SIMD_OPERATIONS)
     is_left = is_better_left(
         found,
         source,
         scop,
-        threads=not when or simplify(conjunction(when)) != Const(False),
+        threads=known(when) is not False,
         fits_cache=fits_in(scop, options.machine.l2),
         guesses=bool(deps.guesses),
     )

@@ -15,12 +15,12 @@ from polysched.cli import main
 from polysched.opt import supervised, write
 
 TWO = """\
-double a[100], b[100];
+double a[1000000], b[100];
 void kernel(void)
 {
     int i;
 #pragma scop
-    for (i = 0; i < 100; i++) a[i] = 1 + i;
+    for (i = 0; i < 1000000; i++) a[i] = 1 + i;
 #pragma endscop
 #pragma scop
     for (i = 0; i < 10; i++) b[i * i] = 1 + i;

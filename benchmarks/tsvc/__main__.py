@@ -34,7 +34,7 @@ def main() -> int:
     parser.add_argument("--source", type=Path, required=True, metavar="FILE", help="TSVC-2's src/tsvc.c")
     parser.add_argument("--threads", type=int, nargs="+", default=[1], metavar="N")
     parser.add_argument("--loop", nargs="+", default=[], metavar="NAME", help="only these loops")
-    parser.add_argument("--samples", type=int, default=7, metavar="N", help="of each program; the median counts")
+    parser.add_argument("--samples", type=int, default=7, metavar="N", help="of each program")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="where texts and programs stay")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="polysched-tsvc-") as temporary:

@@ -22,7 +22,7 @@ from polysched.codegen.emit.extents import is_uneven
 from polysched.codegen.full_loop import full_loop
 from polysched.codegen.instances import has_strides, leaves_out_by_remainder, runs_exactly
 from polysched.codegen.source import parameters
-from polysched.codegen.threads import worth_threads
+from polysched.codegen.threads import threshold, worth_threads
 from polysched.codegen.tile_space import Piece, cut_at_tiles
 from polysched.errors import CannotLower
 from polysched.ir.build import add
@@ -294,9 +294,7 @@ class _Lowering:
         if loop.kind != "parallel":
             return loop
         inside = dict.fromkeys(self.instances[before:])
-        kinds = [node.kind for node in walk(loop.body) if isinstance(node, For)]
-        simd = "vector" in kinds or not kinds  # compilers make SIMD of a loop that is innermost
-        when = worth_threads(map(self.scop.statement, inside), self.scop.context, self.around, simd=simd)
+        when = worth_threads(map(self.scop.statement, inside), self.scop.context, self.around, threshold(loop))
         # Inside of serial loops an iteration stays on the thread that has its data in the cache.
         return replace(loop, kind="parallel" if self.around or not is_uneven(loop) else "dynamic", when=when)
 

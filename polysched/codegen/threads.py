@@ -6,7 +6,8 @@
 
 Work is counted over boxes around the domains, and starts over the loops around. Measured on 2 cores: a region takes 1.5
 microseconds on an idle machine, 40 on a busy one, in which a core makes 5000 to 100 000 operations, and eight times as
-many as SIMD.
+many as SIMD. A loop with none inside is SIMD by the compiler unless it calls functions, and goes once over its data, so
+that cores share a memory that is already busy.
 """
 
 from __future__ import annotations
@@ -24,25 +25,42 @@ from polysched.ir.simplify import simplify
 from polysched.model.affine import expression
 from polysched.model.scop import Statement
 
-OPERATIONS, SIMD_OPERATIONS = 60_000, 400_000
+OPERATIONS, SIMD_OPERATIONS, STREAM_OPERATIONS = 60_000, 400_000, 1_600_000
 
 
 def worth_threads(
-    statements: Iterable[Statement], context: isl.Set, around: Sequence[For], *, simd: bool
+    statements: Iterable[Statement], context: isl.Set, around: Sequence[For], operations: int
 ) -> tuple[Expr, ...]:
-    """The condition under which these statements, inside of the serial loops `around`, make enough work for each start
-    of the threads, given that some of them run as SIMD or none; none if it is not known."""
+    """The condition under which these statements, inside of the serial loops `around`, make as many operations for each
+    start of the threads; none if it is not known."""
     work = [_work(statement, context) for statement in statements]
     if not work:
         return ()
     inside = {loop.var: loop for loop in around}
-    starts: Expr = Const(float(SIMD_OPERATIONS if simd else OPERATIONS), f64)
+    starts: Expr = Const(float(operations), f64)
     for loop in around:
         count = bounded(trips(loop), inside)
         if count is None:
             return ()
         starts = mul(Cast(count, f64), starts)
     return (simplify(binary(">=", reduce(add, work), starts)),)
+
+
+def threshold(loop: For) -> int:
+    """The operations from which this loop is worth its threads."""
+    nodes = list(walk(loop.body))
+    kinds = [node.kind for node in nodes if isinstance(node, For)]
+    if not kinds and not any(isinstance(node, Call) for node in nodes):
+        return STREAM_OPERATIONS
+    return SIMD_OPERATIONS if "vector" in kinds else OPERATIONS
+
+
+def known(when: tuple[Expr, ...]) -> bool | None:
+    """Is the condition true or false whatever the sizes are? None if that depends on them."""
+    tests = [simplify(test) for test in when]
+    if any(isinstance(test, Const) and not test.value for test in tests):
+        return False
+    return True if all(isinstance(test, Const) for test in tests) else None
 
 
 def _work(statement: Statement, context: isl.Set) -> Expr:

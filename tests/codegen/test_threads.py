@@ -26,7 +26,7 @@ COPY = store(A, (i, j), load(B, i, j))  # two operations
 
 def conditions(body, around=(), sizes="n") -> list[str]:
     scop = extract(nest("f", sizes, (A, B), body))
-    return [show(cond) for cond in worth_threads(scop.statements, scop.context, around, simd=False)]
+    return [show(cond) for cond in worth_threads(scop.statements, scop.context, around, OPERATIONS)]
 
 
 def test_work_is_the_instances_times_the_operations_of_one():
@@ -52,12 +52,12 @@ def test_loops_around_are_counted_for_all_values_of_those_around_them():
 def test_a_loop_around_whose_iterations_are_not_known_leaves_the_threads():
     around = (loop("t", 0, load(A, 0, 0)),)
     assert conditions(loop("i", 0, n, loop("j", 0, n, COPY)), around) == []
-    assert worth_threads((), isl.Set("{ : }"), (), simd=True) == ()
+    assert worth_threads((), isl.Set("{ : }"), (), SIMD_OPERATIONS) == ()
 
 
 def test_many_large_sizes_do_not_overflow():
     scop = extract(nest("f", "n", (A, B), loop("i", 0, n, loop("j", 0, n, loop("k", 0, n, loop("l", 0, n, COPY))))))
-    (cond,) = worth_threads(scop.statements, scop.context, (), simd=False)
+    (cond,) = worth_threads(scop.statements, scop.context, (), OPERATIONS)
     assert evaluate(cond, {"n": 100_000}) is True
 
 
@@ -73,7 +73,7 @@ def test_a_call_costs_more_than_an_operation():
 )
 def test_any_bounds_give_a_condition_over_sizes(bounds):
     scop = extract(nest("f", "n", (A, B), loop("i", *bounds, loop("j", 0, n, COPY))))
-    found = worth_threads(scop.statements, scop.context, (), simd=False)
+    found = worth_threads(scop.statements, scop.context, (), OPERATIONS)
     for cond in found:
         assert {node.name for node in walk(cond) if isinstance(node, Var)} <= {"n"}
         assert evaluate(cond, {"n": 0}) is False
@@ -81,7 +81,7 @@ def test_any_bounds_give_a_condition_over_sizes(bounds):
 
 def test_without_loops_a_statement_makes_the_work_of_one():
     scop = extract(nest("f", "n", (A, B), store(A, (const(0), const(0)), 1.0)))
-    (cond,) = worth_threads(scop.statements, scop.context, (), simd=False)
+    (cond,) = worth_threads(scop.statements, scop.context, (), OPERATIONS)
     assert show(cond) == "false"
 
 
@@ -120,5 +120,5 @@ def test_conditions_of_random_nests_can_be_told_where_the_loop_is(seed):
 
 def test_simd_makes_work_shorter():
     scop = extract(nest("copy", "n", (A, B), loop("i", 0, n, loop("j", 0, n, COPY))))
-    (cond,) = worth_threads(scop.statements, scop.context, (), simd=True)
+    (cond,) = worth_threads(scop.statements, scop.context, (), SIMD_OPERATIONS)
     assert show(cond) == f"f64(n) * (f64(n) * 2.0) >= {SIMD_OPERATIONS}.0"

@@ -40,7 +40,7 @@ def check_c(seed: int) -> None:
         source.write_text(text)
         try:
             regions = read_c(source)
-            with patch.multiple(threads, OPERATIONS=0, SIMD_OPERATIONS=0):
+            with patch.multiple(threads, OPERATIONS=0, SIMD_OPERATIONS=0, STREAM_OPERATIONS=0):
                 out = rewrite(text.encode(), regions, options=_options(rng), always=True)
         except InputError as error:
             raise Refused(str(error).splitlines()[0]) from error

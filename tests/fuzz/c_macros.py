@@ -13,7 +13,7 @@ from polysched.opt import rewrite
 from tests.fuzz.macro_programs import flags, program
 from tests.fuzz.outcome import Refused
 
-ELSE = "    } else {\n"
+ELSE = "\n    } else {\n"  # of a region's own text, which is not indented
 OURS = "has another branch in this build: run polysched opt again, with the -D and -U of this build"
 
 

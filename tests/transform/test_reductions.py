@@ -20,7 +20,7 @@ from polysched.transform.reductions import reduce_on_lanes, reduce_on_threads
 from tests.transform.scheduled import band
 
 FREE = ps.Options(reorder_reductions=True)
-N = 100_003  # more than threads are worth, and no multiple of anything
+N = 400_003  # more than threads are worth, and no multiple of anything
 
 
 @ps.nest

@@ -45,13 +45,13 @@ from polysched.codegen.emit.names import RESERVED, Names
 from polysched.codegen.emit.printer import Printer
 from polysched.codegen.emit.spelling import BINDING
 from polysched.codegen.source import parameters
+from polysched.codegen.threads import known
 from polysched.errors import InputError
 from polysched.frontend.c.region import Expansion, Region
 from polysched.ir.build import conjunction
 from polysched.ir.dtypes import ALL, DType, f16, i64
 from polysched.ir.node import walk
 from polysched.ir.nodes import PARALLEL, Array, Binary, Const, Expr, For, Function, Stmt
-from polysched.ir.simplify import simplify
 from polysched.model.affine import condition
 from polysched.version import __version__
 
@@ -178,8 +178,7 @@ class _Block(Printer):
 
     def worth(self, loop: For) -> tuple[str, ...]:
         """When the loop is worth its threads; nothing if it always is."""
-        test = simplify(conjunction(loop.when)) if loop.when else Const(True)
-        return () if test == Const(True) else (self.expr(test, BINDING["|"]),)
+        return () if known(loop.when) else (self.expr(conjunction(loop.when), BINDING["|"]),)
 
     def several_threads(self) -> str:
         self.needs_threads = True
@@ -400,7 +399,7 @@ def _conjuncts(expr: Expr) -> Iterator[Expr]:
 
 def never_worth_threads(loop: For) -> bool:
     """Is a parallel loop known to run too little?"""
-    return bool(loop.when) and simplify(conjunction(loop.when)) == Const(False)
+    return known(loop.when) is False
 
 
 def _is_small(loop: For) -> bool:
