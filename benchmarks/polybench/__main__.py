@@ -1,6 +1,7 @@
 """PolyBench's kernels: timed against gcc and others, verified, or checked for races.
 
     python -m benchmarks.polybench --dataset large [--runs 5] [--threads 1 2]     timing.py
+    python -m benchmarks.polybench --files DIR [--layout default c99 stack]       files.py
     python -m benchmarks.polybench --rivals [--dataset large]                     rivals.py
     python -m benchmarks.polybench --race                                         race.py
     python -m benchmarks.polybench --check [--target c|cuda|opencl]               check.py
@@ -14,11 +15,13 @@ from __future__ import annotations
 import argparse
 import ast
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import polysched as ps
 from benchmarks.polybench import KERNELS
 from benchmarks.polybench.check import check_all
+from benchmarks.polybench.files import LAYOUTS, time_files
 from benchmarks.polybench.race import find_races
 from benchmarks.polybench.rivals import time_rivals
 from benchmarks.polybench.sizes import SETS
@@ -33,6 +36,7 @@ def main() -> None:
     )
     parser.add_argument("--dataset", choices=SETS, default="large", help="the sizes to time")
     mode = parser.add_mutually_exclusive_group()
+    mode.add_argument("--files", type=Path, metavar="DIR", help="time PolyBench/C's own files, which are in DIR")
     mode.add_argument("--rivals", action="store_true", help="time numpy and numba too")
     mode.add_argument("--race", action="store_true", help="look for races in the generated OpenMP")
     mode.add_argument("--check", action="store_true", help="compile and verify, without timing runs")
@@ -41,6 +45,8 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=5, help="samples of each contestant")
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2], help="ours, on these numbers of threads")
     parser.add_argument("--from", choices=("python", "c", "opt"), default="python", dest="origin", help=ORIGIN)
+    parser.add_argument("--layout", choices=LAYOUTS, nargs="+", default=["default"], help="with --files")
+    parser.add_argument("--restrict", action="store_true", help="with --files: arrays are restrict, for both")
     parser.add_argument("--symbolic", action="store_true", help="gcc does not know the sizes either")
     parser.add_argument("--set", type=_setting, nargs="+", default=[], dest="settings", metavar="FIELD=VALUE")
     args = parser.parse_args()
@@ -49,6 +55,16 @@ def main() -> None:
         right = check_all(args.kernel, args.target)
     elif args.race:
         right = find_races(args.kernel, options)
+    elif args.files:
+        right = time_files(
+            args.files,
+            args.kernel,
+            args.dataset,
+            layouts=args.layout,
+            restrict=args.restrict,
+            runs=args.runs,
+            threads=args.threads,
+        )
     elif args.rivals:
         right = time_rivals(args.kernel, args.dataset, runs=args.runs, threads=max(args.threads), options=options)
     else:

@@ -58,22 +58,31 @@ def time_all(
     origin: str = "python",
     symbolic: bool = False,
 ) -> bool:
-    """Prints a line for each kernel and the geometric means; are all results right?"""
+    """Prints the table; are all results right?"""
+
+    def measure(name: str) -> Row:
+        return _in_a_process(time_kernel, name, dataset, options, origin, runs, threads, symbolic)
+
     print_machine(dataset, options)
+    with empty_cache():
+        return print_rows(names, measure, threads)
+
+
+def print_rows(names: Iterable[str], measure: Callable[[str], Row], threads: Sequence[int]) -> bool:
+    """Prints a line for each kernel and the geometric means; are all results right?"""
     columns = "".join(f"{f'ours, {count}':>11}{'min':>9}" for count in threads)
     ratios = "".join(f"{f'x, {count}':>8}" for count in threads)
     print(f"{'ms':15}{'gcc':>10}{'min':>9}{columns}{ratios}{'compile':>9}{'gcc of it':>10}", flush=True)
     rows, wrong = [], []
-    with empty_cache():
-        for name in names:
-            try:
-                row = _in_a_process(time_kernel, name, dataset, options, origin, runs, threads, symbolic)
-            except Exception as error:  # whatever is wrong with one kernel, the others are measured
-                wrong.append(name)
-                print(f"{name:15}WRONG: {type(error).__name__}: {error}", flush=True)
-                continue
-            rows.append(row)
-            print(_line(name, row), flush=True)
+    for name in names:
+        try:
+            row = measure(name)
+        except Exception as error:  # whatever is wrong with one kernel, the others are measured
+            wrong.append(name)
+            print(f"{name:15}WRONG: {type(error).__name__}: {error}", flush=True)
+            continue
+        rows.append(row)
+        print(_line(name, row), flush=True)
     _print_means("all", rows, threads)
     large = [row for row in rows if statistics.median(row.gcc) >= LARGE]
     _print_means(f"gcc {1e3 * LARGE:.0f} ms or more", large, threads)
@@ -100,7 +109,6 @@ def _in_a_process(function: Callable[..., Row], *arguments: Any) -> Row:
     """The result of the call in a fresh process: libgomp's waiting and the heap remember the kernels before."""
     with ProcessPoolExecutor(max_workers=1, mp_context=multiprocessing.get_context("spawn")) as pool:
         return pool.submit(function, *arguments).result()
-
 
 
 def print_machine(dataset: str, options: ps.Options) -> None:
