@@ -75,7 +75,8 @@ def is_whole(nest: Function) -> bool:
 
 
 def with_bounds(nest: Function) -> tuple[Function, dict[str, Names]]:
-    """The nest that computes `size`, `depth` and `reach` beside each float array, in arrays of their own, and their names."""
+    """The nest that computes `size`, `depth` and `reach` beside each float array, in arrays of their own, and the names
+    of these."""
     beside = _Beside(nest, used_names(nest))
     body = rewrite(nest.body, beside.stmt)
     floats = [array for array in nest.arrays if array.dtype.is_float]
@@ -131,7 +132,8 @@ class _Beside:
     def names(self, name: str) -> Names:
         """What stands for the size, the depth and the reach of a name."""
         if name not in self.known:
-            size, depth, reach = (next(fresh_names(f"{name}_{what}", self.taken)) for what in ("size", "depth", "reach"))
+            stems = (f"{name}_{what}" for what in ("size", "depth", "reach"))
+            size, depth, reach = (next(fresh_names(stem, self.taken)) for stem in stems)
             self.known[name] = size, depth, reach
         return self.known[name]
 
