@@ -28,7 +28,7 @@ from polysched.runtime.findings import CheckReport
 from polysched.trial_sizes import ladders, work
 from polysched.trials.data import Source, Style
 from polysched.trials.replay import conflict
-from polysched.trials.rounding import at_first, is_whole, tolerance, with_bounds
+from polysched.trials.rounding import Names, at_first, is_whole, tolerance, with_bounds
 
 Run = Callable[..., CheckReport | None]  # in place, on arguments by name
 Trusted = Callable[[Function], Callable[..., None]]  # makes a program of a nest
@@ -98,7 +98,7 @@ class Trial:
         return ("any", "whole") if self.rounds and is_whole(self.nest) else ("any",)
 
     @cached_property
-    def bounded(self) -> tuple[Function, dict[str, tuple[str, str]]]:
+    def bounded(self) -> tuple[Function, dict[str, Names]]:
         """The nest that computes bounds of rounding too, if they are needed."""
         return with_bounds(self.nest) if self.rounds else (self.nest, {})
 
@@ -266,8 +266,8 @@ class Trial:
         """How far each element may be away; None: every bit counts."""
         if array not in self.bounded[1]:
             return None
-        size, depth = (expected[name] for name in self.bounded[1][array])
-        return tolerance(self.nest.array(array).dtype, size, depth, exact=style == "whole")
+        size, depth, reach = (expected[name] for name in self.bounded[1][array])
+        return tolerance(self.nest.array(array).dtype, size, depth, reach, exact=style == "whole")
 
 
 def _copied(arguments: dict[str, Any]) -> dict[str, Any]:
@@ -286,7 +286,7 @@ def _require_equal(
 
 def _equal(actual: np.ndarray, wanted: np.ndarray, bound: np.ndarray | None) -> np.ndarray:
     """Where the elements are equal: to the bit but for NaNs, or within bounds of rounding, by which zeros have any
-    sign."""
+    sign. Where the bound is infinite, inf * 0 may come of another order."""
     if not np.issubdtype(wanted.dtype, np.floating):
         return actual == wanted
     are_nan = np.isnan(actual) & np.isnan(wanted)
@@ -294,4 +294,4 @@ def _equal(actual: np.ndarray, wanted: np.ndarray, bound: np.ndarray | None) -> 
         return ((actual == wanted) & (np.signbit(actual) == np.signbit(wanted))) | are_nan
     with np.errstate(all="ignore"):
         distance = np.abs(actual.astype(np.float64) - wanted.astype(np.float64))
-    return (actual == wanted) | (distance <= bound) | are_nan
+    return (actual == wanted) | (distance <= bound) | np.isinf(bound) | are_nan

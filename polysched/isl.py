@@ -114,6 +114,20 @@ def _proved(extreme: Callable[..., Any], *, last: bool) -> Callable[..., Any]:
     return proved
 
 
+def _of_each(name: str) -> Callable[[Any], Any]:
+    """The extreme of a union: that of each of its sets or maps, which are of different spaces."""
+
+    def extreme(union: Any) -> Any:
+        parts = maps_of(union) if isinstance(union, UnionMap) else sets_of(union)
+        found = union.subtract(union)
+        for part in parts:
+            found = found.union(getattr(part, name)())
+        return found
+
+    extreme.__name__ = name
+    return extreme
+
+
 def _reread(values: Any) -> Any:
     return type(values)(str(values))
 
@@ -157,6 +171,9 @@ def covers(whole: Any, parts: Any) -> bool:
 for _of_points in (Set, Map):
     for _name in ("lexmin", "lexmax", "dim_min", "dim_max"):
         setattr(_of_points, _name, _proved(getattr(_of_points, _name), last=_name.endswith("max")))
+for _union in (UnionSet, UnionMap):
+    for _name in ("lexmin", "lexmax"):
+        setattr(_union, _name, _of_each(_name))
 
 
 @contextmanager

@@ -45,6 +45,20 @@ def test_a_maximum_that_is_missing_for_some_inputs_is_wrong():
         isl._proved(lambda values: some, last=True)(relation)
 
 
+@pytest.mark.parametrize("name", ["lexmin", "lexmax"])
+def test_extremes_of_unions_are_those_of_each_part(name, monkeypatch):
+    parts = [isl.Map(f"{{ {s}[a] -> [i, j] : 0 <= i <= a < 9 and 0 <= j <= i and (i + j) mod 3 = 1 }}") for s in "ST"]
+    union, ranges = parts[0].to_union_map().union(parts[1]), isl.UnionSet("{ S[i] : 0 <= i < 9; T[i] : i = 3 }")
+    one, other = (getattr(part, name)() for part in parts)
+    assert getattr(union, name)().is_equal(one.to_union_map().union(other))
+    assert getattr(ranges, name)().is_equal(isl.UnionSet(f"{{ S[{0 if name == 'lexmin' else 8}]; T[3] }}"))
+    for kind in (isl.Set, isl.Map):
+        monkeypatch.setattr(kind, name, isl._proved(lambda values: values.subtract(values), last=name == "lexmax"))
+    for wrong in (union, ranges):
+        with pytest.raises(isl.Error, match="is wrong"):
+            getattr(wrong, name)()
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_extremes_of_random_strided_unions_are_those_of_their_points(seed):
     rng = random.Random(seed)

@@ -2,6 +2,7 @@
 
     s[0] = s[0] + a[i] * b[i]       ->      s_size[0] = s_size[0] + a_size[i] * b_size[i]
                                             s_depth[0] = max(s_depth[0], a_depth[i] + b_depth[i] + u) + u
+                                            s_reach[0] = max(s_reach[0], a_reach[i] + b_reach[i])
                                             s[0] = s[0] + a[i] * b[i]
 
 `size` is the same expression of absolute values, `depth` the largest number of roundings on a way from a term to the
@@ -11,6 +12,10 @@ gamma * size of the exact one, gamma = depth / (1 - depth), which is gamma_k = k
 computed values are within twice that of each other. A function f of x is taken to change by |f'(x)| times what x does,
 and conditions on rounded values to come out alike.
 
+That holds unless a product overflows or underflows on its way. `reach` is the sum of the binary exponents of its
+factors, whatever their signs, over the largest exponent of its type: below 1, no product of some of them, in any order,
+leaves the type. A factor of zero counts as one of 1, so that inf * 0 is seen where one order has a 0 first.
+
 Sums and products of whole numbers are exact in every order while `size` is below 1 / u; of such data, all bits count.
 """
 
@@ -19,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from math import inf
+from math import inf, isfinite, log
 from typing import Any
 
 import numpy as np
@@ -47,7 +52,10 @@ from polysched.ir.nodes import (
 )
 from polysched.ir.rename import fresh_names, used_names
 
+Names = tuple[str, str, str]  # of the arrays of size, depth and reach
+
 _DIGITS = {16: 11, 32: 24, 64: 53}  # of a float's significand
+_EXPONENTS = {16: 14, 32: 126, 64: 1022}  # the largest of normal numbers and their inverses
 _LIBRARY = 8  # roundings that a function of the library is taken to be worth; of GPUs', most are within 2, pow within 8
 
 
@@ -66,8 +74,9 @@ def is_whole(nest: Function) -> bool:
     return True
 
 
-def with_bounds(nest: Function) -> tuple[Function, dict[str, tuple[str, str]]]:
-    """The nest that computes `size` and `depth` beside each float array, in arrays of their own, and their names."""
+def with_bounds(nest: Function) -> tuple[Function, dict[str, Names]]:
+    """The nest that computes `size`, `depth` and `reach` beside each float array, in arrays of their own, and the names
+    of these."""
     beside = _Beside(nest, used_names(nest))
     body = rewrite(nest.body, beside.stmt)
     floats = [array for array in nest.arrays if array.dtype.is_float]
@@ -77,16 +86,21 @@ def with_bounds(nest: Function) -> tuple[Function, dict[str, tuple[str, str]]]:
     return replace(nest, arrays=(*nest.arrays, *arrays), body=body, params=params), found
 
 
-def at_first(names: Mapping[str, tuple[str, str]], arguments: Mapping[str, Any]) -> dict[str, np.ndarray]:
+def at_first(names: Mapping[str, Names], arguments: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """The arrays of these names before the nest runs: data is as it is given."""
     given: dict[str, np.ndarray] = {}
-    for array, (size, depth) in names.items():
-        given[size] = np.asarray(np.abs(arguments[array]), np.float64)
-        given[depth] = np.zeros(arguments[array].shape)
+    for array, (size, depth, reach) in names.items():
+        values = np.asarray(np.abs(arguments[array]), np.float64)
+        given[size] = values
+        given[depth] = np.zeros(values.shape)
+        normal = np.where(np.isfinite(values) & (values > 0), values, 1.0)
+        given[reach] = np.asarray(np.abs(np.log2(normal)) / _EXPONENTS[8 * arguments[array].itemsize])
     return given
 
 
-def tolerance(dtype: DType, size: np.ndarray, depth: np.ndarray, *, exact: bool) -> np.ndarray:
+def tolerance(
+    dtype: DType, size: np.ndarray, depth: np.ndarray, reach: np.ndarray | float = 0.0, *, exact: bool
+) -> np.ndarray:
     """How far each element may be from that of another order; with `exact`, of whole numbers, zero while they are
     small."""
     unit = _unit(dtype)
@@ -95,7 +109,8 @@ def tolerance(dtype: DType, size: np.ndarray, depth: np.ndarray, *, exact: bool)
         bound = np.where(depth > 0, 2 * gamma * size + float(np.finfo(dtype.numpy).smallest_subnormal), 0.0)
     if exact:
         bound = np.where(size * unit <= 1, 0.0, bound)
-    return np.where(np.isnan(bound), np.inf, bound)
+    may_overflow = (depth > 0) & ~(np.asarray(reach) < 1)
+    return np.where(np.isnan(bound) | may_overflow, np.inf, bound)
 
 
 def _unit(dtype: DType) -> float:
@@ -112,26 +127,29 @@ class _Beside:
 
     nest: Function
     taken: set[str]
-    known: dict[str, tuple[str, str]] = field(default_factory=dict)
+    known: dict[str, Names] = field(default_factory=dict)
 
-    def names(self, name: str) -> tuple[str, str]:
-        """What stands for the size and the depth of a name."""
+    def names(self, name: str) -> Names:
+        """What stands for the size, the depth and the reach of a name."""
         if name not in self.known:
-            size, depth = (next(fresh_names(f"{name}_{what}", self.taken)) for what in ("size", "depth"))
-            self.known[name] = size, depth
+            stems = (f"{name}_{what}" for what in ("size", "depth", "reach"))
+            size, depth, reach = (next(fresh_names(stem, self.taken)) for stem in stems)
+            self.known[name] = size, depth, reach
         return self.known[name]
 
     def stmt(self, stmt: Any) -> tuple[Stmt, ...] | None:
         match stmt:
             case Store(array, index, value) if value.dtype.is_float:
-                size, depth = self.names(array)
-                return Store(size, index, self.size(value)), Store(depth, index, self.depth(value)), stmt
+                names = self.names(array)
+                return (*(Store(name, index, beside) for name, beside in zip(names, self.of(value), strict=True)), stmt)
             case Let(name, value) if value.dtype.is_float:
-                size, depth = self.names(name)
-                return Let(size, self.size(value)), Let(depth, self.depth(value)), stmt
+                return (*map(Let, self.names(name), self.of(value)), stmt)
             case Alloc(array) if array.dtype.is_float:
                 return (*(Alloc(_like(array, name)) for name in self.names(array.name)), stmt)
         return None
+
+    def of(self, value: Expr) -> tuple[Expr, Expr, Expr]:
+        return self.size(value), self.depth(value), self.reach(value)
 
     def size(self, expr: Expr) -> Expr:
         """The sum of the absolute values of the terms, as f64."""
@@ -188,12 +206,46 @@ class _Beside:
                 return reduce(add, map(self.depth, args), mul(unit, float(_LIBRARY)))
         return const(0.0, f64)
 
+    def reach(self, expr: Expr) -> Expr:
+        """The exponents of the factors, over the largest of the type."""
+        match expr:
+            case Load(array, index, dtype) if dtype.is_float:
+                return Load(self.names(array)[2], index, f64)
+            case Var(name, dtype) if dtype.is_float and expr not in self.nest.scalars:
+                return Var(self.names(name)[2], f64)
+            case Unary("-", arg) | Call("fabs", (arg,)):
+                return self.reach(arg)
+            case Binary("*" | "/", left, right):
+                return add(self.reach(left), self.reach(right))
+            case Binary("+" | "-" | "min" | "max", left, right):
+                return binary("max", self.reach(left), self.reach(right))
+            case Select(cond, then, other):
+                return Select(cond, self.reach(then), self.reach(other))
+            case Cast(arg, dtype) if arg.dtype.is_float:
+                return mul(self.reach(arg), max(1.0, _EXPONENTS[arg.dtype.bits] / _EXPONENTS[dtype.bits]))
+            case Call("fma", (one, other, term)):
+                return binary("max", add(self.reach(one), self.reach(other)), self.reach(term))
+            case Call(_, args):
+                return reduce(lambda one, other: binary("max", one, other), map(self.reach, args), _exponent(expr))
+        return _exponent(expr)
+
     def deepest(self, exprs: Iterable[Expr]) -> Expr:
         return binary("max", *map(self.depth, exprs))
 
 
 def _wide(expr: Expr) -> Expr:
     return expr if expr.dtype == f64 else Cast(expr, f64)
+
+
+def _exponent(expr: Expr) -> Expr:
+    """Of a value, over the largest of its type; 0 of zero."""
+    if not expr.dtype.is_float:
+        return const(0.0, f64)
+    most = _EXPONENTS[expr.dtype.bits] * log(2.0)
+    if isinstance(expr, Const):
+        return const(abs(log(abs(expr.value))) / most if expr.value and isfinite(expr.value) else 0.0, f64)
+    logarithm = Call("fabs", (Call("log", (_abs(expr),), f64),), f64)
+    return Select(Binary("==", _abs(expr), const(0.0, f64)), const(0.0, f64), mul(logarithm, 1.0 / most))
 
 
 def _abs(expr: Expr) -> Expr:

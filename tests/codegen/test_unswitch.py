@@ -207,6 +207,14 @@ def test_A11_loops_side_by_side_share_one_too():
     )
 
 
+def test_a_condition_stays_if_an_outcome_decides_nothing():
+    """Of the loop without it nothing is left; the one with it would be asked again, and again."""
+    traps = binary("&&", binary("!=", n, 0), less(1, binary("truncdiv", m, n)))
+    same = Select(binary("&&", traps, less(n, m)), k, k)
+    never = binary("&&", binary("!=", k, 8), binary("!=", same, k))
+    assert stays(function(loop("k", 0, m, If(never, (put(1),)))))
+
+
 def test_A11_a_condition_that_loads_stays():
     positive = binary(">", load(OUT, 0), 0)
     assert stays(function(loop("k", 0, m, If(positive, (put(1),)))))

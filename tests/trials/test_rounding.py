@@ -40,8 +40,8 @@ def bounds_of(nest, arguments, *, exact=False):
     given = {name: np.copy(value) for name, value in arguments.items()}
     given |= at_first(names, given)
     interpret(more, given)
-    size, depth = (given[name] for name in names["s"])
-    return given["s"], tolerance(fn.array("s").dtype, size, depth, exact=exact)
+    size, depth, reach = (given[name] for name in names["s"])
+    return given["s"], tolerance(fn.array("s").dtype, size, depth, reach, exact=exact)
 
 
 def in_order(terms, start, dtype):
@@ -111,3 +111,36 @@ def test_nothing_rounded_is_no_difference(dtype, digits):
     size = np.ones(2)
     found = tolerance(dtype, size, np.array([0.0, 2.0**-digits]), exact=False)
     assert found[0] == 0 and found[1] == pytest.approx(2 * 2.0**-digits, rel=1e-2)
+
+
+@ps.nest
+def product(s: ps.f32["1"], a: ps.f32["n"], n: ps.size):
+    for i in range(n):
+        s[0] *= a[i]
+
+
+@pytest.mark.parametrize(
+    ("factors", "is_known"),
+    [
+        ([1e30, 0.0, 1e30], False),
+        ([1e20, 1e-20, 1e20, 1e-20], False),
+        ([1e-30, 1e-30, 1e30], False),
+        ([1e10, 0.0, 1e10], True),
+        ([1.5] * 60, True),
+    ],
+    ids=["inf * 0", "overflow", "underflow", "zero", "small"],
+)
+def test_products_that_may_overflow_in_another_order_are_not_compared(factors, is_known):
+    a = np.array(factors, np.float32)
+    _, bound = bounds_of(product, {"n": a.size, "s": np.ones(1, np.float32), "a": a})
+    assert np.isfinite(bound[0]) == is_known
+
+
+def test_values_of_types_differ_in_what_overflows():
+    @ps.nest
+    def narrow(s: ps.f16["1"], a: ps.f64["n"], n: ps.size):
+        for i in range(n):
+            s[0] = ps.f16(a[i] * a[i])
+
+    _, bound = bounds_of(narrow, {"n": 1, "s": np.ones(1, np.float16), "a": np.array([250.0])})
+    assert not np.isfinite(bound[0])

@@ -164,6 +164,8 @@ class _Unswitcher:
             outcomes = [_Known(dict(map(claim, operands)), holds, values) for holds in (True, False)]
             if self.is_worth_it(cond, loop, around, outcomes) and not any(map(_is_spread, _statements(loop.body))):
                 then, other = (_given(loop, known, self.bindings) for known in outcomes)
+                if (loop,) in (then, other):  # an outcome decides nothing, and would be asked for again inside
+                    continue
                 other = self.apart(other, set(bound_names(then)))
                 at_then, at_other = around.branching(If(cond, then, other))
                 then, other = self.again(then, at_then), self.again(other, at_other)
