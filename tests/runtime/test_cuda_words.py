@@ -422,6 +422,19 @@ def test_tiles_of_several_warps():
         assert "race" in {finding.kind for finding in check(mutant, 1, 256, a=a, out=out).findings}
 
 
+@pytest.mark.parametrize("size", [32, 64])
+def test_sums_are_the_same_in_all_lanes(size):
+    text = """#include <cooperative_groups/reduce.h>
+    namespace cg = cooperative_groups;
+    __global__ void k(const float *a, float *sums) {
+        const auto tile = cg::tiled_partition<SIZE>(cg::this_thread_block());
+        const float sum = cg::reduce(tile, a[threadIdx.x], cg::plus<float>());
+        sums[tile.meta_group_rank()] = sum;
+    }"""
+    a = np.random.default_rng(0).uniform(size=128).astype(np.float32)
+    assert check(text.replace("SIZE", str(size)), 1, 128, a=a, sums=floats(128 // size)).is_silent
+
+
 def test_lanes_that_are_there():
     text = f"""{GROUPS}
     __global__ void k(int *out)
