@@ -72,12 +72,12 @@ class ByHand(CheckedLibrary):
         """As CheckedLibrary's; what depends on values that are none is found if there is nothing else."""
         doubtful = without_value(self.text, next(iter(self.texts)))
         is_kept = bool(doubtful) or "shfl" in self.text
-        before = {name: array.copy() for name, array in arrays.items()} if is_kept else {}
+        before = {name: array.tobytes() for name, array in arrays.items()} if is_kept else {}
         variables = {name: memory.copy() for name, memory in self.device_variables().items()} if is_kept else {}
         report = super().run(arrays, entry, *values, **limits)
         if report.findings or not (doubtful or report.doubts):
             return report
-        results = {name: array.copy() for name, array in arrays.items()}
+        results = {name: array.tobytes() for name, array in arrays.items()}
         kernel = race_check().launches()[0].kernel.decode()
         other = self._with_other_locals() if doubtful else self
         for name, memory in other.device_variables().items():
@@ -88,7 +88,7 @@ class ByHand(CheckedLibrary):
         absent.value = 0
         again = CheckedLibrary.run(other, arrays, other.library[entry.__name__], *values, **limits)
         absent.value = 0xFF
-        different = [name for name, array in arrays.items() if array.tobytes() != results[name].tobytes()]
+        different = [name for name, array in arrays.items() if array.tobytes() != results[name]]
         _copy(arrays, results)
         if not different and again.is_silent:
             return report
@@ -110,6 +110,7 @@ def _dynamic_bytes(kernels: CheckedLibrary) -> ctypes.c_size_t:
     return ctypes.c_size_t.in_dll(kernels.library, "polysched_dynamic")
 
 
-def _copy(to: Mapping[str, np.ndarray], values: Mapping[str, np.ndarray]) -> None:
+def _copy(to: Mapping[str, np.ndarray], values: Mapping[str, bytes]) -> None:
+    """Numpy would leave out what is between the fields of structs."""
     for name, array in to.items():
-        array[...] = values[name]
+        array.reshape(-1).view(np.uint8)[:] = np.frombuffer(values[name], np.uint8)

@@ -131,6 +131,9 @@ class CheckedLibrary:
             names[checker.add_array(array.ctypes.data, array.nbytes, array.itemsize)] = name
         kernels, arrays_of_text = declared_kernels(without_comments(self.text)), declared_arrays(self.text)
         for variable in _variables(self.path):
+            if variable.is_guard:
+                checker.add_ignored(variable.offset, variable.size)
+                continue
             for kernel, known in _declarations(variable, kernels, arrays_of_text):
                 if not variable.shared:
                     region = checker.add_variable(self._base + variable.offset, variable.size)
@@ -159,7 +162,7 @@ class CheckedLibrary:
     def _too_much_shared(self, kernels: Collection[str]) -> str:
         """What is wrong with the shared memory that kernels declare and get; "" if nothing is."""
         dynamic = ctypes.c_size_t.in_dll(self.library, "polysched_dynamic").value
-        known = [it for it in _variables(self.path) if it.shared and it.size < MOST_DYNAMIC]
+        known = [it for it in _variables(self.path) if it.shared and not it.is_guard and it.size < MOST_DYNAMIC]
         for kernel in kernels:
             static = sum(it.size for it in known if it.function == kernel)
             if static > _MOST_STATIC:

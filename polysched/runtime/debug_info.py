@@ -29,6 +29,7 @@ class Variable:
     offset: int  # in bytes, from the library's first byte, or that of its thread-local variables
     size: int
     shared: bool  # thread-local, which is what __shared__ makes it
+    is_guard: bool = False  # of g++'s: whether that variable, an array of a class, has been initialized
 
 
 def variables(library: Path) -> list[Variable]:
@@ -37,12 +38,12 @@ def variables(library: Path) -> list[Variable]:
     for line in _run("readelf", "-sW", str(library)).splitlines():
         match line.split():
             case [_, value, size, ("TLS" | "OBJECT") as kind, _, _, section, symbol] if section != "UND":
-                if not _OURS.match(symbol) and (kind == "TLS" or not symbol.startswith("__")):
+                if not _OURS.match(symbol.removeprefix("_ZGV")) and (kind == "TLS" or not symbol.startswith("__")):
                     found[symbol] = int(value, 16), int(size, 0), kind == "TLS"
     names = _run("c++filt", *found).splitlines() if found else []
     result = [
-        Variable(*_plain(name), offset, size, shared)
-        for name, (offset, size, shared) in zip(names, found.values(), strict=True)
+        Variable(*_plain(name), offset, size, shared, symbol.startswith("_ZGV"))
+        for name, (symbol, (offset, size, shared)) in zip(names, found.items(), strict=True)
     ]
     return sorted(result, key=lambda variable: (not variable.shared, variable.offset))
 

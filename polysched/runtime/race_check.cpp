@@ -256,6 +256,12 @@ int polysched_check_shared(size_t offset, size_t size, const char *kernel)
     checker->shared_ids.push_back(add_region(0, 0, shared, 3));
     return checker->shared_ids.back();
 }
+int polysched_check_ignored(size_t offset, size_t size)
+{
+    const int id = polysched_check_shared(offset, size, "");
+    checker->regions[id].space = ignored;
+    return id;
+}
 size_t polysched_check_count(int what)
 {
     return what == 0 ? checker->findings.size() : what == 1 ? checker->launches.size() : what == 2 ? checker->sites.size() : checker->doubts.size();

@@ -124,6 +124,10 @@ class RaceCheck:
             ctypes.c_size_t(offset), ctypes.c_size_t(-1 if size is None else size), kernel.encode()
         )
 
+    def add_ignored(self, offset: int, size: int) -> int:
+        """The region of a variable of the compiler's, so many bytes behind the first shared array."""
+        return self.library.polysched_check_ignored(ctypes.c_size_t(offset), ctypes.c_size_t(size))
+
     def limit(self, accesses: int) -> None:
         """Stops kernels after so many."""
         ctypes.c_uint64.in_dll(self.library, "polysched_check_limit").value = accesses

@@ -195,6 +195,8 @@ void access(uintptr_t at, unsigned size, Operation operation, uintptr_t pc, bool
     }
     const int it = site.region;
     Region &region = checker->regions[it];
+    if (region.space == ignored)
+        return;
     const size_t offset = at - region.begin;
     if (is_aligned && at % size) {
         report(misaligned, it, offset, size, own);

@@ -12,7 +12,7 @@ namespace {
 
 enum Operation : uint8_t { read_it, write_it, update_it, copy_it, compute_it }; /* update: atomically; copy: asynchronously */
 enum Kind { race, race_of_blocks, uninitialized, out_of_bounds, misaligned, wild, foreign_local, index_out_of_bounds, in_flight, other };
-enum Space : uint8_t { given, shared, fresh, fixed }; /* an argument; __shared__; cudaMalloc; of the program */
+enum Space : uint8_t { given, shared, fresh, fixed, ignored }; /* an argument; __shared__; cudaMalloc; of the program; of the compiler */
 enum { lanes = 32, most_rows = 4096, most_findings = 1000 };
 const uintptr_t guard = 1 << 16; /* bytes before and behind each argument that are nobody's */
 

@@ -96,7 +96,7 @@ POLYSCHED_OWN static T shuffle(unsigned place, unsigned line, unsigned mask, T v
     return result;
 }
 
-/* The same of all threads of a tile of several warps. */
+/* The same of all threads of a tile of several warps, to the bit. */
 template <class T, class Operation>
 POLYSCHED_OWN static T reduce_tile(unsigned place, unsigned line, unsigned size, T value, Operation operation)
 {
@@ -104,11 +104,12 @@ POLYSCHED_OWN static T reduce_tile(unsigned place, unsigned line, unsigned size,
     memcpy(machine.threads[machine.current].offered, &value, sizeof value);
     wait_as(at_tile, place, line, size);
     const unsigned first = machine.current / size * size;
+    bool any = false;
     for (unsigned t = first; t < first + size && t < machine.count; t++) {
         T other;
         memcpy(&other, machine.threads[t].published, sizeof other);
-        if (t != machine.current && machine.threads[t].met)
-            value = operation(value, other);
+        if (machine.threads[t].met)
+            value = any ? operation(value, other) : other, any = true;
     }
     return value;
 }
@@ -125,15 +126,16 @@ template <class T> POLYSCHED_OWN static unsigned match(unsigned place, unsigned 
     return same;
 }
 
+/* Each lane gets the same, to the bit: as in a butterfly of shuffles, they combine in one order. */
 template <class T, class Operation>
 POLYSCHED_OWN static T reduce(unsigned place, unsigned line, unsigned mask, T value, Operation operation)
 {
-    const unsigned own = machine.current % lanes;
     meet(place, line, mask, &value, sizeof value);
+    bool any = false;
     for (unsigned lane = 0; lane < lanes; lane++) {
         T other;
-        if (lane != own && received(lane, &other, sizeof other))
-            value = operation(value, other);
+        if (received(lane, &other, sizeof other))
+            value = any ? operation(value, other) : other, any = true;
     }
     return value;
 }

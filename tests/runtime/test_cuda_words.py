@@ -164,6 +164,28 @@ def test_shuffles_from_lanes_that_are_not_there(block, body, lane):
     assert lane is None or f"takes the value of lane {lane}" in {finding.what for finding in report.findings}
 
 
+def test_what_is_between_the_fields_of_structs_depends_on_nothing():
+    table = np.zeros(32, np.dtype([("key", np.int8), ("value", np.int64)], align=True))
+    text = """struct P { char key; long value; };
+    __global__ void k(P *table, float *a) { int i; i = threadIdx.x; a[i] = table[i].value; }"""
+    assert check(text, table=table, a=floats(32)).is_silent
+
+
+@pytest.mark.parametrize("kind", ["float4", "half2", "Own"])
+def test_shared_arrays_of_classes(kind):
+    text = f"""#include <cuda_fp16.h>
+    struct Own {{ float x; Own() = default; __device__ Own(float x) : x(x) {{}} }};
+    __global__ void k(float *a) {{
+        __shared__ {kind} s[32];
+        s[threadIdx.x].x = a[threadIdx.x];
+        __syncthreads();
+        a[threadIdx.x] = s[31 - threadIdx.x].x; }}"""
+    a = floats(32)
+    assert check(text, a=a).is_silent and a[1] == 30
+    found = check(text.replace("__syncthreads();", ""), a=floats(32)).findings
+    assert {finding.array for finding in found} == {"s"}
+
+
 def test_results_that_depend_on_lanes_that_a_mask_does_not_name():
     text = """__global__ void k(float *a) {
         float v = a[threadIdx.x];
@@ -398,6 +420,19 @@ def test_tiles_of_several_warps():
     mutants = [text.replace("tile.sync();", ""), text.replace("cg::sync(tile);", ""), text.replace("t ^ 32", "t ^ 64")]
     for mutant in mutants:
         assert "race" in {finding.kind for finding in check(mutant, 1, 256, a=a, out=out).findings}
+
+
+@pytest.mark.parametrize("size", [32, 64])
+def test_sums_are_the_same_in_all_lanes(size):
+    text = """#include <cooperative_groups/reduce.h>
+    namespace cg = cooperative_groups;
+    __global__ void k(const float *a, float *sums) {
+        const auto tile = cg::tiled_partition<SIZE>(cg::this_thread_block());
+        const float sum = cg::reduce(tile, a[threadIdx.x], cg::plus<float>());
+        sums[tile.meta_group_rank()] = sum;
+    }"""
+    a = np.random.default_rng(0).uniform(size=128).astype(np.float32)
+    assert check(text.replace("SIZE", str(size)), 1, 128, a=a, sums=floats(128 // size)).is_silent
 
 
 def test_lanes_that_are_there():
