@@ -71,9 +71,7 @@ class Emulated:
         does what a GPU does not define, such as threads of a block that wait at different barriers."""
         bound = bind(self.fn, arguments, self.valid_sizes)
         values = c_values(bound, self.fn)
-        run_emulated(
-            self.library, self.reverse, self.entry, *values, most_blocks=self.most_blocks, wide=self.wide
-        )
+        run_emulated(self.library, self.reverse, self.entry, *values, most_blocks=self.most_blocks, wide=self.wide)
 
 
 def emulate(source: Source, fn: Function, valid_sizes: isl.Set | None = None) -> Emulated:
@@ -111,7 +109,10 @@ def run_emulated(
     ctypes.c_int.in_dll(library, "polysched_wide").value = wide
     fault = (ctypes.c_char * 1024).in_dll(library, "polysched_fault")
     fault.value = b""
-    entry(*values)
+    try:
+        entry(*values)
+    finally:
+        library.polysched_drop_stacks()
     if fault.value:
         raise KernelError(fault.value.decode(errors="replace"))
 
@@ -121,7 +122,7 @@ def emulated_text(source: Source) -> str:
     alone = ", ".join(f'{{"{kernel.name}", "{"".join(kernel.alone)}"}}' for kernel in source.kernels if kernel.alone)
     define = f"#define POLYSCHED_ALONE {alone}\n" if alone else ""
     if source.language == "cuda":
-        text = f'{source.text}{launch_bounds(source.text)}'
+        text = f"{source.text}{launch_bounds(source.text)}"
         return f'{define}{cuda_header(source.text)}#line 1 "{source.entry}.cu"\n{text}'
     kernels = f'namespace polysched_kernels {{\n#line 1 "{source.entry}.cl"\n{source.device}}}\n'
     host = f'extern "C" {{\n#line 1 "{source.entry}.c"\n{source.text}}}\n'
