@@ -44,7 +44,7 @@ def sizes_in_bounds(
                 complaint = _complaint(statement, outside, arrays[access.array], sizes)
                 raise InputError(complaint, statement.loc, _HINT)
             left = exact.answer(partial(valid.subtract, bad), None)
-            # or else without all sizes at which a fraction of an iteration is outside, which are more, and easier to find
+            # or else without all at which a fraction of an iteration is outside, which are more, and easier to find
             valid = valid.subtract(bad.remove_divs()) if left is None else left
     if exact.is_missed and valid.is_empty():
         raise BudgetExceeded("whether accesses stay inside their arrays was not decided in time")
