@@ -11,8 +11,10 @@ from math import prod
 
 from polysched import isl
 from polysched.ir.interp import evaluate
-from polysched.ir.nodes import Function
-from polysched.model.scop import Scop
+from polysched.ir.intervals import Interval, interval
+from polysched.ir.node import walk
+from polysched.ir.nodes import Expr, For, Function, If, Load, Stmt, Var
+from polysched.model.scop import Scop, Statement
 from polysched.model.witness import smallest
 
 Sizes = dict[str, int]
@@ -46,7 +48,10 @@ def ladders(nest: Function, scop: Scop, fixed: Sizes, over: int = -1) -> list[li
 def work(nest: Function, scop: Scop, sizes: Sizes) -> int:
     """About how many elements there are, and accesses to them: as if the domains were boxes."""
     point = _point(scop, sizes)
-    accesses = sum((len(s.reads) + len(s.writes)) * _box(s.domain.intersect_params(point)) for s in scop.statements)
+    accesses = sum(
+        (len(s.reads) + len(s.writes)) * _box(domain) * _turns(s, domain, sizes)
+        for s, domain in ((s, s.domain.intersect_params(point)) for s in scop.statements)
+    )
     return accesses + sum(prod(int(evaluate(extent, sizes)) for extent in array.shape) for array in nest.arrays)
 
 
@@ -84,18 +89,61 @@ def _valid(scop: Scop, candidates: Iterable[Sizes]) -> Iterator[Sizes]:
 def _has_at_most(scop: Scop, sizes: Sizes, most: int) -> bool:
     point = _point(scop, sizes)
     domains = [s.domain.intersect_params(point) for s in scop.statements]
-    boxes = sum(_box(domain) for domain in domains)
+    turns = [_turns(s, domain, sizes) for s, domain in zip(scop.statements, domains, strict=True)]
+    boxes = sum(times * _box(domain) for times, domain in zip(turns, domains, strict=True))
     if most < boxes <= _LOOSE * most:
-        return sum(domain.count_val().get_num_si() for domain in domains) <= most
+        counts = (domain.count_val().get_num_si() for domain in domains)
+        return sum(times * count for times, count in zip(turns, counts, strict=True)) <= most
     return boxes <= most
 
 
 def _box(domain: isl.Set) -> int:
     """The instances of the smallest box around the set."""
-    if domain.is_empty():
-        return 0
-    ranges = ((domain.dim_min_val(k), domain.dim_max_val(k)) for k in range(domain.dim(isl.dim_type.set)))
-    return prod(high.get_num_si() - low.get_num_si() + 1 for low, high in ranges)
+    return 0 if domain.is_empty() else prod(high - low + 1 for low, high in _ranges(domain))
+
+
+def _ranges(domain: isl.Set) -> list[Interval]:
+    """The least and the largest value of each iterator."""
+    dims = range(domain.dim(isl.dim_type.set))
+    return [(domain.dim_min_val(k).get_num_si(), domain.dim_max_val(k).get_num_si()) for k in dims]
+
+
+def _turns(statement: Statement, domain: isl.Set, sizes: Sizes) -> int:
+    """At most how often the innermost statements run in an instance, which holds the loops that are not affine; those
+    whose bounds only data tells count once."""
+    if domain.is_empty() or not any(isinstance(stmt, For) for stmt in walk(statement.body)):
+        return 1
+    known = {name: (value, value) for name, value in sizes.items()}
+    return _runs(statement.body, known | dict(zip(statement.iterators, _ranges(domain), strict=True)))
+
+
+def _runs(body: Iterable[Stmt], known: dict[str, Interval]) -> int:
+    runs = 0
+    for stmt in body:
+        match stmt:
+            case For(var=var, lo=lo, hi=hi, step=step):
+                low, high = _between(lo, known), _between(hi, known)
+                if low is None or high is None:
+                    runs += _runs(stmt.body, known)
+                    continue
+                ends = (low[0], high[1]) if step > 0 else (high[0], low[1])
+                runs += max(0, -(-(ends[1] - ends[0]) // abs(step))) * _runs(stmt.body, {**known, var: ends})
+            case If(then=then, other=other):
+                runs += max(_runs(then, known), _runs(other, known))
+            case _:
+                runs += 1
+    return runs
+
+
+def _between(expr: Expr, known: dict[str, Interval]) -> Interval | None:
+    """Numbers that the value lies between; None if data is in it, or what else is not known."""
+    if any(isinstance(node, Load) or (isinstance(node, Var) and node.name not in known) for node in walk(expr)):
+        return None
+
+    def inner(part: Expr) -> Interval:
+        return known[part.name] if isinstance(part, Var) else interval(part, inner)
+
+    return inner(expr)
 
 
 def _point(scop: Scop, sizes: Sizes) -> isl.Set:

@@ -6,6 +6,9 @@ import nests
 
 import polysched as ps
 from polysched.examples import stencil
+from polysched.ir.build import mul, store
+from polysched.ir.dtypes import f64
+from polysched.ir.nodes import Array
 from polysched.trial_sizes import ladders, small_sizes, work
 
 GEMM = ps.optimize(nests.gemm())
@@ -43,3 +46,12 @@ def test_one_size_has_one_ladder_and_none_that_are_fixed():
 def test_work_counts_accesses_and_elements():
     n = 10
     assert work(STENCIL.nest, STENCIL.scop, {"N": n}) == 4 * n * n + (n + 1) * (n + 2)  # three reads and a write
+
+
+def test_what_an_instance_runs_in_loops_of_its_own_counts():
+    """The bounds are products of sizes, so that all the loops are one statement."""
+    i, j, n, m = map(nests.var, "ijnm")
+    square = Array("a", f64, (mul(n, m), mul(n, m)))
+    inner = nests.loop("j", i, mul(n, m), store(square, (i, j), 1.0))
+    scop = ps.optimize(nests.nest("f", "n m", (square,), nests.loop("i", 0, mul(n, m), inner))).scop
+    assert list(small_sizes(scop, {}, 10_000)) == [{"n": k, "m": m} for k, m in ((1, 1), (2, 2), (3, 3), (7, 8))]

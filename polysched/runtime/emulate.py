@@ -109,7 +109,10 @@ def run_emulated(
     ctypes.c_int.in_dll(library, "polysched_wide").value = wide
     fault = (ctypes.c_char * 1024).in_dll(library, "polysched_fault")
     fault.value = b""
-    entry(*values)
+    try:
+        entry(*values)
+    finally:
+        library.polysched_drop_stacks()
     if fault.value:
         raise KernelError(fault.value.decode(errors="replace"))
 

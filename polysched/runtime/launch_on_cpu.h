@@ -85,6 +85,29 @@ POLYSCHED_OWN static Shared shared_memory()
     return shared;
 }
 
+POLYSCHED_OWN static bool make_stacks()
+{
+    const int kind = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    void *stacks = mmap(nullptr, stack_stride * most_stacks, PROT_READ | PROT_WRITE, kind, -1, 0);
+    if (stacks == MAP_FAILED)
+        return false;
+    machine.stacks = (char *)stacks;
+    machine.free_count = 0;
+    memset(machine.contexts, 0, sizeof machine.contexts);
+    for (unsigned k = most_stacks; k-- > 0;)
+        machine.free_stacks[machine.free_count++] = k;
+    return true;
+}
+
+/* All threads of a launch that did not fail have given theirs back: the next one goes on with them. The caller calls
+   this after the last, since a process may hold thousands of programs. */
+extern "C" POLYSCHED_OWN void polysched_drop_stacks()
+{
+    if (machine.stacks)
+        munmap(machine.stacks, stack_stride * most_stacks);
+    machine.stacks = nullptr;
+}
+
 POLYSCHED_OWN static bool begin(const char *kernel, dim3 grid, dim3 block)
 {
     const uint64_t threads = (uint64_t)block.x * block.y * block.z;
@@ -100,14 +123,8 @@ POLYSCHED_OWN static bool begin(const char *kernel, dim3 grid, dim3 block)
         if (strcmp(bound->kernel, kernel) == 0 && threads > bound->threads)
             fail("blocks of %u x %u x %u threads, but its __launch_bounds__ allow %llu", block.x, block.y, block.z,
                  (unsigned long long)bound->threads);
-    if (!machine.stacks) {
-        const int kind = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-        void *stacks = mmap(nullptr, stack_stride * most_stacks, PROT_READ | PROT_WRITE, kind, -1, 0);
-        if (stacks == MAP_FAILED)
-            fail("there is no memory for the stacks of its threads");
-        else
-            machine.stacks = (char *)stacks;
-    }
+    if (!machine.failed && !machine.stacks && !make_stacks())
+        fail("there is no memory for the stacks of its threads");
     return !machine.failed;
 }
 
@@ -219,17 +236,13 @@ POLYSCHED_OWN static void run_grid(const char *kernel, dim3 grid, dim3 block, vo
         machine.indices[t] = {t % block.x, t / block.x % block.y, t / block.x / block.y};
     machine.call = call;
     machine.arguments = arguments;
-    machine.free_count = 0;
-    memset(machine.contexts, 0, sizeof machine.contexts); /* a launch that failed has left threads behind */
-    for (unsigned k = most_stacks; k-- > 0;)
-        machine.free_stacks[machine.free_count++] = k;
     polysched_grid_size = {grid.x, grid.y, grid.z};
     polysched_block_size = {block.x, block.y, block.z};
     polysched_check_launch(kernel, &grid.x, &block.x, shared.at, polysched_dynamic, machine.stacks, stack_stride, most_stacks, polysched_stop);
     run_blocks((uint64_t)grid.x * grid.y * grid.z, shared);
     polysched_check_end();
-    munmap(machine.stacks, stack_stride * most_stacks); /* a process may hold thousands of programs */
-    machine.stacks = nullptr;
+    if (machine.failed) /* it has left threads behind */
+        polysched_drop_stacks();
     memcpy(shared.at, before, shared.size);
     free(before);
 }

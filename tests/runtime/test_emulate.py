@@ -1,6 +1,7 @@
 import ctypes
 import re
 from dataclasses import replace
+from resource import RUSAGE_SELF, getrusage
 
 import numpy as np
 import pytest
@@ -54,6 +55,23 @@ def test_threads_wait_at_barriers():
         out = np.arange(4)
         program(V=out)
         assert out.tolist() == [3, 2, 1, 0]
+
+
+def test_launches_of_one_call_share_the_memory_of_stacks():
+    """A launch on fresh memory of its own would fault a page in for each stack that its threads need."""
+    steps = var("steps")
+    body = (loop("i", 0, 32, store(V, (i,), add(load(V, i), 1)), Barrier(), kind="thread.x"),)
+    fn = nest("count", "n steps", [V], loop("t", 0, steps, loop("b", 0, 1, *body, kind="block.x")))
+    program = emulate(emit_cuda(fn), fn)
+
+    def faults(launches: int) -> int:
+        before, out = getrusage(RUSAGE_SELF).ru_minflt, np.zeros(32, np.int64)
+        program(V=out, steps=launches)
+        assert out.tolist() == [launches] * 32
+        return getrusage(RUSAGE_SELF).ru_minflt - before
+
+    faults(1)
+    assert faults(200) < 200 * 32
 
 
 def test_without_our_own_switch_of_stacks_it_is_the_same():
