@@ -62,6 +62,8 @@ class Options:
             is_right = isinstance(value, _KINDS.get(hint, object)) and (hint is bool or not isinstance(value, bool))
             if hint in _KINDS and not is_right:
                 raise InputError(f"option {name} is {value!r}, but is of type {hint.__name__}")
+            if hint in (int, float) and not value >= 0:  # NaN is not, either
+                raise InputError(f"option {name} is {value!r}, but is zero or more")
         if not isinstance(self.machine, Machine):
             raise InputError(f"option machine is {self.machine!r}, but is a polysched.Machine")
         if not (isinstance(self.constraints, tuple) and all(isinstance(c, Constraint) for c in self.constraints)):
@@ -75,3 +77,10 @@ class Options:
 
 
 _KINDS = {bool: bool, int: int, float: int | float}
+
+
+def require_options(options: object) -> None:
+    """InputError if these are no options: a dict of them, say."""
+    if not isinstance(options, Options):
+        message = f"the options are {options!r}, but are of type polysched.Options"
+        raise InputError(message, hint="write options=ps.Options(tile=False)")

@@ -40,7 +40,7 @@ from polysched.mapped import loops_within_budget, require_target
 from polysched.model.scop import Scop
 from polysched.model.tree import Tree
 from polysched.model.tree_form import require_form
-from polysched.options import Options, Target
+from polysched.options import Options, Target, require_options
 from polysched.prepare import function_of, modelled, prepared
 from polysched.results import kept
 from polysched.schedule import Schedule
@@ -68,7 +68,8 @@ def optimize(
     """
     function = function_of(nest)
     by_hand = schedule if isinstance(schedule, Schedule) else None
-    options = options or (by_hand.history.options if by_hand else Options())
+    options = (by_hand.history.options if by_hand else Options()) if options is None else options
+    require_options(options)
     if target not in _EMIT:
         raise InputError(f"there is no target '{target}'", hint="the targets are c, cuda and opencl")
     asked = (by_hand.nest, by_hand.history, by_hand.tree) if by_hand else schedule

@@ -28,7 +28,7 @@ from polysched.model.tree_form import require_form
 from polysched.model.tree_names import renamed
 from polysched.model.tree_text import show_tree
 from polysched.model.tree_yaml import from_yaml, to_yaml
-from polysched.options import Options
+from polysched.options import Options, require_options
 from polysched.plain import plain_arguments
 from polysched.plot.draw import Before, plot, titled
 from polysched.plot.notebook import notebook_html
@@ -102,7 +102,8 @@ class Schedule:
         return brief(self, f"{self.nest.name}: loops {', '.join(self.loops)}; edits: {len(self.history.edits)}")
 
     def __init__(self, nest: Nest | Function, start: Start | Tree = "source", *, options: Options | None = None):
-        self.nest, options = function_of(nest), options or Options()
+        self.nest, options = function_of(nest), Options() if options is None else options
+        require_options(options)
         with isl.within(options.compile_seconds):
             self.draft = _begun(self.nest, start, options)
         self.history = History(self.nest.name, start, options)

@@ -159,6 +159,8 @@ NEEDED = "but holds one or more positive integers, as in (16, 256), or is None"
         ({"solver": "cplex"}, "option solver is 'cplex', but is one of 'highs', 'isl', 'pulp', 'scipy'"),
         ({"tile_sizes": ()}, f"option tile_sizes is (), {NEEDED}"),
         ({"tile_sizes": (0,)}, f"option tile_sizes is (0,), {NEEDED}"),
+        ({"isl_operations": -5}, "option isl_operations is -5, but is zero or more"),
+        ({"compile_seconds": float("nan")}, "option compile_seconds is nan, but is zero or more"),
     ],
     ids=str,
 )
@@ -166,6 +168,13 @@ def test_wrong_options_are_refused(options, message):
     with pytest.raises(ps.InputError) as error:
         ps.Options(**options)
     assert str(error.value) == message
+
+
+@pytest.mark.parametrize("use", [ps.optimize, ps.Schedule])
+@pytest.mark.parametrize("options", [{"tile": False}, {}, 3])
+def test_what_are_no_options_is_refused(use, options):
+    with pytest.raises(ps.InputError, match=r"the options are .*, but are of type polysched.Options"):
+        use(stencil, options=options)
 
 
 def test_what_is_no_nest_or_no_target_is_refused():

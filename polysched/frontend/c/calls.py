@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Protocol
 
 from clang.cindex import CursorKind, StorageClass, TypeKind
@@ -62,6 +63,9 @@ def called(reader: Reader, node: Node) -> Expr:
             return Call(base, tuple(reader.value(argument) for argument in passed), dtype)
     if body is None and name in _ABSOLUTE and len(passed) == 1:
         value = reader.value(passed[0])
+        if not _is_short(value):
+            message = f"the argument of '{name}' is too long, as it stands there twice"
+            raise reader.source.error(node, message, "assign it to a variable first")
         return Binary("max", value, Unary("-", value))
     if name in reader.pure or _has_attribute(function):
         _require_own_name(reader, node, name, body)
@@ -69,12 +73,20 @@ def called(reader: Reader, node: Node) -> Expr:
     if body is None or function.type.kind == TypeKind.FUNCTIONNOPROTO or function.type.is_function_variadic():
         raise _unknown(reader, node, name)
     values = [reader.value(argument) for argument in passed]
-    if (inlined := _inlined(reader, function, body, values)) is not None:
+    if all(map(_is_short, values)) and (inlined := _inlined(reader, function, body, values)) is not None:
         return inlined
     _require_own_name(reader, node, name, body)
     if not _only_computes(function, body, frozenset({key(function)})):
         raise _unknown(reader, node, name)
     return Call(name, tuple(values), dtype)
+
+
+def _is_short(expr: Expr) -> bool:
+    """May it be repeated? What is repeated in what is repeated doubles each time."""
+    return len(list(islice(walk_ir(expr), _MOST_NODES))) < _MOST_NODES
+
+
+_MOST_NODES = 500
 
 
 def _require_own_name(reader: Reader, node: Node, name: str, body: Node | None) -> None:

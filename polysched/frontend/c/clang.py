@@ -149,9 +149,11 @@ def operands(node: Node) -> list[Node]:
 
 
 def walk(node: Node) -> Iterator[Node]:
-    yield node
-    for child in children(node):
-        yield from walk(child)
+    """The node and all below it, parents first; a sum of thousands is as deep, so that the walk does not recurse."""
+    rest = [node]
+    while rest:
+        yield (node := rest.pop())
+        rest += reversed(children(node))
 
 
 def bare(node: Node) -> Node:

@@ -121,7 +121,7 @@ def parse_again(source: Source, data: bytes, define: Sequence[str]) -> Source:
 
 # gcc up to 13 warns of what clang refuses unless told so, and its own headers have more than 20 such places.
 _LENIENT = ("implicit-function-declaration", "implicit-int", "int-conversion", "incompatible-function-pointer-types")
-_AS_GCC = ("-ferror-limit=0", *(f"-Wno-error={warning}" for warning in _LENIENT))
+_AS_GCC = ("-ferror-limit=0", "-fbracket-depth=512", *(f"-Wno-error={warning}" for warning in _LENIENT))
 
 
 def is_in_compiler_header(complaint: Diagnostic) -> bool:
