@@ -26,7 +26,7 @@ from polysched.solve.honoured import unmet
 from polysched.trace import optional, step
 from polysched.transform.fuse_sums import fuse_sums
 from polysched.transform.fuse_tiles import fuse_tile_loops
-from polysched.transform.guard import fits_in, is_better_left
+from polysched.transform.guard import fits_in, is_better_left, may_be_for_nothing
 from polysched.transform.interleave import interleave_all
 from polysched.transform.parallel import mark_parallel
 from polysched.transform.products import mark_products, order_products, require_products
@@ -163,17 +163,12 @@ def _map_to_cpu(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> 
 
 def _guarded(found: Tree, scop: Scop, deps: Dependences, options: Options) -> Tree:
     """The mapped tree, or source order mapped, if that is as good."""
+    guesses = bool(deps.guesses)
+    if not may_be_for_nothing(found, scop, fits_cache=fits_in(scop, options.machine.l2), guesses=guesses):
+        return found
     source = _map_to_cpu(mark_coincident(scop.tree, deps), scop, deps, options)
-    when = worth_threads(scop.statements, scop.context, (), SIMD_OPERATIONS)
-    is_left = is_better_left(
-        found,
-        source,
-        scop,
-        threads=known(when) is not False,
-        fits_cache=fits_in(scop, options.machine.l2),
-        guesses=bool(deps.guesses),
-    )
-    return source if is_left else found
+    threads = known(worth_threads(scop.statements, scop.context, (), SIMD_OPERATIONS)) is not False
+    return source if is_better_left(found, source, scop, threads=threads, guesses=guesses) else found
 
 
 def _asked_for_lanes(scop: Scop, options: Options) -> tuple[str, ...]:

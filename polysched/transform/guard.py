@@ -30,24 +30,28 @@ from polysched.transform.strides import step, stride
 _NEVER = 1000  # loops around the threads of a statement that has none
 
 
-def is_better_left(found: Tree, source: Tree, scop: Scop, *, threads: bool, fits_cache: bool, guesses: bool) -> bool:
-    """Does the mapped tree `found` change the loops of `source`, which is mapped too, for nothing?
+def may_be_for_nothing(found: Tree, scop: Scop, *, fits_cache: bool, guesses: bool) -> bool:
+    """Does the mapped tree `found` take loops of the source apart, skew them or give them a worse stride, and have no
+    tiles that this may be for?
 
-    `threads`: is the nest's work worth threads? `fits_cache`: do all of its arrays fit one? `guesses`: are some of the
-    dependences not known to exist?
+    `fits_cache`: do all arrays fit one? `guesses`: are some of the dependences not known to exist?
     """
-    ours, theirs = _paths(found, scop), _paths(source, scop)
-    skewed = _is_skewed(found) and not _is_skewed(source)
-    before, after = _uses(theirs, scop), _uses(ours, scop)
-    is_simd = all(use.parallel_inside for use in before.values())
-    if skewed and guesses and is_simd:
-        return True
-    farther = any(after[name].far > before[name].far for name in before)
-    if not (skewed or farther or _is_taken_apart(ours, theirs)):
-        return False
+    skewed = _is_skewed(found) and not _is_skewed(scop.tree)
     tiled = any(member.rounds for node in walk_tree(found) if isinstance(node, Band) for member in node.members)
-    if tiled and not (skewed and fits_cache):
+    if tiled and not (skewed and (fits_cache or guesses)):
         return False
+    ours, theirs = _paths(found, scop), _paths(scop.tree, scop)
+    return skewed or _is_taken_apart(ours, theirs) or _is_farther(_uses(ours, scop), _uses(theirs, scop))
+
+
+def is_better_left(found: Tree, source: Tree, scop: Scop, *, threads: bool, guesses: bool) -> bool:
+    """Does nothing run better in the mapped tree `found` than in `source`, source order mapped?
+
+    `threads`: is the nest's work worth threads? `guesses`: are some of the dependences not known to exist?
+    """
+    after, before = _uses(_paths(found, scop), scop), _uses(_paths(source, scop), scop)
+    if guesses and _is_skewed(found) and all(use.parallel_inside for use in before.values()):
+        return True
     return not any(after[name].gains_on(before[name], threads=threads) for name in before)
 
 
@@ -155,6 +159,10 @@ def _iterators(aff: isl.Aff) -> int:
     kind = isl.dim_type.in_
     parts = [aff, *(aff.get_div(k) for k in range(aff.dim(isl.dim_type.div)))]
     return max(sum(not part.get_coefficient_val(kind, k).is_zero() for k in range(part.dim(kind))) for part in parts)
+
+
+def _is_farther(ours: dict[str, _Use], theirs: dict[str, _Use]) -> bool:
+    return any(ours[name].far > theirs[name].far for name in theirs)
 
 
 def _is_taken_apart(ours: _Paths, theirs: _Paths) -> bool:

@@ -195,3 +195,13 @@ def test_random_programs_run_as_interpreted(seed):
     except ZeroDivisionError:
         pytest.skip("divides by zero, which traps")
     assert_runs_as_interpreted(fn, arguments, ("-std=c99", "-O2", "-ffp-contract=off"))  # it may divide by i ^ i
+
+
+def test_sums_with_narrow_data_are_signed_since_they_cannot_overflow():
+    K = Array("K", i32, (n,))
+    place = sub(add(i, Cast(load(K, i), i64)), 256)
+    narrow = nest("f", "n", [A, K], loop("i", 0, n, store(A, (place,), const(0.0))))
+    assert "A_[i + (long long)K_[i] - 256] = 0;" in block(narrow)
+    K = Array("K", i64, (n,))
+    wide = nest("f", "n", [A, K], loop("i", 0, n, store(A, (sub(add(i, load(K, i)), 256),), const(0.0))))
+    assert "(unsigned long long)K_[i]" in block(wide)

@@ -19,7 +19,7 @@ void copy(int n, double *to, const double *from)
         if (n >= 0 && apart(to, n_, from, n_)) {
             double *restrict to_ = to;
             const double *restrict from_ = from;
-            if ((double)n_ * 2.0 >= 400000.0 && threads > 1) {
+            if ((double)n_ * 2.0 >= 1600000.0 && threads > 1) {
                 #pragma omp parallel for schedule(static)
                 for (long long c0 = 0; c0 < n_; c0++) {
                     to_[c0] = from_[c0];

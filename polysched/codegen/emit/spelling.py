@@ -57,6 +57,7 @@ _SELECT, UNARY, PRIMARY = 3, 14, 15
 _SPELLING = {"truncdiv": "/", "truncmod": "%"}
 _LEAVES_RANGE = frozenset({"+", "-", "*", "/", "<<", "truncdiv"})  # on a narrow type, C's result may not fit it
 _OVERFLOWS = frozenset({"+", "-", "*"})
+_INDEX_BITS = 58  # of index arithmetic, as the passes over it assume
 
 
 class Speller:
@@ -187,11 +188,29 @@ class Speller:
     def overflows(self, expr: Expr) -> bool:
         """Must this operation on integers be spelled unsigned, so that it wraps?
 
-        Arithmetic on loop variables and sizes alone is that of subscripts and bounds, which stays in range.
+        Arithmetic on loop variables and sizes alone is that of subscripts and bounds, which stays in range; and so does
+        what adds converted integers of fewer bits to it.
         """
         if self.dialect.signed_wraps or expr.dtype not in (i32, i64, u16):  # C computes u16 in int
             return False
-        return expr.dtype != i64 or _is_data(expr, self.data)
+        return expr.dtype != i64 or self.magnitude(expr) >= expr.dtype.bits
+
+    def magnitude(self, expr: Expr) -> int:
+        """Bits that hold the absolute value of an i64, as far as is known: 64 for anything."""
+        if not _is_data(expr, self.data):
+            return _INDEX_BITS
+        match expr:
+            case Cast(arg, _) if arg.dtype.kind in "iub":
+                return arg.dtype.bits
+            case Binary("+" | "-", left, right):
+                return max(self.magnitude(left), self.magnitude(right)) + 1
+            case Binary("*", left, right):
+                return self.magnitude(left) + self.magnitude(right)
+            case Binary("min" | "max", left, right):
+                return max(self.magnitude(left), self.magnitude(right))
+            case Unary("-", arg):
+                return self.magnitude(arg)
+        return 64
 
     def as_unsigned(self, expr: Expr) -> str:
         bits = max(expr.dtype.bits, 32)

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
-from clang.cindex import CursorKind, StorageClass
+from clang.cindex import CursorKind, StorageClass, TLSKind
 
 from polysched.entry import entry
 from polysched.errors import InputError
@@ -155,7 +155,7 @@ def _region(macros: Macros, marked: Marked, name: str, pure: frozenset[str]) -> 
         indent=marked.indent,
         expressions={parameter: _expression(parameter, every, variables) for parameter in function.params},
         unaliased=_unaliased(shared, variables, marked),
-        named=frozenset(array.name for array in shared if not is_pointer(variables.decls[array.name])),
+        named=_named(shared, variables),
         assumptions=(*chain.from_iterable(sized), *proofs.assumptions),
         macros=expansions,
         conditions=conditions,
@@ -298,6 +298,14 @@ def _unaliased(arrays: Iterable[Array], variables: Variables, marked: Marked) ->
         if (is_restrict(decl) and not is_named_outside(marked, key(decl)))
         or (not is_pointer(decl) and (not roaming or (not is_array(decl) and key(decl) not in variables.exposed)))
     )
+
+
+def _named(arrays: Iterable[Array], variables: Variables) -> frozenset[str]:
+    """Arrays and scalars whose names mean the same elements to all threads."""
+    if variables.source.has_threadprivate:
+        return frozenset()
+    decls = {array.name: variables.decls[array.name] for array in arrays}
+    return frozenset(name for name, decl in decls.items() if not is_pointer(decl) and decl.tls_kind == TLSKind.NONE)
 
 
 def _exposed_in_memory(

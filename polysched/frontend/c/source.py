@@ -70,6 +70,14 @@ class Source:
         return self.data.split(b"\n")
 
     @cached_property
+    def has_threadprivate(self) -> bool:
+        """Is there OpenMP's `threadprivate`, which clang does not tell of, in the file or in what it includes?"""
+        included = {include.include.name for include in self.unit.get_includes()}
+        return any(b"threadprivate" in line for name in included for line in _lines(name)) or (
+            b"threadprivate" in self.data
+        )
+
+    @cached_property
     def names(self) -> frozenset[str]:
         """Identifiers and keywords of the file, macros, and what the headers declare."""
         words = (TokenKind.IDENTIFIER, TokenKind.KEYWORD)

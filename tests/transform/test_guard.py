@@ -1,0 +1,68 @@
+"""transform/guard.py: the source's loops stay where a schedule changes them for nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+import polysched as ps
+from polysched.frontend.c.read import from_c
+from polysched.ir.node import walk
+from polysched.ir.nodes import For
+
+LEFT = "mapped in source order, which the schedule found changes for nothing"
+
+
+def compiled(tmp_path, declared: str, loops: str, **options) -> ps.Compiled:
+    path = tmp_path / "f.c"
+    path.write_text(f"{declared}\nvoid f(void)\n{{\n#pragma scop\n{loops}\n#pragma endscop\n}}\n")
+    (nest,) = from_c(path)
+    return ps.optimize(nest, options=ps.Options(**options))
+
+
+def loops_of(done: ps.Compiled) -> list[str]:
+    return [node.kind for node in walk(done.kernel.body) if isinstance(node, For)]
+
+
+UNROLLED = """\
+    for (int i = 0; i < 300000; i += 3) {
+        a[i] += b[i]; a[i + 1] += b[i + 1]; a[i + 2] += b[i + 2];
+    }"""
+
+
+def test_a_parallel_loop_is_not_taken_apart(tmp_path):
+    done = compiled(tmp_path, "float a[300000], b[300000];", UNROLLED)
+    assert loops_of(done) == ["parallel"] and done.rungs["mapping"] == LEFT
+    done.verify()
+
+
+def test_a_loop_is_taken_apart_where_part_of_it_becomes_parallel(tmp_path):
+    loops = "for (int i = 1; i < 1000; i++) { a[i] = a[i - 1] + c[i]; b[i] = c[i] * 2; }"
+    done = compiled(tmp_path, "float a[1000], b[1000], c[1000];", loops)
+    assert loops_of(done) == ["serial", "parallel"]
+
+
+def test_who_asks_for_loops_apart_gets_them(tmp_path):
+    done = compiled(tmp_path, "float a[300000], b[300000];", UNROLLED, fusion="none")
+    assert loops_of(done) == ["parallel"] * 3
+
+
+TRIANGLE = "for (int j = 0; j < {n}; j++) for (int i = j + 1; i < {n}; i++) a[i] -= A[j][i] * a[j];"
+
+
+def test_a_simd_loop_is_not_skewed(tmp_path):
+    done = compiled(tmp_path, "float a[256], A[256][256];", TRIANGLE.format(n=256))
+    assert done.rungs["mapping"] == LEFT and loops_of(done) == ["serial", "vector"]
+
+
+def test_a_serial_nest_is_skewed(tmp_path):
+    loops = "for (int i = 1; i < 256; i++) for (int j = 1; j < 256; j++) A[i][j] = A[i - 1][j] + A[i][j - 1];"
+    done = compiled(tmp_path, "float A[256][256];", loops)
+    assert done.rungs["mapping"] == "mapped" and "parallel" in loops_of(done)
+
+
+@pytest.mark.parametrize(("n", "left"), [(256, True), (4096, False)])
+def test_data_beyond_the_cache_is_worth_skewed_tiles(tmp_path, n, left):
+    loops = f"for (int i = 1; i < {n}; i++) for (int j = 1; j < {n}; j++) A[i][j] = A[i - 1][j - 1] + B[i][j];"
+    machine = ps.Machine(l2=1 << 20)
+    done = compiled(tmp_path, f"float A[{n}][{n}], B[{n}][{n}];", loops, machine=machine)
+    assert done.rungs["mapping"] == (LEFT if left else "mapped")
