@@ -17,6 +17,7 @@ from polysched.codegen.gpu.staging import stage
 from polysched.codegen.passes.accumulate import accumulate
 from polysched.codegen.passes.contract import contract
 from polysched.codegen.passes.digits import join_digits
+from polysched.codegen.passes.idle_threads import without_idle_threads
 from polysched.codegen.passes.linearize import linearize
 from polysched.codegen.passes.loop_bounds import loop_bounds
 from polysched.codegen.passes.packing import pack
@@ -138,6 +139,7 @@ def _compiled(function: Function, target: Target, schedule: Schedule | Tree | No
         kernel = optional("digits", join_digits, kernel)
         kernel = optional("loop bounds", loop_bounds, kernel, fast_math=options.fast_math)
     kernel = improve_expressions(kernel, options, target)
+    kernel = step("idle threads", without_idle_threads, kernel)
     source = step("emit", _EMIT[target], kernel, options)
     return Compiled(
         nest=function,

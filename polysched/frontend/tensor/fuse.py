@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from polysched.frontend.tensor.dead import stored
-from polysched.frontend.tensor.inline import Bodies, expressions, loads_of, mapped
+from polysched.frontend.tensor.inline import Bodies, expressions, is_same_element, loads_of, mapped
 from polysched.frontend.tensor.tensor import Body, Tensor
 from polysched.ir.node import walk
 from polysched.ir.nodes import Load, Var
@@ -87,7 +87,7 @@ def _may_join(one: Part, other: Part, sizes: tuple[str, ...]) -> bool:
         body.extents == after.extents
         and not any(_stands_alone(*part) for part in (one, other))
         and not loads_of((body,), later.name)
-        and all(load.index == body.at for load in loads_of((after,), tensor.name))
+        and all(is_same_element(load.index, body.at, tensor.extents) for load in loads_of((after,), tensor.name))
         and (tensor is not later or _are_apart(body, after, sizes))
     )
 

@@ -84,6 +84,15 @@ def renamed(body: Body, name: str, other: str) -> Body:
     return _rewritten(body, lambda expr: rewrite(expr, other_name))
 
 
+def is_same_element(one: Sequence[Expr], other: Sequence[Expr], extents: Sequence[Expr]) -> bool:
+    """Are two subscripts in bounds surely the same? Along an axis of one element, 0 is all that they can be."""
+    return all(first == second or _is_unit(n) for first, second, n in zip(one, other, extents, strict=True))
+
+
+def _is_unit(extent: Expr) -> bool:
+    return extent == Const(1)
+
+
 def _expressions(reduction: Reduction) -> Iterator[Expr]:
     yield from (reduction.term, *((reduction.where,) if reduction.where is not None else ()))
     for axis in reduction.axes:
@@ -115,8 +124,9 @@ def _is_read_at_own_indices(tensor: Tensor, readers: Sequence[Bodies]) -> bool:
     """... by a single other tensor without reductions?"""
     match readers:
         case [(Body(reductions=(), extents=extents) as body,)] if extents == tensor.extents:
-            element = tuple(map(Var, body.indices))
-            return body.is_plain and all(load.index == element for load in loads_of((body,), tensor.name))
+            return body.is_plain and all(
+                is_same_element(load.index, body.at, extents) for load in loads_of((body,), tensor.name)
+            )
     return False
 
 
@@ -126,7 +136,7 @@ def _should(own: Body, readers: Sequence[Bodies], tensor: Tensor) -> bool:
         return True
     cost = _cost(own.value)
     loads = [(body, load) for bodies in readers for body in bodies for load in loads_of((body,), tensor.name)]
-    loops = [(_axes(body, load), len(body.indices), _dimensions(load)) for body, load in loads]
+    loops = [(_axes(body, load), _indices(body), _dimensions(load, tensor)) for body, load in loads]
     if any(axes and axes + indices > dimensions for axes, indices, dimensions in loops):
         return cost <= _MOST_AGAIN
     once = len(loads) == 1 and all(indices <= dimensions for _, indices, dimensions in loops)
@@ -139,8 +149,13 @@ def _axes(reader: Body, load: Load) -> int:
     return sum(len(reduction.axes) for reduction in around)
 
 
-def _dimensions(load: Load) -> int:
-    return sum(not isinstance(subscript, Const) for subscript in load.index)
+def _indices(body: Body) -> int:
+    return sum(not _is_unit(extent) for extent in body.extents)
+
+
+def _dimensions(load: Load, tensor: Tensor) -> int:
+    pairs = zip(load.index, tensor.extents, strict=True)
+    return sum(not (isinstance(subscript, Const) or _is_unit(extent)) for subscript, extent in pairs)
 
 
 def _cost(expr: Expr) -> int:

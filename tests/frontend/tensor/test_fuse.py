@@ -50,6 +50,12 @@ for i in 0..n:
     assert "= 0.0f32" in text(halves(ps.compute((3 * n,), lambda i: 0.0, "zero", dtype=ps.f32), stride=3))
 
 
+def test_along_an_axis_of_one_element_0_is_its_own_index():
+    E = ps.compute((1, n), lambda b, i: ps.exp(A[i]), "E", inline=None)
+    first, last = (ps.compute((1, n), lambda b, i, c=c: ps.exp(E[0, i] * c), f"D{c}") for c in (2.0, 3.0))
+    assert text(first, last).count("for ") == 2
+
+
 def test_stores_to_one_element_stay_in_order():
     zero = ps.compute((n + 1,), lambda i: 0.0, "zero", dtype=ps.f32)
     first = ps.update(zero, (n,), lambda i: (i + 1, A[i]), "first")

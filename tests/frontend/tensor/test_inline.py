@@ -55,6 +55,29 @@ def test_an_expensive_value_that_is_read_again_and_again_gets_an_array_unless_th
     assert ("A[i, j] * exp(A[i, 0])" in body(D)) == (inline is True)
 
 
+def test_along_an_axis_of_one_element_0_is_its_own_index():
+    S = ps.compute((1, n), lambda b, i: ps.sum(A[i, k], axis=k), "S")
+    D = ps.compute((1, n), lambda b, i: S[0, i] * 2.0, "D")
+    assert (
+        body(D)
+        == """\
+for b in 0..1:
+    for i in 0..n:
+        D[b, i] = 0.0f32
+        for k in 0..m:
+            D[b, i] = D[b, i] + A[i, k]
+        D[b, i] = D[b, i] * 2.0f32"""
+    )
+
+
+def test_a_loop_of_one_iteration_computes_nothing_again():
+    E = ps.compute((1, n), lambda b, i: ps.exp(A[i, 0]), "E")
+    D = ps.compute((1, n), lambda b, i: E[0, i] * 2.0, "D")
+    assert body(D).endswith("D[b, i] = exp(A[i, 0]) * 2.0f32")
+    again = ps.compute((n, m), lambda i, j: E[0, i] * A[i, j], "D")
+    assert body(again).startswith("alloc E: private f32[1, n]")
+
+
 def test_a_sum_that_two_tensors_read_gets_an_array():
     S = ps.compute((n,), lambda i: ps.sum(A[i, k], axis=k), "S")
     D, E = (ps.compute((n,), lambda i, c=c: S[i] * c, name) for name, c in (("D", 2.0), ("E", 3.0)))

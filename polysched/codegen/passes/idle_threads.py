@@ -1,0 +1,41 @@
+"""Parallel loops that never have work for a second thread are serial: a region costs even where it starts no threads.
+
+    for c0 in 0..1 (parallel): ...                              for c0 in 0..1: ...
+    for c1 in 0..8 (parallel if false): ...            ->       for c1 in 0..8: ...
+
+Needs: conditions and bounds simplified. Keeps: the order of iterations.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from polysched.ir.build import sub
+from polysched.ir.dtypes import boolean
+from polysched.ir.node import rewrite
+from polysched.ir.nodes import Const, Expr, For, Function, Stmt
+from polysched.ir.simplify import simplify
+
+_PARALLEL = ("parallel", "dynamic")
+_NEVER = Const(False, boolean)
+
+
+def without_idle_threads(fn: Function) -> Function:
+    """`fn` with loops on threads only where sizes may make several iterations of them worth it; the same object if it
+    has no others."""
+
+    def rule(node: Expr | Stmt) -> Expr | Stmt | None:
+        if isinstance(node, For) and node.kind in _PARALLEL and (_runs_once(node) or _NEVER in node.when):
+            return replace(node, kind="serial", when=(), reduces=())
+        return None
+
+    body = rewrite(fn.body, rule)
+    return fn if body == fn.body else replace(fn, body=body)
+
+
+def _runs_once(loop: For) -> bool:
+    """At most."""
+    match simplify(sub(loop.hi, loop.lo)):
+        case Const(int(reach)):
+            return reach <= abs(loop.step)
+    return False
