@@ -24,6 +24,7 @@ from polysched.model.tree import Band, Map, Mark, Tree, walk
 from polysched.options import Options, Target
 from polysched.solve.honoured import unmet
 from polysched.trace import optional, step
+from polysched.transform.fuse_rows import fuse_rows
 from polysched.transform.fuse_sums import fuse_sums
 from polysched.transform.fuse_tiles import fuse_tile_loops
 from polysched.transform.guard import fits_in, is_better_left, may_be_for_nothing
@@ -137,6 +138,8 @@ def _tile_sizes(options: Options) -> list[TileSizes]:
 def _map_to_cpu(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> Tree:
     """Tiles, wavefronts where no loop is parallel, threads on the outermost loop, SIMD on the innermost."""
     step = partial(_step_that_meets, scop, deps, options)
+    if options.vector and options.fusion != "none":
+        tree = step("fuse rows", fuse_rows, tree, scop, deps)
     if options.tile and options.register_tiles and options.vector and not (options.tile_sizes or _tile_sizes(options)):
         tree = step("products", partial(mark_products, reorder=options.reorder_reductions), tree, scop, deps)
     if options.vector:

@@ -11,6 +11,7 @@ from polysched.codegen.passes.cost import TARGET_COSTS
 from polysched.codegen.passes.cse import cse
 from polysched.codegen.passes.dce import dce
 from polysched.codegen.passes.digits import join_digits
+from polysched.codegen.passes.inverses import with_inverses
 from polysched.codegen.passes.licm import licm, licm_settings
 from polysched.codegen.passes.loop_bounds import loop_bounds
 from polysched.codegen.passes.normalize import normalize
@@ -41,6 +42,8 @@ def improve_expressions(fn: Function, options: Options, target: Target) -> Funct
     fn = optional("unswitch", unswitch, fn)
     fn = optional("simplify", simplify, fn)  # folds the constants that are neighbours now, before they are named
     fn = optional("licm", licm, fn, **settings)
+    if fast_math and not gpu:
+        fn = optional("inverses", with_inverses, fn)
     fn = optional("cse", cse, fn, costs=TARGET_COSTS[target], gpu=gpu)  # what repeats once nothing can move any more
     fn = optional("dce", dce, fn)
     fn = optional("pressure", relieve, fn, budget=BUDGETS[target])

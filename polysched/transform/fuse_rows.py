@@ -1,0 +1,173 @@
+"""Row by row: sums along rows, what they start from and what is made of them, under one loop over the rows.
+
+    sequence                                                 band: i  coincident
+      filter: S    m[i] = max(m[i], x[i, j])                   sequence
+        band: i, j                                               filter: S
+      filter: T    e[i, j] = exp(x[i, j] - m[i])     ->            band: j
+        band: i, j                                               filter: T
+      filter: U    s[i] = s[i] + e[i, j]                           band: j
+        band: i, j                                               filter: U
+                                                                   band: j
+
+A row then stays in the first cache from nest to nest, threads start once, and what lives within a row needs no memory
+but that of one row. It pays where each sum runs on lanes along its row, so where its order is free and it reads
+neighbours; not for products of matrices, of which rows share what they read. Legal where every dependence between the
+nests stays within one row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import reduce
+
+from polysched import isl
+from polysched.deps.coincidence import together
+from polysched.deps.dependences import Dependences
+from polysched.model.scop import Scop
+from polysched.model.tree import Band, Filter, Member, Sequence, Tree, children, is_innermost, with_children
+from polysched.transform.fuse_sums import are_same
+from polysched.transform.roles import Around, Loops, statements_of
+
+
+def fuse_rows(tree: Tree, scop: Scop, dependences: Dependences) -> Tree:
+    """`tree` with the neighbours in sequences that have their rows in common under one loop over these, where one of
+    them is a sum along rows; as it is if sums have an order."""
+    if not dependences.reorder_reductions:
+        return tree
+    return _Fusion(scop).fused(tree, Around((), dependences.coincidence))
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Coincident loops over rows, around what runs in each."""
+
+    members: tuple[Member, ...]
+    parts: tuple[Filter, ...]
+
+    @property
+    def filter(self) -> isl.UnionSet:
+        return reduce(isl.UnionSet.union, (part.filter for part in self.parts))
+
+    def branch(self) -> Filter:
+        return Filter(self.filter, Band(self.members, True, Sequence(self.parts)))
+
+
+@dataclass(frozen=True)
+class _Fusion:
+    scop: Scop
+
+    def fused(self, tree: Tree, around: Around) -> Tree:
+        below = around.below(tree)
+        tree = with_children(tree, tuple(self.fused(child, below) for child in children(tree)))
+        if not isinstance(tree, Sequence):
+            return tree
+        done: list[Filter] = []
+        left = list(tree.children)
+        while left:
+            branch = left.pop(0)
+            rows = self.of_sum(branch, around)
+            if rows is not None:
+                while done and (more := self.joined(rows, done[-1], around, is_before=True)):
+                    rows = more
+                    done.pop()
+                while left and (more := self.joined(rows, left[0], around, is_before=False)):
+                    rows = more
+                    left.pop(0)
+                branch = rows.branch() if len(rows.parts) > 1 else branch
+            done.append(branch)
+        return done[0].child if len(done) == 1 else Sequence(tuple(done))
+
+    def of_sum(self, branch: Filter, around: Around) -> _Rows | None:
+        """The branch as rows, if it is a sum along them."""
+        band = branch.child
+        if not isinstance(band, Band) or not band.permutable or not is_innermost(band):
+            return None
+        members = tuple(member for member in band.members if member.coincident)
+        serial = tuple(member for member in band.members if not member.coincident)
+        if not members or not serial or not self.is_along_rows(band, around):
+            return None
+        return _Rows(members, (_part(branch, band, serial),))
+
+    def is_along_rows(self, band: Band, around: Around) -> bool:
+        """Does each statement add up neighbours, of which rows share none?"""
+        last = max(k for k, member in enumerate(band.members) if not member.coincident)
+        for statement in statements_of(band, self.scop):
+            loops = Loops(statement, band, around)
+            if not loops.move or None in loops.reads(last) or any(stride != 0 for stride in loops.writes(last)):
+                return False
+            if any(0 in loops.reads(k) for k, member in enumerate(band.members) if member.coincident):
+                return False
+        return True
+
+    def joined(self, rows: _Rows, other: Filter, around: Around, *, is_before: bool) -> _Rows | None:
+        """The rows with a neighbour in them; None if it has other rows, or nothing to do with these."""
+        band = other.child
+        if not isinstance(band, Band) or not band.permutable or not is_innermost(band):
+            return None
+        pairs = _between(rows.filter, other.filter, around.reaching)
+        own = self.own_members(rows, other.filter, band, pairs, around)
+        if own is None:
+            return None
+        rest = tuple(member for member in band.members if member not in own)
+        if any(not member.coincident for member in rest):
+            if any(member.coincident for member in rest) or not self.is_along_rows(band, around):
+                return None
+        elif rest and not (self.has_rows(band, rest, around) and self.share(pairs, rows.filter, other.filter)):
+            return None
+        members = tuple(
+            _common(member, rows.filter, each, other.filter) for member, each in zip(rows.members, own, strict=True)
+        )
+        part = _part(other, band, rest)
+        return _Rows(members, (part, *rows.parts) if is_before else (*rows.parts, part))
+
+    def own_members(
+        self, rows: _Rows, other: isl.UnionSet, band: Band, pairs: isl.UnionMap, around: Around
+    ) -> tuple[Member, ...] | None:
+        """The members of the band that run over the same rows; None if there are none."""
+        instances, others = (each.intersect(self.scop.domain) for each in (rows.filter, other))
+        own: list[Member] = []
+        for member in rows.members:
+            for each in band.members:
+                if each.coincident and each not in own:
+                    common = _common(member, rows.filter, each, other)
+                    if pairs.is_subset(together(common)) and are_same((member,), instances, (each,), others):
+                        own.append(each)
+                        break
+            else:
+                return None
+        outer = around.members
+        is_same = are_same((*outer, *rows.members), instances, (*outer, *own), others)
+        return tuple(own) if is_same else None
+
+    def has_rows(self, band: Band, rest: Iterable[Member], around: Around) -> bool:
+        """Does one of the loops that are left go from neighbour to neighbour?"""
+        statements = [Loops(statement, band, around) for statement in statements_of(band, self.scop)]
+        if not all(loops.move for loops in statements):
+            return False
+        places = [band.members.index(member) for member in rest]
+        return any(all(None not in (*loops.reads(k), *loops.writes(k)) for loops in statements) for k in places)
+
+    def share(self, pairs: isl.UnionMap, one: isl.UnionSet, other: isl.UnionSet) -> bool:
+        """Does one use what the other makes, or do both read an array?"""
+        return not pairs.is_empty() or bool(self.arrays(one) & self.arrays(other))
+
+    def arrays(self, instances: isl.UnionSet) -> set[str]:
+        names = {each.get_tuple_name() for each in isl.sets_of(instances)}
+        return {access.array for s in self.scop.statements if s.name in names for access in s.reads}
+
+
+def _part(branch: Filter, band: Band, rest: Iterable[Member]) -> Filter:
+    """The branch inside of the loops over rows: what is left of its band."""
+    inner = tuple(rest)
+    return replace(branch, child=replace(band, members=inner) if inner else band.child)
+
+
+def _between(one: isl.UnionSet, other: isl.UnionSet, reaching: isl.UnionMap) -> isl.UnionMap:
+    both = reaching.union(reaching.reverse())
+    return both.intersect_domain(one).intersect_range(other)
+
+
+def _common(member: Member, one: isl.UnionSet, each: Member, other: isl.UnionSet) -> Member:
+    inside = member.schedule.intersect_domain(one.universe())
+    return replace(member, schedule=inside.union(each.schedule.intersect_domain(other.universe())))

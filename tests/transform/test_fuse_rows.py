@@ -1,0 +1,89 @@
+"""polysched/transform/fuse_rows.py: sums along rows, what they start from and what is made of them, row by row."""
+
+import numpy as np
+import pytest
+
+import polysched as ps
+from polysched.frontend.python import parse_nest
+from polysched.model.tree import Domain
+from polysched.model.tree_text import show_tree
+from polysched.transform.fuse_rows import fuse_rows
+from tests.transform.scheduled import Scheduled, scheduled
+
+ARRAYS = 'x: f64["n", "n"], y: f64["n", "n"], s: f64["n"], m: f64["n"]'
+SUM = (
+    "for i in range(n):",
+    "    s[i] = 0.0",
+    "    for j in range(n):",
+    "        s[i] = s[i] + x[i, j]",
+)
+DIVIDED = ("for i in range(n):", "    for j in range(n):", "        y[i, j] = x[i, j] / s[i]")
+
+
+def nest(*lines: str, reorder: bool = True) -> Scheduled:
+    text = "\n".join((f"def f({ARRAYS}, n: size):", *(f"    {line}" for line in lines)))
+    return scheduled(parse_nest(text, "nests.py"), reorder_reductions=reorder)
+
+
+def fused(nest: Scheduled) -> str:
+    """The tree below the domain, after it was seen to hold."""
+    tree = fuse_rows(nest.tree, nest.scop, nest.deps)
+    nest.assert_holds(tree)
+    assert isinstance(tree, Domain)
+    return "unchanged" if tree == nest.tree else show_tree(tree.child).split("\n", 1)[1]
+
+
+def test_a_row_is_added_up_and_divided_at_once():
+    assert fused(nest(*SUM, *DIVIDED)) == """\
+  band:
+    [S0[i] -> i; S1[i, j] -> i; S2[i, j] -> i] coincident
+    sequence
+      filter: S0
+      filter: S1
+        band:
+          [S1[i, j] -> j]
+      filter: S2
+        band:
+          [S2[i, j] -> j] coincident"""
+
+
+def test_sums_of_the_same_rows_run_together():
+    second = ("for i in range(n):", "    for j in range(n):", "        m[i] = m[i] + x[i, j] * x[i, j]")
+    assert fused(nest(*SUM, *second)).count("coincident") == 1
+
+
+@pytest.mark.parametrize(
+    ("lines", "why"),
+    [
+        ((*SUM[:3], "        s[i] = s[i] + x[j, i]", *DIVIDED), "elements of a column are far apart"),
+        ((*SUM[:3], "        s[i] = s[i] + x[i, j] * m[j]", *DIVIDED), "rows share what they read"),
+        ((*SUM, *DIVIDED[:2], "        y[i, j] = x[i, j] / (s[i] + s[j])"), "each row waits for all sums"),
+        ((*SUM, *DIVIDED[:2], "        y[i, j] = x[i, j] / s[j]"), "its rows are the columns of another array"),
+        ((*SUM, *DIVIDED[:2], "        y[i, j] = m[i]"), "it has nothing to do with the sums"),
+        ((*SUM, "for i in range(1, n):", *DIVIDED[1:]), "it has other rows"),
+    ],
+)
+def test_what_gains_nothing_or_must_wait_stays_apart(lines, why):
+    found = fused(nest(*lines))
+    assert found == "unchanged" or "S2" not in found.partition("sequence")[0], why
+
+
+def test_in_order_nothing_changes():
+    assert fused(nest(*SUM, *DIVIDED, reorder=False)) == "unchanged"
+
+
+@ps.op
+def softmax(x: ps.f32["n", "d"]) -> ps.f32["n", "d"]:
+    e = np.exp(x - np.max(x, axis=1, keepdims=True))
+    return e / np.sum(e, axis=1, keepdims=True)
+
+
+def test_softmax_is_one_parallel_loop():
+    done = ps.optimize(softmax, options=ps.Options(fast_math=True, reorder_reductions=True))
+    assert done.source.text.count("omp parallel") == 1
+    assert done.source.text.count("omp simd reduction(") == 3
+    assert "on 4 threads" in done.verify().ways
+    x = np.array([[1, 2, np.nan], [1, 2, np.inf], [0, -np.inf, 0]], np.float32)
+    out = np.empty_like(x)
+    done(x=x, out=out)
+    np.testing.assert_array_equal(out, np.array([[np.nan] * 3, [np.nan] * 3, [0.5, 0, 0.5]], np.float32))
