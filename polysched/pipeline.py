@@ -20,6 +20,7 @@ from polysched.codegen.passes.digits import join_digits
 from polysched.codegen.passes.idle_threads import without_idle_threads
 from polysched.codegen.passes.linearize import linearize
 from polysched.codegen.passes.loop_bounds import loop_bounds
+from polysched.codegen.passes.macro_statements import macro_statements
 from polysched.codegen.passes.packing import pack
 from polysched.codegen.passes.padding import Choice, lower_padding
 from polysched.codegen.passes.privatize import privatize
@@ -92,7 +93,9 @@ def _compiled(function: Function, target: Target, schedule: Schedule | Tree | No
         _require_fits(by_hand, function, options)
         scop, deps = by_hand.draft.scop, by_hand.draft.dependences
     else:
-        expanded = prepared(function)
+        is_named = schedule is not None or options.constraints  # are statements and loops?
+        as_given = is_named or target != "c"
+        expanded = prepared(function if as_given else optional("macro-statements", macro_statements, function))
         if schedule is None:  # which names loops
             expanded = step("units", without_units, expanded)
             lowered = step("padding", lower_padding, expanded, target, fast_math=options.fast_math)

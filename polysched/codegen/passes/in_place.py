@@ -66,6 +66,7 @@ def _may_replace(scalar: Array, between: tuple[Stmt, ...], store: Store) -> bool
     changed = {*bound_names(between), scalar.name}
     return (
         store.value.dtype == scalar.dtype
+        and any(isinstance(node, For) for node in walk(between))  # else it is a scalar of one statement, in a register
         and all(map(is_total, store.index))
         and not any(isinstance(node, Var) and node.name in changed for node in walk(store.index))
         and not _touches(between, store.array)
