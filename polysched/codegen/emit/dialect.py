@@ -47,6 +47,7 @@ class Dialect:
     inlined: str = ""  # what a function that kernels are made of begins with
     zero_divisor: str = ""  # a variable that tells of integers divided by zero; "": what then happens is the language's
     shuffle: str = ""  # a value of the lane of a warp that is so much further
+    stays: str = ""  # a statement that keeps the branch that it is in; "": they stay as they are
     reserved: frozenset[str] = frozenset()  # names that it has besides those of C and CUDA
 
 
@@ -94,6 +95,7 @@ C = Dialect(
     ),
     signed_wraps=True,  # by -fwrapv
     zero_divisor=ZERO_DIVISOR,
+    stays='__asm__ volatile ("");',
 )
 
 

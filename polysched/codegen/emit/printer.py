@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from polysched.codegen.emit import helpers
 from polysched.codegen.emit.dialect import Dialect
 from polysched.codegen.emit.extents import most_trips
+from polysched.codegen.emit.overwriting import overwriting
 from polysched.codegen.emit.spelling import BINDING, UNARY, Speller, is_narrow
 from polysched.codegen.source import Line
 from polysched.errors import Loc, PolyschedError
@@ -54,6 +55,7 @@ class Printer(Speller):
         self.loc: Loc | None = None  # of the statement that is being printed
         self.depth = 0
         self.around: list[str] = []  # kinds of the loops around, outermost first
+        self.kept = overwriting(fn.body) if dialect.stays else frozenset()  # branches that are to stay
         self.written = {node.array for node in walk(fn.body) if isinstance(node, Store)}
         self.read = {node.name for node in walk(fn.body) if isinstance(node, Var)}
         self.read |= {node.array for node in walk(fn.body) if isinstance(node, Load)}
@@ -170,17 +172,25 @@ class Printer(Speller):
 
     def branch(self, stmt: If) -> None:
         self.open(f"if ({self.expr(stmt.cond)})")
+        self.stay(stmt)
         self.block(stmt.then)
         while len(stmt.other) == 1 and isinstance(stmt.other[0], If):
             stmt = stmt.other[0]
             self.depth -= 1
             self.open(f"}} else if ({self.expr(stmt.cond)})")
+            self.stay(stmt)
             self.block(stmt.then)
         if stmt.other:
             self.depth -= 1
             self.open("} else")
+            self.stay(stmt)
             self.block(stmt.other)
         self.close()
+
+    def stay(self, stmt: If | For) -> None:
+        """At the start of a branch, which is not to become a masked store if that may go wrong."""
+        if id(stmt) in self.kept:
+            self.line(self.dialect.stays)
 
     def loop(self, loop: For) -> None:
         var, lo, hi = self.names(loop.var), self.expr(loop.lo), self.bound(loop)
@@ -195,6 +205,7 @@ class Printer(Speller):
 
     def body(self, loop: For) -> None:
         self.around.append(loop.kind)
+        self.stay(loop)
         self.block(loop.body)
         self.around.pop()
 
