@@ -2,9 +2,11 @@
 
     python -m benchmarks.cuda_files --files DIR                   a line per kernel: checked, found, or refused
     python -m benchmarks.cuda_files --files DIR --barriers        ... and without each of its barriers in turn
+    python -m benchmarks.cuda_files --files DIR --further         further files of these and other collections
 
 DIR holds, at any depth, clones of github.com/NVIDIA/cuda-samples and of a mirror of Rodinia, such as
-github.com/yuhc/gpu-rodinia. Which kernels with which launches is in launches.py.
+github.com/yuhc/gpu-rodinia; for --further also sgrauerg/polybenchGpu, vetter/shoc, abduld/Parboil and karpathy/llm.c.
+Which kernels with which launches is in launches.py, and of further files in those named for their collections.
 """
 
 from __future__ import annotations
@@ -20,7 +22,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import polysched as ps
-from benchmarks.cuda_files.launches import LAUNCHES, Launch
+from benchmarks.cuda_files.language_model import LANGUAGE_MODEL
+from benchmarks.cuda_files.launch import Launch
+from benchmarks.cuda_files.launches import LAUNCHES
+from benchmarks.cuda_files.rodinia import RODINIA
+from benchmarks.cuda_files.samples import SAMPLES
+from benchmarks.cuda_files.suites import SUITES
 from polysched.frontend.cuda.read import CudaFile, read_cuda
 from polysched.frontend.cuda.tokens import tokens
 from polysched.runtime.findings import CheckReport
@@ -33,8 +40,10 @@ def main() -> int:
     parser.add_argument("--files", type=Path, required=True, metavar="DIR", help="where the collections are")
     parser.add_argument("--kernel", default="", metavar="WORD", help="only kernels whose file or name has it")
     parser.add_argument("--barriers", action="store_true", help="without each barrier in turn, too")
+    parser.add_argument("--further", action="store_true", help="further files, of all collections")
     given = parser.parse_args()
-    chosen = [launch for launch in LAUNCHES if given.kernel in f"{launch.file} {launch.kernel}"]
+    known = (*RODINIA, *SUITES, *SAMPLES, *LANGUAGE_MODEL) if given.further else LAUNCHES
+    chosen = [launch for launch in known if given.kernel in f"{launch.file} {launch.kernel}"]
     totals = Counter[str]()
     for (name, kernel), launches in _by_kernel(chosen).items():
         path = next((it for it in sorted(given.files.rglob(Path(name).name)) if it.match(f"*/{name}")), None)

@@ -54,6 +54,9 @@ typedef long long longlong;
 typedef unsigned long long ulonglong;
 typedef signed char schar;
 typedef unsigned long long cudaTextureObject_t, cudaSurfaceObject_t; /* what reads them is not known */
+struct cudaExtent {
+    size_t width, height, depth;
+};
 typedef _Float16 __half;
 typedef __half half;
 #define POLYSCHED_ALL_VECTORS(type, name) POLYSCHED_VECTORS(type, name) POLYSCHED_VECTOR_3(type, name)

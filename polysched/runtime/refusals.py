@@ -22,8 +22,8 @@ _UNKNOWN = re.compile(
 )
 # What CUDA has, and is not here.
 _LEFT_OUT = [(re.compile(names), what) for names, what in (
-    (r"texture|tex(?:1|2|3)D\w*|texCubemap\w*|CUtexObject|cudaReadMode\w+", "textures"),
-    (r"surface|surf(?:1|2|3)D\w*|surfCubemap\w*|CUsurfObject|cudaBoundaryMode\w+", "surfaces"),
+    (r"texture|tex(?:[123]D|Cubemap)\w*|CUtexObject|cuda(?:ReadMode|Texture|AddressMode|FilterMode)\w*", "textures"),
+    (r"surface|surf(?:[123]D|Cubemap)\w*|CUsurfObject|cudaBoundaryMode\w+", "surfaces"),
     (r"wmma|nvcuda", "tensor cores"),
     (r"cuda", "barriers and pipelines of libcu++"),
     (r"cluster_group|this_cluster|cluster", "clusters of blocks"),

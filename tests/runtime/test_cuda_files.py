@@ -247,6 +247,13 @@ def test_a_file_sees_that_nvcc_reads_it():
     assert ps.check_cuda(text, "f", 1, 1, a=np.zeros(1, np.float32)).is_silent
 
 
+def test_an_extent_by_value():
+    text = "__global__ void f(cudaExtent size, int *a) { a[0] = size.width * size.height * size.depth; }"
+    a = np.zeros(1, np.int32)
+    ps.check_cuda(text, "f", 1, 1, size={"width": 2, "height": 3, "depth": 5}, a=a)
+    assert a[0] == 30
+
+
 def test_an_error_of_a_header_for_the_host(tmp_path):
     error = "#ifndef HAS_CLOCK\n#error no clock\n#endif\n"
     (tmp_path / "timer.h").write_text(f"{error}void start();\n")

@@ -61,7 +61,7 @@ typedef struct cudaArray *cudaArray_t;
 typedef unsigned long long cudaTextureObject_t, cudaSurfaceObject_t;
 struct cudaDeviceProp;
 struct cudaChannelFormatDesc;
-struct cudaExtent;
+struct cudaExtent { unsigned long width, height, depth; };
 struct cudaPitchedPtr;
 enum cudaMemcpyKind : int;
 enum cudaTextureReadMode { cudaReadModeElementType, cudaReadModeNormalizedFloat };
