@@ -85,7 +85,8 @@ def verify(
     """
     clock = Clock(scop.name, seconds, deadline or Deadline.after(seconds))
     if unknown := sizes.keys() - set(scop.function.sizes):
-        raise LaunchError(f"'{scop.name}' has no size {', '.join(sorted(unknown))}: it has {list(scop.function.sizes)}")
+        known = ", ".join(scop.function.sizes) or "none"
+        raise LaunchError(f"'{scop.name}' has no size {', '.join(sorted(unknown))}: it has {known}")
     violation = clock.decided("whether its schedule is legal", lambda: first_violation(tree, dependences, scop))
     if violation is not None:
         raise VerificationError(f"illegal schedule: {violation}")

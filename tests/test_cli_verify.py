@@ -109,7 +109,7 @@ def test_a_kernel_that_is_wrong(kernel, capsys):
             ["FILE.py:double", "--arg", "n=1"],
             "--arg, --kernel, --grid, --block and --dynamic-shared are for CUDA files\n",
         ),
-        (["FILE.py:double", "--sizes", "m=1"], "double, C: 'double' has no size m: it has ['n']"),
+        (["FILE.py:double", "--sizes", "m=1"], "double, C: 'double' has no size m: it has n"),
     ],
 )
 def test_what_cannot_be_verified(nest, kernel, arguments, message, capsys):

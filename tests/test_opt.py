@@ -16,8 +16,8 @@ import pytest
 
 from polysched import opt
 from polysched.cli import main
-from polysched.errors import CannotLower
-from polysched.opt import regions
+from polysched.errors import CannotLower, InputError
+from polysched.opt import regions, write
 from polysched.options import Options
 from polysched.runtime.emulate import CPP_FLAGS, cuda_header
 from polysched.runtime.opencl import HEADERS
@@ -267,6 +267,17 @@ def test_gpus_have_none_of_the_user_s_functions(copy, capsys, language):
     assert rewritten(copy, "--target", language.lower(), "--pure", "f") == copy.read_bytes()
     assert capsys.readouterr().err == f"{copy}:6: copy keeps its text: {language} has no f\n"
     assert not list(copy.parent.glob("copy.opt_kernels.*"))
+
+
+@pytest.mark.parametrize("target", ["c", "cuda"])
+def test_a_folder_is_no_output(copy, capsys, target, monkeypatch):
+    monkeypatch.chdir(copy.parent)
+    for folder in (".", "..", "/"):
+        assert main(["opt", str(copy), "-o", folder, "--target", target]) == 2
+        said = f"-o names the folder '{folder}'\nhint: name a file, as in -o {Path(folder, 'OUT.c')}\n"
+        assert capsys.readouterr().err == said
+    with pytest.raises(InputError, match=r"^'\.' cannot be written: Is a directory$"):
+        write(Path("."), b"")
 
 
 @pytest.mark.parametrize("target", ["cuda", "opencl"])

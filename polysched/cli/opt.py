@@ -31,6 +31,8 @@ def run(given: argparse.Namespace) -> int:
     source, target = Path(given.file), Path(given.out) if given.out is not None else None
     if target is not None and target.exists() and source.exists() and target.samefile(source):
         raise InputError(f"-o names '{source}' itself", hint="write to another file: regions are read once")
+    if target is not None and target.is_dir():
+        raise InputError(f"-o names the folder '{target}'", hint=f"name a file, as in -o {target / 'OUT.c'}")
     if target is None and given.target != "c":
         one = ", or one for nvcc: -o OUT.cu" if given.target == "cuda" else ""
         raise InputError(f"--target {given.target} writes two files", hint=f"name the first: -o OUT.c{one}")

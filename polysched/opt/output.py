@@ -14,11 +14,11 @@ def write(path: Path, text: bytes) -> None:
 
     The new file gets a name that nobody can foresee, and is never one that exists, nor a link.
     """
-    unfinished = path.with_name(f".{secrets.token_hex(16)}.tmp")
     try:
         if path.exists() and not path.is_file():  # a device or a pipe has no other name to be moved from
             path.write_bytes(text)
             return
+        unfinished = path.with_name(f".{secrets.token_hex(16)}.tmp")
         try:
             with os.fdopen(os.open(unfinished, _NEW, 0o666), "wb") as file:
                 file.write(text)
