@@ -9,7 +9,7 @@ from polysched.frontend.c.read import from_c
 from polysched.ir.node import walk
 from polysched.ir.nodes import For
 
-LEFT = "mapped in source order, which the schedule found changes for nothing"
+LEFT = "in source order, since the schedule found changes loops for nothing"
 
 
 def compiled(tmp_path, declared: str, loops: str, **options) -> ps.Compiled:
