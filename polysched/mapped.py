@@ -69,7 +69,7 @@ def loops_within_budget(
     def mapped() -> Tree:
         tree = mapping(scheduled, scop, deps, options)
         kept = optional("guard", _guarded, tree, scop, deps, options) if is_free and target == "c" else tree
-        names["mapped"] = "mapped" if kept is tree else _LEFT
+        names["mapped"] = "mapped" if kept is tree else IN_SOURCE_ORDER
         return kept
 
     rungs: dict[str, Callable[[], Tree]] = {
@@ -103,7 +103,7 @@ def loops_within_budget(
     return scop.tree, scop.function, "the nest as it was given" + reason
 
 
-_LEFT = "in source order, since the schedule found changes loops for nothing"
+IN_SOURCE_ORDER = "in source order, since the schedule found changes loops for nothing"
 _MAPPING_SECONDS = 10.0  # to map a schedule, and to check what came of it
 
 
