@@ -65,12 +65,12 @@ def loops_within_budget(
         mapping = _as_it_is if target == "c" else _with_barriers
     if is_by_hand and _has_tiles(scheduled):
         options = replace(options, tile=False, register_tiles=False)
-    notes: dict[str, str] = {}  # by rung
+    names: dict[str, str] = {}  # of rungs, where they differ
 
     def mapped() -> Tree:
         tree = mapping(scheduled, scop, deps, options)
         kept = optional("guard", _guarded, tree, scop, deps, options) if is_free and target == "c" else tree
-        notes["mapped"] = "" if kept is tree else " in source order, which the schedule found changes for nothing"
+        names["mapped"] = "mapped" if kept is tree else IN_SOURCE_ORDER
         return kept
 
     rungs: dict[str, Callable[[], Tree]] = {
@@ -93,7 +93,7 @@ def loops_within_budget(
                 continue
             tried.append(tree)
             with isl.within(options.lower_seconds, options.lower_operations):
-                return tree, step("lower", lower, tree, scop), rung + notes.get(rung, "") + reason
+                return tree, step("lower", lower, tree, scop), names.get(rung, rung) + reason
         except BudgetExceeded as error:
             reason = f", since {error}"
     if is_by_hand:
@@ -104,6 +104,7 @@ def loops_within_budget(
     return scop.tree, scop.function, "the nest as it was given" + reason
 
 
+IN_SOURCE_ORDER = "in source order, since the schedule found changes loops for nothing"
 _MAPPING_SECONDS = 10.0  # to map a schedule, and to check what came of it
 
 
