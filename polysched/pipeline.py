@@ -137,12 +137,12 @@ def _compiled(function: Function, target: Target, schedule: Schedule | Tree | No
         kernel = optional("planes", fold_planes, kernel)
     kernel = optional("register tiles", register_tiles, kernel)
     kernel = optional("accumulate", accumulate, kernel)
+    kernel = step("idle threads", without_idle_threads, kernel)
     kernel = step("linearize", linearize, kernel)
     if has_products:  # whose digits and guards are of our making, so that they go even without the stage
         kernel = optional("digits", join_digits, kernel)
         kernel = optional("loop bounds", loop_bounds, kernel, fast_math=options.fast_math)
     kernel = improve_expressions(kernel, options, target)
-    kernel = step("idle threads", without_idle_threads, kernel)
     source = step("emit", _EMIT[target], kernel, options)
     return Compiled(
         nest=function,
