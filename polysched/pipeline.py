@@ -110,7 +110,7 @@ def _compiled(function: Function, target: Target, schedule: Schedule | Tree | No
     tree, kernel, mapping = loops_within_budget(
         scop, deps, scheduled.tree, target, options, is_by_hand=by_hand is not None
     )
-    kernel = optional("contract", contract, kernel)
+    kernel = optional("contract", contract, kernel, rows=target == "c" and options.reorder_reductions)
     if target == "c":
         before = kernel
         kernel = step("pack products", pack_products, kernel, options.machine, parallel=options.parallel)
