@@ -29,6 +29,7 @@ from polysched.transform.fuse_sums import fuse_sums
 from polysched.transform.fuse_tiles import fuse_tile_loops
 from polysched.transform.guard import fits_in, is_better_left, may_be_for_nothing
 from polysched.transform.interleave import interleave_all
+from polysched.transform.join_lanes import join_lanes
 from polysched.transform.parallel import mark_parallel
 from polysched.transform.products import mark_products, order_products, require_products
 from polysched.transform.reductions import reduce_on_lanes, reduce_on_threads
@@ -162,6 +163,7 @@ def _map_to_cpu(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> 
     asked = _asked_for_lanes(scop, options)
     if options.vector:
         tree = step("reduce on lanes", reduce_on_lanes, tree, scop, deps, asked)
+        tree = step("join lanes", join_lanes, tree, scop, deps)
     return step("order products", order_products, tree, scop)
 
 

@@ -121,7 +121,7 @@ def _compiled(function: Function, target: Target, schedule: Schedule | Tree | No
         is_by_hand=by_hand is not None,
         is_free=given is None and _leaves_order_open(options),
     )
-    kernel = optional("contract", contract, kernel)
+    kernel = optional("contract", contract, kernel, rows=target == "c" and options.reorder_reductions)
     if target == "c":
         before = kernel
         kernel = step("pack products", pack_products, kernel, options.machine, parallel=options.parallel)

@@ -35,7 +35,7 @@ from polysched.errors import PolyschedError
 OPERATORS = ("conv2d_nchw", "depthwise_conv2d", "conv3d_transpose_ncdhw", "dense")  # what is timed by default
 OURS, OFF, ON = "ours", "oneDNN off", "oneDNN on"
 
-_OPTIONS = {"reorder_reductions": True, "fast_math": True, "contract_floats": True}
+OPTIONS = {"reorder_reductions": True, "fast_math": True, "contract_floats": True}
 _THREADS = 2
 _ROUNDS = 5
 _TURN = 0.05  # seconds of samples
@@ -68,7 +68,7 @@ def contest(groups: Mapping[str, Sequence[Case]], args: argparse.Namespace) -> b
     theirs = pytorch()
     if theirs is None:
         raise SystemExit(f"--pytorch needs PyTorch, which is not installed: {_INSTALL}")
-    print(f"PyTorch {theirs.VERSION} on the CPU; {_THREADS} threads; ours with {', '.join(_OPTIONS)}")
+    print(f"PyTorch {theirs.VERSION} on the CPU; {_THREADS} threads; ours with {', '.join(OPTIONS)}")
     print(HEADER)
     every: list[Timed] = []
     for op, cases in groups.items():
@@ -203,7 +203,7 @@ def _seconds(call: Callable[[], object]) -> float:
 def _ours(case: Case) -> Callable[[], object]:
     os.environ["OMP_NUM_THREADS"] = str(_THREADS)  # OpenMP reads it when it is loaded, with the program
     nest = case.function()
-    done = ps.optimize(nest, options=ps.Options(**_OPTIONS))
+    done = ps.optimize(nest, options=ps.Options(**OPTIONS))
     given = case.inputs(nest)
     out = np.empty(shape_of(nest, "out"), nest.array("out").dtype.numpy)
     call = partial(done.program, **given, out=out)

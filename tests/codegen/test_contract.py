@@ -131,6 +131,31 @@ def test_a_temporary_declared_inside_the_second_loop():
     assert_contracts(nest("f", "n", [A], Alloc(square), loop("i", 0, n, body)))
 
 
+def halved(kind, *later):
+    """Row i of t lives through one iteration of i."""
+    t = Array("t", f64, (n, n), "private")
+    half = loop("j", 0, n, store(t, (i, j), mul(load(A, i, j), 0.5)))
+    back = loop("k", 0, n, store(A, (i, k), load(t, i, sub(sub(n, k), 1))))
+    return nest("f", "n", [A], Alloc(t), loop("i", 0, n, half, back, kind=kind), *later)
+
+
+def test_a_row_that_an_iteration_keeps_to_itself_is_its_own():
+    fn = halved("parallel")
+    done = contract(fn, rows=True)
+    (rows,) = done.body
+    assert show(rows.body[0]) == "alloc t: private f64[n]"
+    assert arrays(contract(fn)) == ["t"] and contract(fn) == fn
+    for size in (1, 2, 5):
+        nests.assert_same_outcome(fn, done, nests.arguments_for(fn, random.Random(size), size))
+
+
+def test_rows_are_of_parallel_loops_that_alone_use_them():
+    t = Array("t", f64, (n, n), "private")
+    later = loop("m", 0, n, store(A, (0, var("m")), load(t, 0, var("m"))))
+    for fn in (halved("serial"), halved("parallel", later)):
+        assert contract(fn, rows=True) == fn
+
+
 @pytest.mark.parametrize("seed", range(60))
 def test_random_uses_of_a_temporary_keep_their_results(seed):
     fn = random_uses(random.Random(seed))

@@ -7,6 +7,9 @@
             s[i] = s[i] + a[i, k]                     s = s + a[i, k]
         b[i] = s[i]                               b[i] = s
 
+With `rows`, one that an iteration of a parallel loop uses along some dimensions alone becomes an array of these: the
+row of a matrix, which then stays in a cache.
+
 Needs: names are bound once.
 Keeps: every value; only where a temporary lives changes. A loop may hold the declaration if every element is used in
 one of its iterations alone, which the access relations of the lowered nest tell.
@@ -21,14 +24,15 @@ from typing import Any
 
 from polysched import isl
 from polysched.ir.node import rewrite, substitute, walk
-from polysched.ir.nodes import Alloc, Array, Expr, For, Function, If, Let, Load, Stmt, Store, Var
+from polysched.ir.nodes import PARALLEL, Alloc, Array, Expr, For, Function, If, Let, Load, Stmt, Store, Var
 from polysched.model.affine import AffineSpace
 from polysched.model.extract import extract
 from polysched.model.scop import Scop
 
 
-def contract(fn: Function) -> Function:
-    """`fn` with every temporary array that one block uses at one subscript declared there, as a scalar."""
+def contract(fn: Function, *, rows: bool = False) -> Function:
+    """`fn` with every temporary array that one block uses at one subscript declared there, as a scalar; with `rows`,
+    one of which an iteration of a parallel loop uses a part, as that part."""
     temporaries = [stmt for stmt in fn.body if isinstance(stmt, Alloc) and stmt.array.shape]
     if not temporaries:
         return fn
@@ -36,7 +40,10 @@ def contract(fn: Function) -> Function:
     body = fn.body
     for alloc in temporaries:
         rest = tuple(stmt for stmt in body if stmt is not alloc)
-        contracted = _declared_inside(rest, alloc.array, partial(_stays, array=alloc.array.name, scop=scop))
+        stays = partial(_stays, array=alloc.array.name, scop=scop)
+        contracted = _declared_inside(rest, alloc.array, stays)
+        if contracted is None and rows:
+            contracted = _row_inside(rest, alloc.array, stays)
         body = body if contracted is None else contracted
     return replace(fn, body=body)
 
@@ -90,6 +97,21 @@ def _declared_inside(
     return (Alloc(replace(array, shape=())), *rewrite(body, _scalar_rule(array.name)))
 
 
+def _row_inside(body: tuple[Stmt, ...], array: Array, stays: Callable[[str], bool]) -> tuple[Stmt, ...] | None:
+    """`body` with the part of the temporary that an iteration uses declared in the parallel loop that alone uses it."""
+    match [stmt for stmt in body if _subscripts(stmt, array.name)]:
+        case [For(var=var, body=inner, kind=kind) as loop] if kind in PARALLEL and stays(var):
+            places = list(zip(*_subscripts(inner, array.name), strict=True))
+            fixed = [len(set(place)) == 1 and is_fixed(place[:1], inner) for place in places]
+            if not any(fixed):
+                return None
+            left = [k for k, is_one in enumerate(fixed) if not is_one]
+            part = Alloc(replace(array, shape=tuple(array.shape[k] for k in left)))
+            new = (part, *rewrite(inner, _part_rule(array.name, left)))
+            return _replaced(body, loop, replace(loop, body=new))
+    return None
+
+
 def _subscripts(node: Any, name: str) -> list[tuple[Expr, ...]]:
     """The subscripts with which the array of that name is used."""
     return [n.index for n in walk(node) if isinstance(n, Load | Store) and n.array == name]
@@ -107,7 +129,14 @@ def _replaced(body: tuple[Stmt, ...], old: Stmt, new: Stmt) -> tuple[Stmt, ...]:
 
 
 def _scalar_rule(name: str) -> Callable[[Any], Any]:
+    return _part_rule(name, [])
+
+
+def _part_rule(name: str, left: list[int]) -> Callable[[Any], Any]:
+    """The rule that leaves the array of that name these dimensions alone."""
+
     def rule(node: Any) -> Any:
-        return replace(node, index=()) if isinstance(node, Load | Store) and node.array == name else None
+        is_one = isinstance(node, Load | Store) and node.array == name
+        return replace(node, index=tuple(node.index[k] for k in left)) if is_one else None
 
     return rule
