@@ -49,6 +49,7 @@ def test_what_comes_after_stays_and_branches_are_looked_into():
         (Alloc(S), START, Let("at", mul(i, 1)), SUM, store(A, (var("at"),), TOTAL)),
         (Alloc(S), START, SUM, If(binary("<", i, m), (END,))),  # it may not be stored
         (Alloc(S), START, SUM, store(A, (binary("floordiv", i, m),), TOTAL)),
+        (Alloc(S), START, store(S, (), add(TOTAL, load(C, i))), END),  # one statement, without a loop
     ],
 )
 def test_scalars_that_stay(body):

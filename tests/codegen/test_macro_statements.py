@@ -3,9 +3,13 @@ import pytest
 
 import polysched as ps
 from polysched.codegen.passes.macro_statements import macro_statements
+from polysched.ir.build import add, load, store, var
+from polysched.ir.dtypes import f32, f64
 from polysched.ir.interp import interpret
 from polysched.ir.node import statements
-from polysched.ir.nodes import For
+from polysched.ir.nodes import Alloc, Array, Const, For
+from polysched.ir.verify import verify
+from tests.nests import loop, nest
 
 
 @ps.nest
@@ -71,26 +75,46 @@ def loops(fn):
     return [stmt.var for stmt in statements(fn.body) if isinstance(stmt, For)]
 
 
-@pytest.mark.parametrize(("nest", "kept"), [(life, ["t", "i", "j"]), (deviations, ["i"])])
-def test_constant_loops_in_the_life_of_a_scalar_are_written_out(nest, kept):
-    new = macro_statements(nest.function)
+@pytest.mark.parametrize(("example", "kept"), [(life, ["t", "i", "j"]), (deviations, ["i"])])
+def test_constant_loops_in_the_life_of_a_scalar_are_written_out(example, kept):
+    new = macro_statements(example.function)
     assert loops(new) == kept
     rng = np.random.default_rng(1)
-    if nest is life:
+    if example is life:
         before = {"g": rng.integers(0, 2, (2, 7, 7), np.int32), "T": 3, "n": 7}
     else:
         before = {"a": rng.random(12), "o": np.zeros(9), "n": 9}
     after = {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in before.items()}
-    interpret(nest.function, before)
+    interpret(example.function, before)
     interpret(new, after)
     for name, value in before.items():
         np.testing.assert_array_equal(after[name], value)
 
 
-@pytest.mark.parametrize("nest", [product, wide, rows])
-def test_loops_that_are_left(nest):
+@pytest.mark.parametrize("example", [product, wide, rows])
+def test_loops_that_are_left(example):
     """Operands that rows share and columns do not; too many iterations; as many as a size says."""
-    assert macro_statements(nest.function) is nest.function
+    assert macro_statements(example.function) is example.function
+
+
+def test_a_name_that_another_block_binds_is_not_declared_for_both():
+    """Declared ahead of the first loop, `t` would be another variable in the second."""
+    S, A = Array("s", f64, (), "private"), Array("A", f64, (add(var("n"), 4),))
+    here = load(A, add(var("i"), var("d")))
+
+    def adds(scalar: Array, more):
+        summing = store(S, (), add(load(S), load(scalar)))
+        return loop("d", 0, 4, Alloc(scalar), store(scalar, (), here), summing, *more)
+
+    wide, narrow = Array("t", f64, (), "private"), Array("t", f32, (), "private")
+    start, end = store(S, (), Const(0.0, f64)), store(A, (var("i"),), load(S))
+    after = loop("k", 0, var("n"), Alloc(wide), store(wide, (), Const(1.0, f64)), store(A, (var("k"),), load(wide)))
+    for second, rest in ((adds(wide, ()), ()), (adds(narrow, ()), ()), (adds(wide, ()), (after,))):
+        fn = nest("f", "n", [A], loop("i", 0, var("n"), Alloc(S), start, adds(wide, ()), second, end, *rest))
+        new = macro_statements(fn)
+        assert (new is fn) == (second == adds(narrow, ()) or bool(rest))
+        if new is not fn:
+            verify(new, "source")
 
 
 def test_a_temporary_of_a_time_loop_takes_no_memory_and_orders_nothing():

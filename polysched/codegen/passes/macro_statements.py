@@ -22,6 +22,7 @@ from dataclasses import replace
 
 from polysched.ir.node import map_list, statements, substitute, walk
 from polysched.ir.nodes import Alloc, Const, For, Function, If, Load, Stmt, Store, Var
+from polysched.ir.rename import bound_names
 from polysched.ir.simplify import simplify
 
 _MOST_STEPS = 100  # loops and statements, of one life
@@ -52,9 +53,10 @@ def _block(body: tuple[Stmt, ...], loops: tuple[str, ...]) -> tuple[Stmt, ...]:
             users = [k for k, stmt in enumerate(body) if _touches(stmt, alloc.array.name)]
             life = slice(users[0], users[-1] + 1) if users else slice(0)
             if any(isinstance(node, For) for node in walk(body[life])) and _should(body[life], loops):
-                straight = _written_out(body[life])
+                before, after = body[: life.start], body[life.stop :]
+                straight = _written_out(body[life], {*bound_names(before), *bound_names(after)})
                 if straight is not None:
-                    body = (*body[: life.start], *straight, *body[life.stop :])
+                    body = (*before, *straight, *after)
     return map_list(body, lambda stmt: _inside(stmt, loops))
 
 
@@ -73,13 +75,15 @@ def _variables(accesses: Iterable[Load | Store]) -> set[str]:
     return {node.name for access in accesses for node in walk(access.index) if isinstance(node, Var)}
 
 
-def _written_out(body: tuple[Stmt, ...]) -> tuple[Stmt, ...] | None:
+def _written_out(body: tuple[Stmt, ...], taken: set[str]) -> tuple[Stmt, ...] | None:
     """The scalars that the statements declare, and the statements without loops; None if a loop is not constant, there
-    are too many iterations, or a branch or a name for a value is in the way."""
-    born, straight, ahead = list[Stmt](), list[Stmt](), list(body)
+    are too many iterations, a branch or a name for a value is in the way, or a scalar's name is bound elsewhere."""
+    born, straight, ahead = list[Alloc](), list[Stmt](), list(body)
     for _ in range(_MOST_STEPS):
         if not ahead:
-            return (*dict.fromkeys(born), *straight)
+            scalars = tuple(dict.fromkeys(born))  # each once, of all iterations
+            names = {alloc.array.name for alloc in scalars}
+            return (*scalars, *straight) if len(names) == len(scalars) and not names & taken else None
         match stmt := ahead.pop(0):
             case For(var, Const(int(lo)), Const(int(hi)), step, inner, "serial") if (
                 len(range(lo, hi, step)) < _MOST_STEPS
