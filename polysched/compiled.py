@@ -235,8 +235,9 @@ class Compiled:
         return ways
 
     def _in_source_order(self, nest: Function) -> CpuProgram:
-        """The nest as it was given, or with what is computed beside it, in C."""
-        return load(emit_c(linearize(nest)), nest, self.valid_sizes)
+        """The nest as it was given, or with what is computed beside it, in C; not vectorized, which gcc does wrong for
+        some outer loops."""
+        return load(emit_c(linearize(nest)), nest, self.valid_sizes, quickly=True)
 
     def _chosen(self) -> int:
         """For how many sizes the host launches the kernels that it should, of those that count in 32 and in 64 bits;

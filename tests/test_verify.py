@@ -427,3 +427,18 @@ def test_what_there_was_no_time_for_is_said():
 def test_a_claim_that_is_held_against_nothing_is_not_said_to_be_true():
     done = Verification(dependences=1, sizes=(), beyond=({"n": 130},), trusted=("S and S are independent through a",))
     assert "for which it was true" not in str(done)
+
+
+@ps.nest
+def last_row(A: ps.f64["2 * n + 1"], B: ps.f64["n"], n: ps.size):
+    for i in range(n):
+        for j in range(1, n - 2):
+            A[j + i] = B[i]
+
+
+def test_the_nest_as_C_stores_in_source_order():
+    """gcc 12 -O3 vectorizes the outer loop, and leaves the elements of earlier rows."""
+    n, done = 130, ps.optimize(last_row)
+    a, b = np.zeros(2 * n + 1), np.arange(1.0, n + 1)
+    done._in_source_order(done.nest)(A=a, B=b)
+    np.testing.assert_array_equal(a[1 : 2 * n - 3], b[np.minimum(np.arange(2 * n - 4), n - 1)])

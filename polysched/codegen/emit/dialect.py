@@ -47,7 +47,7 @@ class Dialect:
     inlined: str = ""  # what a function that kernels are made of begins with
     zero_divisor: str = ""  # a variable that tells of integers divided by zero; "": what then happens is the language's
     shuffle: str = ""  # a value of the lane of a warp that is so much further
-    stays: str = ""  # a statement that keeps the branch that it is in; "": they stay as they are
+    stays: str = ""  # a statement that keeps the branch or loop that it is in as it is; "": none is needed
     reserved: frozenset[str] = frozenset()  # names that it has besides those of C and CUDA
 
 

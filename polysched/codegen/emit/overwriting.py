@@ -20,7 +20,7 @@ from polysched.codegen.emit.extents import most_trips
 from polysched.ir.node import walk
 from polysched.ir.nodes import Const, For, If, Stmt, Store
 
-_UNROLLED = 16  # iterations: the most that gcc takes apart
+UNROLLED = 16  # iterations: the most that gcc takes apart
 
 
 def overwriting(body: tuple[Stmt, ...]) -> frozenset[int]:
@@ -32,7 +32,7 @@ def overwriting(body: tuple[Stmt, ...]) -> frozenset[int]:
 def _is_innermost(loop: For) -> bool:
     """Is it, once gcc has unrolled what is in it?"""
     inner = (node for node in walk(loop.body) if isinstance(node, For))
-    return all((trips := _trips(node)) is not None and trips <= _UNROLLED for node in inner)
+    return all((trips := _trips(node)) is not None and trips <= UNROLLED for node in inner)
 
 
 def _branches(block: tuple[Stmt, ...], stored: set[str]) -> Iterator[If | For]:

@@ -14,6 +14,7 @@ from polysched.codegen.emit.dialect import Dialect
 from polysched.codegen.emit.extents import most_trips
 from polysched.codegen.emit.overwriting import overwriting
 from polysched.codegen.emit.spelling import BINDING, UNARY, Speller, is_narrow
+from polysched.codegen.emit.stored_again import storing_again
 from polysched.codegen.source import Line
 from polysched.errors import Loc, PolyschedError
 from polysched.ir.build import conjunction
@@ -55,7 +56,7 @@ class Printer(Speller):
         self.loc: Loc | None = None  # of the statement that is being printed
         self.depth = 0
         self.around: list[str] = []  # kinds of the loops around, outermost first
-        self.kept = overwriting(fn.body) if dialect.stays else frozenset()  # branches that are to stay
+        self.kept = overwriting(fn.body) | storing_again(fn) if dialect.stays else frozenset()  # by id()
         self.written = {node.array for node in walk(fn.body) if isinstance(node, Store)}
         self.read = {node.name for node in walk(fn.body) if isinstance(node, Var)}
         self.read |= {node.array for node in walk(fn.body) if isinstance(node, Load)}
@@ -188,7 +189,7 @@ class Printer(Speller):
         self.close()
 
     def stay(self, stmt: If | For) -> None:
-        """At the start of a branch, which is not to become a masked store if that may go wrong."""
+        """At the start of a branch or loop, which is not to become masked stores or vectors where that may go wrong."""
         if id(stmt) in self.kept:
             self.line(self.dialect.stays)
 
