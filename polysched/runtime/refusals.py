@@ -1,7 +1,7 @@
 """What the compiler says of a kernel's text, in one message about one construct, at the user's line.
 
-needle.cu:12: 'tex1Dfetch' is not known here: neither the text nor our header of CUDA's words has it
-  float x = tex1Dfetch(features, i);
+needle.cu:12: 'scale' is not known here: neither the text nor our header of CUDA's words has it
+  float x = scale * features[i];
 hint: if nvcc knows it, it is not supported
 """
 
