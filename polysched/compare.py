@@ -199,7 +199,7 @@ class Trial:
             expected = self.with_sizes_of_terms(arguments)
             try:
                 interpret(self.bounded[0], expected)
-            except (IndexError, ZeroDivisionError, OverflowError, ValueError) as error:
+            except (IndexError, ZeroDivisionError, OverflowError, ValueError, LaunchError) as error:
                 reason = reason or str(error)
                 continue
             if self.dependences.trusted:
