@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from polysched import isl
-from polysched.clock import Deadline
+from polysched.clock import Deadline, running
 from polysched.deps.dependences import Dependences
 from polysched.errors import BudgetExceeded, KernelError, LaunchError, ToolchainError, VerificationError
 from polysched.ir.interp import interpret
@@ -199,7 +199,7 @@ class Trial:
             expected = self.with_sizes_of_terms(arguments)
             try:
                 interpret(self.bounded[0], expected)
-            except (IndexError, ZeroDivisionError, OverflowError, ValueError) as error:
+            except (IndexError, ZeroDivisionError, OverflowError, ValueError, LaunchError) as error:
                 reason = reason or str(error)
                 continue
             if self.dependences.trusted:
@@ -249,7 +249,12 @@ class Trial:
                 raise _OutOfTime
             actual = _copied(arguments)
             try:
-                report = replace(run, most_accesses=most)(**actual) if isinstance(run, Checked) else run(**actual)
+                with running(self.clock.deadline.left):
+                    report = replace(run, most_accesses=most)(**actual) if isinstance(run, Checked) else run(**actual)
+            except BudgetExceeded:
+                if self.clock.goes_on(sizes):  # there was time, but there were too many accesses
+                    raise
+                raise _OutOfTime from None
             except KernelError as error:
                 raise VerificationError(f"{error}\nfound {way}, for {sizes}") from error
             if report is not None and not report.is_silent:

@@ -7,7 +7,7 @@ import math
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from typing import Any, TypeVar
@@ -287,6 +287,15 @@ def sets_of(union: islpy.UnionSet) -> list[islpy.Set]:
     """The sets of a union set, sorted by tuple name and then text."""
     sets = [union.get_set_list().get_at(k) for k in range(union.n_set())]
     return sorted(sets, key=lambda s: (s.get_tuple_name() or "", str(s)))
+
+
+def union_map(maps: Iterable[islpy.Map]) -> islpy.UnionMap:
+    """All of them as one. Half and half: one after the other, isl copies all that it has for each."""
+    parts = [islpy.UnionMap.from_map(each) for each in maps]
+    while len(parts) > 1:
+        odd = [parts.pop()] if len(parts) % 2 else []
+        parts = [one.union(other) for one, other in zip(parts[::2], parts[1::2], strict=True)] + odd
+    return parts[0] if parts else UnionMap("{ }")
 
 
 def fixed(relation: islpy.Map) -> tuple[int | None, ...]:

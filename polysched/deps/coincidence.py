@@ -9,7 +9,7 @@ sequences those within one child. Works on any tree, legal or not.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from polysched import isl
@@ -46,7 +46,7 @@ def left_below(node: Tree, reaching: isl.UnionMap) -> isl.UnionMap:
     match node:
         case Band(members=members):
             for member in members:
-                reaching = reaching.intersect(together(member))
+                reaching = in_one(member, reaching)
             return reaching
         case Filter(filter=filter):
             return reaching.intersect_domain(filter).intersect_range(filter)
@@ -56,7 +56,18 @@ def left_below(node: Tree, reaching: isl.UnionMap) -> isl.UnionMap:
 
 def carried(member: Member, reaching: isl.UnionMap) -> isl.UnionMap:
     """The part of `reaching` that lies between different iterations of the member."""
-    return reaching.subtract(together(member))
+    return reaching.subtract(in_one(member, reaching))
+
+
+def in_one(member: Member, reaching: isl.UnionMap) -> isl.UnionMap:
+    """The part of `reaching` within one iteration of the member: `reaching & together(member)`."""
+    return keeping(member)(reaching)
+
+
+def keeping(member: Member) -> Callable[[isl.UnionMap], isl.UnionMap]:
+    """`in_one` of the member: without a map for each two statements of a band, of which most depend on few others."""
+    times = isl.MultiUnionPwAff.from_union_pw_aff(member.function)
+    return lambda reaching: reaching.eq_at_multi_union_pw_aff(times)
 
 
 def together(member: Member) -> isl.UnionMap:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import reduce
 from typing import Literal
 
 from polysched import isl
@@ -137,4 +136,4 @@ class Dependences:
 
 def union(dependences: Iterable[Dependence]) -> isl.UnionMap:
     """The union of the relations."""
-    return reduce(isl.UnionMap.union, (isl.UnionMap.from_map(d.relation) for d in dependences), isl.UnionMap("{ }"))
+    return isl.union_map(d.relation for d in dependences)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from polysched import isl
-from polysched.deps.coincidence import together
+from polysched.deps.coincidence import keeping
 from polysched.deps.dependences import Dependence, union
 from polysched.model.tree import Band, Filter, Member, Tree
 
@@ -25,14 +25,14 @@ def below(node: Tree, reaching: Reaching) -> Reaching:
 
 def between(reaching: Reaching, member: Member) -> Reaching:
     """The parts that run between different iterations of the loop: it carries them."""
-    same = together(member)
-    return parts(reaching, lambda pairs: pairs.subtract(same))
+    same = keeping(member)
+    return parts(reaching, lambda pairs: pairs.subtract(same(pairs)))
 
 
 def within(reaching: Reaching, members: Iterable[Member]) -> Reaching:
     """The parts inside one iteration of all these loops."""
     for member in members:
-        reaching = parts(reaching, together(member).intersect)
+        reaching = parts(reaching, keeping(member))
     return reaching
 
 

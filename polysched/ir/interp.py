@@ -18,6 +18,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from polysched.errors import LaunchError
 from polysched.ir.arithmetic import Value, binary, call, cast, fit, unary
 from polysched.ir.node import walk
 from polysched.ir.nodes import (
@@ -61,6 +62,7 @@ def interpret(fn: Function, arguments: Mapping[str, Any], log: list[Touch] | Non
     """Runs `fn` on `arguments`, which name every size, scalar and array without a default; arrays are changed in place.
 
     Raises ZeroDivisionError, and IndexError naming array and index (a negative subscript is out of bounds too).
+    LaunchError for an array of its own that takes more memory than is sensible here.
     """
     arguments = {**dict(fn.defaults), **arguments}
     values: Values = {name: int(arguments[name]) for name in fn.sizes}
@@ -173,7 +175,9 @@ class _Compiler:
         poison = {"f": math.nan, "b": True}.get(stmt.array.dtype.kind, 0x5A)
 
         def run(values: Values) -> None:
-            values[name] = np.full([extent(values) for extent in shape], poison, dtype)
+            extents = [extent(values) for extent in shape]
+            _require_memory(name, extents, dtype)
+            values[name] = np.full(extents, poison, dtype)
             if is_shared and values[_SHARED] is not None:  # the first thread to come makes it for all
                 values[name] = values[_SHARED].setdefault(name, values[name])
 
@@ -308,6 +312,18 @@ def _at_once(action: Callable[[Values], None]) -> Callable[[Values], Iterator[No
         yield from ()
 
     return run
+
+
+def _require_memory(name: str, extents: list[int], dtype: str) -> None:
+    size = math.prod(max(0, extent) for extent in extents) * np.dtype(dtype).itemsize
+    if size > _MOST_BYTES:
+        raise LaunchError(
+            f"'{name}' of {' x '.join(map(str, extents))} elements takes {size:.1e} bytes, and the interpreter "
+            f"allocates at most {_MOST_BYTES:.1e} for one array"
+        )
+
+
+_MOST_BYTES = 1 << 30
 
 
 def _check_bounds(name: str, array: np.ndarray, index: tuple[int, ...]) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from polysched import isl
-from polysched.deps.coincidence import carried, left_below, together
+from polysched.deps.coincidence import carried, in_one, left_below
 from polysched.model.tree import (
     Band,
     Context,
@@ -104,7 +104,7 @@ def _leaves(
                 is_marked = k == 0 and isinstance(mark, Parallel | Map | Vector)
                 is_parallel = is_marked or carried(member, reaching).is_empty()
                 path = (*path, Column(member, 0, is_parallel, is_tile(member, path)))
-                reaching = reaching.intersect(together(member))
+                reaching = in_one(member, reaching)
             yield from _leaves(child, points, path, reaching, None)
         case Filter(filter=filter, child=child):
             yield from _leaves(child, _passing(points, filter), path, left_below(tree, reaching), None)

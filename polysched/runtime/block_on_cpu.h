@@ -40,6 +40,7 @@ int polysched_reverse = 0;      /* 1: the last block, warp and lane run first */
 char polysched_fault[1024];     /* what went wrong; empty if nothing did */
 size_t polysched_dynamic = 0;   /* bytes of dynamic shared memory of the launch */
 unsigned char polysched_absent = 0xff; /* the bytes of a value that no lane gives */
+double polysched_until = 0;     /* seconds on the monotonic clock, after which no launch begins; 0: any time */
 }
 
 namespace polysched {

@@ -149,6 +149,9 @@ class CheckedLibrary:
                 run_emulated(self.library, False, entry, *values, most_blocks=most_blocks, wide=wide)
         except KernelError as error:
             fault = str(error)
+        except BudgetExceeded:  # what has been found counts
+            if not checker.findings():
+                raise
         if most_accesses is not None and checker.accesses() > most_accesses and not checker.findings():
             raise BudgetExceeded(f"more than {most_accesses} accesses to memory")
         return Reading(checker, self.path, self._base, self.texts, names, declared, arrays).report(fault)

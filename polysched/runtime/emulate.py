@@ -8,15 +8,17 @@ run.reverse = True              ... from the last to the first; the results must
 from __future__ import annotations
 
 import ctypes
+import math
 import re
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from polysched import isl
+from polysched import clock, isl
 from polysched.codegen.source import Source
-from polysched.errors import KernelError
+from polysched.errors import BudgetExceeded, KernelError
 from polysched.ir.nodes import Function
 from polysched.runtime.arguments import bind
 from polysched.runtime.cpu import c_function, c_values, open_library
@@ -103,16 +105,21 @@ def _notes(source: Source, fn: Function) -> str:
 def run_emulated(
     library: ctypes.CDLL, reverse: bool, entry: Any, *values: Any, most_blocks: int = 0, wide: bool = False
 ) -> None:
-    """Calls a function that launches kernels, from a library made of `emulated_text`; KernelError for their faults."""
+    """Calls a function that launches kernels, from a library made of `emulated_text`; KernelError for their faults,
+    BudgetExceeded if `clock` ends before the last launch begins."""
     ctypes.c_int.in_dll(library, "polysched_reverse").value = reverse
     ctypes.c_uint.in_dll(library, "polysched_most_blocks").value = most_blocks
     ctypes.c_int.in_dll(library, "polysched_wide").value = wide
+    left = clock.left()
+    ctypes.c_double.in_dll(library, "polysched_until").value = time.monotonic() + left if left < math.inf else 0.0
     fault = (ctypes.c_char * 1024).in_dll(library, "polysched_fault")
     fault.value = b""
     try:
         entry(*values)
     finally:
         library.polysched_drop_stacks()
+    if fault.value and not clock.left():
+        raise BudgetExceeded("running kernels on the CPU ran out of time")
     if fault.value:
         raise KernelError(fault.value.decode(errors="replace"))
 

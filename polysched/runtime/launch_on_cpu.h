@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <link.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #include "releasing_on_cpu.h"
 #include "trial_launch_on_cpu.h"
@@ -108,6 +109,13 @@ extern "C" POLYSCHED_OWN void polysched_drop_stacks()
     machine.stacks = nullptr;
 }
 
+POLYSCHED_OWN static bool is_late()
+{
+    timespec now = {};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return polysched_until && now.tv_sec + 1e-9 * now.tv_nsec > polysched_until;
+}
+
 POLYSCHED_OWN static bool begin(const char *kernel, dim3 grid, dim3 block)
 {
     const uint64_t threads = (uint64_t)block.x * block.y * block.z;
@@ -115,6 +123,8 @@ POLYSCHED_OWN static bool begin(const char *kernel, dim3 grid, dim3 block)
     if (polysched_fault[0] || !grid.x || !grid.y || !grid.z)
         return false;
     machine.failed = false;
+    if (is_late())
+        fail("there is no time left to launch it");
     if (!threads || block.x > most_threads || block.y > most_threads || block.z > 64 || threads > most_threads)
         fail("blocks of %u x %u x %u threads; CUDA runs 1 to 1024, at most 64 along z", block.x, block.y, block.z);
     else if (grid.x > 2147483647u || grid.y > 65535 || grid.z > 65535)

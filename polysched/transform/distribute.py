@@ -27,12 +27,11 @@ def distribute(band: Band, reaching: isl.UnionMap) -> Sequence | None:
     if not isinstance(sequence, Sequence):
         return None
     branches = {str(k): branch for k, branch in enumerate(sequence.children)}
-    pairs = [
-        (source, sink)
-        for source, one in branches.items()
-        for sink, other in branches.items()
-        if source != sink and not reaching.intersect_domain(one.filter).intersect_range(other.filter).is_empty()
-    ]
+    pairs: list[tuple[str, str]] = []
+    for source, one in branches.items():
+        instances = reaching.intersect_domain(one.filter).range()
+        sinks = (name for name, other in branches.items() if name != source and not other.filter.is_disjoint(instances))
+        pairs += [(source, sink) for sink in sinks]
     parts = strongly_connected(list(branches), pairs)
     if len(parts) == 1:
         return None

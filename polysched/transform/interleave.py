@@ -28,10 +28,10 @@ def interleave_all(tree: Tree, dependences: Dependences) -> Tree:
 def _interleaved(tree: Tree, reaching: isl.UnionMap) -> Tree:
     if isinstance(tree, Mark) and isinstance(tree.mark, Unroll):
         return tree
-    if isinstance(tree, Band) and tree.permutable and _is_flat(tree) and not can_vectorize(tree, reaching):
+    if isinstance(tree, Band) and tree.permutable and _is_flat(tree):
         *outer, last = tree.members
         row = next((member for member in outer if member.coincident), None)
-        if row is not None:
+        if row is not None and not can_vectorize(tree, reaching):
             others = [member for member in outer if member is not row]
             inside = Mark(Unroll(), Band((row,), True, tree.child))
             return Band((*others, block_of(row, ROWS)), True, Band((last,), True, inside))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from polysched import isl
-from polysched.deps.coincidence import carried, left_below, together
+from polysched.deps.coincidence import carried, in_one, left_below
 from polysched.model.scop import Scop, Statement
 from polysched.model.tree import Band, Member, Tree
 from polysched.transform.strides import step, stride
@@ -106,5 +106,5 @@ class Loops:
         reaching = self.around.reaching.intersect_domain(own).intersect_range(own)
         for position, member in enumerate(self.band.members):
             if position != k:
-                reaching = reaching.intersect(together(member))
+                reaching = in_one(member, reaching)
         return bool(carried(self.band.members[k], reaching).is_empty())

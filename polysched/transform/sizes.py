@@ -13,7 +13,7 @@ from math import prod
 
 from polysched import isl
 from polysched.constraints import TileSizes, sizes_asked
-from polysched.deps.coincidence import carried, together
+from polysched.deps.coincidence import carried, in_one
 from polysched.errors import InputError
 from polysched.machine import Machine
 from polysched.model.scop import Scop, Statement
@@ -198,7 +198,7 @@ def _recurs(band: Band, reaching: isl.UnionMap) -> bool:
     begins the next one meanwhile."""
     *outer, last = band.members
     for member in outer:
-        reaching = reaching.intersect(together(member))
+        reaching = in_one(member, reaching)
     waits = carried(last, reaching).apply_domain(last.schedule).apply_range(last.schedule).deltas()
     if waits.is_empty():
         return False

@@ -19,6 +19,7 @@ from tests.fuzz.c_macros import check_macros
 from tests.fuzz.outcome import Refused
 
 Check = Callable[[int], object]
+_SECONDS = 15.0  # to verify a program for a GPU: of what takes longer, larger sizes are left out
 
 
 def check_numpy(seed: int) -> None:
@@ -35,7 +36,7 @@ def check_gpu(seed: int) -> None:
     """A nest as CUDA or OpenCL, in several orders of threads and under the checker of races."""
     rng = random.Random(seed)
     target = rng.choice(("cuda", "cuda", "opencl"))
-    ps.optimize(nests.random_nest(rng), target, options=_options(rng)).verify()
+    ps.optimize(nests.random_nest(rng), target, options=_options(rng)).verify(seconds=_SECONDS)
 
 
 def check_verified(seed: int) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from polysched.errors import LaunchError
 from polysched.ir.build import add, binary, const, load, mul, store, sub, var
 from polysched.ir.dtypes import ALL, DType, boolean, f32, f64, i64
 from polysched.ir.interp import Touch, evaluate, interpret
@@ -31,6 +32,13 @@ from tests.nests import (
 
 i, n = var("i"), var("n")
 A = Array("A", i64, (n,))
+
+
+def test_an_array_that_is_too_large_is_named() -> None:
+    large = Array("large", f64, (const(9999), const(5002), const(5004)), space="private")
+    fn = Function("f", ("n",), (A,), (Alloc(large), loop("i", 0, n, store(A, (i,), i))))
+    with pytest.raises(LaunchError, match=r"'large' of 9999 x 5002 x 5004 elements takes 2.0e\+12 bytes, and the"):
+        interpret(fn, {"n": 2, "A": np.arange(2)})
 
 
 def test_a_sum() -> None:

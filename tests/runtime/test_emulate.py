@@ -6,8 +6,9 @@ from resource import RUSAGE_SELF, getrusage
 import numpy as np
 import pytest
 
+from polysched.clock import running
 from polysched.codegen.emit.cuda import emit_cuda
-from polysched.errors import KernelError, LaunchError
+from polysched.errors import BudgetExceeded, KernelError, LaunchError
 from polysched.ir.build import add, const, load, mul, store, sub, var
 from polysched.ir.dtypes import i64
 from polysched.ir.nodes import Alloc, Array, Barrier
@@ -72,6 +73,16 @@ def test_launches_of_one_call_share_the_memory_of_stacks():
 
     faults(1)
     assert faults(200) < 200 * 32
+
+
+def test_no_launch_begins_when_the_time_is_up():
+    fn = nest("square", "n", [V], loop("i", 0, n, store(V, (i,), mul(i, i)), kind="thread.x"))
+    program, out = emulate(emit_cuda(fn), fn), np.zeros(4, np.int64)
+    with running(0.0), pytest.raises(BudgetExceeded, match="running kernels on the CPU ran out of time"):
+        program(V=out)
+    assert not out.any()
+    program(V=out)
+    assert out.tolist() == [0, 1, 4, 9]
 
 
 def test_without_our_own_switch_of_stacks_it_is_the_same():

@@ -249,9 +249,9 @@ class Imperfect(InputError):
 
     def __init__(self, outer: Loop, inner: Loop, node: InOrder | Set):
         self.outer, self.inner, self.node = outer, inner, node
-        names = dict.fromkeys(s.get_tuple_name() or "" for each in node.children for s in isl.sets_of(each.filter))
-        *others, last = names
-        statements = f"{', '.join(others)} and {last}" if others else last
+        inside = (s.get_tuple_name() or "" for each in node.children for s in isl.sets_of(each.filter))
+        names = list(dict.fromkeys(inside))
+        statements = " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:]))) or "statements that never run"
         super().__init__(f"a sequence of {statements} is {_between(outer, inner)}")
 
 

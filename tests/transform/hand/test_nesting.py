@@ -73,3 +73,17 @@ def test_nothing_is_said_where_nothing_helps(fn, loops, message):
     assert str(refused(lambda: Schedule(fn).tile(*loops, sizes=(4, 4, 4)))) == message
     with pytest.raises(IllegalSchedule):
         Schedule(fn).distribute(loops[0])
+
+
+@nest
+def empty(A: f64["n", "n"], n: size):
+    for i in range(3, 3):
+        for j in range(n):
+            A[i, j] = 1.0
+        for k in range(n):
+            A[k, i] = 2.0
+
+
+def test_statements_that_never_run_may_be_between_loops():
+    error = refused(lambda: Schedule(empty).wavefront("i", "j"))
+    assert error.message == "a sequence of statements that never run is between the loops 'i' and 'j'"
