@@ -133,3 +133,58 @@ def test_a_grid_by_hand_has_its_barriers_or_is_refused(monkeypatch):
     done = ps.optimize(reversed_rows, "cuda", schedule=schedule.tree)
     assert done.rungs["mapping"] == "source order, since isl ran out of time"
     done.verify()
+
+
+MANY_DIVISIONS = """
+    for (int i = 0; i < n; i++) {
+        for (int j = i + 1 - 1; j >= 0; j -= 4)
+            if (j < 6 - 1)
+                if (!(B[(j) * 96 + j] > (j / 2.0)))
+                    for (int k = 3; k < n - 1; k += 3) {
+                        B[(k) * 96 + j + 1] += A[j + i][i + 2];
+                        B[(k) * 96 + k + 4] *= B[(k + 3) * 96 + j];
+                    }
+        B[(i) * 96 + i % 4] = ((A[i + 3][2 * i + 2] * A[2 * i + 2][i + 2]) + A[i + 4][i + 3]);
+    }
+    for (int l = 3; l < n - 1; l += 4) {
+        for (int p = l + 1; p < n + 2; ++p)
+            for (int q = l; q < n; q += 7)
+                B[(l + 4) * 96 + 2 * q + 2] *= A[p][q / 2];
+        B[(l + 2) * 96 + l + 2] = ((n / 0.75) * (B[(l + 4) * 96 + l + 1] / 7.0f));
+    }
+"""
+MANY_BOUNDS = """
+    for (long i = 2; i < m; i += 3) {
+        for (long j = MAX(1, i - 4); j < MIN(m + 1, i + 1); ++j) {
+            if (i % 5 == 1) {
+                A[n] += ((~B[j]) - ((unsigned char)i));
+            } else {
+                for (long k = 1; k < m + 1; k++)
+                    for (long l = k; l <= m + 1 - 1; l += 7)
+                        B[i] = A[n + 1];
+                B[i] += ((short)((char)255));
+            }
+        }
+        for (long p = 0; p < n; p += 1)
+            for (long q = 0; q < p + 1; q++)
+                for (long a = MIN(n - 1, p + 3) - 1; a >= MAX(0, p - 1); --a) {
+                    A[q - a + n + 3] += B[i];
+                    A[q] = (a ^ a);
+                    A[(p * 3) / 2] = (-(B[a] + B[q]) >> 5);
+                }
+    }
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("body", "parameters", "sizes"),
+    [
+        (MANY_DIVISIONS, "int n, double A[96][96], double *B", {"n": 9}),
+        (MANY_BOUNDS, "long n, long m, unsigned short *A, unsigned char B[96]", {"n": 7, "m": 9}),
+    ],
+    ids=["divisions", "bounds"],
+)
+def test_what_took_minutes_is_compiled_right_within_the_budget(tmp_path, body, parameters, sizes):
+    done = ps.optimize(region(tmp_path, body, parameters).function)
+    assert done.verify(**sizes)

@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from polysched.codegen.emit import helpers
 from polysched.codegen.emit.dialect import CUDA
 from polysched.codegen.emit.kernels import Host, uses
-from polysched.codegen.emit.narrowing import more, positive_sizes
+from polysched.codegen.emit.narrowing import more
 from polysched.codegen.emit.offload import Offload
 from polysched.codegen.emit.spelling import UNARY
 from polysched.codegen.source import Source, loc_of, parameters
@@ -289,7 +289,7 @@ class _Host(Host):
             " + ".join(" * ".join([f"{factor}.0", *(spelled[name] for name in monomial)]) for monomial, factor in bound)
             for bound in self.fits
         )
-        known = positive_sizes(self.fn)
+        known = self.census.positive
         positive = "".join(f"{self.names(size)} > 0 && " for size in self.fn.sizes if size in known)
         lines, self.lines, self.depth = self.lines, [], 1
         self.listing(f"const bool {self.narrow} = {positive}fit_32_bits", sums, ";")

@@ -70,7 +70,8 @@ class Host(Printer):
 
     def __init__(self, fn: Function, host: Dialect, kernels: KernelDialect, entry: str = ""):
         super().__init__(fn, host)
-        self.device = self if kernels is host else Printer(fn, kernels)  # collects what the text of the kernels needs
+        # Collects what the text of the kernels needs.
+        self.device = self if kernels is host else Printer(fn, kernels, self.census)
         self.names.keep(kernels.ids)
         self.entry = entry or self.names.fresh(fn.name)
         self.kernels: list[Kernel] = []
@@ -173,7 +174,7 @@ class _Kernel(IndexPrinter):
     def __init__(self, host: Host, statements: tuple[Stmt, ...]):
         assert isinstance(host.device.dialect, KernelDialect)
         self.language = host.device.dialect
-        super().__init__(host.fn, self.language, host.wide)
+        super().__init__(host.fn, self.language, host.wide, host.census)
         self.names, self.arrays, self.scalars, self.data = host.names, host.arrays, host.scalars, host.data
         needs = host.device
         self.includes, self.helpers, self.externals = needs.includes, needs.helpers, needs.externals

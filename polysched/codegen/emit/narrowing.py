@@ -24,25 +24,18 @@ from __future__ import annotations
 
 from collections.abc import Set
 
+from polysched.codegen.emit.census import Census
 from polysched.codegen.emit.dialect import KernelDialect
 from polysched.codegen.emit.helpers import INDEX
 from polysched.codegen.emit.printer import Printer
 from polysched.codegen.emit.spelling import PRIMARY
 from polysched.codegen.emit.widths import conditions, holds_data
-from polysched.ir.bounds import Range, range_of
+from polysched.ir.bounds import Range
 from polysched.ir.build import sub
 from polysched.ir.dtypes import DType, i32, i64, u64
 from polysched.ir.node import walk
-from polysched.ir.nodes import DIVISIONS, Binary, Const, Expr, For, Function, Let, Var
+from polysched.ir.nodes import Binary, Const, Expr, For, Function, Var
 from polysched.ir.polynomial import Polynomial
-
-
-def positive_sizes(fn: Function) -> frozenset[str]:
-    """The sizes that 32 bits ask to be positive: all but those, as a padding may be, that are only added."""
-    products = [node for node in walk(fn.body) if isinstance(node, Binary) and node.op in DIVISIONS | {"*"}]
-    factors = [factor for node in products for factor in (node.left, node.right)]
-    extents = [node for array in fn.arrays for node in walk(array.shape)]
-    return frozenset(node.name for node in (*factors, *extents) if isinstance(node, Var)) & set(fn.sizes)
 
 
 def more(size: str) -> str:
@@ -53,12 +46,12 @@ def more(size: str) -> str:
 class IndexPrinter(Printer):
     """Prints the bodies of kernels, and notes the values of their index arithmetic."""
 
-    def __init__(self, fn: Function, dialect: KernelDialect, wide: Set[str]):
-        super().__init__(fn, dialect)
+    def __init__(self, fn: Function, dialect: KernelDialect, wide: Set[str], census: Census):
+        super().__init__(fn, dialect, census)
         self.wide = wide  # names that are no index arithmetic
         self.index = dialect.index
         self.declared = self.index or self.type(i64)  # what names of index arithmetic are declared as
-        self.positive = positive_sizes(fn)
+        self.positive = census.positive
         self.indices: dict[Expr, None] = {}
         self.launched_with: Set[str] = frozenset()  # sizes and the like, the same for all threads
         self.reciprocals: dict[str, str] = {}  # what the host computes of divisors -> the divisor
@@ -67,12 +60,10 @@ class IndexPrinter(Printer):
     def conditions(self, ids: dict[str, Range]) -> tuple[Polynomial, ...] | None:
         """Where the values noted so far fit 32 bits, if the numbers of blocks and threads have the ranges `ids`; None:
         nowhere, as far as is known."""
-        nodes = list(walk(self.fn.body))
-        lets = {node.name: node.value for node in nodes if isinstance(node, Let)}
-        ranges = {node.var: range_of(node) for node in nodes if isinstance(node, For)}
         sizes = {size if size in self.positive else more(size) for size in self.fn.sizes}
-        lets |= {size: sub(Var(more(size)), 1) for size in self.fn.sizes if size not in self.positive}
-        return conditions(self.indices, {**ranges, **ids}, lets, sizes) if self.index else None
+        rest = {size: sub(Var(more(size)), 1) for size in self.fn.sizes if size not in self.positive}
+        lets, ranges = {**self.census.lets, **rest}, {**self.census.ranges, **ids}
+        return conditions(self.indices, ranges, lets, sizes) if self.index else None
 
     def instances(
         self, head: str, name: str, names: tuple[str, ...], fits: tuple[Polynomial, ...] | None

@@ -7,9 +7,10 @@ Needs: arrays have at most one dimension (`linearize`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 
 from polysched.codegen.emit import helpers
+from polysched.codegen.emit.census import Census
 from polysched.codegen.emit.dialect import Dialect
 from polysched.codegen.emit.extents import most_trips
 from polysched.codegen.emit.overwriting import overwriting
@@ -35,7 +36,6 @@ from polysched.ir.nodes import (
     Load,
     Stmt,
     Store,
-    Var,
 )
 from polysched.model.reduction import reduction_operator
 from polysched.version import __version__
@@ -48,8 +48,8 @@ _REGISTER_BYTES = 1 << 12  # larger ones are reached by a pointer: then gcc keep
 class Printer(Speller):
     """Collects the lines of the functions of one text."""
 
-    def __init__(self, fn: Function, dialect: Dialect):
-        super().__init__(fn, dialect)
+    def __init__(self, fn: Function, dialect: Dialect, census: Census | None = None):
+        super().__init__(fn, dialect, census)
         self.arrays = {array.name: array for array in fn.arrays}
         self.scalars = {**dict.fromkeys(fn.sizes, i64), **{scalar.name: scalar.dtype for scalar in fn.scalars}}
         self.lines: list[str] = []
@@ -57,9 +57,8 @@ class Printer(Speller):
         self.depth = 0
         self.around: list[str] = []  # kinds of the loops around, outermost first
         self.kept = overwriting(fn.body) | storing_again(fn) if dialect.stays else frozenset()  # by id()
-        self.written = {node.array for node in walk(fn.body) if isinstance(node, Store)}
-        self.read = {node.name for node in walk(fn.body) if isinstance(node, Var)}
-        self.read |= {node.array for node in walk(fn.body) if isinstance(node, Load)}
+        self.written: Set[str] = self.census.written
+        self.read = self.census.read
 
     # --- texts
 

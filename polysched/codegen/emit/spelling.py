@@ -11,16 +11,15 @@ Parentheses stand where the meaning needs them, and where gcc would warn without
 from __future__ import annotations
 
 import math
-from collections.abc import Set
 
 import numpy as np
 
 from polysched.codegen.emit import helpers
+from polysched.codegen.emit.census import Census, is_count, is_data, is_not_zero
 from polysched.codegen.emit.dialect import Dialect
 from polysched.codegen.emit.names import MATH, RESERVED, Names
 from polysched.errors import PolyschedError
-from polysched.ir.dtypes import ALL, DType, boolean, f16, f32, f64, i32, i64, u16, u64
-from polysched.ir.node import walk
+from polysched.ir.dtypes import ALL, DType, f16, f32, f64, i32, i64, u16, u64
 from polysched.ir.nodes import (
     COMPARISONS,
     DIVISIONS,
@@ -31,9 +30,7 @@ from polysched.ir.nodes import (
     Cast,
     Const,
     Expr,
-    For,
     Function,
-    Let,
     Load,
     Select,
     Unary,
@@ -63,16 +60,15 @@ _INDEX_BITS = 58  # of index arithmetic, as the passes over it assume
 class Speller:
     """Spells the expressions of one text, and collects what they need before them."""
 
-    def __init__(self, fn: Function, dialect: Dialect):
+    def __init__(self, fn: Function, dialect: Dialect, census: Census | None = None):
         self.fn, self.dialect = fn, dialect
-        called = {node.fn for node in walk(fn.body) if isinstance(node, Call)}
-        self.names = Names(RESERVED | dialect.reserved | helpers.NAMES | called)
+        self.census = census or Census(fn)
+        self.names = Names(RESERVED | dialect.reserved | helpers.NAMES | self.census.called)
         self.includes = {"stdint.h"}
         self.helpers: set[tuple[str, DType]] = set()
         self.externals: set[str] = set()
         self.variables: set[str] = set()  # arrays of rank 0 that are plain local variables
-        self.data = _data_names(fn)
-        self.counts = _counts(fn)
+        self.data, self.counts = self.census.data, self.census.counts
 
     def type(self, dtype: DType) -> str:
         if dtype.kind == "b":
@@ -197,7 +193,7 @@ class Speller:
 
     def magnitude(self, expr: Expr) -> int:
         """Bits that hold the absolute value of an i64, as far as is known: 64 for anything."""
-        if not _is_data(expr, self.data):
+        if not is_data(expr, self.data):
             return _INDEX_BITS
         match expr:
             case Cast(arg, _) if arg.dtype.kind in "iub":
@@ -232,7 +228,7 @@ class Speller:
 
     def must_tell_of(self, divisor: Expr) -> bool:
         """May it be zero, which must not end the process?"""
-        return bool(self.dialect.zero_divisor) and not _is_not_zero(divisor, self.counts)
+        return bool(self.dialect.zero_divisor) and not is_not_zero(divisor, self.counts)
 
     def told(self, divisor: Expr) -> str:
         """The divisor, or 1 where it is zero, which a variable of the text tells of."""
@@ -240,7 +236,7 @@ class Speller:
 
     def is_count(self, expr: Expr) -> bool:
         """Is it certain not to be negative?"""
-        return expr.dtype == i64 and _is_count(expr, self.counts)
+        return expr.dtype == i64 and is_count(expr, self.counts)
 
     def call(self, expr: Call) -> tuple[str, int]:
         """A function of the C library, in the version for the dtype; any other name is the user's function."""
@@ -320,49 +316,3 @@ def is_narrow(dtype: DType) -> bool:
 def _has_no_literal(value: int | float | bool, dtype: DType) -> bool:
     """Is it the least integer of its type, whose absolute value has another type?"""
     return dtype.bits >= 32 and value == -(1 << dtype.bits - 1)
-
-
-def _counts(fn: Function) -> set[str]:
-    """Names that are never negative: sizes, what is counted from them, and what is made of them."""
-    nodes = list(walk(fn.body))
-    least = [(node.name, node.value) for node in nodes if isinstance(node, Let)]
-    least += [(node.var, node.lo if node.step > 0 else node.hi) for node in nodes if isinstance(node, For)]
-    counts = {*fn.sizes, *(name for name, _ in least)}
-    while others := {name for name, value in least if name in counts and not _is_count(value, counts)}:
-        counts -= others
-    return counts
-
-
-def _is_count(expr: Expr, counts: Set[str]) -> bool:
-    """Is it made of sizes by additions, products and quotients? They stay in range, as subscripts do."""
-    match expr:
-        case Const(value):
-            return value >= 0
-        case Var(name):
-            return name in counts
-        case Binary("+" | "*" | "min" | "max" | "floordiv" | "truncdiv" | "floormod" | "truncmod", left, right):
-            return _is_count(left, counts) and _is_count(right, counts)
-    return False
-
-
-def _is_not_zero(expr: Expr, counts: Set[str]) -> bool:
-    """Is it a constant, or more than a count?"""
-    match expr:
-        case Const(value):
-            return value != 0
-        case Binary("+" | "max", left, Const(value)):
-            return value > 0 and expr.dtype == i64 and _is_count(left, counts)
-    return False
-
-
-def _data_names(fn: Function) -> set[str]:
-    """Names of integers that are not made of loop variables and sizes alone, so may have any value."""
-    data = {scalar.name for scalar in fn.scalars}
-    for node in walk(fn.body):
-        if isinstance(node, Let) and (node.value.dtype not in (i64, boolean) or _is_data(node.value, data)):
-            data.add(node.name)
-    return data
-
-
-def _is_data(expr: Expr, data: set[str]) -> bool:
-    return any(isinstance(n, Load | Call | Cast) or (isinstance(n, Var) and n.name in data) for n in walk(expr))
