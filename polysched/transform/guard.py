@@ -47,7 +47,8 @@ def may_be_for_nothing(found: Tree, scop: Scop, *, fits_cache: bool, guesses: bo
 def is_better_left(found: Tree, source: Tree, scop: Scop, *, threads: bool, guesses: bool) -> bool:
     """Does nothing run better in the mapped tree `found` than in `source`, source order mapped?
 
-    Not known where that is taken apart itself.     `threads`: is the nest's work worth threads? `guesses`: are some of the dependences not known to exist?
+    Not known where mapping takes that apart. `threads`: is the nest's work worth threads? `guesses`: are some of the
+    dependences not known to exist?
     """
     ours, theirs = _paths(found, scop), _paths(source, scop)
     if _is_taken_apart(theirs, _paths(scop.tree, scop)):
