@@ -58,6 +58,7 @@ def test_what_the_kernel_knows_of_pointers_is_worth_it_on_one_thread():
     text = rewritten(file(BIG, COPY, parameters="double *a, double *b", call="kernel(a, b);"))
     assert "restrict a_ = a;" in text and text.count("a_[c0] = ") == 2  # on threads, and on one
     assert "if (threads > 1) {\n            #pragma omp parallel for schedule(static)\n" in text
+    assert "} else {\n            #pragma omp simd\n" in text
 
 
 def test_loops_in_another_order_are_worth_it_on_one_thread():

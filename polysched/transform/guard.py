@@ -47,9 +47,13 @@ def may_be_for_nothing(found: Tree, scop: Scop, *, fits_cache: bool, guesses: bo
 def is_better_left(found: Tree, source: Tree, scop: Scop, *, threads: bool, guesses: bool) -> bool:
     """Does nothing run better in the mapped tree `found` than in `source`, source order mapped?
 
-    `threads`: is the nest's work worth threads? `guesses`: are some of the dependences not known to exist?
+    Not known where mapping takes that apart. `threads`: is the nest's work worth threads? `guesses`: are some of the
+    dependences not known to exist?
     """
-    after, before = _uses(_paths(found, scop), scop), _uses(_paths(source, scop), scop)
+    ours, theirs = _paths(found, scop), _paths(source, scop)
+    if _is_taken_apart(theirs, _paths(scop.tree, scop)):
+        return False
+    after, before = _uses(ours, scop), _uses(theirs, scop)
     if guesses and _is_skewed(found) and all(use.parallel_inside for use in before.values()):
         return True
     return not any(after[name].gains_on(before[name], threads=threads) for name in before)

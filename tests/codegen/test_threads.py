@@ -8,12 +8,12 @@ from nests import add, binary, const, load, loop, n, nest, store, sub, var
 
 from polysched import isl
 from polysched.codegen.lower import lower
-from polysched.codegen.threads import OPERATIONS, SIMD_OPERATIONS, worth_threads
+from polysched.codegen.threads import OPERATIONS, SIMD_OPERATIONS, STREAM_OPERATIONS, known, threshold, worth_threads
 from polysched.ir.build import floordiv
 from polysched.ir.dtypes import f64
 from polysched.ir.interp import evaluate
 from polysched.ir.node import walk
-from polysched.ir.nodes import Array, Call, For, Var
+from polysched.ir.nodes import Array, Call, Const, For, Var
 from polysched.ir.text import show
 from polysched.model.extract import extract
 from polysched.transform.parallel import mark_parallel
@@ -122,3 +122,17 @@ def test_simd_makes_work_shorter():
     scop = extract(nest("copy", "n", (A, B), loop("i", 0, n, loop("j", 0, n, COPY))))
     (cond,) = worth_threads(scop.statements, scop.context, (), SIMD_OPERATIONS)
     assert show(cond) == f"f64(n) * (f64(n) * 2.0) >= {SIMD_OPERATIONS}.0"
+
+
+def test_a_loop_that_goes_once_over_its_data_starts_threads_last():
+    over_data = loop("i", 0, n, store(A, (i, i), load(B, i, i)))
+    assert threshold(over_data) == STREAM_OPERATIONS
+    assert threshold(loop("i", 0, n, store(A, (i, i), Call("sin", (load(B, i, i),), f64)))) == OPERATIONS
+    assert threshold(loop("i", 0, n, loop("j", 0, n, COPY))) == OPERATIONS
+    assert threshold(loop("i", 0, n, loop("j", 0, n, COPY, kind="vector"))) == SIMD_OPERATIONS
+
+
+def test_a_condition_on_constants_is_known():
+    assert known((binary(">=", Const(2.0, f64), Const(1.0, f64)),)) is True and known(()) is True
+    assert known((binary(">=", n, 5), binary(">=", Const(0.0, f64), Const(1.0, f64)))) is False
+    assert known((binary(">=", n, 5),)) is None

@@ -25,6 +25,7 @@ void copy(int n, double *to, const double *from)
                     to_[c0] = from_[c0];
                 }
             } else {
+                #pragma omp simd
                 for (long long c0 = 0; c0 < n_; c0++) {
                     to_[c0] = from_[c0];
                 }

@@ -51,7 +51,7 @@ from polysched.frontend.c.region import Expansion, Region
 from polysched.ir.build import conjunction
 from polysched.ir.dtypes import ALL, DType, f16, i64
 from polysched.ir.node import walk
-from polysched.ir.nodes import PARALLEL, Array, Binary, Const, Expr, For, Function, Stmt
+from polysched.ir.nodes import PARALLEL, Array, Binary, Call, Const, Expr, For, Function, Stmt
 from polysched.model.affine import condition
 from polysched.version import __version__
 
@@ -163,7 +163,7 @@ class _Block(Printer):
             super().loop(loop)
             return
         if never_worth_threads(loop):
-            super().loop(replace(loop, kind="serial", when=()))
+            super().loop(replace(loop, kind=_kind_on_one_thread(loop), when=()))
             return
         if self.only_on_threads or not _is_small(loop):
             is_tested = self.only_on_threads and len(self.threaded) == 1
@@ -173,7 +173,7 @@ class _Block(Printer):
         super().loop(replace(loop, when=()))
         self.depth -= 1
         self.open("} else")
-        super().loop(replace(loop, kind="serial", when=()))
+        super().loop(replace(loop, kind=_kind_on_one_thread(loop), when=()))
         self.close()
 
     def worth(self, loop: For) -> tuple[str, ...]:
@@ -400,6 +400,11 @@ def _conjuncts(expr: Expr) -> Iterator[Expr]:
 def never_worth_threads(loop: For) -> bool:
     """Is a parallel loop known to run too little?"""
     return known(loop.when) is False
+
+
+def _kind_on_one_thread(loop: For) -> str:
+    """SIMD where the loop is innermost: compilers may not see that its iterations are independent."""
+    return "serial" if any(isinstance(node, For | Call) for node in walk(loop.body)) else "vector"
 
 
 def _is_small(loop: For) -> bool:
