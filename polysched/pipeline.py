@@ -21,6 +21,7 @@ from polysched.codegen.passes.idle_threads import without_idle_threads
 from polysched.codegen.passes.linearize import linearize
 from polysched.codegen.passes.loop_bounds import loop_bounds
 from polysched.codegen.passes.macro_statements import macro_statements
+from polysched.codegen.passes.named import named_temporaries
 from polysched.codegen.passes.packing import pack
 from polysched.codegen.passes.padding import Choice, lower_padding
 from polysched.codegen.passes.privatize import privatize
@@ -138,6 +139,8 @@ def _compiled(function: Function, target: Target, schedule: Schedule | Tree | No
     kernel = optional("register tiles", register_tiles, kernel)
     kernel = optional("accumulate", accumulate, kernel)
     kernel = step("idle threads", without_idle_threads, kernel)
+    if options.expressions != "off":
+        kernel = optional("named", named_temporaries, kernel)
     kernel = step("linearize", linearize, kernel)
     if has_products:  # whose digits and guards are of our making, so that they go even without the stage
         kernel = optional("digits", join_digits, kernel)

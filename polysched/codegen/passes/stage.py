@@ -14,7 +14,6 @@ from polysched.codegen.passes.digits import join_digits
 from polysched.codegen.passes.inverses import with_inverses
 from polysched.codegen.passes.licm import licm, licm_settings
 from polysched.codegen.passes.loop_bounds import loop_bounds
-from polysched.codegen.passes.named import named_temporaries
 from polysched.codegen.passes.normalize import normalize
 from polysched.codegen.passes.preload import preload
 from polysched.codegen.passes.pressure import BUDGETS, relieve
@@ -32,7 +31,6 @@ def improve_expressions(fn: Function, options: Options, target: Target) -> Funct
     if options.expressions == "off":
         return fn
     settings = licm_settings(options, target)
-    fn = optional("named", named_temporaries, fn)
     if options.expressions == "licm":
         return optional("licm", licm, fn, **settings)
     gpu, fast_math = target != "c", options.fast_math
