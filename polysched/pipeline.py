@@ -18,6 +18,7 @@ from polysched.codegen.passes.accumulate import accumulate
 from polysched.codegen.passes.contract import contract
 from polysched.codegen.passes.digits import join_digits
 from polysched.codegen.passes.idle_threads import without_idle_threads
+from polysched.codegen.passes.lanes import several_vectors
 from polysched.codegen.passes.linearize import linearize
 from polysched.codegen.passes.loop_bounds import loop_bounds
 from polysched.codegen.passes.macro_statements import macro_statements
@@ -128,6 +129,7 @@ def _compiled(function: Function, target: Target, schedule: Schedule | Tree | No
         kernel = step("pack products", pack_products, kernel, options.machine, parallel=options.parallel)
         has_products = kernel is not before
         kernel = step("privatize", privatize, kernel, vector=options.vector)
+        kernel = optional("lanes", several_vectors, kernel, vector_bytes=options.machine.vector_bytes)
         kernel = optional("pack", pack, kernel)
     else:
         kernel = step("reduce", reduce_on_gpu, kernel, shuffles=target == "cuda")

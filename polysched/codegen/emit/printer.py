@@ -42,6 +42,7 @@ from polysched.version import __version__
 
 _WIDTH = 105  # of the lines of a parameter list
 _STACK_BYTES = 1 << 17  # larger local arrays live on the heap
+_FEW_BYTES = 1 << 14  # of an array of unknown size in a loop, which then needs no heap
 _REGISTER_BYTES = 1 << 12  # larger ones are reached by a pointer: then gcc keeps others in registers
 
 
@@ -55,6 +56,7 @@ class Printer(Speller):
         self.lines: list[str] = []
         self.loc: Loc | None = None  # of the statement that is being printed
         self.depth = 0
+        self.few: dict[str, str] = {}  # where small arrays lie that are on the heap if they are large
         self.around: list[str] = []  # kinds of the loops around, outermost first
         self.kept = overwriting(fn.body) | storing_again(fn) if dialect.stays else frozenset()  # by id()
         self.written: Set[str] = self.census.written
@@ -134,7 +136,9 @@ class Printer(Speller):
             self.stmt(stmt)
         for stmt in reversed(statements):
             if isinstance(stmt, Alloc) and self.is_on_heap(stmt.array):
-                self.line(f"free({self.names(stmt.array.name)});")
+                name = self.names(stmt.array.name)
+                few = self.few.get(stmt.array.name)
+                self.line(f"if ({name} != {few}) free({name});" if few else f"free({name});")
 
     def stmt(self, stmt: Stmt) -> None:
         around, self.loc = self.loc, stmt.loc or self.loc
@@ -248,7 +252,13 @@ class Printer(Speller):
             self.line(f"{own} {name};")
         elif self.is_on_heap(array):
             self.includes.add("stdlib.h")
-            self.line(f"{own} *{self.dialect.restrict} {name} = malloc(sizeof({own}) * {self.expr(total, UNARY)});")
+            memory = f"malloc(sizeof({own}) * {self.expr(total, UNARY)})"
+            if self.around:  # a row of each iteration, for which malloc takes as long as some of its elements
+                few = self.few[array.name] = self.names.fresh(f"{array.name}_few")
+                most = _FEW_BYTES * 8 // array.dtype.bits
+                self.line(f"{own} {few}[{most}];")
+                memory = f"{self.expr(total, BINDING['<='] + 1)} <= {most} ? {few} : {memory}"
+            self.line(f"{own} *{self.dialect.restrict} {name} = {memory};")
             self.line(f"if (!{name} && {self.expr(total, UNARY)} > 0) abort();")
         elif self.is_memory(array):
             memory = self.names.fresh(f"{array.name}_memory")
