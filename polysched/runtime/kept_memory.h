@@ -2,11 +2,8 @@
    stencil takes to fill it.
 
    A block in use is nobody else's, so a kernel may run on several threads at once, and call itself. Blocks, kept and in
-   use, never hold more than twice what the kernel has needed at one time. */
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+   use, never hold more than twice what the kernel has needed at one time. Headers that the kernel does not include would
+   take names from it. */
 #include <stdlib.h>
 
 enum {
@@ -22,21 +19,24 @@ struct polysched_block {
     char fill[POLYSCHED_LINE - sizeof(void *) - 2 * sizeof(size_t)];
 };
 
-static atomic_flag polysched_lock = ATOMIC_FLAG_INIT;
-static struct polysched_block *polysched_kept;        /* the latest first */
-static size_t polysched_most_asked;                   /* bytes, at one time */
-static atomic_size_t polysched_used, polysched_asked; /* bytes of blocks in use, and what was asked for */
+static char polysched_lock;
+static struct polysched_block *polysched_kept; /* the latest first */
+static size_t polysched_most_asked;            /* bytes, at one time */
+static size_t polysched_used, polysched_asked; /* bytes of blocks in use, and asked for; without the lock */
 size_t polysched_kept_bytes;
 
-static bool polysched_enter(void)
+static int polysched_enter(void)
 {
     for (int k = 0; k < POLYSCHED_TRIES; k++)
-        if (!atomic_flag_test_and_set_explicit(&polysched_lock, memory_order_acquire))
-            return true;
-    return false;
+        if (!__atomic_test_and_set(&polysched_lock, __ATOMIC_ACQUIRE))
+            return 1;
+    return 0;
 }
 
-static void polysched_leave(void) { atomic_flag_clear_explicit(&polysched_lock, memory_order_release); }
+static void polysched_leave(void) { __atomic_clear(&polysched_lock, __ATOMIC_RELEASE); }
+
+/* The new sum, by an addition that needs no lock; `more` may be negative in its wrapping type. */
+static size_t polysched_count(size_t *sum, size_t more) { return __atomic_add_fetch(sum, more, __ATOMIC_RELAXED); }
 
 static void polysched_drop(struct polysched_block *block)
 {
@@ -71,7 +71,7 @@ static struct polysched_block *polysched_surplus(void)
 {
     struct polysched_block *surplus = NULL;
     while (polysched_kept && (polysched_kept_bytes > POLYSCHED_MOST ||
-                              polysched_kept_bytes + polysched_used > 2 * polysched_most_asked)) {
+                              polysched_kept_bytes + polysched_count(&polysched_used, 0) > 2 * polysched_most_asked)) {
         struct polysched_block **oldest = &polysched_kept;
         while ((*oldest)->next)
             oldest = &(*oldest)->next;
@@ -90,24 +90,24 @@ void polysched_release(void)
     struct polysched_block *const all = polysched_kept;
     polysched_kept = NULL;
     polysched_kept_bytes = 0;
-    polysched_most_asked = polysched_asked;
+    polysched_most_asked = polysched_count(&polysched_asked, 0);
     polysched_leave();
     polysched_drop(all);
 }
 
 static void *polysched_malloc(size_t asked)
 {
-    if (asked > PTRDIFF_MAX - 2 * POLYSCHED_LINE)
+    if (asked > __PTRDIFF_MAX__ - 2 * POLYSCHED_LINE)
         return NULL;
     struct polysched_block *block = NULL;
     const size_t size = (asked + POLYSCHED_LINE - 1) / POLYSCHED_LINE * POLYSCHED_LINE;
-    const bool is_kept = asked >= POLYSCHED_LEAST && polysched_enter();
+    const int is_kept = asked >= POLYSCHED_LEAST && polysched_enter();
     if (is_kept) {
         block = polysched_fitting(size);
-        polysched_used += block ? block->size : size;
-        polysched_asked += size;
-        if (polysched_most_asked < polysched_asked)
-            polysched_most_asked = polysched_asked;
+        polysched_count(&polysched_used, block ? block->size : size);
+        const size_t now = polysched_count(&polysched_asked, size);
+        if (polysched_most_asked < now)
+            polysched_most_asked = now;
         struct polysched_block *const surplus = polysched_surplus();
         polysched_leave();
         polysched_drop(surplus);
@@ -120,8 +120,8 @@ static void *polysched_malloc(size_t asked)
             block = malloc(all);
         }
         if (!block) {
-            polysched_used -= is_kept ? size : 0;
-            polysched_asked -= is_kept ? size : 0;
+            polysched_count(&polysched_used, is_kept ? -size : 0);
+            polysched_count(&polysched_asked, is_kept ? -size : 0);
             return NULL;
         }
         block->next = NULL;
@@ -137,8 +137,8 @@ static void polysched_free(void *memory)
         return;
     struct polysched_block *block = (struct polysched_block *)memory - 1;
     if (block->asked) {
-        polysched_used -= block->size;
-        polysched_asked -= block->asked;
+        polysched_count(&polysched_used, -block->size);
+        polysched_count(&polysched_asked, -block->asked);
         if (polysched_enter()) {
             block->next = polysched_kept;
             polysched_kept = block;

@@ -63,6 +63,15 @@ def wide(a: ps.f64["n + 200"], o: ps.f64["n"], n: ps.size):
 
 
 @ps.nest
+def short_rows(a: ps.f64["n", 4], o: ps.f64["n"], n: ps.size):
+    for i in range(n):
+        s = 1.0
+        for k in range(4):
+            s += a[i, k]
+        o[i] = s * s
+
+
+@ps.nest
 def rows(a: ps.f64["n", "n"], o: ps.f64["n"], n: ps.size):
     for i in range(n):
         s = 1.0
@@ -91,9 +100,9 @@ def test_constant_loops_in_the_life_of_a_scalar_are_written_out(example, kept):
         np.testing.assert_array_equal(after[name], value)
 
 
-@pytest.mark.parametrize("example", [product, wide, rows])
+@pytest.mark.parametrize("example", [product, wide, short_rows, rows])
 def test_loops_that_are_left(example):
-    """Operands that rows share and columns do not; too many iterations; as many as a size says."""
+    """Rows share operands, and columns do not; too many iterations; short rows; as many iterations as a size says."""
     assert macro_statements(example.function) is example.function
 
 

@@ -219,13 +219,13 @@ def test_a_child_of_fork_calls_what_threads_of_its_parent_are_in(run):
 
 
 def test_a_lock_that_is_never_given_back_stops_nobody():
-    run, values = changed("static atomic_flag", "atomic_flag"), np.ones(50_000)
+    run, values = changed("static char polysched_lock", "char polysched_lock"), np.ones(50_000)
     run(V=values)
-    lock = ctypes.c_bool.in_dll(run.library, "polysched_lock")
-    lock.value = True
+    lock = ctypes.c_byte.in_dll(run.library, "polysched_lock")
+    lock.value = 1
     run(V=values)
     run.release()
-    lock.value = False
+    lock.value = 0
     assert (values == 4).all() and kept(run) == 400_000
     run(V=values)
     run.release()
@@ -284,6 +284,13 @@ def test_where_memory_ends_kept_blocks_go_first_and_then_it_aborts(run, most, st
         faulthandler.disable()
         os._exit(0 if work() else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == status
+
+
+def test_it_takes_no_names():
+    """A nest may be called what a header that its text does not include defines."""
+    fn, values = nest("atomic_load", "n", [V], *doubled()), np.ones(9)
+    cpu.load(emit_c(fn), fn)(V=values)
+    assert (values == 2).all()
 
 
 def test_messages_count_the_lines_of_the_text():

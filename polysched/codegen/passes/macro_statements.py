@@ -12,16 +12,16 @@ Written out, the loops belong to the statement around them, and nothing outside 
 element for each iteration, and orders none of them.
 
 Keeps: what is computed, in its order. Where iterations share operands along one loop and not along another, as those of
-a product of matrices do, loops are left to register tiles.
+a product of matrices do, loops are left to register tiles; where a constant loop itself steps through memory, as along
+short rows, it stays, since elements side by side are loaded faster.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 
 from polysched.ir.node import map_list, statements, substitute, walk
-from polysched.ir.nodes import Alloc, Const, For, Function, If, Load, Stmt, Store, Var
+from polysched.ir.nodes import Alloc, Const, Expr, For, Function, If, Load, Stmt, Store, Var
 from polysched.ir.rename import bound_names
 from polysched.ir.simplify import simplify
 
@@ -65,14 +65,15 @@ def _touches(stmt: Stmt, name: str) -> bool:
 
 
 def _should(body: tuple[Stmt, ...], loops: tuple[str, ...]) -> bool:
-    """Does each operand depend on all of the loops that tell the results apart, or on none?"""
-    stores = [node for node in walk(body) if isinstance(node, Store)]
-    along = _variables(stores) & set(loops)
-    return all(_variables([load]) & along in (set(), along) for load in walk(body) if isinstance(load, Load))
+    """Does each operand depend on all of the loops that tell the results apart, and step through memory with one of
+    them, or depend on none?"""
+    along = set(loops) & {name for node in walk(body) if isinstance(node, Store) for name in _variables(node.index)}
+    used = [(_variables(node.index) & along, node.index) for node in walk(body) if isinstance(node, Load)]
+    return all(names == along and _variables(index[-1:]) & along for names, index in used if names)
 
 
-def _variables(accesses: Iterable[Load | Store]) -> set[str]:
-    return {node.name for access in accesses for node in walk(access.index) if isinstance(node, Var)}
+def _variables(index: tuple[Expr, ...]) -> set[str]:
+    return {node.name for node in walk(index) if isinstance(node, Var)}
 
 
 def _written_out(body: tuple[Stmt, ...], taken: set[str]) -> tuple[Stmt, ...] | None:
