@@ -12,7 +12,7 @@ from polysched.ir.dtypes import f64
 from polysched.ir.nodes import Array, Expr, Function, Let, Store
 from polysched.runtime.cpu import load as compiled
 
-i, j, n, t = map(var, "ijnt")
+i, j, k, n, t = map(var, "ijknt")
 A, B = Array("A", f64, (const(1000),)), Array("B", f64, (const(1000),))
 KEPT = '__asm__ volatile ("");'
 
@@ -64,6 +64,13 @@ def test_rows_of_constant_size_are_compared_with_how_far_the_loops_run():
     assert KEPT not in emit_c(stored(add(mul(j, 25), i), rows=25)).text
     assert KEPT in emit_c(stored(add(mul(i, 40), j), columns=41)).text
     assert KEPT in emit_c(stored(add(mul(i, 40), j))).text
+
+
+def test_a_block_of_rows_is_as_far_as_it_runs_once():
+    start = mul(i, 24)
+    body = loop("j", 0, n, Store("A", (add(sub(k, start), mul(j, 24)),), load(B, k)))
+    fn = nest("kernel", "n", [A, B], loop("i", 0, n, loop("k", start, add(start, 24), body)))
+    assert KEPT not in emit_c(fn).text
 
 
 def test_what_is_loaded_too_is_seen_by_gcc():

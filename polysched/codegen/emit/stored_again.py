@@ -72,12 +72,17 @@ class _Known:
         if one.degree or other.degree:
             return True
         by, across = abs(int(one.constant)), abs(int(other.constant))
-        return by * abs(outer.step) <= across * self.span(inner) and across * abs(inner.step) <= by * self.span(outer)
+        return by * abs(outer.step) <= across * self.span(inner) and across * abs(inner.step) <= by * self.once(outer)
 
     def span(self, loop: For) -> int:
         """How far apart the first and the last value of its variable are at most."""
         low, high = self.ranges[loop.var]
         return max(0, high - 1 - low)
+
+    def once(self, loop: For) -> int:
+        """The same while it runs once, from its lower bound then."""
+        trips = most_trips(loop.lo, loop.hi, loop.step)
+        return self.span(loop) if trips is None else min(self.span(loop), max(0, trips - 1) * abs(loop.step))
 
     def polynomial(self, expr: Expr) -> Polynomial:
         """The value; what is no sum and no product has a name of its own."""
