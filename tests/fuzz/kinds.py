@@ -12,6 +12,7 @@ from op_programs import agree, random_program
 from test_pipeline import check_random_nest
 
 import polysched as ps
+from polysched.errors import BudgetExceeded
 from polysched.frontend.op.op import parse_op
 from tests.codegen.soundness import case, failure
 from tests.fuzz.c_files import check_c
@@ -19,7 +20,7 @@ from tests.fuzz.c_macros import check_macros
 from tests.fuzz.outcome import Refused
 
 Check = Callable[[int], object]
-_SECONDS = 15.0  # to verify a program for a GPU: of what takes longer, larger sizes are left out
+_SECONDS = 25.0  # to verify a program for a GPU: of what takes longer, larger sizes are left out
 
 
 def check_numpy(seed: int) -> None:
@@ -36,7 +37,11 @@ def check_gpu(seed: int) -> None:
     """A nest as CUDA or OpenCL, in several orders of threads and under the checker of races."""
     rng = random.Random(seed)
     target = rng.choice(("cuda", "cuda", "opencl"))
-    ps.optimize(nests.random_nest(rng), target, options=_options(rng)).verify(seconds=_SECONDS)
+    done = ps.optimize(nests.random_nest(rng), target, options=_options(rng))
+    try:
+        done.verify(seconds=_SECONDS)
+    except BudgetExceeded as error:  # by the clock on the wall: other programs run at the same time
+        raise Refused("nothing was compared in time") from error
 
 
 def check_verified(seed: int) -> None:
