@@ -10,8 +10,9 @@ from polysched.codegen.passes.linearize import linearize
 from polysched.ir.build import load, var
 from polysched.ir.dtypes import f16, f32, f64
 from polysched.ir.nodes import Array, Call, Store
-from polysched.runtime import vector_math
+from polysched.runtime import cpu, vector_math
 from polysched.runtime.cpu import load as load_program
+from polysched.runtime.toolchain import c_flags, compile_shared
 from polysched.runtime.vector_math import libmvec_has
 from tests.nests import loop, nest
 
@@ -88,3 +89,20 @@ def test_forms_are_within_four_ulp(name, dtype):
     found = errors(name, dtype)
     assert found.vector < MOST
     assert found.special == (), "NaN, infinity and zeros are as in the scalar form"
+
+
+@pytest.mark.parametrize("name", ["exp", "tanh"])
+def test_ours_are_within_one_ulp(name, monkeypatch):
+    """Where libmvec has none; denormal results are rounded as others."""
+    monkeypatch.setattr(cpu, "libmvec_has", lambda text: ())
+    found = errors(name, f32)
+    assert found.vector < 0.6
+    assert found.special == ()
+
+
+def test_ours_run_as_simd(monkeypatch):
+    """gcc says so of the loop, and nothing calls the library."""
+    fn = applied(("exp", 1), ("tanh", 1))
+    text = emit_c(fn, vector_math=True).text.replace(forms.MACRO, "NO_")
+    path = compile_shared(text, "f", flags=c_flags(text, fast_math=True))
+    assert b"\0expf\0" not in path.read_bytes() and b"\0tanhf\0" not in path.read_bytes()
