@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from polysched.codegen.emit import helpers
 from polysched.codegen.emit.dialect import Dialect
 from polysched.codegen.emit.extents import most_trips
+from polysched.codegen.emit.few_iterations import sums_of_few_iterations
 from polysched.codegen.emit.overwriting import overwriting
 from polysched.codegen.emit.spelling import BINDING, UNARY, Speller, is_narrow
 from polysched.codegen.emit.stored_again import storing_again
@@ -56,7 +57,8 @@ class Printer(Speller):
         self.loc: Loc | None = None  # of the statement that is being printed
         self.depth = 0
         self.around: list[str] = []  # kinds of the loops around, outermost first
-        self.kept = overwriting(fn.body) | storing_again(fn) if dialect.stays else frozenset()  # by id()
+        kept = overwriting(fn.body) | storing_again(fn) | sums_of_few_iterations(fn.body)
+        self.kept = kept if dialect.stays else frozenset()  # by id()
         self.written = {node.array for node in walk(fn.body) if isinstance(node, Store)}
         self.read = {node.name for node in walk(fn.body) if isinstance(node, Var)}
         self.read |= {node.array for node in walk(fn.body) if isinstance(node, Load)}
