@@ -49,6 +49,7 @@ from polysched.solve.scheduler import Scheduled
 from polysched.trace import Event
 from polysched.trials.borders import borders
 from polysched.trials.orders import BACKWARDS, always_on_threads, has_independent_loops, has_threads, in_other_orders
+from polysched.trials.rounding import calls_of_constants
 from polysched.verify import SECONDS, Verification, verify
 
 
@@ -188,7 +189,10 @@ class Compiled:
             sizes=sizes,
             beyond=self._in_source_order,
             several_tiles=self.source.language != "c",
-            rounds=options.reorder_reductions or options.fast_math or options.contract_floats,
+            rounds=options.reorder_reductions
+            or options.fast_math
+            or options.contract_floats
+            or calls_of_constants(self.kernel),
             chosen=self._chosen,
             seconds=seconds,
             deadline=deadline,

@@ -74,6 +74,12 @@ def is_whole(nest: Function) -> bool:
     return True
 
 
+def calls_of_constants(kernel: Function) -> bool:
+    """Is a function of the library called with constants? Compilers round those right, the library not always."""
+    calls = (node for node in walk(kernel.body) if isinstance(node, Call) and node.fn in _SLOPES.keys() - _RIGHT)
+    return any(all(isinstance(arg, Const) for arg in call.args) for call in calls)
+
+
 def with_bounds(nest: Function) -> tuple[Function, dict[str, Names]]:
     """The nest that computes `size`, `depth` and `reach` beside each float array, in arrays of their own, and the names
     of these."""
@@ -231,6 +237,9 @@ class _Beside:
 
     def deepest(self, exprs: Iterable[Expr]) -> Expr:
         return binary("max", *map(self.depth, exprs))
+
+
+_RIGHT = frozenset({"sqrt", "fmin", "fmax", "copysign"})  # which libraries round right
 
 
 def _wide(expr: Expr) -> Expr:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ import polysched as ps
 from polysched.ir.dtypes import f16, f32, f64
 from polysched.ir.interp import interpret
 from polysched.prepare import function_of
-from polysched.trials.rounding import at_first, is_whole, tolerance, with_bounds
+from polysched.trials.rounding import at_first, calls_of_constants, is_whole, tolerance, with_bounds
 
 
 @ps.nest
@@ -144,3 +145,17 @@ def test_values_of_types_differ_in_what_overflows():
 
     _, bound = bounds_of(narrow, {"n": 1, "s": np.ones(1, np.float16), "a": np.array([250.0])})
     assert not np.isfinite(bound[0])
+
+
+@ps.nest
+def of_constants(s: ps.f64["1"], a: ps.f64["1"]):
+    s[0] = 1.0 + ps.log1p(2.0)
+    a[0] = ps.sqrt(2.0) + ps.log1p(a[0])
+
+
+def test_functions_of_constants_are_those_of_the_compiler():
+    """gcc rounds log1p(2.0) right, the C library down."""
+    kernel = ps.optimize(of_constants).kernel
+    assert calls_of_constants(kernel)
+    assert not calls_of_constants(replace(kernel, body=kernel.body[1:]))
+    ps.optimize(of_constants).verify()

@@ -13,6 +13,7 @@ from polysched.codegen.emit import helpers
 from polysched.codegen.emit.census import Census
 from polysched.codegen.emit.dialect import Dialect
 from polysched.codegen.emit.extents import most_trips
+from polysched.codegen.emit.few_iterations import sums_of_few_iterations
 from polysched.codegen.emit.overwriting import overwriting
 from polysched.codegen.emit.spelling import BINDING, UNARY, Speller, is_narrow
 from polysched.codegen.emit.stored_again import storing_again
@@ -58,7 +59,8 @@ class Printer(Speller):
         self.depth = 0
         self.few: dict[str, str] = {}  # where small arrays lie that are on the heap if they are large
         self.around: list[str] = []  # kinds of the loops around, outermost first
-        self.kept = overwriting(fn.body) | storing_again(fn) if dialect.stays else frozenset()  # by id()
+        kept = overwriting(fn.body) | storing_again(fn) | sums_of_few_iterations(fn.body)
+        self.kept = kept if dialect.stays else frozenset()  # by id()
         self.written: Set[str] = self.census.written
         self.read = self.census.read
 
