@@ -108,7 +108,7 @@ def test_a_program_that_is_wrong_for_one_size_only_is_caught_there():
     [
         ({"N": -1}, r"'stencil' cannot be run with N=-1: its sizes must satisfy \[N\] -> \{  : N >= 0 \}"),
         ({"N": 10**6}, "'stencil' is too large to run here with N=1000000: it accesses memory about 5.0e[+]12 times"),
-        ({"M": 3}, r"'stencil' has no size M: it has \['N'\]"),
+        ({"M": 3}, "'stencil' has no size M: it has N"),
     ],
 )
 def test_sizes_that_cannot_be_run_are_refused(sizes, message):

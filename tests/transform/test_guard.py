@@ -24,25 +24,25 @@ def loops_of(done: ps.Compiled) -> list[str]:
 
 
 UNROLLED = """\
-    for (int i = 0; i < 300000; i += 3) {
+    for (int i = 0; i < 3000000; i += 3) {
         a[i] += b[i]; a[i + 1] += b[i + 1]; a[i + 2] += b[i + 2];
     }"""
 
 
 def test_a_parallel_loop_is_not_taken_apart(tmp_path):
-    done = compiled(tmp_path, "float a[300000], b[300000];", UNROLLED)
+    done = compiled(tmp_path, "float a[3000000], b[3000000];", UNROLLED)
     assert loops_of(done) == ["parallel"] and done.rungs["mapping"] == LEFT and not done.fallbacks
     done.verify()
 
 
 def test_a_loop_is_taken_apart_where_part_of_it_becomes_parallel(tmp_path):
-    loops = "for (int i = 1; i < 1000; i++) { a[i] = a[i - 1] + c[i]; b[i] = c[i] * 2; }"
-    done = compiled(tmp_path, "float a[1000], b[1000], c[1000];", loops)
+    loops = "for (int i = 1; i < 2000000; i++) { a[i] = a[i - 1] + c[i]; b[i] = c[i] * 2; }"
+    done = compiled(tmp_path, "float a[2000000], b[2000000], c[2000000];", loops)
     assert loops_of(done) == ["serial", "parallel"]
 
 
 def test_who_asks_for_loops_apart_gets_them(tmp_path):
-    done = compiled(tmp_path, "float a[300000], b[300000];", UNROLLED, fusion="none")
+    done = compiled(tmp_path, "float a[3000000], b[3000000];", UNROLLED, fusion="none")
     assert loops_of(done) == ["parallel"] * 3
 
 
@@ -55,8 +55,8 @@ def test_a_simd_loop_is_not_skewed(tmp_path):
 
 
 def test_a_serial_nest_is_skewed(tmp_path):
-    loops = "for (int i = 1; i < 256; i++) for (int j = 1; j < 256; j++) A[i][j] = A[i - 1][j] + A[i][j - 1];"
-    done = compiled(tmp_path, "float A[256][256];", loops)
+    loops = "for (int i = 1; i < 4000; i++) for (int j = 1; j < 4000; j++) A[i][j] = A[i - 1][j] + A[i][j - 1];"
+    done = compiled(tmp_path, "float A[4000][4000];", loops)
     assert done.rungs["mapping"] == "mapped" and "parallel" in loops_of(done)
 
 
