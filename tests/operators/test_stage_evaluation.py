@@ -85,6 +85,7 @@ def test_what_seems_to_lose_is_measured_again_and_longer(run, tmp_path, monkeypa
     assert len(columns["time"].values["off"]) == 63
 
 
+@pytest.mark.slow
 def test_a_case_is_timed_in_turns():
     case = Case("dense", {"batch": 8, "in_dim": 512, "out_dim": 512, "use_bias": True})
     found = COLUMNS["time"](case, ps.Options(reorder_reductions=True), 0.01)
@@ -94,6 +95,7 @@ def test_a_case_is_timed_in_turns():
     assert (short.values, short.note, short.is_left_out) == ({}, "under 50 us", True)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="there is no nvcc to compile CUDA texts with")
 def test_integers_of_the_hottest_loop():
     found = COLUMNS["sass"](Case("relu", {"m": 64, "n": 64}), ps.Options(), 0.0)
