@@ -151,4 +151,4 @@ def test_without_time_every_refusal_says_that_it_may_be_wrong():
     assert "which may be none (not decided within its budget)" in str(schedule.draft.dependences)
     assert "which may be none" in schedule.explain()
     rung = ps.optimize(life, options=ps.Options(dependence_seconds=0.0)).rungs["dependences"]
-    assert rung.startswith("some may be none, not decided within their budget: flow on s from S0 to S1")
+    assert rung.startswith("some may be none, not decided within their budget: flow on g from S to S")
