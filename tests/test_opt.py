@@ -75,6 +75,27 @@ def test_results_are_the_same_to_the_bit(tmp_path, flags):
     assert ran(file.with_suffix(".opt.c"), *flags) == ran(file, "-O1")
 
 
+def test_a_temporary_takes_no_more_memory_than_an_array_whatever_the_sizes(tmp_path):
+    """With m = 0 no access bounds n, so that an element for each row may be too much."""
+    file = tmp_path / "rows.c"
+    file.write_text(
+        """static double a[1000][1000], c[1000][1000];
+void f(long n, long m)
+{
+#pragma scop
+    for (long i = 0; i < n; i++) {
+        double s = 0;
+        for (long k = 0; k < m; k++) s += a[i][k];
+        for (long k = 0; k < m; k++) c[i][k] = s * a[i][k];
+    }
+#pragma endscop
+}
+"""
+    )
+    text = rewritten(file)
+    assert b"malloc" in text and b"n_ <= 1000 && m_ >= 1 &&" in text.partition(b"malloc")[0]
+
+
 def ran(file: Path, *flags: str) -> str:
     program = file.with_suffix("")
     subprocess.run(["gcc", *STRICT, *flags, str(file), "-o", str(program)], check=True)

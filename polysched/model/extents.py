@@ -1,4 +1,4 @@
-"""Whether a new array takes no more memory than one that is there, for all sizes that calls may have.
+"""Whether a new array takes no more memory than one that is there, for all sizes at which the nest has work.
 
     for i in range(n): ... a[i, j] ...      with a: f64[1000, 1200]     ->     n <= 1000, checked at each call
 
@@ -12,7 +12,8 @@ from functools import reduce
 from itertools import permutations
 
 from polysched import isl
-from polysched.ir.nodes import Array, Binary, Expr
+from polysched.ir.node import walk
+from polysched.ir.nodes import Alloc, Array, Binary, Const, Expr, Function
 from polysched.model.affine import AffineSpace, NotAffine
 from polysched.model.scop import Scop
 
@@ -36,6 +37,31 @@ def sizes_that_run(scop: Scop, array: str) -> isl.Set:
     """
     users = [s for s in scop.statements if any(access.array == array for access in (*s.reads, *s.writes))]
     return reduce(isl.Set.intersect, (s.domain.params() for s in users), scop.valid_sizes)
+
+
+def sizes_that_fit(scop: Scop, source: Function) -> isl.Set:
+    """The sizes that keep accesses in bounds, at which no array that `source` does not declare, and the nest of `scop`
+    does, needs more memory than one of the user's.
+
+    These are all of them, unless that was judged by what runs, above. Elsewhere little runs: the source may do it.
+    """
+    fn, known = scop.function, scop.valid_sizes
+    declared = {(node.array.name, node.array.shape) for node in walk(source.body) if isinstance(node, Alloc)}
+    own = [node.array for node in walk(fn.body) if isinstance(node, Alloc) and node.array.shape]
+    for array in own:
+        if (array.name, array.shape) not in declared and not _always_fits(array, scop):
+            known = known.intersect(sizes_that_run(scop, array.name))
+    return known
+
+
+def _always_fits(array: Array, scop: Scop) -> bool:
+    fn = scop.function
+    try:
+        conditions = [AffineSpace("", (), fn.sizes).where(Binary(">", extent, Const(0))) for extent in array.shape]
+    except NotAffine:
+        return False
+    some = reduce(isl.Set.intersect, (condition.params() for condition in conditions), scop.valid_sizes)
+    return some.is_empty() or fits_an_array(array.shape, fn.arrays, some, fn.sizes)
 
 
 def _is_within(extent: Expr, dimension: Expr, known: isl.Set, sizes: tuple[str, ...]) -> bool:

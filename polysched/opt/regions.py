@@ -23,6 +23,7 @@ from polysched.frontend.c.cpp import SPELLINGS
 from polysched.frontend.c.region import Region
 from polysched.ir.node import walk
 from polysched.ir.nodes import PARALLEL, Call, For
+from polysched.model.extents import sizes_that_fit
 from polysched.model.touched import touched_elements
 from polysched.opt.unchanged import runs_the_same_loops
 from polysched.options import LANGUAGES, Options, Target
@@ -133,16 +134,16 @@ def outcome_of(region: Region, data: bytes, job: Job) -> Outcome:
     done = _compiled(region, target, job.options)
     if isinstance(done, str):
         return replace(kept, summary=done)
-    offload = None
+    offload, sizes = None, sizes_that_fit(done.scop, region.function)
     if target == "c":
         is_same = not job.always and runs_the_same_loops(done, region)
         if is_same and not any(_is_on_threads(node) for node in walk(done.kernel.body)):
             return replace(kept, summary="its order is the best that was found")
-        before, after = emit_region(done.kernel, region, done.scop.valid_sizes, only_on_threads=is_same)
+        before, after = emit_region(done.kernel, region, sizes, only_on_threads=is_same)
     else:
         entry = _entry(f"{region.function.name}_of_{job.name}", region)
         offload = Offload(done.kernel, entry, touched_elements(done.scop))
-        before, after = emit_call(done.kernel, region, done.scop.valid_sizes, entry, in_cuda=job.in_one)
+        before, after = emit_call(done.kernel, region, sizes, entry, in_cuda=job.in_one)
     return replace(kept, summary=_summary(done), before=before, after=after, offload=offload)
 
 

@@ -34,6 +34,8 @@ def test_one_iteration_starts_no_threads(kind):
     assert kinds(0, 32, step=32, kind=kind) == ("serial", ())
     assert kinds(0, 33, step=32, kind=kind) == (kind, ())
     assert kinds(0, n, kind=kind) == (kind, ())
+    assert kinds(8, 7, step=-1, kind=kind) == ("serial", ())
+    assert kinds(8, 0, step=-1, kind=kind) == (kind, ())
 
 
 def test_what_is_never_worth_it_starts_no_threads():

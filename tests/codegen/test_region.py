@@ -205,3 +205,10 @@ def test_sums_with_narrow_data_are_signed_since_they_cannot_overflow():
     K = Array("K", i64, (n,))
     wide = nest("f", "n", [A, K], loop("i", 0, n, store(A, (sub(add(i, load(K, i)), 256),), const(0.0))))
     assert "(unsigned long long)K_[i]" in block(wide)
+
+
+def test_a_function_of_openmp_that_is_a_macro_of_the_user_s_is_meant_all_the_same():
+    large = loop("i", 0, n, store(A, (i,), const(0.0)), kind="parallel")
+    text = block(nest("f", "n", [A], large))
+    assert "extern int (omp_get_max_threads)(void);" in text
+    assert "(omp_get_max_threads)() " not in text.replace("#define threads (omp_get_max_threads)()", "")

@@ -7,8 +7,8 @@ void copy(int n, double *to, const double *from)
     #pragma GCC diagnostic push
     #pragma GCC diagnostic ignored "-Wunknown-pragmas"
     #ifdef _OPENMP
-    extern int omp_get_max_threads(void);
-    #define threads omp_get_max_threads()
+    extern int (omp_get_max_threads)(void);
+    #define threads (omp_get_max_threads)()
     #else
     #define threads 1
     #endif

@@ -289,8 +289,8 @@ class _Block(Printer):
             self.line('#pragma GCC diagnostic ignored "-Wunknown-pragmas"')
         if self.needs_threads:
             self.line("#ifdef _OPENMP")
-            self.line("extern int omp_get_max_threads(void);")
-            self.line(f"#define {self.macros['threads']} omp_get_max_threads()")
+            self.line("extern int (omp_get_max_threads)(void);")  # in brackets it is no macro of that name
+            self.line(f"#define {self.macros['threads']} (omp_get_max_threads)()")
             self.line("#else")
             self.line(f"#define {self.macros['threads']} 1")
             self.line("#endif")

@@ -193,6 +193,8 @@ class Speller:
 
     def magnitude(self, expr: Expr) -> int:
         """Bits that hold the absolute value of an i64, as far as is known: 64 for anything."""
+        if isinstance(expr, Const):
+            return int(expr.value).bit_length()
         if not is_data(expr, self.data):
             return _INDEX_BITS
         match expr:

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from polysched.ir.build import sub
+from polysched.codegen.emit.extents import most_trips
 from polysched.ir.dtypes import boolean
 from polysched.ir.node import rewrite
 from polysched.ir.nodes import Const, Expr, For, Function, Stmt
-from polysched.ir.simplify import simplify
 
 _PARALLEL = ("parallel", "dynamic")
 _NEVER = Const(False, boolean)
@@ -35,7 +34,4 @@ def without_idle_threads(fn: Function) -> Function:
 
 def _runs_once(loop: For) -> bool:
     """At most."""
-    match simplify(sub(loop.hi, loop.lo)):
-        case Const(int(reach)):
-            return reach <= abs(loop.step)
-    return False
+    return most_trips(loop.lo, loop.hi, loop.step) in (0, 1)
