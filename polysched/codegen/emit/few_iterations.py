@@ -11,8 +11,7 @@ vector.
 
 from __future__ import annotations
 
-from polysched.codegen.emit.extents import most_trips
-from polysched.codegen.emit.overwriting import UNROLLED
+from polysched.codegen.emit.overwriting import is_unrolled
 from polysched.ir.linear import forms
 from polysched.ir.node import walk
 from polysched.ir.nodes import Binary, For, Load, Stmt, Store
@@ -21,22 +20,17 @@ from polysched.ir.nodes import Binary, For, Load, Stmt, Store
 def sums_of_few_iterations(body: tuple[Stmt, ...]) -> frozenset[int]:
     """The id() of each loop of few iterations, their number not a constant, with a sum in unrolled loops inside."""
     loops = (node for node in walk(body) if isinstance(node, For) and not _is_constant(node))
-    return frozenset(id(loop) for loop in loops if _is_short(loop) and _unrolls(loop) and any(map(_is_sum, loop.body)))
+    return frozenset(id(loop) for loop in loops if is_unrolled(loop) and _unrolls(loop) and any(map(_is_sum, loop.body)))
 
 
 def _unrolls(loop: For) -> bool:
     """Is every loop inside unrolled?"""
-    return all(_is_constant(node) and _is_short(node) for node in walk(loop.body) if isinstance(node, For))
+    return all(_is_constant(node) and is_unrolled(node) for node in walk(loop.body) if isinstance(node, For))
 
 
 def _is_constant(loop: For) -> bool:
     spans = forms(Binary("-", loop.hi, loop.lo), upper=True)
     return not any(factor for span in spans for atom, factor in span.items() if atom is not None)
-
-
-def _is_short(loop: For) -> bool:
-    trips = most_trips(loop.lo, loop.hi, loop.step)
-    return trips is not None and trips <= UNROLLED
 
 
 def _is_sum(stmt: Stmt) -> bool:

@@ -20,7 +20,7 @@ from polysched.codegen.emit.extents import most_trips
 from polysched.ir.node import walk
 from polysched.ir.nodes import Const, For, If, Stmt, Store
 
-UNROLLED = 16  # iterations: the most that gcc takes apart
+_UNROLLED = 16  # iterations: the most that gcc takes apart
 
 
 def overwriting(body: tuple[Stmt, ...]) -> frozenset[int]:
@@ -32,7 +32,7 @@ def overwriting(body: tuple[Stmt, ...]) -> frozenset[int]:
 def _is_innermost(loop: For) -> bool:
     """Is it, once gcc has unrolled what is in it?"""
     inner = (node for node in walk(loop.body) if isinstance(node, For))
-    return all((trips := _trips(node)) is not None and trips <= UNROLLED for node in inner)
+    return all(map(is_unrolled, inner))
 
 
 def _branches(block: tuple[Stmt, ...], stored: set[str]) -> Iterator[If | For]:
@@ -59,6 +59,12 @@ def _of_several(block: tuple[Stmt, ...]) -> list[str]:
     loops = [node for node in walk(block) if isinstance(node, For)]
     looped = [node.array for loop in loops for node in walk(loop.body) if isinstance(node, Store)]
     return [array for array in stores if stores.count(array) > 1 or array in looped]
+
+
+def is_unrolled(loop: For) -> bool:
+    """Does it run so few times that gcc may take it apart?"""
+    trips = _trips(loop)
+    return trips is not None and trips <= _UNROLLED
 
 
 def _trips(loop: For) -> int | None:

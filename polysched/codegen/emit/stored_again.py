@@ -17,7 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from polysched.codegen.emit.extents import most_trips
-from polysched.codegen.emit.overwriting import UNROLLED
+from polysched.codegen.emit.overwriting import is_unrolled
 from polysched.ir.dtypes import i64
 from polysched.ir.intervals import Interval, interval
 from polysched.ir.node import walk
@@ -54,7 +54,7 @@ class _Known:
 
     def stores_again(self, outer: For) -> bool:
         """May a store in the only loop inside that is not unrolled do so?"""
-        inner = [node for node in walk(outer.body) if isinstance(node, For) and not _is_short(node)]
+        inner = [node for node in walk(outer.body) if isinstance(node, For) and not is_unrolled(node)]
         if len(inner) != 1:
             return False
         stores = [node for node in walk(inner[0].body) if isinstance(node, Store) and node.index]
@@ -108,11 +108,6 @@ class _Known:
             case Var() | Load():
                 return -_FAR, _FAR
         return interval(expr, self.range)
-
-
-def _is_short(loop: For) -> bool:
-    trips = most_trips(loop.lo, loop.hi, loop.step)
-    return trips is not None and trips <= UNROLLED
 
 
 def _are_proportional(one: Polynomial, other: Polynomial) -> bool:
