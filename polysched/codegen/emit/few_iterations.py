@@ -20,7 +20,8 @@ from polysched.ir.nodes import Binary, For, Load, Stmt, Store
 def sums_of_few_iterations(body: tuple[Stmt, ...]) -> frozenset[int]:
     """The id() of each loop of few iterations, their number not a constant, with a sum in unrolled loops inside."""
     loops = (node for node in walk(body) if isinstance(node, For) and not _is_constant(node))
-    return frozenset(id(loop) for loop in loops if is_unrolled(loop) and _unrolls(loop) and any(map(_is_sum, loop.body)))
+    short = (loop for loop in loops if is_unrolled(loop) and _unrolls(loop))
+    return frozenset(id(loop) for loop in short if any(map(_is_sum, loop.body)))
 
 
 def _unrolls(loop: For) -> bool:
