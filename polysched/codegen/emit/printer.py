@@ -47,6 +47,11 @@ _FEW_BYTES = 1 << 14  # of an array of unknown size in a loop, which then needs 
 _REGISTER_BYTES = 1 << 12  # larger ones are reached by a pointer: then gcc keeps others in registers
 
 
+def _to_keep(fn: Function) -> frozenset[int]:
+    """The id() of each branch and loop that gcc is kept from changing."""
+    return overwriting(fn.body) | storing_again(fn) | sums_of_few_iterations(fn.body)
+
+
 class Printer(Speller):
     """Collects the lines of the functions of one text."""
 
@@ -59,8 +64,7 @@ class Printer(Speller):
         self.depth = 0
         self.few: dict[str, str] = {}  # where small arrays lie that are on the heap if they are large
         self.around: list[str] = []  # kinds of the loops around, outermost first
-        kept = overwriting(fn.body) | storing_again(fn) | sums_of_few_iterations(fn.body)
-        self.kept = kept if dialect.stays else frozenset()  # by id()
+        self.kept = _to_keep(fn) if dialect.stays else frozenset()
         self.written: Set[str] = self.census.written
         self.read = self.census.read
 
