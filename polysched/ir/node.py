@@ -79,6 +79,19 @@ def map_list(nodes: tuple[Any, ...], fn: Callable[[Any], Any]) -> tuple[Any, ...
     return nodes if same else tuple(out)
 
 
+def map_blocks(stmt: Stmt, fn: Callable[[tuple[Stmt, ...]], tuple[Stmt, ...]]) -> Stmt:
+    """`stmt` with `fn` applied to the blocks of a loop or branch; the same object back when nothing changed."""
+    match stmt:
+        case For(body=body):
+            new = fn(body)
+            return stmt if new is body else replace(stmt, body=new)
+        case If(then=then, other=other):
+            new_then, new_other = fn(then), fn(other)
+            same = new_then is then and new_other is other
+            return stmt if same else replace(stmt, then=new_then, other=new_other)
+    return stmt
+
+
 def flattened(expr: Expr, op: str) -> Iterator[Expr]:
     """The operands of nested `op`, left to right; the expression itself if it is none."""
     if isinstance(expr, Binary) and expr.op == op:

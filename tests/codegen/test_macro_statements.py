@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 import polysched as ps
+from benchmarks.pipelines import life
 from polysched.codegen.passes.macro_statements import macro_statements
 from polysched.ir.build import add, load, store, var
 from polysched.ir.dtypes import f32, f64
@@ -10,22 +11,6 @@ from polysched.ir.node import statements
 from polysched.ir.nodes import Alloc, Array, Const, For
 from polysched.ir.verify import verify
 from tests.nests import loop, nest
-
-
-@ps.nest
-def life(g: ps.i32[2, "n", "n"], T: ps.size, n: ps.size):
-    for t in range(T):
-        for i in range(1, n - 1):
-            for j in range(1, n - 1):
-                s = 0
-                for di in range(-1, 2):
-                    for dj in range(-1, 2):
-                        if di != 0 or dj != 0:
-                            s += g[t % 2, i + di, j + dj]
-                if s == 3 or (s == 2 and g[t % 2, i, j] == 1):
-                    g[(t + 1) % 2, i, j] = 1
-                else:
-                    g[(t + 1) % 2, i, j] = 0
 
 
 @ps.nest

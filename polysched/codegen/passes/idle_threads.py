@@ -13,9 +13,8 @@ from dataclasses import replace
 from polysched.codegen.emit.extents import most_trips
 from polysched.ir.dtypes import boolean
 from polysched.ir.node import rewrite
-from polysched.ir.nodes import Const, Expr, For, Function, Stmt
+from polysched.ir.nodes import PARALLEL, Const, Expr, For, Function, Stmt
 
-_PARALLEL = ("parallel", "dynamic")
 _NEVER = Const(False, boolean)
 
 
@@ -24,12 +23,12 @@ def without_idle_threads(fn: Function) -> Function:
     has no others."""
 
     def rule(node: Expr | Stmt) -> Expr | Stmt | None:
-        if isinstance(node, For) and node.kind in _PARALLEL and (_runs_once(node) or _NEVER in node.when):
+        if isinstance(node, For) and node.kind in PARALLEL and (_runs_once(node) or _NEVER in node.when):
             return replace(node, kind="serial", when=(), reduces=())
         return None
 
     body = rewrite(fn.body, rule)
-    return fn if body == fn.body else replace(fn, body=body)
+    return fn if body is fn.body else replace(fn, body=body)
 
 
 def _runs_once(loop: For) -> bool:

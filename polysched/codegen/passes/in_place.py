@@ -19,8 +19,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from polysched.ir.effects import is_total
-from polysched.ir.node import map_list, rewrite, walk
-from polysched.ir.nodes import Alloc, Array, Expr, For, Function, If, Load, Stmt, Store, Var
+from polysched.ir.node import map_blocks, map_list, rewrite, walk
+from polysched.ir.nodes import Alloc, Array, Expr, For, Function, Load, Stmt, Store, Var
 from polysched.ir.rename import bound_names
 
 
@@ -31,25 +31,13 @@ def accumulate_in_place(fn: Function) -> Function:
 
 
 def _block(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-    body = map_list(body, _inside)
+    body = map_list(body, lambda stmt: map_blocks(stmt, _block))
     for start, stmt in enumerate(body):
         if isinstance(stmt, Alloc) and not stmt.array.shape:
             rest = _without(stmt.array, body[start + 1 :])
             if rest is not None:
                 return _block((*body[:start], *rest))
     return body
-
-
-def _inside(stmt: Stmt) -> Stmt:
-    match stmt:
-        case For(body=body):
-            new = _block(body)
-            return stmt if new is body else replace(stmt, body=new)
-        case If(then=then, other=other):
-            new_then, new_other = _block(then), _block(other)
-            same = new_then is then and new_other is other
-            return stmt if same else replace(stmt, then=new_then, other=new_other)
-    return stmt
 
 
 def _without(scalar: Array, rest: tuple[Stmt, ...]) -> tuple[Stmt, ...] | None:

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from polysched.ir.node import map_list, statements, substitute, walk
+from polysched.ir.node import map_blocks, map_list, statements, substitute, walk
 from polysched.ir.nodes import Alloc, Const, Expr, For, Function, If, Load, Stmt, Store, Var
 from polysched.ir.rename import bound_names
 from polysched.ir.simplify import simplify
@@ -35,15 +35,8 @@ def macro_statements(fn: Function) -> Function:
 
 
 def _inside(stmt: Stmt, loops: tuple[str, ...]) -> Stmt:
-    match stmt:
-        case For(var=var, body=body):
-            new = _block(body, (*loops, var))
-            return stmt if new is body else replace(stmt, body=new)
-        case If(then=then, other=other):
-            new_then, new_other = _block(then, loops), _block(other, loops)
-            same = new_then is then and new_other is other
-            return stmt if same else replace(stmt, then=new_then, other=new_other)
-    return stmt
+    inner = (*loops, stmt.var) if isinstance(stmt, For) else loops
+    return map_blocks(stmt, lambda body: _block(body, inner))
 
 
 def _block(body: tuple[Stmt, ...], loops: tuple[str, ...]) -> tuple[Stmt, ...]:

@@ -15,8 +15,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from polysched.ir.effects import may_change
-from polysched.ir.node import map_list, rewrite, walk
-from polysched.ir.nodes import Alloc, Array, Expr, For, Function, If, Let, Load, Stmt, Store, Var
+from polysched.ir.node import map_blocks, map_list, rewrite, walk
+from polysched.ir.nodes import Alloc, Array, Expr, Function, Let, Load, Stmt, Store, Var
 
 
 def named_temporaries(fn: Function) -> Function:
@@ -27,25 +27,13 @@ def named_temporaries(fn: Function) -> Function:
 
 
 def _block(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-    body = map_list(body, _inside)
+    body = map_list(body, lambda stmt: map_blocks(stmt, _block))
     for k, stmt in enumerate(body):
         if isinstance(stmt, Alloc) and not stmt.array.shape and stmt.array.space == "private":
             rest = _with_name(stmt.array, body[k + 1 :])
             if rest is not None:  # what others are set to may be free of loads now
                 return _block((*body[:k], *rest))
     return body
-
-
-def _inside(stmt: Stmt) -> Stmt:
-    match stmt:
-        case For(body=body):
-            new = _block(body)
-            return stmt if new is body else replace(stmt, body=new)
-        case If(then=then, other=other):
-            new_then, new_other = _block(then), _block(other)
-            same = new_then is then and new_other is other
-            return stmt if same else replace(stmt, then=new_then, other=new_other)
-    return stmt
 
 
 def _with_name(scalar: Array, rest: tuple[Stmt, ...]) -> tuple[Stmt, ...] | None:
