@@ -19,8 +19,8 @@ from dataclasses import replace
 from functools import cached_property, reduce
 
 from polysched import isl
-from polysched.ir.node import rewrite, walk
-from polysched.ir.nodes import Alloc, Array, Binary, Const, Expr, For, Function, If, Load, Stmt, Store, Var
+from polysched.ir.node import map_blocks, rewrite, walk
+from polysched.ir.nodes import Alloc, Array, Binary, Const, Expr, For, Function, Load, Stmt, Store, Var
 from polysched.model.affine import AffineSpace, NotAffine, expression
 from polysched.model.extents import fits_an_array, sizes_that_run
 from polysched.model.extract import extract
@@ -51,13 +51,8 @@ class _Expansion:
         return tuple(self.inside(stmt, loops) for stmt in body)
 
     def inside(self, stmt: Stmt, loops: tuple[For, ...]) -> Stmt:
-        match stmt:
-            case For(body=body):
-                return replace(stmt, body=self.body(body, (*loops, stmt)))
-            case If(then=then, other=other):
-                return replace(stmt, then=self.body(then, loops), other=self.body(other, loops))
-            case _:
-                return stmt
+        inner = (*loops, stmt) if isinstance(stmt, For) else loops
+        return map_blocks(stmt, lambda body: self.body(body, inner))
 
     def fits(self, extents: tuple[Expr, ...], name: str, known: isl.Set) -> bool:
         """Does another array take as much, for the sizes `known`, or for those at which all runs that uses the

@@ -15,14 +15,14 @@ from dataclasses import dataclass, replace
 from polysched.codegen.emit.cuda import emit_cuda_file
 from polysched.codegen.emit.offload import Offload
 from polysched.codegen.emit.opencl import emit_opencl_file
-from polysched.codegen.emit.region import emit_call, emit_region, never_worth_threads
+from polysched.codegen.emit.region import emit_call, emit_region, loops_on_threads
 from polysched.codegen.emit.spelling import is_in_library
 from polysched.entry import entry
 from polysched.errors import BudgetExceeded
 from polysched.frontend.c.cpp import SPELLINGS
 from polysched.frontend.c.region import Region
 from polysched.ir.node import walk
-from polysched.ir.nodes import PARALLEL, Call, For
+from polysched.ir.nodes import Call, For
 from polysched.model.extents import sizes_that_fit
 from polysched.model.touched import touched_elements
 from polysched.opt.unchanged import runs_the_same_loops
@@ -137,7 +137,7 @@ def outcome_of(region: Region, data: bytes, job: Job) -> Outcome:
     offload, sizes = None, sizes_that_fit(done.scop, region.function)
     if target == "c":
         is_same = not job.always and runs_the_same_loops(done, region)
-        if is_same and not any(_is_on_threads(node) for node in walk(done.kernel.body)):
+        if is_same and not loops_on_threads(done.kernel):
             return replace(kept, summary="its order is the best that was found")
         before, after = emit_region(done.kernel, region, sizes, only_on_threads=is_same)
     else:
@@ -145,10 +145,6 @@ def outcome_of(region: Region, data: bytes, job: Job) -> Outcome:
         offload = Offload(done.kernel, entry, touched_elements(done.scop))
         before, after = emit_call(done.kernel, region, sizes, entry, in_cuda=job.in_one)
     return replace(kept, summary=_summary(done), before=before, after=after, offload=offload)
-
-
-def _is_on_threads(node: object) -> bool:
-    return isinstance(node, For) and node.kind in PARALLEL and not never_worth_threads(node)
 
 
 def place_of(path: str, data: bytes, begin: int, name: str) -> str:

@@ -122,8 +122,7 @@ class _Block(Printer):
         self.macros = {name: _fresh(name, region.taken) for name in sorted(macros)}
         self.names = Names(RESERVED | region.taken | set(self.macros.values()))
         self.needs_apart = self.needs_same = self.needs_threads = False
-        loops = [node for node in walk(kernel.body) if isinstance(node, For) and node.kind in PARALLEL]
-        self.threaded = [loop for loop in loops if not never_worth_threads(loop)]
+        self.threaded = loops_on_threads(kernel)
 
     def wrap(self, valid_sizes: isl.Set) -> tuple[str, str]:
         body = self.printed(2, self.kernel)
@@ -162,7 +161,7 @@ class _Block(Printer):
         if loop.kind not in PARALLEL or not self.pragma(loop):
             super().loop(loop)
             return
-        if never_worth_threads(loop):
+        if _never_worth_threads(loop):
             super().loop(replace(loop, kind=_kind_on_one_thread(loop), when=()))
             return
         if self.only_on_threads or not _is_small(loop):
@@ -397,7 +396,13 @@ def _conjuncts(expr: Expr) -> Iterator[Expr]:
             yield expr
 
 
-def never_worth_threads(loop: For) -> bool:
+def loops_on_threads(kernel: Function) -> list[For]:
+    """The parallel loops that may have enough work for threads."""
+    loops = (node for node in walk(kernel.body) if isinstance(node, For) and node.kind in PARALLEL)
+    return [loop for loop in loops if not _never_worth_threads(loop)]
+
+
+def _never_worth_threads(loop: For) -> bool:
     """Is a parallel loop known to run too little?"""
     return known(loop.when) is False
 
