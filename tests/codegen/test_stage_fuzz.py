@@ -24,6 +24,10 @@ def test_passes_keep_results_and_traps(first):
         check(case(seed))
 
 
+def test_a_pass_settles_where_nothing_comes():
+    check(case(4018068))  # from facts that contradict each other all follows, but what is found first is chance
+
+
 def test_what_the_stage_makes_computes_the_same_in_c():
     check_compiled(case(seed, "stage for c") for seed in range(40))
 

@@ -93,6 +93,11 @@ class Facts:
 
     # --- questions
 
+    @property
+    def may_contradict(self) -> bool:
+        """May nothing at all come here? No values are known that do."""
+        return not self._knowledge.examples.count
+
     def is_nonnegative(self, expr: Expr) -> bool:
         """Is this integer certain to be zero or more?"""
         return self._knowledge.is_at_least(expr, 0)

@@ -46,19 +46,28 @@ from polysched.ir.simplify import simplify
 
 _QUESTIONS = COMPARISONS | DIVISIONS | {"min", "max", "&"}
 _MOST_QUESTIONS = 20_000  # in one function
+_MOST_ROUNDS = 4  # where facts may contradict each other
 _MOST_OPERANDS = 6  # of a min or max that are compared with each other
 
 
 def simplify_ranges(fn: Function, *, largest: int = LARGEST) -> Function:
     """`fn` without what the facts decide, if no size, and no product of the extents of one of its arrays, is above
     `largest`."""
-    body = _Simplifier().block(fn.body, Facts.of(fn, largest))
-    return fn if body is fn.body else replace(fn, body=body)
+    for _ in range(_MOST_ROUNDS):
+        simplifier = _Simplifier()
+        body = simplifier.block(fn.body, Facts.of(fn, largest))
+        if body is fn.body:
+            break
+        fn = replace(fn, body=body)
+        if not simplifier.met_contradictions:
+            break
+    return fn
 
 
 class _Simplifier:
     def __init__(self) -> None:
         self.questions = 0
+        self.met_contradictions = False  # all follows from them: what is found first hangs on what was asked before
 
     # --- statements
 
@@ -127,6 +136,7 @@ class _Simplifier:
         if not isinstance(new, Binary) or not _is_question(new) or self.questions >= _MOST_QUESTIONS:
             return new
         self.questions += 1
+        self.met_contradictions |= facts.may_contradict
         if new.op in COMPARISONS:
             return _comparison(new, facts)
         if new.op in ("min", "max"):
