@@ -49,7 +49,7 @@ from polysched.solve.scheduler import Scheduled
 from polysched.trace import Event
 from polysched.trials.borders import borders
 from polysched.trials.orders import BACKWARDS, always_on_threads, has_independent_loops, has_threads, in_other_orders
-from polysched.trials.rounding import calls_of_constants
+from polysched.trials.rounding import calls_of_constants, decides_by_floats, has_contractions
 from polysched.verify import SECONDS, Verification, verify
 
 
@@ -139,9 +139,9 @@ class Compiled:
     def _loaded(self, text: Source | Function, nest: Function | None = None, **how: Any) -> CpuProgram:
         """A text in C, or that of a kernel, compiled as the options allow; `nest` is how it is called, if not as this
         one."""
-        contract, fast_math = self.options.contract_floats, self.options.fast_math
-        source = text if isinstance(text, Source) else emit_c(text, vector_math=fast_math)
-        return load(source, nest or self.nest, self.valid_sizes, contract=contract, fast_math=fast_math, **how)
+        how = {"contract": self.options.contract_floats, "fast_math": self.options.fast_math, **how}
+        source = text if isinstance(text, Source) else emit_c(text, vector_math=self.options.fast_math)
+        return load(source, nest or self.nest, self.valid_sizes, **how)
 
     def __call__(self, **arguments: Any) -> None:
         """Runs on arrays given by name, which it changes; sizes that the arrays show may be left out.
@@ -179,20 +179,17 @@ class Compiled:
         `sizes` fixes some sizes, as in `done.verify(n=40)`; the others are small. VerificationError names what differs;
         after `seconds`, what is left is left out, and said, or BudgetExceeded if nothing has been compared.
         """
-        deadline, options = Deadline.after(seconds), self.options
+        deadline, ways = Deadline.after(seconds), self._ways()
         return verify(
             self.nest,
-            self._ways(),
+            ways,
             scop=self.scop,
             dependences=self.dependences,
             tree=self.schedule,
             sizes=sizes,
             beyond=self._in_source_order,
             several_tiles=self.source.language != "c",
-            rounds=options.reorder_reductions
-            or options.fast_math
-            or options.contract_floats
-            or calls_of_constants(self.kernel),
+            rounded=ways if self._rounds else {_AS_IT_IS} if _UNCONTRACTED in ways else (),
             chosen=self._chosen,
             seconds=seconds,
             deadline=deadline,
@@ -205,10 +202,17 @@ class Compiled:
             raise InputError("check runs kernels for a GPU, and this is C", hint='use optimize(nest, target="cuda")')
         return check(self.source, self.nest, self.valid_sizes)(**arguments)
 
+    @property
+    def _rounds(self) -> bool:
+        """May floats be rounded in another order, wherever it runs?"""
+        options = self.options
+        return options.reorder_reductions or options.fast_math or calls_of_constants(self.kernel)
+
     def _ways(self) -> dict[str, Run]:
-        """The ways of running it without a device, by what they are called."""
+        """The ways of running it without a device, by what they are called. On the CPU, no text for a GPU is
+        contracted."""
         if self.source.language == "c":
-            return {"as it is": self.program, **self._other_orders()}
+            return {**self._as_it_is(), **self._other_orders()}
         arguments = self.source, self.nest, self.valid_sizes
         checked, emulated = check(*arguments), emulate(*arguments)
         ways: dict[str, Run] = {
@@ -223,17 +227,25 @@ class Compiled:
             ways[name] = replace(emulated, most_blocks=1, wide=True)
         return ways
 
+    def _as_it_is(self) -> dict[str, Run]:
+        """As calls run it; where that contracts floats, without contraction, too, or only so where they decide
+        something."""
+        if not self.options.contract_floats or self._rounds or not has_contractions(self.kernel):
+            return {_AS_IT_IS: self.program}
+        exact: dict[str, Run] = {_UNCONTRACTED: self._loaded(self.source, contract=False)}
+        return exact if decides_by_floats(self.nest) else {_AS_IT_IS: self.program, **exact}
+
     def _other_orders(self) -> dict[str, Run]:
         """The kernel in C on more threads than it takes by itself, and with its parallel loops in other orders."""
         ways = dict[str, Run]()
         if has_threads(self.kernel):
-            ways["on 4 threads"] = self._loaded(always_on_threads(self.kernel), threads=4)
+            ways["on 4 threads"] = self._loaded(always_on_threads(self.kernel), threads=4, contract=False)
         if has_independent_loops(self.kernel):
             kernel, order = in_other_orders(self.kernel)
             scalars = (*self.nest.scalars, Var(order, i64))
             params = (*self.nest.params, order) if self.nest.params else ()
             nest = replace(self.nest, scalars=scalars, params=params)
-            program = self._loaded(kernel, nest, quickly=True)
+            program = self._loaded(kernel, nest, quickly=True, contract=False)
             ways["backwards"] = partial(program, **{order: BACKWARDS})
             ways["in a random order"] = partial(program, **{order: 1})
         return ways
@@ -338,5 +350,6 @@ class Compiled:
         return counts(self.nest, sizes, line=line)
 
 
+_AS_IT_IS, _UNCONTRACTED = "as it is", "without contraction"  # ways of running C
 _OF_CALLS = ("nest", "source", "rungs", "options", "from_cache", "valid_sizes")
 _STAGES = ("scop", "dependences", "scheduled", "schedule", "kernel", "events")

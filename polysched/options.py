@@ -18,7 +18,8 @@ LANGUAGES: dict[Target, str] = {"c": "C", "cuda": "CUDA", "opencl": "OpenCL"}
 @dataclass(frozen=True, kw_only=True)
 class Options:
     """How to compile. The defaults are safe and meant to be fast; results do not depend on them
-    unless `reorder_reductions`, `fast_math` or `contract_floats` is set."""
+    unless `reorder_reductions` or `fast_math` is set, but for a * b + c of floats, which is rounded once or, with
+    `contract_floats=False`, twice."""
 
     scheduler: Literal["pluto", "isl", "source"] = "pluto"  # who finds the schedule
     solver: Literal["highs", "isl", "pulp", "scipy"] = "highs"  # back end of the Pluto ILP
@@ -36,7 +37,7 @@ class Options:
     shared_memory: bool = True  # on GPUs, copy what the threads of a block read again and again to shared memory
     double_buffer: bool = False  # on GPUs, copy the next chunk to shared memory while computing with one
     machine: Machine = field(default_factory=machine)  # vectors and caches that tiles are made for
-    contract_floats: bool = False  # let the C compiler round a * b + c once, as it does by default (-ffp-contract=fast)
+    contract_floats: bool = True  # let compilers round a * b + c once, as they do by default
     vector: bool = True  # put the loop of least stride innermost, as SIMD where its iterations are independent
     expressions: Literal["all", "licm", "off"] = "all"  # passes over index arithmetic and conditions, to measure them
     licm_threshold: int = 1  # K: an invariant expression of this cost or more gets a temporary

@@ -201,7 +201,7 @@ def _require_fits(by_hand: Schedule, function: Function, options: Options) -> No
 _EMIT: dict[Target, Callable[[Function, Options], Source]] = {
     "c": lambda kernel, options: emit_c(kernel, vector_math=options.fast_math),
     "cuda": lambda kernel, options: emit_cuda(kernel, contract=options.contract_floats),
-    "opencl": lambda kernel, options: emit_opencl(kernel),
+    "opencl": lambda kernel, options: emit_opencl(kernel, contract=options.contract_floats),
 }
 
 

@@ -8,7 +8,7 @@ does with it, claims of the user's are held against what the interpreter accesse
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from polysched.brief import brief
@@ -68,7 +68,7 @@ def verify(
     sizes: dict[str, int],
     beyond: Trusted | None = None,
     several_tiles: bool = False,
-    rounds: bool = False,
+    rounded: Collection[str] = (),
     chosen: Callable[[], int] = lambda: 0,
     seed: int = 0,
     seconds: float = SECONDS,
@@ -78,8 +78,8 @@ def verify(
     of small sizes; and against what `beyond` makes of it, a program that is trusted, where those are too large for it,
     or of several tiles too, if these are asked for.
 
-    `sizes` fixes some sizes; with `rounds`, floats may be rounded in another order, within the bounds of
-    `trials/rounding.py`; `chosen` checks the host's choice of kernels. VerificationError names what differs, or what
+    `sizes` fixes some sizes; the runs `rounded` may round floats in another order, or fewer times, within the bounds
+    of `trials/rounding.py`; `chosen` checks the host's choice of kernels. VerificationError names what differs, or what
     the checker found; LaunchError sizes, or data, that the nest cannot be run with. After `seconds`, which end at
     `deadline` if some have passed, what is left is left out, and said; BudgetExceeded if nothing was compared by then.
     """
@@ -91,7 +91,7 @@ def verify(
     if violation is not None:
         raise VerificationError(f"illegal schedule: {violation}")
     tried = clock.decided("which sizes are small", lambda: list(small_sizes(scop, sizes, MOST_INSTANCES)))
-    trial = Trial(nest, scop, dependences, runs, rounds, beyond, clock, Source(nest, seed))
+    trial = Trial(nest, scop, dependences, runs, frozenset(rounded), beyond, clock, Source(nest, seed))
     interpreted, larger = trial.run(sizes, tried, several_tiles)
     if not interpreted and not larger:
         if clock.stopped:

@@ -247,7 +247,7 @@ def test_knobs_reach_the_compiler(c_file, capsys):
     [
         ("--reorder-reductions", "reorder_reductions", True),
         ("--fast-math", "fast_math", True),
-        ("--contract-floats", "contract_floats", True),
+        ("--no-contract-floats", "contract_floats", False),
         ("--double-buffer", "double_buffer", True),
         ("--no-shared-memory", "shared_memory", False),
     ],
@@ -358,7 +358,8 @@ def test_inspect_reads_cuda(tmp_path, capsys):
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="there is no nvcc to compile CUDA texts with")
 def test_inspect_compiles_our_texts_as_they_say(c_file, capsys):
-    text = shown(capsys, "source", f"{c_file}:scan", "-D", "FACTOR=2.0", "--target", "cuda")
+    knobs = ["-D", "FACTOR=2.0", "--target", "cuda", "--no-contract-floats"]
+    text = shown(capsys, "source", f"{c_file}:scan", *knobs)
     path = c_file.with_suffix(".cu")
     path.write_text(text)
     for arguments, flags in (([], " -fmad=false"), (["--flags="], ""), (["--flags=-O2"], " -O2")):

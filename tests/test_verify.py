@@ -28,10 +28,10 @@ from tests.transform.scheduled import band
 STENCIL = ps.optimize(stencil)
 
 
-def check(run=STENCIL.program, *, tree=STENCIL.schedule, rounds=False, seconds=300, deadline=None, **sizes):
+def check(run=STENCIL.program, *, tree=STENCIL.schedule, rounded=(), seconds=300, deadline=None, **sizes):
     return verify(
         STENCIL.nest, {"": run}, scop=STENCIL.scop, dependences=STENCIL.dependences, tree=tree, sizes=sizes,
-        rounds=rounds, seconds=seconds, deadline=deadline,
+        rounded=rounded, seconds=seconds, deadline=deadline,
     )  # fmt: skip
 
 
@@ -85,7 +85,34 @@ def test_a_wrong_program_is_caught_with_the_first_element_that_differs():
     assert re.fullmatch(
         r"'a\[1, 1\]' is 0\.\d+, but the interpreted nest says 0\.\d+, for \{'N': 1\}", str(error.value)
     )
-    check(almost, rounds=True)
+    check(almost, rounded=[""])
+
+
+def test_only_those_runs_that_may_round_otherwise_have_bounds():
+    def almost(a, N):
+        STENCIL.program(a=a, N=N)
+        a[N, N] *= 1 + 2e-16
+
+    known = {"scop": STENCIL.scop, "dependences": STENCIL.dependences, "tree": STENCIL.schedule, "sizes": {"N": 5}}
+    verify(STENCIL.nest, {"exact": STENCIL.program, "fused": almost}, rounded={"fused"}, **known)
+    with pytest.raises(ps.VerificationError, match=r"for \{.N.: 5\}, exact$"):
+        verify(STENCIL.nest, {"exact": almost, "fused": STENCIL.program}, rounded={"fused"}, **known)
+
+
+def test_contraction_is_compared_with_and_without():
+    assert ps.optimize(gemm).verify(n=7).ways[:2] == ("as it is", "without contraction")
+    for options in (ps.Options(contract_floats=False), ps.Options(reorder_reductions=True)):
+        assert "without contraction" not in ps.optimize(gemm, options=options).verify(n=7).ways
+
+
+def test_where_floats_decide_contraction_is_not_compared():
+    """x * x - c may be above zero by its last bit alone."""
+    @ps.nest
+    def sign(x: ps.f64[n], c: ps.f64[n], s: ps.i64[n], n: ps.size):
+        for i in range(n):
+            s[i] = 1 if x[i] * x[i] - c[i] > 0.0 else 0
+
+    assert ps.optimize(sign).verify().ways[0] == "without contraction"
 
 
 def test_a_program_that_does_nothing_is_caught():
@@ -198,7 +225,7 @@ def test_a_nest_of_many_sizes_keeps_to_the_budget(tmp_path):
     path = tmp_path / "conv.c"
     path.write_text(CONV)
     (nest,) = ps.from_c(path)
-    done = ps.optimize(nest)
+    done = ps.optimize(nest, options=ps.Options(contract_floats=False))
     result = verify(
         done.nest, {"": counted}, scop=done.scop, dependences=done.dependences, tree=done.schedule, sizes={},
         beyond=lambda nest: counted, several_tiles=True,

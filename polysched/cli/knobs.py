@@ -39,11 +39,11 @@ _SWITCHES = {
     "parallel": "no threads",
     "vector": "no SIMD",
     "shared-memory": "on GPUs, no copies in shared memory",
+    "contract-floats": "round a * b + c of floats twice, as the source does without contraction",
 }
 _REQUESTS = {
     "reorder-reductions": "sums in any order: floats may differ",
     "fast-math": "reassociate floats: they may differ",
-    "contract-floats": "let a * b + c be rounded once: floats may differ",
     "double-buffer": "on GPUs, copy the next chunk to shared memory while computing with one",
 }
 

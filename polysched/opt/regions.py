@@ -106,8 +106,9 @@ def assembled(data: bytes, outcomes: Sequence[Outcome], job: Job) -> Rewritten:
         text += data[last : outcome.begin] + before + old + after
         last = outcome.end
     offloads = [outcome.offload for outcome in outcomes if outcome.offload]
-    contract = job.options is not None and job.options.contract_floats
-    kernels = emit_cuda_file(offloads, contract=contract) if job.target == "cuda" else emit_opencl_file(offloads)
+    contract = (job.options or Options()).contract_floats
+    emit = emit_cuda_file if job.target == "cuda" else emit_opencl_file
+    kernels = emit(offloads, contract=contract)
     text += data[last:]
     if job.in_one:
         text, kernels = _in_cuda(kernels, text), ""

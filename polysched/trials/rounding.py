@@ -65,13 +65,26 @@ def is_whole(nest: Function) -> bool:
         match node:
             case Binary("/", _, _) | Call():
                 return False
-            case Binary(op, left, _) if op in COMPARISONS and left.dtype.is_float:
-                return False
-            case Cast(arg, dtype) if arg.dtype.is_float and not dtype.is_float:
-                return False
             case Const(float() as value, _) if not value.is_integer():
                 return False
-    return True
+    return not decides_by_floats(nest)
+
+
+def decides_by_floats(nest: Function) -> bool:
+    """May another rounding change more than the last bits, by a comparison or a cast to integers?"""
+    for node in walk(nest.body):
+        match node:
+            case Binary(op, left, _) if op in COMPARISONS and left.dtype.is_float:
+                return True
+            case Cast(arg, dtype) if arg.dtype.is_float and not dtype.is_float:
+                return True
+    return False
+
+
+def has_contractions(kernel: Function) -> bool:
+    """May there be an a * b + c of floats?"""
+    ops = {node.op for node in walk(kernel.body) if isinstance(node, Binary) and node.dtype.is_float}
+    return "*" in ops and not ops.isdisjoint("+-")
 
 
 def calls_of_constants(kernel: Function) -> bool:

@@ -38,10 +38,10 @@ _RUNTIME = Path(__file__).with_name("opencl_host.h")
 _ENTRY = "Takes the host's arrays; returns 0 if it has run, else OpenCL's error, and the arrays are as they were."
 
 
-def emit_opencl(fn: Function) -> Source:
+def emit_opencl(fn: Function, *, contract: bool = False) -> Source:
     """The C text of `fn`, with the text of its kernels in it and in `device`; its entry takes pointers to the host's
-    memory, and returns OpenCL's status."""
-    host = _Host(fn)
+    memory, and returns OpenCL's status. With `contract`, a * b + c may be rounded once."""
+    host = _Host(fn, contract=contract)
     lines = _lines([host])
     return Source(
         language="opencl",
@@ -54,9 +54,9 @@ def emit_opencl(fn: Function) -> Source:
     )
 
 
-def emit_opencl_file(offloads: Sequence[Offload]) -> str:
+def emit_opencl_file(offloads: Sequence[Offload], *, contract: bool = False) -> str:
     """The C text with a function for each of these; "" if there are none."""
-    hosts = [_Host(offload.kernel, offload.entry, offload.elements) for offload in offloads]
+    hosts = [_Host(offload.kernel, offload.entry, offload.elements, contract) for offload in offloads]
     return "\n".join(_lines(hosts)) if hosts else ""
 
 
@@ -96,8 +96,11 @@ def _spelled(line: str) -> str:
 class _Host(Host):
     """Prints the entry; by default it takes whole arrays."""
 
-    def __init__(self, fn: Function, entry: str = "", elements: Mapping[str, Expr] | None = None):
+    def __init__(
+        self, fn: Function, entry: str = "", elements: Mapping[str, Expr] | None = None, contract: bool = False
+    ):
         super().__init__(fn, C99, OPENCL, entry)
+        self.contract = contract
         self.strings_name = f"polysched_kernels_of_{self.entry}"
         self.read_back: set[DType] = set()
         copied = [array for array in fn.arrays if array.name in self.read | self.written]
@@ -131,7 +134,8 @@ class _Host(Host):
     def device_lines(self) -> list[str]:
         needed = {"cl_khr_fp64": f64, "cl_khr_fp16": f16}
         lines = [f"#pragma OPENCL EXTENSION {name} : enable" for name, dtype in needed.items() if uses(self.fn, dtype)]
-        lines += ["#pragma OPENCL FP_CONTRACT OFF", ""]
+        lines += [] if self.contract else ["#pragma OPENCL FP_CONTRACT OFF"]
+        lines += [""] if lines else []
         if definitions := helpers.definitions(self.device.helpers, OPENCL):
             lines += [*definitions, ""]
         return [*lines, *self.kernel_lines]
