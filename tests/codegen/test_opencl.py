@@ -69,7 +69,7 @@ def test_every_operation_is_exact(dtype, run):
 def test_a_text_says_whether_products_and_sums_may_be_rounded_once():
     exact, contracted = emit_opencl(linearize(heat())), emit_opencl(linearize(heat()), contract=True)
     line = "#pragma OPENCL FP_CONTRACT OFF\n"
-    assert line in exact.device and exact.device.replace(line, "") == contracted.device
+    assert line in exact.device and exact.device.replace("FP_CONTRACT OFF", "FP_CONTRACT ON") == contracted.device
 
 
 def test_halves_are_exact_where_there_is_a_compiler_for_them():

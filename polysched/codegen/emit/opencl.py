@@ -134,8 +134,7 @@ class _Host(Host):
     def device_lines(self) -> list[str]:
         needed = {"cl_khr_fp64": f64, "cl_khr_fp16": f16}
         lines = [f"#pragma OPENCL EXTENSION {name} : enable" for name, dtype in needed.items() if uses(self.fn, dtype)]
-        lines += [] if self.contract else ["#pragma OPENCL FP_CONTRACT OFF"]
-        lines += [""] if lines else []
+        lines += [f"#pragma OPENCL FP_CONTRACT {'ON' if self.contract else 'OFF'}", ""]
         if definitions := helpers.definitions(self.device.helpers, OPENCL):
             lines += [*definitions, ""]
         return [*lines, *self.kernel_lines]
