@@ -103,6 +103,14 @@ def places(a: ps.f64["n + 3"], o: ps.f64["n", 3], n: ps.size):
 
 
 @ps.nest
+def smoothed(a: ps.f64["n + 3"], b: ps.f64[3], o: ps.f64["n"], n: ps.size):
+    for i in range(n):
+        o[i] = 0.0
+        for d in range(3):
+            o[i] += a[i + d] * b[d]
+
+
+@ps.nest
 def weighted(a: ps.f64["m", "n + 3"], b: ps.f64["m", 3], o: ps.f64["m", "n"], m: ps.size, n: ps.size):
     for j in range(m):
         for i in range(n):
@@ -153,9 +161,9 @@ def test_pooling_is_one_pass_of_simd_along_a_row():
     assert done.source.text.count("o[") == 1 and len(done.scop.statements) == 1
 
 
-@pytest.mark.parametrize("example", [two_places, begun_before, places, weighted])
+@pytest.mark.parametrize("example", [two_places, begun_before, places, weighted, smoothed])
 def test_elements_that_are_left(example):
-    """Another element is read; the element counts from before; each iteration has its own; rows share operands."""
+    """Another element is read; it counts from before; each iteration has its own; rows share operands, or all do."""
     assert macro_statements(example.function) is example.function
 
 

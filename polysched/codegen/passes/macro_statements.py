@@ -20,7 +20,8 @@ element for each iteration, and orders none of them. So do the loops that make o
 
 Keeps: what is computed, in its order. Where iterations share operands along one loop and not along another, as those of
 a product of matrices do, loops are left to register tiles; where a constant loop itself steps through memory, as along
-short rows, it stays, since elements side by side are loaded faster.
+short rows, it stays, since elements side by side are loaded faster. An element that is a weighted sum is a convolution,
+for which there are register tiles and padded copies.
 """
 
 from __future__ import annotations
@@ -54,7 +55,8 @@ def _block(body: tuple[Stmt, ...], loops: tuple[str, ...], taken: set[str]) -> t
     """A block inside of `loops`; the blocks in what is left of it come after it."""
     for stmt in body if loops else ():
         life = _life(stmt, body)
-        if any(isinstance(node, For) for node in walk(body[life])) and _should(body[life], loops):
+        has_loops = any(isinstance(node, For) for node in walk(body[life]))
+        if has_loops and _should(body[life], loops, weights=isinstance(stmt, Alloc)):
             before, after = body[: life.start], body[life.stop :]
             inside = _in_scalar(stmt, body[life], taken) if isinstance(stmt, Store) else body[life]
             straight = _written_out(inside, {*bound_names(before), *bound_names(after)})
@@ -97,12 +99,13 @@ def _touches(stmt: Stmt | Expr, name: str) -> bool:
     return any(isinstance(node, Load | Store) and node.array == name for node in walk(stmt))
 
 
-def _should(body: tuple[Stmt, ...], loops: tuple[str, ...]) -> bool:
+def _should(body: tuple[Stmt, ...], loops: tuple[str, ...], *, weights: bool) -> bool:
     """Does each operand depend on all of the loops that tell the results apart, and step through memory with one of
-    them, or depend on none?"""
+    them, or with `weights` depend on none?"""
     along = set(loops) & {name for node in walk(body) if isinstance(node, Store) for name in _variables(node.index)}
     used = [(_variables(node.index) & along, node.index) for node in walk(body) if isinstance(node, Load)]
-    return all(names == along and _variables(index[-1:]) & along for names, index in used if names)
+    moving = [(names, index) for names, index in used if names or (index and not weights)]
+    return all(names == along and _variables(index[-1:]) & along for names, index in moving)
 
 
 def _variables(index: tuple[Expr, ...]) -> set[str]:
