@@ -15,6 +15,7 @@ from polysched.codegen.gpu.reduce import reduce_on_gpu
 from polysched.codegen.gpu.registers import in_registers
 from polysched.codegen.gpu.staging import stage
 from polysched.codegen.passes.accumulate import accumulate
+from polysched.codegen.passes.borders import borders_apart
 from polysched.codegen.passes.contract import contract
 from polysched.codegen.passes.digits import join_digits
 from polysched.codegen.passes.idle_threads import without_idle_threads
@@ -140,6 +141,8 @@ def _compiled(function: Function, target: Target, schedule: Schedule | Tree | No
         kernel = optional("planes", fold_planes, kernel)
     kernel = optional("register tiles", register_tiles, kernel)
     kernel = optional("accumulate", accumulate, kernel)
+    if target == "c":
+        kernel = optional("borders", borders_apart, kernel)
     kernel = step("idle threads", without_idle_threads, kernel)
     if options.expressions != "off":
         kernel = optional("named", named_temporaries, kernel)

@@ -107,7 +107,7 @@ class _Generator:
         at = tuple(index)
         update = Store("out", at, add(Load("out", at, self.dtype), mul(*factors)))
         order = rng.sample(names + self.by_role["k"], len(self.extents))
-        body = [*self.before(out, at), self.loops(order, update), *self.after(out)]
+        body = [*self.before(out, at), self.loops(order, update), *self.made(at), *self.after(out)]
         if rng.random() < 0.05:
             body = [loop("t", 0, 2, *body)]
         return nest("products", "", self.arrays, *body)
@@ -155,6 +155,22 @@ class _Generator:
         for k, extent in enumerate(out.shape):
             stmt = loop(f"y{k}", 0, extent, stmt)
         return stmt
+
+    def made(self, at: tuple[Expr, ...]) -> Iterator[Stmt]:
+        """What is made of the sums, one after the other, or of some of them."""
+        rng = random.Random(repr(self.extents))  # seeds of before this was here give the same products
+        names = [part.name for part in at if isinstance(part, Var)]
+        for n in range(rng.choice((0, 1, 1, 2))):
+            own = {name: var(f"e{n}{name}") for name in names}
+            new = tuple(own[part.name] if isinstance(part, Var) else part for part in at)
+            some = rng.sample(names, rng.randrange(1, len(names) + 1))
+            bias = self.array(f"bias{n}", [self.extents[name] for name in some])
+            here = Load("out", new, self.dtype)
+            other = Load(bias.name, tuple(own[name] for name in some), self.dtype)
+            stmt: Stmt = Store("out", new, binary("max", add(here, mul(here, other)), const(-1, self.dtype)))
+            for name in rng.sample(names, len(names)):
+                stmt = loop(f"e{n}{name}", 0, self.extents[name] - (rng.random() < 0.05), stmt)
+            yield stmt
 
     def after(self, out: Array) -> Iterator[Stmt]:
         if self.rng.random() < 0.2 and not any(array.name == "copy" for array in self.arrays):

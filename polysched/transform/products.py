@@ -22,11 +22,11 @@ from typing import Any, Literal
 from polysched import isl
 from polysched.deps.dependences import Dependences
 from polysched.errors import InputError
-from polysched.ir.node import rewrite, walk
+from polysched.ir.node import rewrite, substitute, walk
 from polysched.ir.nodes import Binary, Call, Const, Expr, Load, Stmt, Store, Var
 from polysched.ir.simplify import simplify
 from polysched.model.scop import Scop, Statement
-from polysched.model.tree import Band, Mark, Member, Product, Tree, children, with_children
+from polysched.model.tree import Band, Mark, Member, Product, Sequence, Tree, children, with_children
 from polysched.model.tree import walk as walk_tree
 from polysched.model.tree_isl import mark_text
 from polysched.transform.roles import statements_of
@@ -52,7 +52,10 @@ class Axes:
 
 @dataclass(frozen=True, kw_only=True)
 class SumOfProducts:
-    """result[index] += left * right; `row` and `column` are the factors that rows and columns step through."""
+    """result[index] += left * right; `row` and `column` are the factors that rows and columns step through.
+
+    The sums begin with `start`, or with what the result holds, and are stored as `ends` leave them, each in turn.
+    """
 
     store: Store
     row: Expr
@@ -62,6 +65,8 @@ class SumOfProducts:
     rows: Axes
     columns: Axes
     terms: Axes
+    start: Const | None = None
+    ends: tuple[Store, ...] = ()
 
     @property
     def updates(self) -> int:
@@ -116,6 +121,32 @@ def sum_of_products(extents: Mapping[str, int], body: tuple[Stmt, ...]) -> SumOf
         columns=axes(columns),
         terms=axes([name for name in extents if roles[name] == "terms"]),
     )
+
+
+def epilogue(found: SumOfProducts, extents: Mapping[str, int], body: tuple[Stmt, ...]) -> tuple[Store, ...] | None:
+    """What the body of these loops makes of each sum in place, with the sum's loops in it; None if they do more."""
+    made = [_made(found, extents, stmt) for stmt in rewrite(body, _simple)]
+    ends = tuple(end for end in made if end is not None)
+    return ends if len(ends) == len(made) else None
+
+
+def _made(found: SumOfProducts, extents: Mapping[str, int], stmt: Stmt) -> Store | None:
+    own = found.store.index
+    match stmt:
+        case Store(found.store.array, index, value):
+            pairs = zip(index, own, strict=True)
+        case _:
+            return None
+    names: dict[str, Expr] = {part.name: ours for part, ours in pairs if isinstance(part, Var)}
+    sides = (found.batch, found.rows, found.columns)
+    sums = {Var(name): extent for axes in sides for name, extent in axes.extents.items()}
+    if {names.get(name): extent for name, extent in extents.items()} != sums or substitute(index, names) != own:
+        return None
+    value = substitute(value, names)
+    nodes = list(walk(value))
+    is_alone = all(node.index == own for node in nodes if isinstance(node, Load) and node.array == stmt.array)
+    is_pure = all(node.pure for node in nodes if isinstance(node, Call))
+    return replace(stmt, index=own, value=value) if is_alone and is_pure else None
 
 
 def _simple(node: Any) -> Any:
@@ -178,6 +209,26 @@ def mark_products(tree: Tree, scop: Scop, deps: Dependences, *, reorder: bool) -
         kind = kind_of(found, reorder=reorder) if found and _may_count_up(statements[0], deps) else None
         return tree if kind is None else Mark(Product(statements[0].name, kind))
     return with_children(tree, tuple(mark_products(child, scop, deps, reorder=reorder) for child in children(tree)))
+
+
+def epilogues(sequence: Sequence, scop: Scop) -> frozenset[int]:
+    """Which of the branches run what is made of the sums of a product before them, with nothing in between."""
+    found: SumOfProducts | None = None
+    places = set()
+    for place, branch in enumerate(sequence.children):
+        match branch.child:
+            case Mark(Product(statement=name)):
+                found = _found(scop.statement(name))
+            case Band() as band if found and all(_is_epilogue(found, each) for each in statements_of(band, scop)):
+                places.add(place)
+            case _:
+                found = None
+    return frozenset(places)
+
+
+def _is_epilogue(found: SumOfProducts, statement: Statement) -> bool:
+    extents = _box(statement)
+    return extents is not None and epilogue(found, extents, statement.body) is not None
 
 
 def _may_count_up(statement: Statement, deps: Dependences) -> bool:

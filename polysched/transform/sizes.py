@@ -23,6 +23,7 @@ from polysched.transform.roles import Around, Roles, roles, statements_of
 from polysched.transform.strides import step, stride
 from polysched.transform.vectorize import can_vectorize
 
+_NEAR = 4  # elements from one access to the next, of which a line of a cache then has several
 _FEW_BLOCKS = 8  # of which one that is not full is worth avoiding
 
 
@@ -226,7 +227,7 @@ def _reuses(band: Band, scop: Scop, around: Around) -> bool:
         for k in range(last + 1):
             along = step(statement, every, len(around.members) + k)
             if along is not None:
-                strides = [stride(access, along) for access in (*statement.reads, *statement.writes)]
+                strides = [stride(access, along, _NEAR) for access in (*statement.reads, *statement.writes)]
                 if (0 in strides and k < last) or (None in strides and k == last):
                     return True
     return False

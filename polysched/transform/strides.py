@@ -56,12 +56,13 @@ def step(statement: Statement, loops: tuple[Member, ...], innermost: int) -> isl
 _NEXT, _SAME = isl.UnionMap("{ [x] -> [x + 1] }"), isl.UnionMap("{ [x] -> [x] }")
 
 
-def stride(access: Access, along: isl.Map) -> int | None:
-    """0 if the access stays, 1 if it may also step by one along its last dimension, None if it goes further."""
+def stride(access: Access, along: isl.Map, near: int = 1) -> int | None:
+    """0 if the access stays, 1 if it may also step by one, or what is `near`, along its last dimension, None if it goes
+    further."""
     deltas = access.relation.reverse().apply_range(along).apply_range(access.relation).deltas()
     if deltas.is_subset(_box(deltas, 0)):
         return 0
-    return 1 if deltas.is_subset(_box(deltas, 1)) else None
+    return 1 if deltas.is_subset(_box(deltas, near)) else None
 
 
 def _box(deltas: isl.Set, reach: int) -> isl.Set:

@@ -12,9 +12,10 @@ from polysched import isl
 from polysched.deps.dependences import Dependences
 from polysched.errors import InputError
 from polysched.model.scop import Scop
-from polysched.model.tree import Band, Member, Tree, children, with_children
+from polysched.model.tree import Band, Member, Sequence, Tree, children, with_children
 from polysched.options import Options
 from polysched.transform.diamond import diamond
+from polysched.transform.products import epilogues
 from polysched.transform.roles import Around
 from polysched.transform.separate import separate
 from polysched.transform.sizes import asked_sizes, tile_sizes
@@ -33,13 +34,17 @@ def tile(band: Band, sizes: tuple[int, ...]) -> Band:
 
 
 def tile_all(tree: Tree, scop: Scop, dependences: Dependences, options: Options) -> Tree:
-    """`tree` with every permutable band tiled that gains by it."""
+    """`tree` with every permutable band tiled that gains by it; not what a product of matrices does on the way."""
     return _tiled(tree, scop, Around((), dependences.coincidence), options)
 
 
 def _tiled(tree: Tree, scop: Scop, around: Around, options: Options) -> Tree:
     below = around.below(tree)
-    tree = with_children(tree, tuple(_tiled(child, scop, below, options) for child in children(tree)))
+    left = epilogues(tree, scop) if isinstance(tree, Sequence) else frozenset()
+    parts = (
+        child if place in left else _tiled(child, scop, below, options) for place, child in enumerate(children(tree))
+    )
+    tree = with_children(tree, tuple(parts))
     if not isinstance(tree, Band):
         return tree
     asked = asked_sizes(tree, scop, around, options)

@@ -7,8 +7,8 @@ from polysched.codegen.passes.macro_statements import macro_statements
 from polysched.ir.build import add, load, store, var
 from polysched.ir.dtypes import f32, f64
 from polysched.ir.interp import interpret
-from polysched.ir.node import statements
-from polysched.ir.nodes import Alloc, Array, Const, For
+from polysched.ir.node import statements, walk
+from polysched.ir.nodes import Alloc, Array, Const, For, Store
 from polysched.ir.verify import verify
 from tests.nests import loop, nest
 
@@ -65,6 +65,60 @@ def rows(a: ps.f64["n", "n"], o: ps.f64["n"], n: ps.size):
         o[i] = s * s
 
 
+@ps.nest
+def pooling(a: ps.f32["c", "2 * h + 1", "2 * w + 1"], o: ps.f32["c", "h", "w"], c: ps.size, h: ps.size, w: ps.size):
+    for _ in range(1):
+        for k in range(c):
+            for y in range(h):
+                for x in range(w):
+                    o[k, y, x] = 0.5
+                    for r in range(3):
+                        for s in range(3):
+                            o[k, y, x] = max(o[k, y, x], a[k, 2 * y + r, 2 * x + s])
+                    o[k, y, x] = 2 * o[k, y, x]
+
+
+@ps.nest
+def two_places(a: ps.f64["n + 3"], o: ps.f64["n + 1"], n: ps.size):
+    for i in range(n):
+        o[i] = 1.0
+        for d in range(3):
+            o[i] += a[i + d] * o[i + 1]
+
+
+@ps.nest
+def begun_before(a: ps.f64["n + 3"], o: ps.f64["n"], n: ps.size):
+    for i in range(n):
+        o[i] = o[i] + 1.0
+        for d in range(3):
+            o[i] += a[i + d]
+
+
+@ps.nest
+def places(a: ps.f64["n + 3"], o: ps.f64["n", 3], n: ps.size):
+    for i in range(n):
+        for d in range(3):
+            o[i, d] = 1.0
+            o[i, d] += a[i + d]
+
+
+@ps.nest
+def smoothed(a: ps.f64["n + 3"], b: ps.f64[3], o: ps.f64["n"], n: ps.size):
+    for i in range(n):
+        o[i] = 0.0
+        for d in range(3):
+            o[i] += a[i + d] * b[d]
+
+
+@ps.nest
+def weighted(a: ps.f64["m", "n + 3"], b: ps.f64["m", 3], o: ps.f64["m", "n"], m: ps.size, n: ps.size):
+    for j in range(m):
+        for i in range(n):
+            o[j, i] = 1.0
+            for d in range(3):
+                o[j, i] += a[j, i + d] * b[j, d]
+
+
 def loops(fn):
     return [stmt.var for stmt in statements(fn.body) if isinstance(stmt, For)]
 
@@ -83,6 +137,34 @@ def test_constant_loops_in_the_life_of_a_scalar_are_written_out(example, kept):
     interpret(new, after)
     for name, value in before.items():
         np.testing.assert_array_equal(after[name], value)
+
+
+def test_the_loops_that_make_an_element_are_written_out():
+    """Around a scalar, which is stored once; a loop of one iteration tells no elements apart."""
+    new = macro_statements(pooling.function)
+    verify(new, "source")
+    assert loops(new) == ["_", "k", "y", "x"]
+    assert [node.index for node in walk(new.body) if isinstance(node, Store) and node.array == "o"] == [
+        (var("k"), var("y"), var("x"))
+    ]
+    a = np.random.default_rng(3).standard_normal((2, 7, 9), np.float32)
+    a[0, 3, 4], a[1, 2, 2] = np.nan, -0.0
+    before, after = ({"a": a, "o": np.zeros((2, 3, 4), np.float32), "c": 2, "h": 3, "w": 4} for _ in range(2))
+    interpret(pooling.function, before)
+    interpret(new, after)
+    np.testing.assert_array_equal(after["o"].view(np.int32), before["o"].view(np.int32))
+
+
+def test_pooling_is_one_pass_of_simd_along_a_row():
+    done = ps.optimize(pooling)
+    assert done.source.text.count("#pragma omp simd") == 1 and "o[" in done.source.text
+    assert done.source.text.count("o[") == 1 and len(done.scop.statements) == 1
+
+
+@pytest.mark.parametrize("example", [two_places, begun_before, places, weighted, smoothed])
+def test_elements_that_are_left(example):
+    """Another element is read; it counts from before; each iteration has its own; rows share operands, or all do."""
+    assert macro_statements(example.function) is example.function
 
 
 @pytest.mark.parametrize("example", [product, wide, short_rows, rows])

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import random
+
+import nests
+import numpy as np
 import pytest
 
 import polysched as ps
 from polysched.errors import InputError
 from polysched.frontend.python import parse_nest
 from polysched.ir.text import show
+from polysched.machine import Machine
 from polysched.model.extract import extract
-from polysched.model.tree import Domain, Tree
+from polysched.model.tree import Domain, Sequence, Tree, walk
 from polysched.model.tree_text import show_tree
 from polysched.transform.products import (
     SumOfProducts,
+    epilogues,
     kind_of,
     mark_products,
     order_products,
@@ -45,6 +51,50 @@ def found_in(arrays: str, loops: str, update: str) -> SumOfProducts | None:
     fn = parse_nest("\n".join([*lines, " " * 4 * (len(extents) + 1) + update]), "products.py")
     (statement,) = extract(fn).statements
     return sum_of_products(extents, statement.body)
+
+
+_HEAD, _, SUMS = CONVOLUTION.partition("\n")
+HEAD = _HEAD.replace("3]):", "3], b: f32[16], other: f32[16, 9, 9]):\n")
+BIAS = """    for f in range(16):
+        for y in range(9):
+            for x in range(9):
+                out[f, y, x] = max(out[f, y, x] + b[f], 0.0)
+"""
+
+
+def test_what_is_made_of_sums_goes_with_them_to_the_store():
+    """Bias and what is above zero, each in loops of its own, which are in no tiles; C has one store for a tile."""
+    fn = parse_nest(HEAD + SUMS + BIAS + BIAS.replace("b[f]", "out[f, y, x]"), "products.py")
+    done = ps.optimize(fn, options=ps.Options(machine=Machine(cores=1), contract_floats=False))
+    stores = [line for line in done.source.text.splitlines() if line.strip().startswith("out[")]
+    assert stores and all("max_f32(" in line for line in stores)
+    assert "c0" not in done.source.text  # none of lowering's loops is left
+    arguments = nests.arguments_for(fn, random.Random(3), 0)
+    expected = nests.outcome(fn, arguments)
+    done(**arguments)
+    np.testing.assert_array_equal(arguments["out"], expected["out"])
+
+
+COPY = BIAS.replace("out[f, y, x] =", "other[f, y, x] =")
+
+
+@pytest.mark.parametrize(
+    ("nests_in_turn", "places"),
+    [
+        ((SUMS, BIAS), {2}),
+        ((SUMS, BIAS, BIAS.replace("b[f]", "out[f, y, x]")), {2}),
+        ((SUMS, COPY), set()),
+        ((SUMS, COPY, BIAS), set()),
+        ((SUMS, BIAS.replace("range(16)", "range(15)")), set()),
+        ((BIAS, SUMS), set()),
+    ],
+)
+def test_which_loops_are_an_epilogue(nests_in_turn, places):
+    """Those behind the sums, without another use in between, that change all of them in place; the ILP fuses two."""
+    made = of(HEAD + "".join(nests_in_turn))
+    tree = mark_products(made.tree, made.scop, made.deps, reorder=False)
+    sequence, *_ = (node for node in walk(tree) if isinstance(node, Sequence))
+    assert epilogues(sequence, made.scop) == places
 
 
 def roles(found: SumOfProducts | None) -> str:

@@ -68,6 +68,12 @@ A: f64["n", "n"], B: f64["n", "n"], n: size):
         for j in range(n):
             A[i, j] = B[i, j]
 """)
+PAIRS = nest("""
+A: f64["n", "n"], B: f64["n", "2 * n"], n: size):
+    for i in range(n):
+        for j in range(n):
+            A[i, j] = B[i, 2 * j] + B[i, 2 * j + 1]
+""")
 TRANSPOSE = nest("""
 A: f64["n", "n"], B: f64["n", "n"], n: size):
     for i in range(n):
@@ -100,9 +106,10 @@ def test_a_block_of_each_factor_of_a_product_fits_a_cache():
         (ROWS, {"i": 128, "k": 256, "j": 240}),
         (FOURTEEN_ROWS, {"i": 56, "k": 256, "j": 240}),
         (COPY, None),
+        (PAIRS, None),
         (nests.seidel_2d(), {"t": 16, "t + i": 16, "2t + i + j": 16}),
     ],
-    ids=["update of a row", "dot products", "packed", "blocks of 7", "copy", "stencil"],
+    ids=["update of a row", "dot products", "packed", "blocks of 7", "copy", "pairs", "stencil"],
 )
 def test_sizes_follow_what_is_reused(fn, expected):
     assert sizes(fn) == expected

@@ -11,15 +11,16 @@ where an element that is kept is read under another subscript.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass, field, replace
+from functools import reduce
 
 from polysched.codegen.passes.tile_nest import TileNest, least, mentions
-from polysched.ir.build import floordiv
+from polysched.ir.build import conjunction, floordiv
 from polysched.ir.effects import may_change
 from polysched.ir.linear import Linear, added, expression, forms, never_negative
 from polysched.ir.node import walk
-from polysched.ir.nodes import Expr, Load, Store, Var
+from polysched.ir.nodes import Binary, Expr, For, Load, Select, Store, Var
 
 Elements = dict[str, tuple[Expr, ...]]  # by their arrays: the subscripts
 
@@ -32,6 +33,12 @@ class FullPart:
     lows: list[Expr]
     highs: list[Expr]
     kept: Elements = field(default_factory=dict)
+
+    def ends(self, loop: For, first: Var) -> tuple[Expr, Expr]:
+        """Where the part of the loop begins, and where it ends if `first` is its begin; it is empty if it is none."""
+        clipped = Binary("min", reduce(lambda a, b: Binary("max", a, b), self.lows, loop.lo), loop.hi)
+        begin = Select(conjunction(self.always), clipped, loop.hi) if self.always else clipped
+        return begin, Binary("max", reduce(lambda a, b: Binary("min", a, b), self.highs, loop.hi), first)
 
 
 def full_part(nest: TileNest) -> FullPart | None:
@@ -46,7 +53,7 @@ def full_part(nest: TileNest) -> FullPart | None:
         else:
             found += apart
     worst = [form for condition in found if (form := least(condition, nest.sides)) is not None]
-    full = _split(worst, nest) if len(worst) == len(found) else None
+    full = part_of(nest.loop.var, worst, nest.own_names) if len(worst) == len(found) else None
     if full is None or (nest.around and not (kept == stored and _stands(nest, full))):
         return None
     updated = {name: index for name, index in stored.items() if _is_updated(name, index, nest)}
@@ -70,17 +77,17 @@ def _conditions(nest: TileNest) -> Iterator[Linear]:
             yield added(high, end, -1)
 
 
-def _split(conditions: list[Linear], nest: TileNest) -> FullPart | None:
-    """What the conditions, forms that are zero or more, say outside of the loop and about its variable; None if one is
-    not linear in it."""
+def part_of(var: str, conditions: list[Linear], own: Set[str]) -> FullPart | None:
+    """What the conditions, forms that are zero or more, say outside of the loop over `var` and about it; None if one is
+    not linear in it, or has other names that are its `own`."""
     always: list[Expr] = []
     lows: list[Expr] = []
     highs: list[Expr] = []
-    key = Var(nest.loop.var)
+    key = Var(var)
     for form in conditions:
         factor = form.get(key, 0)
         rest = {atom: f for atom, f in form.items() if atom != key}
-        if mentions(rest, nest.own_names):
+        if mentions(rest, own):
             return None
         constant = not any(f for atom, f in rest.items() if atom is not None)
         if factor > 0:  # from ceil(-rest / factor) on

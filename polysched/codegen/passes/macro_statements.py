@@ -9,60 +9,103 @@
         B[i] = select(s[] == 1, 1, 0)
 
 Written out, the loops belong to the statement around them, and nothing outside of it sees the scalar. It needs no
-element for each iteration, and orders none of them.
+element for each iteration, and orders none of them. So do the loops that make one element of an array, as of pooling:
+
+    for i in 0..n:                              for i in 0..n:
+        out[i] = -inf                               alloc out0: private f32[]
+        for d in 0..2:                ->            out0[] = -inf
+            out[i] = max(out[i], A[2 * i + d])      out0[] = max(out0[], A[2 * i])
+                                                    out0[] = max(out0[], A[2 * i + 1])
+                                                    out[i] = out0[]
 
 Keeps: what is computed, in its order. Where iterations share operands along one loop and not along another, as those of
 a product of matrices do, loops are left to register tiles; where a constant loop itself steps through memory, as along
-short rows, it stays, since elements side by side are loaded faster.
+short rows, it stays, since elements side by side are loaded faster. An element that is a weighted sum is a convolution,
+for which there are register tiles and padded copies.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
-from polysched.ir.node import map_blocks, map_list, statements, substitute, walk
-from polysched.ir.nodes import Alloc, Const, Expr, For, Function, If, Load, Stmt, Store, Var
-from polysched.ir.rename import bound_names
+from polysched.codegen.passes.count import trip_count
+from polysched.ir.node import map_blocks, map_list, rewrite, statements, substitute, walk
+from polysched.ir.nodes import Alloc, Array, Const, Expr, For, Function, If, Load, Stmt, Store, Var
+from polysched.ir.rename import bound_names, fresh_names, used_names
 from polysched.ir.simplify import simplify
 
 _MOST_STEPS = 100  # loops and statements, of one life
 
 
 def macro_statements(fn: Function) -> Function:
-    """`fn` with the constant loops that private scalars live through written out; the same object if there are none."""
-    body = map_list(fn.body, lambda stmt: _inside(stmt, ()))
+    """`fn` with the constant loops that private scalars live through, or that make one element, written out; the same
+    object if there are none."""
+    taken = used_names(fn)
+    body = map_list(fn.body, lambda stmt: _inside(stmt, (), taken))
     return fn if body is fn.body else replace(fn, body=body)
 
 
-def _inside(stmt: Stmt, loops: tuple[str, ...]) -> Stmt:
-    inner = (*loops, stmt.var) if isinstance(stmt, For) else loops
-    return map_blocks(stmt, lambda body: _block(body, inner))
+def _inside(stmt: Stmt, loops: tuple[str, ...], taken: set[str]) -> Stmt:
+    inner = (*loops, stmt.var) if isinstance(stmt, For) and trip_count(stmt) != 1 else loops
+    return map_blocks(stmt, lambda body: _block(body, inner, taken))
 
 
-def _block(body: tuple[Stmt, ...], loops: tuple[str, ...]) -> tuple[Stmt, ...]:
+def _block(body: tuple[Stmt, ...], loops: tuple[str, ...], taken: set[str]) -> tuple[Stmt, ...]:
     """A block inside of `loops`; the blocks in what is left of it come after it."""
-    for alloc in body:
-        if loops and isinstance(alloc, Alloc) and not alloc.array.shape:
-            users = [k for k, stmt in enumerate(body) if _touches(stmt, alloc.array.name)]
+    for stmt in body if loops else ():
+        life = _life(stmt, body)
+        has_loops = any(isinstance(node, For) for node in walk(body[life]))
+        if has_loops and _should(body[life], loops, weights=isinstance(stmt, Alloc)):
+            before, after = body[: life.start], body[life.stop :]
+            inside = _in_scalar(stmt, body[life], taken) if isinstance(stmt, Store) else body[life]
+            straight = _written_out(inside, {*bound_names(before), *bound_names(after)})
+            if straight is not None:
+                body = (*before, *straight, *after)
+    return map_list(body, lambda stmt: _inside(stmt, loops, taken))
+
+
+def _life(first: Stmt, body: tuple[Stmt, ...]) -> slice:
+    """The statements that use the scalar that `first` declares, or the element that it stores to, and that they set
+    from there on; none if it is neither."""
+    match first:
+        case Alloc(Array(name=name, shape=())) | Store(array=name, index=(_, *_)):
+            users = [k for k, stmt in enumerate(body) if _touches(stmt, name)]
             life = slice(users[0], users[-1] + 1) if users else slice(0)
-            if any(isinstance(node, For) for node in walk(body[life])) and _should(body[life], loops):
-                before, after = body[: life.start], body[life.stop :]
-                straight = _written_out(body[life], {*bound_names(before), *bound_names(after)})
-                if straight is not None:
-                    body = (*before, *straight, *after)
-    return map_list(body, lambda stmt: _inside(stmt, loops))
+            if isinstance(first, Alloc) or (users and body[users[0]] is first and _is_one(first, body[life])):
+                return life
+    return slice(0)
 
 
-def _touches(stmt: Stmt, name: str) -> bool:
+def _is_one(first: Store, life: tuple[Stmt, ...]) -> bool:
+    """Is the element set by `first`, and the only one of its array that is used?"""
+    uses = [node for node in walk(life) if isinstance(node, Load | Store) and node.array == first.array]
+    moves = any(isinstance(node, Load) for node in walk(first.index)) or _variables(first.index) & {*bound_names(life)}
+    return not moves and not _touches(first.value, first.array) and all(node.index == first.index for node in uses)
+
+
+def _in_scalar(first: Store, life: tuple[Stmt, ...], taken: set[str]) -> tuple[Stmt, ...]:
+    """The life of the element with a scalar in its place, which is stored in the end."""
+    scalar = Array(next(fresh_names(first.array, taken)), first.value.dtype, (), "private")
+
+    def rule(node: Any) -> Any:
+        is_it = isinstance(node, Load | Store) and node.array == first.array
+        return replace(node, array=scalar.name, index=()) if is_it else None
+
+    return (Alloc(scalar), *rewrite(life, rule), replace(first, value=Load(scalar.name, (), scalar.dtype)))
+
+
+def _touches(stmt: Stmt | Expr, name: str) -> bool:
     return any(isinstance(node, Load | Store) and node.array == name for node in walk(stmt))
 
 
-def _should(body: tuple[Stmt, ...], loops: tuple[str, ...]) -> bool:
+def _should(body: tuple[Stmt, ...], loops: tuple[str, ...], *, weights: bool) -> bool:
     """Does each operand depend on all of the loops that tell the results apart, and step through memory with one of
-    them, or depend on none?"""
+    them, or with `weights` depend on none?"""
     along = set(loops) & {name for node in walk(body) if isinstance(node, Store) for name in _variables(node.index)}
     used = [(_variables(node.index) & along, node.index) for node in walk(body) if isinstance(node, Load)]
-    return all(names == along and _variables(index[-1:]) & along for names, index in used if names)
+    moving = [(names, index) for names, index in used if names or (index and not weights)]
+    return all(names == along and _variables(index[-1:]) & along for names, index in moving)
 
 
 def _variables(index: tuple[Expr, ...]) -> set[str]:

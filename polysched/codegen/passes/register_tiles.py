@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
-from functools import reduce
 from typing import Any
 
 from polysched.codegen.passes.full_part import Elements, FullPart, full_part, uses
@@ -31,7 +30,6 @@ from polysched.ir.node import map_children, rewrite, walk
 from polysched.ir.nodes import (
     Alloc,
     Array,
-    Binary,
     Const,
     Expr,
     For,
@@ -39,7 +37,6 @@ from polysched.ir.nodes import (
     If,
     Let,
     Load,
-    Select,
     Stmt,
     Store,
     Var,
@@ -101,9 +98,7 @@ class _Separator:
             full = self.full(nest, loop.lo, loop.hi, kept)
             return (If(conjunction([*part.always, *nonempty]), full, (_rolled(self.copy(loops[0])),)),)
         first, last = next(self.names), next(self.names)
-        clipped = Binary("min", reduce(lambda a, b: Binary("max", a, b), part.lows, loop.lo), loop.hi)
-        begin = Select(conjunction(part.always), clipped, loop.hi) if part.always else clipped
-        end = Binary("max", reduce(lambda a, b: Binary("min", a, b), part.highs, loop.hi), Var(first))
+        begin, end = part.ends(loop, Var(first))
         before = _rolled(self.copy(replace(loop, hi=Var(first))))
         after = (_rolled(self.copy(replace(loop, lo=Var(last)))),) if part.highs else ()
         return (

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from polysched.codegen.products.axes import digits, full_or_last
+from polysched.codegen.products.epilogue import stored
 from polysched.codegen.products.packed import Extents
 from polysched.codegen.products.sizes import Shares, lanes_of, shared_loop
 from polysched.ir.build import add, mul
@@ -25,16 +26,14 @@ _SUMS = 16  # vectors of them, half of the registers
 _COLUMNS = 8  # each in a line of a cache that may hold no more of them at addresses far apart
 
 
-def dots(
-    found: SumOfProducts, start: Const | None, names: Iterator[str], extents: Extents, machine: Machine
-) -> tuple[Stmt, ...]:
-    """The loops of the dot products; the sums begin with `start`, or with what the result holds."""
-    return _Dots(found, start, names, machine).statements()
+def dots(found: SumOfProducts, names: Iterator[str], extents: Extents, machine: Machine) -> tuple[Stmt, ...]:
+    """The loops of the dot products."""
+    return _Dots(found, names, machine).statements()
 
 
 class _Dots:
-    def __init__(self, found: SumOfProducts, start: Const | None, names: Iterator[str], machine: Machine):
-        self.found, self.start, self.names, self.machine = found, start, names, machine
+    def __init__(self, found: SumOfProducts, names: Iterator[str], machine: Machine):
+        self.found, self.names, self.machine = found, names, machine
         self.dtype = found.row.dtype
         self.lanes = lanes_of(self.dtype, machine)
         self.at_a_time = max(1, min(_SUMS // found.rows.size, found.columns.size, _COLUMNS))
@@ -76,11 +75,16 @@ class _Dots:
         return (*out, self.added(sums, first, count))
 
     def added(self, sums: Array, first: Expr, count: int) -> Stmt:
-        """The result, of which each element has the sum of its lanes added to it."""
+        """The result, of which each element has the sum of its lanes added to it, in the first of them."""
         found, (i, j) = self.found, (Var(next(self.names)) for _ in range(2))
-        index = substitute(found.store.index, {**digits(found.rows, i), **digits(found.columns, add(first, j))})
-        total: Expr = self.start or Load(found.store.array, index, self.dtype)
+        own = {**digits(found.rows, i), **digits(found.columns, add(first, j))}
+        index = substitute(found.store.index, own)
+        total: Expr = found.start or Load(found.store.array, index, self.dtype)
         for lane in range(self.lanes):
             total = add(total, Load(sums.name, (i, j, Const(lane)), self.dtype))
-        inner = For(j.name, Const(0), Const(count), 1, (replace(found.store, index=index, value=total),), "unrolled")
+        body: tuple[Stmt, ...] = (replace(found.store, index=index, value=total),)
+        if found.ends:
+            here = Load(sums.name, (i, j, Const(0)), self.dtype)
+            body = (Store(sums.name, here.index, total), *stored(found, own, here))
+        inner = For(j.name, Const(0), Const(count), 1, body, "unrolled")
         return For(i.name, Const(0), Const(found.rows.size), 1, (inner,), "unrolled")

@@ -3,7 +3,8 @@
     for f, y, x: out[f, y, x] = 0
     for f, y, x: for c, r, s: out[f, y, x] += data[c, y + r, x + s] * weight[f, c, r, s]        (kind "packed")
 
-Sums that begin with a constant, which a loop before has stored, are not loaded, and the loop goes.
+Sums that begin with a constant, which a loop before has stored, are not loaded, and the loop goes. So do the loops
+behind that change each sum in place, as for a bias: it is stored as they leave it.
 
 Needs: loops of the kinds "packed" and "dots", as the mark `Product` gives, with constant bounds around one store; names
 are bound once; subscripts are not linearized yet.
@@ -17,13 +18,14 @@ from dataclasses import replace
 from typing import Any
 
 from polysched.codegen.products.dots import dots
+from polysched.codegen.products.epilogue import is_near
 from polysched.codegen.products.packed import Extents, packed
 from polysched.ir.node import map_children, walk
 from polysched.ir.nodes import Alloc, Const, Expr, For, Function, Stmt, Store, Var
 from polysched.ir.rename import fresh_names, used_names
 from polysched.ir.simplify import simplify
 from polysched.machine import Machine
-from polysched.transform.products import SumOfProducts, sum_of_products
+from polysched.transform.products import SumOfProducts, epilogue, sum_of_products
 
 _KINDS = {"packed": packed, "dots": dots}
 
@@ -40,7 +42,9 @@ def pack_products(fn: Function, machine: Machine, *, parallel: bool = True) -> F
 
 def _block(body: tuple[Stmt, ...], names: Iterator[str], extents: Extents, machine: Machine) -> tuple[Stmt, ...]:
     out: list[Stmt] = []
-    for stmt in body:
+    ahead = list(body)
+    while ahead:
+        stmt = ahead.pop(0)
         if isinstance(stmt, For) and stmt.kind in _KINDS:
             loops, inner = _nest(stmt)
             found = sum_of_products(loops, inner)
@@ -48,7 +52,11 @@ def _block(body: tuple[Stmt, ...], names: Iterator[str], extents: Extents, machi
             start = _constant(out[-1], found) if out else None
             if start is not None:
                 out.pop()
-            out += _KINDS[stmt.kind](found, start, names, extents, machine)
+                found = replace(found, start=start)
+            while ahead and (more := _epilogue(ahead[0], found, extents)):
+                ahead.pop(0)
+                found = replace(found, ends=(*found.ends, *more))
+            out += _KINDS[stmt.kind](found, names, extents, machine)
         else:
             out.append(map_children(stmt, lambda node: _inside(node, names, extents, machine)))
     return tuple(out)
@@ -70,6 +78,12 @@ def _nest(loop: For) -> tuple[dict[str, int], tuple[Stmt, ...]]:
             case _:
                 break
     return loops, body
+
+
+def _epilogue(stmt: Stmt, found: SumOfProducts, extents: Extents) -> tuple[Store, ...] | None:
+    """What the loops of `stmt` make of each sum in place; None if they do more, or what they read is far apart."""
+    ends = epilogue(found, *_nest(stmt)) if isinstance(stmt, For) else None
+    return ends if ends and all(is_near(end, found, extents) for end in ends) else None
 
 
 def _constant(stmt: Stmt, found: SumOfProducts) -> Const | None:

@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 
 from polysched.codegen.products.axes import digits, full_or_last, is_flat, lies_by_terms, steps_alike
 from polysched.codegen.products.copies import Copy
+from polysched.codegen.products.epilogue import stored
 from polysched.codegen.products.sizes import (
     Shares,
     Side,
@@ -40,11 +41,9 @@ from polysched.transform.products import Axes, SumOfProducts
 Extents = Mapping[str, tuple[Expr, ...]]
 
 
-def packed(
-    found: SumOfProducts, start: Const | None, names: Iterator[str], extents: Extents, machine: Machine
-) -> tuple[Stmt, ...]:
-    """The loops of the product; its sums begin with `start`, or with what the result holds."""
-    return _Product(found, start, names, extents, machine).statements()
+def packed(found: SumOfProducts, names: Iterator[str], extents: Extents, machine: Machine) -> tuple[Stmt, ...]:
+    """The loops of the product."""
+    return _Product(found, names, extents, machine).statements()
 
 
 @dataclass(frozen=True)
@@ -79,13 +78,11 @@ def _guard_outside(value: Expr) -> Expr:
 
 
 class _Product:
-    def __init__(
-        self, found: SumOfProducts, start: Const | None, names: Iterator[str], extents: Extents, machine: Machine
-    ):
+    def __init__(self, found: SumOfProducts, names: Iterator[str], extents: Extents, machine: Machine):
         self.dtype = found.row.dtype
         self.lanes = lanes_of(self.dtype, machine)
         found = found.turned() if _turns(found, self.lanes) else found
-        self.found, self.start, self.names, self.extents, self.machine = found, start, names, extents, machine
+        self.found, self.names, self.extents, self.machine = found, names, extents, machine
         tile = register_tile(found.rows.size, found.columns.size, self.lanes, machine.vector_registers)
         self.tile = {"rows": tile.rows, "columns": tile.columns}
         self.axes = {"rows": found.rows, "columns": found.columns}
@@ -177,48 +174,47 @@ class _Product:
         return body
 
     def sums(
-        self, high: int, stored: int, tiles: Mapping[Side, Var], reads: Mapping[Side, _Read]
+        self, high: int, columns: int, tiles: Mapping[Side, Var], reads: Mapping[Side, _Read]
     ) -> tuple[Stmt, ...]:
-        """A tile, in whole vectors, of which the first `stored` columns are in the result."""
-        found, k, wide = self.found, next(self.names), whole_vectors(stored, self.lanes)
+        """A tile, in whole vectors, of which the first `columns` are in the result."""
+        found, k, wide = self.found, next(self.names), whole_vectors(columns, self.lanes)
         sums, last = (
             Array(next(self.names), self.dtype, (Const(high), Const(wide)), "private") for _ in ("sums", "last")
         )
 
-        def each(columns: int, make: Callable[[Expr, Expr], Stmt]) -> For:
+        def each(columns: int, make: Callable[[Expr, Expr], tuple[Store, ...]]) -> For:
             i, j = next(self.names), next(self.names)
-            row = For(j, Const(0), Const(columns), 1, (make(Var(i), Var(j)),), "vector")
+            row = For(j, Const(0), Const(columns), 1, make(Var(i), Var(j)), "vector")
             return For(i, Const(0), Const(high), 1, (row,), "unrolled")
 
-        def element(i: Expr, j: Expr) -> tuple[Expr, ...]:
-            own = {**self.digits("rows", tiles, i), **self.digits("columns", tiles, j)}
-            index: tuple[Expr, ...] = substitute(found.store.index, own)
-            return index
+        def own(i: Expr, j: Expr) -> dict[str, Expr]:
+            return {**self.digits("rows", tiles, i), **self.digits("columns", tiles, j)}
 
-        def started(i: Expr, j: Expr) -> Stmt:
-            return Store(sums.name, (i, j), self.start or Const(0, self.dtype))
+        def started(i: Expr, j: Expr) -> tuple[Store, ...]:
+            return (Store(sums.name, (i, j), found.start or Const(0, self.dtype)),)
 
-        def loaded(i: Expr, j: Expr) -> Stmt:
-            return Store(sums.name, (i, j), Load(found.store.array, element(i, j), self.dtype))
+        def loaded(i: Expr, j: Expr) -> tuple[Store, ...]:
+            index = substitute(found.store.index, own(i, j))
+            return (Store(sums.name, (i, j), Load(found.store.array, index, self.dtype)),)
 
-        def updated(i: Expr, j: Expr) -> Stmt:
+        def updated(i: Expr, j: Expr) -> tuple[Store, ...]:
             row = self.factor("rows", reads["rows"], tiles, i, Var(k))
             column = self.factor("columns", reads["columns"], tiles, j, Var(k))
             product = Binary("*", row, column) if found.row_first else Binary("*", column, row)
-            return Store(sums.name, (i, j), add(Load(sums.name, (i, j), self.dtype), product))
+            return (Store(sums.name, (i, j), add(Load(sums.name, (i, j), self.dtype), product)),)
 
-        def copied(i: Expr, j: Expr) -> Stmt:
-            return Store(last.name, (i, j), Load(sums.name, (i, j), self.dtype))
+        def copied(i: Expr, j: Expr) -> tuple[Store, ...]:
+            return (Store(last.name, (i, j), Load(sums.name, (i, j), self.dtype)),)
 
-        def kept(source: Array) -> Callable[[Expr, Expr], Stmt]:
-            return lambda i, j: replace(found.store, index=element(i, j), value=Load(source.name, (i, j), self.dtype))
+        def kept(source: Array) -> Callable[[Expr, Expr], tuple[Store, ...]]:
+            return lambda i, j: stored(found, own(i, j), Load(source.name, (i, j), self.dtype))
 
-        begin = [each(wide, started)] if self.start or stored < wide else []
-        begin += [] if self.start else [each(stored, loaded)]
+        begin = [each(wide, started)] if found.start or columns < wide else []
+        begin += [] if found.start else [each(columns, loaded)]
         # Where not all of them are stored, a copy is: a shorter loop over the sums would keep them out of registers.
         end: list[Stmt] = [each(wide, kept(sums))]
-        if stored < wide:
-            end = [Alloc(last), each(wide, copied), each(stored, kept(last))]
+        if columns < wide:
+            end = [Alloc(last), each(wide, copied), each(columns, kept(last))]
         return (Alloc(sums), *begin, For(k, Const(0), Const(found.terms.size), 1, (each(wide, updated),)), *end)
 
     def factor(self, side: Side, read: _Read, tiles: Mapping[Side, Var], place: Expr, k: Expr) -> Expr:

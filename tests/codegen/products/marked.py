@@ -23,12 +23,12 @@ SMALL = Machine(vector_bytes=16, vector_registers=6, l1=256, l2=256)  # tiles of
 LARGE = Machine(vector_bytes=16, vector_registers=6)  # the same tiles, one block
 
 
-def marked(text: str, kind: str = "packed") -> Function:
-    """The Python nest with its last loop of this kind."""
+def marked(text: str, kind: str = "packed", behind: int = 0) -> Function:
+    """The Python nest with its last loop of this kind, or the one that so many are behind."""
     fn = parse_nest(text, "products.py")
-    *before, last = fn.body
+    *before, last = fn.body[: len(fn.body) - behind]
     assert isinstance(last, For)
-    return replace(fn, body=(*before, replace(last, kind=kind)))
+    return replace(fn, body=(*before, replace(last, kind=kind), *fn.body[len(before) + 1 :]))
 
 
 def packed(fn: Function, machine: Machine) -> Function:

@@ -48,6 +48,22 @@ def f(out: i32[2, 11], x: i32[2, 10], w: i32[11, 10]):
 """  # noqa: E501
 
 
+def test_what_is_made_of_sums_is_stored_in_their_place():
+    text = """def f(out: i32[2, 11], x: i32[2, 10], w: i32[11, 10], b: i32[11]):
+    for i in range(2):
+        for j in range(11):
+            for k in range(10):
+                out[i, j] += x[i, k] * w[j, k]
+    for i in range(2):
+        for j in range(11):
+            out[i, j] = out[i, j] * out[i, j] + b[j]
+"""
+    done = packed(marked(text, "dots", behind=1), SMALL)
+    stores = [line.strip() for line in show(done).splitlines() if line.strip().startswith("out[")]
+    assert len(done.body) == 1
+    assert stores[0] == "out[q12, q0 * 8 + q13] = q1[q12, q13, 0] * q1[q12, q13, 0] + b[q0 * 8 + q13]"
+
+
 @pytest.mark.parametrize("terms", [1, 3, 4, 5, 8, 11])
 @pytest.mark.parametrize("columns", [1, 2, 7, 8, 9])
 @pytest.mark.parametrize("rows", [1, 2, 3, 20])

@@ -139,6 +139,90 @@ def test_a_start_of_more_than_the_sums_stays():
     assert loads_sums(packed(marked(product(ZERO, columns=7)), LARGE))
 
 
+BIAS = """
+    for f in range(3):
+        for x in range(10):
+            out[f, x] = max(out[f, x] + b[f], 0.0)
+"""
+
+
+def test_what_is_made_of_sums_is_stored_in_their_place():
+    text = CONVOLUTION.replace("3, 3]", "3, 3], b: f32[3]") + BIAS.lstrip("\n")
+    done = packed(marked(text, behind=1), SMALL)
+    stores = [line.strip() for line in show(done).splitlines() if line.strip().startswith("out[")]
+    assert stores == [
+        "out[q10 * 3 + q16, q9 * 4 + q17] = max(q12[q16, q17] + b[q10 * 3 + q16], 0.0f32)",
+        "out[q10 * 3 + q29, q9 * 4 + q30] = max(q22[q29, q30] + b[q10 * 3 + q29], 0.0f32)",
+    ]
+
+
+def after(*updates: str, loops: str = "i8 j8") -> Function:
+    """The product of 8 x 8, and what is then made of its elements; each update in loops of its own."""
+    text = product().replace("copy: f64[8, 8]", "copy: f64[8, 8], far: f64[8, 9]")
+    for update in updates:
+        for k, loop in enumerate(loops.split(), 1):
+            text += f"{' ' * 4 * k}for {loop[0]} in range({loop[1:]}):\n"
+        text += "".join(f"{' ' * 4 * (len(loops.split()) + 1)}{each}\n" for each in update.split("; "))
+    return marked(text, behind=len(updates))
+
+
+@pytest.mark.parametrize(
+    ("updates", "loops"),
+    [
+        (["out[i, j] *= out[i, j]"], "i8 j8"),
+        (["out[j, i] = max(out[j, i], copy[i, j])"], "i8 j8"),
+        (["out[i, j] += far[0, j + 1]", "out[i, j] = out[i, j] / 2 - out[i, j] * far[i, i]"], "j8 i8"),
+        (["out[i, j] += copy[i, j]; out[i, j] *= copy[i, j]"], "i8 j8"),
+        (["out[i, j] = i * out[i, j]", "out[j, i] += B[0, j]", "out[i, j] = 1.0"], "i8 j8"),
+    ],
+)
+def test_all_that_is_made_of_sums_in_turn_goes_with_them(updates, loops):
+    done = packed(after(*updates, loops=loops), SMALL)
+    stores = [line for line in show(done).splitlines() if re.search(r" out\[.*\] = ", line)]
+    assert len(stores) == 2 and len(done.body) == 1  # full tiles of 3 rows, and the last one
+    assert loads_sums(done)
+
+
+@pytest.mark.parametrize(
+    ("update", "loops"),
+    [
+        ("out[i, j] += 1.0", "i8 j7"),
+        ("out[i, i] += 1.0", "i8"),
+        ("out[i, j] += out[i, 0]", "i8 j8"),
+        ("out[i, j] += out[j, i]", "i8 j8"),
+        ("out[i, j] += 1.0", "i8 j8 k2"),
+        ("copy[i, j] = out[i, j]", "i8 j8"),
+        ("out[j, j] += far[i, j]", "i8 j8"),
+        ("out[i, j] += 1.0; copy[i, j] += 1.0", "i8 j8"),
+    ],
+)
+def test_loops_behind_that_do_something_else_stay(update, loops):
+    """A part, a diagonal, what reads other elements, several times each, another array, some of them."""
+    fn = after(update, loops=loops)
+    assert simplify(fn.body[-1]) == packed(fn, LARGE).body[-1]
+
+
+def test_what_lies_across_columns_that_are_several_loops_is_read_in_its_own():
+    """Its place would be a remainder in each lane; what lies as the result is found with it."""
+
+    def made(value: str) -> Function:
+        text = """def f(out: f32[4, 3, 4], w: f32[4, 5], x: f32[5, 3, 4], p: f32[4], r: f32[4, 3, 4], wide: f32[3, 5]):
+    for f in range(4):
+        for y in range(3):
+            for x0 in range(4):
+                for k in range(5):
+                    out[f, y, x0] += w[f, k] * x[k, y, x0]
+    for f in range(4):
+        for y in range(3):
+            for x0 in range(4):
+                out[f, y, x0] += """
+        return marked(f"{text}{value}\n", behind=1)
+
+    for value, goes in (("r[f, y, x0] + p[f]", True), ("p[x0]", False), ("wide[y, x0]", False), ("r[x0, y, f]", False)):
+        done = packed(made(value), LARGE)
+        assert len(done.body) == (3 if goes else 4), value
+
+
 def test_loops_in_a_branch_are_found():
     fn = marked(product())
     (loop,) = fn.body
