@@ -50,6 +50,7 @@ from islpy import (  # noqa: F401  (re-exported)
     Val,
     ast_expr_op_type,
     ast_expr_type,
+    ast_loop_type,
     ast_node_type,
     dim_type,
     format,

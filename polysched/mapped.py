@@ -12,7 +12,7 @@ from polysched.codegen.gpu.barriers import place_barriers
 from polysched.codegen.gpu.first_thread import on_first_threads
 from polysched.codegen.gpu.mapping import map_to_gpu
 from polysched.codegen.lower import lower
-from polysched.codegen.threads import SIMD_OPERATIONS, known, worth_threads
+from polysched.codegen.threads import SIMD_OPERATIONS, STREAM_OPERATIONS, known, worth_threads
 from polysched.constraints import Innermost, TileSizes, fits
 from polysched.deps.coincidence import mark_coincident
 from polysched.deps.dependences import Dependences
@@ -27,7 +27,7 @@ from polysched.trace import optional, step
 from polysched.transform.fuse_rows import fuse_rows
 from polysched.transform.fuse_sums import fuse_sums
 from polysched.transform.fuse_tiles import fuse_tile_loops
-from polysched.transform.guard import fits_in, is_better_left, may_be_for_nothing
+from polysched.transform.guard import fits_in, is_better_left, is_hidden, may_be_for_nothing
 from polysched.transform.interleave import interleave_all
 from polysched.transform.join_lanes import join_lanes
 from polysched.transform.parallel import mark_parallel
@@ -172,9 +172,16 @@ def _guarded(found: Tree, scop: Scop, deps: Dependences, options: Options) -> Tr
     guesses = bool(deps.guesses)
     if not may_be_for_nothing(found, scop, fits_cache=fits_in(scop, options.machine.l2), guesses=guesses):
         return found
+    if not _is_worth_threads(scop, STREAM_OPERATIONS) and is_hidden(found, scop, deps):
+        return mark_coincident(scop.tree, deps)
     source = _map_to_cpu(mark_coincident(scop.tree, deps), scop, deps, options)
-    threads = known(worth_threads(scop.statements, scop.context, (), SIMD_OPERATIONS)) is not False
+    threads = _is_worth_threads(scop, SIMD_OPERATIONS)
     return source if is_better_left(found, source, scop, threads=threads, guesses=guesses) else found
+
+
+def _is_worth_threads(scop: Scop, operations: int) -> bool:
+    """May the nest make as many operations?"""
+    return known(worth_threads(scop.statements, scop.context, (), operations)) is not False
 
 
 def _asked_for_lanes(scop: Scop, options: Options) -> tuple[str, ...]:

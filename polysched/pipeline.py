@@ -19,6 +19,7 @@ from polysched.codegen.passes.borders import borders_apart
 from polysched.codegen.passes.contract import contract
 from polysched.codegen.passes.digits import join_digits
 from polysched.codegen.passes.idle_threads import without_idle_threads
+from polysched.codegen.passes.invariant_loads import invariant_loads
 from polysched.codegen.passes.lanes import several_vectors
 from polysched.codegen.passes.linearize import linearize
 from polysched.codegen.passes.loop_bounds import loop_bounds
@@ -146,6 +147,8 @@ def _compiled(function: Function, target: Target, schedule: Schedule | Tree | No
     kernel = step("idle threads", without_idle_threads, kernel)
     if options.expressions != "off":
         kernel = optional("named", named_temporaries, kernel)
+    if target == "c" and options.expressions != "off":
+        kernel = optional("invariant loads", invariant_loads, kernel)
     kernel = step("linearize", linearize, kernel)
     if has_products:  # whose digits and guards are of our making, so that they go even without the stage
         kernel = optional("digits", join_digits, kernel)

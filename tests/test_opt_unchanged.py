@@ -72,6 +72,41 @@ def test_arrays_go_by_their_own_names():
     assert "restrict" not in text and "a[c0] = b[c0];" in text
 
 
+IMAGES = "enum { N = 900 };\nfloat a[N], A[N][N], B[N][N];"
+WINDOW = """\
+for (int i = 1; i < N - 1; i++)
+        for (int j = 1; j < N - 1; j++) {
+            float m = B[i][j];
+            for (int r = -1; r <= 1; r++)
+                for (int c = -1; c <= 1; c++)
+                    m = B[i + r][j + c] > m ? B[i + r][j + c] : m;
+            A[i][j] = m;
+        }"""
+
+
+@pytest.mark.parametrize(
+    "loops",
+    ["for (int i = 0; i < N; i++) for (int j = 0; j < N; j++) A[i][j] = A[i][j] * 2 + B[i][j];", WINDOW],
+    ids=["rows", "window"],
+)
+def test_lanes_that_compilers_see_are_no_reason_to_run_the_kernel_on_one_thread(loops):
+    text = rewritten(file(IMAGES, loops))
+    assert "threads > 1" in text and text.count("for (long long c0") == 1
+
+
+@pytest.mark.parametrize(
+    "loops",
+    [
+        "for (int i = 0; i < N; i++) for (int j = 0; j < N / 2; j++) A[i][j] = A[i][j + N / 2] * 2;",
+        "for (int i = 0; i < N; i++) for (int j = 0; j < N; j++) A[i][(j + i) % N] = B[i][j] * 2;",
+    ],
+    ids=["two places", "no sum"],
+)
+def test_lanes_that_compilers_may_not_see_are(loops):
+    text = rewritten(file(IMAGES, loops))
+    assert text.count("for (long long c0") != 1
+
+
 @pytest.mark.parametrize("of_threads", ["_Thread_local ", "\n#pragma omp threadprivate(a)\n"])
 def test_an_array_of_each_thread_is_the_callers(of_threads):
     begins = of_threads.startswith("_")

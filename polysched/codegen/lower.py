@@ -39,8 +39,10 @@ from polysched.model.tree import (
     Full,
     Map,
     Mark,
+    MarkValue,
     Parallel,
     Product,
+    Sequence,
     Serial,
     Storage,
     Tree,
@@ -48,6 +50,7 @@ from polysched.model.tree import (
     Vector,
     Wait,
     children,
+    is_innermost,
     with_children,
 )
 from polysched.model.tree import walk as walk_tree
@@ -116,10 +119,17 @@ def _one_member_bands(tree: Tree) -> Tree:
             return Mark(Serial(), Band(members[:1], permutable, child))
         case Mark(mark=Storage() | Wait() | Full()):
             return with_children(tree, below)
-        case Mark(child=Band()):  # the mark is about the first member, which has a plain one by now
-            return replace(tree, child=below[0].child)  # type: ignore[attr-defined]
+        case Mark(mark=mark, child=Band() as band):  # the mark is about the first member, which has a plain one by now
+            first = replace(below[0].child, separate=_is_simd(mark, band))  # type: ignore[attr-defined]
+            return replace(tree, child=first)
         case _:
             return with_children(tree, below)
+
+
+def _is_simd(mark: MarkValue, band: Band) -> bool:
+    """May the loop run as SIMD, if there are no guards around the statements in it?"""
+    is_loop = len(band.members) == 1 and isinstance(band.child, Sequence) and is_innermost(band)
+    return isinstance(mark, Parallel | Vector) and is_loop
 
 
 def _kind(mark: str) -> str:

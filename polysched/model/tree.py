@@ -71,6 +71,7 @@ class Band(Tree):
     members: tuple[Member, ...]
     permutable: bool = False
     child: Tree = Leaf()
+    separate: bool = False  # in code, each range of its first member that runs the same statements is a loop of its own
 
 
 @dataclass(frozen=True, repr=False)

@@ -107,6 +107,8 @@ def _insert(tree: Tree, node: isl.ScheduleNode) -> isl.ScheduleNode:
             node = node.band_set_permutable(int(permutable))
             for k, member in enumerate(members):
                 node = node.band_member_set_coincident(k, int(member.coincident))
+            if tree.separate:
+                node = node.band_member_set_ast_loop_type(0, isl.ast_loop_type.separate)
             return _insert(child, node.child(0)).parent()
         case Context(context=context, child=child):
             outer = isl.Set.universe(isl.Space.set_alloc(isl.DEFAULT_CONTEXT, 0, node.get_schedule_depth()))

@@ -8,25 +8,49 @@ from __future__ import annotations
 from collections import Counter
 
 from polysched import isl
+from polysched.codegen.passes.macro_statements import macro_statements
 from polysched.compiled import Compiled
 from polysched.frontend.c.region import Region
 from polysched.ir.node import walk
-from polysched.ir.nodes import Alloc, For, Function, If, Select, Store
+from polysched.ir.nodes import Alloc, Binary, Const, For, Function, If, Load, Select, Store, Var
 from polysched.model.order import flatten
 
 
 def runs_the_same_loops(done: Compiled, region: Region) -> bool:
     """Is the order that of the source, in as many loops, conditions and stores, with nothing that the kernel knows and
-    a compiler does not: that pointers are apart, and that iterations are SIMD lanes?"""
-    kinds = {node.kind for node in walk(done.kernel.body) if isinstance(node, For)}
-    if not {array.name for array in region.function.arrays} <= region.unaliased or kinds - _PLAIN:
+    a compiler does not: that pointers are apart, and that iterations are SIMD lanes? Compilers, too, write out the
+    constant loops that a private scalar lives through."""
+    loops = [node for node in walk(done.kernel.body) if isinstance(node, For)]
+    source = macro_statements(region.function)
+    if not {array.name for array in source.arrays} <= region.unaliased or {loop.kind for loop in loops} - _PLAIN:
         return False
-    if _shape(done.kernel) != _shape(region.function):
+    lanes = [loop for loop in loops if loop.kind == "vector"]
+    if lanes and (any(loop.reduces for loop in lanes) or not _is_evident(source)):
+        return False
+    if _shape(done.kernel) != _shape(source):
         return False
     return isl.decided(lambda: flatten(done.schedule).is_equal(flatten(done.scop.tree)), unknown=False)
 
 
-_PLAIN = {"serial", "parallel", "dynamic"}
+_PLAIN = {"serial", "parallel", "dynamic", "vector"}
+
+
+def _is_evident(fn: Function) -> bool:
+    """Does each innermost loop use what it stores at one subscript alone, made of sums and products?"""
+    loops = (node for node in walk(fn.body) if isinstance(node, For))
+    return all(_is_one_place(loop) for loop in loops if not any(isinstance(node, For) for node in walk(loop.body)))
+
+
+def _is_one_place(loop: For) -> bool:
+    accesses = [node for node in walk(loop.body) if isinstance(node, Load | Store)]
+    places = {(node.array, node.index) for node in accesses}
+    stored = {node.array: node.index for node in accesses if isinstance(node, Store)}
+    is_linear = all(
+        isinstance(node, Var | Const) or (isinstance(node, Binary) and node.op in ("+", "-", "*"))
+        for index in stored.values()
+        for node in walk(index)
+    )
+    return is_linear and all(stored[array] == index for array, index in places if array in stored)
 
 
 def _shape(fn: Function) -> Counter[str]:

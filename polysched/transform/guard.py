@@ -10,7 +10,8 @@
 Both trees are compared as they are mapped, statement by statement. Something is gained where a loop comes to run on
 threads, or on threads further out, and the nest has enough work for them; where an innermost loop becomes parallel or
 SIMD, or steps less far; and by tiles, but for skewed ones of data that a cache holds anyway. Dependences that are
-guesses are no reason to skew what is SIMD in the source.
+guesses are no reason to skew what is SIMD in the source. Nor is it a gain without threads that a little work becomes
+SIMD beside a recurrence: processors do it while they wait for that.
 """
 
 from __future__ import annotations
@@ -21,7 +22,10 @@ from itertools import combinations, takewhile
 from math import prod
 
 from polysched import isl
-from polysched.ir.nodes import Const
+from polysched.deps.cluster import Pair, strongly_connected
+from polysched.deps.dependences import Dependences
+from polysched.ir.node import walk as walk_ir
+from polysched.ir.nodes import Binary, Call, Const, Load, Store
 from polysched.model.scop import Scop, Statement
 from polysched.model.tree import Band, Domain, Filter, Mark, MarkValue, Member, Parallel, Tree, Unroll, Vector, children
 from polysched.model.tree import walk as walk_tree
@@ -57,6 +61,38 @@ def is_better_left(found: Tree, source: Tree, scop: Scop, *, threads: bool, gues
     if guesses and _is_skewed(found) and all(use.parallel_inside for use in before.values()):
         return True
     return not any(after[name].gains_on(before[name], threads=threads) for name in before)
+
+
+def is_hidden(found: Tree, scop: Scop, dependences: Dependences) -> bool:
+    """Is all that gains in the mapped tree `found`, without threads, SIMD beside a recurrence that its loop in the
+    source had, and so little work that a processor does it while the recurrence waits for itself?"""
+    ours, theirs = _paths(found, scop), _paths(scop.tree, scop)
+    after, before = _uses(ours, scop), _uses(theirs, scop)
+    if not after.keys() >= before.keys() or any(after[name].far < before[name].far for name in before):
+        return False
+    gaining = {name for name in before if after[name].parallel_inside and not before[name].parallel_inside}
+    if not gaining or any(before[name].far for name in gaining):
+        return False
+    loops: dict[int, list[Statement]] = {}  # in the source, by their bands
+    for statement in scop.statements:
+        if statement.name in before and theirs[statement.name][0]:
+            loops.setdefault(theirs[statement.name][0][-1].band, []).append(statement)
+    flow = [(each.source, each.sink) for each in dependences.of("flow")]
+    return all(_hides(loop, gaining, flow) for loop in loops.values())
+
+
+def _hides(loop: list[Statement], gaining: set[str], flow: list[Pair]) -> bool:
+    """Does nothing of the loop gain, or does it take longer for what else computes with its own results?"""
+    work, rest = ({s.name: s for s in loop if (s.name in gaining) == gains} for gains in (True, False))
+    inside = [pair for pair in flow if rest.keys() >= set(pair)]
+    cycles = [part for part in strongly_connected(list(rest), inside) if len(part) > 1 or (part[0], part[0]) in inside]
+    waits = [node for part in cycles for name in part for node in walk_ir(rest[name].body) if isinstance(node, Binary)]
+    made = [node for s in work.values() for node in walk_ir(s.body) if isinstance(node, Binary | Load | Store | Call)]
+    latency = sum(node.dtype.is_float for node in waits)
+    return not made or (len(made) <= _BESIDE * latency and not any(isinstance(node, Call) for node in made))
+
+
+_BESIDE = 8  # operations that a processor makes while one waits for the one before it
 
 
 def fits_in(scop: Scop, size: int) -> bool:

@@ -22,8 +22,9 @@ from polysched.machine import Machine
 from polysched.model.scop import Scop, Statement
 from polysched.model.tree import Band, Leaf, Mark, MarkValue, Member, Tree, Unroll, Vector, children, with_children
 from polysched.transform.roles import Around, Roles, roles, statements_of
-from polysched.transform.sizes import Block, register_block, values_of
+from polysched.transform.sizes import Block, points_of, register_block
 from polysched.transform.tile import block_of
+from polysched.transform.unskew import in_order
 
 UPDATES = 4  # of a row at a time
 _WINDOW = 64  # terms
@@ -56,12 +57,11 @@ def _window(band: Band, found: Roles, statement: Statement) -> tuple[int, ...]:
     """The loops of a sum around its innermost, as many as run few times together, if a tile has rows and columns."""
     if found.unrolled is None or found.vector is None:
         return ()
-    window, trips = [], 1
+    window: list[int] = []
     for k in (found.serial, *reversed(found.sums)):
-        values = values_of(band.members[k], statement)
-        if values is None or trips * len(values) > _WINDOW:
+        trips = points_of([band.members[each] for each in (*window, k)], statement)
+        if trips is None or trips > _WINDOW:
             break
-        trips *= len(values)
         window.append(k)
     return tuple(reversed(window[1:]))
 
@@ -83,8 +83,14 @@ def _register_tile(band: Band, found: Roles, block: Block, around: Around, windo
         case Roles(unrolled=int(u), vector=int(v)):
             inside = _marked(Unroll(), members[u], _marked(Vector(), members[v], band.child))
             blocks = (block_of(members[v], block.columns), block_of(members[u], block.rows))
-            return Band((*others, *blocks), True, Band((*(members[k] for k in window), serial), True, inside))
+            return Band((*others, *blocks), True, _simple(Band((*(members[k] for k in window), serial), True, inside)))
     raise AssertionError(f"neither unrolled nor SIMD: {found}")
+
+
+def _simple(band: Band) -> Band:
+    """The loops of a sum, which run as they stand, without what skews them: then all run alike, in registers."""
+    straight = in_order(band)
+    return band if straight.members == band.members else straight
 
 
 def _marked(mark: MarkValue, member: Member, child: Tree) -> Mark:

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 from math import prod
 
 from polysched import isl
@@ -165,6 +166,16 @@ def values_of(member: Member, statement: Statement) -> range | None:
     return range(first, first + _width(values, 0))
 
 
+def points_of(members: list[Member], statement: Statement) -> int | None:
+    """How many values the members take together for the statement, if that is a constant: not a product of ranges where
+    they are skewed."""
+    domain = isl.UnionSet.from_set(statement.domain)
+    schedules = (member.schedule.intersect_domain(domain) for member in members)
+    values = isl.Set.from_union_set(reduce(isl.UnionMap.flat_range_product, schedules).range())
+    values = values.project_out(isl.dim_type.param, 0, values.dim(isl.dim_type.param))
+    return int(values.count_val().to_python()) if values.is_bounded() else None
+
+
 def _width(values: isl.Set, k: int) -> int:
     return int(values.dim_max_val(k).to_python() - values.dim_min_val(k).to_python()) + 1
 
@@ -219,17 +230,17 @@ def _given(sizes: tuple[int, ...], band: Band, reaching: isl.UnionMap) -> tuple[
 
 
 def _reuses(band: Band, scop: Scop, around: Around) -> bool:
-    """Does a tile bring anything: an element used again along an outer loop, or strides that go far inside?"""
+    """Does a tile bring anything: several elements used again along an outer loop, or strides that go far inside?"""
     if not all(member.coincident for member in band.members):
         return True
     every, last = (*around.members, *band.members), len(band.members) - 1
     for statement in statements_of(band, scop):
-        for k in range(last + 1):
-            along = step(statement, every, len(around.members) + k)
-            if along is not None:
-                strides = [stride(access, along, _NEAR) for access in (*statement.reads, *statement.writes)]
-                if (0 in strides and k < last) or (None in strides and k == last):
-                    return True
+        steps = [(k, step(statement, every, len(around.members) + k)) for k in range(last + 1)]
+        for access in (*statement.reads, *statement.writes):
+            strides = {k: stride(access, along, _NEAR) for k, along in steps if along is not None}
+            stays = any(each == 0 for k, each in strides.items() if k < last)
+            if (stays and any(each != 0 for each in strides.values())) or strides.get(last, 0) is None:
+                return True
     return False
 
 

@@ -16,7 +16,7 @@ from polysched.errors import BudgetExceeded
 from polysched.ir.build import add, load, store, sub, var
 from polysched.ir.dtypes import f64, i64
 from polysched.ir.node import walk
-from polysched.ir.nodes import Alloc, Array, For, Let
+from polysched.ir.nodes import Alloc, Array, For, If, Let
 from polysched.ir.text import show
 from polysched.ir.verify import verify
 from polysched.model.extract import extract
@@ -108,6 +108,24 @@ def test_a_mapped_loop_over_pieces_is_one_loop():
     assert [node.kind for node in walk(lowered.body) if isinstance(node, For)] == ["block.x"]
     for size in (1, 2, 3, 6):
         nests.assert_same_outcome(fn, lowered, nests.arguments_for(fn, random.Random(0), size))
+
+
+@pytest.mark.parametrize("mark", [Parallel(), Vector()])
+@pytest.mark.parametrize("count", [n, 9], ids=["any size", "constant size"])
+def test_a_simd_loop_over_shifted_statements_has_no_guards(mark, count):
+    first, second = store(A, (i,), 1.0), store(B, (k,), load(A, k))
+    fn = nest("shifted", "n", [A, B], loop("i", 0, count, first), loop("k", 0, count, second))
+    scop = extract(fn)
+    s, t = (statement.name for statement in scop.statements)
+    order = Sequence(tuple(Filter(isl.UnionSet.from_set(part.domain), Leaf()) for part in scop.statements))
+    shifted = replace(band(f"{s}[i] -> i; {t}[k] -> k + 1"), child=order)
+    lowered = lower(Domain(scop.domain, Mark(mark, shifted)), scop)
+    assert not any(isinstance(node, If) for each in walk(lowered.body) if isinstance(each, For) for node in walk(each))
+    for size in (9, 10, 12):
+        nests.assert_same_outcome(fn, lowered, nests.arguments_for(fn, random.Random(0), size))
+    if count is n:
+        for size in (0, 1, 2):
+            nests.assert_same_outcome(fn, lowered, nests.arguments_for(fn, random.Random(0), size))
 
 
 def test_one_iteration_that_differs_by_case_is_a_let():

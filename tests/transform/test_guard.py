@@ -41,6 +41,23 @@ def test_a_loop_is_taken_apart_where_part_of_it_becomes_parallel(tmp_path):
     assert loops_of(done) == ["serial", "parallel"]
 
 
+SUMS = "a[i] = b[i] + c[i]; s += a[i]; d[i] = b[i] * c[i]; s += d[i];"
+MORE = "a[i] = b[i] * c[i] + d[i] * b[i] - b[i] * b[i] / c[i] + c[i] * c[i] * (d[i] - b[i]); s += a[i];"
+
+
+@pytest.mark.parametrize(
+    ("size", "work", "left"),
+    [(9000, SUMS, True), (9000, MORE, False), (9000, "a[i] = b[i] + c[i]; k = k + 1 + k % 3;", False),
+     (9000, "a[i + 1] = d[i] + c[i]; b[i + 1] = b[i + 2] - c[i] * c[i];", False), (2000000, SUMS, False)],
+    ids=["little beside sums", "much beside a sum", "beside integers", "no recurrence", "worth threads"],
+)  # fmt: skip
+def test_what_a_recurrence_hides_is_not_taken_apart(tmp_path, size, work, left):
+    declared = f"enum {{ N = {size} }};\nfloat a[N + 2], b[N + 2], c[N], d[N], s;\nint k;"
+    done = compiled(tmp_path, declared, f"    for (int i = 0; i < N; i++) {{ {work} }}")
+    assert (done.rungs["mapping"] == LEFT, len(loops_of(done)) == 1) == (left, left)
+    done.verify()
+
+
 def test_who_asks_for_loops_apart_gets_them(tmp_path):
     done = compiled(tmp_path, "float a[3000000], b[3000000];", UNROLLED, fusion="none")
     assert loops_of(done) == ["parallel"] * 3

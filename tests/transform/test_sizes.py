@@ -74,6 +74,12 @@ A: f64["n", "n"], B: f64["n", "2 * n"], n: size):
         for j in range(n):
             A[i, j] = B[i, 2 * j] + B[i, 2 * j + 1]
 """)
+WINDOW = nest("""
+A: f64["n", "n"], B: f64["n", "n"], w: f64[3], n: size):
+    for i in range(n):
+        for j in range(2, n):
+            A[i, j] = w[0] * B[i, j - 2] + w[1] * B[i, j - 1] + w[2] * B[i, j]
+""")
 TRANSPOSE = nest("""
 A: f64["n", "n"], B: f64["n", "n"], n: size):
     for i in range(n):
@@ -107,9 +113,10 @@ def test_a_block_of_each_factor_of_a_product_fits_a_cache():
         (FOURTEEN_ROWS, {"i": 56, "k": 256, "j": 240}),
         (COPY, None),
         (PAIRS, None),
+        (WINDOW, None),
         (nests.seidel_2d(), {"t": 16, "t + i": 16, "2t + i + j": 16}),
     ],
-    ids=["update of a row", "dot products", "packed", "blocks of 7", "copy", "pairs", "stencil"],
+    ids=["update of a row", "dot products", "packed", "blocks of 7", "copy", "pairs", "window", "stencil"],
 )
 def test_sizes_follow_what_is_reused(fn, expected):
     assert sizes(fn) == expected
