@@ -1,14 +1,19 @@
 """Operators as researchers write them, compiled: gathers, scatters, and subscripts that are not affine in the sizes."""
 
+import random
+
 import numpy as np
 import pytest
-from op_programs import run_numpy
+from op_programs import agree, run_numpy
 
 import polysched as ps
+from polysched.errors import InputError
 from polysched.frontend.op.op import parse_op
 from polysched.ir.interp import evaluate
 from polysched.ir.node import walk
 from polysched.ir.nodes import Alloc
+from polysched.model.extract import extract
+from polysched.prepare import prepared
 
 SIZES = {"n": 7, "m": 5, "k": 3}
 RANDOM = np.random.default_rng(0)
@@ -111,6 +116,29 @@ def test_reshapes_of_nothing(sizes):
 def test_reshapes_verify(body, target):
     op = parse_op(f"def f(z: ps.f32['n', 'm']):\n    return {body}", "f.py")
     assert "equal to the interpreted nest" in str(ps.optimize(op, target).verify())
+
+
+STEPS = [
+    ".T", ".reshape(-1)", ".reshape(n, -1)", ".reshape(-1, m)", ".reshape(m, n, -1)", ".reshape(k, -1)", "[::-1]",
+    "[1:]", "[..., ::2]", "[None]", ".swapaxes(0, -1)", ".cumsum(0)", ".sum(0)", " * 2",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_views_read_what_numpy_reads_and_can_be_compiled(seed):
+    rng = random.Random(seed)
+    body = "z"
+    for _ in range(rng.randrange(2, 6)):
+        body = f"({body}{rng.choice(STEPS)})"
+    text = f"def f(z: ps.f64['n', 'm', 'k']):\n    n, m, k = z.shape\n    return {body}"
+    sizes = rng.choice([{"n": 2, "m": 3, "k": 4}, {"n": 3, "m": 2, "k": 2}, {"n": 1, "m": 4, "k": 1}])
+    z = np.arange(float(np.prod([*sizes.values()]))).reshape([*sizes.values()])
+    try:
+        run_numpy(text, {"z": z})
+        parse_op(text, "f.py")
+    except (ValueError, IndexError, InputError):  # of no such shape for these sizes, or not for all
+        return
+    extract(prepared(agree(text, sizes, z=z).nest))
 
 
 def test_loops_over_merged_axes_are_taken_apart():
