@@ -40,7 +40,8 @@ def accesses(
     """Reads and writes of an instance that runs `body`; a read that an earlier write of the body covers is left out.
 
     Data-dependent subscripts and conditions over-approximate: any element, and may instead of must. InputError for
-    subscripts in iterators and sizes alone that are not affine: nothing could show that they stay in bounds.
+    subscripts in iterators and sizes alone that are not affine: but of a remainder by the extent, which is any element,
+    nothing could show that they stay in bounds.
     """
     collector = _Collector(space, arrays)
     collector.statements(body, _Where(space.universe, True))
@@ -144,7 +145,7 @@ class _Collector:
             try:
                 dimension = isl.Map.from_pw_aff(self.space.function(subscript))
             except NotAffine as error:
-                if self.is_known(subscript):
+                if self.is_known(subscript) and not _is_remainder(subscript, extent):
                     raise InputError(
                         f"subscript '{show(subscript)}' of '{name}' is not affine: {show(error.expr)}", self.loc, _HINT
                     ) from error
@@ -167,6 +168,14 @@ class _Collector:
             return free
         below = upper.apply_range(isl.Map("{ [e] -> [x] : 0 <= x < e }"))
         return free.intersect(below)
+
+
+def _is_remainder(subscript: Expr, extent: Expr) -> bool:
+    """Does its form show that it is in bounds?"""
+    match subscript:
+        case Binary("floormod", _, divisor):
+            return divisor == extent
+    return False
 
 
 def _add(found: list[Access], access: Access) -> None:

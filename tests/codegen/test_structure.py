@@ -11,11 +11,13 @@ import polysched as ps
 from polysched.codegen.passes.dimensions import with_dimensions
 from polysched.codegen.passes.linearize import linearize
 from polysched.codegen.passes.structure import structured
+from polysched.ir.build import add, floormod, load, mul, store, var
+from polysched.ir.dtypes import f64
 from polysched.ir.interp import evaluate, interpret
-from polysched.ir.nodes import Binary, Expr, Function
+from polysched.ir.nodes import Alloc, Array, Binary, Expr, Function
 from polysched.ir.text import show
 from polysched.ir.verify import verify
-from tests.nests import arguments_for, canonical, outcome, random_nest
+from tests.nests import arguments_for, canonical, loop, nest, outcome, random_nest
 
 size = ps.size
 
@@ -54,6 +56,33 @@ def test_flat_arrays_without_fused_loops():
     assert lines(rows)[-1].strip() == "a[i, j] = a[i, j - 1] + a[i - 1, j + 1] + a[i - 1, -(1) + m]"
     fn = structured(rows.function)
     assert structured(fn) is fn
+
+
+def flat_between() -> Function:
+    """b[p] = a[p] in one loop, out[i, j] = b[(i * m + j) % (n * m)] in two."""
+    n, m, i, j, p = map(var, ("n", "m", "i", "j", "p"))
+    a, b, out = Array("a", f64, (mul(n, m),)), Array("b", f64, (mul(n, m),), "private"), Array("out", f64, (n, m))
+    use = store(out, (i, j), load(b, floormod(add(mul(i, m), j), mul(n, m))))
+    return nest(
+        "between", "n m", (a, out), Alloc(b),
+        loop("p", 0, mul(n, m), store(b, (p,), load(a, p))),
+        loop("i", 0, n, loop("j", 0, m, use)),
+    )  # fmt: skip
+
+
+def test_temporaries_get_dimensions_too():
+    fn = structured(flat_between())
+    verify(fn, "source")
+    assert show(fn).splitlines() == [
+        "def between(n: size, m: size, a: f64[n, m], out: f64[n, m]):",
+        "    alloc b: private f64[n, m]",
+        "    for p0 in 0..n:",
+        "        for p1 in 0..m:",
+        "            b[p0, p1] = a[p0, p1]",
+        "    for i in 0..n:",
+        "        for j in 0..m:",
+        "            out[i, j] = b[i, j]",
+    ]
 
 
 @ps.nest

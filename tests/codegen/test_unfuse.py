@@ -234,12 +234,61 @@ def test_two_factors_below_zero_have_a_product_above():
 
 
 @ps.nest
+def downwards(a: ps.f64["n", "m"], b: ps.f64["n * m"], n: size, m: size):
+    for p in range(n * m - 1, -1, -1):
+        b[p] = a[p // m, p % m] + p
+
+
+def test_a_loop_that_counts_down_becomes_loops_that_do():
+    assert apart(downwards) == (
+        "for p0 in n - 1..-1 by -1:\n"
+        "    for p1 in m - 1..-1 by -1:\n"
+        "        b[p0 * m + p1] = a[p0, p1] + f64(p0 * m + p1)"
+    )
+
+
+@ps.nest
+def mirrored(a: ps.f64["n", "h", "w"], b: ps.f64["n * h * w"], n: size, h: size, w: size):
+    for p in range(n * h * w):
+        b[p] = a[(n * h * w - 1 - p) // (h * w), (n * h * w - p - 1) // w % h, (n * (w * h) - (1 + p)) % w]
+
+
+def test_digits_of_what_counts_from_the_end():
+    assert apart(mirrored).splitlines()[-1].strip() == (
+        "b[(p0 * h + p1) * w + p2] = a[n - 1 - p0, h - 1 - p1, w - 1 - p2]"
+    )
+
+
+@ps.nest
+def one_off(a: ps.f64["n", "m"], b: ps.f64["n * m"], n: size, m: size):
+    for p in range(n * m):
+        b[p] = a[(n * m - p) // m, p % m] + a[(n * m - 2 * p - 1) // m, p % m] + a[(2 * n * m - 1 - p) // m, p % m]
+
+
+def test_other_differences_are_no_digits():
+    assert apart(one_off).count("a[floordiv(") == 3
+
+
+@ps.nest
+def rows_elsewhere(a: ps.f64["h * w"], b: ps.f64["w * h"], h: size, w: size):
+    for p in range(h * w):
+        a[p] = 1.0
+    for i in range(w):
+        for j in range(h):
+            b[i * h + j] = a[i * h + j]
+
+
+def test_without_digits_rows_are_as_long_as_elsewhere():
+    assert apart(rows_elsewhere).startswith("for p0 in 0..w:\n    for p1 in 0..h:\n        a[p0 * h + p1] = 1.0")
+
+
+@ps.nest
 def others(a: ps.f64["n", "m"], n: size, m: size):
     for p in range(1, n * m):
         a[p // m, p % m] = 1.0
     for p in range(0, n * m, 2):
         a[p // m, p % m] = 2.0
-    for p in range(n * m - 1, -1, -1):
+    for p in range(n * m - 1, 0, -1):
         a[p // m, p % m] = 3.0
     for p in range(n * m + 1):
         a[p // m % n, p % m] = 4.0
@@ -257,7 +306,7 @@ def test_where_there_is_nothing_to_do_the_same_object_comes_back(fn):
 
 
 def test_it_is_idempotent():
-    for given in (flatten, named, guarded, shuffle, two_systems, clash):
+    for given in (flatten, named, guarded, shuffle, two_systems, clash, downwards, mirrored, one_off):
         once = unfuse(given.function)
         assert unfuse(once) is once
 

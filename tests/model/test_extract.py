@@ -147,6 +147,14 @@ def test_a_nest_that_stores_nothing_is_refused():
         extract(function(loop("i", 0, n)))
 
 
+def test_a_remainder_by_the_extent_is_in_bounds_and_may_be_any_element():
+    scop = extract(function(loop("i", 0, n, store(B, (i,), load(A, floormod(mul(i, i), n))))))
+    ((relation, must),) = relations(scop.statements[0].reads)
+    assert same(relation, "[n] -> { S[i] -> A[x] : 0 <= x < n }") and not must
+    with pytest.raises(InputError, match="is not affine"):
+        extract(function(loop("i", 0, n, store(B, (i,), load(A, floormod(mul(i, i), add(n, 1)))))))
+
+
 def test_a_subscript_that_is_not_affine_is_refused():
     with pytest.raises(InputError) as error:
         extract(function(loop("i", 0, n, store(A, (mul(i, i),), 1.0))))

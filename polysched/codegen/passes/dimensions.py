@@ -13,6 +13,7 @@ Keeps: every element's address, so callers go on to pass flat arrays.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import reduce
@@ -23,7 +24,7 @@ from polysched.codegen.passes.radix import product_of
 from polysched.ir.build import mul
 from polysched.ir.dtypes import i64
 from polysched.ir.node import map_children, map_list, walk
-from polysched.ir.nodes import Array, Binary, Const, Expr, Function, Load, Store
+from polysched.ir.nodes import Alloc, Array, Binary, Const, Expr, Function, Load, Store
 from polysched.model.known import Known, Where, accesses
 from polysched.model.rows import Rows, rows_of
 
@@ -33,11 +34,12 @@ _Uses = list[tuple[tuple[Expr, ...], Where]]
 def with_dimensions(fn: Function) -> Function:
     """`fn` with rows for subscripts that are not affine, where they have any; the same object if none have."""
     known = Known(dict.fromkeys(fn.sizes, i64))
-    uses: dict[str, _Uses] = {array.name: [] for array in fn.arrays}
+    arrays = _arrays(fn)
+    uses: dict[str, _Uses] = {name: [] for name in arrays}
     for access, where in accesses(fn.body):
         if access.array in uses:
             uses[access.array].append((access.index, where))
-    shaped = {array.name: _rows(array, uses[array.name], fn, known) for array in fn.arrays}
+    shaped = {name: _rows(array, uses[name], fn, known) for name, array in arrays.items()}
     if not any(any(dimensions) for dimensions in shaped.values()):
         return fn
 
@@ -46,10 +48,19 @@ def with_dimensions(fn: Function) -> Function:
             pairs = zip(node.index, shaped[node.array], strict=True)
             parts = ((index,) if rows is None else rows.subscripts[index] for index, rows in pairs)
             node = replace(node, index=tuple(chain.from_iterable(parts)))
+        if isinstance(node, Alloc) and any(shaped.get(node.array.name, ())):
+            node = replace(node, array=_shaped(node.array, shaped[node.array.name], fn.sizes))
         return map_children(node, in_rows)
 
-    arrays = tuple(_shaped(array, shaped[array.name], fn.sizes) for array in fn.arrays)
-    return replace(fn, arrays=arrays, body=map_list(fn.body, in_rows))
+    given = tuple(_shaped(array, shaped[array.name], fn.sizes) for array in fn.arrays)
+    return replace(fn, arrays=given, body=map_list(fn.body, in_rows))
+
+
+def _arrays(fn: Function) -> dict[str, Array]:
+    """The parameters, and the temporaries whose name means one array throughout."""
+    temporaries = [node.array for node in walk(fn.body) if isinstance(node, Alloc)]
+    counts = Counter(array.name for array in (*fn.arrays, *temporaries))
+    return {array.name: array for array in (*fn.arrays, *temporaries) if counts[array.name] == 1}
 
 
 def _rows(array: Array, uses: _Uses, fn: Function, known: Known) -> list[Rows | None]:

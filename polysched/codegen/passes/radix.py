@@ -3,6 +3,7 @@
     p in 0..n * h * w        p // w % h    ->    Digits(w, h * w): p // w up to the stride h * w
                              p % (h * w)   ->    Digits(1, h * w)
                              p // (h * w)  ->    Digits(h * w, n * h * w)
+                             (n * h * w - 1 - p) % w    ->    Digits(1, w, mirrored)
 
 Digits from stride `low` up to stride `high` are floor(p / low) mod (high / low); the strides divide each other.
 """
@@ -11,7 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import chain
 from math import prod
@@ -19,6 +20,7 @@ from math import prod
 from polysched.ir.build import mul
 from polysched.ir.dtypes import boolean, i64
 from polysched.ir.effects import is_total, may_change
+from polysched.ir.linear import forms
 from polysched.ir.node import walk
 from polysched.ir.nodes import Binary, Const, Expr, For, Function, If, Let, Stmt, Store, Var
 from polysched.ir.text import show
@@ -88,8 +90,8 @@ def products_in(fn: Function) -> Iterator[Expr]:
 def _values(body: tuple[Stmt, ...]) -> Iterator[Expr]:
     for stmt in body:
         match stmt:
-            case For(hi=hi, body=inner):
-                yield hi
+            case For(lo=lo, hi=hi, body=inner):
+                yield from (lo, hi)
                 yield from _values(inner)
             case If(cond, then, other):
                 yield cond
@@ -115,6 +117,7 @@ class Digits:
 
     low: Product
     high: Product
+    mirrored: bool = False  # of end - 1 - p
 
     @property
     def extent(self) -> Product:
@@ -140,10 +143,22 @@ class Number:
                 return self._part(left, right, _quotient)
             case Binary("floormod" | "truncmod", left, right):
                 return self._part(left, right, _remainder)
-            case Binary("-", left, Binary("*", one, other)):
-                whole = self.digits(left)
-                return whole and (self._rest(whole, one, other) or self._rest(whole, other, one))
+            case Binary("-", left, Binary("*", one, other)) if whole := self.digits(left):
+                return self._rest(whole, one, other) or self._rest(whole, other, one)
+            case Binary("+" | "-") if self._is_mirrored(expr):
+                return Digits(ONE, self.end, mirrored=True)
         return None
+
+    def _is_mirrored(self, expr: Expr) -> bool:
+        """Is it the number counted from the end, end - 1 - p?"""
+        match forms(expr, upper=True):
+            case [form]:
+                rest = {atom: factor for atom, factor in form.items() if factor}
+                if (rest.pop(Var(self.var), 0), rest.pop(None, 0)) == (-1, -1) and len(rest) == 1:
+                    ((atom, factor),) = rest.items()
+                    whole = None if atom is None else product_of(mul(atom, factor), self.sizes)
+                    return whole == self.end
+        return False
 
     def _part(self, left: Expr, right: Expr, part: Callable[[Digits, Product], Digits | None]) -> Digits | None:
         digits = self.digits(left)
@@ -161,14 +176,14 @@ class Number:
 def _quotient(digits: Digits, divisor: Product) -> Digits | None:
     low = digits.low * divisor
     if low.divides(digits.high):
-        return Digits(low, digits.high)
-    return Digits(digits.high, digits.high) if _is_multiple(low, digits.high) else None
+        return replace(digits, low=low)
+    return replace(digits, low=digits.high) if _is_multiple(low, digits.high) else None
 
 
 def _remainder(digits: Digits, divisor: Product) -> Digits | None:
     high = digits.low * divisor
     if high.divides(digits.high):
-        return Digits(digits.low, high)
+        return replace(digits, high=high)
     return digits if _is_multiple(high, digits.high) else None
 
 

@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from polysched.codegen.passes.dimensions import with_dimensions
+from polysched.codegen.passes.radix import products_in
+from polysched.codegen.passes.remainders import without_remainders
 from polysched.codegen.passes.unfuse import unfuse
 from polysched.ir.node import walk
 from polysched.ir.nodes import Call, Expr, For, Function, If, Load, Stmt, Store, Var
@@ -23,9 +25,9 @@ from polysched.model.loops import loop_conditions
 def structured(fn: Function) -> Function:
     """`fn` with its loops and flat arrays taken apart; the same object if there are none, or if subscripts would be
     left which are not affine, as they may be in a loop that is not affine either."""
-    apart = unfuse(fn)
+    apart, checked = unfuse(fn), set(products_in(fn))
     for candidate in (apart, fn) if apart is not fn else (fn,):
-        shaped = with_dimensions(candidate)
+        shaped = with_dimensions(without_remainders(candidate, checked))
         if shaped is not fn and all(_may_stand(*use) for use in _uses(shaped.body, AffineSpace("", (), fn.sizes))):
             return shaped
     return fn

@@ -27,9 +27,9 @@ from polysched import isl
 from polysched.codegen.passes.forward import forward_indices
 from polysched.codegen.passes.radix import ONE, Digits, Number, Product, factors_of, product_of, products_in
 from polysched.codegen.passes.rejoin import rejoined
-from polysched.ir.build import add, mul
-from polysched.ir.node import children, map_children, map_list, rewrite
-from polysched.ir.nodes import PARALLEL, Binary, Const, Expr, For, Function, If, Stmt, Var
+from polysched.ir.build import add, mul, sub
+from polysched.ir.node import children, map_children, map_list, rewrite, walk
+from polysched.ir.nodes import DIVISIONS, PARALLEL, Binary, Const, Expr, For, Function, If, Load, Stmt, Store, Var
 from polysched.ir.rename import bound_names, fresh_names, used_names
 from polysched.model.affine import AffineSpace, NotAffine, is_name
 
@@ -77,11 +77,12 @@ class _Unfuser:
         return stmt
 
     def number(self, loop: For) -> Number | None:
-        """What the loop counts, if that is from zero up to a product."""
-        if loop.lo != Const(0) or loop.step != 1 or loop.kind not in ("serial", *PARALLEL):
+        """What the loop counts, if that is from zero up to a product, or down to zero."""
+        until = _end(loop)
+        if until is None or loop.kind not in ("serial", *PARALLEL):
             return None
-        end = product_of(loop.hi, self.fn.sizes)
-        if isinstance(loop.hi, Binary) and loop.hi not in self.checked:
+        end = product_of(until, self.fn.sizes)
+        if isinstance(until, Binary) and until not in self.checked:
             return None
         # One factor may be negative: then the fused loop does not run, and that of the factor neither.
         if end is None or sum(not self.is_never_negative(atom) for atom in end.atoms) > 1:
@@ -94,6 +95,13 @@ class _Unfuser:
             return bool(self.sizes.is_subset(self.space.where(Binary(">=", extent, Const(0)))))
         except NotAffine:
             return False
+
+    @cached_property
+    def strides(self) -> Counter[Expr]:
+        """How often subscripts step by what: where nothing else tells, rows of so many elements are the inner loops."""
+        subscripts = [node.index for node in walk(self.fn.body) if isinstance(node, Load | Store)]
+        steps = (node for node in walk(tuple(subscripts)) if isinstance(node, Binary) and node.op in ("*", *DIVISIONS))
+        return Counter(factor for step in steps for factor in (*factors_of(step), *factors_of(step.right)))
 
     @cached_property
     def space(self) -> AffineSpace:
@@ -112,14 +120,19 @@ class _Unfuser:
 
     def apart(self, loop: For, number: Number) -> For:
         """A loop for each place of the number; the same loop if there is only one."""
-        places = _places(list(_digits(loop.body, number)), number, factors_of(loop.hi))
+        until = _end(loop)
+        assert until is not None
+        factors = sorted(factors_of(until), key=lambda factor: self.strides[factor])
+        places = _places(list(_digits(loop.body, number)), number, factors)
         if len(places) <= 1:
             return loop
         self.found = True
         variables = self.variables(loop, number, places)
         body = _in_places(loop.body, number, variables)
         for place, name in reversed(variables.items()):
-            body = (replace(loop, var=name, hi=place.extent.expression(), body=body),)
+            extent = place.extent.expression()
+            lo, hi = (loop.lo, extent) if loop.step > 0 else (sub(extent, 1), loop.hi)
+            body = (replace(loop, var=name, lo=lo, hi=hi, body=body),)
         (outermost,) = body
         assert isinstance(outermost, For)
         return outermost
@@ -136,6 +149,14 @@ class _Unfuser:
             names[place] = name if name is not None and is_free else next(fresh)
             used.add(names[place])
         return names
+
+
+def _end(loop: For) -> Expr | None:
+    """What the loop counts up to from zero, or down from to zero, each number below it."""
+    match loop:
+        case For(lo=Const(0), hi=end, step=1) | For(lo=Binary("-", end, Const(1)), hi=Const(-1), step=-1):
+            return end
+    return None
 
 
 def _digits(node: Any, number: Number) -> Iterator[Digits]:
@@ -194,7 +215,12 @@ def _value(digits: Digits, variables: dict[Digits, str]) -> Expr | None:
     if not within or within[0].high != digits.high or within[-1].low != digits.low:
         return None
     first, *rest = within
-    value: Expr = Var(variables[first])
+    value = _of_place(first, variables, digits.mirrored)
     for place in rest:
-        value = add(mul(value, place.extent.expression()), Var(variables[place]))
+        value = add(mul(value, place.extent.expression()), _of_place(place, variables, digits.mirrored))
     return value
+
+
+def _of_place(place: Digits, variables: dict[Digits, str], mirrored: bool) -> Expr:
+    value = Var(variables[place])
+    return sub(sub(place.extent.expression(), 1), value) if mirrored else value

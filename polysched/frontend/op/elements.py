@@ -16,15 +16,14 @@ from polysched.frontend.arithmetic import cast as cast_of
 from polysched.frontend.op.emit import shape_of
 from polysched.frontend.op.extents import is_at_least, normal
 from polysched.frontend.op.memory import Sums
-from polysched.frontend.op.reshape import is_quasi_affine, reshaped_source
+from polysched.frontend.op.reshape import reshaped_source
 from polysched.frontend.op.scalars import scalar
 from polysched.frontend.op.summing import contracted, reduced, sizes_in
 from polysched.frontend.op.views import View
-from polysched.frontend.tensor.tensor import Tensor, compute
+from polysched.frontend.tensor.tensor import Tensor
 from polysched.frontend.tensor.value import Name, Operand, SizeName, Value, merged
 from polysched.ir import graph as ir_graph
 from polysched.ir.build import add, conjunction, sub
-from polysched.ir.dtypes import i64
 from polysched.ir.graph import Operation
 from polysched.ir.node import walk
 from polysched.ir.nodes import Binary, Call, Const, Expr, Select, Var
@@ -89,7 +88,7 @@ class Elements:
             case "Transpose", {"axes": tuple(axes)}:
                 return self.at(operands[0], (places[axes.index(k)] for k in range(len(axes))), index)
             case "Reshape", _:
-                return self.reshaped(result, operands[0], index)
+                return self.at(operands[0], reshaped_source(places, shape_of(result), shape_of(operands[0])), index)
             case "Select", _:
                 cond, then, other = (self.load(operand, index) for operand in operands)
                 return Value(Select(cond.expr, then.expr, other.expr), names=merged([cond, then, other]))
@@ -117,30 +116,6 @@ class Elements:
         if operation.kind in ("BinaryType::Shl", "BinaryType::Shr"):
             values[1] = self.number(operands[1], values[1])  # a count that is known needs no test
         return Value(scalar(operation.kind, exprs(values), dtype), names=merged(values))
-
-    def reshaped(self, result: ir_graph.Value, operand: ir_graph.Value, index: Index) -> Value:
-        """Subscripts that are not quasi-affine, as i // m, are computed in arrays before."""
-        shape = shape_of(result)
-        source = reshaped_source(exprs(index), shape, shape_of(operand))
-        if all(map(is_quasi_affine, source)):
-            return self.at(operand, source, index)
-        places = []
-        for k, place in enumerate(source):
-            (value,) = integers([place], index)
-            used = [d for d, i in enumerate(index) if i.expr in set(walk(place))]
-            if not is_quasi_affine(place):
-                names = [self.indices[d] for d in used]
-                at = compute(
-                    [shape[d] for d in used],
-                    lambda *own, value=value: value,
-                    f"{result.name}_at{k}",
-                    dtype=i64,
-                    names=names,
-                    inline=False,
-                )
-                value = at[tuple(index[d] for d in used)]
-            places.append(value)
-        return self.tensors[operand.name][tuple(places)]
 
     def extremum(self, operation: Operation, index: Index) -> Value:
         """NumPy's maximum or minimum of floats is NaN if one of them is; the loop IR's if the first is."""

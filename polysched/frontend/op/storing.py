@@ -1,6 +1,6 @@
 """Which values of a graph get an array, and which do not, as far as the graph tells.
 
-%v0 = Slice(%x) ...              views never do, nor what is cheap, unless it is read many times
+%v0 = Slice(%x) ...              views do not, nor does what is cheap, unless it is read many times
 %v1 = MatMul(%a, %b)             does where a view of it is read
 %v2 = BinaryType::Mod(%i, %n)    does where it is a subscript: that would not be affine
 """
@@ -37,9 +37,9 @@ class Storing:
     def is_recomputed(self, operation: Operation) -> bool:
         """Should each reader compute the elements for itself?"""
         name = operation.results[0].name
-        if name in self.results:
+        if name in self.results or operation.kind in _VIEWS:  # what subscripts of views cost, the tensor layer knows
             return False
-        return operation.kind in _VIEWS or (self.cost(name) <= _CHEAP and not self.is_reduced(name))
+        return self.cost(name) <= _CHEAP and not self.is_reduced(name)
 
     def is_viewed(self, operation: Operation) -> bool:
         """Does a view, which gets no array, read what is not element-wise and so needs one?"""

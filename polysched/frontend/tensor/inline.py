@@ -21,7 +21,7 @@ from polysched.errors import InputError
 from polysched.frontend.tensor.reduce import Reduction
 from polysched.frontend.tensor.tensor import Body, Tensor
 from polysched.ir.node import children, rewrite, substitute, walk
-from polysched.ir.nodes import Call, Const, Expr, Load, Select, Var
+from polysched.ir.nodes import DIVISIONS, Binary, Call, Const, Expr, Load, Select, Var
 
 _MOST = 8  # operations of what is computed at several places, or for several elements
 _MOST_AGAIN = 2  # operations of what is computed again and again, as in a sum over other elements
@@ -134,8 +134,8 @@ def _should(own: Body, readers: Sequence[Bodies], tensor: Tensor) -> bool:
     """Is it worth it?"""
     if own.reductions:
         return True
-    cost = _cost(own.value)
     loads = [(body, load) for bodies in readers for body in bodies for load in loads_of((body,), tensor.name)]
+    cost = max((_cost(_element(own, load)) for _, load in loads), default=0)
     loops = [(_axes(body, load), _indices(body), _dimensions(load, tensor)) for body, load in loads]
     if any(axes and axes + indices > dimensions for axes, indices, dimensions in loops):
         return cost <= _MOST_AGAIN
@@ -159,10 +159,13 @@ def _dimensions(load: Load, tensor: Tensor) -> int:
 
 
 def _cost(expr: Expr) -> int:
-    """How many operations there are, of which most functions count as many, and what is in subscripts not at all."""
+    """How many operations there are, of which most functions count as many, and of those in subscripts divisions by
+    sizes alone, but not those that give digits of an index: its loop will be taken apart."""
     match expr:
-        case Load() | Var() | Const():
+        case Var() | Const():
             return 0
+        case Load(index=index):
+            return sum(_divides(node) and not _is_digit(node) for node in walk(index))
         case Call(fn=fn) if fn not in _CHEAP:
             return _MOST + 1 + sum(map(_cost, children(expr)))
         case Select():
@@ -170,7 +173,20 @@ def _cost(expr: Expr) -> int:
     return 1 + sum(map(_cost, children(expr)))
 
 
+def _divides(expr: Expr) -> bool:
+    return isinstance(expr, Binary) and expr.op in DIVISIONS and not isinstance(expr.right, Const)
+
+
+def _is_digit(expr: Expr) -> bool:
+    return isinstance(expr, Var) or (isinstance(expr, Binary) and expr.op in DIVISIONS and _is_digit(expr.left))
+
+
 # --- how
+
+
+def _element(body: Body, load: Load) -> Expr:
+    """What a load of an element of a plain body's array gives."""
+    return _substituted(body.value, dict(zip(body.indices, load.index, strict=True)))
 
 
 def _with(reader: Body, name: str, producer: Body) -> Body:
@@ -182,7 +198,7 @@ def _with(reader: Body, name: str, producer: Body) -> Body:
 
     def element(node: Expr) -> Expr | None:
         if isinstance(node, Load) and node.array == name:
-            return _substituted(producer.value, dict(zip(producer.indices, node.index, strict=True)))
+            return _element(producer, node)
         return None
 
     new = _rewritten(reader, lambda expr: rewrite(expr, element))

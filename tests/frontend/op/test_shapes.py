@@ -10,6 +10,7 @@ from polysched.frontend.formula import parse_formula
 from polysched.frontend.op.extents import broadcast, is_at_least, normal, quotient, shown
 from polysched.frontend.op.reshape import reshaped_source
 from polysched.frontend.op.views import view
+from polysched.ir.build import mul
 from polysched.ir.interp import evaluate
 from polysched.ir.nodes import Const, Var
 
@@ -99,8 +100,12 @@ def test_too_many_subscripts():
 
 @pytest.mark.parametrize(
     ("shape", "source"),
-    [((6, 4), (24,)), ((24,), (2, 3, 4)), ((2, 12), (2, 3, 4)), ((1, 6, 1, 4), (3, 8)), ((4, 6), (6, 4)), ((), (1, 1))],
-)
+    [
+        ((6, 4), (24,)), ((24,), (2, 3, 4)), ((2, 12), (2, 3, 4)), ((1, 6, 1, 4), (3, 8)), ((4, 6), (6, 4)),
+        ((), (1, 1)), ((3, 8), (6, 4)), ((2, 2, 6), (4, 1, 3, 2)), ((4, 9), (2, 6, 3)), ((0, 3), (3, 0)),
+        ((2, 0, 3), (0,)),
+    ],
+)  # fmt: skip
 def test_reshape_reads_what_numpy_reads(shape, source):
     array = np.arange(np.prod(source, dtype=int)).reshape(source)
     names = [Var(f"i{k}") for k in range(len(shape))]
@@ -117,3 +122,21 @@ def test_dimensions_that_stay_are_not_taken_apart():
         "floordiv(j, 3)",
         "floormod(j, 3)",
     ]
+
+
+M = Var("m")
+NM = normal(mul(N, M))
+
+
+@pytest.mark.parametrize(
+    ("shape", "source", "expected"),
+    [
+        ((NM,), (N, M), ["floormod(floordiv(i, m), n)", "floormod(i, m)"]),
+        ((N, M), (NM,), ["floormod(i * m + j, m * n)"]),
+        ((Const(3), normal(mul(2, M))), (Const(6), M), ["floormod(i * 2 + floordiv(j, m), 6)", "floormod(j, m)"]),
+        ((normal(mul(N, 2)), M), (N, normal(mul(M, 2))), ["floordiv(i, 2)", "floormod(floormod(i, 2) * m + j, m * 2)"]),
+        ((M, N), (N, M), ["floormod(floordiv(i * n + j, m), n)", "floormod(i * n + j, m)"]),
+    ],
+)
+def test_symbolic_axes_are_split_to_digits_of_one_index_and_stay_in_bounds(shape, source, expected):
+    assert [str(one) for one in reshaped_source((Var("i"), Var("j"))[: len(shape)], shape, source)] == expected

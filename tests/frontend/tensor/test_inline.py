@@ -121,3 +121,12 @@ for i in 0..n:
 for i in 0..n:
     U[i, 0] = 0.0f32"""
     )
+
+
+def test_divisions_by_sizes_that_are_no_digits_of_an_index_are_not_done_again_and_again():
+    V = ps.compute((n, m), lambda i, j: A[(i * m + j) // n % n, (i * m + j) % m], "V")
+    W = ps.compute((n * m,), lambda i: A[i // m % n, i % m], "W")
+    once = ps.compute((n, m), lambda i, j: V[i, j] + W[i], "once")
+    again = ps.compute((n, n), lambda i, j: ps.sum(V[i, k] * V[j, k] * W[k], axis=k), "again")
+    assert "alloc" not in body(once)
+    assert "alloc V" in body(again) and "alloc W" not in body(again)
