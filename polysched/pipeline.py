@@ -98,9 +98,9 @@ def _compiled(function: Function, target: Target, schedule: Schedule | Tree | No
     else:
         is_named = schedule is not None or options.constraints  # are statements and loops?
         is_free = schedule is None and options.tile and _leaves_order_open(options)
-        source = optional("untile", untiled, function) if is_free else function
+        plain = optional("untile", untiled, function) if is_free else function
         as_given = is_named or target != "c"
-        expanded = prepared(source if as_given else optional("macro-statements", macro_statements, source))
+        expanded = prepared(plain if as_given else optional("macro-statements", macro_statements, plain))
         if schedule is None:  # which names loops
             expanded = step("units", without_units, expanded)
             lowered = step("padding", lower_padding, expanded, target, fast_math=options.fast_math)

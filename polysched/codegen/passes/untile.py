@@ -25,16 +25,17 @@ from polysched.codegen.passes.structure import structured
 from polysched.deps.dataflow import dependences
 from polysched.deps.dependences import Dependences
 from polysched.deps.legality import first_violation
+from polysched.errors import InputError
 from polysched.ir.build import add, mul
 from polysched.ir.dtypes import i64
 from polysched.ir.linear import Linear, expression, forms
 from polysched.ir.node import map_blocks, map_list, rewrite, substitute, walk
-from polysched.ir.nodes import Alloc, Binary, Expr, For, Function, If, Load, Stmt, Store, Var
+from polysched.ir.nodes import Alloc, Binary, Const, Expr, For, Function, If, Load, Stmt, Store, Var
 from polysched.model.affine import AffineSpace, NotAffine, value
 from polysched.model.expand import expand_temporaries
 from polysched.model.extract import extract
 from polysched.model.loops import loop_conditions, sizes_not_negative
-from polysched.model.scop import Scop
+from polysched.model.scop import Scop, Statement
 from polysched.model.tree import Band, Domain, Filter, Tree, children, with_children
 
 _Loops = tuple[For, ...]  # around a place, outermost first
@@ -45,9 +46,9 @@ def untiled(fn: Function) -> Function:
     given = replace(fn, body=_counting_elements(forward_indices(structured(fn))[0], ()))
     proof = _Proof(given)
     done, k = given, 0
-    while k < len(loops := list(_innermost_first(done.body, ()))):  # so that any order that is legal in the end is found
+    while k < len(loops := list(_innermost_first(done.body, ()))):  # what is legal in the end is so on the way, then
         plain = _without(done, *loops[k])
-        if plain is not None and proof.holds(plain):
+        if plain is not None and proof.holds_for(plain):
             done = plain
         else:
             k += 1
@@ -87,15 +88,15 @@ def _counting_elements(body: tuple[Stmt, ...], around: _Loops) -> tuple[Stmt, ..
 
 def _in_elements(loop: For, tile: str) -> For:
     """for t in 0..32: a[ii * 32 + t]  ->  for t in ii * 32..ii * 32 + 32: a[t]; the loop itself where t is alone."""
-    inside = (form for node in walk(loop.body) if isinstance(node, Load | Store) for i in node.index for form in forms(i, True))
-    size = next(filter(None, (_tile_size(form, loop.var, tile) for form in inside)), 0)
+    sizes = (_tile_size(form, loop.var, tile) for form in _subscripts(loop.body))
+    size = next(filter(None, sizes), 0)
 
     def rule(node: Any) -> Expr | None:
         if isinstance(node, Binary) and node.op in ("+", "-") and node.dtype == i64:
             form, *others = forms(node, upper=True)
             if not others and _tile_size(form, loop.var, tile) == size:
-                times, rest = form[Var(loop.var)], {atom: n for atom, n in form.items() if atom not in (Var(loop.var), Var(tile))}
-                return expression({_ELEMENT: times, **rest})
+                rest = {atom: times for atom, times in form.items() if atom not in (Var(loop.var), Var(tile))}
+                return expression({_ELEMENT: form[Var(loop.var)], **rest})
         return None
 
     body = rewrite(loop.body, rule) if size else loop.body
@@ -103,6 +104,12 @@ def _in_elements(loop: For, tile: str) -> For:
         return loop
     first = mul(Var(tile), size)
     return replace(loop, lo=add(first, loop.lo), hi=add(first, loop.hi), body=substitute(body, {"": Var(loop.var)}))
+
+
+def _subscripts(body: tuple[Stmt, ...]) -> Iterator[Linear]:
+    """What they may be."""
+    uses = (node for node in walk(body) if isinstance(node, Load | Store))
+    return (form for use in uses for subscript in use.index for form in forms(subscript, upper=True))
 
 
 _ELEMENT = Var("")  # until no use of the loop's variable is left
@@ -153,10 +160,10 @@ def _widened(body: tuple[Stmt, ...], around: _Loops, tiles: For, sizes: tuple[st
     def statement(stmt: Stmt) -> Stmt:
         inside = (*around, stmt) if isinstance(stmt, For) else around
         stmt = map_blocks(stmt, lambda block: _widened(block, inside, tiles, sizes))
-        is_plain = isinstance(stmt, For) and stmt.step == 1 and stmt.kind == "serial"
-        if is_plain and _uses((stmt.lo, stmt.hi), tiles.var):
-            lo, hi = _bounds(inside, tiles, sizes)
-            return replace(stmt, lo=lo, hi=hi)
+        match stmt:
+            case For(lo=lo, hi=hi, step=1, kind="serial") if _uses((lo, hi), tiles.var):
+                lo, hi = _bounds(inside, tiles, sizes)
+                return replace(stmt, lo=lo, hi=hi)
         return stmt
 
     return map_list(body, statement)
@@ -167,6 +174,8 @@ def _bounds(loops: _Loops, tiles: For, sizes: tuple[str, ...]) -> tuple[Expr, Ex
     space = AffineSpace("", tuple(loop.var for loop in loops), sizes)
     conditions = (space.where(condition) for loop in loops for condition in loop_conditions(loop))
     values = reduce(isl.Set.intersect, conditions, space.universe.intersect_params(sizes_not_negative(sizes)))
+    if values.is_empty():
+        return Const(0), Const(0)
     values = values.project_out(isl.dim_type.set, loops.index(tiles), 1)
     values = values.move_dims(isl.dim_type.param, len(sizes), isl.dim_type.set, 0, len(loops) - 2).coalesce()
     return value(values.dim_min(0)), value(values.dim_max(0).add_constant_val(isl.Val(1)))
@@ -189,9 +198,15 @@ class _Proof:
     def dependences(self) -> Dependences:
         return dependences(self.scop)
 
-    def holds(self, plain: Function) -> bool:
-        other = extract(expand_temporaries(plain), check_bounds=False)
-        if [s.name for s in self.scop.statements] != [s.name for s in other.statements]:
+    def holds_for(self, plain: Function) -> bool:
+        try:
+            return self.is_legal(extract(expand_temporaries(plain), check_bounds=False))
+        except InputError:  # with indices put in, it cannot be read
+            return False
+
+    def is_legal(self, other: Scop) -> bool:
+        """Do these run each instance once, and in an order that is legal?"""
+        if list(map(_told, self.scop.statements)) != list(map(_told, other.statements)):
             return False
         same = isl.union_map(
             isl.Map(f"{{ {one.name}[{', '.join(one.iterators)}] -> {two.name}[{', '.join(two.iterators)}] }}")
@@ -200,6 +215,11 @@ class _Proof:
         if not same.is_injective() or not same.range().is_equal(other.domain.intersect_params(self.scop.context)):
             return False
         return first_violation(_before(other.tree, same), self.dependences, self.scop) is None
+
+
+def _told(statement: Statement) -> tuple[Any, ...]:
+    """Its name, and the loops in it, of whose order no dependence speaks."""
+    return statement.name, *((node.var, node.lo, node.hi) for node in walk(statement.body) if isinstance(node, For))
 
 
 def _before(tree: Tree, same: isl.UnionMap) -> Tree:
