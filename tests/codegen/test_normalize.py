@@ -85,6 +85,32 @@ def test_subtraction_is_addition_of_the_negative_and_costs_no_more(expr, text):
     assert normal(expr) == text
 
 
+@pytest.mark.parametrize(
+    ("expr", "text"),
+    [
+        (add(mul(n, add(j, k)), mul(add(m, k), 4)), "m * 4 + n * j + (n + 4) * k"),
+        (sub(mul(n, sub(j, k)), mul(add(k, i), m)), "n * j - m * i + -(n + m) * k"),
+        (add(mul(k, n), mul(m, k), 1), "(n + m) * k + 1"),
+        (add(mul(n, add(i, j)), mul(add(m, j), 4), k), "m * 4 + n * i + (n + 4) * j + k"),  # for the loop j as well
+        (add(mul(n, add(j, k)), i), "i + n * (j + k)"),  # one product stays, whatever is done
+        (mul(add(j, k), add(i, k)), "(j + k) * (i + k)"),
+    ],
+)
+def test_the_distributive_law_where_a_product_leaves_the_loop(expr, text):
+    assert normal(expr) == text
+
+
+def test_floats_are_not_distributed():
+    z_k, y_k = (binary("*", one, load(F, k)) for one in (z, y))
+    assert normal(add(z_k, y_k), fast_math=True) == "z * F[k] + y * F[k]"
+
+
+def test_nor_is_anything_in_a_kernel():
+    body = loop("k", 0, 8, store(A, (k,), add(mul(k, n), mul(m, k))))
+    fn = nest("f", "n m", (A,), loop("i", 0, 8, body, kind="block.x"))
+    assert "A[k] = n * k + m * k" in show(normalize(fn))
+
+
 def test_integers_wrap_and_stay_exact():
     big = const(2**31 - 1, i32)
     a, b = (Array(name, i32, (const(1),)) for name in "ab")

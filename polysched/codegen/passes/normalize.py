@@ -12,26 +12,26 @@ Two's complement addition and multiplication are associative and commutative for
 integers stay exact; floats are left alone unless `fast_math`. A constant stays the last addend: it becomes the
 immediate offset of an address, and neighbours in a stencil share the rest.
 
+Where it leaves fewer products in a loop, integers are multiplied out and collected (`distributive.py`).
+
 Keeps: which elements are loaded and stored, in which order. Operands of `&&` and `||` that may trap, load or have an
-effect stay where they are, and nothing moves across them. The number of operations grows by no more than the `!` of
-merged conditions.
+effect stay where they are, and nothing moves across them. The number of operations in innermost loops
+grows by no more than the `!` of merged conditions.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from functools import reduce
-from itertools import groupby
 
+from polysched.codegen.emit.survey import is_mapped
 from polysched.codegen.passes.conditions import collapse, merged
+from polysched.codegen.passes.distributive import distributed
 from polysched.codegen.passes.rank import Scope
+from polysched.codegen.passes.sums import chain, sum_of, terms_of
 from polysched.ir.effects import is_pure
 from polysched.ir.node import flattened, map_children
-from polysched.ir.nodes import LOGICAL, Binary, Const, Expr, For, Function, If, Let, Select, Stmt, Unary, Var
-
-Term = tuple[bool, Expr]  # whether it is subtracted, and what
+from polysched.ir.nodes import Binary, Const, Expr, For, Function, If, Let, Select, Stmt, Unary, Var
 
 
 def normalize(fn: Function, *, fast_math: bool = False) -> Function:
@@ -43,6 +43,7 @@ def normalize(fn: Function, *, fast_math: bool = False) -> Function:
 class _Normalizer:
     def __init__(self, fast_math: bool):
         self.fast_math = fast_math
+        self.in_kernel = False  # of a GPU
 
     # --- statements
 
@@ -71,7 +72,10 @@ class _Normalizer:
         """`stmt`, whose own expressions are normal, with the blocks in it normalised."""
         match stmt:
             case For(body=old):
+                in_kernel = self.in_kernel
+                self.in_kernel = in_kernel or is_mapped(stmt)
                 body = self.block(old, scope.inside(stmt))
+                self.in_kernel = in_kernel
                 return stmt if body is old else replace(stmt, body=body)
             case If(cond=cond, then=old_then, other=old_other):
                 then, other = self.block(old_then, scope.under(cond)), self.block(old_other, scope)
@@ -97,84 +101,18 @@ class _Normalizer:
                 flat = collapse(mapped)
                 return flat if flat is mapped else replace(flat, cond=inner(flat.cond))
             case Binary("+" | "-") | Unary("-") if self.may_reorder(expr):
-                return _sum([(minus, inner(term)) for minus, term in _terms(expr)], scope)
+                terms = [(minus, inner(term)) for minus, term in terms_of(expr)]
+                may_distribute = expr.dtype.is_integer and not self.in_kernel
+                return sum_of(distributed(terms, scope) if may_distribute else terms, scope)
             case Binary("*") if self.may_reorder(expr):
-                return _chain(expr.op, [inner(operand) for operand in flattened(expr, expr.op)], scope)
+                return chain(expr.op, [inner(operand) for operand in flattened(expr, expr.op)], scope)
             case Binary("min" | "max") if self.may_reorder(expr) and expr.dtype.is_integer:
-                return _chain(expr.op, [inner(operand) for operand in flattened(expr, expr.op)], scope)
+                return chain(expr.op, [inner(operand) for operand in flattened(expr, expr.op)], scope)
             case Binary("&&" | "||"):
-                return _chain(expr.op, [inner(operand) for operand in flattened(expr, expr.op)], scope)
+                return chain(expr.op, [inner(operand) for operand in flattened(expr, expr.op)], scope)
         return map_children(expr, inner)
 
     def may_reorder(self, expr: Expr) -> bool:
         """Whether the operands of this arithmetic may be evaluated and rounded in another order."""
         exact = expr.dtype.is_integer or self.fast_math
         return exact and is_pure(expr)
-
-
-def _terms(expr: Expr, minus: bool = False) -> Iterator[Term]:
-    """The addends of nested `+`, `-` and negation, left to right."""
-    match expr:
-        case Binary("+", left, right):
-            yield from _terms(left, minus)
-            yield from _terms(right, minus)
-        case Binary("-", left, right):
-            yield from _terms(left, minus)
-            yield from _terms(right, not minus)
-        case Unary("-", arg):
-            yield from _terms(arg, not minus)
-        case _:
-            yield minus, expr
-
-
-def _sum(terms: list[Term], scope: Scope) -> Expr:
-    """The terms added in order of rank, constants last; a subtraction for every term that is subtracted."""
-
-    def place(term: Term) -> tuple[bool, int]:
-        return isinstance(term[1], Const), scope.rank(term[1])
-
-    groups = [_added(sorted(group, key=_is_subtracted)) for _, group in groupby(sorted(terms, key=place), place)]
-    minus, total = _added(groups)
-    return Unary("-", total) if minus else total
-
-
-def _is_subtracted(term: Term) -> bool:
-    return term[0]
-
-
-def _added(terms: list[Term]) -> Term:
-    """Their sum, as one term: negative only if all of them are."""
-
-    def add(one: Term, two: Term) -> Term:
-        (minus, left), (other_minus, right) = one, two
-        if minus == other_minus:
-            return minus, Binary("+", left, right)
-        return False, Binary("-", right, left) if minus else Binary("-", left, right)
-
-    return reduce(add, terms)
-
-
-def _chain(op: str, operands: list[Expr], scope: Scope) -> Expr:
-    """The operands joined in order of rank; a constant stands with the lowest rank there is, and last in it."""
-    lowest = min((scope.rank(e) for e in operands if not isinstance(e, Const)), default=0)
-
-    def rank(operand: Expr) -> int:
-        return lowest if isinstance(operand, Const) else scope.rank(operand)
-
-    def place(operand: Expr) -> tuple[int, bool]:
-        return rank(operand), isinstance(operand, Const)
-
-    def may_move(operand: Expr) -> bool:
-        return op not in LOGICAL or scope.is_total(operand)
-
-    parts: list[Expr] = []
-    for movable, run in groupby(operands, may_move):
-        if movable:
-            parts += [_joined(op, group) for _, group in groupby(sorted(run, key=place), rank)]
-        else:
-            parts += run
-    return _joined(op, parts)
-
-
-def _joined(op: str, operands: Iterable[Expr]) -> Expr:
-    return reduce(lambda left, right: Binary(op, left, right), operands)
