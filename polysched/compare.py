@@ -1,7 +1,7 @@
 """Runs a nest at some sizes in all ways in which its kernel may run, and compares what it makes of its arrays.
 
-    trial.interpreted({"n": 17})       the interpreter runs first: what it refuses no kernel runs with
-    trial.climb(ladders, 3.0)          larger sizes, against the nest as C, on data that is known to be valid
+trial.interpreted({"n": 17})       the interpreter runs first: what it refuses no kernel runs with
+trial.climb(ladders, 3.0)          larger sizes, against the nest as C, on data that is known to be valid
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ Trusted = Callable[[Function], Callable[..., None]]  # makes a program of a nest
 T = TypeVar("T")
 
 MOST_INSTANCES = 20_000  # the interpreter's speed is some 10**5 instances a second
+_MOST_BOUNDED = 3_000  # accesses, where some runs alone need bounds, which take several times as long to interpret
 _MOST_REPLAYED = 100_000  # accesses, against which claims are held
 _MOST_ACCESSES = 60_000_000  # in all; the checker's speed is some 3 * 10**7 of them a second
 MOST_ASKED = 300_000_000  # where there are no smaller sizes
@@ -95,7 +96,17 @@ class Trial:
     @cached_property
     def styles(self) -> tuple[Style, ...]:
         """Of data. Where rounding always may differ, whole numbers show each term that is missing."""
-        return ("any", "whole") if self.rounded.issuperset(self.runs) and is_whole(self.nest) else ("any",)
+        return ("any", "whole") if self.all_round and is_whole(self.nest) else ("any",)
+
+    @property
+    def all_round(self) -> bool:
+        """May every run round in another order?"""
+        return self.rounded.issuperset(self.runs)
+
+    def beside(self, sizes: dict[str, int]) -> tuple[Function, dict[str, Names]]:
+        """The nest to interpret, and the bounds that it computes; without any, only what is exact is compared."""
+        is_bounded = self.all_round or (self.rounded and work(self.nest, self.scop, sizes) <= _MOST_BOUNDED)
+        return self.bounded if is_bounded else (self.nest, {})
 
     @cached_property
     def bounded(self) -> tuple[Function, dict[str, Names]]:
@@ -132,7 +143,8 @@ class Trial:
                 found = self.valid(sizes, style)
                 if found is None:
                     return None
-                accesses = self.compare(*found, "the interpreted nest", sizes, style)
+                names = self.beside(sizes)[1]
+                accesses = self.compare(*found, names, "the interpreted nest", sizes, style)
         except _OutOfTime:
             return None
         return accesses
@@ -174,9 +186,9 @@ class Trial:
                 f"not compared with C for {listed((sizes,))}, since it is not known which data is valid there"
             )
             return None
-        expected = self.with_sizes_of_terms(arguments)
+        expected = _with_bounds(arguments, self.bounded[1])
         self.program(**expected)
-        return self.compare(arguments, expected, "the nest as C", sizes, style, most)
+        return self.compare(arguments, expected, self.bounded[1], "the nest as C", sizes, style, most)
 
     @cached_property
     def program(self) -> Callable[..., None]:
@@ -194,11 +206,11 @@ class Trial:
 
     def valid(self, sizes: dict[str, int], style: Style) -> tuple[dict[str, Any], dict[str, Any]] | None:
         """Arguments that the nest can run with, and what it makes of them; VerificationError if a claim is false."""
-        reason = ""
+        reason, (nest, names) = "", self.beside(sizes)
         for arguments in self.candidates(sizes, style):
-            expected = self.with_sizes_of_terms(arguments)
+            expected = _with_bounds(arguments, names)
             try:
-                interpret(self.bounded[0], expected)
+                interpret(nest, expected)
             except (IndexError, ZeroDivisionError, OverflowError, ValueError, LaunchError) as error:
                 reason = reason or str(error)
                 continue
@@ -226,16 +238,13 @@ class Trial:
         styles: tuple[Style, ...] = (style, "distinct") if self.dependences.trusted else (style,)
         return (data.arguments for each in styles for data in self.source.candidates(sizes, each))
 
-    def with_sizes_of_terms(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        """A copy, with the arrays that bounds of rounding are computed in."""
-        return {**_copied(arguments), **at_first(self.bounded[1], arguments)}
-
     # --- results
 
     def compare(
         self,
         arguments: dict[str, Any],
         expected: dict[str, Any],
+        names: dict[str, Names],
         who: str,
         sizes: dict[str, int],
         style: Style,
@@ -245,6 +254,8 @@ class Trial:
         BudgetExceeded if it would be more than `most`."""
         accesses = 0
         for way, run in self.runs.items():
+            if way in self.rounded and not names and self.bounded[1]:
+                continue
             if not self.clock.goes_on(sizes):
                 raise _OutOfTime
             actual = _copied(arguments)
@@ -263,16 +274,21 @@ class Trial:
             accesses = max(accesses, report.accesses if report is not None else 0)
             for array in self.nest.arrays:
                 where = f"for {sizes}{f', {way}' if way else ''}"
-                bound = self.bound(array.name, expected, style) if way in self.rounded else None
+                bound = self.bound(array.name, expected, names, style) if way in self.rounded else None
                 _require_equal(array.name, actual[array.name], expected[array.name], bound, who, where)
         return accesses
 
-    def bound(self, array: str, expected: dict[str, Any], style: Style) -> np.ndarray | None:
+    def bound(self, array: str, expected: dict[str, Any], names: dict[str, Names], style: Style) -> np.ndarray | None:
         """How far each element may be away; None: every bit counts."""
-        if array not in self.bounded[1]:
+        if array not in names:
             return None
-        size, depth, reach = (expected[name] for name in self.bounded[1][array])
+        size, depth, reach = (expected[name] for name in names[array])
         return tolerance(self.nest.array(array).dtype, size, depth, reach, exact=style == "whole")
+
+
+def _with_bounds(arguments: dict[str, Any], names: dict[str, Names]) -> dict[str, Any]:
+    """A copy, with the arrays that bounds of rounding are computed in."""
+    return {**_copied(arguments), **at_first(names, arguments)}
 
 
 def _copied(arguments: dict[str, Any]) -> dict[str, Any]:
