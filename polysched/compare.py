@@ -1,7 +1,7 @@
 """Runs a nest at some sizes in all ways in which its kernel may run, and compares what it makes of its arrays.
 
-trial.interpreted({"n": 17})       the interpreter runs first: what it refuses no kernel runs with
-trial.climb(ladders, 3.0)          larger sizes, against the nest as C, on data that is known to be valid
+    trial.interpreted({"n": 17})       the interpreter runs first: what it refuses no kernel runs with
+    trial.climb(ladders, 3.0)          larger sizes, against the nest as C, on data that is known to be valid
 """
 
 from __future__ import annotations
@@ -143,8 +143,7 @@ class Trial:
                 found = self.valid(sizes, style)
                 if found is None:
                     return None
-                names = self.beside(sizes)[1]
-                accesses = self.compare(*found, names, "the interpreted nest", sizes, style)
+                accesses = self.compare(*found, "the interpreted nest", sizes, style)
         except _OutOfTime:
             return None
         return accesses
@@ -188,7 +187,7 @@ class Trial:
             return None
         expected = _with_bounds(arguments, self.bounded[1])
         self.program(**expected)
-        return self.compare(arguments, expected, self.bounded[1], "the nest as C", sizes, style, most)
+        return self.compare(arguments, expected, "the nest as C", sizes, style, most)
 
     @cached_property
     def program(self) -> Callable[..., None]:
@@ -244,7 +243,6 @@ class Trial:
         self,
         arguments: dict[str, Any],
         expected: dict[str, Any],
-        names: dict[str, Names],
         who: str,
         sizes: dict[str, int],
         style: Style,
@@ -252,9 +250,9 @@ class Trial:
     ) -> int:
         """How often kernels under the checker accessed memory; VerificationError if one of the runs is wrong, and
         BudgetExceeded if it would be more than `most`."""
-        accesses = 0
+        accesses, has_bounds = 0, all(size in expected for size, _, _ in self.bounded[1].values())
         for way, run in self.runs.items():
-            if way in self.rounded and not names and self.bounded[1]:
+            if way in self.rounded and not has_bounds:
                 continue
             if not self.clock.goes_on(sizes):
                 raise _OutOfTime
@@ -274,15 +272,15 @@ class Trial:
             accesses = max(accesses, report.accesses if report is not None else 0)
             for array in self.nest.arrays:
                 where = f"for {sizes}{f', {way}' if way else ''}"
-                bound = self.bound(array.name, expected, names, style) if way in self.rounded else None
+                bound = self.bound(array.name, expected, style) if way in self.rounded else None
                 _require_equal(array.name, actual[array.name], expected[array.name], bound, who, where)
         return accesses
 
-    def bound(self, array: str, expected: dict[str, Any], names: dict[str, Names], style: Style) -> np.ndarray | None:
+    def bound(self, array: str, expected: dict[str, Any], style: Style) -> np.ndarray | None:
         """How far each element may be away; None: every bit counts."""
-        if array not in names:
+        if array not in self.bounded[1]:
             return None
-        size, depth, reach = (expected[name] for name in names[array])
+        size, depth, reach = (expected[name] for name in self.bounded[1][array])
         return tolerance(self.nest.array(array).dtype, size, depth, reach, exact=style == "whole")
 
 
