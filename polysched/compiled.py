@@ -27,7 +27,7 @@ from polysched.explain.text import explain
 from polysched.ir.dtypes import i64
 from polysched.ir.nodes import Function, Var
 from polysched.ir.text import head
-from polysched.mapped import IN_SOURCE_ORDER
+from polysched.mapped import FOR_THREADS, IN_SOURCE_ORDER
 from polysched.model.scop import Scop
 from polysched.model.tree import Tree
 from polysched.options import LANGUAGES, Options
@@ -94,7 +94,7 @@ class Compiled:
     def fallbacks(self) -> dict[str, str]:
         """What gave way to a budget, by stage; empty if nothing did."""
         best = {"dependences": ("exact",), "schedule": (self.options.scheduler, "given")}
-        best["mapping"] = ("mapped", IN_SOURCE_ORDER)
+        best["mapping"] = ("mapped", IN_SOURCE_ORDER, FOR_THREADS)
         if self.options.scheduler == "source":
             best["schedule"] = ("source order with parallel loops found", "given")
         found = {stage: self.rungs[stage] for stage, usual in best.items() if self.rungs[stage] not in usual}

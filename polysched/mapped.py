@@ -34,6 +34,7 @@ from polysched.transform.parallel import mark_parallel
 from polysched.transform.products import mark_products, order_products, require_products
 from polysched.transform.reductions import reduce_on_lanes, reduce_on_threads
 from polysched.transform.register_tile import register_tile_all
+from polysched.transform.split import split_all
 from polysched.transform.strides import stride_one_innermost
 from polysched.transform.tile import tile_all
 from polysched.transform.vectorize import vectorize
@@ -70,9 +71,9 @@ def loops_within_budget(
 
     def mapped() -> Tree:
         tree = mapping(scheduled, scop, deps, options)
-        kept = optional("guard", _guarded, tree, scop, deps, options) if is_free and target == "c" else tree
-        names["mapped"] = "mapped" if kept is tree else IN_SOURCE_ORDER
-        return kept
+        if is_free and target == "c":
+            tree, names["mapped"] = optional("guard", _guarded, (tree, "mapped"), scop, deps, options)
+        return tree
 
     rungs: dict[str, Callable[[], Tree]] = {
         "mapped": mapped,
@@ -106,6 +107,7 @@ def loops_within_budget(
 
 
 IN_SOURCE_ORDER = "in source order, since the schedule found changes loops for nothing"
+FOR_THREADS = "mapped, which gains on threads alone"
 _MAPPING_SECONDS = 10.0  # to map a schedule, and to check what came of it
 
 
@@ -144,6 +146,8 @@ def _map_to_cpu(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> 
         tree = step("fuse rows", fuse_rows, tree, scop, deps)
     if options.tile and options.register_tiles and options.vector and not (options.tile_sizes or _tile_sizes(options)):
         tree = step("products", partial(mark_products, reorder=options.reorder_reductions), tree, scop, deps)
+    if options.parallel or options.vector:
+        tree = step("split", split_all, tree, scop, deps)
     if options.vector:
         tree = step("strides", stride_one_innermost, tree, scop)
     if options.tile:
@@ -167,16 +171,19 @@ def _map_to_cpu(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> 
     return step("order products", order_products, tree, scop)
 
 
-def _guarded(found: Tree, scop: Scop, deps: Dependences, options: Options) -> Tree:
-    """The mapped tree, or source order mapped, if that is as good."""
+def _guarded(mapped: tuple[Tree, str], scop: Scop, deps: Dependences, options: Options) -> tuple[Tree, str]:
+    """The mapped tree, or source order mapped, if that is as good; and what is said of it."""
+    found, _ = mapped
     guesses = bool(deps.guesses)
     if not may_be_for_nothing(found, scop, fits_cache=fits_in(scop, options.machine.l2), guesses=guesses):
-        return found
+        return mapped
     if not _is_worth_threads(scop, STREAM_OPERATIONS) and is_hidden(found, scop, deps):
-        return mark_coincident(scop.tree, deps)
+        return mark_coincident(scop.tree, deps), IN_SOURCE_ORDER
     source = _map_to_cpu(mark_coincident(scop.tree, deps), scop, deps, options)
     threads = _is_worth_threads(scop, SIMD_OPERATIONS)
-    return source if is_better_left(found, source, scop, threads=threads, guesses=guesses) else found
+    if is_better_left(found, source, scop, threads=threads, guesses=guesses):
+        return source, IN_SOURCE_ORDER
+    return found, FOR_THREADS if is_better_left(found, source, scop, threads=False, guesses=guesses) else "mapped"
 
 
 def _is_worth_threads(scop: Scop, operations: int) -> bool:

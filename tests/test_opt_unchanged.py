@@ -120,7 +120,12 @@ def test_an_array_of_each_thread_is_the_callers(of_threads):
 @pytest.mark.parametrize("flags", [(), ("-fopenmp",)])
 def test_both_ways_are_right(tmp_path, declared, flags):
     data = file(declared, "for (int i = 0; i < N; i++) if (i % 3) a[i] = b[i] * 2 + i;")
-    results = []
+    assert len(results(tmp_path, data, flags)) == 1
+
+
+def results(tmp_path, data: bytes, flags: tuple[str, ...]) -> set[str]:
+    """What the file prints as it was and rewritten, on one thread and on two."""
+    found = set()
     for name, text in (("old.c", data), ("new.c", rewritten(data).encode())):
         path = tmp_path / name
         path.write_bytes(text)
@@ -134,5 +139,20 @@ def test_both_ways_are_right(tmp_path, declared, flags):
                 text=True,
                 check=True,
             )
-            results.append(run.stdout)
-    assert len(set(results)) == 1
+            found.add(run.stdout)
+    return found
+
+
+TIMES = """\
+for (int t = 0; t < 4000; t++) {
+        for (int i = 1; i < N - 1; i++) b[i] = a[i - 1] + a[i + 1] + 1;
+        for (int i = 1; i < N - 1; i++) a[i] = b[i - 1] - b[i] + b[i + 1] + i % 7;
+    }"""
+
+
+@gcc
+def test_tiles_over_time_of_data_in_a_cache_are_for_threads_alone(tmp_path):
+    data = file("enum { N = 2000 };\nunsigned a[N], b[N];", TIMES)
+    text = rewritten(data)
+    assert "if (threads > 1) {\n        for (long long c0" in text and "#pragma omp parallel for" in text
+    assert len(results(tmp_path, data, ("-fopenmp",))) == 1

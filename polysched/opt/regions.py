@@ -23,6 +23,7 @@ from polysched.frontend.c.cpp import SPELLINGS
 from polysched.frontend.c.region import Region
 from polysched.ir.node import walk
 from polysched.ir.nodes import Call, For
+from polysched.mapped import FOR_THREADS
 from polysched.model.extents import sizes_that_fit
 from polysched.model.touched import touched_elements
 from polysched.opt.unchanged import runs_the_same_loops
@@ -140,7 +141,8 @@ def outcome_of(region: Region, data: bytes, job: Job) -> Outcome:
         is_same = not job.always and runs_the_same_loops(done, region)
         if is_same and not loops_on_threads(done.kernel):
             return replace(kept, summary="its order is the best that was found")
-        before, after = emit_region(done.kernel, region, sizes, only_on_threads=is_same)
+        only_on_threads = is_same or done.rungs["mapping"] == FOR_THREADS
+        before, after = emit_region(done.kernel, region, sizes, only_on_threads=only_on_threads)
     else:
         entry = _entry(f"{region.function.name}_of_{job.name}", region)
         offload = Offload(done.kernel, entry, touched_elements(done.scop))
@@ -183,6 +185,6 @@ def _summary(done: Compiled) -> str:
     kinds = Counter(node.kind for node in walk(done.kernel.body) if isinstance(node, For))
     count = sum(kinds.values())
     special = [f"{kinds[kind]} {kind}" for kind in sorted(kinds) if kind != "serial"]
-    usual = ("exact", "mapped", done.options.scheduler)
+    usual = ("exact", "mapped", FOR_THREADS, done.options.scheduler)
     rungs = [f"{stage} {rung}" for stage, rung in done.rungs.items() if rung not in usual]
     return ", ".join([f"{count} loop{'s' if count != 1 else ''}", *special, *rungs])

@@ -71,7 +71,7 @@ def is_hidden(found: Tree, scop: Scop, dependences: Dependences) -> bool:
     if not after.keys() >= before.keys() or any(after[name].far < before[name].far for name in before):
         return False
     gaining = {name for name in before if after[name].parallel_inside and not before[name].parallel_inside}
-    if not gaining or any(before[name].far for name in gaining):
+    if not gaining:
         return False
     loops: dict[int, list[Statement]] = {}  # in the source, by their bands
     for statement in scop.statements:

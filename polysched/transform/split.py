@@ -15,10 +15,26 @@ from dataclasses import replace
 
 from polysched import isl
 from polysched.deps.cluster import strongly_connected
-from polysched.deps.coincidence import mark_under
-from polysched.model.tree import Band, Filter, Leaf, Sequence
+from polysched.deps.coincidence import left_below, mark_under
+from polysched.deps.dependences import Dependences
+from polysched.model.scop import Scop
+from polysched.model.tree import Band, Filter, Leaf, Sequence, Tree, children, with_children
 
 _MOST = 16  # parts
+
+
+def split_all(tree: Tree, scop: Scop, dependences: Dependences) -> Tree:
+    """`tree` with each innermost band in parts of which every one has a parallel loop, where the whole has none."""
+    return _split_below(tree, dependences.coincidence, scop.domain)
+
+
+def _split_below(tree: Tree, reaching: isl.UnionMap, domain: isl.UnionSet) -> Tree:
+    if isinstance(tree, Band) and not any(member.coincident for member in tree.members):
+        pieces = split(tree, reaching, domain)
+        if pieces is not None:
+            return mark_under(pieces, reaching)
+    below = left_below(tree, reaching)
+    return with_children(tree, tuple(_split_below(child, below, domain) for child in children(tree)))
 
 
 def split(band: Band, reaching: isl.UnionMap, domain: isl.UnionSet) -> Sequence | None:

@@ -15,9 +15,11 @@ from polysched import isl
 from polysched.deps.coincidence import bands_reached
 from polysched.deps.dependences import Dependences
 from polysched.deps.legality import first_violation
+from polysched.ir.node import walk
+from polysched.ir.nodes import For
 from polysched.model.scop import Scop
 from polysched.model.tree import Band, Filter, Leaf, Sequence, Tree, children, with_children
-from polysched.transform.split import split
+from polysched.transform.split import split, split_all
 from tests.transform.scheduled import scheduled
 
 
@@ -42,6 +44,14 @@ def test_a_step_of_floyd_warshall_is_the_row_the_column_and_what_lies_between():
     counts = [sum(s.count_val().get_num_si() for s in isl.sets_of(p.filter.intersect(step))) for p in parts.children]
     assert sorted(counts) == [1, 3, 3, 3, 3, 9, 9, 9, 9]
     assert counts[0] == counts[-1] == 9  # above and left of both reads what is old there, below and right what is new
+
+
+def test_each_step_runs_on_threads_and_lanes():
+    done = ps.optimize(closure)
+    loops = [node.kind for node in walk(done.kernel.body) if isinstance(node, For)]
+    assert loops[0] == "serial" and loops.count("parallel") == 4 and loops.count("vector") == 6
+    assert "min_i64" in done.source.text and done.fallbacks == {}
+    done.verify()
 
 
 @pytest.mark.slow
@@ -69,6 +79,7 @@ def test_the_parts_of_random_nests_are_legal_and_all_there(seed):
         if parts is not None:
             tree = replaced(done.tree, band, parts)
             assert first_violation(tree, done.deps, done.scop, check_flags=False) is None
+            assert first_violation(split_all(done.tree, done.scop, done.deps), done.deps, done.scop) is None
             filters = [branch.filter for branch in parts.children if isinstance(branch, Filter)]
             for k, one in enumerate(filters):
                 assert all(one.is_disjoint(other) for other in filters[k + 1 :])
