@@ -1,4 +1,4 @@
-"""TSVC-2's loops through `polysched opt`, against gcc -O3 -march=native on the source.
+"""TSVC-2's loops through `polysched opt`, against gcc -O3 -march=native on the source, all functions aligned alike.
 
     python -m benchmarks.tsvc --source tsvc.c                       all loops, on one thread
     python -m benchmarks.tsvc --source tsvc.c --loop s115 s351      these

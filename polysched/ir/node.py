@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields, replace
 from typing import Any
 
@@ -16,7 +16,16 @@ _CHILD_FIELDS: dict[type, tuple[str, ...]] = {  # the fields that can hold nodes
     cls: tuple(f.name for f in fields(cls) if f.type not in _LEAF_TYPES)
     for cls in (*Expr.__subclasses__(), *Stmt.__subclasses__(), *Store.__subclasses__(), Array, Function)
 }
-_LEAVES = (Var, Const)
+_LEAVES = frozenset((Var, Const))
+
+
+def _last_first(names: tuple[str, ...]) -> Callable[[Any], Iterable[Any]]:
+    """The fields of that name of a node, from the last to the first."""
+    get = operator.attrgetter(*reversed(names)) if names else lambda node: ()
+    return get if len(names) != 1 else lambda node: (get(node),)
+
+
+_LAST_FIRST = {cls: _last_first(names) for cls, names in _CHILD_FIELDS.items()}
 
 
 def children(node: Any) -> Iterator[Any]:
@@ -34,12 +43,13 @@ def walk(node: Any) -> Iterator[Any]:
     rest = [node]
     while rest:
         node = rest.pop()
-        if isinstance(node, tuple):
+        kind = type(node)
+        if kind is tuple:
             rest += reversed(node)
         else:
             yield node
-            if not isinstance(node, _LEAVES):  # half of all nodes
-                rest += [getattr(node, name) for name in reversed(_CHILD_FIELDS[type(node)])]
+            if kind not in _LEAVES:  # half of all nodes
+                rest += _LAST_FIRST[kind](node)
 
 
 def statements(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
@@ -58,7 +68,7 @@ def map_children(node: Any, fn: Callable[[Any], Any]) -> Any:
 
     In a statement list `fn` may return a tuple, which is spliced in (the empty tuple deletes).
     """
-    if isinstance(node, _LEAVES):
+    if type(node) in _LEAVES:
         return node
     changes = {}
     for name in _CHILD_FIELDS[type(node)]:

@@ -103,7 +103,8 @@ def _joined(
 
 def _depend(other: Filter, passed: Several[Filter], reaching: isl.UnionMap) -> bool:
     """Does anything that the branch would pass wait for it?"""
-    return any(not _between(other, part.filter, reaching).is_empty() for part in passed)
+    waited_for = reaching.intersect_domain(other.filter)
+    return any(not waited_for.intersect_range(part.filter).is_empty() for part in passed)
 
 
 def _between(one: Filter, other: isl.UnionSet, reaching: isl.UnionMap) -> isl.UnionMap:
