@@ -42,6 +42,7 @@ from polysched.entry import entry
 from polysched.errors import BudgetExceeded, InputError
 from polysched.frontend.op.op import Op
 from polysched.frontend.python import Nest
+from polysched.ir.contents import without_contents
 from polysched.ir.nodes import Function
 from polysched.mapped import loops_within_budget, require_target
 from polysched.model.scop import Scop
@@ -73,14 +74,17 @@ def optimize(
     InputError for a nest that cannot be compiled, IllegalSchedule for a `schedule` that breaks a dependence,
     BudgetExceeded where `options.compile_seconds` are too few to tell what the nest depends on.
     """
-    function = function_of(nest)
+    whole = function_of(nest)
+    function = without_contents(whole)
     by_hand = schedule if isinstance(schedule, Schedule) else None
     options = (by_hand.history.options if by_hand else Options()) if options is None else options
     require_options(options)
     if target not in _EMIT:
         raise InputError(f"there is no target '{target}'", hint="the targets are c, cuda and opencl")
-    asked = (by_hand.nest, by_hand.history, by_hand.tree) if by_hand else schedule
-    return kept((function, target, asked, options), lambda: _in_time(function, target, schedule, options))
+    asked = (without_contents(by_hand.nest), by_hand.history, by_hand.tree) if by_hand else schedule
+    done = kept((function, target, asked, options), lambda: _in_time(function, target, schedule, options))
+    object.__setattr__(done, "nest", whole)  # which alone has the contents of arrays; `replace` would read all stages
+    return done
 
 
 def _in_time(function: Function, target: Target, schedule: Schedule | Tree | None, options: Options) -> Compiled:
@@ -198,7 +202,7 @@ def _leaves_order_open(options: Options) -> bool:
 
 def _require_fits(by_hand: Schedule, function: Function, options: Options) -> None:
     """InputError if the schedule is of another nest, or was checked for sums in another order than they are to run."""
-    if by_hand.nest != function:
+    if without_contents(by_hand.nest) != function:
         name = by_hand.nest.name
         raise InputError(f"the schedule is of another nest, '{name}'", hint="Schedule.replay edits another one")
     allowed = by_hand.history.options.reorder_reductions

@@ -22,6 +22,7 @@ from polysched.errors import BudgetExceeded, IllegalSchedule, InputError, Polysc
 from polysched.explain.text import explain
 from polysched.frontend.python import Nest
 from polysched.history import Edit, History, Start, history_from_json
+from polysched.ir.contents import without_contents
 from polysched.ir.nodes import Function
 from polysched.model.tree import Tree
 from polysched.model.tree_form import require_form
@@ -105,7 +106,7 @@ class Schedule:
         self.nest, options = function_of(nest), Options() if options is None else options
         require_options(options)
         with isl.within(options.compile_seconds):
-            self.draft = _begun(self.nest, start, options)
+            self.draft = _begun(without_contents(self.nest), start, options)
         self.history = History(self.nest.name, start, options)
 
     # --- edits

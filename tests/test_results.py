@@ -63,6 +63,24 @@ def test_a_result_that_is_known_tells_the_same():
     assert again.verify().sizes == done.verify().sizes
 
 
+def product_with(weights):
+    def product(x: ps.f32["n", 16]):
+        return x @ weights
+
+    return ps.op(product)
+
+
+def test_arrays_from_outside_are_handed_at_calls_and_not_kept(folder):
+    first, second = np.random.default_rng(0).random((2, 16, 12), np.float32)
+    x, out = np.ones((3, 16), np.float32), np.empty((3, 12), np.float32)
+    assert not ps.optimize(product_with(first)).from_cache
+    done = ps.optimize(product_with(second))
+    done(x=x, out=out)
+    assert done.from_cache and np.allclose(out, x @ second)
+    assert not any(first.tobytes() in file.read_bytes() for file in folder.rglob("*.result"))
+    assert not is_known(product_with(first[:, :8].copy()))
+
+
 def test_another_process_finds_it():
     program = """
 import polysched as ps, numpy as np

@@ -157,6 +157,12 @@ class Builder:
         self.operations.append(operation)
         return results
 
+    def give(self, argument: Value) -> None:
+        """One more argument of the block."""
+        assert argument.name not in self.taken, f"%{argument.name} is defined twice"
+        self.arguments = (*self.arguments, argument)
+        self.taken.add(argument.name)
+
     def inner(self, *arguments: Value) -> Builder:
         """A builder for a block below this one, which shares its names."""
         builder = Builder(*arguments)

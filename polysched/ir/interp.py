@@ -20,6 +20,7 @@ import numpy as np
 
 from polysched.errors import LaunchError
 from polysched.ir.arithmetic import Value, binary, call, cast, fit, unary
+from polysched.ir.contents import default_arguments
 from polysched.ir.node import walk
 from polysched.ir.nodes import (
     Alloc,
@@ -64,7 +65,7 @@ def interpret(fn: Function, arguments: Mapping[str, Any], log: list[Touch] | Non
     Raises ZeroDivisionError, and IndexError naming array and index (a negative subscript is out of bounds too).
     LaunchError for an array of its own that takes more memory than is sensible here.
     """
-    arguments = {**dict(fn.defaults), **arguments}
+    arguments = {**default_arguments(fn), **arguments}
     values: Values = {name: int(arguments[name]) for name in fn.sizes}
     values |= {scalar.name: fit(scalar.dtype)(np.asarray(arguments[scalar.name]).item()) for scalar in fn.scalars}
     values |= {array.name: _checked(array, arguments[array.name], values) for array in fn.arrays}

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from polysched.errors import Loc
+from polysched.ir.contents import Contents
 from polysched.ir.dtypes import DType, boolean, i64
 
 LARGEST_SIZE = 1 << 56  # no array of an address space of 57 bits has more elements
@@ -263,7 +264,7 @@ class Function:
     scalars: tuple[Var, ...] = ()  # read-only scalar parameters, passed by value
     params: tuple[str, ...] = ()  # names of sizes, scalars and arrays in the user's order
     loc: Loc | None = field(default=None, compare=False)
-    defaults: tuple[tuple[str, int | float | bool], ...] = ()  # of sizes and scalars that calls may leave out
+    defaults: tuple[tuple[str, int | float | bool | Contents], ...] = ()  # of parameters that calls may leave out
 
     def array(self, name: str) -> Array:
         """The array parameter of that name; KeyError if there is none."""

@@ -27,6 +27,7 @@ from polysched import isl
 from polysched.codegen.passes.radix import factors_of, products_in
 from polysched.codegen.source import parameters
 from polysched.errors import LaunchError
+from polysched.ir.contents import default_arguments
 from polysched.ir.dtypes import DType
 from polysched.ir.interp import evaluate
 from polysched.ir.node import walk
@@ -73,7 +74,9 @@ class Binder:
         """The arguments, and the sizes that the arrays show; LaunchError if they do not fit."""
         if not self._needed <= arguments.keys() <= self._known:
             _refuse_names(self.fn, self.order, self._needed, arguments)
-        views = {array.name: _view(array, arguments[array.name], self.on_device) for array in self.fn.arrays}
+        views = {
+            array.name: _view(array, self._given(array.name, arguments), self.on_device) for array in self.fn.arrays
+        }
         given = [(name, size_of(name, arguments[name])) for name in self.fn.sizes if name in arguments]
         fit = self._fit(tuple([view.form for view in views.values()]), tuple(given))
         _check_apart(fit, views, self.written)
@@ -99,8 +102,8 @@ class Binder:
         return self._known - set(self.fn.sizes) - self._defaults.keys()
 
     @cached_property
-    def _defaults(self) -> dict[str, int | float | bool]:
-        return dict(self.fn.defaults)
+    def _defaults(self) -> dict[str, Any]:
+        return default_arguments(self.fn)
 
     def _given(self, name: str, arguments: Mapping[str, Any]) -> Any:
         return arguments[name] if name in arguments else self._defaults[name]

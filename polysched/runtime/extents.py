@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from polysched.errors import LaunchError
+from polysched.ir.contents import default_arguments
 from polysched.ir.interp import evaluate
 from polysched.ir.node import walk
 from polysched.ir.nodes import LARGEST_SIZE, Binary, Const, Expr, Function, Unary, Var
@@ -28,7 +29,7 @@ def sizes_of(fn: Function, given: Mapping[str, int], shapes: Mapping[str, tuple[
         for array in fn.arrays
         for k, extent in enumerate(array.shape)
     ]
-    defaults = [(name, int(value)) for name, value in fn.defaults if name in fn.sizes]
+    defaults = [(name, int(value)) for name, value in default_arguments(fn).items() if name in fn.sizes]
     progress = True
     while progress:
         progress = False

@@ -2,7 +2,7 @@
 
 x.shape, x.T                a tuple of extents, a view
 np.finfo(x.dtype).eps       a number of that dtype
-KERNEL = np.array([1, 2])   constants in the code
+KERNEL = np.array([1, 2])   an array from outside
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from polysched.frontend.op.emit import Emitter
 from polysched.frontend.op.extents import product
 from polysched.frontend.op.joining import array
 from polysched.frontend.op.memory import Ref
+from polysched.frontend.op.outside import outside
 from polysched.frontend.op.passed import dtype_of, plain
 from polysched.frontend.op.shaping import swapaxes, transpose
 from polysched.ir.dtypes import DType
 
 CONSTANTS = {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "newaxis": None}  # of NumPy and math
-_MOST_CONSTANTS = 64
 
 
 def attribute(emit: Emitter, base: Any, name: str, written: str) -> Any:
@@ -55,15 +55,10 @@ def attribute(emit: Emitter, base: Any, name: str, written: str) -> Any:
 def constant(emit: Emitter, name: str, value: Any) -> Any:
     """What a name outside of the operator stands for; NumPy's own numbers have their dtype."""
     match value:
-        case np.generic() | np.ndarray():
-            if value.size > _MOST_CONSTANTS:
-                message = f"'{name}' has {value.size} elements, too many for constants in the code"
-                raise InputError(message, None, f'make it a parameter: {name}: ps.f32["n"]')
-            return array(emit, _tuples(value.tolist()), dtype_of(value.dtype.name))
-        case list():
-            return _tuples(value)
+        case np.generic():
+            return array(emit, value.item(), dtype_of(value.dtype.name))
+        case np.ndarray():
+            return outside(emit, name, value)
+        case list() | tuple():
+            return tuple(constant(emit, f"{name}_{k}", entry) for k, entry in enumerate(value))
     return value
-
-
-def _tuples(value: Any) -> Any:
-    return tuple(map(_tuples, value)) if isinstance(value, list | tuple) else value

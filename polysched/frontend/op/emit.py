@@ -8,19 +8,33 @@ Operands of an element-wise operation are broadcast by it; there is no operation
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import reduce
+from itertools import count
 from typing import Any
+
+import numpy as np
 
 from polysched.errors import InputError, Loc
 from polysched.frontend.op.extents import Shape, broadcast, fits_into, shown
 from polysched.frontend.op.memory import READ_ONLY, Memory, Permuted, Ref, Reshaped, Spread, Step, Sums
 from polysched.frontend.op.views import View
 from polysched.frontend.promotion import Type, common, fits, weak_bool, weak_float, weak_int
+from polysched.ir.contents import Contents
 from polysched.ir.dtypes import ALL, DType, f64, i64
 from polysched.ir.graph import Builder, TensorType, Value
 from polysched.ir.nodes import Const, Expr
 
 Operand = Ref | Expr | bool | int | float  # an Expr is an extent
+
+
+@dataclass(frozen=True)
+class Captured:
+    """An array from outside of the operator that is a parameter of it."""
+
+    given: np.ndarray  # known by its identity, and so kept
+    ref: Ref
+    contents: Contents
 
 
 class Emitter:
@@ -35,6 +49,7 @@ class Emitter:
         self.given = {argument.name for argument in arguments}
         self.named: dict[str, str] = {}  # results by what the user calls them first
         self.reserved = set(reserved)
+        self.captured: dict[int, Captured] = {}  # by the identity of what is given
 
     def add(self, kind: str, operands: Sequence[Value], dtype: DType, shape: Shape, **attributes: Hashable) -> Value:
         made: Any = attributes  # mypy takes them for the named parameters, too
@@ -43,6 +58,13 @@ class Emitter:
     def result(self, kind: str, operands: Sequence[Value], dtype: DType, shape: Shape, **attributes: Hashable) -> Ref:
         """A new array that the operation gives."""
         return fresh(self.add(kind, operands, dtype, shape, **attributes))
+
+    def parameter(self, name: str, dtype: DType, shape: Shape) -> Ref:
+        """An array more that the graph is given, by this name or one like it."""
+        value = Value(name if self.is_free(name) else self.fresh_name(name), TensorType(dtype, shape))
+        self.builder.give(value)
+        self.given.add(value.name)
+        return Ref(Memory(value.name, value), dtype, shape)
 
     # --- reading and writing memory
 
@@ -74,6 +96,9 @@ class Emitter:
         """The memory that the user sees as `ref` is overwritten by a value of its shape and dtype."""
         if ref.memory.origin is not None:
             raise InputError(*_view_or_copy(ref.memory))
+        if ref.memory.is_outside:
+            message = "an array from outside of the operator cannot be changed in it"
+            raise InputError(message, None, "copy it first, as in y = x.copy(), or make it a parameter")
         if any(isinstance(step, READ_ONLY) for step in ref.path):
             message = f"{name_of(ref)} is a view that NumPy does not let anything change"
             raise InputError(message, None, "copy it first")
@@ -101,16 +126,18 @@ class Emitter:
         raise TypeError(f"unknown step {type(first).__name__}")
 
     def fresh_name(self, name: str) -> str:
-        taken = self.builder.taken | set(self.named.values()) | self.reserved
-        return next(f"{name}_{k}" for k in range(1, len(taken) + 2) if f"{name}_{k}" not in taken)
+        return next(each for k in count(1) if self.is_free(each := f"{name}_{k}"))
+
+    def is_free(self, name: str) -> bool:
+        """Has nothing this name?"""
+        return name not in self.builder.taken and name not in self.reserved and name not in self.named.values()
 
     def call_it(self, ref: Ref, name: str) -> None:
         """The user's first name of an array is that of the operation's result, too."""
-        taken = self.builder.taken | set(self.named.values()) | self.reserved
         if not ref.path and not ref.memory.name:
             ref.memory.name = name
             result = ref.memory.value.name
-            if result not in self.named and result not in self.given and name not in taken:
+            if result not in self.named and result not in self.given and self.is_free(name):
                 self.named[result] = name
 
     # --- dtypes and shapes

@@ -284,7 +284,7 @@ class Expressions:
                 return calls.function(name, name, args, keywords, any_name=True)
             case ast.Attribute(value=ast.Name(id="math"), attr=name) if "math" not in self.variables:
                 return calls.of_math(name, args)
-            case ast.Attribute(value=ast.Name(id=module), attr=name) if module not in self.variables:
+            case ast.Attribute(value=ast.Name(id=module) as base, attr=name) if self.is_module(base):
                 return calls.function(f"{module}.{name}", name, args, keywords, any_name=False)
             case ast.Attribute(value=ast.Attribute(attr=inner) as base, attr=name) if self.is_module(base):
                 return self.dotted(ast.unparse(func), inner, name, args, keywords)
@@ -293,10 +293,10 @@ class Expressions:
         raise InputError(f"'{ast.unparse(func)}' is not a function", None, "call one by name, as in np.exp(x)")
 
     def is_module(self, node: ast.expr) -> bool:
-        """Does a chain of attributes start with a name that is no variable?"""
+        """Does a chain of attributes start with a name that stands for no value?"""
         while isinstance(node, ast.Attribute):
             node = node.value
-        return isinstance(node, ast.Name) and node.id not in self.variables
+        return isinstance(node, ast.Name) and node.id not in self.variables and node.id not in self.constants
 
     def dotted(self, written: str, inner: str, name: str, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """np.linalg.norm(x), np.maximum.reduce(x), ..."""

@@ -30,6 +30,7 @@ class Memory:
     origin: Memory | None = None  # of what is a view or a copy, as NumPy decides when it runs: of what
     taken: Value | None = None  # the value of the origin at that time
     is_array: bool = False  # even of no dimensions: NumPy changes it in place, not so the numbers that operations give
+    is_outside: bool = False  # does it belong to the code around the operator?
 
     @property
     def is_unsure(self) -> bool:

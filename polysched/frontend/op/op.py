@@ -7,7 +7,8 @@
 
 A name in a shape is a size, whether or not it is a parameter too. A parameter with a default and no annotation is a
 constant, the default. What the function returns goes to new parameters of the nest: a returned variable gives its name,
-anything else is `out`, or `out0`, `out1`, ... of several. A parameter that is changed in place stays one parameter.
+anything else is `out`, or `out0`, `out1`, ... of several. A parameter that is changed in place stays one parameter. An
+array from outside that is not small is a parameter too, whose default is what it holds.
 """
 
 from __future__ import annotations
@@ -73,9 +74,10 @@ def op(function: Callable[..., Any]) -> Op:
     return replace(_op(source, definition, known_to(function), defaults_of(function)), python=function)
 
 
-def parse_op(text: str, filename: str, first_line: int = 1) -> Op:
-    """The operator in a text that defines one function; `first_line` is the number of the text's first line."""
-    return _op(*definition_in(text, filename, first_line), {})
+def parse_op(text: str, filename: str, first_line: int = 1, outside: Mapping[str, Any] | None = None) -> Op:
+    """The operator in a text that defines one function; `first_line` is the number of the text's first line, `outside`
+    what names outside of it stand for."""
+    return _op(*definition_in(text, filename, first_line), outside or {})
 
 
 def _op(
@@ -92,9 +94,11 @@ def _op(
         arguments[name] = Var(name, dtype)
     arguments |= {name: None for name in scope.sizes if name not in arguments}
     program = read(source, definition, arguments, {**constants, **scope.constants})
+    arguments |= {array.name: array for array, _ in program.captured}
     _check_results(source, definition, program, result_types(source, definition, scope))
     tensors, nest = _stages(source, definition, program, arguments)
-    nest = replace(nest, defaults=tuple(scope.defaults.items()))
+    held = ((array.name, contents) for array, contents in program.captured)
+    nest = replace(nest, defaults=(*scope.defaults.items(), *held))
     return Op(program.graph, Tensors(tensors.all), nest, program.returned)
 
 

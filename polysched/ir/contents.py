@@ -1,0 +1,52 @@
+"""What an array holds, as a value: it compares, hashes and pickles by its elements, and never changes.
+
+    held = contents_of(np.eye(64, dtype=np.float32), f32)       held.array: the same elements, read-only
+
+It is the default of an array parameter. Calls need it; the compiler does not, and works without it, so that one result
+serves all weights of a shape.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from polysched.ir.dtypes import DType
+
+if TYPE_CHECKING:  # its defaults are of the class below
+    from polysched.ir.nodes import Function
+
+
+@dataclass(frozen=True)
+class Contents:
+    """The elements of an array."""
+
+    dtype: DType
+    shape: tuple[int, ...]
+    data: bytes = field(repr=False)  # in C order, in this machine's byte order
+
+    @property
+    def array(self) -> np.ndarray:
+        """A view of the elements, read-only."""
+        return np.ndarray(self.shape, self.dtype.numpy, self.data)
+
+    def __str__(self) -> str:
+        return "..."  # as a signature says of a default that is too long for it
+
+
+def contents_of(array: np.ndarray, dtype: DType) -> Contents:
+    """What the array holds now, in this dtype."""
+    return Contents(dtype, array.shape, np.asarray(array, dtype.numpy).tobytes())
+
+
+def default_arguments(fn: Function) -> dict[str, Any]:
+    """What a call gets for the parameters that it leaves out."""
+    return {name: value.array if isinstance(value, Contents) else value for name, value in fn.defaults}
+
+
+def without_contents(fn: Function) -> Function:
+    """The function whose array parameters have no defaults."""
+    kept = tuple((name, value) for name, value in fn.defaults if not isinstance(value, Contents))
+    return fn if len(kept) == len(fn.defaults) else replace(fn, defaults=kept)

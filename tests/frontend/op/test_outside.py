@@ -1,0 +1,315 @@
+"""Arrays from outside of an operator: small ones are numbers in the code, others parameters that calls may leave out."""
+
+# ruff: noqa: F821 - operators are not ordinary Python: annotations name sizes by texts
+
+import pickle
+
+import numpy as np
+import pytest
+from op_programs import run_nest
+
+import polysched as ps
+from polysched.errors import InputError, LaunchError
+from polysched.frontend.op.op import Op, parse_op
+
+RNG = np.random.default_rng(0)
+W = RNG.random((16, 12), np.float32)
+ORDER = RNG.permutation(100)
+LAYERS = [(RNG.random((16, 16)), RNG.random(16)), (RNG.random((16, 5)), RNG.random(5))]
+
+
+@ps.op
+def dense(x: ps.f32["n", 16]):
+    return x @ W
+
+
+def with_a_parameter() -> Op:
+    def dense(x: ps.f32["n", 16], W: ps.f32[16, 12]):
+        return x @ W
+
+    return ps.op(dense)
+
+
+def times(of: np.ndarray) -> Op:
+    """x @ of."""
+
+    def product(x: ps.f32["n", 16]):
+        return x @ of
+
+    return ps.op(product)
+
+
+def run(op: Op, *arrays: np.ndarray, target: str = "c", **named: np.ndarray) -> np.ndarray:
+    """What the compiled operator gives, where NumPy says how it looks."""
+    expected = op(*arrays)
+    out = np.full(expected.shape, 77, expected.dtype)
+    parameters = [array.name for array in op.nest.arrays]
+    ps.optimize(op, target).program(**dict(zip(parameters, arrays, strict=False)), **named, **{op.results[0]: out})
+    return out
+
+
+def heads(op: Op) -> str:
+    return str(op.nest).partition(":\n")[0]
+
+
+X = RNG.random((5, 16), np.float32)
+
+
+def test_an_array_is_a_parameter_with_a_default():
+    assert heads(dense) == "def dense(x: f32[n, 16], W: f32[16, 12] = ..., out: f32[n, 12], n: size)"
+    assert str(dense.ssa).startswith("graph dense(%x: f32[n, 16], %W: f32[16, 12]):\n    %v0 = MatMul(%x, %W)")
+    np.testing.assert_allclose(run(dense, X), X @ W, rtol=1e-6)
+    np.testing.assert_allclose(run_nest(dense, {"x": X, "W": W}, {"n": 5})["out"], X @ W, rtol=1e-6)
+
+
+@pytest.mark.parametrize("target", ["c", "cuda", "opencl"])
+def test_the_kernel_is_that_of_a_parameter(target):
+    done = ps.optimize(dense, target)
+    assert done.source.text == ps.optimize(with_a_parameter(), target).source.text
+    out = np.empty((5, 12), np.float32)
+    done.program(x=X, out=out)
+    np.testing.assert_allclose(out, X @ W, rtol=1e-6)
+    assert "equal to the interpreted nest" in str(done.verify(n=3))
+
+
+def test_a_call_may_hand_another_array():
+    np.testing.assert_allclose(run(dense, X, W=2 * W), X @ (2 * W), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        (W.astype(np.float64), r"W must be a numpy array f32\[16, 12\], not float64 .*; convert it"),
+        (W[:, 1:].copy(), r"W is f32\[16, 12\], with n = 5 of shape \(16, 12\), not \(16, 11\)"),
+        (W[0], r"not float32 of shape \(12,\): 1 dimensions instead of 2"),
+    ],
+)
+def test_another_array_must_fit(other, message):
+    with pytest.raises(LaunchError, match=message):
+        run(dense, X, W=other)
+
+
+def test_what_a_call_must_give_is_said():
+    with pytest.raises(LaunchError, match="dense needs x, out too; it takes x, W, out, n"):
+        ps.optimize(dense)(W=W)
+
+
+def test_an_array_is_what_it_was_when_the_operator_was_times():
+    weights = W.copy()
+    op = times(weights)
+    weights[:] = 0
+    out = np.empty((5, 12), np.float32)
+    ps.optimize(op)(x=X, out=out)
+    np.testing.assert_allclose(out, X @ W, rtol=1e-6)
+    assert not dict(op.nest.defaults)["of"].array.flags.writeable
+
+
+# --- which arrays
+
+
+@pytest.mark.parametrize(("count", "is_parameter"), [(4, False), (5, True)])
+def test_up_to_64_elements_are_numbers(count, is_parameter):
+    op = times(W[:, :count])
+    assert ("of: f32[16, 5] = ..." in heads(op)) == is_parameter
+    np.testing.assert_allclose(run(op, X), X @ W[:, :count], rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "array", [W[:, ::2], W.reshape(12, 16).T, np.asfortranarray(W), W.astype(">f4"), W[::-1]], ids=["columns", "transposed", "fortran", "foreign", "reversed"]
+)
+def test_however_it_lies_in_memory(array):
+    np.testing.assert_allclose(run(times(array), X), X @ array, rtol=1e-6)
+
+
+def test_a_file_in_memory(tmp_path):
+    np.save(tmp_path / "w.npy", W)
+    np.testing.assert_allclose(run(times(np.load(tmp_path / "w.npy", mmap_mode="r")), X), X @ W, rtol=1e-6)
+
+
+def test_an_array_without_elements():
+    empty = np.zeros((16, 0), np.float32)
+    assert "of: f32[16, 0] = ..." in heads(times(empty))
+    assert run(times(empty), X).shape == (5, 0)
+
+
+@pytest.mark.parametrize("of_x", ["f16", "f32", "f64", "i8", "u8", "i64", "boolean"])
+@pytest.mark.parametrize("of_w", ["float16", "float32", "float64", "int8", "uint16", "int64", "bool"])
+def test_dtypes_are_promoted_as_numpy_does(of_x, of_w):
+    x = RNG.integers(0, 3, (3, 16)).astype("bool" if of_x == "boolean" else getattr(ps, of_x).numpy)
+    w = RNG.integers(0, 3, (16, 12)).astype(of_w)
+    op = parse_op(f"def product(x: ps.{of_x}['n', 16]):\n    return x @ w", "f.py", outside={"w": w})
+    expected, found = x @ w, run_nest(op, {"x": x, "w": w}, {"n": 3})["out"]
+    assert found.dtype == expected.dtype and np.array_equal(found, expected)
+
+
+def test_lists_of_arrays():
+    def network(x: ps.f64["n", 16]):
+        for weights, bias in LAYERS:
+            x = np.maximum(x @ weights + bias, 0)
+        return x
+
+    op = ps.op(network)
+    assert "LAYERS_0_0: f64[16, 16] = ..., LAYERS_1_0: f64[16, 5] = ..." in heads(op)
+    np.testing.assert_allclose(run(op, X.astype(np.float64)), op(X.astype(np.float64)))
+
+
+def test_indices():
+    def shuffled(x: ps.f64[100]):
+        return x[ORDER]
+
+    assert np.array_equal(run(ps.op(shuffled), np.arange(100.0)), ORDER)
+
+
+def test_an_array_whose_shape_alone_is_used_is_no_parameter():
+    def counted(x: ps.f32["n"]):
+        return x * W.shape[0] + len(W)
+
+    assert heads(ps.op(counted)) == "def counted(x: f32[n], out: f32[n], n: size)"
+
+
+def test_an_array_that_is_returned():
+    def constant(x: ps.f32["n"]):
+        return x + 1, W
+
+    op = ps.op(constant)
+    assert op.results == ("out0", "W_out")
+    x, first, second = np.ones(3, np.float32), np.empty(3, np.float32), np.empty_like(W)
+    ps.optimize(op)(x=x, out0=first, W_out=second)
+    assert np.array_equal(second, W)
+
+
+def test_methods():
+    def scaled(x: ps.f32["n", 12]):
+        return x @ W.reshape(-1, 16).dot(W[:, :5]) + W.sum(axis=0).max()
+
+    op = ps.op(scaled)
+    x = RNG.random((5, 12), np.float32)
+    np.testing.assert_allclose(run(op, x), op(x), rtol=1e-5)
+
+
+# --- names
+
+
+def product_with(W):
+    def product(x):
+        return x @ W
+
+    return product
+
+
+by_w = product_with(W)
+
+
+def test_one_array_in_two_places_is_one_parameter():
+    also = W
+
+    def twice(x: ps.f32["n", 16]):
+        return by_w(x) + x @ W + x @ also
+
+    op = ps.op(twice)
+    assert heads(op) == "def twice(x: f32[n, 16], W: f32[16, 12] = ..., out: f32[n, 12], n: size)"
+    np.testing.assert_allclose(run(op, X), 3 * (X @ W), rtol=1e-5)
+
+
+def test_two_arrays_of_one_name_are_two_parameters():
+    by_another = product_with(2 * W)
+
+    def both(x: ps.f32["n", 16]):
+        return by_w(x) + by_another(x)
+
+    op = ps.op(both)
+    assert ", W: f32[16, 12] = ..., W_1: f32[16, 12] = ..., " in heads(op)
+    np.testing.assert_allclose(run(op, X), 3 * (X @ W), rtol=1e-5)
+
+
+def test_a_parameter_of_the_same_name():
+    def added(x: ps.f32["n", 16], W: ps.f32["n", 12]):
+        return by_w(x) + W
+
+    op, y = ps.op(added), np.ones((5, 12), np.float32)
+    assert ", W: f32[n, 12], W_1: f32[16, 12] = ..., " in heads(op)
+    np.testing.assert_allclose(run(op, X, y), X @ W + 1, rtol=1e-5)
+
+
+def test_a_size_of_the_same_name():
+    n = W
+
+    def product(x):
+        return x @ n
+
+    def sized(x: ps.f32["n", 16]):
+        return product(x) * x.shape[0]
+
+    op = ps.op(sized)
+    assert heads(op) == "def sized(x: f32[n, 16], n_1: f32[16, 12] = ..., out: f32[n, 12], n: size)"
+    np.testing.assert_allclose(run(op, X), 5 * (X @ W), rtol=1e-5)
+
+
+def test_variables_and_results_of_the_same_name():
+    def renamed(x: ps.f32["n", 16]):
+        W = x + 1
+        W = by_w(W)
+        return W
+
+    op = ps.op(renamed)
+    np.testing.assert_allclose(run(op, X), (X + 1) @ W, rtol=1e-5)
+    assert len(set(op.nest.params)) == 4 and op.results == ("W",)
+
+
+# --- what is refused
+
+
+@pytest.mark.parametrize(
+    ("array", "message", "hint"),
+    [
+        (W.astype(np.complex64), "'complex64' is no dtype", "dtypes are bool, "),
+        (np.ma.masked_less(W, 0.5), "'of' is a MaskedArray, which may compute otherwise", "make it one: np.asarray(of)"),
+        (W.view(np.matrix), "'of' is a matrix, which may compute otherwise", "make it one: np.asarray(of)"),
+    ],
+)
+def test_other_arrays_are_refused(array, message, hint):
+    with pytest.raises(InputError) as caught:
+        times(array)
+    assert caught.value.message.startswith(message) and caught.value.hint.startswith(hint)
+    assert caught.value.loc.text.strip() == "return x @ of"
+
+
+@pytest.mark.parametrize("array", [W, W[:2]], ids=["parameter", "numbers"])
+def test_a_change_in_place_is_refused(array):
+    def changes(x: ps.f32["n"]):
+        view = array[0]
+        view[1:3] += 1
+        return x
+
+    with pytest.raises(InputError, match="an array from outside of the operator cannot be changed in it"):
+        ps.op(changes)
+
+
+def test_a_copy_may_change():
+    def changes(x: ps.f32["n", 12]):
+        mine = W.copy()
+        mine[0] += 1
+        other = W.astype(np.float32)
+        other *= 2
+        return x @ mine.T + x @ other.T
+
+    x = RNG.random((5, 12), np.float32)
+    np.testing.assert_allclose(run(ps.op(changes), x), ps.op(changes)(x), rtol=1e-5)
+
+
+# --- where they go
+
+
+def test_schedules_by_hand():
+    done = ps.optimize(dense, schedule=ps.Schedule(dense).parallel("i"))
+    out = np.empty((5, 12), np.float32)
+    done(x=X, out=out)
+    np.testing.assert_allclose(out, X @ W, rtol=1e-6)
+
+
+def test_operators_and_results_travel_with_their_arrays():
+    op, done = pickle.loads(pickle.dumps((dense, ps.optimize(dense))))
+    assert op.nest == dense.nest
+    out = np.empty((5, 12), np.float32)
+    done(x=X, out=out)
+    np.testing.assert_allclose(out, X @ W, rtol=1e-6)
