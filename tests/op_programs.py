@@ -21,9 +21,11 @@ from polysched.ir.interp import evaluate, interpret
 SIZES = {"n": 5, "m": 3}
 
 
-def run_numpy(text: str, arguments: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """What the function returns, and its arguments afterwards."""
-    names: dict[str, Any] = {"math": math, "np": np, "ps": ps}
+def run_numpy(
+    text: str, arguments: dict[str, Any], outside: dict[str, Any] | None = None
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """What the function returns, and its arguments afterwards; `outside` is what other names stand for."""
+    names: dict[str, Any] = {"math": math, "np": np, "ps": ps, **(outside or {})}
     exec(text, names)
     (function,) = [value for value in names.values() if callable(value)]
     given = {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in arguments.items()}
@@ -36,8 +38,9 @@ def run_nest(op: Op, arguments: dict[str, Any], sizes: dict[str, int]) -> dict[s
     """The arrays of the nest after it has been interpreted; new ones are filled with what no program computes."""
     given = {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in arguments.items()}
     given |= {name: sizes[name] for name in op.nest.sizes}
+    defaults = dict(op.nest.defaults)
     for array in op.nest.arrays:
-        if array.name not in given:
+        if array.name not in given and array.name not in defaults:
             shape = [evaluate(extent, dict(sizes)) for extent in array.shape]
             given[array.name] = np.full(shape, 77, array.dtype.numpy)
     interpret(op.nest, given)

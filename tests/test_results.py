@@ -64,7 +64,7 @@ def test_a_result_that_is_known_tells_the_same():
 
 
 def product_with(weights):
-    def product(x: ps.f32["n", 16]):
+    def product(x: ps.f32["n", 16]):  # noqa: F821, UP037
         return x @ weights
 
     return ps.op(product)

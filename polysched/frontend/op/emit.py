@@ -23,18 +23,28 @@ from polysched.frontend.promotion import Type, common, fits, weak_bool, weak_flo
 from polysched.ir.contents import Contents
 from polysched.ir.dtypes import ALL, DType, f64, i64
 from polysched.ir.graph import Builder, TensorType, Value
-from polysched.ir.nodes import Const, Expr
+from polysched.ir.nodes import Array, Const, Expr
 
 Operand = Ref | Expr | bool | int | float  # an Expr is an extent
 
 
 @dataclass(frozen=True)
 class Captured:
-    """An array from outside of the operator that is a parameter of it."""
+    """An array from outside of the operator."""
 
     given: np.ndarray  # known by its identity, and so kept
     ref: Ref
     contents: Contents
+    loc: Loc | None  # where it is met first
+
+    @property
+    def name(self) -> str:
+        return self.ref.memory.name
+
+    @property
+    def array(self) -> Array:
+        """The parameter that it can be."""
+        return Array(self.name, self.ref.dtype, self.ref.shape)
 
 
 class Emitter:

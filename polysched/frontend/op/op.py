@@ -8,7 +8,7 @@
 A name in a shape is a size, whether or not it is a parameter too. A parameter with a default and no annotation is a
 constant, the default. What the function returns goes to new parameters of the nest: a returned variable gives its name,
 anything else is `out`, or `out0`, `out1`, ... of several. A parameter that is changed in place stays one parameter. An
-array from outside that is not small is a parameter too, whose default is what it holds.
+array from outside may be a parameter too, whose default is what it holds.
 """
 
 from __future__ import annotations
@@ -94,10 +94,10 @@ def _op(
         arguments[name] = Var(name, dtype)
     arguments |= {name: None for name in scope.sizes if name not in arguments}
     program = read(source, definition, arguments, {**constants, **scope.constants})
-    arguments |= {array.name: array for array, _ in program.captured}
+    arguments |= {one.name: one.array for one in program.captured}
     _check_results(source, definition, program, result_types(source, definition, scope))
     tensors, nest = _stages(source, definition, program, arguments)
-    held = ((array.name, contents) for array, contents in program.captured)
+    held = ((one.name, one.contents) for one in program.captured)
     nest = replace(nest, defaults=(*scope.defaults.items(), *held))
     return Op(program.graph, Tensors(tensors.all), nest, program.returned)
 

@@ -16,11 +16,11 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
-from polysched.frontend.op.emit import Emitter, shape_of, type_of
+from polysched.frontend.op.emit import Captured, Emitter, shape_of, type_of
 from polysched.frontend.op.memory import Memory, Ref
+from polysched.frontend.op.outside import settled
 from polysched.frontend.op.statements import Statements
 from polysched.frontend.python_source import Source
-from polysched.ir.contents import Contents
 from polysched.ir.graph import Graph, TensorType, Value
 from polysched.ir.graph_cse import eliminate
 from polysched.ir.nodes import Array, Var
@@ -42,7 +42,7 @@ class Program:
     graph: Graph
     outputs: tuple[Output, ...]
     returned: tuple[str, ...]  # for each value that the function returns, the array that has it in the end
-    captured: tuple[tuple[Array, Contents], ...]  # arrays from outside that are parameters
+    captured: tuple[Captured, ...]  # arrays from outside that are parameters
 
 
 def read(
@@ -81,11 +81,7 @@ class _Reader:
         self.arrays_returned: list[str] = []
 
     def program(self, definition: ast.FunctionDef) -> Program:
-        captured = [
-            (Array(one.ref.memory.name, one.ref.dtype, one.ref.shape), one.contents)
-            for one in self.emit.captured.values()
-        ]
-        self.arguments = {**self.arguments, **{array.name: array for array, _ in captured}}
+        self.arguments = {**self.arguments, **{one.name: one.array for one in self.emit.captured.values()}}
         outputs = list(self.results())
         for name, given in self.arguments.items():
             memory = self.memories.get(name)
@@ -96,18 +92,14 @@ class _Reader:
             raise self.source.error(definition, f"'{definition.name}' gives nothing", hint)
         results = tuple(output.value for output in outputs)
         graph = Graph(definition.name, self.emit.builder.block(*results))
-        graph = _named(eliminate(graph).graph, self.emit.named)
+        body, captured = settled(self.emit, eliminate(graph).graph.body)
+        graph = _named(eliminate(replace(graph, body=body)).graph, self.emit.named)
         named = zip(outputs, graph.body.results, strict=True)
-        used = {value.name for value in graph.body.results} | {
-            operand.name for operation in graph.body.operations for operand in operation.operands
-        }
-        unused = {array.name for array, _ in captured} - used  # of which the shape alone is read, for example
-        arguments = tuple(one for one in graph.body.arguments if one.name not in unused)
         return Program(
-            replace(graph, body=replace(graph.body, arguments=arguments)),
+            graph,
             tuple(replace(output, value=value) for output, value in named),
             tuple(self.arrays_returned),
-            tuple(one for one in captured if one[0].name not in unused),
+            captured,
         )
 
     def is_changed(self, memory: Memory) -> bool:
