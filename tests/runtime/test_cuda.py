@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from dataclasses import replace
 from types import ModuleType, SimpleNamespace
 
 import numpy as np
@@ -14,6 +15,7 @@ from polysched.codegen.emit.cuda import emit_cuda
 from polysched.codegen.passes.linearize import linearize
 from polysched.errors import LaunchError, ToolchainError
 from polysched.ir.build import add, load, mul, store, var
+from polysched.ir.contents import contents_of
 from polysched.ir.dtypes import boolean, f16, f32, f64, i64
 from polysched.ir.nodes import Alloc, Array, Cast, Let, Select, Var
 from polysched.runtime import cuda_driver
@@ -68,6 +70,15 @@ def test_numpy_arrays_and_those_on_the_device_may_be_mixed(device):
     a, b = np.arange(9.0).reshape(3, 3), device.array(np.zeros((3, 3)))
     program(transpose())(A=a, B=b)
     np.testing.assert_array_equal(b.get(), a.T)
+
+
+def test_a_default_is_copied_there(device):
+    a, b = np.arange(9.0).reshape(3, 3), device.array(np.zeros((3, 3)))
+    run = program(replace(transpose(), defaults=(("A", contents_of(a, f64)),)))
+    run(B=b)
+    np.testing.assert_array_equal(b.get(), a.T)
+    run(A=device.array(2 * a), B=b)
+    np.testing.assert_array_equal(b.get(), 2 * a.T)
 
 
 def test_only_what_is_not_there_is_copied(on_fake):

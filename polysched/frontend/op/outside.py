@@ -3,8 +3,8 @@
 KERNEL = np.array([0.25, 0.5])      KERNEL[1] * x       %KERNEL = Stack(%v0, %v1), of constants
 W = np.ones((64, 64))               x @ W               MatMul(%x, %W), and %W: f64[64, 64] is a parameter
 
-Numbers are as fast as an array at best where a loop counts through it, and the more of them, the longer gcc takes. They
-are faster where each place is known, as in an unrolled stencil, since they need no registers.
+Numbers are faster where each place is known, as in an unrolled stencil. Where loops count through them they gain
+nothing, and the more there are, the longer gcc takes.
 """
 
 from __future__ import annotations
@@ -25,9 +25,8 @@ from polysched.ir.contents import contents_of
 from polysched.ir.graph import Block, Operation
 from polysched.ir.nodes import Const
 
-_MOST_AT_KNOWN_PLACES = 64  # of 7 x 7 a stencil gains a fifth, of 9 x 9 nothing, and gcc takes 14 s instead of 3
-_MOST_IN_LOOPS = 9  # windows of 3 x 3 gain 7 %, all above 2 %
-_MOST_TO_CHOOSE_FROM = 4  # a table of 4, whose entries data choose, gains a third; with 8 it takes 4 times as long
+_MOST_AT_KNOWN_PLACES = 64  # stencils of 7 x 7 gain a fifth; 9 x 9 nothing, and gcc takes 14 s instead of 3
+_MOST_ELSEWHERE = 4  # a table of 4 entries, which data choose, gains a third; one of 8 takes 4 times as long
 
 
 def outside(emit: Emitter, name: str, value: np.ndarray) -> Ref:
@@ -66,9 +65,7 @@ def _are_few(block: Block, one: Captured) -> bool:
     count = one.given.size
     if not 0 < count <= _MOST_AT_KNOWN_PLACES:
         return False
-    if _has_known_places(block, one.name):
-        return True
-    return count <= (_MOST_TO_CHOOSE_FROM if _is_chosen_from(block, one.name) else _MOST_IN_LOOPS)
+    return count <= _MOST_ELSEWHERE or _has_known_places(block, one.name)
 
 
 def _has_known_places(block: Block, name: str) -> bool:
@@ -77,14 +74,6 @@ def _has_known_places(block: Block, name: str) -> bool:
     return name not in [value.name for value in block.results] and all(
         _is_at_numbers(one) and (not one.results[0].type.shape or _has_known_places(block, one.results[0].name))
         for one in readers
-    )
-
-
-def _is_chosen_from(block: Block, name: str) -> bool:
-    """Do data choose among the elements of the value?"""
-    readers = [one for one in block.operations if one.operands and one.operands[0].name == name]
-    return any(
-        one.kind == "Gather" or (one.kind == "Slice" and _is_chosen_from(block, one.results[0].name)) for one in readers
     )
 
 
