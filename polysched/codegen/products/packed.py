@@ -12,6 +12,8 @@ Kruse, TACO 2018).
 Columns are always copied, so that tiles read them one after the other: in place, terms are far apart, and caches hold
 fewer lines than there are terms. Rows are not if terms lie in memory as far from each to the next. Of two sides that
 are copied, the larger is in blocks, the other one whole. Every sum keeps its terms in order, so each bit stays.
+
+Of integers that fit into 16 bits both sides are copied, two terms to a word (`pairs.py`).
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import polysched as ps
 from polysched.codegen.products.find import pack_products
 from polysched.codegen.products.pairs import in_pairs, low_half, may_pair
 from polysched.ir.dtypes import ALL
@@ -25,10 +26,12 @@ from tests.transform.test_products import found_in
 AVX2 = Machine(vector_bytes=32, vector_registers=6, l2=1024)  # tiles of 3 x 8
 
 
-def matrices(rows: int, columns: int, terms: int, left: str = "i8", right: str = "i8", total: str = "i32") -> Function:
+def matrices(
+    rows: int, columns: int, terms: int, left: str = "i8", right: str = "i8", total: str = "i32", kind: str = "packed"
+) -> Function:
     arrays = f"C: {total}[{rows}, {columns}], A: {left}[{rows}, {terms}], B: {right}[{terms}, {columns}]"
     update = f"C[i, j] += {total}(A[i, k]) * {total}(B[k, j])"
-    return nest(arrays, f"i{rows} j{columns} k{terms}", update)
+    return nest(arrays, f"i{rows} j{columns} k{terms}", update, kind)
 
 
 def has_pairs(fn: Function) -> bool:
@@ -185,3 +188,19 @@ def test_any_values_keep_every_bit(sizes, types, seed):
     expected = (arguments["C"] + left @ right).astype(np.int32)
     interpret(simplify(pack_products(fn, AVX2)), arguments)
     np.testing.assert_array_equal(arguments["C"], expected)
+
+
+@pytest.mark.parametrize("types", [("u8", "i8"), ("i8", "i8"), ("i16", "i16")])
+def test_the_kernel_in_c(types):
+    """The least values meet where they are both terms of a word."""
+    fn, rng = matrices(33, 50, 71, *types, kind="serial"), np.random.default_rng(0)
+    a = rng.integers(*ends(types[0]), (33, 71), ALL[types[0]].numpy, endpoint=True)
+    b = rng.integers(*ends(types[1]), (71, 50), ALL[types[1]].numpy, endpoint=True)
+    a[:9], b[:, :9] = ends(types[0])[0], ends(types[1])[0]
+    expected = (7 + a.astype(np.int64) @ b).astype(np.int32)
+    for machine in (Machine(), Machine(vector_bytes=64, vector_registers=32, cores=2)):
+        done = ps.optimize(fn, options=ps.Options(machine=machine))
+        assert "add_dots_i32(" in done.source.text
+        c = np.full((33, 50), 7, np.int32)
+        done(A=a, B=b, C=c)
+        np.testing.assert_array_equal(c, expected)
