@@ -31,9 +31,9 @@ from seeds import run_seeds
 import polysched as ps
 from benchmarks.polybench.race import find_race
 from polysched.codegen.passes import padding
-from polysched.codegen.products import copies, sizes
+from polysched.codegen.products import copies, packed, sizes
 from polysched.ir.build import conjunction, const
-from polysched.ir.dtypes import DType, f32, f64, i8, i32, i64
+from polysched.ir.dtypes import DType, f32, f64, i8, i16, i32, i64, u8
 from polysched.ir.node import walk
 from polysched.ir.nodes import Array, Cast, Const, Expr, For, Function, Load, Select, Stmt, Store, Var
 from polysched.machine import Machine
@@ -51,6 +51,7 @@ MACHINES = (
 THRESHOLDS = {
     products: {"_FEW_ROWS": 3, "_LEAST_TERMS": 2, "_LEAST_UPDATES": 8, "_LEAST_DOT": 4},
     copies: {"_CHUNK": 4},
+    packed: {"_DOT_BYTES": 16},
     sizes: {"SIMD_OPERATIONS": 0},
 }
 
@@ -85,7 +86,9 @@ class _Generator:
         self.extents = {name: rng.choice((1, 2, 3, 4, 5, 6, 8, 9, 12, 17)) for name in names}
         integers = self.by_terms and rng.random() < 0.7  # so that some sums are dot products
         self.dtype: DType = rng.choice((i32, i64) if integers else (f32, f32, f64, i32, i64))
-        self.narrow = i8 if self.dtype == i32 and rng.random() < 0.5 else self.dtype
+        is_narrow = self.dtype == i32 and rng.random() < 0.5
+        some = random.Random(repr(self.extents))  # seeds of before there were others give the same products
+        self.narrow = {name: some.choice((i8, i8, u8, i16)) if is_narrow else self.dtype for name in ("data", "weight")}
         self.arrays: list[Array] = []
 
     def function(self) -> Function:
@@ -206,12 +209,13 @@ class _Generator:
                 expr, extent = (sub(expr, least) if least else expr), most - least + 1 + (rng.random() < 0.1)
             index.append(expr)
             shape.append(extent)
-        array = self.array(name, shape, self.narrow)
-        value: Expr = Load(name, tuple(index), self.narrow)
+        narrow = self.narrow[name]
+        array = self.array(name, shape, narrow)
+        value: Expr = Load(name, tuple(index), narrow)
         if rng.random() < 0.1:
-            value = mul(value, const(2, self.narrow))
+            value = mul(value, const(2, narrow))
         if inside:
-            value = Select(conjunction(inside), value, const(0, self.narrow))
+            value = Select(conjunction(inside), value, const(0, narrow))
         return value if array.dtype == self.dtype else Cast(value, self.dtype)
 
     def plain(self, name: str) -> tuple[Expr, int, int]:
@@ -242,7 +246,7 @@ def check_products(seed: int, *, in_c: bool | None = None) -> bool:
     )
     with low_thresholds(rng):
         done = ps.optimize(fn, options=options)
-    arguments = nests.arguments_for(fn, rng, 0)
+    arguments = nests.arguments_for(fn, rng, 0) | _narrow_values(fn, seed)
     expected = nests.outcome(fn, arguments)
     flat = {name: value.ravel() for name, value in arguments.items()}
     interpreted = nests.outcome(done.kernel, flat)
@@ -256,6 +260,16 @@ def check_products(seed: int, *, in_c: bool | None = None) -> bool:
             report = find_race(done.source, fn, raced)
             assert not report.race, report
     return any(isinstance(node, Mark) and isinstance(node.mark, Product) for node in walk_tree(done.schedule))
+
+
+def _narrow_values(fn: Function, seed: int) -> dict[str, np.ndarray]:
+    """Of arrays of few bits, any values, the largest ones often."""
+    rng, values = np.random.default_rng(seed), {}
+    for array in (array for array in fn.arrays if array.dtype.bits < 32):
+        shape, limits = tuple(extent.value for extent in array.shape), np.iinfo(array.dtype.numpy)
+        values[array.name] = rng.integers(limits.min, limits.max, shape, limits.dtype, endpoint=True)
+        values[array.name][rng.random(shape) < 0.3] = rng.choice((limits.min, limits.max))
+    return values
 
 
 def _assert_equal(actual: dict[str, np.ndarray], expected: dict[str, np.ndarray]) -> None:

@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from polysched.ir.dtypes import DType, f64
-from polysched.ir.nodes import COMPARISONS
+from polysched.ir.dtypes import DType, f64, i16, i32
+from polysched.ir.nodes import COMPARISONS, DOT
 
 Value = Any  # int, float or bool: what the dtype says
 
@@ -66,6 +66,11 @@ def _truncdiv(x: int, y: int) -> int:
 
 def _truncmod(x: int, y: int) -> int:
     return x - y * _truncdiv(x, y)
+
+
+def _dot(x: int, y: int) -> int:
+    low = fit(i16)
+    return int(fit(i32)(low(x) * low(y) + (x >> 16) * (y >> 16)))
 
 
 def _minimum(a: Value, b: Value) -> Value:
@@ -159,8 +164,10 @@ _ARITY = {
 
 
 @cache
-def call(fn: str, arguments: int, dtype: DType) -> Callable[..., float]:
+def call(fn: str, arguments: int, dtype: DType) -> Callable[..., Value]:
     """The function in the C library that serves `dtype`; f16 is computed in f32 and rounded."""
+    if (fn, arguments, dtype) == (DOT, 2, i32):
+        return _dot
     if _ARITY.get(fn) != arguments or not dtype.is_float:
         raise ValueError(f"the interpreter knows no function {fn} of {arguments} arguments that returns {dtype}")
     library = ctypes.CDLL(None)  # libm is part of the Python process

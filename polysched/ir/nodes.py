@@ -36,6 +36,7 @@ OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"} 
 MIRRORED = {"==": "==", "!=": "!=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}  # of operands that change places
 LOGICAL = frozenset({"&&", "||"})
 SHUFFLE = "shuffle.down"  # Call(SHUFFLE, (value, d)): the value of the lane of a GPU's warp that is d further
+DOT = "dot.i16"  # Call(DOT, (a, b)): of two i32, the products of the low halves and of the high ones, signed, added
 DIVISIONS = frozenset({"floordiv", "floormod", "truncdiv", "truncmod"})
 ARITHMETIC = frozenset({"+", "-", "*", "/", "min", "max", "&", "|", "^", "<<", ">>"}) | DIVISIONS
 

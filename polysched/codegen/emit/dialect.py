@@ -47,6 +47,7 @@ class Dialect:
     inlined: str = ""  # what a function that kernels are made of begins with
     zero_divisor: str = ""  # a variable that tells of integers divided by zero; "": what then happens is the language's
     shuffle: str = ""  # a value of the lane of a warp that is so much further
+    has_vectors: bool = False  # has it gcc's types of vectors, and functions?
     stays: str = ""  # a statement that keeps the branch or loop that it is in as it is; "": none is needed
     reserved: frozenset[str] = frozenset()  # names that it has besides those of C and CUDA
 
@@ -95,13 +96,20 @@ C = Dialect(
     ),
     signed_wraps=True,  # by -fwrapv
     zero_divisor=ZERO_DIVISOR,
+    has_vectors=True,
     stays='__asm__ volatile ("");',
 )
 
 
 # C as a program of any compiler's, that starts kernels.
 C99 = replace(
-    C, name="C", pragmas=MappingProxyType({}), signed_wraps=False, zero_divisor="", reserved=OPENCL_NAMES
+    C,
+    name="C",
+    pragmas=MappingProxyType({}),
+    signed_wraps=False,
+    zero_divisor="",
+    has_vectors=False,
+    reserved=OPENCL_NAMES,
 )
 
 CUDA = KernelDialect(

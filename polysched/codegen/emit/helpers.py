@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from string import Template
 
+from polysched.codegen.emit import dot_rows
 from polysched.codegen.emit.dialect import Dialect
+from polysched.codegen.emit.dot_rows import ADD_DOTS
 from polysched.ir.dtypes import ALL, DType
 
 # In order of definition. Divisors of -1 are special: the smallest integer divided by -1 wraps, but traps in C.
@@ -21,6 +23,7 @@ _BODIES = {
     "truncmod": "return b == -1 ? 0 : ($T)(a % b);",
     "floordiv": "$T q = $truncdiv(a, b), r = $truncmod(a, b); return ($T)(q - ((r != 0) & ((r ^ b) < 0)));",
     "floormod": "$T r = $truncmod(a, b); return ($T)((r != 0) & ((r ^ b) < 0) ? r + b : r);",
+    "dot": "return ($T)(($U)((int16_t)a * (int16_t)b) + ($U)((a >> 16) * (b >> 16)));",
     # by: 2^k / b rounded up, in 32 bits, and above them k. Its product with a of 31 bits is a / b, k bits further up.
     "countdiv_by": "return sizeof($T) == 8 ? a / b : ($T)((uint64_t)(uint32_t)a * (uint32_t)by >> (by >> 32));",
     "countmod_by": "return a - $countdiv_by(a, b, by) * b;",
@@ -34,6 +37,7 @@ _NEEDS = {
     "countmod_by": ("countdiv_by",),
     "truncdiv_by": ("countdiv_by",),
     "truncmod_by": ("countdiv_by", "truncdiv_by"),
+    ADD_DOTS: ("dot",),
 }
 
 # ptxas of CUDA 12.8 to 13.3 drops the minus of max(-a, -b, c) on sm_90, which counts of iterations are made of: it is
@@ -46,7 +50,7 @@ _INDEX_BODIES = {
 # The type of index arithmetic in texts that can have it in 32 or in 64 bits: the dialect's `index`.
 INDEX = DType("index", "i", 64)
 
-NAMES = frozenset(f"{op}_{dtype}" for op in _BODIES for dtype in (*ALL, INDEX))
+NAMES = frozenset(f"{op}_{dtype}" for op in (*_BODIES, ADD_DOTS) for dtype in (*ALL, INDEX))
 
 
 def name_of(op: str, dtype: DType) -> str:
@@ -57,7 +61,7 @@ def name_of(op: str, dtype: DType) -> str:
 def definitions(used: Iterable[tuple[str, DType]], dialect: Dialect) -> list[str]:
     """The lines that define the helpers for these operations, and what they need themselves."""
     wanted = {(need, dtype) for op, dtype in used for need in (op, *_NEEDS.get(op, ()))}
-    order = [(op, dtype) for dtype in (*ALL.values(), INDEX) for op in _BODIES if (op, dtype) in wanted]
+    order = [(op, t) for t in (*ALL.values(), INDEX) for op in (*_BODIES, ADD_DOTS) if (op, t) in wanted]
     lines = [line for op, dtype in order for line in ("", *_definition(op, dtype, dialect))]
     if any(op == "divisor" for op, _ in order):
         what = "/* not 0: an integer was to be divided by 0 */"
@@ -66,6 +70,8 @@ def definitions(used: Iterable[tuple[str, DType]], dialect: Dialect) -> list[str
 
 
 def _definition(op: str, dtype: DType, dialect: Dialect) -> list[str]:
+    if op == ADD_DOTS:
+        return dot_rows.definition(name_of(op, dtype), name_of("dot", dtype))
     own = dialect.index if dtype == INDEX else dialect.types[dtype.name]
     bodies = _BODIES | _INDEX_BODIES if dtype == INDEX else _BODIES
     body = Template(bodies[op]).substitute(

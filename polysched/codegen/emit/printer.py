@@ -12,6 +12,7 @@ from collections.abc import Iterable, Set
 from polysched.codegen.emit import helpers
 from polysched.codegen.emit.census import Census
 from polysched.codegen.emit.dialect import Dialect
+from polysched.codegen.emit.dot_rows import ADD_DOTS, DotRow, dot_row
 from polysched.codegen.emit.extents import most_trips
 from polysched.codegen.emit.few_iterations import sums_of_few_iterations
 from polysched.codegen.emit.overwriting import overwriting
@@ -20,7 +21,7 @@ from polysched.codegen.emit.stored_again import storing_again
 from polysched.codegen.source import Line
 from polysched.errors import Loc, PolyschedError
 from polysched.ir.build import conjunction
-from polysched.ir.dtypes import DType, f16, f32, i64
+from polysched.ir.dtypes import DType, f16, f32, i32, i64
 from polysched.ir.effects import may_change
 from polysched.ir.node import walk
 from polysched.ir.nodes import (
@@ -203,6 +204,10 @@ class Printer(Speller):
             self.line(self.dialect.stays)
 
     def loop(self, loop: For) -> None:
+        row = dot_row(loop) if self.dialect.has_vectors else None
+        if row:
+            self.add_dots(row)
+            return
         var, lo, hi = self.names(loop.var), self.expr(loop.lo), self.bound(loop)
         if pragma := self.pragma(loop):
             self.line(pragma)
@@ -212,6 +217,10 @@ class Printer(Speller):
         self.open(f"for ({own} {var} = {lo}; {var} {'<' if loop.step > 0 else '>'} {hi}; {var}{advance})")
         self.body(loop)
         self.close()
+
+    def add_dots(self, row: DotRow) -> None:
+        sums, columns = self.element(row.sums, (row.first,)), self.element(row.columns, (row.begin,))
+        self.line(f"{self.helper(ADD_DOTS, i32)}(&{sums}, {self.expr(row.factor)}, &{columns}, {row.count});")
 
     def body(self, loop: For) -> None:
         self.around.append(loop.kind)

@@ -41,6 +41,7 @@ from types import MappingProxyType
 from polysched import isl
 from polysched.codegen.emit import helpers
 from polysched.codegen.emit.dialect import CUDA, C
+from polysched.codegen.emit.dot_rows import LOCALS, DotRow, added_dots
 from polysched.codegen.emit.names import RESERVED, Names
 from polysched.codegen.emit.printer import Printer
 from polysched.codegen.emit.spelling import BINDING
@@ -49,7 +50,7 @@ from polysched.codegen.threads import known
 from polysched.errors import InputError
 from polysched.frontend.c.region import Expansion, Region
 from polysched.ir.build import conjunction
-from polysched.ir.dtypes import ALL, DType, f16, i64
+from polysched.ir.dtypes import ALL, DType, f16, i32, i64, u32
 from polysched.ir.node import walk
 from polysched.ir.nodes import PARALLEL, Array, Binary, Call, Const, Expr, For, Function, Stmt
 from polysched.model.affine import condition
@@ -73,6 +74,7 @@ _MACROS = {
         "((b) == -1 ? ($T)(0 - ($U)(a)) :",
         "            ($T)((a) / (b) - ((a) % (b) != 0 && ((a) % (b) < 0) != ((b) < 0))))",
     ),
+    "dot": ("(a, b)", "(($T)(($U)((short)(a) * (short)(b)) + ($U)(((a) >> 16) * ((b) >> 16))))"),
     "floormod": (
         "(a, b)",
         "((b) == -1 ? 0 :",
@@ -322,6 +324,19 @@ class _Block(Printer):
                     yield self.macros[helpers.name_of(op, dtype)], lines
 
     # --- what has no header here
+
+    def add_dots(self, row: DotRow) -> None:
+        """The lines of the function that other texts have, in place: names of theirs hide none of the operands'."""
+        of = {name: self.names.fresh(name) for name in LOCALS}
+        unsigned, signed = self.type(u32), self.type(i32)
+        sums, columns = self.element(row.sums, (row.first,)), self.element(row.columns, (row.begin,))
+        self.open("")
+        self.line(f"{signed} *const {of['sums']} = &{sums};")
+        self.line(f"const {signed} {of['a']} = {self.expr(row.factor)}, *const {of['b']} = &{columns};")
+        self.line(f"const {signed} {of['count']} = {row.count};")
+        for line in added_dots(unsigned, signed, self.helper("dot", i32), of):
+            self.line(line)
+        self.close()
 
     def helper(self, op: str, dtype: DType) -> str:
         return self.macros[super().helper(op, dtype)]

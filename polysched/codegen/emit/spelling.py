@@ -23,6 +23,7 @@ from polysched.ir.dtypes import ALL, DType, f16, f32, f64, i32, i64, u16, u64
 from polysched.ir.nodes import (
     COMPARISONS,
     DIVISIONS,
+    DOT,
     LOGICAL,
     SHUFFLE,
     Binary,
@@ -245,6 +246,8 @@ class Speller:
         if expr.fn == SHUFFLE and self.dialect.shuffle:
             value, distance = (self.expr(arg) for arg in expr.args)
             return self.fitted(self.dialect.shuffle.format(value=value, distance=distance), expr.dtype, PRIMARY)
+        if expr.fn == DOT:
+            return f"{self.helper('dot', expr.dtype)}({', '.join(map(self.expr, expr.args))})", PRIMARY
         if not is_in_library(expr):
             if not self.dialect.external:
                 raise PolyschedError(f"{self.fn.name}: {self.dialect.name} has no {expr.fn}, a function of the user's")

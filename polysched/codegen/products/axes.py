@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import prod
 
+from polysched.codegen.products.pairs import low_half
 from polysched.ir.build import add, binary, floordiv, floormod, mul
 from polysched.ir.linear import forms
 from polysched.ir.node import walk
-from polysched.ir.nodes import Const, Expr, If, Load, Stmt, Var
+from polysched.ir.nodes import Cast, Const, Expr, If, Load, Stmt, Var
 from polysched.transform.products import Axes
 
 
@@ -57,9 +58,17 @@ def strides(axes: Axes) -> list[int]:
     return [prod(extents[k + 1 :]) for k in range(len(extents))]
 
 
+def element(factor: Expr) -> Load | None:
+    """The element that is a factor, as it is or cast, or the first of the two that are in a word; None for others."""
+    match low_half(factor) or factor:
+        case (Load() as load) | Cast(Load() as load):
+            return load
+    return None
+
+
 def lies_by_terms(factor: Expr, terms: Axes) -> bool:
     """Does the factor step by one along the last of the terms' loops?"""
-    match factor:
+    match element(factor):
         case Load(index=(*_, Var(name))):
             return [*terms.extents][-1] == name
     return False

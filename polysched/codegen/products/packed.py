@@ -12,16 +12,19 @@ Kruse, TACO 2018).
 Columns are always copied, so that tiles read them one after the other: in place, terms are far apart, and caches hold
 fewer lines than there are terms. Rows are not if terms lie in memory as far from each to the next. Of two sides that
 are copied, the larger is in blocks, the other one whole. Every sum keeps its terms in order, so each bit stays.
+
+Of integers that fit into 16 bits both sides are copied, two terms to a word (`pairs.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from polysched.codegen.products.axes import digits, full_or_last, is_flat, lies_by_terms, steps_alike
+from polysched.codegen.products.axes import digits, element, full_or_last, is_flat, lies_by_terms, steps_alike
 from polysched.codegen.products.copies import Copy
 from polysched.codegen.products.epilogue import stored
+from polysched.codegen.products.pairs import guard_outside, in_pairs, may_pair
 from polysched.codegen.products.sizes import (
     Shares,
     Side,
@@ -33,8 +36,7 @@ from polysched.codegen.products.sizes import (
 )
 from polysched.ir.build import add, floordiv, mul, sub
 from polysched.ir.node import substitute, walk
-from polysched.ir.nodes import Alloc, Array, Binary, Cast, Const, Expr, For, Load, Select, Stmt, Store, Var
-from polysched.ir.simplify import simplify
+from polysched.ir.nodes import DOT, Alloc, Array, Binary, Call, Const, Expr, For, Load, Stmt, Store, Var
 from polysched.machine import Machine
 from polysched.transform.products import Axes, SumOfProducts
 
@@ -54,6 +56,9 @@ class _Read:
     first: Expr
 
 
+_DOT_BYTES = 32  # of vectors that have an instruction for two terms at a time: with AVX2
+
+
 def _turns(found: SumOfProducts, lanes: int) -> bool:
     """Is it less work to copy the rows term by term, and to store the result across its lines, than to copy columns?"""
     if not all(lies_by_terms(factor, found.terms) for factor in (found.row, found.column)):
@@ -62,25 +67,12 @@ def _turns(found: SumOfProducts, lanes: int) -> bool:
     return rows >= 2 * lanes and rows * (terms + columns) < columns * terms
 
 
-def _loaded(factor: Expr) -> Load | None:
-    match factor:
-        case (Load() as load) | Cast(Load() as load):
-            return load
-    return None
-
-
-def _guard_outside(value: Expr) -> Expr:
-    """Padded data that is cast, as a choice between the data and zero, each cast."""
-    match value:
-        case Cast(Select(cond, then, Const() as other)):
-            return Select(cond, replace(value, arg=then), simplify(replace(value, arg=other)))
-    return value
-
-
 class _Product:
     def __init__(self, found: SumOfProducts, names: Iterator[str], extents: Extents, machine: Machine):
         self.dtype = found.row.dtype
         self.lanes = lanes_of(self.dtype, machine)
+        self.has_pairs = machine.vector_bytes >= _DOT_BYTES and may_pair(found)
+        found = in_pairs(found) if self.has_pairs else found
         found = found.turned() if _turns(found, self.lanes) else found
         self.found, self.names, self.extents, self.machine = found, names, extents, machine
         tile = register_tile(found.rows.size, found.columns.size, self.lanes, machine.vector_registers)
@@ -89,7 +81,7 @@ class _Product:
         self.values = {"rows": found.row, "columns": found.column}
         self.size = {side: axes.size for side, axes in self.axes.items()}
         self.count = {side: -(-self.size[side] // self.tile[side]) for side in self.axes}
-        is_direct = self.steps_alike("rows")
+        is_direct = not self.has_pairs and self.steps_alike("rows")
         takes_rows = not is_direct and self.size["rows"] > self.size["columns"]
         self.streamed: Side = "rows" if takes_rows else "columns"
         self.other: Side = "columns" if takes_rows else "rows"
@@ -99,12 +91,12 @@ class _Product:
 
     def is_flat(self, side: Side, axes: Axes) -> bool:
         """Does the side's factor step by one from each number of the axes to the next?"""
-        load = _loaded(self.values[side])
+        load = element(self.values[side])
         return load is not None and is_flat(load, axes, self.extents[load.array])
 
     def steps_alike(self, side: Side) -> bool:
         """Does the side's factor lie in memory, as far from each term to the next?"""
-        load = _loaded(self.values[side])
+        load = element(self.values[side])
         return load is not None and steps_alike(load, self.found.terms, self.extents[load.array])
 
     def statements(self) -> tuple[Stmt, ...]:
@@ -134,11 +126,12 @@ class _Product:
         """A copy of so many tiles."""
         terms, lanes = self.found.terms, self.lanes if side == "columns" else 1
         width = min(self.tile[side], whole_vectors(self.size[side], lanes))
-        by_terms = side == "columns" or self.streamed == "columns"  # rows in blocks are read as they lie
+        as_they_lie = self.streamed == "rows" or (self.has_pairs and lies_by_terms(self.values[side], terms))
+        by_terms = side == "columns" or not as_they_lie
         shape = (tiles, terms.size, width) if by_terms else (tiles, width, terms.size)
         array = Array(next(self.names), self.dtype, tuple(map(Const, shape)), "private")
         flat = self.is_flat(side, self.axes[side]), self.is_flat(side, terms)
-        value = _guard_outside(self.values[side])
+        value = guard_outside(self.values[side])
         return Copy(array, by_terms, value, self.axes[side], terms, *flat, width, lanes, self.names)
 
     def all_blocks(self, other: _Read, shared: str | None) -> tuple[Stmt, ...]:
@@ -200,7 +193,7 @@ class _Product:
         def updated(i: Expr, j: Expr) -> tuple[Store, ...]:
             row = self.factor("rows", reads["rows"], tiles, i, Var(k))
             column = self.factor("columns", reads["columns"], tiles, j, Var(k))
-            product = Binary("*", row, column) if found.row_first else Binary("*", column, row)
+            product = self.product(row, column)
             return (Store(sums.name, (i, j), add(Load(sums.name, (i, j), self.dtype), product)),)
 
         def copied(i: Expr, j: Expr) -> tuple[Store, ...]:
@@ -216,6 +209,11 @@ class _Product:
         if columns < wide:
             end = [Alloc(last), each(wide, copied), each(columns, kept(last))]
         return (Alloc(sums), *begin, For(k, Const(0), Const(found.terms.size), 1, (each(wide, updated),)), *end)
+
+    def product(self, row: Expr, column: Expr) -> Expr:
+        if self.has_pairs:
+            return Call(DOT, (row, column), self.dtype)
+        return Binary("*", row, column) if self.found.row_first else Binary("*", column, row)
 
     def factor(self, side: Side, read: _Read, tiles: Mapping[Side, Var], place: Expr, k: Expr) -> Expr:
         """What a factor is at this place of the tile, for the term `k`."""

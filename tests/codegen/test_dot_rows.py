@@ -1,0 +1,103 @@
+"""polysched/codegen/emit/dot_rows.py: rows of sums to which the products of pairs are added by one instruction."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+from nests import loop, nest, outcome
+
+from polysched.codegen.emit.c import emit_c
+from polysched.codegen.emit.dot_rows import DotRow, dot_row
+from polysched.ir.build import add, const, load, mul, store, sub, var
+from polysched.ir.dtypes import i32
+from polysched.ir.nodes import DOT, Array, Call, Const, Expr, For, Function
+from polysched.runtime.cpu import load as compiled
+from tests.codegen.test_region import STRICT, assert_runs_as_interpreted, gcc
+
+i, j, k = map(var, "ijk")
+S, A, B = (Array(name, i32, (const(200),)) for name in "SAB")
+
+
+def row(*, at: Expr = j, index: Expr = j, factor: Expr | None = None, count: int = 8, array: Array = B) -> For:
+    factor = load(A, k) if factor is None else factor
+    dot = Call(DOT, (factor, load(array, index)), i32)
+    return loop("j", 0, count, store(S, [at], add(load(S, at), dot)), kind="vector")
+
+
+def test_a_row():
+    at, index = add(mul(i, 48), j), add(j, k)
+    assert dot_row(row(at=at, index=index)) == DotRow("S", mul(i, 48), load(A, k), "B", k, 8)
+
+
+NOT_ROWS = {
+    "sums two apart": row(at=mul(j, 2)),
+    "columns two apart": row(index=mul(j, 2)),
+    "backwards": row(index=sub(9, j)),
+    "one sum": row(at=const(3)),
+    "a factor for each": row(factor=load(A, j)),
+    "a factor that changes": row(factor=load(S, 0)),
+    "columns that change": row(array=S),
+    "from another one on": replace(row(), lo=Const(1)),
+    "to no constant": replace(row(), hi=k),
+    "every other one": replace(row(), step=2),
+    "in order": replace(row(), kind="serial"),
+    "of another sum": loop(
+        "j", 0, 8, store(S, [j], add(load(S, add(j, 1)), Call(DOT, (load(A, k), load(B, j)), i32))), kind="vector"
+    ),
+    "another function": loop("j", 0, 8, store(S, [j], add(load(S, j), mul(load(A, k), load(B, j)))), kind="vector"),
+}
+
+
+@pytest.mark.parametrize("name", NOT_ROWS)
+def test_what_is_no_such_row(name):
+    assert dot_row(NOT_ROWS[name]) is None
+
+
+def rows(count: int, kind: str = "vector") -> Function:
+    body = replace(row(at=add(i, j), index=add(j, 3), factor=load(A, i), count=count), kind=kind)
+    return nest("rows", "", [S, A, B], loop("i", 0, 5, body))
+
+
+def test_the_text_calls_a_function():
+    text = emit_c(rows(48)).text
+    assert "add_dots_i32(&S[i], A[i], &B[3], 48);" in text
+    assert text.count("vpmaddwd") == 2
+    assert "S[i + j] += dot_i32(A[i], B[j + 3]);" in emit_c(rows(48, "serial")).text
+
+
+EXTREMES = [-(1 << 31), -(1 << 31) + (1 << 15), 0x7FFF7FFF, 0x7FFF8000, -1, 0, 1, 1 << 16, -(1 << 16), (1 << 31) - 1]
+HALVES = sorted({(high << 16) | (low & 0xFFFF) for high, low in product((-(1 << 15), -1, 0, (1 << 15) - 1), repeat=2)})
+
+
+def arguments() -> dict[str, np.ndarray]:
+    """Also two halves of -32768, of which the sum of the products wraps."""
+    words = np.array([*EXTREMES, *HALVES], np.int32)
+    a, b = np.meshgrid(np.roll(words, 5)[:5], words)
+    return {name: np.resize(some, 200) for name, some in (("S", words), ("A", a), ("B", b))}
+
+
+@pytest.mark.parametrize("count", [1, 4, 8, 12, 16, 24, 40, 48, 61])
+def test_rows_of_any_length_are_what_the_interpreter_makes_of_them(count):
+    fn, given = rows(count), arguments()
+    expected = outcome(fn, given)
+    for kind in ("vector", "serial"):
+        changed = {name: value.copy() for name, value in given.items()}
+        compiled(emit_c(rows(count, kind)), fn)(**changed)
+        np.testing.assert_array_equal(changed["S"], expected["S"])
+
+
+@gcc
+@pytest.mark.parametrize("flags", ["-O2", "-march=native"])
+def test_in_a_block_of_the_user_s(flags):
+    """With its own types, no function before it, and names that the operands have, too."""
+    assert_runs_as_interpreted(rows(24), arguments(), (*STRICT, flags))
+    sums, dots, vector = (Array(name, i32, (const(200),)) for name in ("sums", "dots", "vector"))
+    a = var("a")
+    dot = Call(DOT, (load(dots, a), load(vector, add(j, 3))), i32)
+    inner = loop("j", 0, 24, store(sums, [add(a, j)], add(load(sums, add(a, j)), dot)), kind="vector")
+    fn = nest("rows", "", [sums, dots, vector], loop("a", 0, 5, inner))
+    given = dict(zip(("sums", "dots", "vector"), arguments().values(), strict=True))
+    assert_runs_as_interpreted(fn, given, (*STRICT, flags))
