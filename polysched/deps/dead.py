@@ -35,19 +35,21 @@ _Instances = dict[str, isl.Set]  # { S[i] } by statement
 
 def without_dead(scop: Scop, dependences: Dependences) -> Scop:
     """`scop` without its dead instances, which `Scop.dead` has then; the same object if none are left out."""
-    living = {s.name: s.domain for s in scop.statements}
+    statements = tuple(replace(s, domain=s.domain.intersect_params(scop.context)) for s in scop.statements)
+    living = {s.name: s.domain for s in statements}
     read = _read(living, dependences)
-    at_least = {s.name: read[s.name].union(_not_overwritten(s, scop, dependences)) for s in scop.statements}
-    if not any(_may_be_dropped(s) and _has_fewer_loops(at_least[s.name], s.domain) for s in scop.statements):
+    at_least = {s.name: read[s.name].union(_not_overwritten(s, scop, dependences)) for s in statements}
+    if not any(_may_be_dropped(s) and _has_fewer_loops(at_least[s.name], s.domain) for s in statements):
         return scop
     last = _last_writers(scop)
-    for _ in scop.statements:  # each may have been all that reads what another one stores
+    for _ in statements:  # each may have been all that reads what another one stores
         read = _read(living, dependences)
         left = {name: domain.intersect(read[name].union(last[name])).coalesce() for name, domain in living.items()}
-        before, living = living, living | {s.name: left[s.name] for s in scop.statements if _may_go(s, left[s.name])}
+        before, living = living, living | {s.name: left[s.name] for s in statements if _may_go(s, left[s.name])}
         if all(living[name].is_equal(instances) for name, instances in before.items()):
             break
-    return _only(living, scop)
+    gone = tuple(replace(s, domain=s.domain.subtract(living[s.name])) for s in statements)
+    return _only(living, scop, tuple(s for s in gone if not s.domain.is_empty()))
 
 
 def _read(living: _Instances, dependences: Dependences) -> _Instances:
@@ -60,7 +62,7 @@ def _read(living: _Instances, dependences: Dependences) -> _Instances:
 
 def _not_overwritten(statement: Statement, scop: Scop, dependences: Dependences) -> isl.Set:
     """Its instances that store to an array of the user's what surely nothing stores to again."""
-    known = statement.domain.intersect_params(scop.context)
+    known = statement.domain
     users = {array.name for array in scop.function.arrays}
     order = [d for d in dependences.of("output") if d.source == statement.name]
     again = (
@@ -118,18 +120,17 @@ def _divisions(pieces: list[isl.BasicSet]) -> int:
 # --- what is left
 
 
-def _only(living: _Instances, scop: Scop) -> Scop:
-    """The nest of these instances."""
+def _only(living: _Instances, scop: Scop, dead: tuple[Statement, ...]) -> Scop:
+    """The nest of these instances, without the dead ones."""
     left = tuple(s for s in scop.statements if not living[s.name].is_empty())
-    gone = tuple(s for s in scop.statements if living[s.name] is not s.domain)
-    if not left or not gone:
+    if not left or not dead:
         return scop
     instances = reduce(isl.UnionSet.union, (isl.UnionSet.from_set(living[s.name]) for s in left))
     return replace(
         scop,
         statements=tuple(replace(s, domain=living[s.name]) for s in left),
         tree=_restricted(scop.tree, instances),
-        dead=tuple(replace(s, domain=s.domain.subtract(living[s.name])) for s in gone),
+        dead=dead,
     )
 
 

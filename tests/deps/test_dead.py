@@ -119,6 +119,12 @@ def even(a: ps.f64[2 * n], n: ps.size):
         a[2 * i] = 1.0
 
 
+@ps.nest
+def one_size(a: ps.f64[100], k: ps.size):
+    for i in range(100):
+        a[i] = a[i + k] + 1.0
+
+
 def living(fn: ps.Nest | Function) -> dict[str, str] | None:
     """The instances that are left, by statement; None if these are all of them."""
     scop = extract(fn if isinstance(fn, Function) else fn.function)
@@ -147,10 +153,13 @@ def test_what_is_left_out(example, left):
     assert "equal to the interpreted nest" in str(ps.optimize(example).verify())
 
 
-@pytest.mark.parametrize("example", [read_between, maybe, somewhere, read_anywhere, divided, shorter, summed, even])
+@pytest.mark.parametrize(
+    "example",
+    [read_between, maybe, somewhere, read_anywhere, divided, shorter, summed, even, one_size],
+)
 def test_what_stays(example):
     """What is read; what may stay as it is, by data and by its place; what any element may be read of; what may divide
-    by zero; what lives for some sizes; what is added to; every other element."""
+    by zero; what lives for some sizes; what is added to; every other element; what is in bounds for one size alone."""
     assert living(example) is None
 
 
@@ -186,8 +195,11 @@ def test_statements_that_a_schedule_or_an_option_may_name_stay_whole():
 
 
 def test_explain_says_what_is_left_out():
-    text = ps.optimize(split).explain().splitlines()
-    assert text[0].startswith("left out: ")
+    first, *_ = ps.optimize(split).explain().splitlines()
+    line = split.function.loc.line + 2
+    assert first == f"left out: S0 but for {{ S0[i = -2 + n] }}, line {line}: nothing reads what it stores"
+    whole = f"left out: S0, line {filled.function.loc.line + 2}: nothing reads what it stores"
+    assert ps.optimize(filled).explain(line=filled.function.loc.line + 2).splitlines()[0] == whole
 
 
 C = """\
@@ -218,7 +230,8 @@ def test_random_nests_leave_the_same(seed):
     fn = replace(fn, body=(loop("r", 0, rng.choice((2, var("n"))), *fn.body),))
     scop = extract(fn, check_bounds=False)
     left = without_dead(scop, dependences(scop))
-    assert left.domain.union(_dead(left)).is_equal(scop.domain) and left.domain.is_disjoint(_dead(left))
+    run, dead, every = (each.intersect_params(scop.context) for each in (left.domain, _dead(left), scop.domain))
+    assert run.union(dead).is_equal(every) and run.is_disjoint(dead)
     for n in (0, 1, 2, 5):
         assert_same_outcome(fn, lower(left.tree, left), arguments_for(fn, rng, n=n))
 
