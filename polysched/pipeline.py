@@ -49,7 +49,7 @@ from polysched.model.scop import Scop
 from polysched.model.tree import Tree
 from polysched.model.tree_form import require_form
 from polysched.options import Options, Target, require_options
-from polysched.prepare import function_of, modelled, prepared
+from polysched.prepare import function_of, living, modelled, prepared
 from polysched.results import kept
 from polysched.schedule import Schedule
 from polysched.solve.honoured import require_met
@@ -112,6 +112,8 @@ def _compiled(function: Function, target: Target, schedule: Schedule | Tree | No
             lowered = step("padding", lower_padding, expanded, target, fast_math=options.fast_math)
             expanded, padding = lowered.function, lowered.choices
         scop, deps = modelled(expanded, options)
+        if target == "c" and schedule is None and _leaves_order_open(options):
+            scop, deps = living(scop, deps, options)
         given = require_form(given, scop.function.sizes) if given else None
     if target != "c" and given is None:  # on a CPU, the memory costs more: doitgen takes twice as long
         again = optional("expand arrays", expand_arrays, expanded, scop, deps)

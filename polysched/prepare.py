@@ -6,6 +6,7 @@ from polysched.codegen.passes.in_place import accumulate_in_place
 from polysched.codegen.passes.integer_indices import integer_indices
 from polysched.codegen.passes.structure import structured
 from polysched.deps.dataflow import dependences
+from polysched.deps.dead import without_dead
 from polysched.deps.dependences import Dependences
 from polysched.errors import InputError
 from polysched.frontend.op.op import Op
@@ -47,5 +48,15 @@ def prepared(function: Function) -> Function:
 def modelled(function: Function, options: Options) -> tuple[Scop, Dependences]:
     """Its statements, and their dependences."""
     scop = step("extract", extract, function)
+    return scop, _ordered(scop, options)
+
+
+def living(scop: Scop, deps: Dependences, options: Options) -> tuple[Scop, Dependences]:
+    """The same without the instances that store in vain."""
+    left = optional("dead instances", without_dead, scop, deps)
+    return (scop, deps) if left is scop else (left, _ordered(left, options))
+
+
+def _ordered(scop: Scop, options: Options) -> Dependences:
     reorder, seconds = options.reorder_reductions, options.dependence_seconds
-    return scop, step("dependences", dependences, scop, reorder_reductions=reorder, seconds=seconds)
+    return step("dependences", dependences, scop, reorder_reductions=reorder, seconds=seconds)

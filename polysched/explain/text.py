@@ -43,6 +43,7 @@ def _sections(
     nest = Nest(scop=scop, dependences=deps, chosen=statements_at(scop, line))
     source = _source(nest, line)
     yield from (f"taken on trust: {claim}" for claim in deps.trusted)
+    yield from _left_out(nest)
     yield "in the source"
     yield from (f"  {text}" for text in source_lines(nested(source.scop.tree), source))
     if not found and nested(tree) == nested(scop.tree):
@@ -53,6 +54,18 @@ def _sections(
     if mapped != tree or any(isinstance(node, Mark) for node in walk(mapped)):
         yield "in the kernel"
         yield from (f"  {text}" for text in mapped_lines(mapped, nest))
+
+
+def _left_out(nest: Nest) -> Iterator[str]:
+    """The instances that store in vain."""
+    living = {s.name: s.domain for s in nest.scop.statements}
+    for dead in nest.scop.dead:
+        if dead.name in nest.chosen:
+            at, rest = f", line {dead.loc.line}" if dead.loc else "", ""
+            if dead.name in living:
+                left = living[dead.name].gist(living[dead.name].union(dead.domain))
+                rest = f" but for {str(left).rpartition(' -> ')[2]}"
+            yield f"left out: {dead.name}{rest}{at}: nothing reads what it stores"
 
 
 def _source(nest: Nest, line: int | None) -> Nest:

@@ -55,6 +55,7 @@ class Scop:
     tree: Tree  # source order
     function: Function  # where it came from
     kills: isl.UnionMap = field(default_factory=lambda: isl.UnionMap("{ }"))  # { S[i] -> t[] }: dead before S[i]
+    dead: tuple[Statement, ...] = ()  # with the instances that are left out: nothing reads what they store
 
     def __repr__(self) -> str:
         return brief(self, f"{self.name}: {', '.join(each.name for each in self.statements)}")

@@ -24,6 +24,8 @@ def runs_the_same_loops(done: Compiled, region: Region) -> bool:
     source = macro_statements(region.function)
     if not {array.name for array in source.arrays} <= region.unaliased or {loop.kind for loop in loops} - _PLAIN:
         return False
+    if done.scop.dead:
+        return False
     lanes = [loop for loop in loops if loop.kind == "vector"]
     if lanes and (any(loop.reduces for loop in lanes) or not _is_evident(source)):
         return False

@@ -111,6 +111,32 @@ def smoothed(a: ps.f64["n + 3"], b: ps.f64[3], o: ps.f64["n"], n: ps.size):
 
 
 @ps.nest
+def smoothed_in_a_scalar(a: ps.f64["n + 3"], b: ps.f64[3], o: ps.f64["n"], n: ps.size):
+    for i in range(n):
+        s = 0.0
+        for d in range(3):
+            s += a[i + d] * b[d]
+        o[i] = s
+
+
+@ps.nest
+def padded(a: ps.f64["n"], b: ps.f64[3], o: ps.f64["n"], n: ps.size):
+    for i in range(n):
+        o[i] = 0.0
+        for d in range(3):
+            o[i] += (a[i + d - 1] if i + d >= 1 and i + d <= n else 0.0) * b[d]
+
+
+@ps.nest
+def guarded(a: ps.f64["n"], b: ps.f64[3], o: ps.f64["n"], n: ps.size):
+    for i in range(n):
+        o[i] = 0.0
+        for d in range(3):
+            if i + d >= 1 and i + d <= n:
+                o[i] += a[i + d - 1] * b[d]
+
+
+@ps.nest
 def weighted(a: ps.f64["m", "n + 3"], b: ps.f64["m", 3], o: ps.f64["m", "n"], m: ps.size, n: ps.size):
     for j in range(m):
         for i in range(n):
@@ -161,9 +187,17 @@ def test_pooling_is_one_pass_of_simd_along_a_row():
     assert done.source.text.count("o[") == 1 and len(done.scop.statements) == 1
 
 
-@pytest.mark.parametrize("example", [two_places, begun_before, places, weighted, smoothed])
+def test_a_weighted_sum_is_made_in_its_element_as_in_a_scalar():
+    texts = (ps.optimize(example).source.text for example in (smoothed, smoothed_in_a_scalar))
+    here, there = (text.partition("{")[2] for text in texts)
+    assert here.replace("o0", "s") == there
+    assert here.count("for (") == 1
+
+
+@pytest.mark.parametrize("example", [two_places, begun_before, places, weighted, padded, guarded])
 def test_elements_that_are_left(example):
-    """Another element is read; it counts from before; each iteration has its own; rows share operands, or all do."""
+    """Another element is read; it counts from before; each iteration has its own; rows share operands; data is padded,
+    by zeros or by guards."""
     assert macro_statements(example.function) is example.function
 
 

@@ -20,8 +20,8 @@ element for each iteration, and orders none of them. So do the loops that make o
 
 Keeps: what is computed, in its order. Where iterations share operands along one loop and not along another, as those of
 a product of matrices do, loops are left to register tiles; where a constant loop itself steps through memory, as along
-short rows, it stays, since elements side by side are loaded faster. An element that is a weighted sum is a convolution,
-for which there are register tiles and padded copies.
+short rows, it stays, since elements side by side are loaded faster. A weighted sum with guards is a convolution of
+padded data, for which there are padded copies.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from typing import Any
 
 from polysched.codegen.passes.count import trip_count
 from polysched.ir.node import map_blocks, map_list, rewrite, statements, substitute, walk
-from polysched.ir.nodes import Alloc, Array, Const, Expr, For, Function, If, Load, Stmt, Store, Var
+from polysched.ir.nodes import Alloc, Array, Const, Expr, For, Function, If, Load, Select, Stmt, Store, Var
 from polysched.ir.rename import bound_names, fresh_names, used_names
 from polysched.ir.simplify import simplify
 
@@ -56,7 +56,7 @@ def _block(body: tuple[Stmt, ...], loops: tuple[str, ...], taken: set[str]) -> t
     for stmt in body if loops else ():
         life = _life(stmt, body)
         has_loops = any(isinstance(node, For) for node in walk(body[life]))
-        if has_loops and _should(body[life], loops, weights=isinstance(stmt, Alloc)):
+        if has_loops and _should(body[life], loops, weights=isinstance(stmt, Alloc) or not _has_guards(body[life])):
             before, after = body[: life.start], body[life.stop :]
             inside = _in_scalar(stmt, body[life], taken) if isinstance(stmt, Store) else body[life]
             straight = _written_out(inside, {*bound_names(before), *bound_names(after)})
@@ -106,6 +106,10 @@ def _should(body: tuple[Stmt, ...], loops: tuple[str, ...], *, weights: bool) ->
     used = [(_variables(node.index) & along, node.index) for node in walk(body) if isinstance(node, Load)]
     moving = [(names, index) for names, index in used if names or (index and not weights)]
     return all(names == along and _variables(index[-1:]) & along for names, index in moving)
+
+
+def _has_guards(body: tuple[Stmt, ...]) -> bool:
+    return any(isinstance(node, If | Select) for node in walk(body))
 
 
 def _variables(index: tuple[Expr, ...]) -> set[str]:
