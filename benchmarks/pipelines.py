@@ -13,6 +13,8 @@ import os
 import sys
 import time
 
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # OpenMP reads it when it is loaded
+
 import numpy as np
 
 import polysched as ps
