@@ -81,6 +81,16 @@ def test_a_schedule_that_is_not_found_in_time_is_source_order(tmp_path):
     assert done.fallbacks["schedule"].startswith("source order")
 
 
+@pytest.mark.slow
+def test_two_hundred_statements_that_use_each_others_elements_end_in_time(tmp_path):
+    updates = "\n".join(f"A[i + {k}] = A[i + {7 * k % 300}] * 0.5;" for k in range(200))
+    function = region(tmp_path, f"for (int i = 0; i < n; i++) {{ {updates} }}", "int n, double A[n + 300]").function
+    start = time.process_time()
+    done = ps.optimize(function)
+    assert time.process_time() - start < done.options.compile_seconds
+    done.verify()
+
+
 @ps.nest
 def stencil(a: ps.f64[N + 1, N + 2], N: ps.size):  # noqa: F821
     for i in range(N):
