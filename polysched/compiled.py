@@ -30,7 +30,7 @@ from polysched.ir.text import head
 from polysched.mapped import FOR_THREADS, IN_SOURCE_ORDER
 from polysched.model.scop import Scop
 from polysched.model.tree import Tree
-from polysched.options import LANGUAGES, Options
+from polysched.options import Options
 from polysched.plot.draw import Before, plot, titled
 from polysched.plot.notebook import notebook_html
 from polysched.runtime.check import check
@@ -46,6 +46,7 @@ from polysched.sass.launches import Execution, executions
 from polysched.sass.report import Report
 from polysched.sass.toolkit import DEFAULT_ARCH
 from polysched.solve.scheduler import Scheduled
+from polysched.target import TARGETS
 from polysched.trace import Event
 from polysched.trials.borders import borders
 from polysched.trials.orders import BACKWARDS, always_on_threads, has_independent_loops, has_threads, in_other_orders
@@ -103,7 +104,7 @@ class Compiled:
         return found | {event.name: event.fallback for event in self.events if event.fallback}
 
     def __repr__(self) -> str:
-        language = LANGUAGES[self.source.language]
+        language = TARGETS[self.source.language].language
         return brief(self, f"{head(self.nest)}: {language}, schedule by {self.rungs['schedule']}")
 
     @cached_property
@@ -119,7 +120,7 @@ class Compiled:
         LaunchError if there is no launcher of that name, or it is not installed.
         """
         if self.source.language != "cuda":
-            raise LaunchError(f"only CUDA has launchers, and this is {LANGUAGES[self.source.language]}")
+            raise LaunchError(f"only CUDA has launchers, and this is {TARGETS[self.source.language].language}")
         contract = self.options.contract_floats
         program = load_cuda(self.source, self.nest, self.valid_sizes, contract=contract, launcher=name)
         require_bindings(name)
@@ -278,7 +279,7 @@ class Compiled:
         `flags` are nvcc's; None are those that keep the promises of the options. ToolchainError if nvcc is missing.
         """
         if self.source.language != "cuda":
-            raise InputError(f"inspect reads CUDA, and this is {LANGUAGES[self.source.language]}")
+            raise InputError(f"inspect reads CUDA, and this is {TARGETS[self.source.language].language}")
         return inspect(self.source.text, self.source.entry, arch=arch, flags=flags)
 
     def count_instructions(self, report: Report | None = None, /, **sizes: int) -> dict[str, Execution]:
@@ -297,7 +298,7 @@ class Compiled:
         stage = self.events[names.index("linearize") : names.index("emit")]
         passes = [(event.name, event.value) for event in stage]
         lifted = next((k for k, (name, _) in enumerate(passes) if name == "licm"), None)
-        settings = licm_settings(self.options, self.source.language)
+        settings = licm_settings(self.options, TARGETS[self.source.language])
         candidates = () if lifted is None else motions(passes[lifted - 1][1], **settings)[1]
         return expression_report(passes, sizes, candidates)
 

@@ -21,8 +21,9 @@ from polysched.errors import BudgetExceeded, IllegalSchedule, InputError
 from polysched.ir.nodes import Function
 from polysched.model.scop import Scop
 from polysched.model.tree import Band, Map, Mark, Tree, walk
-from polysched.options import Options, Target
+from polysched.options import Options
 from polysched.solve.honoured import unmet
+from polysched.target import TargetData
 from polysched.trace import optional, step
 from polysched.transform.fuse_rows import fuse_rows
 from polysched.transform.fuse_sums import fuse_sums
@@ -41,7 +42,7 @@ from polysched.transform.vectorize import vectorize
 from polysched.transform.wavefront import wavefront_all
 
 
-def require_target(scheduled: Tree, target: Target, options: Options) -> None:
+def require_target(scheduled: Tree, target: TargetData, options: Options) -> None:
     """InputError if the schedule is for another target, or there will be no tiles to have the sizes asked for."""
     _require_axes(scheduled, target)
     _require_tiles(scheduled, target, options)
@@ -51,7 +52,7 @@ def loops_within_budget(
     scop: Scop,
     deps: Dependences,
     scheduled: Tree,
-    target: Target,
+    target: TargetData,
     options: Options,
     *,
     is_by_hand: bool,
@@ -62,16 +63,16 @@ def loops_within_budget(
 
     `is_free`: nobody has asked for this schedule, so that source order may run where it is as good (transform/guard).
     """
-    mapping = _map_to_cpu if target == "c" else _map_to_gpu
+    mapping = _map_to_gpu if target.has_grid else _map_to_cpu
     if _has_marks(scheduled):
-        mapping = _as_it_is if target == "c" else _with_barriers
+        mapping = _with_barriers if target.has_grid else _as_it_is
     if is_by_hand and _has_tiles(scheduled):
         options = replace(options, tile=False, register_tiles=False)
     names: dict[str, str] = {}  # of rungs, where they differ
 
     def mapped() -> Tree:
         tree = mapping(scheduled, scop, deps, options)
-        if is_free and target == "c":
+        if is_free and not target.has_grid:
             tree, names["mapped"] = optional("guard", _guarded, (tree, "mapped"), scop, deps, options)
         return tree
 
@@ -118,16 +119,18 @@ def _may_be_lowered(tree: Tree, rung: str, scop: Scop, deps: Dependences, option
     return rung != "source order" or not unmet(tree, scop, deps, options.constraints)
 
 
-def _require_axes(tree: Tree, target: Target) -> None:
+def _require_axes(tree: Tree, target: TargetData) -> None:
     axes = [node.mark.axis for node in walk(tree) if isinstance(node, Mark) and isinstance(node.mark, Map)]
-    if target == "c" and axes:
-        raise InputError(f"the schedule has a loop on {axes[0]}, and C has none", hint="the target is cuda or opencl")
+    if axes and not target.has_grid:
+        raise InputError(
+            f"the schedule has a loop on {axes[0]}, and {target.language} has none", hint="the target is cuda or opencl"
+        )
 
 
-def _require_tiles(scheduled: Tree, target: Target, options: Options) -> None:
+def _require_tiles(scheduled: Tree, target: TargetData, options: Options) -> None:
     """InputError if there will be no tiles to have the sizes asked for."""
     for constraint in _tile_sizes(options):
-        if target != "c":
+        if target.has_grid:
             raise InputError(f"{constraint} is for CPUs: the tiles of a GPU are blocks of its grid")
         if not options.tile:
             raise InputError(f"{constraint}: there are no tiles with the option tile=False")

@@ -11,7 +11,6 @@ from polysched.errors import InputError
 from polysched.machine import Machine, machine
 
 Target = Literal["c", "cuda", "opencl"]
-LANGUAGES: dict[Target, str] = {"c": "C", "cuda": "CUDA", "opencl": "OpenCL"}
 
 
 @entries

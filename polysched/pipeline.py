@@ -54,6 +54,7 @@ from polysched.results import kept
 from polysched.schedule import Schedule
 from polysched.solve.honoured import require_met
 from polysched.solve.scheduler import Scheduled, find_schedule
+from polysched.target import TARGETS, TargetData
 from polysched.trace import optional, record, step, timed
 from polysched.transform.expand_arrays import expand_arrays
 
@@ -79,7 +80,7 @@ def optimize(
     by_hand = schedule if isinstance(schedule, Schedule) else None
     options = (by_hand.history.options if by_hand else Options()) if options is None else options
     require_options(options)
-    if target not in _EMIT:
+    if target not in TARGETS:
         raise InputError(f"there is no target '{target}'", hint="the targets are c, cuda and opencl")
     asked = (without_contents(by_hand.nest), by_hand.history, by_hand.tree) if by_hand else schedule
     done = kept((function, target, asked, options), lambda: _in_time(function, target, schedule, options))
@@ -89,11 +90,11 @@ def optimize(
 
 def _in_time(function: Function, target: Target, schedule: Schedule | Tree | None, options: Options) -> Compiled:
     with record() as events, isl.within(options.compile_seconds):
-        done = _compiled(function, target, schedule, options)
+        done = _compiled(function, TARGETS[target], schedule, options)
     return replace(done, events=tuple(events))
 
 
-def _compiled(function: Function, target: Target, schedule: Schedule | Tree | None, options: Options) -> Compiled:
+def _compiled(function: Function, target: TargetData, schedule: Schedule | Tree | None, options: Options) -> Compiled:
     by_hand = schedule if isinstance(schedule, Schedule) else None
     given: Tree | None = schedule.tree if isinstance(schedule, Schedule) else schedule
     padding: tuple[Choice, ...] = ()
@@ -105,17 +106,17 @@ def _compiled(function: Function, target: Target, schedule: Schedule | Tree | No
         is_named = schedule is not None or options.constraints  # are statements and loops?
         is_free = schedule is None and options.tile and _leaves_order_open(options)
         plain = optional("untile", untiled, function) if is_free else function
-        as_given = is_named or target != "c"
+        as_given = is_named or target.has_grid
         expanded = prepared(plain if as_given else optional("macro-statements", macro_statements, plain))
         if schedule is None:  # which names loops
             expanded = step("units", without_units, expanded)
             lowered = step("padding", lower_padding, expanded, target, fast_math=options.fast_math)
             expanded, padding = lowered.function, lowered.choices
         scop, deps = modelled(expanded, options)
-        if target == "c" and schedule is None and _leaves_order_open(options):
+        if not target.has_grid and schedule is None and _leaves_order_open(options):
             scop, deps = living(scop, deps, options)
         given = require_form(given, scop.function.sizes) if given else None
-    if target != "c" and given is None:  # on a CPU, the memory costs more: doitgen takes twice as long
+    if target.has_grid and given is None:  # on a CPU, the memory costs more: doitgen takes twice as long
         again = optional("expand arrays", expand_arrays, expanded, scop, deps)
         scop, deps = (scop, deps) if again is expanded else modelled(again, options)
     if given is None:
@@ -134,8 +135,8 @@ def _compiled(function: Function, target: Target, schedule: Schedule | Tree | No
         is_by_hand=by_hand is not None,
         is_free=given is None and _leaves_order_open(options),
     )
-    kernel = optional("contract", contract, kernel, rows=target == "c" and options.reorder_reductions)
-    if target == "c":
+    kernel = optional("contract", contract, kernel, rows=options.reorder_reductions and not target.has_grid)
+    if not target.has_grid:
         before = kernel
         kernel = step("pack products", pack_products, kernel, options.machine, parallel=options.parallel)
         has_products = kernel is not before
@@ -143,7 +144,7 @@ def _compiled(function: Function, target: Target, schedule: Schedule | Tree | No
         kernel = optional("lanes", several_vectors, kernel, vector_bytes=options.machine.vector_bytes)
         kernel = optional("pack", pack, kernel)
     else:
-        kernel = step("reduce", reduce_on_gpu, kernel, shuffles=target == "cuda")
+        kernel = step("reduce", reduce_on_gpu, kernel, shuffles=target.has_shuffles)
         if options.shared_memory:
             kernel = optional("stage", stage, kernel, double_buffer=options.double_buffer)
         kernel = optional("registers", in_registers, kernel)
@@ -151,19 +152,19 @@ def _compiled(function: Function, target: Target, schedule: Schedule | Tree | No
         kernel = optional("planes", fold_planes, kernel)
     kernel = optional("register tiles", register_tiles, kernel)
     kernel = optional("accumulate", accumulate, kernel)
-    if target == "c":
+    if not target.has_grid:
         kernel = optional("borders", borders_apart, kernel)
     kernel = step("idle threads", without_idle_threads, kernel)
     if options.expressions != "off":
         kernel = optional("named", named_temporaries, kernel)
-    if target == "c" and options.expressions != "off":
+    if not target.has_grid and options.expressions != "off":
         kernel = optional("invariant loads", invariant_loads, kernel)
     kernel = step("linearize", linearize, kernel)
     if has_products:  # whose digits and guards are of our making, so that they go even without the stage
         kernel = optional("digits", join_digits, kernel)
         kernel = optional("loop bounds", loop_bounds, kernel, fast_math=options.fast_math)
     kernel = improve_expressions(kernel, options, target)
-    source = step("emit", _EMIT[target], kernel, options)
+    source = step("emit", _EMIT[target.name], kernel, options)
     return Compiled(
         nest=function,
         scop=scop,
@@ -228,7 +229,7 @@ def _decided(deps: Dependences) -> str:
     return f"some may be none, not decided within their budget: {told}" if guesses else "exact"
 
 
-def _met(constraints: tuple[Constraint, ...], target: Target) -> dict[str, str]:
+def _met(constraints: tuple[Constraint, ...], target: TargetData) -> dict[str, str]:
     """What is said of the user's constraints; a GPU's grid has no order."""
-    where = "met" if target == "c" else "met before loops went to the grid"
+    where = "met before loops went to the grid" if target.has_grid else "met"
     return {"constraints": f"{where}: {', '.join(map(str, constraints))}"} if constraints else {}

@@ -27,7 +27,7 @@ LAYERS = [
     ["deps", "frontend", "trial_sizes"],
     ["model"],
     ["ir"],
-    ["trace"],
+    ["trace", "target"],
     ["options", "isl", "bounded", "worker"],
     ["constraints", "plain", "clock", "interrupt"],
     ["entry"],

@@ -21,6 +21,7 @@ from polysched.sass.execute.thread import Triple, run_thread
 from polysched.sass.launches import find_launches
 from polysched.sass.parse import Assembly
 from polysched.sass.report import Report
+from polysched.target import TARGETS
 
 _WIDTH = 256  # threads of a block that takes elements as they are numbered
 _FAR = 1 << 40  # bytes from an array to the next
@@ -55,7 +56,7 @@ def through_the_stage(nest: Function, shape: str) -> Mapped:
     apart = structured(nest)
     outer = 1 + len(_perfect(apart)) - len(_perfect(nest))
     mapped = on_threads(apart, outer, shape)
-    fn = improve_expressions(linearize(fold_planes(mapped)), OPTIONS, "cuda")
+    fn = improve_expressions(linearize(fold_planes(mapped)), OPTIONS, TARGETS["cuda"])
     return Mapped(nest, _printed(fn), is_fused=outer == 1)
 
 

@@ -10,11 +10,11 @@ from pathlib import Path
 from polysched.cli.knobs import Commands, knobs, options_of, sizes
 from polysched.cli.places import nests_of
 from polysched.errors import InputError
-from polysched.options import LANGUAGES
 from polysched.pipeline import optimize
 from polysched.sass.inspect import flags_of, inspect
 from polysched.sass.report import Report
 from polysched.sass.toolkit import DEFAULT_ARCH
+from polysched.target import TARGETS
 
 
 def add(commands: Commands) -> None:
@@ -33,7 +33,7 @@ def add(commands: Commands) -> None:
 def run(given: argparse.Namespace) -> int:
     """The figures of a CUDA file, or of what the nests at a place are compiled to."""
     if given.target != "cuda":
-        raise InputError(f"inspect reads CUDA, not {LANGUAGES[given.target]}", hint="leave --target out")
+        raise InputError(f"inspect reads CUDA, not {TARGETS[given.target].language}", hint="leave --target out")
     if given.threads is not None and given.threads < 1:
         raise InputError(f"--threads is {given.threads}, but a block has one or more")
     if given.place.endswith(".cu"):

@@ -6,7 +6,8 @@ import argparse
 import re
 from typing import TypeAlias
 
-from polysched.options import LANGUAGES, Options, Target
+from polysched.options import Options, Target
+from polysched.target import TARGETS
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
@@ -14,7 +15,7 @@ Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 def knobs(target: Target | None = "c") -> argparse.ArgumentParser:
     """What every command that compiles takes; `target` is the one without --target, None all of them."""
     parser = argparse.ArgumentParser(add_help=False)
-    parser.add_argument("--target", choices=list(LANGUAGES), default=target, help="print kernels in; c has OpenMP")
+    parser.add_argument("--target", choices=list(TARGETS), default=target, help="print kernels in; c has OpenMP")
     c = parser.add_argument_group("reading C")
     c.add_argument("-I", dest="include", action="append", default=[], metavar="DIR", help="a folder of headers")
     c.add_argument("-D", dest="define", action="append", default=[], metavar="NAME[=VALUE]", help="define a macro")

@@ -12,11 +12,11 @@ from polysched.cli.places import nests_of
 from polysched.errors import BudgetExceeded, InputError, LaunchError, VerificationError
 from polysched.frontend.cuda.kernel import Kernel
 from polysched.frontend.cuda.read import CudaFile, read_cuda
-from polysched.options import LANGUAGES
 from polysched.pipeline import optimize
 from polysched.runtime.argument_texts import example_call, named_arguments
 from polysched.runtime.emulate import HEADERS
 from polysched.runtime.hand_written import check_cuda
+from polysched.target import TARGETS
 
 
 def add(commands: Commands) -> None:
@@ -50,17 +50,17 @@ def run(given: argparse.Namespace) -> int:
         raise InputError(f"{names} are for CUDA files", hint="of nests, --sizes can be given")
     status = 0
     for nest in nests_of(given):
-        for target in LANGUAGES if given.target is None else (given.target,):
+        for target in TARGETS if given.target is None else (given.target,):
             done = optimize(nest, target, options=options_of(given))
             try:
                 verdict = str(done.verify(**given.sizes))
             except VerificationError as error:
                 verdict, status = str(error), max(status, 1)
             except (LaunchError, BudgetExceeded) as error:  # the other nests may be smaller
-                print(f"{done.nest.name}, {LANGUAGES[target]}: {error}", file=sys.stderr)
+                print(f"{done.nest.name}, {TARGETS[target].language}: {error}", file=sys.stderr)
                 status = 2
                 continue
-            print(f"{done.nest.name}, {LANGUAGES[target]}: {verdict}")
+            print(f"{done.nest.name}, {TARGETS[target].language}: {verdict}")
     return status
 
 

@@ -27,8 +27,9 @@ from polysched.mapped import FOR_THREADS
 from polysched.model.extents import sizes_that_fit
 from polysched.model.touched import touched_elements
 from polysched.opt.unchanged import runs_the_same_loops
-from polysched.options import LANGUAGES, Options, Target
+from polysched.options import Options, Target
 from polysched.pipeline import Compiled, optimize
+from polysched.target import TARGETS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,7 +138,7 @@ def outcome_of(region: Region, data: bytes, job: Job) -> Outcome:
     if isinstance(done, str):
         return replace(kept, summary=done)
     offload, sizes = None, sizes_that_fit(done.scop, region.function)
-    if target == "c":
+    if not TARGETS[target].has_grid:
         is_same = not job.always and runs_the_same_loops(done, region)
         if is_same and not loops_on_threads(done.kernel):
             return replace(kept, summary="its order is the best that was found")
@@ -159,8 +160,8 @@ def place_of(path: str, data: bytes, begin: int, name: str) -> str:
 def _compiled(region: Region, target: Target, options: Options | None) -> Compiled | str:
     """The region compiled, or why it is better left alone."""
     calls = {node.fn for node in walk(region.function.body) if isinstance(node, Call) and not is_in_library(node)}
-    if target != "c" and calls:
-        return f"{LANGUAGES[target]} has no {', '.join(sorted(calls))}"
+    if TARGETS[target].has_grid and calls:
+        return f"{TARGETS[target].language} has no {', '.join(sorted(calls))}"
     try:
         done = optimize(region.function, target, options=options)
     except BudgetExceeded as error:
@@ -169,7 +170,7 @@ def _compiled(region: Region, target: Target, options: Options | None) -> Compil
     if mapping in ("source order", "the nest as it was given"):
         return reason or "its order is the best that was found"
     kinds = {node.kind for node in walk(done.kernel.body) if isinstance(node, For)}
-    if target != "c" and not any(kind.startswith("block.") for kind in kinds):
+    if TARGETS[target].has_grid and not any(kind.startswith("block.") for kind in kinds):
         return "it has no loop for the blocks of a GPU"
     return done
 

@@ -14,12 +14,12 @@ from polysched.markup import Html, joined, tag
 from polysched.model.tree import Tree
 from polysched.model.tree_html import tree_html
 from polysched.model.witness import smallest
-from polysched.options import LANGUAGES
 from polysched.plot.draw import scenes
 from polysched.plot.figure import figure
 from polysched.plot.scene import Scene
 from polysched.plot.svg import inline_svg
 from polysched.report.code import Code, code, linked_lines
+from polysched.target import TARGETS
 
 _SHORT = 0.01  # steps that take less than this share of the time are not listed
 
@@ -29,7 +29,7 @@ def nest_html(name: str, done: Compiled) -> Html:
     shown = code(name, done.nest, done.source)
     milliseconds = 1000 * sum(event.seconds for event in done.events)
     counts = ((len(done.scop.statements), "statement"), (len(done.dependences.pairs), "dependence"))
-    made = f"{LANGUAGES[done.source.language]} in {milliseconds:.0f} ms"
+    made = f"{TARGETS[done.source.language].language} in {milliseconds:.0f} ms"
     about = ", ".join([made, *(f"{number} {what}{'' if number == 1 else 's'}" for number, what in counts)])
     return tag(
         "section",
@@ -51,7 +51,7 @@ def _part(title: str, inside: Html) -> Html:
 
 
 def _panes(done: Compiled, shown: Code) -> Html:
-    generated = _pane(f"generated {LANGUAGES[done.source.language]}", shown.generated)
+    generated = _pane(f"generated {TARGETS[done.source.language].language}", shown.generated)
     return tag("div", _pane("source", shown.source), generated, class_="panes")
 
 

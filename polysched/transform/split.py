@@ -18,23 +18,31 @@ from polysched.deps.cluster import strongly_connected
 from polysched.deps.coincidence import left_below, mark_under
 from polysched.deps.dependences import Dependences
 from polysched.model.scop import Scop
-from polysched.model.tree import Band, Filter, Leaf, Sequence, Tree, children, with_children
+from polysched.model.tree import Band, Filter, Leaf, Sequence, Tree, children, walk, with_children
 
 _MOST = 16  # parts
 
 
 def split_all(tree: Tree, scop: Scop, dependences: Dependences) -> Tree:
-    """`tree` with each innermost band in parts of which every one has a parallel loop, where the whole has none."""
-    return _split_below(tree, dependences.coincidence, scop.domain)
+    """`tree` with each innermost band in parts of which every one has a parallel loop, where the whole has none; as it
+    is, where that takes isl too long."""
+    return isl.decided(lambda: _split_below(tree, dependences.coincidence, scop.domain), unknown=tree)
 
 
 def _split_below(tree: Tree, reaching: isl.UnionMap, domain: isl.UnionSet) -> Tree:
-    if isinstance(tree, Band) and not any(member.coincident for member in tree.members):
-        pieces = split(tree, reaching, domain)
-        if pieces is not None:
-            return mark_under(pieces, reaching)
+    if not any(map(_is_serial, walk(tree))):
+        return tree
+    if isinstance(tree, Band) and _is_serial(tree) and (pieces := split(tree, reaching, domain)) is not None:
+        return mark_under(pieces, reaching)
     below = left_below(tree, reaching)
     return with_children(tree, tuple(_split_below(child, below, domain) for child in children(tree)))
+
+
+def _is_serial(node: Tree) -> bool:
+    """Is it an innermost band over one statement, without a parallel loop?"""
+    if not isinstance(node, Band) or not isinstance(node.child, Leaf) or any(m.coincident for m in node.members):
+        return False
+    return node.members[0].schedule.domain().n_set() == 1
 
 
 def split(band: Band, reaching: isl.UnionMap, domain: isl.UnionSet) -> Sequence | None:

@@ -33,6 +33,7 @@ from polysched.ir.simplify import simplify
 from polysched.ir.text import show
 from polysched.ir.verify import verify
 from polysched.options import Options
+from polysched.target import TARGETS
 from tests.codegen.programs import random_program, texts_with_hash_seed
 from tests.nests import arguments_for, assert_same_outcome, canonical, jacobi_2d, loop, nest, random_nest
 
@@ -476,7 +477,7 @@ def test_random_kernels_compute_the_same_bits(seed):
 
 def test_the_stage_runs_its_passes_as_named_steps():
     with trace.record() as events:
-        after = improve_expressions(tiled_matmul(), Options(), "c")
+        after = improve_expressions(tiled_matmul(), Options(), TARGETS["c"])
     names = [event.name for event in events]
     assert names.index("normalize") < names.index("licm") < names.index("cse") < names.index("pressure")
     assert integer_operations(after).executed == 3_358_723_104
@@ -484,14 +485,14 @@ def test_the_stage_runs_its_passes_as_named_steps():
 
 def test_the_stage_leaves_tiny_loops_alone_on_a_gpu_only():
     fn = tiny_inner_loop()
-    assert len(lets(improve_expressions(fn, Options(), "cuda"))) == 1
-    assert len(lets(improve_expressions(fn, Options(), "c"))) == 2
+    assert len(lets(improve_expressions(fn, Options(), TARGETS["cuda"]))) == 1
+    assert len(lets(improve_expressions(fn, Options(), TARGETS["c"]))) == 2
 
 
 def test_the_stage_is_idempotent():
     for fn in (vector_add(), tiled_matmul(), *canonical()):
-        once = improve_expressions(fn, Options(), "c")
-        assert improve_expressions(once, Options(), "c") is once
+        once = improve_expressions(fn, Options(), TARGETS["c"])
+        assert improve_expressions(once, Options(), TARGETS["c"]) is once
 
 
 def test_operations_are_counted_where_they_run():

@@ -15,6 +15,7 @@ from polysched.ir.dtypes import DType
 from polysched.ir.node import rewrite
 from polysched.ir.nodes import Const, Function, Store
 from polysched.ir.verify import verify
+from polysched.target import TARGETS
 
 INFINITE = [1.0, np.inf, np.nan]
 
@@ -104,7 +105,7 @@ def test_a_copy_ends_where_the_array_does_even_if_a_guard_around_says_so():
 
 @pytest.mark.parametrize("dtype", [ps.i8, ps.f32])
 def test_a_gpu_cuts_what_few_read(dtype):
-    (choice,) = lower_padding(smoothed(dtype), "cuda", fast_math=True).choices
+    (choice,) = lower_padding(smoothed(dtype), TARGETS["cuda"], fast_math=True).choices
     assert choice.lowering == "domain cut"
 
 
@@ -167,7 +168,7 @@ def filtered(dtype: DType = ps.f32, size: int = 12, between: int = 0) -> Functio
 
 @pytest.mark.parametrize("dtype", [ps.f32, ps.i8])
 def test_a_product_of_matrices_has_a_padded_copy(dtype):
-    assert list(map(str, lower_padding(filtered(dtype), "c").choices)) == [
+    assert list(map(str, lower_padding(filtered(dtype)).choices)) == [
         "data: padded copy, so that all sums have as many terms"
     ]
 
@@ -176,7 +177,7 @@ def test_a_product_of_matrices_has_a_padded_copy(dtype):
 @pytest.mark.parametrize(("target", "between", "place"), [("c", 1, "its packed copy"), ("cuda", 0, "shared memory")])
 def test_a_guard_stays_for_who_copies_with_zeros_anyway(dtype, target, between, place):
     fn = filtered(dtype, between=between)
-    lowered = lower_padding(fn, target)
+    lowered = lower_padding(fn, TARGETS[target])
     assert lowered.function == fn
     assert list(map(str, lowered.choices)) == [f"data: guard, of zeros in {place}"]
 
@@ -189,7 +190,7 @@ def test_shared_memory_has_zeros_in_place_of_the_guard():
 
 
 def test_a_gpu_guards_what_few_read():
-    (choice,) = lower_padding(smoothed(), "cuda").choices
+    (choice,) = lower_padding(smoothed(), TARGETS["cuda"]).choices
     assert str(choice) == "a: guard, a predicate of its thread"
 
 
@@ -332,7 +333,7 @@ def test_every_lowering_keeps_every_value(seed):
         return ps.sum(b[r] * x if rng.random() < 0.5 else x * b[r], axis=r)
 
     fn = ps.function("windows", [a, b], [ps.compute((3, count), element, "out")])
-    lowered = lower_padding(fn, rng.choice(["c", "cuda"])).function
+    lowered = lower_padding(fn, TARGETS[rng.choice(["c", "cuda"])]).function
     verify(lowered, "source")
     given = arguments_for(fn, rng, 0)
     if dtype.is_float:

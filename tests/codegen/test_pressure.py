@@ -8,12 +8,13 @@ import pytest
 
 from polysched.codegen.passes.licm import licm
 from polysched.codegen.passes.normalize import normalize
-from polysched.codegen.passes.pressure import BUDGETS, most_live, relieve
+from polysched.codegen.passes.pressure import most_live, relieve
 from polysched.ir.build import add, binary, const, load, mul, store, sub, var
 from polysched.ir.dtypes import i64
 from polysched.ir.nodes import Array, Function, If, Let, Stmt
 from polysched.ir.text import show
 from polysched.ir.verify import verify
+from polysched.target import TARGETS
 from tests.codegen.programs import random_program
 from tests.codegen.test_licm import tiled_matmul
 from tests.nests import arguments_for, assert_same_outcome, canonical, loop, nest, random_nest
@@ -45,7 +46,7 @@ def test_A18_nothing_is_taken_back_within_the_budget():
     assert relieve(fn, budget=2) is fn
 
 
-@pytest.mark.parametrize("budget", BUDGETS.values())
+@pytest.mark.parametrize("budget", {target.registers for target in TARGETS.values()})
 def test_A18_the_temporaries_of_A2_stay(budget):
     fn = licm(normalize(tiled_matmul()))
     assert most_live(fn) == 9
@@ -91,7 +92,7 @@ def test_conditions_and_bounds_are_uses():
 @pytest.mark.parametrize("fn", canonical(), ids=lambda fn: fn.name)
 def test_nests_of_the_tests_are_within_the_budget(fn):
     moved = licm(normalize(fn))
-    assert relieve(moved, budget=BUDGETS["cuda"]) is moved
+    assert relieve(moved, budget=TARGETS["cuda"].registers) is moved
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -52,8 +52,7 @@ from polysched.ir.nodes import (
 )
 from polysched.ir.polynomial import Polynomial
 from polysched.ir.rename import bound_names
-
-_MOST_BLOCKS = {"x": 2147483647, "y": 65535, "z": 65535}
+from polysched.target import LIMITS
 
 
 def uses(fn: Function, dtype: DType) -> bool:
@@ -203,7 +202,7 @@ class _Kernel(IndexPrinter):
         self.block(self.statements)
         for axis, blocks in zip(AXES, self.grid, strict=True):
             if self.starts_all(f"block.{axis}"):
-                self.use(Binary("*", blocks, Const((1 << 31) // (_MOST_BLOCKS[axis] + 1))))
+                self.use(Binary("*", blocks, Const((1 << 31) // (LIMITS.blocks[axis] + 1))))
         self.fits = self.conditions(self.ids())
         if self.fits is None:
             self.alone.clear()
@@ -218,7 +217,7 @@ class _Kernel(IndexPrinter):
         threads wait for each other: such blocks take long, and without a loop around nvcc computes addresses in the
         loops inside again and again."""
         blocks = self.grid[AXES.index(kind[-1])]
-        if isinstance(blocks, Const) and blocks.value > _MOST_BLOCKS[kind[-1]]:
+        if isinstance(blocks, Const) and blocks.value > LIMITS.blocks[kind[-1]]:
             return False
         return not self.waits and self.survey.is_known(kind) and not holds_data(blocks, self.wide)
 
@@ -226,7 +225,7 @@ class _Kernel(IndexPrinter):
         """What the numbers of blocks and threads may be."""
         ranges: dict[str, Range] = {}
         for axis, extent, threads in zip(AXES, self.grid, self.threads, strict=True):
-            blocks = Const(_MOST_BLOCKS[axis]) if holds_data(extent, self.wide) else extent
+            blocks = Const(LIMITS.blocks[axis]) if holds_data(extent, self.wide) else extent
             for kind, count in ((f"block.{axis}", blocks), (f"thread.{axis}", Const(threads))):
                 ranges[f"{kind}.index"] = Const(0), Binary("-", count, Const(1))
                 ranges[f"{kind}.count"] = Const(1), count

@@ -14,12 +14,11 @@ from polysched.ir.build import binary
 from polysched.ir.node import rewrite, substitute, walk
 from polysched.ir.nodes import Binary, Const, Expr, For, Let, Stmt, Store, Var
 from polysched.ir.simplify import simplify
+from polysched.target import LIMITS
 
 AXES = "xyz"
 _BLOCKS = 1024  # along an axis, where the host cannot tell how many are needed
 _THREADS = {"x": 128, "y": 1, "z": 1}  # of a block, where the loops do not tell
-_MOST_THREADS = {"x": 1024, "y": 1024, "z": 64}
-_MOST_IN_BLOCK = 1024
 
 
 def is_mapped(loop: For) -> bool:
@@ -59,8 +58,8 @@ class Survey:
 
     def block(self) -> tuple[int, int, int]:
         """Threads along x, y and z; halved along the longest axis until they are allowed, since thread loops stride."""
-        sizes = {axis: min(self._threads_on(axis), _MOST_THREADS[axis]) for axis in AXES}
-        while sizes["x"] * sizes["y"] * sizes["z"] > _MOST_IN_BLOCK:
+        sizes = {axis: min(self._threads_on(axis), LIMITS.threads[axis]) for axis in AXES}
+        while sizes["x"] * sizes["y"] * sizes["z"] > LIMITS.block:
             longest = max(AXES, key=lambda axis: sizes[axis])
             sizes[longest] //= 2
         return sizes["x"], sizes["y"], sizes["z"]

@@ -17,6 +17,7 @@ from polysched import isl
 from polysched.model.scop import Scop, Statement
 from polysched.model.tree import Band, Leaf, Member
 from polysched.options import Options
+from polysched.target import LIMITS
 from polysched.transform.roles import Around, Loops, statements_of
 from polysched.transform.sizes import element_bytes
 from polysched.transform.strides import far_accesses
@@ -24,7 +25,6 @@ from polysched.transform.strides import far_accesses
 _THREADS = {1: (128,), 2: (8, 32), 3: (2, 4, 32)}  # the last one is x
 _SHARED = 40 << 10  # bytes of copies
 _VECTOR = 16  # bytes that a thread loads at once
-_WARP = 32  # threads
 _SMALL = 8  # iterations of a loop that runs as a whole between copies
 
 
@@ -53,7 +53,7 @@ def choose_grid(band: Band, scop: Scop, around: Around, options: Options) -> Gri
     every = (*around.members, *band.members)
     far = {k: far_accesses(scop, every, len(around.members) + k) for k in coincident}
     x = min(coincident, key=lambda k: (far[k], -k))
-    wide = [k for k in coincident if (extent(band.members[k], scop.domain) or _WARP) >= _WARP // 2]
+    wide = [k for k in coincident if (extent(band.members[k], scop.domain) or LIMITS.warp) >= LIMITS.warp // 2]
     if x not in wide and wide:  # its few iterations, next to each other, are one thread's
         coincident.remove(x)
         x = min(wide, key=lambda k: (far[k], -k))

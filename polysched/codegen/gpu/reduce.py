@@ -43,7 +43,7 @@ from typing import Any
 
 from polysched.codegen.emit.extents import bounded, trips
 from polysched.codegen.emit.survey import is_mapped
-from polysched.codegen.gpu.teams import WARP, Adder, Finish, Team
+from polysched.codegen.gpu.teams import Adder, Finish, Team
 from polysched.codegen.gpu.thread_nest import inside, on_threads
 from polysched.codegen.passes.tile_nest import side_of
 from polysched.codegen.passes.updates import Update, updates_in
@@ -67,13 +67,13 @@ from polysched.ir.nodes import (
     Var,
 )
 from polysched.ir.rename import fresh_names, rename_bound, used_names
+from polysched.target import LIMITS
 
 THREADS = 256  # of a block that adds up
 BLOCKS = 1024
 COLUMN = 4  # threads for an element next to others
 PARTS = 32  # blocks for these elements
 FEW = 32 * THREADS  # iterations that one block does sooner than two kernels are launched
-_MOST = 1024  # threads of a block
 
 
 def reduce_on_gpu(fn: Function, *, shuffles: bool) -> Function:
@@ -146,11 +146,11 @@ class _Reducer:
         threads = around[len(blocks) :]
         axis = loop.kind if loop.kind.startswith("thread") else "thread.y"
         names = [each.var for each in threads]
-        sides = [side for each in threads if (side := side_of(each, names, _MOST)) is not None]
+        sides = [side for each in threads if (side := side_of(each, names, LIMITS.block)) is not None]
         if len(sides) < len(threads) or any(each.kind in (loop.kind, axis) for each in around):
             return None
-        size = COLUMN if axis != loop.kind else WARP if sides else THREADS
-        if prod(side.trips for side in sides) * size > _MOST:
+        size = COLUMN if axis != loop.kind else LIMITS.warp if sides else THREADS
+        if prod(side.trips for side in sides) * size > LIMITS.block:
             return None
         counters, member = {side.loop.var: next(self.names) for side in sides}, next(self.names)
         setup: list[Stmt] = []

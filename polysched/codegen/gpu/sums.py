@@ -19,11 +19,11 @@ from polysched import isl
 from polysched.codegen.gpu.grid import extent, tile_rows
 from polysched.codegen.gpu.nest import Nest
 from polysched.codegen.gpu.reduce import COLUMN, PARTS
-from polysched.codegen.gpu.teams import WARP
 from polysched.deps.coincidence import together
 from polysched.deps.dependences import Dependences
 from polysched.model.scop import Scop
 from polysched.model.tree import Band, Filter, Leaf, Map, Mark, Member, Tree
+from polysched.target import LIMITS
 from polysched.transform.reductions import reduced
 from polysched.transform.roles import Around, Loops, statements_of
 from polysched.transform.strides import far_accesses
@@ -63,7 +63,7 @@ def sums_in_teams(nest: Nest, scop: Scop, dependences: Dependences, around: Arou
     members = [nest.members[k] for k in coincident]
     rest = tuple(band.members[k] for k in serial if k != lane)
     inner: Tree = Band(rest, child=band.child) if rest else band.child
-    if far[lane] < min(far[k] for k in coincident) and not _is_shorter(band.members[lane], scop, WARP):
+    if far[lane] < min(far[k] for k in coincident) and not _is_shorter(band.members[lane], scop, LIMITS.warp):
         lanes = nest.around(_mapped("thread.x", band.members[lane], inner, arrays))
         return _rows(members, lanes, scop, is_long=not _is_shorter(band.members[lane], scop, _LONG))
     ranks = {len(array.shape) for array in scop.arrays if array.name in arrays}
@@ -104,7 +104,7 @@ def sum_on_blocks(band: Band, scop: Scop, dependences: Dependences, around: Arou
     if not all(arrays and _stay(band, scop, arrays, around) for arrays in names):
         return None
     far = _far(band, scop, around)
-    long = [k for k, member in enumerate(members) if not _is_shorter(member, scop, WARP)]
+    long = [k for k, member in enumerate(members) if not _is_shorter(member, scop, LIMITS.warp)]
     lane = min(long or range(len(members)), key=lambda k: (far[k], -k))
     alike = [k for k, member in enumerate(members) if k != lane and names[k] == names[lane]]
     outer = next((k for k in alike if not _is_shorter(members[k], scop, _BLOCKS)), None)

@@ -46,8 +46,7 @@ from polysched.ir.nodes import (
 )
 from polysched.ir.rename import fresh_names, rename_bound
 from polysched.model.reduction import identity
-
-WARP = 32
+from polysched.target import LIMITS
 
 
 @dataclass(frozen=True)
@@ -113,7 +112,7 @@ class Adder:
 
     def _combined(self, update: Update, variable: str, team: Team) -> tuple[list[Stmt], Expr]:
         """How the threads of a team combine their variables, and what the first one has then."""
-        in_warps = team.size >= WARP and self.shuffles
+        in_warps = team.size >= LIMITS.warp and self.shuffles
         return (self._shuffled if in_warps else self._in_memory)(update, variable, team)
 
     def _shuffled(self, update: Update, variable: str, team: Team) -> tuple[list[Stmt], Expr]:
@@ -123,19 +122,19 @@ class Adder:
             others = (Call(SHUFFLE, (value, Const(distance)), value.dtype, pure=False) for distance in _halves(values))
             return [Store(variable, (), Binary(update.op, value, other)) for other in others]
 
-        warps = team.size // WARP
+        warps = team.size // LIMITS.warp
         if warps == 1:
-            return steps(WARP), value
+            return steps(LIMITS.warp), value
         shared = team.shared(self._variable(update).name, update, warps)
-        warp, lane = floordiv(team.thread, WARP), floormod(team.thread, WARP)
+        warp, lane = floordiv(team.thread, LIMITS.warp), floormod(team.thread, LIMITS.warp)
         of_lane = Load(shared.name, team.at(team.thread), value.dtype)
         has_one = Select(binary("<", team.thread, warps), of_lane, identity(update.op, value.dtype))
         return [
-            *steps(WARP),
+            *steps(LIMITS.warp),
             *team.memory(shared),
             If(binary("==", lane, 0), (Store(shared.name, team.at(warp), value),)),
             Barrier(),
-            If(binary("<", team.thread, WARP), (Store(variable, (), has_one), *steps(warps))),
+            If(binary("<", team.thread, LIMITS.warp), (Store(variable, (), has_one), *steps(warps))),
         ], value
 
     def _in_memory(self, update: Update, variable: str, team: Team) -> tuple[list[Stmt], Expr]:
@@ -150,11 +149,11 @@ class Adder:
 
         own = Store(shared.name, team.at(team.thread), Load(variable, (), shared.dtype))
         steps: list[Stmt] = [*team.memory(shared), own]
-        lane = floormod(team.thread, WARP) if team.size > WARP else team.thread
-        for distance in _halves(min(WARP, team.size)):
+        lane = floormod(team.thread, LIMITS.warp) if team.size > LIMITS.warp else team.thread
+        for distance in _halves(min(LIMITS.warp, team.size)):
             steps += step(binary("<", lane, distance), team.thread, distance)
-        for distance in _halves(team.size // WARP):
-            steps += step(binary("<", team.thread, distance), mul(team.thread, WARP), distance * WARP)
+        for distance in _halves(team.size // LIMITS.warp):
+            steps += step(binary("<", team.thread, distance), mul(team.thread, LIMITS.warp), distance * LIMITS.warp)
         return steps, value(Const(0))
 
     def _variable(self, update: Update) -> Array:

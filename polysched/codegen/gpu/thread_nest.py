@@ -20,8 +20,7 @@ from polysched.ir.effects import may_change
 from polysched.ir.linear import Linear, added, cleared, expression, forms, is_never_negative, never_negative
 from polysched.ir.node import substitute, walk
 from polysched.ir.nodes import Binary, Const, Expr, For, Let, Load, Stmt, Store, Var
-
-_MOST = 1024  # threads of a block
+from polysched.target import LIMITS
 
 
 @dataclass(frozen=True)
@@ -114,7 +113,7 @@ def _sides(loops: list[For], around: list[For]) -> tuple[Side, ...] | None:
     """Each loop as a side of constant length, which starts at a place that neither `around` nor inner loops tell."""
     found = []
     for k, loop in enumerate(loops):
-        side = side_of(loop, [other.var for other in (*around, *loops[k:])], _MOST)
+        side = side_of(loop, [other.var for other in (*around, *loops[k:])], LIMITS.block)
         if side is None:
             return None
         found.append(side)

@@ -20,7 +20,7 @@ from polysched.ir.nodes import (
     Unary,
     Var,
 )
-from polysched.options import Target
+from polysched.target import TargetData
 
 CONSTANT = " by a constant"  # in tables, what follows an operator; without such an entry, it costs as any other
 
@@ -30,14 +30,12 @@ COSTS: Mapping[str, int] = {
     "call": 10,
 }
 
-# Divisions by constants are a multiplication, a shift and a correction; those by run-time values are an instruction of
-# 20 to 40 cycles on CPUs, and a routine on GPUs, of 70 instructions in 64 bits, which index arithmetic may have.
-_BY_CONSTANTS = dict.fromkeys((op + CONSTANT for op in DIVISIONS), 3)
-TARGET_COSTS: Mapping[Target, Mapping[str, int]] = {
-    "c": {**COSTS, **dict.fromkeys(DIVISIONS, 25), **_BY_CONSTANTS},
-    "cuda": {**COSTS, **dict.fromkeys(DIVISIONS, 70), **_BY_CONSTANTS},
-    "opencl": {**COSTS, **dict.fromkeys(DIVISIONS, 70), **_BY_CONSTANTS},
-}
+_BY_CONSTANTS = dict.fromkeys((op + CONSTANT for op in DIVISIONS), 3)  # a multiplication, a shift and a correction
+
+
+def costs_on(target: TargetData) -> Mapping[str, int]:
+    """What operations cost there."""
+    return {**COSTS, **dict.fromkeys(DIVISIONS, target.division), **_BY_CONSTANTS}
 
 
 def cost(expr: Expr, costs: Mapping[str, int] = COSTS) -> int:

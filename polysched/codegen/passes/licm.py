@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, replace
 from sys import maxsize
 from typing import Any
 
-from polysched.codegen.passes.cost import COSTS, TARGET_COSTS, cost
+from polysched.codegen.passes.cost import COSTS, cost, costs_on
 from polysched.codegen.passes.count import trip_count
 from polysched.codegen.passes.rank import Scope
 from polysched.ir.dtypes import boolean
@@ -43,7 +43,8 @@ from polysched.ir.nodes import (
     Var,
 )
 from polysched.ir.rename import bound_names, fresh_names, numbered_in_order, used_names
-from polysched.options import Options, Target
+from polysched.options import Options
+from polysched.target import TargetData
 
 
 def licm(fn: Function, *, threshold: int = 1, costs: Mapping[str, int] = COSTS, tiny_loop: int = 0) -> Function:
@@ -58,10 +59,10 @@ def licm(fn: Function, *, threshold: int = 1, costs: Mapping[str, int] = COSTS, 
     return _moved(fn, _Mover(fn, threshold, costs, tiny_loop))[0]
 
 
-def licm_settings(options: Options, target: Target) -> dict[str, Any]:
+def licm_settings(options: Options, target: TargetData) -> dict[str, Any]:
     """The keyword arguments of `licm` for that target."""
-    tiny_loop = 0 if target == "c" else options.tiny_loop
-    return {"threshold": options.licm_threshold, "costs": TARGET_COSTS[target], "tiny_loop": tiny_loop}
+    tiny_loop = options.tiny_loop if target.has_grid else 0
+    return {"threshold": options.licm_threshold, "costs": costs_on(target), "tiny_loop": tiny_loop}
 
 
 def motions(

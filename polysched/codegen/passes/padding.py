@@ -53,7 +53,7 @@ from polysched.ir.nodes import (
     Var,
 )
 from polysched.ir.rename import used_names
-from polysched.options import Target
+from polysched.target import TARGETS, TargetData
 from polysched.transform.products import kind_of, sum_of_products
 
 How = Literal["domain cut", "padded copy", "guard"]
@@ -88,7 +88,7 @@ class Lowered:
         return "\n".join(map(str, (self.function, *self.choices)))
 
 
-def lower_padding(fn: Function, target: Target = "c", *, fast_math: bool = False) -> Lowered:
+def lower_padding(fn: Function, target: TargetData = TARGETS["c"], *, fast_math: bool = False) -> Lowered:
     """`fn` with each sum of products with padded data in the lowering that costs least on the target."""
     lowering = _Lowering(fn, target, fast_math)
     body = map_list(fn.body, lowering.outermost)
@@ -143,7 +143,7 @@ class _Sum:
 
 
 class _Lowering:
-    def __init__(self, fn: Function, target: Target, fast_math: bool):
+    def __init__(self, fn: Function, target: TargetData, fast_math: bool):
         self.sizes, self.target, self.fast_math = fn.sizes, target, fast_math
         self.tables = finite_tables(fn)
         own = (stmt.array for stmt in statements(fn.body) if isinstance(stmt, Alloc))
@@ -181,15 +181,15 @@ class _Lowering:
     def sum(self, found: _Sum, *, is_started: bool) -> Stmt:
         """The sum in the lowering that costs least."""
         store, exact = found.store, self.cut_is_exact_since(found, is_started=is_started)
-        is_copied_anyway = found.is_packed if self.target == "c" else found.uses >= _OFTEN
-        may_be_copied = self.target == "c" and (is_copied_anyway or not found.is_same_along_rows)
+        is_copied_anyway = found.uses >= _OFTEN if self.target.has_grid else found.is_packed
+        may_be_copied = not self.target.has_grid and (is_copied_anyway or not found.is_same_along_rows)
         copy = self.copy(found) if may_be_copied else None
         if copy is not None and (self.has_few_zeros(copy, found.load.array) or not (exact or is_copied_anyway)):
             self.copies.append(copy)
             self.choose(found, "padded copy", "so that all sums have as many terms")
             return found.of(copy.element)
         if is_copied_anyway:
-            place = "its packed copy" if self.target == "c" else "shared memory"
+            place = "shared memory" if self.target.has_grid else "its packed copy"
             self.choose(found, "guard", f"of zeros in {place}")
             return store
         if exact:
@@ -198,7 +198,7 @@ class _Lowering:
         if found.is_same_along_rows:
             why = "the same along rows, so that it leaves their loops"
         else:
-            why = "neither cut nor copy is better" if self.target == "c" else "a predicate of its thread"
+            why = "a predicate of its thread" if self.target.has_grid else "neither cut nor copy is better"
         self.choose(found, "guard", why)
         return store
 

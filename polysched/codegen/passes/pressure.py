@@ -15,17 +15,11 @@ Needs: no name is bound again inside the scope of its binding.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from polysched.ir.node import children, rewrite, statements, substitute, walk
 from polysched.ir.nodes import Binary, Const, Expr, For, Function, If, Let, Stmt, Var
 from polysched.ir.rename import bound_names
-from polysched.options import Target
-
-# Integer names that may live across a loop. On a GPU they take up to two registers each; with more than 64, fewer
-# threads fit a multiprocessor. A CPU keeps in memory at little cost what only the outer loops need.
-BUDGETS: Mapping[Target, int] = {"c": 96, "cuda": 32, "opencl": 32}
 
 Path = tuple[int, ...]  # numbers of the loops around, outermost first
 

@@ -7,7 +7,7 @@ which they can move, and moved.
 
 from __future__ import annotations
 
-from polysched.codegen.passes.cost import TARGET_COSTS
+from polysched.codegen.passes.cost import costs_on
 from polysched.codegen.passes.cse import cse
 from polysched.codegen.passes.dce import dce
 from polysched.codegen.passes.digits import join_digits
@@ -16,24 +16,25 @@ from polysched.codegen.passes.licm import licm, licm_settings
 from polysched.codegen.passes.loop_bounds import loop_bounds
 from polysched.codegen.passes.normalize import normalize
 from polysched.codegen.passes.preload import preload
-from polysched.codegen.passes.pressure import BUDGETS, relieve
+from polysched.codegen.passes.pressure import relieve
 from polysched.codegen.passes.ranges import simplify_ranges
 from polysched.codegen.passes.unroll import hint_unrolling
 from polysched.codegen.passes.unswitch import unswitch
 from polysched.ir.nodes import LARGEST_SIZE, Function
 from polysched.ir.simplify import simplify
-from polysched.options import Options, Target
+from polysched.options import Options
+from polysched.target import TargetData
 from polysched.trace import optional
 
 
-def improve_expressions(fn: Function, options: Options, target: Target) -> Function:
+def improve_expressions(fn: Function, options: Options, target: TargetData) -> Function:
     """`fn` with its index arithmetic and conditions simplified, and computed outside of the loops they do not need."""
     if options.expressions == "off":
         return fn
     settings = licm_settings(options, target)
     if options.expressions == "licm":
         return optional("licm", licm, fn, **settings)
-    gpu, fast_math = target != "c", options.fast_math
+    gpu, fast_math = target.has_grid, options.fast_math
     fn = optional("simplify", simplify, fn)
     fn = optional("loop bounds", loop_bounds, fn, fast_math=fast_math, tiny_loop=settings["tiny_loop"])
     fn = optional("ranges", simplify_ranges, fn, largest=LARGEST_SIZE)
@@ -44,9 +45,9 @@ def improve_expressions(fn: Function, options: Options, target: Target) -> Funct
     fn = optional("licm", licm, fn, **settings)
     if fast_math and not gpu:
         fn = optional("inverses", with_inverses, fn)
-    fn = optional("cse", cse, fn, costs=TARGET_COSTS[target], gpu=gpu)  # what repeats once nothing can move any more
+    fn = optional("cse", cse, fn, costs=costs_on(target), gpu=gpu)  # what repeats once nothing can move any more
     fn = optional("dce", dce, fn)
-    fn = optional("pressure", relieve, fn, budget=BUDGETS[target])
+    fn = optional("pressure", relieve, fn, budget=target.registers)
     if not gpu:
         return fn
     fn = optional("unroll", hint_unrolling, fn, most_trips=options.tiny_loop)

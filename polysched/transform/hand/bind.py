@@ -19,6 +19,7 @@ from typing import Literal
 from polysched import isl
 from polysched.errors import InputError
 from polysched.model.tree import Band, Map, Mark, Member, Tree
+from polysched.target import LIMITS
 from polysched.transform.hand.draft import Draft
 from polysched.transform.hand.edit import checked
 from polysched.transform.hand.loops import Loop, changed_at, fresh, loop, matching, most_iterations, node_at, unmarked
@@ -29,8 +30,6 @@ Axis = Literal[
     "block.x", "block.y", "block.z", "thread.x", "thread.y", "thread.z",
 ]  # fmt: skip
 AXES = tuple(f"{side}Idx.{axis}" for side in ("block", "thread") for axis in "xyz")
-_MOST_THREADS = {"thread.x": 1024, "thread.y": 1024, "thread.z": 64}
-_MOST_IN_BLOCK = 1024
 
 
 def bind(draft: Draft, loops: str | Sequence[str], axis: str, threads: int | None = None) -> Draft:
@@ -100,13 +99,13 @@ def _require_threads(on_threads: list[Loop], axes: dict[str, str], name: str) ->
                 f"loop '{each.name}' has no constant number of iterations, as loops on threads need",
                 hint="split it and bind the inner loop, or give a number of threads",
             )
-        if length > _MOST_THREADS[axis]:
-            most = f"a block has at most {_MOST_THREADS[axis]} threads along {axis}"
+        if length > LIMITS.threads[axis[-1]]:
+            most = f"a block has at most {LIMITS.threads[axis[-1]]} threads along {axis}"
             raise InputError(f"loop '{each.name}' has {length} iterations, and {most}", hint="split it")
         lengths[axis] = max(length, lengths.get(axis, 1))
-    if prod(lengths.values()) > _MOST_IN_BLOCK:
+    if prod(lengths.values()) > LIMITS.block:
         shape = " x ".join(str(lengths[axis]) for axis in sorted(lengths))
-        raise InputError(f"a block would have {shape} threads, and it has at most {_MOST_IN_BLOCK}")
+        raise InputError(f"a block would have {shape} threads, and it has at most {LIMITS.block}")
 
 
 def _map_above(tree: Tree, place: Loop) -> Map | None:

@@ -1,0 +1,53 @@
+"""What a target is, as data that any stage may ask, so that none compares its name.
+
+TARGETS["cuda"].has_grid               loops go on blocks and threads, where a CPU has threads and lanes
+TARGETS["cuda"].limits.block           threads of a block, at most
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from polysched.options import Target
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """The largest launch: threads and blocks along each axis, threads of a block, and those of a warp."""
+
+    threads: Mapping[str, int]
+    blocks: Mapping[str, int]
+    block: int
+    warp: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class TargetData:
+    """A target: what it is called, what it has, and what things cost there."""
+
+    name: Target
+    language: str
+    has_grid: bool  # blocks and threads, of which a block shares memory
+    has_shuffles: bool  # threads of a warp read each other's registers
+    division: int  # by a value that is no constant, in additions
+    registers: int  # integer names that may live across a loop
+
+
+LIMITS = Limits(
+    threads={"x": 1024, "y": 1024, "z": 64},
+    blocks={"x": 2147483647, "y": 65535, "z": 65535},
+    block=1024,
+    warp=32,
+)  # of CUDA since compute capability 3.0; devices of OpenCL are taken to have as much
+
+# Divisions by run-time values are an instruction of 20 to 40 cycles on CPUs, and a routine on GPUs, of 70 instructions
+# in 64 bits, which index arithmetic may have. On a GPU, integer names take up to two registers each; with more than 64,
+# fewer threads fit a multiprocessor. A CPU keeps in memory at little cost what only the outer loops need.
+_CPU = TargetData(name="c", language="C", has_grid=False, has_shuffles=False, division=25, registers=96)
+_GPU = TargetData(name="cuda", language="CUDA", has_grid=True, has_shuffles=True, division=70, registers=32)
+TARGETS: Mapping[Target, TargetData] = {
+    "c": _CPU,
+    "cuda": _GPU,
+    "opencl": replace(_GPU, name="opencl", language="OpenCL", has_shuffles=False),
+}
