@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from polysched.codegen.products.axes import digits, full_or_last, lies_by_terms, number
+from polysched.codegen.products.axes import digits, full_or_last, number
 from polysched.codegen.products.sizes import whole_vectors
 from polysched.ir.build import add, binary, floordiv, mul, sub
 from polysched.ir.node import substitute
 from polysched.ir.nodes import Alloc, Array, Const, Expr, For, If, Select, Stmt, Store, Var
-from polysched.transform.products import Axes
+from polysched.transform.axes import Axes, lies_by_terms
 
 _CHUNK = 64  # terms, of which a few lines each fit into the first cache
 

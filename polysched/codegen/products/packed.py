@@ -19,9 +19,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from polysched.codegen.products.axes import digits, full_or_last, is_flat, lies_by_terms, steps_alike
+from polysched.codegen.products.axes import digits, full_or_last, is_flat
 from polysched.codegen.products.copies import Copy
-from polysched.codegen.products.epilogue import stored
+from polysched.codegen.products.epilogue import lies_across, stored
 from polysched.codegen.products.sizes import (
     Shares,
     Side,
@@ -36,9 +36,9 @@ from polysched.ir.node import substitute, walk
 from polysched.ir.nodes import Alloc, Array, Binary, Cast, Const, Expr, For, Load, Select, Stmt, Store, Var
 from polysched.ir.simplify import simplify
 from polysched.machine import Machine
-from polysched.transform.products import Axes, SumOfProducts
-
-Extents = Mapping[str, tuple[Expr, ...]]
+from polysched.transform.axes import Axes, lies_by_terms, steps_alike
+from polysched.transform.epilogues import Extents
+from polysched.transform.products import SumOfProducts
 
 
 def packed(found: SumOfProducts, names: Iterator[str], extents: Extents, machine: Machine) -> tuple[Stmt, ...]:
@@ -209,12 +209,18 @@ class _Product:
         def kept(source: Array) -> Callable[[Expr, Expr], tuple[Store, ...]]:
             return lambda i, j: stored(found, own(i, j), Load(source.name, (i, j), self.dtype))
 
+        def across(make: Callable[[Expr, Expr], tuple[Store, ...]]) -> For:
+            i, j = next(self.names), next(self.names)
+            column = For(i, Const(0), Const(high), 1, make(Var(i), Var(j)), "vector")
+            return For(j, Const(0), Const(columns), 1, (column,))
+
         begin = [each(wide, started)] if found.start or columns < wide else []
         begin += [] if found.start else [each(columns, loaded)]
         # Where not all of them are stored, a copy is: a shorter loop over the sums would keep them out of registers.
         end: list[Stmt] = [each(wide, kept(sums))]
-        if columns < wide:
-            end = [Alloc(last), each(wide, copied), each(columns, kept(last))]
+        if columns < wide or lies_across(found):
+            end = [Alloc(last), each(wide, copied)]
+            end += [across(kept(last)) if lies_across(found) else each(columns, kept(last))]
         return (Alloc(sums), *begin, For(k, Const(0), Const(found.terms.size), 1, (each(wide, updated),)), *end)
 
     def factor(self, side: Side, read: _Read, tiles: Mapping[Side, Var], place: Expr, k: Expr) -> Expr:
