@@ -31,6 +31,7 @@ from polysched.codegen.passes.privatize import privatize
 from polysched.codegen.passes.register_tiles import register_tiles
 from polysched.codegen.passes.stage import improve_expressions
 from polysched.codegen.passes.units import without_units
+from polysched.codegen.passes.unpadded import without_padded_copies
 from polysched.codegen.passes.untile import untiled
 from polysched.codegen.products.find import pack_products
 from polysched.codegen.source import Source
@@ -106,8 +107,10 @@ def _compiled(function: Function, target: TargetData, schedule: Schedule | Tree 
         is_named = schedule is not None or options.constraints  # are statements and loops?
         is_free = schedule is None and options.tile and _leaves_order_open(options)
         plain = optional("untile", untiled, function) if is_free else function
-        as_given = is_named or target.has_grid
-        expanded = prepared(plain if as_given else optional("macro-statements", macro_statements, plain))
+        if not (is_named or target.has_grid):
+            plain = optional("padded copies", without_padded_copies, plain)
+            plain = optional("macro-statements", macro_statements, plain)
+        expanded = prepared(plain)
         if schedule is None:  # which names loops
             expanded = step("units", without_units, expanded)
             lowered = step("padding", lower_padding, expanded, target, fast_math=options.fast_math)

@@ -3,7 +3,7 @@
     for c in 0..5:                                            loops of random roles, extents and order
         for y in 0..7: for f in 0..4:
             out[f, 1, y] += data[c, y * 2 - 1] * weight[c, f]         windows, zeros around them, casts, factors
-    ...                                                       what is done to out before and after
+    ...                                                       what is done to out before and after, and made of it
 
 Each is compiled for machines of small vectors and caches, with all thresholds low, so that small nests have all parts:
 full and last tiles, several blocks, threads. What it computes is compared with the interpreter bit by bit: its loops,
@@ -16,6 +16,7 @@ import random
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from math import prod
 from pathlib import Path
 from unittest.mock import patch
@@ -35,7 +36,7 @@ from polysched.codegen.products import copies, packed, sizes
 from polysched.ir.build import conjunction, const
 from polysched.ir.dtypes import DType, f32, f64, i8, i16, i32, i64, u8
 from polysched.ir.node import walk
-from polysched.ir.nodes import Array, Cast, Const, Expr, For, Function, Load, Select, Stmt, Store, Var
+from polysched.ir.nodes import Alloc, Array, Cast, Const, Expr, For, Function, Load, Select, Stmt, Store, Var
 from polysched.machine import Machine
 from polysched.model.tree import Mark, Product
 from polysched.model.tree import walk as walk_tree
@@ -110,9 +111,14 @@ class _Generator:
         at = tuple(index)
         update = Store("out", at, add(Load("out", at, self.dtype), mul(*factors)))
         order = rng.sample(names + self.by_role["k"], len(self.extents))
-        body = [*self.before(out, at), self.loops(order, update), *self.made(at), *self.after(out)]
+        sums, behind = self.loops(order, update), [*self.made(at), *self.elsewhere(at)]
+        body = [*self.before(out, at), sums, *behind, *self.after(out)]
         if rng.random() < 0.05:
             body = [loop("t", 0, 2, *body)]
+        if any(array.name == "other0" for array in self.arrays) and random.Random(repr(shape)).random() < 0.5:
+            zeros = self.loops(names, Store("out", at, const(0, self.dtype)))
+            body = [Alloc(replace(out, space="private")), zeros, sums, *behind]  # nothing else reads them
+            self.arrays.remove(out)
         return nest("products", "", self.arrays, *body)
 
     def loops(self, order: list[str], body: Stmt, **extents: int) -> Stmt:
@@ -173,6 +179,29 @@ class _Generator:
             stmt: Stmt = Store("out", new, binary("max", add(here, mul(here, other)), const(-1, self.dtype)))
             for name in rng.sample(names, len(names)):
                 stmt = loop(f"e{n}{name}", 0, self.extents[name] - (rng.random() < 0.05), stmt)
+            yield stmt
+
+    def elsewhere(self, at: tuple[Expr, ...]) -> Iterator[Stmt]:
+        """What is made of the sums in other arrays, of other types and layouts, or of elements that several share."""
+        rng = random.Random(repr(self.extents) + "elsewhere")
+        names = [part.name for part in at if isinstance(part, Var)]
+        for n in range(rng.choice((0, 0, 1, 1, 2))):
+            own = {name: var(f"o{n}{name}") for name in names}
+            new = tuple(own[part.name] if isinstance(part, Var) else part for part in at)
+            order = rng.sample(names, len(names) - (len(names) > 1 and rng.random() < 0.25))
+            order = names if rng.random() < 0.4 else order
+            other = self.array(f"other{n}", [self.extents[name] for name in order], rng.choice((self.dtype, i64, f64)))
+            index = tuple(own[name] for name in order)
+            from_last = rng.choice(names) if rng.random() < 0.2 else ""
+            last = {Var(own[from_last].name): sub(self.extents[from_last] - 1, own[from_last])} if from_last else {}
+            here: Expr = add(*(Load("out", tuple(by.get(x, x) for x in new), self.dtype) for by in ({}, last)))
+            here = here if other.dtype == self.dtype else Cast(here, other.dtype)
+            if rng.random() < 0.4:
+                read = tuple(sub(other.shape[0], add(x, 1)) if rng.random() < 0.4 else x for x in index[:1])
+                here = add(here, Load(other.name, (*read, *index[1:]), other.dtype))
+            stmt: Stmt = Store(other.name, index, here)
+            for name in rng.sample(names, len(names)):
+                stmt = loop(f"o{n}{name}", 0, self.extents[name] - (rng.random() < 0.05), stmt)
             yield stmt
 
     def after(self, out: Array) -> Iterator[Stmt]:

@@ -22,13 +22,14 @@ from typing import Any, Literal
 from polysched import isl
 from polysched.deps.dependences import Dependences
 from polysched.errors import InputError
-from polysched.ir.node import rewrite, substitute, walk
+from polysched.ir.node import rewrite, walk
 from polysched.ir.nodes import Binary, Call, Const, Expr, Load, Stmt, Store, Var
 from polysched.ir.simplify import simplify
 from polysched.model.scop import Scop, Statement
-from polysched.model.tree import Band, Mark, Member, Product, Sequence, Tree, children, with_children
+from polysched.model.tree import Band, Mark, Member, Product, Tree, children, with_children
 from polysched.model.tree import walk as walk_tree
 from polysched.model.tree_isl import mark_text
+from polysched.transform.axes import Axes
 from polysched.transform.roles import statements_of
 
 _FEW_ROWS = 4  # with fewer, copying a factor costs as much as it brings
@@ -39,22 +40,12 @@ _LEAST_DOT = 64  # terms of a dot product that is worth lanes of its own
 Kind = Literal["packed", "dots"]
 
 
-@dataclass(frozen=True)
-class Axes:
-    """Loops from 0, outermost first, that are run as one."""
-
-    extents: Mapping[str, int]
-
-    @property
-    def size(self) -> int:
-        return prod([*self.extents.values()])
-
-
 @dataclass(frozen=True, kw_only=True)
 class SumOfProducts:
     """result[index] += left * right; `row` and `column` are the factors that rows and columns step through.
 
-    The sums begin with `start`, or with what the result holds, and are stored as `ends` leave them, each in turn.
+    The sums begin with `start`, or with what the result holds. `ends` run on each of them in turn: they change it, or
+    store what they make of it to another array. It is stored as they leave it, unless nothing else reads it.
     """
 
     store: Store
@@ -67,6 +58,7 @@ class SumOfProducts:
     terms: Axes
     start: Const | None = None
     ends: tuple[Store, ...] = ()
+    is_stored: bool = True
 
     @property
     def updates(self) -> int:
@@ -91,7 +83,7 @@ class SumOfProducts:
 
 def sum_of_products(extents: Mapping[str, int], body: tuple[Stmt, ...]) -> SumOfProducts | None:
     """What the body of these loops, outermost first, is as a product of matrices; None if it is none."""
-    match rewrite(body, _simple):
+    match rewrite(body, simple):
         case (Store(array, (*_, Var(last)) as index, Binary("+", Load(read, at), Binary("*", left, right))) as store,):
             if read != array or at != index or not all(_stays(factor, array) for factor in (left, right)):
                 return None
@@ -123,33 +115,7 @@ def sum_of_products(extents: Mapping[str, int], body: tuple[Stmt, ...]) -> SumOf
     )
 
 
-def epilogue(found: SumOfProducts, extents: Mapping[str, int], body: tuple[Stmt, ...]) -> tuple[Store, ...] | None:
-    """What the body of these loops makes of each sum in place, with the sum's loops in it; None if they do more."""
-    made = [_made(found, extents, stmt) for stmt in rewrite(body, _simple)]
-    ends = tuple(end for end in made if end is not None)
-    return ends if len(ends) == len(made) else None
-
-
-def _made(found: SumOfProducts, extents: Mapping[str, int], stmt: Stmt) -> Store | None:
-    own = found.store.index
-    match stmt:
-        case Store(found.store.array, index, value):
-            pairs = zip(index, own, strict=True)
-        case _:
-            return None
-    names: dict[str, Expr] = {part.name: ours for part, ours in pairs if isinstance(part, Var)}
-    sides = (found.batch, found.rows, found.columns)
-    sums = {Var(name): extent for axes in sides for name, extent in axes.extents.items()}
-    if {names.get(name): extent for name, extent in extents.items()} != sums or substitute(index, names) != own:
-        return None
-    value = substitute(value, names)
-    nodes = list(walk(value))
-    is_alone = all(node.index == own for node in nodes if isinstance(node, Load) and node.array == stmt.array)
-    is_pure = all(node.pure for node in nodes if isinstance(node, Call))
-    return replace(stmt, index=own, value=value) if is_alone and is_pure else None
-
-
-def _simple(node: Any) -> Any:
+def simple(node: Any) -> Any:
     """Subscripts as plain as they get: they tell the roles of loops."""
     if isinstance(node, Load):
         return replace(node, index=tuple(simplify(part) for part in node.index))
@@ -205,30 +171,10 @@ def mark_products(tree: Tree, scop: Scop, deps: Dependences, *, reorder: bool) -
         return tree
     if isinstance(tree, Band):
         statements = list(statements_of(tree, scop))
-        found = _found(statements[0]) if len(statements) == 1 else None
+        found = product_of(statements[0]) if len(statements) == 1 else None
         kind = kind_of(found, reorder=reorder) if found and _may_count_up(statements[0], deps) else None
         return tree if kind is None else Mark(Product(statements[0].name, kind))
     return with_children(tree, tuple(mark_products(child, scop, deps, reorder=reorder) for child in children(tree)))
-
-
-def epilogues(sequence: Sequence, scop: Scop) -> frozenset[int]:
-    """Which of the branches run what is made of the sums of a product before them, with nothing in between."""
-    found: SumOfProducts | None = None
-    places = set()
-    for place, branch in enumerate(sequence.children):
-        match branch.child:
-            case Mark(Product(statement=name)):
-                found = _found(scop.statement(name))
-            case Band() as band if found and all(_is_epilogue(found, each) for each in statements_of(band, scop)):
-                places.add(place)
-            case _:
-                found = None
-    return frozenset(places)
-
-
-def _is_epilogue(found: SumOfProducts, statement: Statement) -> bool:
-    extents = _box(statement)
-    return extents is not None and epilogue(found, extents, statement.body) is not None
 
 
 def _may_count_up(statement: Statement, deps: Dependences) -> bool:
@@ -242,7 +188,7 @@ def order_products(tree: Tree, scop: Scop) -> Tree:
     """`tree` with loops under the marks: batch, rows, columns, terms."""
     if isinstance(tree, Mark) and isinstance(tree.mark, Product):
         statement = scop.statement(tree.mark.statement)
-        found = _found(statement)
+        found = product_of(statement)
         assert found is not None, f"{statement.name} is no sum of products"
         members = tuple(_member(statement, name, name not in found.terms.extents) for name in found.loops)
         return replace(tree, child=Band(members))
@@ -254,7 +200,7 @@ def require_products(tree: Tree, scop: Scop, *, reorder: bool) -> None:
     for node in walk_tree(tree):
         if isinstance(node, Mark) and isinstance(node.mark, Product):
             name, text = node.mark.statement, f"mark '{mark_text(node.mark)}'"
-            found = next((_found(statement) for statement in scop.statements if statement.name == name), None)
+            found = next((product_of(statement) for statement in scop.statements if statement.name == name), None)
             if found is None:
                 raise InputError(f"{text}: {name} is no sum of products over a box")
             if node != order_products(node, scop):
@@ -264,8 +210,9 @@ def require_products(tree: Tree, scop: Scop, *, reorder: bool) -> None:
                 raise InputError(f"{text}: dot products add the terms of {name} in another order", hint=hint)
 
 
-def _found(statement: Statement) -> SumOfProducts | None:
-    extents = _box(statement)
+def product_of(statement: Statement) -> SumOfProducts | None:
+    """What the statement is as a product of matrices; None if it is none, or its loops are no box of constants."""
+    extents = box_of(statement)
     return None if extents is None else sum_of_products(extents, statement.body)
 
 
@@ -275,7 +222,7 @@ def _member(statement: Statement, name: str, coincident: bool) -> Member:
     return Member(isl.UnionMap.from_map(isl.Map.from_aff(value)), coincident)
 
 
-def _box(statement: Statement) -> dict[str, int] | None:
+def box_of(statement: Statement) -> dict[str, int] | None:
     """The extents of the domain if it is a box of constants from 0, of 2 at least: isl leaves other loops out."""
     domain = statement.domain
     if domain.involves_dims(isl.dim_type.param, 0, domain.dim(isl.dim_type.param)):

@@ -15,7 +15,7 @@ from polysched.model.scop import Scop
 from polysched.model.tree import Band, Member, Sequence, Tree, children, with_children
 from polysched.options import Options
 from polysched.transform.diamond import diamond
-from polysched.transform.products import epilogues
+from polysched.transform.epilogues import epilogues
 from polysched.transform.roles import Around
 from polysched.transform.separate import separate
 from polysched.transform.sizes import asked_sizes, tile_sizes

@@ -16,9 +16,9 @@ from polysched.machine import Machine
 from polysched.model.extract import extract
 from polysched.model.tree import Domain, Sequence, Tree, walk
 from polysched.model.tree_text import show_tree
+from polysched.transform.epilogues import epilogues
 from polysched.transform.products import (
     SumOfProducts,
-    epilogues,
     kind_of,
     mark_products,
     order_products,
@@ -83,14 +83,15 @@ COPY = BIAS.replace("out[f, y, x] =", "other[f, y, x] =")
     [
         ((SUMS, BIAS), {2}),
         ((SUMS, BIAS, BIAS.replace("b[f]", "out[f, y, x]")), {2}),
-        ((SUMS, COPY), set()),
-        ((SUMS, COPY, BIAS), set()),
+        ((SUMS, COPY), {2}),
+        ((SUMS, COPY, BIAS), {2, 3}),
+        ((SUMS, COPY.replace("out[f, y, x] +", "out[f, x, y] +"), BIAS), set()),
         ((SUMS, BIAS.replace("range(16)", "range(15)")), set()),
         ((BIAS, SUMS), set()),
     ],
 )
 def test_which_loops_are_an_epilogue(nests_in_turn, places):
-    """Those behind the sums, without another use in between, that change all of them in place; the ILP fuses two."""
+    """Those behind the sums, without another use in between, that run once for each of them; the ILP fuses two."""
     made = of(HEAD + "".join(nests_in_turn))
     tree = mark_products(made.tree, made.scop, made.deps, reorder=False)
     sequence, *_ = (node for node in walk(tree) if isinstance(node, Sequence))

@@ -53,7 +53,7 @@ def padded_copy(
     place: list[Expr] = [Var(next(names)) for _ in shape]
     extents, index, source = list(shape), list(load.index), list(place)
     for k in dict.fromkeys(edge.dimension for edge in edges):
-        own = _linear(load.index[k])
+        own = linear(load.index[k])
         first, last = (_end(own, loops, sizes, upper=upper) for upper in (False, True))
         if first is None or last is None:
             return None
@@ -86,10 +86,10 @@ class _Edge:
 
     def form(self, index: Sequence[Expr], shape: Sequence[Expr]) -> Linear:
         """Zero or more where an element is not beyond it."""
-        own = _linear(index[self.dimension])
+        own = linear(index[self.dimension])
         if not self.is_last:
             return _cleared(own)
-        return _cleared(added(added(_linear(shape[self.dimension]), own, -1), {None: 1}, -1))
+        return _cleared(added(added(linear(shape[self.dimension]), own, -1), {None: 1}, -1))
 
 
 def _edges_of(access: Select, shape: Sequence[Expr]) -> list[_Edge] | None:
@@ -113,7 +113,7 @@ def _never_negative_in(condition: Expr) -> Linear | None:
     match condition:
         case Binary("<" | "<=" | ">" | ">=" as op, left, right) if left.dtype == i64:
             above, below = (left, right) if op.startswith(">") else (right, left)
-            return _cleared(added(added(_linear(above), _linear(below), -1), {None: int("=" not in op)}, -1))
+            return _cleared(added(added(linear(above), linear(below), -1), {None: int("=" not in op)}, -1))
     return None
 
 
@@ -123,7 +123,7 @@ def _extent(reach: Linear) -> Expr:
     return found if isinstance(found, Const) else binary("max", found, 0)
 
 
-def _linear(expr: Expr) -> Linear:
+def linear(expr: Expr) -> Linear:
     """The expression as a form; as one atom if it has extrema."""
     found = forms(expr, upper=True)
     return found[0] if len(found) == 1 else {expr: 1}
@@ -141,7 +141,7 @@ def _end(form: Linear, loops: Sequence[For], sizes: Sequence[str], *, upper: boo
             if loop.step != 1:
                 return None
             is_last = (factor > 0) == upper
-            end = _linear(loop.hi if is_last else loop.lo)
+            end = linear(loop.hi if is_last else loop.lo)
             form = added(added(added(form, {var: factor}, -1), end, factor), {None: factor if is_last else 0}, -1)
     is_known = all(isinstance(atom, Var) and atom.name in sizes for atom in _cleared(form) if atom is not None)
     return _cleared(form) if is_known else None

@@ -6,14 +6,11 @@ y in 0..56, x in 0..56          q = y * 56 + x          y = q // 56, x = q % 56
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import prod
 
-from polysched.codegen.products.pairs import low_half
+from polysched.codegen.products.pairs import first_term
 from polysched.ir.build import add, binary, floordiv, floormod, mul
-from polysched.ir.linear import forms
-from polysched.ir.node import walk
 from polysched.ir.nodes import Cast, Const, Expr, If, Load, Stmt, Var
-from polysched.transform.products import Axes
+from polysched.transform.axes import Axes, strides
 
 
 def number(axes: Axes) -> Expr:
@@ -40,38 +37,12 @@ def is_flat(load: Load, axes: Axes, shape: tuple[Expr, ...]) -> bool:
     return in_order and list(shape[-count:][1:]) == list(map(Const, inner))
 
 
-def steps_alike(load: Load, axes: Axes, shape: tuple[Expr, ...]) -> bool:
-    """Is it as far from each common number of the loops to the next?"""
-    place: Expr = Const(0)
-    for subscript, extent in zip(load.index, shape, strict=True):
-        place = add(mul(place, extent), subscript)
-    form, *others = forms(place, upper=True)
-    loops = {Var(name): stride for name, stride in zip(axes.extents, strides(axes), strict=True)}
-    step = form.get([*loops][-1], 0)
-    is_linear = not any(node in loops for atom in form if atom is not None and atom not in loops for node in walk(atom))
-    return not others and is_linear and all(form.get(loop, 0) == step * stride for loop, stride in loops.items())
-
-
-def strides(axes: Axes) -> list[int]:
-    """How far apart numbers are of which one digit differs by one."""
-    extents = [*axes.extents.values()]
-    return [prod(extents[k + 1 :]) for k in range(len(extents))]
-
-
 def element(factor: Expr) -> Load | None:
     """The element that is a factor, as it is or cast, or the first of the two that are in a word; None for others."""
-    match low_half(factor) or factor:
+    match first_term(factor):
         case (Load() as load) | Cast(Load() as load):
             return load
     return None
-
-
-def lies_by_terms(factor: Expr, terms: Axes) -> bool:
-    """Does the factor step by one along the last of the terms' loops?"""
-    match element(factor):
-        case Load(index=(*_, Var(name))):
-            return [*terms.extents][-1] == name
-    return False
 
 
 def full_or_last(tile: Var, size: int, width: int, make: Callable[[int], tuple[Stmt, ...]]) -> tuple[Stmt, ...]:

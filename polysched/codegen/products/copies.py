@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from polysched.codegen.products.axes import digits, full_or_last, lies_by_terms, number
+from polysched.codegen.products.axes import digits, full_or_last, number
+from polysched.codegen.products.pairs import first_term
 from polysched.codegen.products.sizes import whole_vectors
 from polysched.ir.build import add, binary, floordiv, mul, sub
 from polysched.ir.node import substitute
 from polysched.ir.nodes import Alloc, Array, Const, Expr, For, If, Select, Stmt, Store, Var
-from polysched.transform.products import Axes
+from polysched.transform.axes import Axes, lies_by_terms
 
 _CHUNK = 64  # terms, of which a few lines each fit into the first cache
 
@@ -84,7 +85,7 @@ class Copy:
         """The line and loops over terms: inside of it where they are stored so, or by chunks where they are read so."""
         if not self.by_terms:
             return replace(line, body=(self.over_terms(self.terms, line.body),))
-        if not lies_by_terms(self.value, self.terms):
+        if not lies_by_terms(first_term(self.value), self.terms):
             return self.over_terms(self.terms, (line,))
         axes = [*self.terms.extents.items()]
         outer, inner = (Axes({}), self.terms) if self.is_row else (Axes(dict(axes[:-1])), Axes(dict(axes[-1:])))

@@ -14,12 +14,12 @@ from dataclasses import replace
 
 from polysched.codegen.products.axes import digits, full_or_last
 from polysched.codegen.products.epilogue import stored
-from polysched.codegen.products.packed import Extents
 from polysched.codegen.products.sizes import Shares, lanes_of, shared_loop
 from polysched.ir.build import add, mul
 from polysched.ir.node import substitute
 from polysched.ir.nodes import Alloc, Array, Binary, Const, Expr, For, Load, Stmt, Store, Var
 from polysched.machine import Machine
+from polysched.transform.epilogues import Extents
 from polysched.transform.products import SumOfProducts
 
 _SUMS = 16  # vectors of them, half of the registers

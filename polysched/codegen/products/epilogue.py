@@ -1,6 +1,7 @@
-"""What is made of a sum before it is stored: bias, scale, what is greater than zero, of its element alone.
+"""What is made of a sum before it is stored, or in its place: bias, scale, what is above zero, another type.
 
     out[f, q] = sums[i, j]        ->        out[f, q] = max(sums[i, j] + bias[f], 0)
+                                            bytes[f, q] = u8(sums[i, j] * scale[f])
 """
 
 from __future__ import annotations
@@ -8,31 +9,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from polysched.codegen.products.axes import is_flat
-from polysched.ir.node import rewrite, substitute, walk
+from polysched.ir.node import rewrite, substitute
 from polysched.ir.nodes import Expr, Load, Store, Var
-from polysched.transform.products import Axes, SumOfProducts
+from polysched.transform.products import SumOfProducts
 
 
-def is_near(end: Store, found: SumOfProducts, extents: Mapping[str, tuple[Expr, ...]]) -> bool:
-    """Does all that it reads lie as the sums, or as a side of them, so that it is found without divisions?"""
-
-    def lies_along(load: Load, axes: Axes) -> bool:
-        is_used = any(isinstance(node, Var) and node.name in axes.extents for node in walk(load))
-        return len(axes.extents) == 1 or not is_used or is_flat(load, axes, extents[load.array])
-
-    def lies_so(load: Load) -> bool:
-        is_alike = load.index == found.store.index and extents[load.array] == extents[found.store.array]
-        return is_alike or all(lies_along(load, axes) for axes in (found.rows, found.columns))
-
-    return all(lies_so(node) for node in walk(end.value) if isinstance(node, Load))
+def lies_across(found: SumOfProducts) -> bool:
+    """Is what is stored next to each other along rows?"""
+    ends = [end for end in found.ends if end.array != found.store.array]
+    ends += [found.store] if found.is_stored else []
+    return bool(found.rows.extents) and all(end.index[-1] == Var([*found.rows.extents][-1]) for end in ends)
 
 
 def stored(found: SumOfProducts, own: Mapping[str, Expr], here: Load) -> tuple[Store, ...]:
     """The stores of the element that has the loops' variables `own`, of which `here` is the sum: of what is made of it,
     in turn."""
     element = Load(found.store.array, found.store.index, here.dtype)
-    values = [rewrite(end.value, lambda node: here if node == element else None) for end in found.ends] or [here]
-    *steps, last = substitute(tuple(values), dict(own))
-    index = substitute(found.store.index, dict(own))
-    return (*(Store(here.array, here.index, step) for step in steps), replace(found.store, index=index, value=last))
+    steps = [end if end.array != element.array else Store(here.array, here.index, end.value) for end in found.ends]
+    if found.is_stored:
+        last = steps.pop().value if found.ends and found.ends[-1].array == element.array else here
+        steps.append(replace(found.store, value=last))
+    made: tuple[Store, ...] = rewrite(tuple(steps), lambda node: here if node == element else None)
+    return substitute(made, dict(own))

@@ -4,7 +4,8 @@
     for f, y, x: for c, r, s: out[f, y, x] += data[c, y + r, x + s] * weight[f, c, r, s]        (kind "packed")
 
 Sums that begin with a constant, which a loop before has stored, are not loaded, and the loop goes. So do the loops
-behind that change each sum in place, as for a bias: it is stored as they leave it.
+behind that change each sum, as for a bias, or store what they make of it elsewhere, as bytes: it is stored as they
+leave it, or, if nothing else reads it, not at all, and its array goes, too.
 
 Needs: loops of the kinds "packed" and "dots", as the mark `Product` gives, with constant bounds around one store; names
 are bound once; subscripts are not linearized yet.
@@ -13,19 +14,20 @@ Keeps: every bit, but where sums are dot products, which have their terms in ano
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from polysched.codegen.products.dots import dots
-from polysched.codegen.products.epilogue import is_near
-from polysched.codegen.products.packed import Extents, packed
-from polysched.ir.node import map_children, walk
-from polysched.ir.nodes import Alloc, Const, Expr, For, Function, Stmt, Store, Var
+from polysched.codegen.products.packed import packed
+from polysched.ir.node import map_children, rewrite, walk
+from polysched.ir.nodes import Alloc, Const, Expr, For, Function, Load, Stmt, Store, Var
 from polysched.ir.rename import fresh_names, used_names
 from polysched.ir.simplify import simplify
 from polysched.machine import Machine
-from polysched.transform.products import SumOfProducts, epilogue, sum_of_products
+from polysched.transform.epilogues import epilogue
+from polysched.transform.products import SumOfProducts, sum_of_products
 
 _KINDS = {"packed": packed, "dots": dots}
 
@@ -34,36 +36,62 @@ def pack_products(fn: Function, machine: Machine, *, parallel: bool = True) -> F
     """`fn` with each loop of the kinds "packed" and "dots" run by tiles, in registers; on threads if `parallel`."""
     if not any(isinstance(node, For) and node.kind in _KINDS for node in walk(fn.body)):
         return fn
-    machine = machine if parallel else replace(machine, cores=1)
-    local = (node.array for node in walk(fn.body) if isinstance(node, Alloc))
-    extents = {array.name: array.shape for array in (*fn.arrays, *local)}
-    return replace(fn, body=_block(fn.body, fresh_names("q", used_names(fn)), extents, machine))
+    return _Packing(fn, machine if parallel else replace(machine, cores=1)).function()
 
 
-def _block(body: tuple[Stmt, ...], names: Iterator[str], extents: Extents, machine: Machine) -> tuple[Stmt, ...]:
-    out: list[Stmt] = []
-    ahead = list(body)
-    while ahead:
-        stmt = ahead.pop(0)
-        if isinstance(stmt, For) and stmt.kind in _KINDS:
-            loops, inner = _nest(stmt)
-            found = sum_of_products(loops, inner)
-            assert found is not None, f"the loop {stmt.var} runs no sum of products"
-            start = _constant(out[-1], found) if out else None
-            if start is not None:
-                out.pop()
-                found = replace(found, start=start)
-            while ahead and (more := _epilogue(ahead[0], found, extents)):
-                ahead.pop(0)
-                found = replace(found, ends=(*found.ends, *more))
-            out += _KINDS[stmt.kind](found, names, extents, machine)
-        else:
-            out.append(map_children(stmt, lambda node: _inside(node, names, extents, machine)))
-    return tuple(out)
+class _Packing:
+    def __init__(self, fn: Function, machine: Machine):
+        self.fn, self.machine = fn, machine
+        self.names = fresh_names("q", used_names(fn))
+        self.local = {node.array.name: node.array for node in walk(fn.body) if isinstance(node, Alloc)}
+        self.extents = {array.name: array.shape for array in (*fn.arrays, *self.local.values())}
+        self.uses = _uses(fn.body)
+        self.gone: set[str] = set()  # arrays that nothing uses any more
+
+    def function(self) -> Function:
+        body = self.block(self.fn.body)
+        return replace(self.fn, body=rewrite(body, self.without_gone))
+
+    def without_gone(self, node: Any) -> Any:
+        return () if isinstance(node, Alloc) and node.array.name in self.gone else None
+
+    def block(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        out: list[Stmt] = []
+        ahead = list(body)
+        while ahead:
+            stmt = ahead.pop(0)
+            if isinstance(stmt, For) and stmt.kind in _KINDS:
+                out += self.product(stmt, out, ahead)
+            else:
+                out.append(map_children(stmt, self.inside))
+        return tuple(out)
+
+    def inside(self, node: Any) -> Any:
+        return self.block((node,)) if isinstance(node, Stmt) else node
+
+    def product(self, loop: For, before: list[Stmt], ahead: list[Stmt]) -> tuple[Stmt, ...]:
+        """What runs in place of the loop, and of those before and ahead that go with it, which are taken from these."""
+        found = sum_of_products(*_nest(loop))
+        assert found is not None, f"the loop {loop.var} runs no sum of products"
+        taken: list[Stmt] = [loop]
+        start = _constant(before[-1], found) if before else None
+        if start is not None:
+            taken.append(before.pop())
+            found = replace(found, start=start)
+        while ahead and isinstance(ahead[0], For) and (ends := epilogue(found, *_nest(ahead[0]), self.extents)):
+            taken.append(ahead.pop(0))
+            found = replace(found, ends=(*found.ends, *ends))
+        result = found.store.array
+        is_read = result not in self.local or _uses(tuple(taken))[result] < self.uses[result]
+        if start is not None and not is_read and any(end.array != result for end in found.ends):
+            found = replace(found, is_stored=False)
+            self.gone.add(result)
+        return _KINDS[loop.kind](found, self.names, self.extents, self.machine)
 
 
-def _inside(node: Any, names: Iterator[str], extents: Extents, machine: Machine) -> Any:
-    return _block((node,), names, extents, machine) if isinstance(node, Stmt) else node
+def _uses(body: tuple[Stmt, ...]) -> Counter[str]:
+    """How many loads and stores of each array there are."""
+    return Counter(node.array for node in walk(body) if isinstance(node, Load | Store))
 
 
 def _nest(loop: For) -> tuple[dict[str, int], tuple[Stmt, ...]]:
@@ -78,12 +106,6 @@ def _nest(loop: For) -> tuple[dict[str, int], tuple[Stmt, ...]]:
             case _:
                 break
     return loops, body
-
-
-def _epilogue(stmt: Stmt, found: SumOfProducts, extents: Extents) -> tuple[Store, ...] | None:
-    """What the loops of `stmt` make of each sum in place; None if they do more, or what they read is far apart."""
-    ends = epilogue(found, *_nest(stmt)) if isinstance(stmt, For) else None
-    return ends if ends and all(is_near(end, found, extents) for end in ends) else None
 
 
 def _constant(stmt: Stmt, found: SumOfProducts) -> Const | None:

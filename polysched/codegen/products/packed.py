@@ -21,10 +21,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from polysched.codegen.products.axes import digits, element, full_or_last, is_flat, lies_by_terms, steps_alike
+from polysched.codegen.products.axes import digits, element, full_or_last, is_flat
 from polysched.codegen.products.copies import Copy
-from polysched.codegen.products.epilogue import stored
-from polysched.codegen.products.pairs import guard_outside, in_pairs, may_pair
+from polysched.codegen.products.epilogue import lies_across, stored
+from polysched.codegen.products.pairs import first_term, guard_outside, in_pairs, may_pair
 from polysched.codegen.products.sizes import (
     Shares,
     Side,
@@ -38,9 +38,9 @@ from polysched.ir.build import add, floordiv, mul, sub
 from polysched.ir.node import substitute, walk
 from polysched.ir.nodes import DOT, Alloc, Array, Binary, Call, Const, Expr, For, Load, Stmt, Store, Var
 from polysched.machine import Machine
-from polysched.transform.products import Axes, SumOfProducts
-
-Extents = Mapping[str, tuple[Expr, ...]]
+from polysched.transform.axes import Axes, lies_by_terms, steps_alike
+from polysched.transform.epilogues import Extents
+from polysched.transform.products import SumOfProducts
 
 
 def packed(found: SumOfProducts, names: Iterator[str], extents: Extents, machine: Machine) -> tuple[Stmt, ...]:
@@ -126,7 +126,8 @@ class _Product:
         """A copy of so many tiles."""
         terms, lanes = self.found.terms, self.lanes if side == "columns" else 1
         width = min(self.tile[side], whole_vectors(self.size[side], lanes))
-        as_they_lie = self.streamed == "rows" or (self.has_pairs and lies_by_terms(self.values[side], terms))
+        lies_so = lies_by_terms(first_term(self.values[side]), terms)
+        as_they_lie = self.streamed == "rows" or (self.has_pairs and lies_so)
         by_terms = side == "columns" or not as_they_lie
         shape = (tiles, terms.size, width) if by_terms else (tiles, width, terms.size)
         array = Array(next(self.names), self.dtype, tuple(map(Const, shape)), "private")
@@ -202,12 +203,18 @@ class _Product:
         def kept(source: Array) -> Callable[[Expr, Expr], tuple[Store, ...]]:
             return lambda i, j: stored(found, own(i, j), Load(source.name, (i, j), self.dtype))
 
+        def across(make: Callable[[Expr, Expr], tuple[Store, ...]]) -> For:
+            i, j = next(self.names), next(self.names)
+            column = For(i, Const(0), Const(high), 1, make(Var(i), Var(j)), "vector")
+            return For(j, Const(0), Const(columns), 1, (column,))
+
         begin = [each(wide, started)] if found.start or columns < wide else []
         begin += [] if found.start else [each(columns, loaded)]
         # Where not all of them are stored, a copy is: a shorter loop over the sums would keep them out of registers.
         end: list[Stmt] = [each(wide, kept(sums))]
-        if columns < wide:
-            end = [Alloc(last), each(wide, copied), each(columns, kept(last))]
+        if columns < wide or lies_across(found):
+            end = [Alloc(last), each(wide, copied)]
+            end += [across(kept(last)) if lies_across(found) else each(columns, kept(last))]
         return (Alloc(sums), *begin, For(k, Const(0), Const(found.terms.size), 1, (each(wide, updated),)), *end)
 
     def product(self, row: Expr, column: Expr) -> Expr:

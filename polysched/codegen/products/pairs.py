@@ -45,12 +45,12 @@ def in_pairs(found: SumOfProducts) -> SumOfProducts:
     return replace(found, row=word(found.row), column=word(found.column), terms=terms)
 
 
-def low_half(value: Expr) -> Expr | None:
-    """The first of the two terms of a word; None if it is none."""
+def first_term(value: Expr) -> Expr:
+    """The first of the two terms of a word; the value itself if it is none."""
     match value:
         case Binary("|", Binary("&", low, half), Binary("<<", _, _)) if half == _HALF:
             return low
-    return None
+    return value
 
 
 def _word(low: Expr, high: Expr) -> Expr:

@@ -7,14 +7,14 @@ from itertools import product
 import numpy as np
 import pytest
 
-from polysched.codegen.products.axes import digits, is_flat, lies_by_terms, number, steps_alike, strides
+from polysched.codegen.products.axes import digits, is_flat, number
 from polysched.ir.build import add, binary, mul
 from polysched.ir.dtypes import f32, f64
 from polysched.ir.interp import evaluate
 from polysched.ir.nodes import Cast, Const, Expr, Load, Select, Var
 from polysched.ir.simplify import simplify
 from polysched.ir.text import show
-from polysched.transform.products import Axes
+from polysched.transform.axes import Axes, lies_by_terms, steps_alike, strides
 
 PIXELS = Axes({"z": 3, "y": 4, "x": 5})
 q, y, x = Var("q"), Var("y"), Var("x")

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from polysched.codegen.products import sizes
 from polysched.codegen.products.find import pack_products
 from polysched.ir.build import binary, var
-from polysched.ir.nodes import For, Function, If
+from polysched.ir.node import walk
+from polysched.ir.nodes import Alloc, For, Function, If, Store
 from polysched.ir.simplify import simplify
 from polysched.ir.text import show
 from polysched.machine import Machine
@@ -191,13 +192,19 @@ def test_all_that_is_made_of_sums_in_turn_goes_with_them(updates, loops):
         ("out[i, j] += out[i, 0]", "i8 j8"),
         ("out[i, j] += out[j, i]", "i8 j8"),
         ("out[i, j] += 1.0", "i8 j8 k2"),
-        ("copy[i, j] = out[i, j]", "i8 j8"),
         ("out[j, j] += far[i, j]", "i8 j8"),
         ("out[i, j] += 1.0; copy[i, j] += 1.0", "i8 j8"),
+        ("copy[i, j] = out[i, j]", "i8 j7"),
+        ("copy[0, j] = out[i, j]", "i8 j8"),
+        ("copy[i, i] = out[i, j]", "i8 j8"),
+        ("copy[i, j] = out[i, j] + copy[j, i]", "i8 j8"),
+        ("copy[i, j] = out[i, j] * out[0, 0]", "i8 j8"),
+        ("copy[i, j] = out[i, j]; out[i, j] = copy[j, i]", "i8 j8"),
+        ("far[i, j + 1] = out[i, j]", "i8 j8"),
     ],
 )
 def test_loops_behind_that_do_something_else_stay(update, loops):
-    """A part, a diagonal, what reads other elements, several times each, another array, some of them."""
+    """A part, a diagonal, what reads other elements, several times each, some of them, the last one of several."""
     fn = after(update, loops=loops)
     assert simplify(fn.body[-1]) == packed(fn, LARGE).body[-1]
 
@@ -221,6 +228,70 @@ def test_what_lies_across_columns_that_are_several_loops_is_read_in_its_own():
     for value, goes in (("r[f, y, x0] + p[f]", True), ("p[x0]", False), ("wide[y, x0]", False), ("r[x0, y, f]", False)):
         done = packed(made(value), LARGE)
         assert len(done.body) == (3 if goes else 4), value
+
+
+ELSEWHERE = """def conv(out: f32[3, 2, 5], narrow: i8[3, 2, 5], turned: f32[2, 5, 3], w: f32[3, 3], data: f32[3, 2, 5]):
+    alloc s: f32[3, 2, 5]
+    for f in range(3):
+        for y in range(2):
+            for x in range(5):
+                s[f, y, x] = 0.0
+    for f in range(3):
+        for y in range(2):
+            for x in range(5):
+                for r in range(3):
+                    s[f, y, x] += data[r, y, x] * w[f, r]
+"""
+
+
+def elsewhere(*updates: str) -> Function:
+    """The product, in an array of its own, and what is then made of its elements; each in loops of its own."""
+    text = ELSEWHERE.replace("    alloc s: f32[3, 2, 5]\n", "")
+    for update in updates:
+        text += "    for f in range(3):\n        for y in range(2):\n            for x in range(5):\n"
+        text += f"                {update}\n"
+    fn = marked(text.replace("data:", "s: f32[3, 2, 5], data:"), behind=len(updates))
+    (s,) = (array for array in fn.arrays if array.name == "s")
+    arrays = tuple(array for array in fn.arrays if array is not s)
+    return replace(fn, arrays=arrays, params=(), body=(Alloc(replace(s, space="private")), *fn.body))
+
+
+def stores_of(fn: Function) -> list[str]:
+    """The values that are stored to parameters, in full tiles and the last one."""
+    names = {array.name for array in fn.arrays}
+    stores = [node for node in walk(fn.body) if isinstance(node, Store) and node.array in names]
+    return [re.sub(r"q\d+\[[^]]*\]", "sum", f"{store.array} = {show(store.value)}") for store in stores]
+
+
+def test_what_is_made_of_sums_elsewhere_is_stored_there_and_the_sums_have_no_array():
+    done = packed(elsewhere("narrow[f, y, x] = i8(max(s[f, y, x], 0.0) * 2.0)"), SMALL)
+    assert stores_of(done) == 2 * ["narrow = i8(max(sum, 0.0f32) * 2.0f32)"]
+    assert "s[" not in show(done)
+
+
+@pytest.mark.parametrize(
+    ("updates", "stored"),
+    [
+        (["s[f, y, x] *= 2.0", "narrow[f, y, x] = i8(s[f, y, x])"], ["narrow = i8(sum)"]),
+        (["narrow[f, y, x] = i8(s[f, y, x])", "out[f, y, x] = s[f, y, x]"], ["narrow = i8(sum)", "out = sum"]),
+        (["out[f, y, x] = s[f, y, x]", "out[f, y, x] = out[f, y, x] * s[f, y, x]"], ["out = sum", "out = out * sum"]),
+        (["turned[y, x, f] = abs(s[f, y, x])"], ["turned = fabs(sum)"]),
+        (["turned[y, x, f] += s[f, y, x]", "out[f, y, x] = s[f, y, x]"], ["turned = turned + sum", "out = sum"]),
+    ],
+)
+def test_several_stores_of_a_sum_go_with_it_in_turn(updates, stored):
+    """Also in another layout, where a tile is stored column by column if all is stored there."""
+    done = packed(elsewhere(*updates), SMALL)
+    assert [re.sub(r"\[[^]]*\]", "", text) for text in stores_of(done)] == 2 * stored
+    assert "s[" not in show(done)
+
+
+def test_sums_that_are_read_again_are_stored():
+    fn = elsewhere("narrow[f, y, x] = i8(s[f, y, x])", "out[f, y, x] = s[f, 0, x]")
+    done = packed(fn, SMALL)
+    assert simplify(fn.body[-1]) == done.body[-1]
+    assert stores_of(done)[:2] == 2 * ["narrow = i8(sum)"]
+    assert isinstance(done.body[0], Alloc)
 
 
 def test_loops_in_a_branch_are_found():
