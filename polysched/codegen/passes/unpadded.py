@@ -141,9 +141,15 @@ def _read_in_place(fn: Function, copy: _Copy) -> Function | None:
     if not all(_is_inside(load, loops, copy.array, fn.sizes) for load, loops in _loads(kept, (), name)):
         return None
     body = rewrite(kept, lambda n: copy.element(n.index) if isinstance(n, Load) and n.array == name else None)
-    written = macro_statements(replace(fn, body=kept))
+    guarded, written = replace(fn, body=body), macro_statements(replace(fn, body=kept))
     is_flat = all(_is_flat(stmt, (), name) for stmt in written.body)
-    return replace(fn, body=body) if is_flat and _pays(written, copy) else None
+    stays_flat = is_flat and _loops(macro_statements(guarded)) == _loops(written)
+    return guarded if stays_flat and _pays(written, copy) else None
+
+
+def _loops(fn: Function) -> int:
+    """How many are left: guards may keep windows from being written out."""
+    return sum(isinstance(node, For) for node in walk(fn.body))
 
 
 def _loads(body: Sequence[Stmt], loops: Loops, name: str) -> Iterator[tuple[Load, Loops]]:
