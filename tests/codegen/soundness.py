@@ -45,6 +45,7 @@ from polysched.ir.verify import Stage, verify
 from polysched.options import Options
 from polysched.runtime.cpu import CpuProgram, c_function
 from polysched.runtime.toolchain import EXACT, find_compiler
+from polysched.target import TARGETS
 from tests.codegen.programs import awkward_arguments, awkward_program
 from tests.nests import outcome
 
@@ -67,8 +68,8 @@ LOWERED: dict[str, Pass] = {  # for kernels
     "relieve": partial(relieve, budget=4),
 }
 STAGES: dict[str, Pass] = {
-    "stage for c": partial(improve_expressions, options=Options(), target="c"),
-    "stage for cuda": partial(improve_expressions, options=Options(), target="cuda"),
+    "stage for c": partial(improve_expressions, options=Options(), target=TARGETS["c"]),
+    "stage for cuda": partial(improve_expressions, options=Options(), target=TARGETS["cuda"]),
 }
 PASSES = {**SOURCE, **LOWERED, **STAGES}
 SIZES = (0, 1, 3)

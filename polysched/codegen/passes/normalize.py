@@ -102,8 +102,9 @@ class _Normalizer:
                 return flat if flat is mapped else replace(flat, cond=inner(flat.cond))
             case Binary("+" | "-") | Unary("-") if self.may_reorder(expr):
                 terms = [(minus, inner(term)) for minus, term in terms_of(expr)]
-                may_distribute = expr.dtype.is_integer and not self.in_kernel
-                return sum_of(distributed(terms, scope) if may_distribute else terms, scope)
+                if expr.dtype.is_integer and not self.in_kernel:  # terms are new where some were collected
+                    terms = [each if each in terms else (each[0], inner(each[1])) for each in distributed(terms, scope)]
+                return sum_of(terms, scope)
             case Binary("*") if self.may_reorder(expr):
                 return chain(expr.op, [inner(operand) for operand in flattened(expr, expr.op)], scope)
             case Binary("min" | "max") if self.may_reorder(expr) and expr.dtype.is_integer:
