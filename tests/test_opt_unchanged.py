@@ -143,6 +143,17 @@ def results(tmp_path, data: bytes, flags: tuple[str, ...]) -> set[str]:
     return found
 
 
+@gcc
+def test_without_a_loop_on_threads_a_region_runs_its_own_text(tmp_path):
+    loops = """\
+for (int i = n - 1; i >= 0; i--) {
+        for (int j = 0; j < i + 1; j++)
+            b[n - i + 4] = a[i - j + n + 2];
+        a[i / 2 + 4] = b[i + 6];
+    }"""
+    assert len(results(tmp_path, file("enum { N = 80 };\nlong a[N], b[N];\nint n = 24;", loops), ("-fopenmp",))) == 1
+
+
 TIMES = """\
 for (int t = 0; t < 4000; t++) {
         for (int i = 1; i < N - 1; i++) b[i] = a[i - 1] + a[i + 1] + 1;

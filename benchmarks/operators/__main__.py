@@ -23,6 +23,7 @@ from benchmarks.operators import against_pytorch, evaluation, expressions
 from benchmarks.operators.cases import CASES, Case, read
 from benchmarks.operators.check import Outcome, checked, pytorch
 from benchmarks.operators.expressions import Counted, counted
+from polysched.mapped import FOR_THREADS, IN_SOURCE_ORDER
 from polysched.operators import OPERATORS
 
 
@@ -96,7 +97,7 @@ def _run(case: Case, args: argparse.Namespace) -> Outcome:
     return outcome
 
 
-_USUAL = ("exact", "pluto", "mapped")
+_USUAL = ("exact", "pluto", "mapped", IN_SOURCE_ORDER, FOR_THREADS)
 HEADER = f"{'operator':30}  cases  right  wrong  refused  late  PyTorch  compile s: median   worst"
 
 

@@ -18,7 +18,6 @@ from polysched.ir.nodes import For, If, Stmt
 from polysched.options import Target
 
 STAGES = {"deps": "dependences", "schedule": "schedule", "lower": "lower"}
-USUAL = {"dependences": "exact", "schedule": "pluto", "mapping": "mapped"}
 
 
 def check_all(names: Iterable[str], target: Target) -> bool:
@@ -52,7 +51,7 @@ def check(name: str, kernel: Kernel, target: Target) -> tuple[str, bool]:
     stages = "".join(f"{1e3 * seconds[step]:10.0f}" for step in STAGES.values())
     kinds = Counter(nests(done.kernel.body))
     counts = f"{kinds['outer']:12}{kinds['inner']:6}{kinds['serial']:7}"
-    rungs = "".join(f", {stage}: {rung}" for stage, rung in done.rungs.items() if rung != USUAL[stage])
+    rungs = "".join(f", {stage}: {rung}" for stage, rung in done.fallbacks.items())
     try:
         done.verify()
         done.verify(**small_odd_sizes(kernel))

@@ -140,9 +140,9 @@ def outcome_of(region: Region, data: bytes, job: Job) -> Outcome:
     offload, sizes = None, sizes_that_fit(done.scop, region.function)
     if not TARGETS[target].has_grid:
         is_same = not job.always and runs_the_same_loops(done, region)
-        if is_same and not loops_on_threads(done.kernel):
+        only_on_threads = is_same or (done.rungs["mapping"] == FOR_THREADS and not job.always)
+        if only_on_threads and not loops_on_threads(done.kernel):
             return replace(kept, summary="its order is the best that was found")
-        only_on_threads = is_same or done.rungs["mapping"] == FOR_THREADS
         before, after = emit_region(done.kernel, region, sizes, only_on_threads=only_on_threads)
     else:
         entry = _entry(f"{region.function.name}_of_{job.name}", region)

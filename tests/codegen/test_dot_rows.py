@@ -90,14 +90,14 @@ def test_rows_of_any_length_are_what_the_interpreter_makes_of_them(count):
 
 
 @gcc
-@pytest.mark.parametrize("flags", ["-O2", "-march=native"])
+@pytest.mark.parametrize("flags", [("-O2",), ("-march=native",), ("-march=native", "-masm=intel")])
 def test_in_a_block_of_the_user_s(flags):
     """With its own types, no function before it, and names that the operands have, too."""
-    assert_runs_as_interpreted(rows(24), arguments(), (*STRICT, flags))
+    assert_runs_as_interpreted(rows(24), arguments(), (*STRICT, *flags))
     sums, dots, vector = (Array(name, i32, (const(200),)) for name in ("sums", "dots", "vector"))
     a = var("a")
     dot = Call(DOT, (load(dots, a), load(vector, add(j, 3))), i32)
     inner = loop("j", 0, 24, store(sums, [add(a, j)], add(load(sums, add(a, j)), dot)), kind="vector")
     fn = nest("rows", "", [sums, dots, vector], loop("a", 0, 5, inner))
     given = dict(zip(("sums", "dots", "vector"), arguments().values(), strict=True))
-    assert_runs_as_interpreted(fn, given, (*STRICT, flags))
+    assert_runs_as_interpreted(fn, given, (*STRICT, *flags))

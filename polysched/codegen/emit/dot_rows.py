@@ -75,7 +75,8 @@ for (; $j + $lanes <= $count; $j += $lanes) {
     typedef $U $vector __attribute__((__vector_size__($bytes), __aligned__(4), __may_alias__));
     const $vector $all = ($vector){0} + ($U)$a;
     $vector $dots;
-    __asm__("vpmaddwd %1, %2, %0" : "=$letter"($dots) : "$letter"($all), "$letter"(*(const $vector *)($b + $j)));
+    __asm__("vpmaddwd {%1, %2, %0|%0, %2, %1}" /* AT&T's order, and Intel's */
+            : "=$letter"($dots) : "$letter"($all), "$letter"(*(const $vector *)($b + $j)));
     *($vector *)($sums + $j) += $dots;
 }
 #endif"""

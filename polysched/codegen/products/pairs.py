@@ -20,7 +20,7 @@ from polysched.ir.nodes import Binary, Cast, Const, Expr, Select, Var
 from polysched.ir.simplify import simplify
 from polysched.transform.products import Axes, SumOfProducts
 
-_HALF = const(0xFFFF, i32)
+_HALF, _ABOVE = const(0xFFFF, i32), const(1 << 16, i32)  # to shift what is negative is undefined in C
 
 
 def may_pair(found: SumOfProducts) -> bool:
@@ -48,7 +48,7 @@ def in_pairs(found: SumOfProducts) -> SumOfProducts:
 def first_term(value: Expr) -> Expr:
     """The first of the two terms of a word; the value itself if it is none."""
     match value:
-        case Binary("|", Binary("&", low, half), Binary("<<", _, _)) if half == _HALF:
+        case Binary("|", Binary("&", low, half), Binary("*", _, above)) if (half, above) == (_HALF, _ABOVE):
             return low
     return value
 
@@ -57,7 +57,7 @@ def _word(low: Expr, high: Expr) -> Expr:
     match guard_outside(low), guard_outside(high):
         case Select(cond, one, Const() as none), Select(same, two, Const() as other) if cond == same:
             return Select(cond, _word(one, two), simplify(_word(none, other)))
-    return binary("|", binary("&", low, _HALF), binary("<<", high, 16))
+    return binary("|", binary("&", low, _HALF), binary("*", high, _ABOVE))
 
 
 def guard_outside(value: Expr) -> Expr:

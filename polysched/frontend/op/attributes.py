@@ -60,5 +60,6 @@ def constant(emit: Emitter, name: str, value: Any) -> Any:
         case np.ndarray():
             return outside(emit, name, value)
         case list() | tuple():
-            return tuple(constant(emit, f"{name}_{k}", entry) for k, entry in enumerate(value))
+            entries = enumerate(value)  # integers may be extents
+            return tuple(n if isinstance(n, np.integer) else constant(emit, f"{name}_{k}", n) for k, n in entries)
     return value

@@ -46,12 +46,12 @@ def f(C: i32[3, 8], A: i8[3, 10], B: i8[10, 8]):
     for q1 in 0..1:
         for q2 in 0..3:
             for q3 in 0..5:
-                q0[q1, q2, q3] = i32(A[q1 * 3 + q2, q3]) & 65535i32 | i32(A[q1 * 3 + q2, q3 + 5]) << 16i32
+                q0[q1, q2, q3] = i32(A[q1 * 3 + q2, q3]) & 65535i32 | i32(A[q1 * 3 + q2, q3 + 5]) * 65536i32
     alloc q5: private i32[1, 5, 8]
     for q6 in 0..1:
         for q8 in 0..5:
             for q7 in 0..8:
-                q5[q6, q8, q7] = i32(B[q8, q6 * 8 + q7]) & 65535i32 | i32(B[q8 + 5, q6 * 8 + q7]) << 16i32
+                q5[q6, q8, q7] = i32(B[q8, q6 * 8 + q7]) & 65535i32 | i32(B[q8 + 5, q6 * 8 + q7]) * 65536i32
     for q9 in 0..1:
         for q10 in 0..1:
             alloc q12: private i32[3, 8]
@@ -115,7 +115,7 @@ def test_narrow_vectors_have_no_such_instruction():
 
 def test_an_odd_term_is_alone_in_its_word():
     text = show(packed(matrices(3, 8, 7), AVX2))
-    assert "| (q3 + 4 < 7 ? i32(A[q1 * 3 + q2, q3 + 4]) : 0i32) << 16i32" in text
+    assert "| (q3 + 4 < 7 ? i32(A[q1 * 3 + q2, q3 + 4]) : 0i32) * 65536i32" in text
 
 
 @pytest.mark.parametrize(

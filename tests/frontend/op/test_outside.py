@@ -264,3 +264,20 @@ def test_a_copy_may_change():
 
     x = RNG.random((5, 12), np.float32)
     np.testing.assert_allclose(run(ps.op(changes), x), ps.op(changes)(x), rtol=1e-5)
+
+
+EXTENTS = [np.int64(3), 2]
+
+
+@ps.op
+def repeated(x: ps.f64[4]) -> ps.f64[4]:
+    total = x
+    for _ in range(EXTENTS[0]):
+        total = total + x
+    return total
+
+
+def test_integers_of_numpy_in_a_list_may_be_extents():
+    out = np.empty(4)
+    ps.optimize(repeated)(x=np.ones(4), total=out)
+    assert list(out) == [4.0] * 4
