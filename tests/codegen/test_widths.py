@@ -23,6 +23,7 @@ from polysched.ir.nodes import Array, Expr, For, Select
 from polysched.ir.text import show
 from polysched.pipeline import optimize
 from polysched.runtime.emulate import emulate
+from polysched.target import LIMITS
 from tests import nests
 from tests.nests import arguments_for, loop, nest, outcome, store
 
@@ -99,7 +100,7 @@ def test_no_value_leaves_the_range_where_the_conditions_hold(seed, monkeypatch):
     """With a range so small that all values of all names can be tried."""
     largest = 15
     monkeypatch.setattr(sufficient, "LARGEST", largest)
-    monkeypatch.setattr(kernels, "_MOST_BLOCKS", dict.fromkeys("xyz", 2**31 - 1))
+    monkeypatch.setattr(kernels, "LIMITS", replace(LIMITS, blocks=dict.fromkeys("xyz", 2**31 - 1)))
     rng = random.Random(seed)
     loops, indices = _random_ranges(rng), []
     for names in (("n", "m"), ("n", "m", "i"), ("n", "m", "i", "j")):
@@ -302,7 +303,7 @@ def test_no_printed_value_leaves_the_range(build, monkeypatch):
     """The kernels of 32 bits, with a type that looks at each value in its place, in a range that small sizes reach."""
     largest = 5000
     monkeypatch.setattr(sufficient, "LARGEST", largest)
-    monkeypatch.setattr(kernels, "_MOST_BLOCKS", dict.fromkeys("xyz", 2**31 - 1))
+    monkeypatch.setattr(kernels, "LIMITS", replace(LIMITS, blocks=dict.fromkeys("xyz", 2**31 - 1)))
     fn = build()
     source = optimize(fn, "cuda").source
     assert "_body<int32_t>(" in source.text
