@@ -28,7 +28,7 @@ from polysched.trace import optional, step
 from polysched.transform.fuse_rows import fuse_rows
 from polysched.transform.fuse_sums import fuse_sums
 from polysched.transform.fuse_tiles import fuse_tile_loops
-from polysched.transform.guard import fits_in, is_better_left, is_hidden, may_be_for_nothing
+from polysched.transform.guard import fits_in, gain, is_hidden, may_be_for_nothing
 from polysched.transform.interleave import interleave_all
 from polysched.transform.join_lanes import join_lanes
 from polysched.transform.parallel import mark_parallel
@@ -183,10 +183,10 @@ def _guarded(mapped: tuple[Tree, str], scop: Scop, deps: Dependences, options: O
     if not _is_worth_threads(scop, STREAM_OPERATIONS) and is_hidden(found, scop, deps):
         return mark_coincident(scop.tree, deps), IN_SOURCE_ORDER
     source = _map_to_cpu(mark_coincident(scop.tree, deps), scop, deps, options)
-    threads = _is_worth_threads(scop, SIMD_OPERATIONS)
-    if is_better_left(found, source, scop, threads=threads, guesses=guesses):
+    gained = gain(found, source, scop, guesses=guesses)
+    if gained == "never" or (gained == "on threads" and not _is_worth_threads(scop, SIMD_OPERATIONS)):
         return source, IN_SOURCE_ORDER
-    return found, FOR_THREADS if is_better_left(found, source, scop, threads=False, guesses=guesses) else "mapped"
+    return found, "mapped" if gained == "always" else FOR_THREADS
 
 
 def _is_worth_threads(scop: Scop, operations: int) -> bool:

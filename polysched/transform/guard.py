@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations, takewhile
 from math import prod
+from typing import Literal
 
 from polysched import isl
 from polysched.deps.cluster import Pair, strongly_connected
@@ -30,6 +31,8 @@ from polysched.model.scop import Scop, Statement
 from polysched.model.tree import Band, Domain, Filter, Mark, MarkValue, Member, Parallel, Tree, Unroll, Vector, children
 from polysched.model.tree import walk as walk_tree
 from polysched.transform.strides import step, stride
+
+Gain = Literal["always", "on threads", "never"]
 
 _NEVER = 1000  # loops around the threads of a statement that has none
 
@@ -48,19 +51,21 @@ def may_be_for_nothing(found: Tree, scop: Scop, *, fits_cache: bool, guesses: bo
     return skewed or _is_taken_apart(ours, theirs) or _is_farther(_uses(ours, scop), _uses(theirs, scop))
 
 
-def is_better_left(found: Tree, source: Tree, scop: Scop, *, threads: bool, guesses: bool) -> bool:
-    """Does nothing run better in the mapped tree `found` than in `source`, source order mapped?
+def gain(found: Tree, source: Tree, scop: Scop, *, guesses: bool) -> Gain:
+    """When something runs better in the mapped tree `found` than in `source`, source order mapped.
 
-    Not known where mapping takes that apart. `threads`: is the nest's work worth threads? `guesses`: are some of the
-    dependences not known to exist?
+    Always, where mapping takes that apart, so that it is not known. `guesses`: are some of the dependences not known to
+    exist?
     """
     ours, theirs = _paths(found, scop), _paths(source, scop)
     if _is_taken_apart(theirs, _paths(scop.tree, scop)):
-        return False
+        return "always"
     after, before = _uses(ours, scop), _uses(theirs, scop)
     if guesses and _is_skewed(found) and all(use.parallel_inside for use in before.values()):
-        return True
-    return not any(after[name].gains_on(before[name], threads=threads) for name in before)
+        return "never"
+    if any(after[name].gains_on(before[name]) for name in before):
+        return "always"
+    return "on threads" if any(after[name].gains_threads_on(before[name]) for name in before) else "never"
 
 
 def is_hidden(found: Tree, scop: Scop, dependences: Dependences) -> bool:
@@ -123,12 +128,11 @@ class _Use:
     parallel_inside: bool  # its innermost loop runs on threads or as SIMD
     far: int  # accesses that step by more than an element along it
 
-    def gains_on(self, other: _Use, *, threads: bool) -> bool:
-        return (
-            (threads and self.outside_of_threads < other.outside_of_threads)
-            or (self.parallel_inside and not other.parallel_inside)
-            or self.far < other.far
-        )
+    def gains_on(self, other: _Use) -> bool:
+        return (self.parallel_inside and not other.parallel_inside) or self.far < other.far
+
+    def gains_threads_on(self, other: _Use) -> bool:
+        return self.outside_of_threads < other.outside_of_threads
 
 
 _Paths = dict[str, list[tuple[_Loop, ...]]]
