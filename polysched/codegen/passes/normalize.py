@@ -105,8 +105,9 @@ class _Normalizer:
                 if expr.dtype.is_integer and not self.in_kernel:  # terms are new where some were collected
                     terms = [each if each in terms else (each[0], inner(each[1])) for each in distributed(terms, scope)]
                 return sum_of(terms, scope)
-            case Binary("*") if self.may_reorder(expr):
-                return chain(expr.op, [inner(operand) for operand in flattened(expr, expr.op)], scope)
+            case Binary("*") if self.may_reorder(expr):  # a sum of which terms were collected is a product
+                operands = (each for operand in flattened(expr, expr.op) for each in flattened(inner(operand), expr.op))
+                return chain(expr.op, list(operands), scope)
             case Binary("min" | "max") if self.may_reorder(expr) and expr.dtype.is_integer:
                 return chain(expr.op, [inner(operand) for operand in flattened(expr, expr.op)], scope)
             case Binary("&&" | "||"):
