@@ -121,7 +121,9 @@ def main() -> int:
     changed = [name for name in found if found[name] != expected.get(name)]
     if given.accept:
         TABLE.write_text("".join(f"{sha} {name}\n" for name, sha in (expected | found).items()))
-    print("\n".join(changed if not given.accept else []), end="\n" if changed and not given.accept else "")
+    else:
+        for name in changed:
+            print(name)
     print(f"{len(found)} texts, {len(changed)} {'accepted' if given.accept else 'differ'}, "
           f"{time.monotonic() - began:.0f} s")  # fmt: skip
     return int(bool(changed) and not given.accept)

@@ -39,13 +39,15 @@ def without_dead(scop: Scop, dependences: Dependences) -> Scop:
     living = {s.name: s.domain for s in statements}
     read = _read(living, dependences)
     at_least = {s.name: read[s.name].union(_not_overwritten(s, scop, dependences)) for s in statements}
-    if not any(_may_be_dropped(s) and _has_fewer_loops(at_least[s.name], s.domain) for s in statements):
+    droppable = [s for s in statements if all(may_be_dropped(n) for n in walk(s.body) if isinstance(n, Expr))]
+    if not any(_loops(at_least[s.name]) < _loops(s.domain) for s in droppable):
         return scop
     last = _last_writers(scop)
     for _ in statements:  # each may have been all that reads what another one stores
         read = _read(living, dependences)
         left = {name: domain.intersect(read[name].union(last[name])).coalesce() for name, domain in living.items()}
-        before, living = living, living | {s.name: left[s.name] for s in statements if _may_go(s, left[s.name])}
+        fewer = {s.name: left[s.name] for s in droppable if _is_simpler(left[s.name], s.domain)}
+        before, living = living, living | fewer
         if all(living[name].is_equal(instances) for name, instances in before.items()):
             break
     gone = tuple(replace(s, domain=s.domain.subtract(living[s.name])) for s in statements)
@@ -91,19 +93,11 @@ def _union(like: isl.Set, sets: Iterable[isl.Set]) -> isl.Set:
 # --- what is worth it
 
 
-def _may_go(statement: Statement, left: isl.Set) -> bool:
-    """May all of its instances but those that are left be left out, and is that worth it?"""
-    pieces, known = left.get_basic_sets(), statement.domain.get_basic_sets()
-    is_simple = len(pieces) <= 1 and _divisions(pieces) <= _divisions(known)
-    return is_simple and _may_be_dropped(statement) and _has_fewer_loops(left, statement.domain)
-
-
-def _may_be_dropped(statement: Statement) -> bool:
-    return all(may_be_dropped(node) for node in walk(statement.body) if isinstance(node, Expr))
-
-
-def _has_fewer_loops(left: isl.Set, domain: isl.Set) -> bool:
-    return _loops(left) < _loops(domain)
+def _is_simpler(left: isl.Set, domain: isl.Set) -> bool:
+    """Is it worth it to run what is left of the domain, and no more?"""
+    pieces = left.get_basic_sets()
+    is_plain = len(pieces) <= 1 and _divisions(pieces) <= _divisions(domain.get_basic_sets())
+    return is_plain and _loops(left) < _loops(domain)
 
 
 def _loops(instances: isl.Set) -> int:

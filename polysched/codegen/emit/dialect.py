@@ -47,7 +47,7 @@ class Dialect:
     inlined: str = ""  # what a function that kernels are made of begins with
     zero_divisor: str = ""  # a variable that tells of integers divided by zero; "": what then happens is the language's
     shuffle: str = ""  # a value of the lane of a warp that is so much further
-    has_vectors: bool = False  # has it gcc's types of vectors, and functions?
+    has_vectors: bool = False  # gcc's, and its inline assembly (dot_rows)
     stays: str = ""  # a statement that keeps the branch or loop that it is in as it is; "": none is needed
     reserved: frozenset[str] = frozenset()  # names that it has besides those of C and CUDA
 
