@@ -94,9 +94,10 @@ class Facts:
     # --- questions
 
     @property
-    def may_contradict(self) -> bool:
-        """May nothing at all come here? No values are known that do."""
-        return not self._knowledge.examples.count
+    def hang_on_order(self) -> bool:
+        """May what is answered hang on what was asked before? It may where facts contradict each other, from which all
+        follows (no values are known that come here), and where a sum may wrap, which stays so where more is known."""
+        return not self._knowledge.examples.count or bool(self._knowledge.opaque)
 
     def is_nonnegative(self, expr: Expr) -> bool:
         """Is this integer certain to be zero or more?"""

@@ -46,7 +46,7 @@ from polysched.ir.simplify import simplify
 
 _QUESTIONS = COMPARISONS | DIVISIONS | {"min", "max", "&"}
 _MOST_QUESTIONS = 20_000  # in one function
-_MOST_ROUNDS = 4  # where facts may contradict each other
+_MOST_ROUNDS = 4  # where answers may hang on their order
 _MOST_OPERANDS = 6  # of a min or max that are compared with each other
 
 
@@ -59,7 +59,7 @@ def simplify_ranges(fn: Function, *, largest: int = LARGEST) -> Function:
         if body is fn.body:
             break
         fn = replace(fn, body=body)
-        if not simplifier.met_contradictions:
+        if not simplifier.may_find_more:
             break
     return fn
 
@@ -67,7 +67,7 @@ def simplify_ranges(fn: Function, *, largest: int = LARGEST) -> Function:
 class _Simplifier:
     def __init__(self) -> None:
         self.questions = 0
-        self.met_contradictions = False  # all follows from them: what is found first hangs on what was asked before
+        self.may_find_more = False
 
     # --- statements
 
@@ -136,7 +136,7 @@ class _Simplifier:
         if not isinstance(new, Binary) or not _is_question(new) or self.questions >= _MOST_QUESTIONS:
             return new
         self.questions += 1
-        self.met_contradictions |= facts.may_contradict
+        self.may_find_more = self.may_find_more or facts.hang_on_order
         if new.op in COMPARISONS:
             return _comparison(new, facts)
         if new.op in ("min", "max"):
