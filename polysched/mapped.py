@@ -20,7 +20,7 @@ from polysched.deps.legality import require_legal
 from polysched.errors import BudgetExceeded, IllegalSchedule, InputError
 from polysched.ir.nodes import Function
 from polysched.model.scop import Scop
-from polysched.model.tree import Band, Map, Mark, Tree, walk
+from polysched.model.tree import Band, Map, Tree, marks_in, walk
 from polysched.options import Options
 from polysched.solve.honoured import unmet
 from polysched.target import TargetData
@@ -120,7 +120,7 @@ def _may_be_lowered(tree: Tree, rung: str, scop: Scop, deps: Dependences, option
 
 
 def _require_axes(tree: Tree, target: TargetData) -> None:
-    axes = [node.mark.axis for node in walk(tree) if isinstance(node, Mark) and isinstance(node.mark, Map)]
+    axes = [mark.axis for mark in marks_in(tree) if isinstance(mark, Map)]
     if axes and not target.has_grid:
         raise InputError(
             f"the schedule has a loop on {axes[0]}, and {target.language} has none", hint="the target is cuda or opencl"
@@ -226,7 +226,7 @@ def _with_barriers(tree: Tree, scop: Scop, deps: Dependences, options: Options) 
 
 
 def _has_marks(tree: Tree) -> bool:
-    return any(isinstance(node, Mark) for node in walk(tree))
+    return bool(marks_in(tree))
 
 
 def _has_tiles(tree: Tree) -> bool:

@@ -21,7 +21,7 @@ from polysched.codegen.lower import lower
 from polysched.deps.legality import Violation
 from polysched.errors import CannotLower, LaunchError
 from polysched.model.order import flatten
-from polysched.model.tree import Band, Map, Mark, Parallel, Tree, Vector, walk
+from polysched.model.tree import Band, Concurrent, Tree, mark_of, walk
 from tests.deps.brute import brute_pairs, modelled, points
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
@@ -112,8 +112,8 @@ def _instance(name: str, iteration: tuple[int, ...]) -> isl.UnionSet:
 def _at_once(tree: Tree) -> Iterator[Band]:
     """The loops whose iterations may run at the same time."""
     for node in walk(tree):
-        if isinstance(node, Mark) and isinstance(node.mark, Parallel | Vector | Map) and isinstance(node.child, Band):
-            yield node.child
+        if isinstance(node, Band) and mark_of(node, Concurrent):
+            yield node
 
 
 def _is_apart(loop: Band, source: Any, sink: Any, sizes: dict[str, int]) -> bool:

@@ -38,8 +38,7 @@ from polysched.ir.dtypes import DType, f32, f64, i8, i16, i32, i64, u8
 from polysched.ir.node import walk
 from polysched.ir.nodes import Alloc, Array, Cast, Const, Expr, For, Function, Load, Select, Stmt, Store, Var
 from polysched.machine import Machine
-from polysched.model.tree import Mark, Product
-from polysched.model.tree import walk as walk_tree
+from polysched.model.tree import Product, marks_in
 from polysched.transform import products
 
 MOST_UPDATES = 3000
@@ -288,7 +287,7 @@ def check_products(seed: int, *, in_c: bool | None = None) -> bool:
         if any(one.kind == "parallel" for one in loops) and not any(one.when for one in loops):  # race.c knows no if()
             report = find_race(done.source, fn, raced)
             assert not report.race, report
-    return any(isinstance(node, Mark) and isinstance(node.mark, Product) for node in walk_tree(done.schedule))
+    return any(isinstance(mark, Product) for mark in marks_in(done.schedule))
 
 
 def _narrow_values(fn: Function, seed: int) -> dict[str, np.ndarray]:

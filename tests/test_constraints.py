@@ -5,7 +5,7 @@ import pytest
 
 import polysched as ps
 from polysched.constraints import factors, share_at_most
-from polysched.model.tree import Band, Mark, Parallel, Vector, walk
+from polysched.model.tree import Band, Parallel, Vector, mark_of, marks_in, walk
 from polysched.model.tree_text import show_tree
 
 
@@ -123,13 +123,13 @@ def test_threads_take_no_loop_out_of_its_order():
     done = made(matmul, ps.order("S", "k", "i", "j"), tile=False, register_tiles=False)
     assert loops(done) == ["k", "i", "j"]
     plain = made(matmul, tile=False, register_tiles=False)
-    assert [type(n.mark) for n in walk(plain.schedule) if isinstance(n, Mark)] == [Parallel, Vector]
+    assert [type(mark) for mark in marks_in(plain.schedule)] == [Parallel, Vector]
 
 
 def test_what_must_stay_innermost_runs_as_simd():
     done = made(matmul, ps.innermost("S", "i"))
-    lanes = next(node for node in walk(done.schedule) if isinstance(node, Mark) and isinstance(node.mark, Vector))
-    assert isinstance(lanes.child, Band) and loops(done)[-1] == "i"
+    lanes = next(node for node in walk(done.schedule) if mark_of(node, Vector))
+    assert isinstance(lanes, Band) and loops(done)[-1] == "i"
 
 
 @pytest.mark.parametrize("tile", [False, True])

@@ -16,7 +16,7 @@ from polysched.examples import gemm, jacobi_2d, seidel_2d, stencil
 from polysched.explain.text import explain
 from polysched.ir.build import const, load, store, var
 from polysched.ir.nodes import Array
-from polysched.model.tree import Mark, Member, Parallel
+from polysched.model.tree import Member, Parallel, marked_as
 from tests.transform.scheduled import random_scheduled, scheduled
 
 
@@ -240,7 +240,7 @@ def test_one_loop_is_never_called_permutable_and_has_no_lines_where_the_source_i
 
 def test_marks_are_told():
     done = scheduled(copy())
-    marked = explain(done.scop, done.deps, Mark(Parallel(), done.tree.child.child), found="pluto")
+    marked = explain(done.scop, done.deps, marked_as(done.tree.child.child, Parallel()), found="pluto")
     bands = text_of_bands(copy()).replace("-> i\n    parallel\n", "-> i (parallel)\n")
     assert bands_in(marked) == f"{bands}\nin the kernel\ni: on threads\n  j"
 

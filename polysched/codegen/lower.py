@@ -24,6 +24,8 @@ from polysched.codegen.instances import has_strides, leaves_out_by_remainder, ru
 from polysched.codegen.source import parameters
 from polysched.codegen.threads import threshold, worth_threads
 from polysched.codegen.tile_space import Piece, cut_at_tiles
+from polysched.deps.arrivals import scoped_arrays
+from polysched.deps.phases import is_kernel
 from polysched.errors import CannotLower
 from polysched.ir.build import add
 from polysched.ir.node import rewrite, substitute, walk
@@ -34,12 +36,12 @@ from polysched.model.affine import expression
 from polysched.model.scop import Scop, Statement
 from polysched.model.tree import (
     Band,
+    Concurrent,
     Context,
     Domain,
     Full,
+    LoopMark,
     Map,
-    Mark,
-    MarkValue,
     Parallel,
     Product,
     Sequence,
@@ -51,9 +53,10 @@ from polysched.model.tree import (
     Wait,
     children,
     is_innermost,
+    mark_of,
+    marks_in,
     with_children,
 )
-from polysched.model.tree import walk as walk_tree
 from polysched.model.tree_isl import parse_mark, to_isl
 
 
@@ -67,12 +70,11 @@ def lower(tree: Tree, scop: Scop) -> Function:
     outer, tiles = cut_at_tiles(tree, scop.function.sizes)
     is_strided = has_strides(scop.domain)
     contexts = {tile.name: tile.context.intersect(scop.context) for tile in tiles}
-    inner = {tile.name: (tile.parameters, _ast(tile.tree, contexts[tile.name], is_strided)) for tile in tiles}
-    loops = _ast(outer, scop.context, is_strided)
-    body = _Lowering(scop, inner, _repeated(tree), tiles).statements(loops, None)
-    marks = (node.mark for node in walk_tree(tree) if isinstance(node, Mark))
-    elsewhere = {name for mark in marks if isinstance(mark, Storage) for name in mark.arrays}
-    elsewhere |= {array.name for array in scop.function.arrays}
+    bands: list[Band] = []
+    inner = {tile.name: (tile.parameters, _ast(tile.tree, contexts[tile.name], is_strided, bands)) for tile in tiles}
+    loops = _ast(outer, scop.context, is_strided, bands)
+    body = _Lowering(scop, inner, bands, _repeated(tree), tiles).statements(loops, None)
+    elsewhere = scoped_arrays(tree) | {array.name for array in scop.function.arrays}
     allocs = (Alloc(replace(array, space="private")) for array in scop.arrays if array.name not in elsewhere)
     return replace(scop.function, body=(*allocs, *body))
 
@@ -83,9 +85,10 @@ def _as_is_known(tree: Tree, context: isl.Set) -> Tree:
     return replace(tree, context=context) if isinstance(tree, Context) else tree
 
 
-def _ast(tree: Tree, context: isl.Set, is_strided: bool) -> isl.AstNode:
-    """isl's loops, with bounds as min and max rather than guards; CannotLower if isl fails inside, as it does on a
-    few unions of strided sets, or its loops run other instances than those of the tree.
+def _ast(tree: Tree, context: isl.Set, is_strided: bool, bands: list[Band]) -> isl.AstNode:
+    """isl's loops, with bounds as min and max rather than guards, each under the number of its band in `bands`, which
+    get those of the tree; CannotLower if isl fails inside, as it does on a few unions of strided sets, or its loops run
+    other instances than those of the tree.
 
     That was found with strides only, in the domain or made by the schedule, and is asked only there: asked of all
     loops it takes a fifth of the time that it takes to compile PolyBench.
@@ -93,8 +96,13 @@ def _ast(tree: Tree, context: isl.Set, is_strided: bool) -> isl.AstNode:
     isl.DEFAULT_CONTEXT.set_ast_build_detect_min_max(1)
     isl.DEFAULT_CONTEXT.set_ast_build_prefer_pdiv(1)
     assert isinstance(tree, Domain)
+
+    def number(band: Band) -> list[str]:
+        bands.append(band)
+        return [str(len(bands) - 1)]
+
     try:
-        loops = isl.AstBuild.from_context(context).node_from_schedule(to_isl(_one_member_bands(tree)))
+        loops = isl.AstBuild.from_context(context).node_from_schedule(to_isl(_one_member_bands(tree), number))
         asked = is_strided or leaves_out_by_remainder(loops)
         if asked and not isl.decided(partial(runs_exactly, loops, tree.domain, context), False, seconds=_CHECK_SECONDS):
             raise CannotLower("isl's loops may leave out some of the instances, or run others")
@@ -109,32 +117,30 @@ _CHECK_SECONDS = 3.0  # of a clock, to read the loops of one tree back
 
 
 def _one_member_bands(tree: Tree) -> Tree:
-    """Every band member in a band of its own under a mark, so that each loop of the AST can be told apart."""
+    """Every band member in a band of its own, so that each loop of the AST can be told apart."""
     below = tuple(_one_member_bands(child) for child in children(tree))
-    match tree:
-        case Band(members=members, permutable=permutable):
-            child = below[0]
-            for member in reversed(members[1:]):
-                child = Mark(Serial(), Band((member,), permutable, child))
-            return Mark(Serial(), Band(members[:1], permutable, child))
-        case Mark(mark=Storage() | Wait() | Full()):
-            return with_children(tree, below)
-        case Mark(mark=mark, child=Band() as band):  # the mark is about the first member, which has a plain one by now
-            first = replace(below[0].child, separate=_is_simd(mark, band))  # type: ignore[attr-defined]
-            return replace(tree, child=first)
-        case _:
-            return with_children(tree, below)
+    if not isinstance(tree, Band):
+        return with_children(tree, below)
+    (child,) = below
+    for member in reversed(tree.members):
+        child = Band((member,), tree.permutable, child, separate=_is_simd(tree))
+    return child
 
 
-def _is_simd(mark: MarkValue, band: Band) -> bool:
+def _is_simd(band: Band) -> bool:
     """May the loop run as SIMD, if there are no guards around the statements in it?"""
     is_loop = len(band.members) == 1 and isinstance(band.child, Sequence) and is_innermost(band)
-    return isinstance(mark, Parallel | Vector) and is_loop
+    return is_loop and isinstance(_how(band), Parallel | Vector)
 
 
-def _kind(mark: str) -> str:
-    """The kind of loop that a mark asks for."""
-    match parse_mark(mark):
+def _how(band: Band) -> LoopMark:
+    """How the loop runs, whether or not it is over all of its values."""
+    return next((mark for mark in reversed(band.members[0].marks) if not isinstance(mark, Full)), Serial())
+
+
+def _kind(band: Band) -> str:
+    """The kind of loop that the band's one is to be."""
+    match _how(band):
         case Map(axis=axis):
             return axis
         case Parallel():
@@ -148,16 +154,10 @@ def _kind(mark: str) -> str:
     return "serial"
 
 
-def _reduces(mark: str) -> tuple[str, ...]:
-    """The arrays that the iterations of the marked loop update together."""
-    parsed = parse_mark(mark)
-    return parsed.reduces if isinstance(parsed, Map | Parallel | Vector) else ()
-
-
 def _repeated(tree: Tree) -> frozenset[str]:
     """The axes that two loops below one mapped loop are on."""
-    own = Counter(node.mark.axis for node in walk_tree(tree) if isinstance(node, Mark) and isinstance(node.mark, Map))
-    if isinstance(tree, Mark) and isinstance(tree.mark, Map):
+    own = Counter(mark.axis for mark in marks_in(tree) if isinstance(mark, Map))
+    if is_kernel(tree):
         return frozenset(axis for axis, count in own.items() if count > 1)
     return frozenset().union(*(_repeated(child) for child in children(tree)))
 
@@ -184,10 +184,11 @@ def _loops_of(body: tuple[Stmt, ...], kind: str) -> tuple[list[For], bool]:
 
 @dataclass
 class _Lowering:
-    """Walks isl's AST; the `mark` above says what the next loop is."""
+    """Walks isl's AST; the `band` says what the next loop is."""
 
     scop: Scop
     tiles: dict[str, tuple[tuple[str, ...], isl.AstNode]]  # the names of a tile's coordinates, and its loops
+    bands: list[Band]  # of one loop each, by the numbers that are the loops' marks in the AST
     repeated: frozenset[str]  # axes of blocks and threads that some kernel has several loops on
     pieces: tuple[Piece, ...]
     fresh: Iterator[int] = field(default_factory=count)
@@ -196,8 +197,6 @@ class _Lowering:
     instances: list[str] = field(default_factory=list)  # the statements so far
     depth: int = 0  # how many of the bands of this tree are around
     coordinates: list[Expr] = field(default_factory=list)  # of the last tile; none if it was no tile
-    full: int = 0  # how many iterations the loop under the mark here has, whatever its bounds; 0 if they say
-    full_below: int = 0  # the same of the next mark
     allocated: set[str] = field(default_factory=set)  # the arrays of arrivals so far
 
     def __post_init__(self) -> None:
@@ -206,33 +205,36 @@ class _Lowering:
         arrays = (array.name for array in self.scop.arrays)
         self.taken = {*parameters(self.scop.function), *self.scop.function.sizes, *arrays, *iterators}
 
-    def statements(self, node: isl.AstNode, mark: str | None) -> tuple[Stmt, ...]:
+    def statements(self, node: isl.AstNode, band: Band | None) -> tuple[Stmt, ...]:
         match isl.ast_node_type(node.get_type()):
             case isl.ast_node_type.block:
                 below = node.block_get_children()
-                return tuple(s for k in range(below.n_ast_node()) for s in self.statements(below.get_at(k), mark))
+                return tuple(s for k in range(below.n_ast_node()) for s in self.statements(below.get_at(k), band))
             case isl.ast_node_type.mark:
                 mark = node.mark_get_id().get_name() or ""
+                if mark.isdigit():
+                    return self.loops(node.mark_get_node(), self.bands[int(mark)])
                 match parse_mark(mark):
-                    case Full(size=size):
-                        self.full_below = size
-                        return self.statements(node.mark_get_node(), None)
                     case Storage(arrays=names):
                         return self.with_arrays(names, node.mark_get_node())
                     case Wait():
                         return (Barrier(), *self.statements(node.mark_get_node(), None))
-                around, self.full, self.full_below = self.full, self.full_below, 0
-                self.depth += 1
-                body = self.statements(node.mark_get_node(), mark)
-                self.depth, self.full = self.depth - 1, around  # isl may have left the loop out
-                return self.on_one_thread_each(body, _kind(mark))
+                return self.statements(node.mark_get_node(), None)
             case isl.ast_node_type.if_:  # type: ignore[attr-defined]  # missing in the stubs
-                return self.branch(node, mark)
+                return self.branch(node, band)
             case isl.ast_node_type.for_:  # type: ignore[attr-defined]
-                return self.loop(node, mark or "serial")
+                assert band is not None, "isl made a loop of none in the tree"
+                return self.loop(node, band)
             case isl.ast_node_type.user:
                 return self.user(node.user_get_expr())
         raise AssertionError(f"unknown AST node: {node}")
+
+    def loops(self, node: isl.AstNode, band: Band) -> tuple[Stmt, ...]:
+        """What isl has made of the band's loop: one, several, or none."""
+        self.depth += 1
+        body = self.statements(node, band)
+        self.depth -= 1
+        return self.on_one_thread_each(body, _kind(band))
 
     def with_arrays(self, names: tuple[str, ...], node: isl.AstNode) -> tuple[Stmt, ...]:
         """What the node runs, on arrays of its own; where isl makes several copies of it, each has its own names."""
@@ -271,29 +273,30 @@ class _Lowering:
             raise CannotLower(f"isl took the loop on {kind} apart: its iterations would not stay on their threads")
         return body
 
-    def branch(self, node: isl.AstNode, mark: str | None) -> tuple[Stmt, ...]:
+    def branch(self, node: isl.AstNode, band: Band | None) -> tuple[Stmt, ...]:
         cond = expression(node.if_get_cond(), self.names)
-        then = self.statements(node.if_get_then_node(), mark)
-        other = self.statements(node.if_get_else_node(), mark) if node.if_has_else_node() else ()
+        then = self.statements(node.if_get_then_node(), band)
+        other = self.statements(node.if_get_else_node(), band) if node.if_has_else_node() else ()
         return (If(cond, then, other),)
 
-    def loop(self, node: isl.AstNode, mark: str) -> tuple[Stmt, ...]:
+    def loop(self, node: isl.AstNode, band: Band) -> tuple[Stmt, ...]:
         iterator = node.for_get_iterator().get_id().get_name() or ""
         name = self.name()
         lo = expression(node.for_get_init(), self.names)
-        outer, full, self.full = self.names, self.full, 0
+        outer, kind, how = self.names, _kind(band), _how(band)
         self.names = outer | {iterator: Var(name)}
         try:
-            if node.for_is_degenerate() and not _kind(mark).startswith(("block", "thread")):
+            if node.for_is_degenerate() and not kind.startswith(("block", "thread")):
                 return (Let(name, lo), *self.statements(node.for_get_body(), None))
             hi = add(lo, 1) if node.for_is_degenerate() else self.upper_bound(node.for_get_cond(), name)
             step = Const(1) if node.for_is_degenerate() else expression(node.for_get_inc(), self.names)
             assert isinstance(step, Const) and step.value > 0, f"isl made a loop that steps by {step}"
-            loop = For(name, lo, hi, int(step.value), (), _kind(mark), reduces=_reduces(mark))
-            loop = self.filled(loop, node.for_get_body())
-            return (full_loop(loop, full) if full else loop,)
+            reduces = how.reduces if isinstance(how, Concurrent) else ()
+            loop = self.filled(For(name, lo, hi, int(step.value), (), kind, reduces=reduces), node.for_get_body())
+            full = mark_of(band, Full)
+            return (full_loop(loop, full.size) if full else loop,)
         finally:
-            self.names, self.full = outer, full
+            self.names = outer
 
     def filled(self, loop: For, body: isl.AstNode) -> For:
         """The loop around `body`; a parallel one tells when it is worth its threads."""

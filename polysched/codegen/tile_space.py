@@ -32,12 +32,13 @@ from polysched.model.tree import (
     Filter,
     Leaf,
     Map,
-    Mark,
     Member,
     Sequence,
     Set,
     Storage,
     Tree,
+    mark_of,
+    marks_in,
     walk,
     with_children,
 )
@@ -185,11 +186,11 @@ def _outer(
         if _is_storage(tree):
             raise CannotLower("the loops around arrays of their own have no bounds")
     match tree:
-        case Band():
-            return _outer_band(tree, around, instances, names, is_mapped=is_mapped)
-        case Mark(mark=Map(), child=Band() as band):
-            below = _outer_band(band, around, instances, names, is_mapped=True)
-            return replace(below, tree=replace(tree, child=below.tree))
+        case Band(members=members, child=child):
+            is_mapped = is_mapped or mark_of(tree, Map) is not None
+            below = _outer(child, (*around, *members), instances, names, is_mapped=is_mapped)
+            renamed = tuple(_over_tiles(m, len(around) + k, below) for k, m in enumerate(members))
+            return replace(below, tree=replace(tree, members=renamed, child=below.tree))
         case Filter(filter=filter, child=child):
             below = _outer(child, around, instances.intersect(filter), names, is_mapped=is_mapped)
             return replace(below, tree=Filter(_union((t.universe for t in below.tiles), below.plain), below.tree))
@@ -208,22 +209,13 @@ def _outer(
             return replace(below, tree=with_children(tree, (below.tree,)))
 
 
-def _outer_band(
-    band: Band, around: tuple[Member, ...], instances: isl.UnionSet, names: Iterator[str], *, is_mapped: bool
-) -> _Outer:
-    below = _outer(band.child, (*around, *band.members), instances, names, is_mapped=is_mapped)
-    renamed = tuple(_over_tiles(m, len(around) + k, below) for k, m in enumerate(band.members))
-    return replace(below, tree=replace(band, members=renamed, child=below.tree))
-
-
 def _is_storage(tree: Tree) -> bool:
-    return isinstance(tree, Mark) and isinstance(tree.mark, Storage)
+    return mark_of(tree, Storage) is not None
 
 
 def _has_tiles(tree: Tree) -> bool:
     """Is any band of the tree over tiles, blocks or threads?"""
-    is_mapped = any(isinstance(node, Mark) and isinstance(node.mark, Map) for node in walk(tree))
-    return is_mapped or any(m.rounds for m in _members(tree))
+    return any(isinstance(mark, Map) for mark in marks_in(tree)) or any(m.rounds for m in _members(tree))
 
 
 def _over_tiles(member: Member, position: int, below: _Outer) -> Member:

@@ -16,13 +16,12 @@ from functools import reduce
 from polysched import isl
 from polysched.errors import IllegalSchedule
 from polysched.model.scop import Access, Scop, Statement
-from polysched.model.tree import Band, Domain, Filter, Mark, Storage, Tree, children, walk
+from polysched.model.tree import Band, Domain, Filter, Mark, Storage, Tree, children, marks_in
 
 
 def scoped_arrays(tree: Tree) -> frozenset[str]:
     """The names of the arrays that belong to some node."""
-    marks = (node.mark for node in walk(tree) if isinstance(node, Mark))
-    return frozenset(name for mark in marks if isinstance(mark, Storage) for name in mark.arrays)
+    return frozenset(name for mark in marks_in(tree) if isinstance(mark, Storage) for name in mark.arrays)
 
 
 def told_apart(scop: Scop, tree: Tree) -> Scop:

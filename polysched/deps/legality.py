@@ -20,12 +20,13 @@ from polysched import isl
 from polysched.deps.arrivals import scoped_arrays
 from polysched.deps.dependences import Dependence, Dependences
 from polysched.deps.full_loops import outside_of_full_loops
-from polysched.deps.phases import left_to_threads, misplaced
+from polysched.deps.phases import is_kernel, left_to_threads, misplaced
 from polysched.errors import IllegalSchedule
 from polysched.model.order import flatten
 from polysched.model.scop import Scop, Statement
 from polysched.model.tree import (
     Band,
+    Concurrent,
     Context,
     Domain,
     Extension,
@@ -33,14 +34,12 @@ from polysched.model.tree import (
     Leaf,
     Map,
     Mark,
-    MarkValue,
     Member,
-    Parallel,
     Sequence,
     Set,
     Tree,
-    Vector,
     children,
+    mark_of,
     walk,
 )
 from polysched.model.tree_isl import mark_text
@@ -119,7 +118,7 @@ def _violations(tree: Tree, dependences: Dependences, scop: Scop | None, check_f
     ordered = {id(d) for d in dependences.ordered}
     pairs = tuple(_Pairs(d, d.relation, id(d) in ordered) for d in dependences.of("flow", "anti", "output"))
     shared = frozenset(array.name for array in scop.arrays if array.space == "shared") if scop else frozenset()
-    yield from _Checker(check_flags, shared).check(tree, pairs, None)
+    yield from _Checker(check_flags, shared).check(tree, pairs)
     for instances, reason in misplaced(tree, isl.UnionSet("{ }"), shared):
         yield from _instances(instances, reason)
 
@@ -189,33 +188,32 @@ class _Checker:
     shared: frozenset[str] = frozenset()  # the arrays that a block has
     in_kernel: bool = False  # below a loop over blocks or threads
 
-    def check(self, tree: Tree, pairs: tuple[_Pairs, ...], mark: MarkValue | None) -> Iterator[Violation]:
-        """The faults below a node; `mark` is a parallel one that speaks of the band below."""
+    def check(self, tree: Tree, pairs: tuple[_Pairs, ...]) -> Iterator[Violation]:
+        """The faults below a node."""
         match tree:
             case Leaf():
                 for p in pairs:
                     if p.ordered:
                         yield from p.violation(p.relation, ", but nothing orders them")
-            case Band():
-                yield from self.band(tree, pairs, mark)
-            case Filter(filter=filter, child=child):
-                yield from self.check(child, _restrict(pairs, filter), mark)
-            case Sequence() | Set():
-                yield from self.branches(tree, pairs)
-            case Mark(mark=Map() as parallel, child=child) if not self.in_kernel:
-                yield from replace(self, in_kernel=True).check(child, pairs, parallel)
+            case Band() if is_kernel(tree) and not self.in_kernel:
+                yield from replace(self, in_kernel=True).band(tree, pairs)
                 if self.check_flags:
                     yield from _between_threads(tree, pairs, scoped_arrays(tree) - self.shared)
-            case Mark(mark=Parallel() | Vector() | Map() as parallel, child=child):
-                yield from self.check(child, pairs, parallel)
+            case Band():
+                yield from self.band(tree, pairs)
+            case Filter(filter=filter, child=child):
+                yield from self.check(child, _restrict(pairs, filter))
+            case Sequence() | Set():
+                yield from self.branches(tree, pairs)
             case Domain(child=child) | Context(child=child) | Mark(child=child):
-                yield from self.check(child, pairs, mark)
+                yield from self.check(child, pairs)
             case Extension():
                 raise ValueError("legality of Extension nodes is not known: check the tree before copies are added")
             case _:
                 raise AssertionError(f"unknown tree node {type(tree).__name__}")
 
-    def band(self, band: Band, pairs: tuple[_Pairs, ...], mark: MarkValue | None) -> Iterator[Violation]:
+    def band(self, band: Band, pairs: tuple[_Pairs, ...]) -> Iterator[Violation]:
+        mark = mark_of(band, Concurrent)
         orders = _Orders(tuple(_by_statement(member.schedule) for member in band.members))
         below = []
         for p in pairs:
@@ -237,7 +235,7 @@ class _Checker:
                 left = left.intersect(same)
             if not left.is_empty():
                 below.append(replace(p, relation=left))
-        yield from self.check(band.child, tuple(below), None)
+        yield from self.check(band.child, tuple(below))
 
     def branches(self, node: Sequence | Set, pairs: tuple[_Pairs, ...]) -> Iterator[Violation]:
         parts = [_by_statement(branch.filter) for branch in node.children]
@@ -251,14 +249,14 @@ class _Checker:
                     elif first < second:
                         yield from p.violation(crossing)
         for branch in node.children:
-            yield from self.check(branch.child, _restrict(pairs, branch.filter), None)
+            yield from self.check(branch.child, _restrict(pairs, branch.filter))
 
 
 def _called(member: Member, k: int) -> str:
     return f"loop '{member.name}'" if member.name else f"member {k}"
 
 
-def _between_threads(kernel: Mark, pairs: tuple[_Pairs, ...], own: frozenset[str]) -> Iterator[Violation]:
+def _between_threads(kernel: Band, pairs: tuple[_Pairs, ...], own: frozenset[str]) -> Iterator[Violation]:
     """Pairs that different threads of a kernel run and that are in one phase of it, whatever loops and sequences inside
     of it say; or that different blocks run. Of the arrays `own`, each thread has its own."""
     for axis, loops in _axes(kernel, None).items():
@@ -285,22 +283,20 @@ def _between_threads(kernel: Mark, pairs: tuple[_Pairs, ...], own: frozenset[str
 def _axes(tree: Tree, passing: isl.UnionSet | None) -> dict[str, list[tuple[isl.UnionMap, Map]]]:
     """The loops over blocks and threads by axis, each with the value that an instance has there."""
     found: dict[str, list[tuple[isl.UnionMap, Map]]] = {}
-    match tree:
-        case Mark(mark=Map() as mark, child=Band(members=(member, *_))):
-            schedule = member.schedule if passing is None else member.schedule.intersect_domain(passing)
-            found[mark.axis] = [(schedule, mark)]
-        case Filter(filter=filter):
-            passing = filter if passing is None else passing.intersect(filter)
+    if isinstance(tree, Band) and (mark := mark_of(tree, Map)):
+        schedule = tree.members[0].schedule
+        found[mark.axis] = [(schedule if passing is None else schedule.intersect_domain(passing), mark)]
+    if isinstance(tree, Filter):
+        passing = tree.filter if passing is None else passing.intersect(tree.filter)
     for child in children(tree):
         for axis, loops in _axes(child, passing).items():
             found.setdefault(axis, []).extend(loops)
     return found
 
 
-def _reduces(mark: MarkValue, pairs: _Pairs) -> bool:
+def _reduces(mark: Concurrent, pairs: _Pairs) -> bool:
     """Are the pairs updates of a reduction, of which the marked loop has private copies?"""
-    names = mark.reduces if isinstance(mark, Parallel | Vector | Map) else ()
-    return not pairs.ordered and pairs.dependence.array in names
+    return not pairs.ordered and pairs.dependence.array in mark.reduces
 
 
 @dataclass(frozen=True)

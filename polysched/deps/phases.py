@@ -19,7 +19,7 @@ from functools import reduce
 
 from polysched import isl
 from polysched.deps.coincidence import left_below
-from polysched.model.tree import Band, Domain, Filter, Leaf, Map, Mark, Storage, Tree, children, walk
+from polysched.model.tree import Band, Domain, Filter, Leaf, Map, Storage, Tree, children, mark_of, walk
 
 
 def left_to_threads(kernel: Tree, pairs: isl.UnionMap) -> isl.UnionMap:
@@ -51,8 +51,8 @@ def misplaced(
         instances = tree.domain
     if isinstance(tree, Filter):
         instances = instances.intersect(tree.filter)
-    if isinstance(tree, Mark) and isinstance(tree.mark, Storage):
-        for name in sorted(shared.intersection(tree.mark.arrays)):
+    if (storage := mark_of(tree, Storage)) is not None:
+        for name in sorted(shared.intersection(storage.arrays)):
             if in_thread:
                 yield instances, f" uses '{name}', shared by a block, which belongs to a loop on threads"
             if any(is_kernel(node) and not is_on_threads(node) for node in walk(tree)):
@@ -64,9 +64,8 @@ def misplaced(
 def thread_coordinates(tree: Tree) -> dict[str, isl.UnionMap]:
     """{ S[i] -> [i] } by axis: where the instances below are that have a loop on it."""
     found: dict[str, isl.UnionMap] = {}
-    if is_on_threads(tree):
-        assert isinstance(tree, Mark) and isinstance(tree.mark, Map) and isinstance(tree.child, Band)
-        found[tree.mark.axis] = tree.child.members[0].schedule
+    if isinstance(tree, Band) and (mark := mark_of(tree, Map)) and is_on_threads(tree):
+        found[mark.axis] = tree.members[0].schedule
     for child in children(tree):
         for axis, values in thread_coordinates(child).items():
             found[axis] = found[axis].union(values) if axis in found else values
@@ -74,10 +73,10 @@ def thread_coordinates(tree: Tree) -> dict[str, isl.UnionMap]:
 
 
 def is_kernel(tree: Tree) -> bool:
-    """Is the loop below on an axis of the grid?"""
-    return isinstance(tree, Mark) and isinstance(tree.mark, Map)
+    """Is it a loop on an axis of the grid?"""
+    return mark_of(tree, Map) is not None
 
 
 def is_on_threads(tree: Tree) -> bool:
-    """Is the loop below on threads?"""
-    return isinstance(tree, Mark) and isinstance(tree.mark, Map) and tree.mark.axis.startswith("thread")
+    """Is it a loop on threads?"""
+    return (mark := mark_of(tree, Map)) is not None and mark.axis.startswith("thread")

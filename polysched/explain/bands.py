@@ -18,7 +18,7 @@ from polysched.deps.reaching import Reaching, across, below, between, within
 from polysched.explain.fusion import fusion, least_apart
 from polysched.explain.loops import Nest
 from polysched.explain.sample import blockers
-from polysched.model.tree import Band, Filter, Mark, Member, Sequence, Set, Tree, children
+from polysched.model.tree import Band, Filter, Mark, Member, Sequence, Set, Tree, children, own_marks
 from polysched.model.tree_isl import mark_text
 from polysched.model.tree_text import member_text
 
@@ -29,10 +29,10 @@ def band_lines(tree: Tree, nest: Nest) -> Iterator[str]:
 
 
 def _lines(tree: Tree, nest: Nest, reaching: Reaching, around: tuple[Member, ...], mark: str) -> Iterator[str]:
-    """`mark` is the one above."""
+    """`mark` is that of the node above."""
     match tree:
         case Band(members=members, child=child):
-            yield from _band(tree, nest, reaching, around, mark)
+            yield from _band(tree, nest, reaching, around, _mark(tree) or mark)
             inner = _lines(child, nest, within(reaching, members), (*around, *members), "")
             yield from (f"  {line}" for line in inner)
         case Sequence(children=branches) | Set(children=branches):
@@ -43,11 +43,16 @@ def _lines(tree: Tree, nest: Nest, reaching: Reaching, around: tuple[Member, ...
                     yield from (f"  {line}" for line in _apart(told[k - 1], branch, reaching, nest))
                 inner = _lines(branch.child, nest, below(branch, reaching), around, "")
                 yield from (f"  {line}" for line in inner)
-        case Mark(mark=value, child=child):
-            yield from _lines(child, nest, reaching, around, mark_text(value))
+        case Mark(child=child):
+            yield from _lines(child, nest, reaching, around, _mark(tree))
         case _:
             for child in children(tree):
                 yield from _lines(child, nest, reaching, around, mark)
+
+
+def _mark(node: Tree) -> str:
+    """The last one."""
+    return mark_text(own_marks(node)[-1]) if own_marks(node) else ""
 
 
 def _statements(branch: Filter) -> str:
@@ -89,6 +94,8 @@ def _is_wavefront(member: Member) -> bool:
 def _apart(one: Filter, other: Filter, reaching: Reaching, nest: Nest) -> Iterator[str]:
     """Why two nests that follow one another are not one."""
     if not (isinstance(one.child, Band) and isinstance(other.child, Band)):
+        return
+    if own_marks(one.child) or own_marks(other.child):
         return
     crossing = across(reaching, one.filter, other.filter)
     depths = _depth(one), _depth(other)

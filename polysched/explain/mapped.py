@@ -16,6 +16,7 @@ from polysched.deps.reaching import Reaching, below, between, within
 from polysched.explain.loops import Nest
 from polysched.model.tree import (
     Band,
+    Concurrent,
     Map,
     Mark,
     MarkValue,
@@ -30,6 +31,8 @@ from polysched.model.tree import (
     Vector,
     children,
     is_innermost,
+    mark_of,
+    own_marks,
 )
 from polysched.model.tree_isl import mark_text
 from polysched.model.tree_text import member_text
@@ -44,13 +47,18 @@ def _lines(
     tree: Tree, nest: Nest, reaching: Reaching, around: tuple[Member, ...], mark: MarkValue | None
 ) -> Iterator[str]:
     match tree:
+        case Band(members=members) if product := mark_of(tree, Product):
+            how = "of packed matrices" if product.kind == "packed" else "of rows and columns, a sum for each lane"
+            yield f"{', '.join(map(_what, members))}: products {how}"
         case Band(members=members, child=child):
+            *others, mark = own_marks(tree) or (mark,)
+            yield from map(mark_text, others)
             for k, member in enumerate(members):
                 indent = "  " * k
                 own = mark if k == 0 else None
                 notes = [*_notes(member, own)]
                 last = k == len(members) - 1 and is_innermost(tree)
-                if last and not isinstance(own, Vector | Unroll | Map | Parallel):
+                if last and not isinstance(own, Concurrent | Unroll):
                     carried = between(within(reaching, members[:k]), member)
                     names = dict.fromkeys(f"{d.kind} on {d.array}" for d in carried)
                     notes += [f"not SIMD, it carries {', '.join(names)}"] if carried else []
@@ -63,11 +71,8 @@ def _lines(
                     yield ", ".join(s.get_tuple_name() or "" for s in isl.sets_of(branch.filter))
                     inner = _lines(branch.child, nest, below(branch, reaching), around, None)
                     yield from (f"  {line}" for line in inner)
-        case Mark(mark=Product(kind=kind), child=Band(members=members)):
-            how = "of packed matrices" if kind == "packed" else "of rows and columns, a sum for each lane"
-            yield f"{', '.join(map(_what, members))}: products {how}"
         case Mark(mark=value, child=child):
-            if not isinstance(child, Band):
+            if not isinstance(child, Band) or own_marks(child):
                 yield mark_text(value)
             yield from _lines(child, nest, reaching, around, value)
         case _:

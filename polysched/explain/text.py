@@ -15,7 +15,7 @@ from polysched.ir.nodes import Stmt
 from polysched.model.extract import extract
 from polysched.model.lines import statements_at
 from polysched.model.scop import Scop
-from polysched.model.tree import Band, Mark, Tree, walk
+from polysched.model.tree import Band, Tree, marks_in, walk
 from polysched.transform.hand.loops import nested
 
 
@@ -51,7 +51,7 @@ def _sections(
     yield f"in the schedule{f' ({found})' if found else ''}"
     yield from (f"  {text}" for text in band_lines(tree, nest))
     mapped = tree if mapped is None else mapped
-    if mapped != tree or any(isinstance(node, Mark) for node in walk(mapped)):
+    if mapped != tree or marks_in(mapped):
         yield "in the kernel"
         yield from (f"  {text}" for text in mapped_lines(mapped, nest))
 

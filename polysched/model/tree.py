@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from polysched import isl
+
+M = TypeVar("M")
 
 
 class Tree:
@@ -39,6 +41,64 @@ class Context(Tree):
     child: Tree = Leaf()
 
 
+class Concurrent:
+    """Base of the marks of loops whose iterations run at the same time, with private copies of the arrays that the loop
+    `reduces`: they are updated by reductions, which it may carry."""
+
+    reduces: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Parallel(Concurrent):
+    """On parallel threads."""
+
+    reduces: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Vector(Concurrent):
+    """As SIMD lanes."""
+
+    reduces: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Map(Concurrent):
+    """On this axis: "block.x", "thread.y", ..."""
+
+    axis: str
+    reduces: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Serial:
+    """One after the other, as iterations do without a mark."""
+
+
+@dataclass(frozen=True)
+class Unroll:
+    """Unrolled."""
+
+
+@dataclass(frozen=True)
+class Full:
+    """Over all of the values 0, 1, ..., size - 1, with a guard inside where there are fewer."""
+
+    size: int
+
+
+@dataclass(frozen=True)
+class Product:
+    """The loops from here on run this statement alone, a sum of products over a box: code generation makes it a product
+    of "packed" matrices, or "dots", dot products with their terms in any order."""
+
+    statement: str
+    kind: Literal["packed", "dots"] = "packed"
+
+
+LoopMark = Parallel | Vector | Map | Serial | Unroll | Full | Product
+
+
 @dataclass(frozen=True)
 class Member:
     """One dimension of a band: instances run by increasing value of `schedule`."""
@@ -46,6 +106,7 @@ class Member:
     schedule: isl.UnionMap  # { S[i, j] -> [i + j] }, single-valued and total on what reaches the band
     coincident: bool = False  # it carries no dependence inside the band's parents: its iterations are parallel
     name: str = field(default="", compare=False)  # by which schedules by hand know the loop; "" if none has asked
+    marks: tuple[LoopMark, ...] = ()  # how it runs; what the last one says goes before the others
 
     @property
     def function(self) -> isl.UnionPwAff:
@@ -66,12 +127,16 @@ class Member:
 
 @dataclass(frozen=True, repr=False)
 class Band(Tree):
-    """Nested loops; `permutable` when every order of the members is legal, so they can be tiled."""
+    """Nested loops; `permutable` when every order of the members is legal, so they can be tiled. A member with marks
+    begins a band."""
 
     members: tuple[Member, ...]
     permutable: bool = False
     child: Tree = Leaf()
     separate: bool = False  # in code, each range of its first member that runs the same statements is a loop of its own
+
+    def __post_init__(self) -> None:
+        assert not any(member.marks for member in self.members[1:]), "a loop with marks begins a band"
 
 
 @dataclass(frozen=True, repr=False)
@@ -104,56 +169,6 @@ class Kernel:
 
 
 @dataclass(frozen=True)
-class Map:
-    """The first member of the band below runs on this axis: "block.x", "thread.y", ...; `reduces` as in Parallel."""
-
-    axis: str
-    reduces: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Serial:
-    """The iterations of the first member of the band below run one after the other, as they do without a mark."""
-
-
-@dataclass(frozen=True)
-class Parallel:
-    """The iterations of the first member of the band below run on parallel threads, each with a private copy of the
-    arrays that it `reduces`: they are updated by reductions, which the loop may carry."""
-
-    reduces: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Vector:
-    """The iterations of the first member of the band below run as SIMD lanes; `reduces` as in Parallel."""
-
-    reduces: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Unroll:
-    """The first member of the band below is unrolled."""
-
-
-@dataclass(frozen=True)
-class Product:
-    """The band below runs this statement alone, a sum of products over a box: code generation makes it a product of
-    "packed" matrices, or "dots", dot products with their terms in any order."""
-
-    statement: str
-    kind: Literal["packed", "dots"] = "packed"
-
-
-@dataclass(frozen=True)
-class Full:
-    """The first member of the band below, whose values are 0, 1, ..., size - 1, is a loop over all of them, with a
-    guard inside where there are fewer; a mark between the two says how it runs."""
-
-    size: int
-
-
-@dataclass(frozen=True)
 class Storage:
     """Each arrival at the node below has arrays of its own by these names, which nothing else knows."""
 
@@ -165,14 +180,14 @@ class Wait:
     """In a kernel, around all loops over threads: the threads of a block wait for each other before what is below."""
 
 
-MarkValue = Kernel | Map | Serial | Parallel | Vector | Unroll | Product | Full | Storage | Wait
+MarkValue = LoopMark | Kernel | Storage | Wait
 
 
 @dataclass(frozen=True, repr=False)
 class Mark(Tree):
-    """A note to code generation about the node below."""
+    """A note to code generation about this place; a product may be here in place of its loops, which then follow."""
 
-    mark: MarkValue
+    mark: Kernel | Storage | Wait | Product
     child: Tree = Leaf()
 
 
@@ -211,6 +226,32 @@ def walk(tree: Tree) -> Iterator[Tree]:
     yield tree
     for child in children(tree):
         yield from walk(child)
+
+
+def own_marks(node: Tree) -> tuple[MarkValue, ...]:
+    """What the node itself is marked with; of a band, its first loop."""
+    match node:
+        case Mark(mark=mark):
+            return (mark,)
+        case Band(members=(first, *_)):
+            return first.marks
+    return ()
+
+
+def mark_of(node: Tree, kind: type[M]) -> M | None:
+    """The last of the node's own marks that is of this kind."""
+    return next((mark for mark in reversed(own_marks(node)) if isinstance(mark, kind)), None)
+
+
+def marks_in(tree: Tree) -> list[MarkValue]:
+    """All marks of the node and all below it."""
+    return [mark for node in walk(tree) for mark in own_marks(node)]
+
+
+def marked_as(band: Band, mark: LoopMark) -> Band:
+    """The band with one more mark of its first loop."""
+    first, *others = band.members
+    return replace(band, members=(replace(first, marks=(*first.marks, mark)), *others))
 
 
 def is_innermost(band: Band) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 
 from polysched import isl
 from polysched.errors import InputError
-from polysched.model.tree import Band, Domain, Extension, Filter, Kernel, Mark, Storage, Tree, Wait, children, walk
+from polysched.model.tree import Band, Domain, Extension, Filter, Storage, Tree, children, mark_of, walk
 
 
 def require_form(tree: Tree, sizes: Iterable[str]) -> Tree:
@@ -28,26 +28,13 @@ def require_form(tree: Tree, sizes: Iterable[str]) -> Tree:
             raise InputError(
                 f"a schedule has no '{name}' node inside", hint="the instances that run are those at its top"
             )
-        if isinstance(node, Mark):
-            _require_place(node)
+        if mark_of(node, Storage):
+            raise InputError("a tree has no arrays of its own", hint="edits such as cache_read add them")
     unknown = sorted({name for part in _parts(tree, below) for name in _parameters(part)} - set(sizes))
     if unknown:
         known = ", ".join(sizes) or "none"
         raise InputError(f"the nest has no size {', '.join(unknown)}", hint=f"its sizes are: {known}")
     return tree
-
-
-def _require_place(mark: Mark) -> None:
-    name = type(mark.mark).__name__.lower()
-    if isinstance(mark.mark, Storage):
-        raise InputError("a tree has no arrays of its own", hint="edits such as cache_read add them")
-    if isinstance(mark.mark, Kernel | Wait):
-        return
-    under: Tree = mark
-    while isinstance(under, Mark):
-        under = under.child
-    if not isinstance(under, Band):
-        raise InputError(f"the mark {name} is above a {type(under).__name__.lower()}, not above a loop")
 
 
 def _parts(tree: Domain, below: Iterable[Tree]) -> Iterator[isl.UnionSet | isl.UnionMap]:

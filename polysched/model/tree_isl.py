@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 from polysched import isl
 from polysched.errors import InputError
 from polysched.model.tree import (
     Band,
+    Concurrent,
     Context,
     Domain,
     Extension,
@@ -13,6 +17,7 @@ from polysched.model.tree import (
     Full,
     Kernel,
     Leaf,
+    LoopMark,
     Map,
     Mark,
     MarkValue,
@@ -27,15 +32,21 @@ from polysched.model.tree import (
     Unroll,
     Vector,
     Wait,
+    own_marks,
 )
 
 
-def to_isl(tree: Tree) -> isl.Schedule:
-    """The same tree as an isl schedule; marks become identifiers such as "map:block.x"."""
+def _texts(band: Band) -> list[str]:
+    return list(map(mark_text, own_marks(band)))
+
+
+def to_isl(tree: Tree, texts: Callable[[Band], list[str]] = _texts) -> isl.Schedule:
+    """The same tree as an isl schedule; marks become identifiers such as "map:block.x", those of loops above the bands,
+    where there may be other `texts`."""
     if not isinstance(tree, Domain):
         raise ValueError("a schedule tree starts with a Domain")
     root = isl.Schedule.from_domain(tree.domain).get_root()
-    return _insert(tree.child, root.child(0)).get_schedule()
+    return _insert(tree.child, root.child(0), texts).get_schedule()
 
 
 def from_isl(schedule: isl.Schedule) -> Tree:
@@ -43,7 +54,7 @@ def from_isl(schedule: isl.Schedule) -> Tree:
     return _convert(schedule.get_root())
 
 
-def mark_text(mark: MarkValue) -> str:
+def mark_text(mark: MarkValue | Concurrent) -> str:
     """The identifier that stands for a mark in isl: "parallel", "parallel:s,t", "map:block.x", "map:block.x:s"..."""
     match mark:
         case Kernel(name=name):
@@ -92,7 +103,18 @@ def parse_mark(text: str) -> MarkValue:
     raise InputError(f"unknown mark '{text}': expected {known}, storage:ARRAYS or wait")
 
 
-def _insert(tree: Tree, node: isl.ScheduleNode) -> isl.ScheduleNode:
+def with_mark(mark: MarkValue, tree: Tree) -> Tree:
+    """The tree under a mark, as in isl; InputError for one of a loop that is above something else."""
+    if not isinstance(mark, LoopMark):
+        return Mark(mark, tree)
+    if not isinstance(tree, Band) or not tree.members:
+        name, what = (type(each).__name__.lower() for each in (mark, tree))
+        raise InputError(f"the mark {name} is above a {what}, not above a loop")
+    first, *others = tree.members
+    return replace(tree, members=(replace(first, marks=(mark, *first.marks)), *others))
+
+
+def _insert(tree: Tree, node: isl.ScheduleNode, texts: Callable[[Band], list[str]]) -> isl.ScheduleNode:
     """Inserts `tree` at the leaf `node`; the node returned stands where `node` stood."""
     match tree:
         case Leaf():
@@ -103,21 +125,24 @@ def _insert(tree: Tree, node: isl.ScheduleNode) -> isl.ScheduleNode:
                 functions = functions.add(member.function)
             space = isl.Space.set_alloc(isl.DEFAULT_CONTEXT, 0, len(members))
             space = space.align_params(functions.get_at(0).get_space())
+            above = texts(tree)
+            for text in above:
+                node = node.insert_mark(isl.Id(text)).child(0)
             node = node.insert_partial_schedule(isl.MultiUnionPwAff.from_union_pw_aff_list(space, functions))
             node = node.band_set_permutable(int(permutable))
             for k, member in enumerate(members):
                 node = node.band_member_set_coincident(k, int(member.coincident))
             if tree.separate:
                 node = node.band_member_set_ast_loop_type(0, isl.ast_loop_type.separate)
-            return _insert(child, node.child(0)).parent()
+            node = _insert(child, node.child(0), texts).parent()
+            return node.ancestor(len(above))
         case Context(context=context, child=child):
             outer = isl.Set.universe(isl.Space.set_alloc(isl.DEFAULT_CONTEXT, 0, node.get_schedule_depth()))
-            return _insert(child, node.insert_context(outer.intersect_params(context)).child(0)).parent()
+            return _insert(child, node.insert_context(outer.intersect_params(context)).child(0), texts).parent()
         case Filter(filter=filter, child=child):
-            return _insert(child, node.insert_filter(filter).child(0)).parent()
+            return _insert(child, node.insert_filter(filter).child(0), texts).parent()
         case Mark(mark=mark, child=child):
-            identifier = isl.Id(mark_text(mark))
-            return _insert(child, node.insert_mark(identifier).child(0)).parent()
+            return _insert(child, node.insert_mark(isl.Id(mark_text(mark))).child(0), texts).parent()
         case Sequence(children=children) | Set(children=children):
             filters = isl.UnionSetList.alloc(isl.DEFAULT_CONTEXT, len(children))
             for branch in children:
@@ -125,7 +150,7 @@ def _insert(tree: Tree, node: isl.ScheduleNode) -> isl.ScheduleNode:
             ordered = isinstance(tree, Sequence)
             node = node.insert_sequence(filters) if ordered else node.insert_set(filters)
             for k, branch in enumerate(children):
-                node = _insert(branch.child, node.child(k).child(0)).parent().parent()
+                node = _insert(branch.child, node.child(k).child(0), texts).parent().parent()
             return node
         case Extension():
             raise ValueError("extension nodes can be read from isl, but not yet written")
@@ -149,7 +174,7 @@ def _convert(node: isl.ScheduleNode) -> Tree:
     if kind == isl.schedule_node_type.filter:
         return Filter(node.filter_get_filter(), child)
     if kind == isl.schedule_node_type.mark:
-        return Mark(parse_mark(node.mark_get_id().get_name()), child)
+        return with_mark(parse_mark(node.mark_get_id().get_name()), child)
     if kind == isl.schedule_node_type.extension:
         return Extension(node.extension_get_extension(), child)
     raise InputError(f"schedule tree nodes of type '{kind.name}' are not supported")

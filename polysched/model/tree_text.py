@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from polysched import isl
 from polysched.brief import brief
-from polysched.model.tree import Band, Context, Domain, Extension, Filter, Leaf, Mark, Sequence, Set, Tree
+from polysched.model.tree import Band, Context, Domain, Extension, Filter, Leaf, Mark, Sequence, Set, Tree, own_marks
 from polysched.model.tree_isl import mark_text
 
 
@@ -31,7 +31,9 @@ def _lines(tree: Tree, depth: int, names: bool, instances: isl.UnionSet) -> list
         case Context(context=context, child=child):
             return [f"{indent}context: {_strip(str(context))}", *_lines(child, depth + 1, names, instances)]
         case Band(child=child):
-            return [*_band(tree, indent, names), *_lines(child, depth + 1, names, instances)]
+            marks = [f"{'  ' * (depth + k)}mark: {mark_text(mark)}" for k, mark in enumerate(own_marks(tree))]
+            depth += len(marks)
+            return [*marks, *_band(tree, "  " * depth, names), *_lines(child, depth + 1, names, instances)]
         case Filter(filter=filter, child=child):
             below = _lines(child, depth + 1, names, instances.intersect(filter))
             return [f"{indent}filter: {_passing(filter, instances)}", *below]

@@ -19,8 +19,8 @@ import yaml
 from polysched import isl
 from polysched.entry import entry
 from polysched.errors import InputError
-from polysched.model.tree import Band, Context, Domain, Extension, Filter, Leaf, Mark, Member, Sequence, Set, Tree
-from polysched.model.tree_isl import parse_mark, to_isl
+from polysched.model.tree import Band, Context, Domain, Extension, Filter, Leaf, Member, Sequence, Set, Tree
+from polysched.model.tree_isl import parse_mark, to_isl, with_mark
 
 T = TypeVar("T")
 
@@ -80,7 +80,7 @@ def _node(data: Any) -> Tree:
                 raise InputError(f"the children of a '{kind}' are a list of 'filter' nodes")
             return Sequence(filters) if kind == "sequence" else Set(filters)
         case "mark":
-            return Mark(parse_mark(str(value)), child)
+            return with_mark(parse_mark(str(value)), child)
         case "extension":
             return Extension(_parsed(isl.UnionMap, value), child)
     raise AssertionError(kind)

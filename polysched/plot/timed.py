@@ -16,17 +16,14 @@ from polysched import isl
 from polysched.deps.coincidence import carried, in_one, left_below
 from polysched.model.tree import (
     Band,
+    Concurrent,
     Context,
     Domain,
     Filter,
     Leaf,
-    Map,
     Mark,
-    MarkValue,
     Member,
-    Parallel,
     Tree,
-    Vector,
 )
 from polysched.model.tree import Sequence as InOrder
 from polysched.model.tree import Set as InAnyOrder
@@ -82,7 +79,7 @@ def timed(tree: Tree, points: Points, dependences: isl.UnionMap) -> tuple[Timed,
 
     ValueError for a tree with Extensions.
     """
-    found = (instance for leaf in _leaves(tree, points, (), dependences, None) for instance in leaf)
+    found = (instance for leaf in _leaves(tree, points, (), dependences) for instance in leaf)
     return tuple(sorted(found, key=lambda instance: (instance.time, instance.statement, instance.point)))
 
 
@@ -93,28 +90,26 @@ def coordinates(point: isl.Point) -> tuple[int, ...]:
 
 
 def _leaves(
-    tree: Tree, points: Points, path: tuple[Column, ...], reaching: isl.UnionMap, mark: MarkValue | None
+    tree: Tree, points: Points, path: tuple[Column, ...], reaching: isl.UnionMap
 ) -> Iterator[list[Timed]]:
     """The instances at each leaf; `reaching` are the dependences that nothing above the node orders."""
     match tree:
         case Leaf():
             yield [instance for name, some in points.items() for instance in _at(name, some, path)]
         case Band(members=members, child=child):
-            for k, member in enumerate(members):
-                is_marked = k == 0 and isinstance(mark, Parallel | Map | Vector)
+            for member in members:
+                is_marked = any(isinstance(mark, Concurrent) for mark in member.marks)
                 is_parallel = is_marked or carried(member, reaching).is_empty()
                 path = (*path, Column(member, 0, is_parallel, is_tile(member, path)))
                 reaching = in_one(member, reaching)
-            yield from _leaves(child, points, path, reaching, None)
+            yield from _leaves(child, points, path, reaching)
         case Filter(filter=filter, child=child):
-            yield from _leaves(child, _passing(points, filter), path, left_below(tree, reaching), None)
+            yield from _leaves(child, _passing(points, filter), path, left_below(tree, reaching))
         case InOrder(children=branches) | InAnyOrder(children=branches):
             for k, branch in enumerate(branches):
-                yield from _leaves(branch, points, (*path, Column(place=k)), reaching, None)
-        case Mark(mark=value, child=child):
-            yield from _leaves(child, points, path, reaching, value)
-        case Domain(child=child) | Context(child=child):
-            yield from _leaves(child, points, path, reaching, None)
+                yield from _leaves(branch, points, (*path, Column(place=k)), reaching)
+        case Domain(child=child) | Context(child=child) | Mark(child=child):
+            yield from _leaves(child, points, path, reaching)
         case _:
             raise ValueError(f"instances that a node {type(tree).__name__} adds have no place among the nest's")
 

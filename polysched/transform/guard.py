@@ -28,7 +28,7 @@ from polysched.deps.dependences import Dependences
 from polysched.ir.node import walk as walk_ir
 from polysched.ir.nodes import Binary, Call, Const, Load, Store
 from polysched.model.scop import Scop, Statement
-from polysched.model.tree import Band, Domain, Filter, Mark, MarkValue, Member, Parallel, Tree, Unroll, Vector, children
+from polysched.model.tree import Band, Domain, Filter, Member, Parallel, Tree, Unroll, Vector, children
 from polysched.model.tree import walk as walk_tree
 from polysched.transform.strides import step, stride
 
@@ -117,7 +117,9 @@ class _Loop:
 
     band: int  # which is another number for each
     member: Member
-    mark: MarkValue | None
+
+    def is_marked(self, kind: type[Parallel | Vector | Unroll]) -> bool:
+        return any(isinstance(mark, kind) for mark in self.member.marks)
 
 
 @dataclass(frozen=True)
@@ -141,30 +143,27 @@ _Paths = dict[str, list[tuple[_Loop, ...]]]
 def _paths(tree: Tree, scop: Scop) -> _Paths:
     """For each statement, the loops around each of the leaves that it arrives at."""
     found: _Paths = {statement.name: [] for statement in scop.statements}
-    for instances, loops in _leaves(tree, isl.UnionSet("{ }"), (), None):
+    for instances, loops in _leaves(tree, isl.UnionSet("{ }"), ()):
         for one in isl.sets_of(instances):
             found[one.get_tuple_name()].append(loops)
     return found
 
 
 def _leaves(
-    tree: Tree, instances: isl.UnionSet, loops: tuple[_Loop, ...], mark: MarkValue | None
+    tree: Tree, instances: isl.UnionSet, loops: tuple[_Loop, ...]
 ) -> Iterator[tuple[isl.UnionSet, tuple[_Loop, ...]]]:
     match tree:
         case Domain(domain=domain):
             instances = domain
         case Filter(filter=own):
             instances = instances.intersect(own)
-        case Mark():
-            mark = tree.mark if isinstance(tree.mark, Parallel | Vector | Unroll) else mark
         case Band(members=members):
-            loops = (*loops, *(_Loop(id(tree), m, mark if k == 0 else None) for k, m in enumerate(members)))
-            mark = None
+            loops = (*loops, *(_Loop(id(tree), member) for member in members))
     below = children(tree)
     if not below:
         yield instances, loops
     for child in below:
-        yield from _leaves(child, instances, loops, mark)
+        yield from _leaves(child, instances, loops)
 
 
 def _uses(paths: _Paths, scop: Scop) -> dict[str, _Use]:
@@ -182,15 +181,15 @@ def _use(statement: Statement, arrivals: list[tuple[_Loop, ...]]) -> _Use:
 
 
 def _at(statement: Statement, loops: tuple[_Loop, ...]) -> _Use:
-    loops = tuple(loop for loop in loops if not isinstance(loop.mark, Unroll))
+    loops = tuple(loop for loop in loops if not loop.is_marked(Unroll))
     members = tuple(loop.member for loop in loops)
-    outside = next((k for k, loop in enumerate(loops) if isinstance(loop.mark, Parallel)), _NEVER)
+    outside = next((k for k, loop in enumerate(loops) if loop.is_marked(Parallel)), _NEVER)
     steps = ((loop, step(statement, members, k)) for k, loop in reversed(list(enumerate(loops))))
     innermost, along = next(((loop, along) for loop, along in steps if along is not None), (None, None))
     if innermost is None or along is None:
         return _Use(outside, True, 0)  # it runs once
     far = sum(stride(access, along) is None for access in (*statement.reads, *statement.writes))
-    return _Use(outside, isinstance(innermost.mark, Parallel | Vector), far)
+    return _Use(outside, innermost.is_marked(Parallel) or innermost.is_marked(Vector), far)
 
 
 def _is_skewed(tree: Tree) -> bool:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from polysched import isl
 from polysched.deps.coincidence import left_below
 from polysched.deps.dependences import Dependences
-from polysched.model.tree import Band, Leaf, Mark, Sequence, Tree, Unroll, children, with_children
+from polysched.model.tree import Band, Leaf, Sequence, Tree, Unroll, children, mark_of, marked_as, with_children
 from polysched.transform.tile import block_of
 from polysched.transform.vectorize import can_vectorize
 
@@ -26,14 +26,14 @@ def interleave_all(tree: Tree, dependences: Dependences) -> Tree:
 
 
 def _interleaved(tree: Tree, reaching: isl.UnionMap) -> Tree:
-    if isinstance(tree, Mark) and isinstance(tree.mark, Unroll):
+    if mark_of(tree, Unroll):
         return tree
     if isinstance(tree, Band) and tree.permutable and _is_flat(tree):
         *outer, last = tree.members
         row = next((member for member in outer if member.coincident), None)
         if row is not None and not can_vectorize(tree, reaching):
             others = [member for member in outer if member is not row]
-            inside = Mark(Unroll(), Band((row,), True, tree.child))
+            inside = marked_as(Band((row,), True, tree.child), Unroll())
             return Band((*others, block_of(row, ROWS)), True, Band((last,), True, inside))
     below = left_below(tree, reaching)
     return with_children(tree, tuple(_interleaved(child, below) for child in children(tree)))

@@ -21,7 +21,7 @@ from polysched import isl
 from polysched.deps.coincidence import left_below, together
 from polysched.deps.dependences import Dependences
 from polysched.model.scop import Scop
-from polysched.model.tree import Band, Filter, Leaf, Mark, Member, Sequence, Tree, Vector, children, with_children
+from polysched.model.tree import Band, Filter, Leaf, Member, Sequence, Tree, Vector, children, mark_of, with_children
 from polysched.transform.fuse_sums import are_same
 
 
@@ -63,7 +63,7 @@ def _last_on_lanes(parts: list[Filter], part: Filter, reaching: isl.UnionMap) ->
 def _on_lanes(part: Filter) -> tuple[Vector, Band] | None:
     """The loop, if the part is one on lanes without others in it."""
     match part.child:
-        case Mark(mark=Vector() as mark, child=Band(members=(_,), child=Leaf() | Sequence()) as band):
+        case Band(members=(_,), child=Leaf() | Sequence()) as band if mark := mark_of(band, Vector):
             return mark, band
     return None
 
@@ -77,7 +77,8 @@ def _pair(
     (mark, band), (last_mark, last_band) = first, second
     (member,), (last,) = band.members, last_band.members
     names = (*mark.reduces, *last_mark.reduces)
-    common = replace(member, schedule=_within(member, one).union(_within(last, other)), coincident=not names)
+    schedule = _within(member, one).union(_within(last, other))
+    common = replace(member, schedule=schedule, coincident=not names, marks=(Vector(names),))
     if not names or not _between(one, other, reaching).is_subset(together(common)):
         return None
     instances, others = (part.filter.intersect(scop.domain) for part in (one, other))
@@ -85,7 +86,7 @@ def _pair(
         return None
     inside = Sequence((*_leaves(one, band), *_leaves(other, last_band)))
     loop = Band((common,), band.permutable and last_band.permutable, inside)
-    return Filter(one.filter.union(other.filter), Mark(Vector(names), loop))
+    return Filter(one.filter.union(other.filter), loop)
 
 
 def _within(member: Member, part: Filter) -> isl.UnionMap:

@@ -16,13 +16,13 @@ from polysched import isl
 from polysched.model.tree import (
     Band,
     Domain,
-    Mark,
     Member,
     Parallel,
     Tree,
     Vector,
     children,
     is_innermost,
+    mark_of,
     with_children,
 )
 
@@ -35,9 +35,8 @@ def mark_parallel(tree: Tree, *, is_repeated: bool = False, domain: isl.UnionSet
     """
     if isinstance(tree, Domain):
         return replace(tree, child=mark_parallel(tree.child, domain=tree.domain))
-    if isinstance(tree, Mark) and isinstance(tree.mark, Vector) and isinstance(tree.child, Band):
-        # The only loop: threads bring more than lanes, which the compiler may add.
-        return tree if is_repeated else mark_parallel(tree.child, domain=domain)
+    if mark_of(tree, Vector) and is_repeated:
+        return tree
     repeats = is_repeated or isinstance(tree, Band)
     is_short = isinstance(tree, Band) and is_repeated and len(tree.members) == 1 and is_innermost(tree)
     if not (isinstance(tree, Band) and any(m.coincident for m in tree.members)) or is_short:
@@ -48,7 +47,9 @@ def mark_parallel(tree: Tree, *, is_repeated: bool = False, domain: isl.UnionSet
     before, chosen, after = tree.members[:k], tree.members[k], tree.members[k + 1 :]
     if tree.permutable:
         before, after = (), (*before, *after)
-    inner = Mark(Parallel(), Band((chosen, *after), tree.permutable, tree.child))
+    # Threads bring more than lanes, which the compiler may add.
+    marks = (*(mark for mark in chosen.marks if not isinstance(mark, Vector)), Parallel())
+    inner = Band((replace(chosen, marks=marks), *after), tree.permutable, tree.child)
     return Band(before, tree.permutable, inner) if before else inner
 
 

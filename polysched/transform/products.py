@@ -26,7 +26,7 @@ from polysched.ir.node import rewrite, walk
 from polysched.ir.nodes import Binary, Call, Const, Expr, Load, Stmt, Store, Var
 from polysched.ir.simplify import simplify
 from polysched.model.scop import Scop, Statement
-from polysched.model.tree import Band, Mark, Member, Product, Tree, children, with_children
+from polysched.model.tree import Band, Mark, Member, Product, Tree, children, mark_of, marked_as, with_children
 from polysched.model.tree import walk as walk_tree
 from polysched.model.tree_isl import mark_text
 from polysched.transform.axes import Axes
@@ -167,8 +167,6 @@ def _may_reorder(found: SumOfProducts, reorder: bool) -> bool:
 def mark_products(tree: Tree, scop: Scop, deps: Dependences, *, reorder: bool) -> Tree:
     """`tree` with a mark in place of each band that runs such a sum alone, over a box; `order_products` brings back the
     loops when other bands have been mapped."""
-    if isinstance(tree, Mark):
-        return tree
     if isinstance(tree, Band):
         statements = list(statements_of(tree, scop))
         found = product_of(statements[0]) if len(statements) == 1 else None
@@ -185,27 +183,31 @@ def _may_count_up(statement: Statement, deps: Dependences) -> bool:
 
 
 def order_products(tree: Tree, scop: Scop) -> Tree:
-    """`tree` with loops under the marks: batch, rows, columns, terms."""
+    """`tree` with loops in place of the marks: batch, rows, columns, terms."""
     if isinstance(tree, Mark) and isinstance(tree.mark, Product):
-        statement = scop.statement(tree.mark.statement)
-        found = product_of(statement)
-        assert found is not None, f"{statement.name} is no sum of products"
-        members = tuple(_member(statement, name, name not in found.terms.extents) for name in found.loops)
-        return replace(tree, child=Band(members))
+        return _loops(tree.mark, scop)
     return with_children(tree, tuple(order_products(child, scop) for child in children(tree)))
 
 
+def _loops(product: Product, scop: Scop) -> Band:
+    statement = scop.statement(product.statement)
+    found = product_of(statement)
+    assert found is not None, f"{statement.name} is no sum of products"
+    members = tuple(_member(statement, name, name not in found.terms.extents) for name in found.loops)
+    return marked_as(Band(members), product)
+
+
 def require_products(tree: Tree, scop: Scop, *, reorder: bool) -> None:
-    """InputError unless each mark in `tree` is above the loops of such a sum, as `order_products` gives them."""
+    """InputError unless each mark in `tree` is of the loops of such a sum, as `order_products` gives them."""
     for node in walk_tree(tree):
-        if isinstance(node, Mark) and isinstance(node.mark, Product):
-            name, text = node.mark.statement, f"mark '{mark_text(node.mark)}'"
+        if product := mark_of(node, Product):
+            name, text = product.statement, f"mark '{mark_text(product)}'"
             found = next((product_of(statement) for statement in scop.statements if statement.name == name), None)
             if found is None:
                 raise InputError(f"{text}: {name} is no sum of products over a box")
-            if node != order_products(node, scop):
+            if node != _loops(product, scop):
                 raise InputError(f"{text}: the band below is not over {', '.join(found.loops)} of {name}, and no more")
-            if node.mark.kind == "dots" and not _may_reorder(found, reorder):
+            if product.kind == "dots" and not _may_reorder(found, reorder):
                 hint = "allow it by reorder_reductions=True"
                 raise InputError(f"{text}: dot products add the terms of {name} in another order", hint=hint)
 

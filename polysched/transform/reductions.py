@@ -10,7 +10,7 @@ What the mark names has to become private to the threads and lanes (codegen/pass
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from polysched import isl
 from polysched.deps.coincidence import carried, left_below, together
@@ -18,7 +18,6 @@ from polysched.deps.dependences import Dependences, union
 from polysched.model.scop import Scop
 from polysched.model.tree import (
     Band,
-    Mark,
     Member,
     Parallel,
     Tree,
@@ -26,7 +25,9 @@ from polysched.model.tree import (
     Vector,
     children,
     is_innermost,
-    walk,
+    marked_as,
+    marks_in,
+    own_marks,
     with_children,
 )
 from polysched.transform.roles import statements_of
@@ -94,10 +95,10 @@ class _Reaching:
 
 
 def _threads(tree: Tree, reaching: _Reaching, *, is_repeated: bool) -> Tree:
-    if isinstance(tree, Band) and not any(isinstance(n, Mark) and isinstance(n.mark, Parallel) for n in walk(tree)):
-        return _on_threads(tree, reaching, is_repeated) or _below(tree, reaching, is_repeated=True)
-    if isinstance(tree, Mark):  # what it says of the loop below stays
+    if own_marks(tree):  # what they say stays
         return tree
+    if isinstance(tree, Band) and not any(isinstance(mark, Parallel) for mark in marks_in(tree)):
+        return _on_threads(tree, reaching, is_repeated) or _below(tree, reaching, is_repeated=True)
     return _below(tree, reaching, is_repeated or isinstance(tree, Band))
 
 
@@ -115,7 +116,7 @@ def _on_threads(band: Band, reaching: _Reaching, is_repeated: bool) -> Tree | No
             before, after = (), (*before, *after)
         is_single = not after and is_innermost(band)
         if names and not (is_single and (is_repeated or before)):
-            inner = Mark(Parallel(names), Band((member, *after), band.permutable, band.child))
+            inner = marked_as(Band((member, *after), band.permutable, band.child), Parallel(names))
             return Band(before, band.permutable, inner) if before else inner
         if not band.permutable:
             reaching = reaching.inside(member)
@@ -123,14 +124,12 @@ def _on_threads(band: Band, reaching: _Reaching, is_repeated: bool) -> Tree | No
 
 
 def _lanes(tree: Tree, scop: Scop, reaching: _Reaching, outer: tuple[Member, ...], asked: Collection[str]) -> Tree:
-    if isinstance(tree, Mark) and isinstance(tree.mark, Vector | Unroll):
+    if any(isinstance(mark, Vector | Unroll) for mark in own_marks(tree)):
         return tree
-    if isinstance(tree, Mark) and isinstance(tree.child, Band):  # a loop has one mark
-        return replace(tree, child=_lanes_below(tree.child, scop, reaching, outer, asked))
-    if isinstance(tree, Band) and len(tree.members) == 1 and is_innermost(tree):
+    if isinstance(tree, Band) and not own_marks(tree) and len(tree.members) == 1 and is_innermost(tree):
         names = reaching.reduced(tree.members[0])
         pays = _reads_rows(tree, scop, outer) or all(s.name in asked for s in statements_of(tree, scop))
-        return Mark(Vector(names), tree) if names and pays else tree
+        return marked_as(tree, Vector(names)) if names and pays else tree
     return _lanes_below(tree, scop, reaching, outer, asked)
 
 

@@ -20,7 +20,7 @@ from polysched.deps.coincidence import carried
 from polysched.deps.dependences import Dependences
 from polysched.machine import Machine
 from polysched.model.scop import Scop, Statement
-from polysched.model.tree import Band, Leaf, Mark, MarkValue, Member, Tree, Unroll, Vector, children, with_children
+from polysched.model.tree import Band, Leaf, LoopMark, Member, Tree, Unroll, Vector, children, with_children
 from polysched.transform.roles import Around, Roles, roles, statements_of
 from polysched.transform.sizes import Block, points_of, register_block
 from polysched.transform.tile import block_of
@@ -93,6 +93,6 @@ def _simple(band: Band) -> Band:
     return band if straight.members == band.members else straight
 
 
-def _marked(mark: MarkValue, member: Member, child: Tree) -> Mark:
+def _marked(mark: LoopMark, member: Member, child: Tree) -> Band:
     coincident = member.coincident or isinstance(mark, Vector)
-    return Mark(mark, Band((replace(member, coincident=coincident),), True, child))
+    return Band((replace(member, coincident=coincident, marks=(mark,)),), True, child)

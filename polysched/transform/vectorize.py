@@ -14,7 +14,7 @@ from dataclasses import replace
 from polysched import isl
 from polysched.deps.coincidence import carried, left_below
 from polysched.deps.dependences import Dependences
-from polysched.model.tree import Band, Mark, Tree, Unroll, Vector, children, is_innermost, walk, with_children
+from polysched.model.tree import Band, Tree, Unroll, Vector, children, is_innermost, marks_in, own_marks, with_children
 from polysched.transform.distribute import distribute
 
 
@@ -25,7 +25,7 @@ def vectorize(tree: Tree, dependences: Dependences) -> Tree:
 
 def can_vectorize(band: Band, reaching: isl.UnionMap) -> bool:
     """Would the last member of `band` get a mark? `reaching` are the dependences that nothing above orders."""
-    return is_innermost(band) and any(isinstance(node, Mark) for node in walk(_marked(_split(band), reaching)))
+    return is_innermost(band) and bool(marks_in(_marked(_split(band), reaching)))
 
 
 def _split(tree: Tree) -> Tree:
@@ -38,7 +38,7 @@ def _split(tree: Tree) -> Tree:
 
 def _marked(tree: Tree, reaching: isl.UnionMap) -> Tree:
     """Marks the coincident innermost loops; `reaching` are the dependences that nothing above orders."""
-    if isinstance(tree, Mark) and isinstance(tree.mark, Vector | Unroll):
+    if any(isinstance(mark, Vector | Unroll) for mark in own_marks(tree)):
         return tree
     if isinstance(tree, Band) and len(tree.members) == 1 and is_innermost(tree):
         return _vector(tree, reaching) or _distributed(tree, reaching) or tree
@@ -51,7 +51,7 @@ def _vector(band: Band, reaching: isl.UnionMap) -> Tree | None:
     (member,) = band.members
     if not carried(member, reaching).is_empty():
         return None
-    return Mark(Vector(), replace(band, members=(replace(member, coincident=True),)))
+    return replace(band, members=(replace(member, coincident=True, marks=(*member.marks, Vector())),))
 
 
 def _distributed(band: Band, reaching: isl.UnionMap) -> Tree | None:
@@ -60,4 +60,4 @@ def _distributed(band: Band, reaching: isl.UnionMap) -> Tree | None:
     if parts is None:
         return None
     marked = with_children(parts, tuple(_marked(part, reaching) for part in parts.children))
-    return marked if any(isinstance(node, Mark) for node in walk(marked)) else None
+    return marked if marks_in(marked) else None

@@ -7,7 +7,7 @@ import pytest
 import polysched as ps
 from polysched import isl
 from polysched.examples import stencil
-from polysched.model.tree import Domain, Mark, Parallel, Vector, with_children
+from polysched.model.tree import Domain, Parallel, Vector, marked_as, with_children
 from tests.transform.scheduled import band
 
 LOOPS = "S[i, j] -> i", "S[i, j] -> j"
@@ -24,11 +24,11 @@ EDITS = {
         "S[i=0, j=1] must run before S[i=1, j=0], but member 0 of their band, flagged coincident, separates them",
     ),
     "falsely parallel": (
-        Mark(Parallel(), band(*LOOPS, permutable=False)),
+        marked_as(band(*LOOPS, permutable=False), Parallel()),
         "but member 0 of their band, flagged parallel, separates them",
     ),
     "falsely SIMD": (
-        with_children(band("S[i, j] -> i + j"), (Mark(Vector(), band("S[i, j] -> i")),)),
+        with_children(band("S[i, j] -> i + j"), (marked_as(band("S[i, j] -> i"), Vector()),)),
         "but member 0 of their band, flagged vector, separates them",
     ),
 }

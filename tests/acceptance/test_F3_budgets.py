@@ -5,7 +5,7 @@
 import pytest
 
 import polysched as ps
-from polysched.model.tree import Mark, Parallel, walk
+from polysched.model.tree import Parallel, marks_in
 
 
 @ps.nest
@@ -33,5 +33,5 @@ def test_F3_nested_floor_and_modulo_end_within_the_budget_and_say_how(scheduler)
     done = ps.optimize(winograd, options=ps.Options(scheduler=scheduler, solve_seconds=1.0))
     assert done.rungs["schedule"] in ("pluto", "isl", "source order with parallel loops found")
     assert done.rungs["mapping"] == "mapped"
-    assert any(isinstance(node, Mark) and node.mark == Parallel() for node in walk(done.schedule))
+    assert Parallel() in marks_in(done.schedule)
     done.verify(B=1, C=1)

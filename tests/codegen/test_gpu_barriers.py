@@ -9,7 +9,7 @@ import pytest
 
 import polysched as ps
 from polysched.codegen.gpu.barriers import place_barriers
-from polysched.model.tree import Mark, Wait, walk
+from polysched.model.tree import Wait, marks_in
 from polysched.model.tree_text import show_tree
 
 
@@ -51,7 +51,7 @@ mark: map:block.x
 
 def waits(s: ps.Schedule) -> int:
     tree = place_barriers(s.tree, s.draft.scop, s.draft.dependences)
-    return sum(isinstance(node, Mark) and isinstance(node.mark, Wait) for node in walk(tree))
+    return marks_in(tree).count(Wait())
 
 
 @ps.nest

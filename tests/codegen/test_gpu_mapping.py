@@ -21,7 +21,7 @@ from polysched.frontend.python import parse_nest
 from polysched.ir.build import add, load, store, sub, var
 from polysched.ir.dtypes import f64
 from polysched.ir.nodes import Array, Function
-from polysched.model.tree import Map, Mark, walk
+from polysched.model.tree import Map, marks_in
 from polysched.model.tree_text import show_tree
 from polysched.runtime.emulate import emulate
 from polysched.transform.fuse_sums import fuse_sums
@@ -136,8 +136,7 @@ def test_a_matrix_product_has_blocks_of_threads_of_points_around_chunks_of_its_s
 def axes(fn: Function) -> list[str]:
     done = scheduled(fn)
     tree = map_to_gpu(done.tree, done.scop, done.deps)
-    marks = (node.mark for node in walk(tree) if isinstance(node, Mark))
-    return [mark.axis for mark in marks if isinstance(mark, Map)]
+    return [mark.axis for mark in marks_in(tree) if isinstance(mark, Map)]
 
 
 def test_one_parallel_loop_has_blocks_of_at_least_128_threads_along_x():

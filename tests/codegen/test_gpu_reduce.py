@@ -24,7 +24,7 @@ from polysched.ir.dtypes import DType, f32, f64, i8, i32, i64, u16, u64
 from polysched.ir.node import substitute
 from polysched.ir.nodes import Array, Const, Function, Load
 from polysched.ir.text import show
-from polysched.model.tree import Map, Mark, walk
+from polysched.model.tree import Map, marks_in
 from polysched.model.tree_text import show_tree
 from polysched.runtime.check import check
 from polysched.runtime.emulate import emulate
@@ -70,9 +70,9 @@ def compiled(make, target: str = "cuda") -> ps.Compiled:
 
 def axes(done: ps.Compiled) -> list[str]:
     return [
-        node.mark.axis + (":" + ",".join(node.mark.reduces) if node.mark.reduces else "")
-        for node in walk(done.schedule)
-        if isinstance(node, Mark) and isinstance(node.mark, Map)
+        mark.axis + (":" + ",".join(mark.reduces) if mark.reduces else "")
+        for mark in marks_in(done.schedule)
+        if isinstance(mark, Map)
     ]
 
 

@@ -20,7 +20,7 @@ from polysched.ir.nodes import Alloc, Array, For, If, Let
 from polysched.ir.text import show
 from polysched.ir.verify import verify
 from polysched.model.extract import extract
-from polysched.model.tree import Domain, Filter, Leaf, Map, Mark, Parallel, Sequence, Unroll, Vector
+from polysched.model.tree import Domain, Filter, Leaf, Map, Parallel, Sequence, Unroll, Vector, marked_as
 from tests.transform.scheduled import band, random_scheduled, scheduled
 
 i, k, n = var("i"), var("k"), var("n")
@@ -42,15 +42,15 @@ def test_a_skewed_loop_around_another():
     ids=["parallel", "vector", "unroll", "map"],
 )
 def test_a_mark_becomes_the_kind_of_the_first_loop_below_it(mark, kind):
-    marked = Mark(mark, band("S[i, j] -> i", "S[i, j] -> j"))
+    marked = marked_as(band("S[i, j] -> i", "S[i, j] -> j"), mark)
     assert kinds(Domain(STENCIL.domain, marked)) == [kind, "serial"]
-    inner = replace(band("S[i, j] -> i"), child=Mark(mark, band("S[i, j] -> j")))
+    inner = replace(band("S[i, j] -> i"), child=marked_as(band("S[i, j] -> j"), mark))
     assert kinds(Domain(STENCIL.domain, inner)) == ["serial", kind]
 
 
 def test_every_loop_has_its_own_mark():
-    inner = replace(band("S[i, j] -> i"), child=Mark(Vector(), band("S[i, j] -> j")))
-    assert kinds(Domain(STENCIL.domain, Mark(Parallel(), inner))) == ["parallel", "vector"]
+    inner = replace(band("S[i, j] -> i"), child=marked_as(band("S[i, j] -> j"), Vector()))
+    assert kinds(Domain(STENCIL.domain, marked_as(inner, Parallel()))) == ["parallel", "vector"]
 
 
 def kinds(tree) -> list[str]:
@@ -86,7 +86,7 @@ def test_a_mapped_loop_of_one_iteration_stays_a_loop():
     scop = extract(fn)
     (statement,) = scop.statements
     for value in ("i", "7"):  # isl knows the second one beforehand, and makes no loop
-        tree = Domain(scop.domain, Mark(Map("block.x"), band(f"{statement.name}[i] -> {value}")))
+        tree = Domain(scop.domain, marked_as(band(f"{statement.name}[i] -> {value}"), Map("block.x")))
         lowered = lower(tree, scop)
         verify(lowered, "lowered")
         assert [node.kind for node in walk(lowered.body) if isinstance(node, For)] == ["block.x"]
@@ -102,7 +102,7 @@ def test_a_mapped_loop_over_pieces_is_one_loop():
     s, t = (statement.name for statement in scop.statements)
     both = f"{s}[i] -> i; {t}[k] -> k"
     order = Sequence(tuple(Filter(isl.UnionSet.from_set(part.domain), Leaf()) for part in scop.statements))
-    tree = Domain(scop.domain, Mark(Map("block.x"), replace(band(both), child=order)))
+    tree = Domain(scop.domain, marked_as(replace(band(both), child=order), Map("block.x")))
     lowered = lower(tree, scop)
     verify(lowered, "lowered")
     assert [node.kind for node in walk(lowered.body) if isinstance(node, For)] == ["block.x"]
@@ -119,7 +119,7 @@ def test_a_simd_loop_over_shifted_statements_has_no_guards(mark, count):
     s, t = (statement.name for statement in scop.statements)
     order = Sequence(tuple(Filter(isl.UnionSet.from_set(part.domain), Leaf()) for part in scop.statements))
     shifted = replace(band(f"{s}[i] -> i; {t}[k] -> k + 1"), child=order)
-    lowered = lower(Domain(scop.domain, Mark(mark, shifted)), scop)
+    lowered = lower(Domain(scop.domain, marked_as(shifted, mark)), scop)
     assert not any(isinstance(node, If) for each in walk(lowered.body) if isinstance(each, For) for node in walk(each))
     for size in (9, 10, 12):
         nests.assert_same_outcome(fn, lowered, nests.arguments_for(fn, random.Random(0), size))

@@ -1,6 +1,6 @@
 from polysched import isl
 from polysched.deps.full_loops import outside_of_full_loops
-from polysched.model.tree import Band, Domain, Filter, Full, Mark, Member, Sequence, Unroll
+from polysched.model.tree import Band, Domain, Filter, Full, Member, Sequence, Unroll, marked_as
 
 DOMAIN = isl.UnionSet("{ S[i] : 0 <= i < 8; T[i] : 0 <= i < 8 }")
 
@@ -8,7 +8,7 @@ DOMAIN = isl.UnionSet("{ S[i] : 0 <= i < 8; T[i] : 0 <= i < 8 }")
 def outside(value: str, size: int) -> str:
     """Instances of S[i] that a loop over `value` does not reach; T is elsewhere."""
     both = Member(isl.UnionMap(f"{{ S[i] -> [{value}]; T[i] -> [{value}] }}"))
-    full = Mark(Full(size), Mark(Unroll(), Band((both,))))
+    full = marked_as(marked_as(Band((both,)), Full(size)), Unroll())
     branches = (Filter(isl.UnionSet("{ S[i] }"), full), Filter(isl.UnionSet("{ T[i] }")))
     (found,) = outside_of_full_loops(Domain(DOMAIN, Sequence(branches)), DOMAIN)
     return str(found)

@@ -19,7 +19,6 @@ from polysched.model.tree import (
     Filter,
     Leaf,
     Map,
-    Mark,
     Member,
     Parallel,
     Sequence,
@@ -27,6 +26,7 @@ from polysched.model.tree import (
     Tree,
     Vector,
     children,
+    marked_as,
     with_children,
 )
 from tests.deps.brute import pairs_of, times_at
@@ -84,8 +84,8 @@ def test_j_is_parallel_inside_i_but_not_in_one_band_with_it():
 )
 def test_parallel_marks_speak_of_the_first_member_of_the_band_below(mark, name):
     i, j = member("{ S[i, j] -> [i] }"), member("{ S[i, j] -> [j] }")
-    assert fault(Domain(stencil.domain, Band((i,), child=Mark(mark, Band((j,)))))) is None
-    lie = fault(Domain(stencil.domain, Mark(mark, Band((i, j)))))
+    assert fault(Domain(stencil.domain, Band((i,), child=marked_as(Band((j,)), mark)))) is None
+    lie = fault(Domain(stencil.domain, marked_as(Band((i, j)), mark)))
     assert f"but member 0 of their band, flagged {name}, separates them" in lie
 
 
@@ -98,8 +98,8 @@ S, T = (isl.UnionSet(f"[n] -> {{ {name}[i] : 0 <= i < n }}") for name in "ST")
 
 
 
-def on(axis: str, schedule: str, *child: Tree) -> Mark:
-    return Mark(Map(axis), Band((member(schedule),), False, *child))
+def on(axis: str, schedule: str, *child: Tree) -> Band:
+    return marked_as(Band((member(schedule),), False, *child), Map(axis))
 
 
 def test_a_loop_in_a_kernel_orders_its_threads_where_it_is_around_all_of_their_loops():
@@ -170,7 +170,7 @@ def test_reordered_reductions_may_run_backwards_but_not_in_parallel():
     down = Domain(total.domain, Band((member("{ S[i] -> [-i] }"),)))
     assert "S[i=0] must run before S[i=1]" in str(first_violation(down, dependences(total), total))
     assert first_violation(down, free, total) is None
-    parallel = replace(down, child=Mark(Parallel(), down.child))
+    parallel = replace(down, child=marked_as(down.child, Parallel()))
     assert "flagged parallel, separates them" in str(first_violation(parallel, free, total))
 
 

@@ -42,10 +42,9 @@ def large(a: f64["N"], N: size):
     ],
 )
 def test_trees_that_are_no_schedules(inside, message):
-    tree = from_yaml(DOMAIN % inside)
-    for use in (lambda: Schedule(stencil, tree), lambda: optimize(stencil, schedule=tree)):
+    for use in (lambda tree: Schedule(stencil, tree), lambda tree: optimize(stencil, schedule=tree)):
         with pytest.raises(InputError) as raised:
-            use()
+            use(from_yaml(DOMAIN % inside))
         assert str(raised.value) == message
 
 

@@ -8,7 +8,7 @@ import pytest
 from contractions import random_contraction
 
 from polysched.frontend.python import parse_nest
-from polysched.model.tree import Band, Domain, Mark, Tree, Unroll, children, walk, with_children
+from polysched.model.tree import Band, Domain, Tree, Unroll, children, marked_as, marks_in, walk, with_children
 from polysched.model.tree_text import show_tree
 from polysched.transform import interleave
 from polysched.transform.interleave import interleave_all
@@ -132,7 +132,7 @@ def test_what_is_unrolled_already_stays(monkeypatch):
 
     def marked(tree: Tree) -> Tree:
         if isinstance(tree, Band):
-            return Mark(Unroll(), tree)
+            return marked_as(tree, Unroll())
         return with_children(tree, tuple(marked(child) for child in children(tree)))
 
     assert interleaved(nest, monkeypatch, marked(nest.tree)) == "unchanged"
@@ -152,4 +152,4 @@ def test_random_nests_are_legal_and_compute_the_same_bits(seed, monkeypatch):
 def test_some_random_nests_are_interleaved():
     nests = [scheduled(random_contraction(random.Random(seed))) for seed in range(20)]
     trees = [interleave_all(nest.tree, nest.deps) for nest in nests]
-    assert any(isinstance(node, Mark) for tree in trees for node in walk(tree))
+    assert any(map(marks_in, trees))

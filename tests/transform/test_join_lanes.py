@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import polysched as ps
-from polysched.model.tree import Mark, Vector, walk
+from polysched.model.tree import Vector, marks_in
 
 OPTIONS = ps.Options(reorder_reductions=True)
 
@@ -13,7 +13,7 @@ def loops(nest) -> int:
     """How many loops on lanes there are, of a kernel that was seen to be right."""
     done = ps.optimize(nest, options=OPTIONS)
     assert "on 4 threads" in done.verify().ways
-    return sum(isinstance(node, Mark) and isinstance(node.mark, Vector) for node in walk(done.schedule))
+    return sum(isinstance(mark, Vector) for mark in marks_in(done.schedule))
 
 
 @ps.op

@@ -6,7 +6,18 @@ import nests
 import pytest
 
 from polysched import isl
-from polysched.model.tree import Band, Filter, Mark, Parallel, Sequence, Tree, Vector, children, with_children
+from polysched.model.tree import (
+    Band,
+    Filter,
+    Parallel,
+    Sequence,
+    Tree,
+    Vector,
+    children,
+    marked_as,
+    own_marks,
+    with_children,
+)
 from polysched.model.tree_text import show_tree
 from polysched.transform.parallel import mark_parallel
 from tests.transform.scheduled import band, random_scheduled, scheduled
@@ -37,7 +48,7 @@ def test_in_a_fixed_order_the_loops_before_it_stay_outside():
 
 def test_one_member_that_is_first_gets_the_mark_and_nothing_moves():
     loop = band(i, permutable=False, coincident=(0,))
-    assert mark_parallel(loop) == Mark(Parallel(), loop)
+    assert mark_parallel(loop) == marked_as(loop, Parallel())
 
 
 def test_threads_are_not_started_inside_threads():
@@ -51,20 +62,20 @@ def test_nests_side_by_side_are_marked_each():
         for part, flags in enumerate([(0,), (), (0,)])
     )
     marked = mark_parallel(with_children(band(k), (Sequence(branches),)))
-    assert [isinstance(branch.child, Mark) for branch in children(children(marked)[0])] == [True, False, True]
+    assert [bool(own_marks(branch.child)) for branch in children(children(marked)[0])] == [True, False, True]
 
 
 def test_one_loop_alone_has_threads_unless_others_repeat_it():
     loop = band(i, coincident=(0,))
-    assert mark_parallel(loop) == Mark(Parallel(), loop)
+    assert mark_parallel(loop) == marked_as(loop, Parallel())
     repeated = with_children(band(k), (loop,))
     assert mark_parallel(repeated) == repeated
 
 
 def test_a_simd_loop_has_threads_instead_of_lanes_unless_others_repeat_it():
     loop = band(i, coincident=(0,))
-    assert mark_parallel(Mark(Vector(), loop)) == Mark(Parallel(), loop)
-    repeated = with_children(band(k), (Mark(Vector(), loop),))
+    assert mark_parallel(marked_as(loop, Vector())) == marked_as(loop, Parallel())
+    repeated = with_children(band(k), (marked_as(loop, Vector()),))
     assert mark_parallel(repeated) == repeated
 
 
@@ -82,7 +93,7 @@ def test_random_nests_have_one_mark_on_a_path_and_it_is_true(seed):
         *outer, last = loops or [Band((), True)]
         is_long = len(last.members) > 1 or not outer
         counted = [*outer, last] if is_long else outer
-        assert sum(isinstance(node, Mark) for node in path) == any(m.coincident for b in counted for m in b.members)
+        assert sum(len(own_marks(node)) for node in path) == any(m.coincident for b in counted for m in b.members)
     nest.assert_holds(marked)
 
 

@@ -12,7 +12,7 @@ import polysched as ps
 from benchmarks.polybench.race import find_race
 from polysched.deps.dataflow import dependences
 from polysched.deps.legality import first_violation
-from polysched.model.tree import Band, Mark, Parallel, Vector, children, walk, with_children
+from polysched.model.tree import Band, Parallel, Vector, children, marked_as, marks_in, walk, with_children
 from polysched.model.tree_isl import mark_text, parse_mark
 from polysched.model.tree_text import show_tree
 from polysched.runtime.cpu import load
@@ -93,7 +93,7 @@ def optimized(nest):
 
 
 def marks(tree) -> list[str]:
-    return [mark_text(node.mark) for node in walk(tree) if isinstance(node, Mark)]
+    return list(map(mark_text, marks_in(tree)))
 
 
 SUM = scop("[n] -> { : }", stmt("{ S[i] : 0 <= i < n }", writes="s[0]", reads=["s[0]", "a[i]"], reduction="+"))
@@ -123,7 +123,7 @@ def test_only_a_mark_that_names_the_array_may_separate_free_updates(names, free,
     deps = dependences(SUM, reorder_reductions=free)
     tree = SUM.tree
     (loop,) = [node for node in walk(tree) if isinstance(node, Band)]
-    marked = _replaced(tree, loop, Mark(Parallel(names), loop))
+    marked = _replaced(tree, loop, marked_as(loop, Parallel(names)))
     violation = first_violation(marked, deps, SUM)
     assert (violation is None) == is_legal
     assert is_legal or "flagged parallel" in str(violation)

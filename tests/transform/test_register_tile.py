@@ -16,7 +16,7 @@ from polysched.ir.dtypes import f64
 from polysched.ir.node import walk as walk_ir
 from polysched.ir.nodes import Alloc, Array, If, Stmt
 from polysched.machine import Machine
-from polysched.model.tree import Mark, Tree, Unroll, Vector, walk
+from polysched.model.tree import Tree, Unroll, Vector, marks_in
 from polysched.model.tree_text import show_tree
 from polysched.transform.register_tile import register_tile_all
 from polysched.transform.strides import stride_one_innermost
@@ -46,7 +46,7 @@ def update(target, *factors) -> Stmt:
 
 
 def marks(tree: Tree) -> list:
-    return [node.mark for node in walk(tree) if isinstance(node, Mark)]
+    return marks_in(tree)
 
 
 def below_the_root(tree: Tree) -> str:

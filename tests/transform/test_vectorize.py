@@ -8,7 +8,7 @@ from scops import scop, stmt
 
 from polysched.deps.coincidence import bands_reached
 from polysched.deps.dataflow import dependences
-from polysched.model.tree import Band, Mark, Vector, is_innermost, walk, with_children
+from polysched.model.tree import Band, Vector, is_innermost, marks_in, walk, with_children
 from polysched.model.tree_text import show_tree
 from polysched.transform.vectorize import can_vectorize, vectorize
 from tests.transform.scheduled import band, random_scheduled, scheduled
@@ -22,7 +22,7 @@ DEPS = dependences(GEMM)
 
 
 def marks(tree) -> int:
-    return sum(isinstance(node, Mark) and node.mark == Vector() for node in walk(tree))
+    return marks_in(tree).count(Vector())
 
 
 def test_the_innermost_loop_of_a_matrix_product_is_split_off_and_marked():

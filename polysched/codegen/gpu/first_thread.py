@@ -23,14 +23,14 @@ from polysched.model.tree import (
     Domain,
     Filter,
     Map,
-    Mark,
     Member,
     Sequence,
     Set,
     Storage,
     Tree,
     children,
-    walk,
+    mark_of,
+    marks_in,
     with_children,
 )
 
@@ -44,25 +44,23 @@ def on_first_threads(tree: Tree) -> Tree:
 def _kernels(tree: Tree, instances: isl.UnionSet) -> Tree:
     if not is_kernel(tree):
         return _below(tree, instances, _kernels)
-    loops = [mark for mark in _marks(tree) if isinstance(mark, Map)]
+    loops = [mark for mark in marks_in(tree) if isinstance(mark, Map)]
     sums = {mark.axis for mark in loops if mark.reduces}  # whose first thread it is, the code for sums sees to
     for axis in sorted({mark.axis for mark in loops} - sums, reverse=True):
         tree = _on_axis(tree, axis, instances)
     return tree
 
 
-def _on_axis(tree: Tree, axis: str, instances: isl.UnionSet, *, is_marked: bool = False) -> Tree:
+def _on_axis(tree: Tree, axis: str, instances: isl.UnionSet) -> Tree:
     """In a loop of one iteration on the axis whatever is in none: around as much as is in no such loop, nor has arrays
     of its own, which may be those of a block, nor other loops on blocks or threads, between which these may wait."""
-    if instances.is_empty() or (isinstance(tree, Mark) and isinstance(tree.mark, Map) and tree.mark.axis == axis):
+    if instances.is_empty() or ((mark := mark_of(tree, Map)) and mark.axis == axis):
         return tree
     side = axis.partition(".")[0]
-    stays = any(isinstance(m, Storage) or (isinstance(m, Map) and m.axis.startswith(side)) for m in _marks(tree))
-    if stays or is_marked:
-        marks = isinstance(tree, Mark) and not isinstance(tree.mark, Storage)  # the loop below
-        return _below(tree, instances, lambda child, reaching: _on_axis(child, axis, reaching, is_marked=marks))
+    if any(isinstance(m, Storage) or (isinstance(m, Map) and m.axis.startswith(side)) for m in marks_in(tree)):
+        return _below(tree, instances, lambda child, reaching: _on_axis(child, axis, reaching))
     first = isl.UnionMap.from_domain_and_range(instances, isl.UnionSet("{ [0] }"))
-    return Mark(Map(axis), Band((Member(first, coincident=True),), True, tree))
+    return Band((Member(first, coincident=True, marks=(Map(axis),)),), True, tree)
 
 
 def _below(tree: Tree, instances: isl.UnionSet, change: Callable[[Tree, isl.UnionSet], Tree]) -> Tree:
@@ -71,7 +69,3 @@ def _below(tree: Tree, instances: isl.UnionSet, change: Callable[[Tree, isl.Unio
         return with_children(tree, tuple(_below(branch, instances, change) for branch in tree.children))
     reaching = instances.intersect(tree.filter) if isinstance(tree, Filter) else instances
     return with_children(tree, tuple(change(child, reaching) for child in children(tree)))
-
-
-def _marks(tree: Tree) -> list[object]:
-    return [node.mark for node in walk(tree) if isinstance(node, Mark)]

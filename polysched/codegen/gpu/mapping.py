@@ -24,13 +24,13 @@ from polysched.codegen.gpu.nest import Nest, alone, loops_among
 from polysched.codegen.gpu.sums import sum_on_blocks, sums_in_teams
 from polysched.deps.coincidence import mark_under
 from polysched.deps.dependences import Dependences
+from polysched.deps.phases import is_kernel
 from polysched.model.scop import Scop
 from polysched.model.tree import (
     Band,
     Leaf,
+    LoopMark,
     Map,
-    Mark,
-    MarkValue,
     Member,
     Sequence,
     Tree,
@@ -202,7 +202,7 @@ def _parallelism(band: Band) -> int:
 
 def _host_loops(tree: Tree) -> int:
     """The most loops that run around a kernel, or around what runs on no threads."""
-    if isinstance(tree, Mark) and isinstance(tree.mark, Map):
+    if is_kernel(tree):
         return 0
     own = len(tree.members) if isinstance(tree, Band) else 0
     return own + max((_host_loops(child) for child in children(tree)), default=0)
@@ -243,5 +243,5 @@ def _serial(band: Band, taken: list[int], chunks: dict[int, int]) -> Iterator[Me
             yield member
 
 
-def _marked(mark: MarkValue, member: Member, child: Tree) -> Mark:
-    return Mark(mark, Band((replace(member, coincident=True),), True, child))
+def _marked(mark: LoopMark, member: Member, child: Tree) -> Band:
+    return Band((replace(member, coincident=True, marks=(mark,)),), True, child)

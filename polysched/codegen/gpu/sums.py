@@ -22,7 +22,7 @@ from polysched.codegen.gpu.reduce import COLUMN, PARTS
 from polysched.deps.coincidence import together
 from polysched.deps.dependences import Dependences
 from polysched.model.scop import Scop
-from polysched.model.tree import Band, Filter, Leaf, Map, Mark, Member, Tree
+from polysched.model.tree import Band, Filter, Leaf, Map, Member, Tree
 from polysched.target import LIMITS
 from polysched.transform.reductions import reduced
 from polysched.transform.roles import Around, Loops, statements_of
@@ -142,5 +142,5 @@ def _stay(band: Band, scop: Scop, arrays: tuple[str, ...], around: Around) -> bo
     return True
 
 
-def _mapped(axis: str, member: Member, child: Tree, reduces: tuple[str, ...] = ()) -> Mark:
-    return Mark(Map(axis, reduces), Band((replace(member, coincident=not reduces),), True, child))
+def _mapped(axis: str, member: Member, child: Tree, reduces: tuple[str, ...] = ()) -> Band:
+    return Band((replace(member, coincident=not reduces, marks=(Map(axis, reduces),)),), True, child)

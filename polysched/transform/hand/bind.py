@@ -18,11 +18,11 @@ from typing import Literal
 
 from polysched import isl
 from polysched.errors import InputError
-from polysched.model.tree import Band, Map, Mark, Member, Tree
+from polysched.model.tree import Band, Map, Member, Tree, mark_of, marked_as
 from polysched.target import LIMITS
 from polysched.transform.hand.draft import Draft
 from polysched.transform.hand.edit import checked
-from polysched.transform.hand.loops import Loop, changed_at, fresh, loop, matching, most_iterations, node_at, unmarked
+from polysched.transform.hand.loops import Loop, changed_at, fresh, loop, matching, most_iterations, unmarked
 from polysched.transform.hand.loops import loops as loops_of
 
 Axis = Literal[
@@ -60,7 +60,7 @@ def _bound(tree: Tree, name: str, kind: str, threads: int | None) -> Tree:
         around = Band((Member(turns, name=fresh(tree, f"{name}_t")),), False, place.band)
         tree = changed_at(tree, place.path, lambda node: around)
         place = loop(tree, around.members[0].name)
-    tree = changed_at(tree, place.path, lambda node: Mark(Map(kind), node))
+    tree = changed_at(tree, place.path, lambda _: marked_as(place.band, Map(kind)))
     _require_grid(tree, place.name)
     return tree
 
@@ -68,7 +68,7 @@ def _bound(tree: Tree, name: str, kind: str, threads: int | None) -> Tree:
 def _require_grid(tree: Tree, name: str) -> None:
     """InputError unless the loop `name`, and what it is nested with, can be on the axes that they are marked with."""
     every = loops_of(tree)
-    axes = {each.name: mark.axis for each in every if (mark := _map_above(tree, each)) is not None}
+    axes = {each.name: mark.axis for each in every if (mark := mark_of(each.band, Map))}
     on_axes = [each for each in every if each.name in axes]
     for inner in on_axes:
         for outer in (band.members[0].name for band in inner.around if band.members[0].name in axes):
@@ -106,11 +106,6 @@ def _require_threads(on_threads: list[Loop], axes: dict[str, str], name: str) ->
     if prod(lengths.values()) > LIMITS.block:
         shape = " x ".join(str(lengths[axis]) for axis in sorted(lengths))
         raise InputError(f"a block would have {shape} threads, and it has at most {LIMITS.block}")
-
-
-def _map_above(tree: Tree, place: Loop) -> Map | None:
-    above = node_at(tree, place.path[:-1])
-    return above.mark if isinstance(above, Mark) and isinstance(above.mark, Map) else None
 
 
 def _kernel(place: Loop, axes: dict[str, str]) -> str:

@@ -15,7 +15,7 @@ from collections.abc import Sequence as Several
 
 from polysched import isl
 from polysched.errors import InputError
-from polysched.model.tree import Band, Filter, Mark, Sequence
+from polysched.model.tree import Band, Filter, Sequence, own_marks
 from polysched.transform.distribute import distribute as into_parts
 from polysched.transform.distribute import loop_over
 from polysched.transform.hand.edit import Alternative, Draft, checked, reaching
@@ -49,10 +49,10 @@ def distribute(draft: Draft, name: str, before: str = "") -> Draft:
 def _down_to_sequence(place: Loop) -> Band:
     """The loops from this one down to a sequence, as one band; InputError if they lead to none."""
     members, child = [place.member], place.band.child
-    while isinstance(child, Band):
+    while isinstance(child, Band) and not own_marks(child):
         members, child = [*members, *child.members], child.child
-    if isinstance(child, Mark):
-        mark = type(child.mark).__name__.lower()
+    if own_marks(child):
+        mark = type(own_marks(child)[0]).__name__.lower()
         raise InputError(f"a loop inside of '{place.name}' is marked {mark}", hint="edit loops before they are marked")
     if not isinstance(child, Sequence):
         raise InputError(f"loop '{place.name}' has nothing to distribute: it runs {', '.join(place.statements)} alone")

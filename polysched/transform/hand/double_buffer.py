@@ -25,7 +25,7 @@ from polysched.ir.node import rewrite
 from polysched.ir.nodes import Const, Load, Store
 from polysched.model.affine import everywhere, value_at
 from polysched.model.scop import Access, Scop, Statement
-from polysched.model.tree import Band, Filter, Mark, Sequence, Storage, Tree, children
+from polysched.model.tree import Band, Filter, Mark, Sequence, Storage, Tree, children, mark_of
 from polysched.transform.hand.draft import Draft
 from polysched.transform.hand.graft import bands_above, coordinates_of
 from polysched.transform.hand.loops import Loop, changed_at, loops, node_at
@@ -44,7 +44,7 @@ def double_buffer(draft: Draft, array: str) -> Draft:
     statements = tuple(_by_turns(statement, array, place.loop.band) for statement in draft.scop.statements)
     doubled = replace(old, shape=(Const(2), *old.shape))
     scop = with_array(replace(draft.scop, statements=statements), doubled)
-    ahead = changed_at(without_storage(tree, array), place.path, place.ahead)
+    ahead = changed_at(without_storage(tree, array), place.loop.path, place.ahead)
     return require_same_values(draft, scop, ahead, scop.domain.identity(), f"double_buffer({array})")
 
 
@@ -54,7 +54,6 @@ class _Place:
 
     array: str
     loop: Loop
-    path: tuple[int, ...]  # to the loop, or to the marks above it
     filling: isl.UnionSet
     first: isl.UnionSet  # those of the first iteration
 
@@ -65,18 +64,15 @@ class _Place:
         return Mark(Storage((self.array,)), Sequence((fill, rest)))
 
     def _early(self, node: Tree) -> Tree:
-        match node:
-            case Band(members=(member,), child=child):
-                early, one_less = _statements(self.filling), isl.Map("{ [x] -> [x - 1] }")
-                parts = (
-                    part.apply_range(one_less) if part.get_tuple_name(isl.dim_type.in_) in early else part
-                    for part in isl.maps_of(member.schedule)
-                )
-                schedule = reduce(isl.UnionMap.union, map(isl.UnionMap.from_map, parts))
-                return replace(node, members=(replace(member, schedule=schedule),), child=self._without_first(child))
-            case Mark(child=child):
-                return replace(node, child=self._early(child))
-        raise AssertionError(f"a {type(node).__name__} is no loop")
+        assert isinstance(node, Band)
+        (member,) = node.members
+        early, one_less = _statements(self.filling), isl.Map("{ [x] -> [x - 1] }")
+        parts = (
+            part.apply_range(one_less) if part.get_tuple_name(isl.dim_type.in_) in early else part
+            for part in isl.maps_of(member.schedule)
+        )
+        schedule = reduce(isl.UnionMap.union, map(isl.UnionMap.from_map, parts))
+        return replace(node, members=(replace(member, schedule=schedule),), child=self._without_first(node.child))
 
     def _without_first(self, node: Tree) -> Tree:
         match node:
@@ -102,10 +98,7 @@ def _place(tree: Tree, scop: Scop, array: str) -> _Place:
         hint = "cache what it reads by cache_read"
         raise InputError(f"'{array}' is not filled before it is used: {both} writes and reads it", hint=hint)
     filling = reduce(isl.UnionSet.union, (branch.filter for branch in leading))
-    outer = path[:-1]
-    while outer and isinstance(above := node_at(tree, outer[:-1]), Mark) and not isinstance(above.mark, Storage):
-        outer = outer[:-1]
-    return _Place(array, around, outer, filling, _first(tree, around, filling))
+    return _Place(array, around, filling, _first(tree, around, filling))
 
 
 def _first(tree: Tree, around: Loop, instances: isl.UnionSet) -> isl.UnionSet:
@@ -117,7 +110,7 @@ def _first(tree: Tree, around: Loop, instances: isl.UnionSet) -> isl.UnionSet:
 
 
 def _storage_of(tree: Tree, array: str, path: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-    if isinstance(tree, Mark) and isinstance(tree.mark, Storage) and array in tree.mark.arrays:
+    if (storage := mark_of(tree, Storage)) and array in storage.arrays:
         yield path
     for k, child in enumerate(children(tree)):
         yield from _storage_of(child, array, (*path, k))

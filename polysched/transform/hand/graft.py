@@ -133,7 +133,7 @@ def varying(tree: Tree, around: isl.UnionMap) -> Tree:
         case Band(members=(member,), child=child):
             below = varying(child, around)
             values = around.reverse().apply_range(member.schedule)
-            return below if values.is_single_valued() else replace(tree, child=below)
+            return below if values.is_single_valued() else Band((replace(member, marks=()),), tree.permutable, below)
         case Mark(child=child):
             return varying(child, around)
         case _:

@@ -19,7 +19,7 @@ from polysched.deps.coincidence import carried
 from polysched.deps.distance import STEEPEST, distances_of
 from polysched.deps.reaching import Reaching, below, between
 from polysched.errors import IllegalSchedule
-from polysched.model.tree import Band, Tree, children
+from polysched.model.tree import Band, Tree, children, own_marks
 from polysched.plain import called
 from polysched.transform.hand.distribute import distribute
 from polysched.transform.hand.edit import Alternative, Draft, reaching
@@ -65,7 +65,7 @@ def _reductions_freed(draft: Draft) -> Draft:
 def _outside(draft: Draft, place: Loop, mark: Mark) -> Iterator[Alternative]:
     """A loop inside in its place."""
     chain = [place.band]
-    while isinstance(below := chain[-1].child, Band):
+    while isinstance(below := chain[-1].child, Band) and not own_marks(below):
         chain.append(below)
     names = [band.members[0].name for band in chain]
     pairs = reaching(draft.nested, place.path, draft.dependences.coincidence)
@@ -91,7 +91,7 @@ def _wavefronts(draft: Draft, place: Loop, mark: Mark) -> Iterator[Alternative]:
     tree, pairs = draft.nested, draft.dependences.coincidence
     around = place.around[-1] if place.around and place.around[-1].child is place.band else None
     for outer, inner in ((place.band, place.band.child), (around, place.band)):
-        if not (isinstance(outer, Band) and isinstance(inner, Band)):
+        if not (isinstance(outer, Band) and isinstance(inner, Band)) or own_marks(inner):
             continue
         (one,), (other,) = outer.members, inner.members
         apart = distances_of((one, other), reaching(tree, loop(tree, one.name).path, pairs))

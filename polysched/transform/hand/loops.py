@@ -28,10 +28,12 @@ from polysched.model.tree import (
     Leaf,
     Mark,
     Member,
+    Product,
     Set,
-    Storage,
     Tree,
     children,
+    mark_of,
+    own_marks,
     walk,
     with_children,
 )
@@ -138,13 +140,14 @@ def loop(tree: Tree, name: str) -> Loop:
 
 
 def unmarked(tree: Tree, name: str, *, may_be_full: bool = False) -> Loop:
-    """The loop of that name as by `loop`; InputError if it has a mark, even the one that says that it is full."""
+    """The loop of that name as by `loop`; InputError if it has a mark, even the one that says that it is full, or if a
+    product has it."""
     place = loop(tree, name)
-    above = node_at(tree, place.path[:-1])
-    allowed = Storage | Full if may_be_full else Storage
-    if isinstance(above, Mark) and not isinstance(above.mark, allowed):
-        mark = type(above.mark).__name__.lower()
-        raise InputError(f"loop '{place.name}' is marked {mark} already", hint="edit loops before they are marked")
+    products = [mark_of(band, Product) for band in place.around]
+    own = [mark for mark in place.member.marks if not (may_be_full and isinstance(mark, Full))]
+    marks = [type(mark).__name__.lower() for mark in (*products, *own) if mark is not None]
+    if marks:
+        raise InputError(f"loop '{place.name}' is marked {marks[-1]} already", hint="edit loops before they are marked")
     return place
 
 
@@ -273,8 +276,8 @@ def chain(tree: Tree, names: Sequence[str]) -> list[Loop]:
         node: Tree = outer.band
         for k in inner.path[len(outer.path) :]:
             node = children(node)[k]
-            if isinstance(node, Mark):
-                what = f"the mark {type(node.mark).__name__.lower()} is {_between(outer, inner)}"
+            for mark in own_marks(node):
+                what = f"the mark {type(mark).__name__.lower()} is {_between(outer, inner)}"
                 raise InputError(what, hint="edit loops before they are marked")
             if isinstance(node, InOrder | Set):
                 raise Imperfect(outer, inner, node)

@@ -10,31 +10,41 @@ from __future__ import annotations
 from polysched import isl
 from polysched.deps.coincidence import left_below, mark_coincident
 from polysched.deps.dependences import Dependences
-from polysched.model.tree import Band, Mark, Storage, Tree, children, with_children
+from polysched.model.tree import Band, Product, Tree, children, mark_of, own_marks, with_children
 from polysched.transform.hand.loops import nested
 
 
 def normal_form(tree: Tree, dependences: Dependences) -> Tree:
     """`tree` with the loops that can be in permutable bands, from the outermost on, and exact coincident flags.
 
-    Loops over tiles are not in one band with the loops inside of tiles, nor is a marked loop with any other.
+    Loops over tiles are not in one band with the loops inside of tiles, nor is a marked loop with any other; but those
+    of a product are, in the order in which they stand.
     """
-    return mark_coincident(_joined(nested(tree), dependences.validity, is_marked=False), dependences)
+    return mark_coincident(_joined(nested(tree), dependences.validity), dependences)
 
 
-def _joined(tree: Tree, reaching: isl.UnionMap, *, is_marked: bool) -> Tree:
+def _joined(tree: Tree, reaching: isl.UnionMap) -> Tree:
     """`reaching` are the dependences that nothing above the node orders."""
+    if mark_of(tree, Product):
+        while isinstance(tree, Band) and isinstance(inner := tree.child, Band):
+            tree = Band((*tree.members, *inner.members), False, inner.child)
+        return tree
     if isinstance(tree, Band):
         members, inner = list(tree.members), tree.child
-        while not is_marked and isinstance(inner, Band) and inner.members[0].rounds == members[0].rounds:
+        while isinstance(inner, Band) and _are_alike(tree, inner):
             joined = Band((*members, *inner.members))
             if not _is_permutable(joined, reaching):
                 break
             members, inner = list(joined.members), inner.child
         tree = Band(tuple(members), _is_permutable(Band(tuple(members)), reaching), inner)
     below = left_below(tree, reaching)
-    marked = isinstance(tree, Mark) and not isinstance(tree.mark, Storage)
-    return with_children(tree, tuple(_joined(child, below, is_marked=marked) for child in children(tree)))
+    return with_children(tree, tuple(_joined(child, below) for child in children(tree)))
+
+
+def _are_alike(outer: Band, inner: Band) -> bool:
+    """Are both loops over tiles, or both inside, and none is marked?"""
+    is_marked = own_marks(outer) or own_marks(inner)
+    return not is_marked and inner.members[0].rounds == outer.members[0].rounds
 
 
 def _is_permutable(band: Band, reaching: isl.UnionMap) -> bool:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from polysched.model.tree import Mark, MarkValue, Parallel, Tree
+from polysched.model.tree import LoopMark, Parallel, marked_as
 from polysched.transform.hand.edit import Alternative, Draft, checked, reaching
 from polysched.transform.hand.lifts import lifts
 from polysched.transform.hand.loops import Loop, changed_at, unmarked
@@ -26,15 +26,12 @@ def parallel(draft: Draft, name: str) -> Draft:
     return marked(draft, place.name, mark, what, lifts(draft, place, parallel))
 
 
-def marked(draft: Draft, name: str, mark: MarkValue, what: str, alternatives: Iterable[Alternative] = ()) -> Draft:
-    """The loop under a mark, checked; a loop has one mark at most."""
+def marked(draft: Draft, name: str, mark: LoopMark, what: str, alternatives: Iterable[Alternative] = ()) -> Draft:
+    """The loop with a mark, checked; it has no other that says how it runs."""
     tree = draft.nested
     place = unmarked(tree, name, may_be_full=True)
-
-    def change(node: Tree) -> Tree:
-        return Mark(mark, node)
-
-    return checked(draft, changed_at(tree, place.path, change), what, alternatives)
+    edited = changed_at(tree, place.path, lambda _: marked_as(place.band, mark))
+    return checked(draft, edited, what, alternatives)
 
 
 def reduced_by(draft: Draft, place: Loop) -> tuple[str, ...]:

@@ -17,15 +17,14 @@ from collections.abc import Sequence as Several
 from dataclasses import replace
 
 from polysched import isl
-from polysched.model.tree import Band, Filter, Mark, Sequence, Set, Storage, Tree, children, walk, with_children
+from polysched.model.tree import Band, Filter, Sequence, Set, Tree, children, walk, with_children
 from polysched.transform.hand.loops import Loop, free, loops, node_at
 from polysched.transform.hand.sequences import with_parts
 
 
 def in_parts(tree: Tree, place: Loop, parts: Several[isl.UnionSet], keeps: int) -> Tree:
     """`tree` with the instances of each part in turn where the loop is; they are disjoint, and none is empty."""
-    path = _with_marks(tree, place.path)
-    node, taken = node_at(tree, path), {each.name for each in loops(tree)}
+    node, taken = node_at(tree, place.path), {each.name for each in loops(tree)}
     copies = [only(node, part) for part in parts]
     shown = _names(copies[keeps])
     for k, copy in enumerate(copies):
@@ -33,14 +32,7 @@ def in_parts(tree: Tree, place: Loop, parts: Several[isl.UnionSet], keeps: int) 
             copies[k] = _called_otherwise(copy, shown, taken)
             shown |= _names(copies[k])
     branches = [Filter(part, copy) for part, copy in zip(parts, copies, strict=True)]
-    return with_parts(tree, path, Sequence(tuple(branches)))
-
-
-def _with_marks(tree: Tree, path: tuple[int, ...]) -> tuple[int, ...]:
-    """Where the marks begin that speak of the loop at `path`, and will of each copy; arrays stay those of all."""
-    above = node_at(tree, path[:-1])
-    is_about_loop = isinstance(above, Mark) and not isinstance(above.mark, Storage)
-    return _with_marks(tree, path[:-1]) if is_about_loop else path
+    return with_parts(tree, place.path, Sequence(tuple(branches)))
 
 
 def only(tree: Tree, part: isl.UnionSet) -> Tree:

@@ -41,7 +41,7 @@ from polysched.transform.hand.copies import iterator_names, names_in
 from polysched.transform.hand.edit import Draft
 from polysched.transform.hand.footprint import box, everywhere
 from polysched.transform.hand.graft import coordinates_of, grafted, varying
-from polysched.transform.hand.loops import Loop, changed_at, free, loop, node_at
+from polysched.transform.hand.loops import Loop, changed_at, free, unmarked
 from polysched.transform.hand.same_values import redrafted
 
 
@@ -53,10 +53,8 @@ def rfactor(draft: Draft, name: str, target: str, scope: str = "private") -> Dra
     loop needs to see them.
     """
     tree, scop = draft.nested, draft.scop
-    place = loop(tree, name)
+    place = unmarked(tree, name)
     what = f"rfactor({place.name}, {target})"
-    if isinstance(above := node_at(tree, place.path[:-1]), Mark) and not isinstance(above.mark, Storage):
-        raise InputError(f"loop '{place.name}' is marked {type(above.mark).__name__.lower()} already")
     update = _update(draft, place, target, what)
     sums = _Sums(scop, place, update, scope)
     parts = (sums.first, sums.partial, sums.fold)

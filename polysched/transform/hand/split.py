@@ -21,7 +21,7 @@ from typing import Literal, get_args
 
 from polysched import isl
 from polysched.errors import InputError
-from polysched.model.tree import Band, Full, Mark, Member, Tree
+from polysched.model.tree import Band, Full, Member, Tree
 from polysched.model.witness import smallest
 from polysched.transform.hand.edit import Draft, checked
 from polysched.transform.hand.loops import Loop, all_given, arrival, changed_at, fresh, unmarked
@@ -51,11 +51,12 @@ def split(draft: Draft, name: str, size: int, tail: str = "cut", names: Sequence
     others = changed_at(tree, place.path, lambda band: band.child)  # type: ignore[attr-defined]
     outer, inner = all_given(others, names) or (fresh(others, f"{place.name}_o"), place.name)
     blocks, points = replace(blocks, name=outer), replace(points, name=inner)
+    if tail == "guard":
+        points = replace(points, marks=(Full(size),))
 
     def change(band: Tree) -> Tree:
         assert isinstance(band, Band)
-        inside: Tree = Band((points,), False, band.child)
-        return Band((blocks,), False, Mark(Full(size), inside) if tail == "guard" else inside)
+        return Band((blocks,), False, Band((points,), False, band.child))
 
     return checked(draft, changed_at(tree, place.path, change), f"split({name}, {size}, tail={tail})")
 

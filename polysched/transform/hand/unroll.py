@@ -16,7 +16,7 @@ from dataclasses import replace
 
 from polysched import isl
 from polysched.errors import InputError
-from polysched.model.tree import Band, Filter, Mark, Member, Tree, Unroll, children, walk, with_children
+from polysched.model.tree import Band, Filter, Member, Tree, Unroll, children, marked_as, walk, with_children
 from polysched.transform.hand.edit import Alternative, Draft, checked
 from polysched.transform.hand.loops import Loop, changed_at, fresh, most_iterations, unmarked
 from polysched.transform.hand.parallel import marked
@@ -74,7 +74,7 @@ def _jammed(member: Member, tree: Tree) -> Tree:
             return replace(tree, child=_jammed(member, child))
         case _ if any(isinstance(node, Band) for node in walk(tree)):
             return with_children(tree, tuple(_jammed(member, child) for child in children(tree)))
-    return Mark(Unroll(), Band((member,), False, tree))
+    return marked_as(Band((member,), False, tree), Unroll())
 
 
 def _smaller(draft: Draft, name: str, factor: int) -> list[Alternative]:

@@ -10,7 +10,7 @@ Lanes must not depend on each other; but where the order of reductions is free, 
 from __future__ import annotations
 
 from polysched.errors import InputError
-from polysched.model.tree import Band, Mark, Tree, Unroll, Vector, children
+from polysched.model.tree import Band, Tree, Unroll, Vector, children, mark_of
 from polysched.plain import called
 from polysched.transform.hand.edit import Draft
 from polysched.transform.hand.lifts import lifts
@@ -31,8 +31,6 @@ def vectorize(draft: Draft, name: str) -> Draft:
 
 def _loop_inside(tree: Tree) -> str:
     """The name of a loop that is not unrolled; "" if there is none."""
-    if isinstance(tree, Band):
+    if isinstance(tree, Band) and not mark_of(tree, Unroll):
         return tree.members[0].name
-    if isinstance(tree, Mark) and isinstance(tree.mark, Unroll) and isinstance(tree.child, Band):
-        tree = tree.child.child
     return next((name for child in children(tree) if (name := _loop_inside(child))), "")

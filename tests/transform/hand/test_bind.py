@@ -13,7 +13,7 @@ from nests import random_nest, var
 import polysched as ps
 from polysched.ir.node import map_children, substitute
 from polysched.ir.nodes import Const, For, Function, Load, Store
-from polysched.model.tree import Mark, Wait, walk
+from polysched.model.tree import Wait, marks_in
 
 
 @ps.nest
@@ -78,7 +78,7 @@ def test_a_serial_loop_and_a_sequence_around_threads_are_phases():
     for target in ("cuda", "opencl"):
         done = ps.optimize(rows, target, schedule=phases())
         assert done.rungs["mapping"] == "mapped"
-        assert sum(isinstance(node, Mark) and isinstance(node.mark, Wait) for node in walk(done.schedule)) == 3
+        assert marks_in(done.schedule).count(Wait()) == 3
         done.verify(m=3, steps=3)
 
 
