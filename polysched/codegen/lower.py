@@ -5,7 +5,8 @@
                                               <body of S with i = c0 - c1, j = c1>
 
 Needs: a legal tree.
-Gives: a Function at stage "lowered": names bound once, steps positive; marks have become kinds of loops.
+Gives: a Function at stage "lowered": names bound once, steps positive; marks have become kinds of loops, each of which
+says from which loop of the tree it came.
 """
 
 from __future__ import annotations
@@ -58,6 +59,7 @@ from polysched.model.tree import (
     with_children,
 )
 from polysched.model.tree_isl import parse_mark, to_isl
+from polysched.transform.hand.loops import named
 
 
 def lower(tree: Tree, scop: Scop) -> Function:
@@ -66,7 +68,7 @@ def lower(tree: Tree, scop: Scop) -> Function:
     CannotLower if isl makes a loop that does not end, one that is mapped to threads and in pieces, or loops that leave
     instances out.
     """
-    tree = _as_is_known(tree, scop.context)
+    tree = named(_as_is_known(tree, scop.context))
     outer, tiles = cut_at_tiles(tree, scop.function.sizes)
     is_strided = has_strides(scop.domain)
     contexts = {tile.name: tile.context.intersect(scop.context) for tile in tiles}
@@ -234,7 +236,7 @@ class _Lowering:
         self.depth += 1
         body = self.statements(node, band)
         self.depth -= 1
-        return self.on_one_thread_each(body, _kind(band))
+        return self.on_one_thread_each(body, band)
 
     def with_arrays(self, names: tuple[str, ...], node: isl.AstNode) -> tuple[Stmt, ...]:
         """What the node runs, on arrays of its own; where isl makes several copies of it, each has its own names."""
@@ -256,19 +258,20 @@ class _Lowering:
 
         return rewrite(body, rule) if renamed else body
 
-    def on_one_thread_each(self, body: tuple[Stmt, ...], kind: str) -> tuple[Stmt, ...]:
+    def on_one_thread_each(self, body: tuple[Stmt, ...], band: Band) -> tuple[Stmt, ...]:
         """`body`, if a mapped loop puts equal values on one thread; CannotLower if isl took it apart so that they may
         not.
 
         One loop does. Several do if they step by one: the printer counts them from a common origin. Where isl left out
         a loop of one iteration, it is on the first thread, or on the tile's if the kernel has other loops on the axis.
         """
+        kind = _kind(band)
         if not body or not kind.startswith(("block.", "thread.")):
             return body
         loops, is_covered = _loops_of(body, kind)
         if not loops and (self.coordinates or kind not in self.repeated):
             only = self.coordinates[self.depth] if kind in self.repeated else Const(0)
-            return (For(self.name(), only, add(only, 1), 1, body, kind),)
+            return (For(self.name(), only, add(only, 1), 1, body, kind, origin=band.members[0].name),)
         if not is_covered or (len(loops) > 1 and any(loop.step != 1 for loop in loops)):
             raise CannotLower(f"isl took the loop on {kind} apart: its iterations would not stay on their threads")
         return body
@@ -291,8 +294,9 @@ class _Lowering:
             hi = add(lo, 1) if node.for_is_degenerate() else self.upper_bound(node.for_get_cond(), name)
             step = Const(1) if node.for_is_degenerate() else expression(node.for_get_inc(), self.names)
             assert isinstance(step, Const) and step.value > 0, f"isl made a loop that steps by {step}"
-            reduces = how.reduces if isinstance(how, Concurrent) else ()
-            loop = self.filled(For(name, lo, hi, int(step.value), (), kind, reduces=reduces), node.for_get_body())
+            reduces, origin = how.reduces if isinstance(how, Concurrent) else (), band.members[0].name
+            loop = For(name, lo, hi, int(step.value), (), kind, reduces=reduces, origin=origin)
+            loop = self.filled(loop, node.for_get_body())
             full = mark_of(band, Full)
             return (full_loop(loop, full.size) if full else loop,)
         finally:

@@ -218,6 +218,9 @@ class For(Stmt):
     variables each lane has its own, `privatize` brings about the rest.
 
     A `full` loop keeps its bounds, even where guards inside say that fewer iterations would do.
+
+    `origin` is the name of the loop of the schedule tree of which the iterations are, or of the outermost of several;
+    "" where there is none, as of a loop that copies.
     """
 
     var: str
@@ -230,6 +233,7 @@ class For(Stmt):
     when: tuple[Expr, ...] = ()
     reduces: tuple[str, ...] = ()
     full: bool = False
+    origin: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)

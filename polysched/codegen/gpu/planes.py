@@ -53,7 +53,7 @@ def _folded(outermost: For, names: Iterator[str]) -> For | None:
         number = outermost.var if is_last else next(names)
         lets.append(Let(number, _from(outermost.lo, quotient) if is_last else quotient))
     body = (*lets, *planes[-1].body)
-    return For(loop_variable, Const(0), mul(*counts), 1, body, "block.z", outermost.loc)
+    return For(loop_variable, Const(0), mul(*counts), 1, body, "block.z", outermost.loc, origin=outermost.origin)
 
 
 def _from(start: Expr, offset: Expr) -> Expr:

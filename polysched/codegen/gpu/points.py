@@ -49,7 +49,7 @@ def _split(nest: ThreadNest, conditions: list[Expr], names: Iterator[str]) -> tu
     partial: tuple[Stmt, ...] = (nest.store,)
     for side in reversed(nest.points):
         moved = substitute(whole, {side.loop.var: counted(side, side.var)})
-        whole = (For(side.loop.var, Const(0), Const(side.trips), 1, moved, "unrolled"),)
+        whole = (For(side.loop.var, Const(0), Const(side.trips), 1, moved, "unrolled", origin=side.loop.origin),)
         partial = (replace(side.loop, body=partial, kind="serial"),)
     if exists := [condition for side in nest.threads for condition in inside(side)]:
         partial = (If(conjunction(exists), partial),)

@@ -162,7 +162,8 @@ class _Reducer:
         place = tuple((Var(counters[side.loop.var]), side.trips) for side in sides)
 
         def nest(team: Team, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-            body = on_threads(sides, counters, (For(member, Const(0), Const(team.size), 1, (*setup, *body), axis),))
+            own = For(member, Const(0), Const(team.size), 1, (*setup, *body), axis, origin=loop.origin)
+            body = on_threads(sides, counters, (own,))
             for each in reversed(blocks):
                 body = (replace(each, body=body),)
             return body
@@ -196,7 +197,7 @@ class _Reducer:
         for each in reversed(around):
             combine = (replace(each, body=combine),)
         combine = rename_bound(combine, lambda _: next(self.names))
-        return (For(block, Const(0), blocks, 1, share, loop.kind), *combine)
+        return (For(block, Const(0), blocks, 1, share, loop.kind, origin=loop.origin), *combine)
 
     def on_blocks(self, loop: For, updates: list[Update], ends: _Ends) -> tuple[Stmt, ...]:
         count = trips(loop)
@@ -217,8 +218,9 @@ class _Reducer:
             return ends.around(*self.added(update, value))
 
         combine = For(number, Const(0), blocks, 1, self.all_added(updates, parts, number))
+        shares = self.on_threads(share, updates, keep, repeats=True)
         grid: tuple[Stmt, ...] = (
-            For(block, Const(0), blocks, 1, (self.on_threads(share, updates, keep, repeats=True),), "block.x"),
+            For(block, Const(0), blocks, 1, (shares,), "block.x", origin=loop.origin),
             self.on_threads(lambda thread: _strided(combine, thread, THREADS), updates, added),
         )
         if width > 1:
@@ -247,8 +249,9 @@ class _Reducer:
     ) -> For:
         """The threads of a block, each with its share of a loop."""
         thread = Var(next(self.names))
-        body = self.teams.summed(share(thread), updates, Team(thread, THREADS, repeats=repeats), finish)
-        return For(thread.name, Const(0), Const(THREADS), 1, body, "thread.x")
+        own = share(thread)
+        body = self.teams.summed(own, updates, Team(thread, THREADS, repeats=repeats), finish)
+        return For(thread.name, Const(0), Const(THREADS), 1, body, "thread.x", origin=own.origin)
 
     def added(self, update: Update, value: Expr) -> tuple[Store]:
         """The element, updated with one more value."""

@@ -108,7 +108,7 @@ class _Registers:
             for side in reversed(nest.points):
                 counter = counters[side.loop.var]
                 body = substitute(body, {side.loop.var: counted(side, Var(counter))})
-                body = (For(counter, Const(0), Const(side.trips), 1, body, "unrolled"),)
+                body = (For(counter, Const(0), Const(side.trips), 1, body, "unrolled", origin=side.loop.origin),)
             return rename_bound(body, lambda _: next(self.names))
 
         updates = _around(nest.serial[nest.shared :], over_points(ends.in_register((nest.store,))))

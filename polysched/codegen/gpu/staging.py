@@ -186,7 +186,7 @@ class _Kernel:
     def over(self, side: Side, body: tuple[Stmt, ...], kind: str) -> tuple[Stmt, ...]:
         """All of the side, counted from zero."""
         body = substitute(body, {side.loop.var: self.value(side)})
-        return (For(self.counter(side), Const(0), Const(side.trips), 1, body, kind),)
+        return (For(self.counter(side), Const(0), Const(side.trips), 1, body, kind, origin=side.loop.origin),)
 
     # --- chunks
 

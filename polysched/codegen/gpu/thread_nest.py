@@ -131,7 +131,8 @@ def on_threads(sides: Sequence[Side], counters: dict[str, str], body: tuple[Stmt
     lets = tuple(Let(side.loop.var, counted(side, Var(counters[side.loop.var]))) for side in sides)
     body = (*lets, *body)
     for side in reversed(sides):
-        body = (For(counters[side.loop.var], Const(0), Const(side.trips), 1, body, side.loop.kind),)
+        own = side.loop
+        body = (For(counters[own.var], Const(0), Const(side.trips), 1, body, own.kind, origin=own.origin),)
     return body
 
 

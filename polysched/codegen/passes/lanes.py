@@ -66,7 +66,8 @@ class _Lanes:
             *(self.filled(update, parts[update.array.name], width) for update in updates),
             For(
                 block, Const(0), floordiv(trips, width), 1,
-                (self.added(loop, parts, add(loop.lo, mul(Var(block), width)), width),), loc=loop.loc,
+                (self.added(loop, parts, add(loop.lo, mul(Var(block), width)), width),),
+                loc=loop.loc, origin=loop.origin,
             ),
             self.added(loop, parts, Var(first), sub(loop.hi, Var(first))),
             *(self.combined(update, parts[update.array.name], width) for update in updates),
@@ -92,7 +93,7 @@ class _Lanes:
             is_one = isinstance(node, Load | Store) and node.array in parts
             return replace(node, array=parts[node.array].name, index=(Var(lane),)) if is_one else None
 
-        return For(lane, Const(0), count, 1, rewrite(body, rule), "vector", loop.loc)
+        return For(lane, Const(0), count, 1, rewrite(body, rule), "vector", loop.loc, origin=loop.origin)
 
     def combined(self, update: Update, part: Array, width: Const) -> For:
         k, name, dtype = next(self.names), update.array.name, part.dtype

@@ -103,7 +103,8 @@ class _Privatizer:
         """The loop in parts, where it is worth its threads, or as it was."""
         count, size, part = trips(loop), next(self.names), next(self.names)
         partial = {update.array.name: self.partial(update) for update in updates}
-        parts = For(part, Const(0), Const(PARTS), 1, self.part(loop, updates, partial, part, size), loop.kind, loop.loc)
+        inside = self.part(loop, updates, partial, part, size)
+        parts = For(part, Const(0), Const(PARTS), 1, inside, loop.kind, loop.loc, origin=loop.origin)
         combined = tuple(stmt for update in updates for stmt in self.combined(update, partial[update.array.name]))
         in_parts = (
             *(Alloc(array) for array in partial.values()),

@@ -137,7 +137,8 @@ class _Separator:
         starts = {side.loop.var: binary("+", expression(side.start), side.var) for side in sides}
         moved = _subscripts_moved(body, starts, registers)
         for side in reversed(sides):
-            moved = (For(side.loop.var, Const(0), Const(side.trips), 1, moved, side.loop.kind, side.loop.loc),)
+            own = side.loop
+            moved = (For(own.var, Const(0), Const(side.trips), 1, moved, own.kind, own.loc, origin=own.origin),)
         return self.copy_all(moved)
 
     def copy(self, loop: For) -> For:
