@@ -24,6 +24,7 @@ from polysched.transform.hand.draft import Draft
 from polysched.transform.hand.edit import checked
 from polysched.transform.hand.loops import Loop, changed_at, fresh, loop, matching, most_iterations, node_at, unmarked
 from polysched.transform.hand.loops import loops as loops_of
+from polysched.transform.hand.registry import edit
 
 Axis = Literal[
     "blockIdx.x", "blockIdx.y", "blockIdx.z", "threadIdx.x", "threadIdx.y", "threadIdx.z",
@@ -32,12 +33,18 @@ Axis = Literal[
 AXES = tuple(f"{side}Idx.{axis}" for side in ("block", "thread") for axis in "xyz")
 
 
-def bind(draft: Draft, loops: str | Sequence[str], axis: str, threads: int | None = None) -> Draft:
-    """The loop, or several, also by patterns, on an axis: "blockIdx.x", "threadIdx.y", ..., or "block.x", "thread.y".
+@edit("run", "i -> i")
+def bind(draft: Draft, loops: str | Sequence[str], axis: Axis, threads: int | None = None) -> Draft:
+    """A loop, or several, also by patterns, on an axis of the GPU's grid: "blockIdx.x", "threadIdx.y", ..., or
+    "thread.y".
 
     With `threads`, a loop may have any number of iterations: number i is on thread i mod `threads`, the iterations of a
-    new loop, called i_t, around what the thread runs of the old one. InputError where CUDA has no such grid: a loop on
-    threads has a constant length, a block 1024 threads at most; blocks are around threads, no axis is around itself.
+    new loop, called i_t, around what the thread runs of the old one. IllegalSchedule if iterations depend on each
+    other. InputError where CUDA has no such grid: a loop on threads has a constant length, a block 1024 threads at
+    most; blocks are around threads, no axis is around itself.
+
+        for i in 0..n: S    ->    i_t = threadIdx.x
+                                  for i in i_t..n by 64: S           bind("i", "threadIdx.x", threads=64)
     """
     kind = axis.replace("Idx", "")
     if kind not in {each.replace("Idx", "") for each in AXES}:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import partial
 from itertools import islice
 
 from polysched.deps.coincidence import carried
@@ -20,7 +19,6 @@ from polysched.deps.distance import STEEPEST, distances_of
 from polysched.deps.reaching import Reaching, below, between
 from polysched.errors import IllegalSchedule
 from polysched.model.tree import Band, Tree, children
-from polysched.plain import called
 from polysched.transform.hand.distribute import distribute
 from polysched.transform.hand.edit import Alternative, Draft, reaching
 from polysched.transform.hand.loops import Loop, arrival, loop, loops
@@ -73,7 +71,7 @@ def _outside(draft: Draft, place: Loop, mark: Mark) -> Iterator[Alternative]:
     for k in range(1, len(chain)):
         others = [j for j in range(len(chain)) if j != k]
         if apart.reordered([k, *others]).is_parallel(0):
-            steps = Step(called("reorder", *(order := [names[k], *names[:k]])), partial(reorder, loops=order))
+            steps = Step.of(reorder, names[k], *names[:k])
             yield _marked(draft, (steps,), names[k], mark)
 
 

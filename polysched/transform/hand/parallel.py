@@ -3,9 +3,6 @@
     band: i                   mark: parallel
       band: j          ->       band: i   coincident          parallel("i")
                                   band: j
-
-Iterations must not depend on each other. Where the order of reductions is free they may update the same elements: each
-thread has a private copy of the arrays that the mark names, or, where the code cannot have one, the loop runs serially.
 """
 
 from __future__ import annotations
@@ -16,11 +13,20 @@ from polysched.model.tree import Mark, MarkValue, Parallel, Tree
 from polysched.transform.hand.edit import Alternative, Draft, checked, reaching
 from polysched.transform.hand.lifts import lifts
 from polysched.transform.hand.loops import Loop, changed_at, unmarked
+from polysched.transform.hand.registry import edit
 from polysched.transform.reductions import reduced
 
 
+@edit("run", "i -> i")
 def parallel(draft: Draft, name: str) -> Draft:
-    """The loop with its iterations on threads, which must not depend on each other but by updates of reductions."""
+    """The loop with its iterations on threads.
+
+    They must not depend on each other, or IllegalSchedule says where they do. Where sums may be in any order they may
+    update the same elements: each thread has a private copy of the arrays that the mark names, as the tree says in the
+    end, or, where the code cannot have one, the loop runs serially.
+
+        for i: S            ->    parallel for i: S                  parallel("i")
+    """
     place = unmarked(draft.nested, name, may_be_full=True)
     what, mark = f"parallel({name})", Parallel(reduced_by(draft, place))
     return marked(draft, place.name, mark, what, lifts(draft, place, parallel))
