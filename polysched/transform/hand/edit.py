@@ -26,6 +26,7 @@ from polysched.model.tree import Tree, children
 from polysched.plain import LARGEST
 from polysched.transform.hand.draft import Draft
 from polysched.transform.hand.loops import loops, nested
+from polysched.transform.hand.reduces import with_reduces
 from polysched.transform.hand.same_values import require_same_values
 
 Alternative = tuple[str, Callable[[], Draft]]  # what to say, and the edit, which raises where it is not legal itself
@@ -37,6 +38,7 @@ def checked(draft: Draft, tree: Tree, what: str, alternatives: Iterable[Alternat
     if draft.waits:
         return replace(draft, nested=nested(tree))
     _require_small_factors(tree, what)
+    tree = with_reduces(tree, draft.dependences)
     violation = first_violation(tree, draft.dependences, draft.scop)
     if violation is not None:
         message = f"{what}: {violation}"

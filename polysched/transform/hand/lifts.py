@@ -37,7 +37,7 @@ def lifts(draft: Draft, place: Loop, mark: Mark) -> Iterator[Alternative]:
     """What makes the mark legal for the loop, or for one in its place or near it."""
     carried_here = _carried(draft, place)
     if any(d.reduction for d in carried_here):
-        yield FREE, lambda: mark(_reductions_freed(draft), place.name)
+        yield FREE, lambda: mark(reductions_freed(draft), place.name)
     arrays = sorted({d.array for d in carried_here})
     own = [Step.of(privatize, array, at=place.name) for array in arrays]
     for steps in (own, [Step.of(distribute, place.name)]):
@@ -55,7 +55,7 @@ def _carried(draft: Draft, place: Loop) -> Reaching:
     return between(found, place.member)
 
 
-def _reductions_freed(draft: Draft) -> Draft:
+def reductions_freed(draft: Draft) -> Draft:
     """The draft with the order of reductions free, which changes how floats are rounded."""
     return replace(draft, dependences=replace(draft.dependences, reorder_reductions=True))
 

@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from polysched.model.tree import Mark, MarkValue, Parallel, Tree
-from polysched.transform.hand.edit import Alternative, Draft, checked, reaching
+from polysched.transform.hand.edit import Alternative, Draft, checked
 from polysched.transform.hand.lifts import lifts
-from polysched.transform.hand.loops import Loop, changed_at, unmarked
+from polysched.transform.hand.loops import changed_at, unmarked
 from polysched.transform.hand.registry import edit
-from polysched.transform.reductions import reduced
 
 
 @edit("run", "i -> i")
@@ -28,8 +27,7 @@ def parallel(draft: Draft, name: str) -> Draft:
         for i: S            ->    parallel for i: S                  parallel("i")
     """
     place = unmarked(draft.nested, name, may_be_full=True)
-    what, mark = f"parallel({name})", Parallel(reduced_by(draft, place))
-    return marked(draft, place.name, mark, what, lifts(draft, place, parallel))
+    return marked(draft, place.name, Parallel(), f"parallel({name})", lifts(draft, place, parallel))
 
 
 def marked(draft: Draft, name: str, mark: MarkValue, what: str, alternatives: Iterable[Alternative] = ()) -> Draft:
@@ -41,9 +39,3 @@ def marked(draft: Draft, name: str, mark: MarkValue, what: str, alternatives: It
         return Mark(mark, node)
 
     return checked(draft, changed_at(tree, place.path, change), what, alternatives)
-
-
-def reduced_by(draft: Draft, place: Loop) -> tuple[str, ...]:
-    """The arrays that the loop's iterations update by reductions of which the order is free; () if it carries more."""
-    pairs = reaching(draft.nested, place.path, draft.dependences.coincidence)
-    return reduced(place.member, draft.dependences, pairs)

@@ -29,6 +29,7 @@ from polysched.model.tree import Tree
 from polysched.model.witness import smallest
 from polysched.transform.hand.draft import Draft
 from polysched.transform.hand.loops import nested
+from polysched.transform.hand.reduces import with_reduces
 
 
 def require_same_values(
@@ -60,6 +61,7 @@ def redrafted(before: Draft, scop: Scop, tree: Tree, what: str, hint: str = "") 
     _require_in_bounds(scop, what)
     found = dependences(told_apart(scop, tree), reorder_reductions=before.dependences.reorder_reductions)
     found = without(found, before.claims)
+    tree = with_reduces(tree, found)
     violation = first_violation(tree, found, scop)
     if violation is not None:
         raise IllegalSchedule(f"{what}: {violation}", violation=violation, hint=hint, tree=tree)

@@ -8,7 +8,7 @@ from polysched.plain import called
 from polysched.transform.hand.edit import Draft
 from polysched.transform.hand.lifts import lifts
 from polysched.transform.hand.loops import unmarked
-from polysched.transform.hand.parallel import marked, reduced_by
+from polysched.transform.hand.parallel import marked
 from polysched.transform.hand.registry import edit
 
 
@@ -26,8 +26,7 @@ def vectorize(draft: Draft, name: str) -> Draft:
     if inner:
         hint = f"reorder it inside, as in {called('reorder', inner, place.name)}"
         raise InputError(f"loop '{place.name}' is not innermost: '{inner}' is inside of it", hint=hint)
-    mark = Vector(reduced_by(draft, place))
-    return marked(draft, place.name, mark, f"vectorize({name})", lifts(draft, place, vectorize))
+    return marked(draft, place.name, Vector(), f"vectorize({name})", lifts(draft, place, vectorize))
 
 
 def _loop_inside(tree: Tree) -> str:
