@@ -65,6 +65,7 @@ from polysched.runtime.findings import CheckReport, Finding, Traffic
 from polysched.runtime.hand_written import check_cuda
 from polysched.schedule import Schedule
 from polysched.trace import record
+from polysched.transform.hand.registry import Edit
 from polysched.verify import Verification, VerificationError
 from polysched.version import __version__
 
@@ -73,6 +74,7 @@ __all__ = [
     "CheckReport",
     "Compiled",
     "Counts",
+    "Edit",
     "Finding",
     "IllegalSchedule",
     "InputError",

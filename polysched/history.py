@@ -29,23 +29,12 @@ from polysched.errors import InputError
 from polysched.model.tree import Tree
 from polysched.model.tree_yaml import from_yaml, to_yaml
 from polysched.options import Options
-from polysched.plain import called, written
+from polysched.plain import written
+from polysched.transform.hand.registry import Edit
 from polysched.version import __version__
 
 Start = Literal["source", "ilp"]
 _DEFAULTS = Options()
-
-
-@dataclass(frozen=True)
-class Edit:
-    """One edit: its name and what it was given, all of it plain data."""
-
-    name: str
-    args: tuple[Any, ...] = ()
-    kwargs: tuple[tuple[str, Any], ...] = ()
-
-    def __str__(self) -> str:
-        return f".{called(self.name, *self.args, **dict(self.kwargs))}"
 
 
 @dataclass(frozen=True)

@@ -11,17 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import wraps
-from inspect import signature
-from typing import Any, Concatenate, ParamSpec
+from inspect import Parameter
+from typing import Any, Concatenate, ParamSpec, get_type_hints
 
 from polysched import isl
 from polysched.brief import brief
 from polysched.entry import entries
-from polysched.errors import BudgetExceeded, IllegalSchedule, InputError, PolyschedError
+from polysched.errors import InputError
 from polysched.explain.text import explain
 from polysched.frontend.python import Nest
-from polysched.history import Edit, History, Start, history_from_json
+from polysched.history import History, Start, history_from_json
 from polysched.ir.contents import without_contents
 from polysched.ir.nodes import Function
 from polysched.model.tree import Tree
@@ -30,64 +29,35 @@ from polysched.model.tree_names import renamed
 from polysched.model.tree_text import show_tree
 from polysched.model.tree_yaml import from_yaml, to_yaml
 from polysched.options import Options, require_options
-from polysched.plain import plain_arguments
 from polysched.plot.draw import Before, plot, titled
 from polysched.plot.notebook import notebook_html
 from polysched.prepare import function_of, modelled, prepared
 from polysched.solve.scheduler import find_schedule
-from polysched.trace import step, timed
-from polysched.transform.hand.assume import assume, independent
-from polysched.transform.hand.bind import Axis, bind
-from polysched.transform.hand.cache import cache_read, cache_write
-from polysched.transform.hand.compute_at import compute_at
-from polysched.transform.hand.diamond import diamond
-from polysched.transform.hand.distribute import distribute
-from polysched.transform.hand.double_buffer import double_buffer
-from polysched.transform.hand.edit import Draft, draft_of
-from polysched.transform.hand.fuse import fuse
-from polysched.transform.hand.inline import inline
+from polysched.trace import step
+from polysched.transform.hand import edits
+from polysched.transform.hand.applied import all_applied, applied
+from polysched.transform.hand.draft import Draft
+from polysched.transform.hand.edit import draft_of
 from polysched.transform.hand.loops import loops
-from polysched.transform.hand.pad import pad
-from polysched.transform.hand.parallel import parallel
-from polysched.transform.hand.peel import peel
-from polysched.transform.hand.privatize import privatize
-from polysched.transform.hand.reorder import interchange, reorder
-from polysched.transform.hand.reverse import reverse
-from polysched.transform.hand.reverse_compute import reverse_compute_at
-from polysched.transform.hand.rfactor import rfactor
-from polysched.transform.hand.set_scope import set_scope
-from polysched.transform.hand.shift import shift
-from polysched.transform.hand.skew import skew
-from polysched.transform.hand.split import Tail, split
-from polysched.transform.hand.split_set import split_set
-from polysched.transform.hand.storage import Scope
-from polysched.transform.hand.tile import tile
-from polysched.transform.hand.unroll import unroll, unroll_and_jam
-from polysched.transform.hand.vectorize import vectorize
-from polysched.transform.hand.wavefront import wavefront
+from polysched.transform.hand.registry import EDITS, Edit, plain_edit
 
 P = ParamSpec("P")
 
 
-def edit(method: Callable[Concatenate[Schedule, P], Draft]) -> Callable[Concatenate[Schedule, P], Schedule]:
-    """A method that gives the draft of an edit, as one that gives the schedule after it, which remembers the edit."""
+def method(function: Callable[Concatenate[Draft, P], Draft]) -> Callable[Concatenate[Schedule, P], Schedule]:
+    """An edit as a method, which gives the schedule after it, and remembers it."""
+    name = function.__name__
 
-    @wraps(method)
-    def edited(self: Schedule, *args: P.args, **kwargs: P.kwargs) -> Schedule:
-        plain, named = plain_arguments(method, args, kwargs)
-        done, options = Edit(method.__name__, plain, tuple(named.items())), self.history.options
-        try:
-            with isl.within(options.edit_seconds, options.isl_operations):
-                draft = timed(method.__name__, lambda schedule: method(schedule, *plain, **named), self)
-        except BudgetExceeded as error:
-            hint = "edit in another order, or allow more, as in Options(edit_seconds=60, isl_operations=10**9)"
-            message = f"{done}: whether that is legal was not decided in time: {error}"
-            raise IllegalSchedule(message, hint=hint) from error
-        return self._with(draft, done)
+    def edited(self: Schedule, /, *args: P.args, **kwargs: P.kwargs) -> Schedule:
+        edit = plain_edit(name, args, kwargs)
+        return self._with(applied(self.draft, edit, self.history.options), edit)
 
-    edited.is_edit = True  # type: ignore[attr-defined]
-    edited.__annotations__ = {**method.__annotations__, "return": "Schedule"}  # for help() and editors
-    edited.__signature__ = signature(method, eval_str=True).replace(return_annotation="Schedule")  # type: ignore[attr-defined]
+    edited.__name__, edited.__qualname__, edited.__doc__ = name, f"Schedule.{name}", function.__doc__
+    hints = {of: kind for of, kind in get_type_hints(function).items() if of != "draft"}
+    edited.__annotations__ = hints | {"return": "Schedule"}  # for help() and editors
+    me, public = Parameter("self", Parameter.POSITIONAL_OR_KEYWORD), EDITS[name].signature
+    public = public.replace(parameters=(me, *public.parameters.values()), return_annotation="Schedule")
+    edited.__signature__ = public  # type: ignore[attr-defined]
     return edited
 
 
@@ -111,164 +81,59 @@ class Schedule:
 
     # --- edits
 
-    @edit
-    def reorder(self, *loops: str) -> Draft:
-        """The loops in the order in which they are named, outermost first; others stay where they are."""
-        return reorder(self.draft, loops)
+    reorder = method(edits.reorder)
+    interchange = method(edits.interchange)
+    skew = method(edits.skew)
+    shift = method(edits.shift)
+    reverse = method(edits.reverse)
+    wavefront = method(edits.wavefront)
+    diamond = method(edits.diamond)
 
-    @edit
-    def interchange(self, one: str, other: str) -> Draft:
-        """Two loops in each other's place."""
-        return interchange(self.draft, one, other)
+    tile = method(edits.tile)
+    split = method(edits.split)
+    peel = method(edits.peel)
+    split_set = method(edits.split_set)
 
-    @edit
-    def skew(self, name: str, by: str, factor: int = 1) -> Draft:
-        """The loop with `factor` times one around it added; always legal."""
-        return skew(self.draft, name, by, factor)
+    fuse = method(edits.fuse)
+    distribute = method(edits.distribute)
 
-    @edit
-    def tile(self, *loops: str, sizes: Sequence[int], names: Sequence[str] = ()) -> Draft:
-        """The loops in blocks of these sizes; the loops over blocks are called `names`, or i_o for i."""
-        return tile(self.draft, loops, sizes, names)
+    unroll = method(edits.unroll)
+    unroll_and_jam = method(edits.unroll_and_jam)
+    vectorize = method(edits.vectorize)
+    parallel = method(edits.parallel)
+    bind = method(edits.bind)
 
-    @edit
-    def split(self, name: str, size: int, tail: Tail = "cut", names: Sequence[str] = ()) -> Draft:
-        """The loop as one over blocks of `size` iterations and one inside; a block in part is "cut" short, or has a
-        "guard", or the blocks are "exact"."""
-        return split(self.draft, name, size, tail, names)
+    cache_read = method(edits.cache_read)
+    cache_write = method(edits.cache_write)
+    privatize = method(edits.privatize)
+    set_scope = method(edits.set_scope)
+    pad = method(edits.pad)
+    double_buffer = method(edits.double_buffer)
 
-    @edit
-    def wavefront(self, *loops: str, name: str = "") -> Draft:
-        """The sum of nested loops in the place of the outermost of them; the others inside are parallel."""
-        return wavefront(self.draft, loops, name)
+    inline = method(edits.inline)
+    compute_at = method(edits.compute_at)
+    reverse_compute_at = method(edits.reverse_compute_at)
+    rfactor = method(edits.rfactor)
 
-    @edit
-    def diamond(self, outer: str, inner: str, size: int, names: Sequence[str] = ()) -> Draft:
-        """Two nested loops of a stencil in diamonds, which may all start at once along a wavefront."""
-        return diamond(self.draft, outer, inner, size, names)
+    assume = method(edits.assume)
+    independent = method(edits.independent)
 
-    @edit
-    def shift(self, statements: str, name: str, by: int) -> Draft:
-        """Instances of the statements, a pattern, so much later along a loop, or earlier."""
-        return shift(self.draft, statements, name, by)
+    def apply(self, edits: Sequence[Edit]) -> Schedule:
+        """All of the edits, as in Edit.of("tile", "i", "j", sizes=(8, 64)): the order that they leave is checked once.
 
-    @edit
-    def reverse(self, name: str) -> Draft:
-        """The loop from its last iteration to the first."""
-        return reverse(self.draft, name)
-
-    @edit
-    def peel(self, name: str, first: int = 0, last: int = 0) -> Draft:
-        """The first and last iterations of the loop apart, before and after it; always legal."""
-        return peel(self.draft, name, first, last)
-
-    @edit
-    def split_set(self, name: str, at: str) -> Draft:
-        """The loop for the instances with a condition such as "i < j", then for the others; "n // 2" is short for
-        those before."""
-        return split_set(self.draft, name, at)
-
-    @edit
-    def fuse(self, *loops: str, shift: int | None = None) -> Draft:
-        """Loops that follow one another as one; the later runs `shift` iterations late, None being the least legal."""
-        return fuse(self.draft, loops, shift)
-
-    @edit
-    def distribute(self, name: str, before: str = "") -> Draft:
-        """The loop cut in two before a statement, or into as many loops as its dependences allow."""
-        return distribute(self.draft, name, before)
-
-    @edit
-    def assume(self, facts: str) -> Draft:
-        """For sizes of which these affine conditions hold, as in "n >= 32 and n % 32 == 0"; other calls are refused."""
-        return assume(self.draft, facts)
-
-    @edit
-    def independent(self, source: str = "*", sink: str = "*", array: str = "*") -> Draft:
-        """Without the dependences between two statements through an array, patterns all; taken on trust."""
-        return independent(self.draft, source, sink, array)
-
-    @edit
-    def unroll(self, name: str, factor: int | None = None) -> Draft:
-        """The loop unrolled: all of it, if it is short, or blocks of `factor` iterations."""
-        return unroll(self.draft, name, factor)
-
-    @edit
-    def unroll_and_jam(self, name: str, factor: int) -> Draft:
-        """The loop in blocks of `factor` iterations, which are unrolled in the innermost loops inside."""
-        return unroll_and_jam(self.draft, name, factor)
-
-    @edit
-    def vectorize(self, name: str) -> Draft:
-        """The innermost loop as SIMD lanes."""
-        return vectorize(self.draft, name)
-
-    @edit
-    def parallel(self, name: str) -> Draft:
-        """The loop with its iterations on threads."""
-        return parallel(self.draft, name)
-
-    @edit
-    def bind(self, loops: str | Sequence[str], axis: Axis, threads: int | None = None) -> Draft:
-        """A loop, or several, on an axis of the GPU's grid: "blockIdx.x", "threadIdx.y", ...; `threads` take turns."""
-        return bind(self.draft, loops, axis, threads)
-
-    @edit
-    def cache_read(self, array: str, at: str | None, scope: Scope = "private", name: str = "") -> Draft:
-        """What each iteration of loop `at`, or the nest, reads of an array, first copied to a small one, A_c for A."""
-        return cache_read(self.draft, array, at, scope, name)
-
-    @edit
-    def cache_write(self, array: str, at: str | None, scope: Scope = "private", name: str = "") -> Draft:
-        """What each iteration of loop `at`, or the nest, uses of an array in a small one, which is copied back."""
-        return cache_write(self.draft, array, at, scope, name)
-
-    @edit
-    def privatize(self, array: str, at: str, scope: Scope = "private", name: str = "") -> Draft:
-        """For what each iteration of loop `at` uses of an array, one of its own, t_p for t; no value may cross."""
-        return privatize(self.draft, array, at, scope, name)
-
-    @edit
-    def set_scope(self, array: str, scope: Scope) -> Draft:
-        """A small array in "private" (or "local"), "shared" or "global" memory."""
-        return set_scope(self.draft, array, scope)
-
-    @edit
-    def pad(self, array: str, dim: int = -1, extra: int = 1) -> Draft:
-        """A small array with `extra` more elements along a dimension, which nothing uses."""
-        return pad(self.draft, array, dim, extra)
-
-    @edit
-    def double_buffer(self, array: str) -> Draft:
-        """A small array filled one iteration ahead of what reads it, in two buffers by turns."""
-        return double_buffer(self.draft, array)
-
-    @edit
-    def inline(self, array: str) -> Draft:
-        """Every read of the array replaced by the expression that is stored there."""
-        return inline(self.draft, array)
-
-    @edit
-    def compute_at(self, array: str, at: str, scope: Scope = "private") -> Draft:
-        """What each iteration of loop `at` reads of the array computed in it, in a small one, b_at for b."""
-        return compute_at(self.draft, array, at, scope)
-
-    @edit
-    def reverse_compute_at(self, array: str, at: str) -> Draft:
-        """What writes the array moved into loop `at`, each instance when all that it needs of the loop has run."""
-        return reverse_compute_at(self.draft, array, at)
-
-    @edit
-    def rfactor(self, name: str, target: str, scope: Scope = "private") -> Draft:
-        """A reduction into an array, or by a statement, summed up for each iteration of the loop and added after it."""
-        return rfactor(self.draft, name, target, scope)
+        IllegalSchedule names the edit from which on it is illegal, as if all before it had been made one by one.
+        """
+        plain = tuple(Edit.of(each.name, *each.args, **dict(each.kwargs)) for each in edits)
+        number = len(self.history.edits) + 1
+        return self._with(all_applied(self.draft, plain, self.history.options, number), *plain)
 
     # --- what there is
 
     @property
     def tree(self) -> Tree:
-        """The schedule tree, in normal form."""
-        return self.draft.tree
+        """The schedule tree, in normal form, which is made when it is first read."""
+        with isl.within(self.history.options.edit_seconds, self.history.options.isl_operations):
+            return self.draft.tree
 
     @property
     def loops(self) -> tuple[str, ...]:
@@ -335,10 +200,10 @@ class Schedule:
         """
         return Schedule(nest, renamed(from_yaml(text), names or {}))
 
-    def _with(self, draft: Draft, edit: Edit) -> Schedule:
+    def _with(self, draft: Draft, *edits: Edit) -> Schedule:
         other = object.__new__(Schedule)
         other.nest, other.draft = self.nest, draft
-        other.history = replace(self.history, edits=(*self.history.edits, edit))
+        other.history = replace(self.history, edits=(*self.history.edits, *edits))
         return other
 
 
@@ -357,25 +222,4 @@ def _begun(nest: Function, start: Start | Tree, options: Options) -> Draft:
 
 
 def _replayed(history: History, nest: Nest | Function) -> Schedule:
-    schedule = Schedule(nest, history.start, options=history.options)
-    for number, one in enumerate(history.edits, 1):
-        try:
-            schedule = _again(schedule, one)
-        except PolyschedError as error:
-            error.add_note(f"in edit {number} of the history: {one}")
-            raise
-    return schedule
-
-
-def _again(schedule: Schedule, one: Edit) -> Schedule:
-    if one.name not in EDITS:
-        raise InputError(f"there is no edit '{one.name}'", hint=f"the edits are: {', '.join(sorted(EDITS))}")
-    method, named = getattr(schedule, one.name), dict(one.kwargs)
-    try:
-        signature(method).bind(*one.args, **named)
-    except TypeError as error:
-        raise InputError(f"{one}: {error}") from None
-    return method(*one.args, **named)
-
-
-EDITS = frozenset(name for name, method in vars(Schedule).items() if hasattr(method, "is_edit"))
+    return Schedule(nest, history.start, options=history.options).apply(history.edits)

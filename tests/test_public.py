@@ -48,7 +48,7 @@ def test_the_example_of_the_readme_has_types(tmp_path: Path):
         'Revealed type is "polysched.frontend.python.Nest"',
         'Revealed type is "polysched.schedule.Schedule"',
         'Revealed type is "polysched.compiled.Compiled"',
-        'Argument "tail" to "split" of "Schedule" has incompatible type "Literal[\'cat\']"; '
+        'Argument "tail" has incompatible type "Literal[\'cat\']"; '
         "expected \"Literal['cut', 'guard', 'exact']\"  [arg-type]",
     ]
 

@@ -1,8 +1,5 @@
 """What the user knows and the analysis does not: facts about sizes, and dependences that are none.
 
-    s.assume("n >= 32 and n % 32 == 0")       calls with other sizes are refused
-    s.independent("S0", "S1", array="a")      taken on trust: a wrong claim makes wrong code
-
 Both stand in the history; facts about sizes are checked at each call, the others cannot be.
 """
 
@@ -17,11 +14,17 @@ from polysched.errors import InputError
 from polysched.frontend.formula import parse_formula
 from polysched.model.affine import AffineSpace, NotAffine
 from polysched.transform.hand.draft import Draft
-from polysched.transform.hand.normal_form import normal_form
+from polysched.transform.hand.registry import edit
 
 
+@edit("claim", "")
 def assume(draft: Draft, facts: str) -> Draft:
-    """The draft for sizes of which `facts`, affine conditions such as "n >= 32 and n % 32 == 0", hold."""
+    """For sizes of which affine conditions hold, as in "n >= 32 and n % 32 == 0"; calls with others are refused.
+
+    InputError for other conditions, and where they hold for no sizes.
+
+        for i in 0..min(n, 64)    ->    for i in 0..n                assume("n <= 64")
+    """
     scop = draft.scop
     known = _facts(facts, scop.function.sizes)
     if scop.valid_sizes.intersect(known).is_empty():
@@ -31,7 +34,7 @@ def assume(draft: Draft, facts: str) -> Draft:
     scop = replace(scop, context=context, valid_sizes=scop.valid_sizes.intersect(known))
     pairs = (replace(d, relation=d.relation.intersect_params(known)) for d in draft.dependences.pairs)
     left = replace(draft.dependences, pairs=tuple(d for d in pairs if not d.relation.is_empty()))
-    return replace(draft, scop=scop, dependences=left, tree=normal_form(draft.tree, left))
+    return replace(draft, scop=scop, dependences=left)
 
 
 def _facts(text: str, sizes: tuple[str, ...]) -> isl.Set:
@@ -43,8 +46,14 @@ def _facts(text: str, sizes: tuple[str, ...]) -> isl.Set:
         raise InputError(f"'{text}' is no affine condition: {error.expr}", hint=hint) from None
 
 
-def independent(draft: Draft, source: str, sink: str, array: str) -> Draft:
-    """The draft without the dependences between two statements through an array, or patterns of these names."""
+@edit("claim", "")
+def independent(draft: Draft, source: str = "*", sink: str = "*", array: str = "*") -> Draft:
+    """Without the dependences between two statements through an array, patterns all; taken on trust.
+
+    A wrong claim makes wrong code, of which `verify()` may find an instance. InputError if no such dependence is known.
+
+        for i: a[x[i]] = b[i]     ->    parallel for i: ...          independent(array="a").parallel("i")
+    """
     claim = Claim(source, sink, array)
     claims = (*draft.claims, claim)
     left = without(draft.dependences, (claim,))
@@ -52,4 +61,4 @@ def independent(draft: Draft, source: str, sink: str, array: str) -> Draft:
         found = ", ".join(sorted({f"{d.source} -> {d.sink} on {d.array}" for d in draft.dependences.pairs})) or "none"
         message = f"no dependence between '{source}' and '{sink}' on '{array}' is known"
         raise InputError(message, hint=f"the dependences are: {found}")
-    return replace(draft, claims=claims, dependences=left, tree=normal_form(draft.tree, left))
+    return replace(draft, claims=claims, dependences=left)

@@ -12,7 +12,7 @@ What is in no thread loop runs on the first thread of a block; what is in no blo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import prod
 from typing import Literal
 
@@ -21,9 +21,12 @@ from polysched.errors import InputError
 from polysched.model.tree import Band, Map, Member, Tree, mark_of, marked_as
 from polysched.target import LIMITS
 from polysched.transform.hand.draft import Draft
-from polysched.transform.hand.edit import checked
+from polysched.transform.hand.edit import Alternative, checked
+from polysched.transform.hand.lifts import FREE, reductions_freed
 from polysched.transform.hand.loops import Loop, changed_at, fresh, loop, matching, most_iterations, unmarked
 from polysched.transform.hand.loops import loops as loops_of
+from polysched.transform.hand.registry import edit
+from polysched.transform.hand.steps import Step
 
 Axis = Literal[
     "blockIdx.x", "blockIdx.y", "blockIdx.z", "threadIdx.x", "threadIdx.y", "threadIdx.z",
@@ -32,12 +35,18 @@ Axis = Literal[
 AXES = tuple(f"{side}Idx.{axis}" for side in ("block", "thread") for axis in "xyz")
 
 
-def bind(draft: Draft, loops: str | Sequence[str], axis: str, threads: int | None = None) -> Draft:
-    """The loop, or several, also by patterns, on an axis: "blockIdx.x", "threadIdx.y", ..., or "block.x", "thread.y".
+@edit("run", "i -> i")
+def bind(draft: Draft, loops: str | Sequence[str], axis: Axis, threads: int | None = None) -> Draft:
+    """A loop, or several, also by patterns, on an axis of the GPU's grid: "blockIdx.x", "threadIdx.y", ..., or
+    "thread.y".
 
     With `threads`, a loop may have any number of iterations: number i is on thread i mod `threads`, the iterations of a
-    new loop, called i_t, around what the thread runs of the old one. InputError where CUDA has no such grid: a loop on
-    threads has a constant length, a block 1024 threads at most; blocks are around threads, no axis is around itself.
+    new loop, called i_t, around what the thread runs of the old one. IllegalSchedule if iterations depend on each
+    other. InputError where CUDA has no such grid: a loop on threads has a constant length, a block 1024 threads at
+    most; blocks are around threads, no axis is around itself.
+
+        for i in 0..n: S    ->    i_t = threadIdx.x
+                                  for i in i_t..n by 64: S           bind("i", "threadIdx.x", threads=64)
     """
     kind = axis.replace("Idx", "")
     if kind not in {each.replace("Idx", "") for each in AXES}:
@@ -50,7 +59,15 @@ def bind(draft: Draft, loops: str | Sequence[str], axis: str, threads: int | Non
     for name in names:
         tree = _bound(tree, name, kind, threads)
     what = f"bind({', '.join(names)}, {axis}{'' if threads is None else f', threads={threads}'})"
-    return checked(draft, tree, what)
+    return checked(draft, tree, what, _sums(draft, names, axis, threads))
+
+
+def _sums(draft: Draft, names: Sequence[str], axis: Axis, threads: int | None) -> Iterator[Alternative]:
+    """If the order of sums were free, and on the threads that make them."""
+    if not draft.dependences.reorder_reductions:
+        yield FREE, lambda: bind(reductions_freed(draft), names, axis, threads)
+    on_threads = Step.of(bind, names[0] if len(names) == 1 else names, "threadIdx.x", threads=threads or LIMITS.warp)
+    yield on_threads.text, lambda: on_threads.edit(draft)
 
 
 def _bound(tree: Tree, name: str, kind: str, threads: int | None) -> Tree:

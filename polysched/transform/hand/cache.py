@@ -8,9 +8,7 @@
 
                                     cache_read("A", at="i_o")
 
-`cache_write` puts what is written in the small array too, and copies it back after each iteration; what the iteration
-reads of earlier ones it copies there before. The copy is shown to be right (`same_values.py`): one of an array that is
-written while it is in use is refused.
+The copy is shown to be right (`same_values.py`): one of an array that is written while it is in use is refused.
 """
 
 from __future__ import annotations
@@ -18,15 +16,21 @@ from __future__ import annotations
 from polysched.errors import IllegalSchedule, InputError
 from polysched.transform.hand.draft import Draft
 from polysched.transform.hand.edit import first_legal
+from polysched.transform.hand.registry import edit
 from polysched.transform.hand.same_values import require_same_values
-from polysched.transform.hand.storage import Use
+from polysched.transform.hand.storage import Scope, Use
 
 
-def cache_read(draft: Draft, array: str, at: str | None, scope: str = "private", name: str = "") -> Draft:
-    """The draft where each iteration of loop `at`, or the whole nest, first copies what it reads of the array to a
-    small one, called A_c for A, and reads that.
+@edit("values", "i_o -> i_o, (A0; ...)")
+def cache_read(draft: Draft, array: str, at: str | None, scope: Scope = "private", name: str = "") -> Draft:
+    """What each iteration of loop `at`, or the whole nest, reads of an array, first copied to a small one.
 
-    InputError if it reads nothing; IllegalSchedule if what was copied is not what it read.
+    The copy is called `name`, or A_c for A; `scope` is where it lives: "private" (or "local"), "shared" by the threads
+    of a block, or "global". InputError if nothing is read; IllegalSchedule if what was copied is not what it read.
+
+        for i_o:                 for i_o:
+            ... A[i] ...    ->       for A0: A_c[A0 - 32 * i_o] = A[A0]
+                                     ... A_c[i - 32 * i_o] ...       cache_read("A", at="i_o")
     """
     what = f"cache_read({array}, at={at})"
     use = Use(draft, array, at)
@@ -46,11 +50,16 @@ def cache_read(draft: Draft, array: str, at: str | None, scope: str = "private",
         raise IllegalSchedule(str(refusal), violation=refusal.violation, hint=hint, tree=tree) from refusal
 
 
-def cache_write(draft: Draft, array: str, at: str | None, scope: str = "private", name: str = "") -> Draft:
-    """The draft where each iteration of loop `at`, or the whole nest, has what it uses of the array in a small one,
-    called A_c for A, and copies back what it has written there.
+@edit("values", "i_o -> i_o, (C0; ...; C0_2)")
+def cache_write(draft: Draft, array: str, at: str | None, scope: Scope = "private", name: str = "") -> Draft:
+    """What each iteration of loop `at`, or the whole nest, uses of an array in a small one, which is copied back.
 
-    InputError if it writes nothing; IllegalSchedule if something gets another value by that.
+    What it reads of earlier iterations is copied there before. `scope` and `name` are as for `cache_read`. InputError
+    if nothing is written; IllegalSchedule if something gets another value by that.
+
+        for i_o:                 for i_o:
+            ... C[i] += x   ->       ... C_c[i - 32 * i_o] += x
+                                     for C0: C[C0] = C_c[C0 - 32 * i_o]      cache_write("C", at="i_o")
     """
     what = f"cache_write({array}, at={at})"
     use = Use(draft, array, at)

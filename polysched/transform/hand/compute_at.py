@@ -7,8 +7,6 @@
                     and b[i + 1]     ->          band: i      S0_at writes b_at[i - 32 i_o + 1]
                                                  band: i_2    S1 reads b_at[i - 32 i_o] and b_at[i - 32 i_o + 2]
 
-                                           compute_at("b", at="i_o")
-
 What two iterations need, each computes for itself. Other statements may go on using b: as long as one does, or if b is
 a parameter, whose values are visible outside, it is computed where it was, too.
 """
@@ -47,14 +45,22 @@ from polysched.transform.hand.producers import (
     without_computed,
     without_statements,
 )
+from polysched.transform.hand.registry import edit
 from polysched.transform.hand.same_values import require_same_values
+from polysched.transform.hand.storage import Scope
 
 
-def compute_at(draft: Draft, array: str, at: str, scope: str = "private") -> Draft:
-    """The statements that write the array, computed again in each iteration of loop `at` for the statements in it.
+@edit("values", "i; j_o -> j_o, (i; ...)")
+def compute_at(draft: Draft, array: str, at: str, scope: Scope = "private") -> Draft:
+    """What each iteration of loop `at` reads of the array computed in it, in a small one, b_at for b.
 
-    What they compute is in a new array, called b_at for b, in `scope`; the original ones go if nothing else needs them.
-    InputError if nothing in the loop reads what they compute; IllegalSchedule if what they read is not the same there.
+    The statements that write the array are computed again; the original ones go if nothing else needs them. `scope` is
+    where the small array lives, as for `cache_read`. InputError if nothing in the loop reads what they compute;
+    IllegalSchedule if what they read is not the same there.
+
+        for i: b[i] = ...        ->   for j_o:
+        for j_o:                          for i: b_at[i - 32 * j_o] = ...
+            for j: ... b[j] ...           for j: ... b_at[j - 32 * j_o] ...      compute_at("b", at="j_o")
     """
     tree, scop = draft.nested, draft.scop
     place = loop(tree, at)

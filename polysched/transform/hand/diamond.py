@@ -1,11 +1,6 @@
 """Diamond tiles by hand: two loops of a stencil in blocks that may all start at once along a wavefront (Bandishti,
 Pananilath and Bondhugula, SC 2012).
 
-    band: t                     band: t_o     floor((c * t - i)/size)
-      band: i            ->       band: i_o     floor(i/size)                 diamond("t", "i", size=16)
-                                    band: t
-                                      band: i
-
 Here i is skewed by t until no dependence leads back along it; c and constants for each statement, found as in
 transform/diamond.py, are such that none leads back along c * t - i. `wavefront` then has as many blocks from the start.
 """
@@ -23,15 +18,22 @@ from polysched.transform.diamond import diamond as mirrored
 from polysched.transform.hand.edit import Alternative, Draft, checked, reaching
 from polysched.transform.hand.loops import adjacent, all_given, changed_at, fresh
 from polysched.transform.hand.nesting import require_nested
+from polysched.transform.hand.registry import edit
 from polysched.transform.hand.skew import skewings
 from polysched.transform.roles import Around
 from polysched.transform.tile import block_of
 
 
+@edit("order", "t, i -> t_o, i_o, t, i")
 def diamond(draft: Draft, outer: str, inner: str, size: int, names: Sequence[str] = ()) -> Draft:
-    """The two loops in diamonds of this size, whose loops are called `names`, or t_o and i_o for t and i.
+    """Two nested loops of a stencil in diamonds, which may all start at once along a wavefront.
 
-    The loops, of which the inner one follows the outer, keep their names inside of a diamond.
+    The inner loop follows the outer, and both keep their names; those over diamonds of this `size` are called `names`,
+    or t_o and i_o. IllegalSchedule unless dependences lead forward along i, as after a skew, and along some c * t - i.
+
+        for t:                   for t_o:                            floor((c * t - i) / 16)
+            for i: S        ->       for i_o:                        floor(i / 16)
+                                         for t: for i: S             diamond("t", "i", size=16)
     """
     if size < 1:
         raise InputError(f"diamonds need a positive size, not {size}")

@@ -1,13 +1,4 @@
-"""Distribution by hand: a loop over several statements becomes loops that follow one another (Allen and Kennedy, 1987).
-
-    band: i                    sequence
-      sequence                   filter: S
-        filter: S       ->         band: i            distribute("i", before="T")
-        filter: T                filter: T
-                                   band: i_2
-
-Loops between it and the sequence, with nothing else in between, are distributed with it.
-"""
+"""Distribution by hand: a loop over several statements becomes loops in turn (Allen and Kennedy, 1987)."""
 
 from __future__ import annotations
 
@@ -20,14 +11,21 @@ from polysched.transform.distribute import distribute as into_parts
 from polysched.transform.distribute import loop_over
 from polysched.transform.hand.edit import Alternative, Draft, checked, reaching
 from polysched.transform.hand.loops import Loop, unmarked
+from polysched.transform.hand.registry import edit
 from polysched.transform.hand.sequences import with_parts
 
 
+@edit("order", "i -> i; i_2")
 def distribute(draft: Draft, name: str, before: str = "") -> Draft:
-    """The loop cut in two before a statement; without one in as many parts as possible, in the order of what they
-    compute for each other.
+    """The loop cut in two before a statement; without one in as many parts as its dependences allow.
 
-    The loops of the first part keep their names.
+    Loops between it and the sequence, with nothing else in between, are distributed with it. Those of the first part
+    keep their names. IllegalSchedule if an iteration needs what a later part does before; InputError if there is no
+    sequence.
+
+        for i:                   for i: S
+            S               ->   for i_2: T                          distribute("i", before="T")
+            T
     """
     tree = draft.nested
     place = unmarked(tree, name)

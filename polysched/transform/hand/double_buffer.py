@@ -7,8 +7,6 @@
           S: reads A_c[...]                            sequence
                                                          load_A of the next k_o, to A_c[(k_o + 1) mod 2, ...]
                                                          S: reads A_c[k_o mod 2, ...]
-
-                                          double_buffer("A_c")
 """
 
 from __future__ import annotations
@@ -29,15 +27,22 @@ from polysched.model.tree import Band, Filter, Mark, Sequence, Storage, Tree, ch
 from polysched.transform.hand.draft import Draft
 from polysched.transform.hand.graft import bands_above, coordinates_of
 from polysched.transform.hand.loops import Loop, changed_at, loops, node_at
+from polysched.transform.hand.registry import edit
 from polysched.transform.hand.same_values import require_same_values
 from polysched.transform.hand.storage import own_array, with_array, without_storage
 
 
+@edit("values", "k_o -> A0; k_o")
 def double_buffer(draft: Draft, array: str) -> Draft:
-    """The draft where a small array is filled one iteration ahead of what reads it, in two buffers by turns.
+    """A small array filled one iteration ahead of what reads it, in two buffers by turns.
 
     InputError unless each iteration of the loop that it belongs to first fills it, by statements that do only that;
     IllegalSchedule if what these read is not there yet an iteration before.
+
+        for k_o:                      load(0)
+            load(k_o)            ->   for k_o:
+            S(k_o)                        load(k_o + 1)
+                                          S(k_o)                     double_buffer("A_c")
     """
     old, tree = own_array(draft, array), draft.nested
     place = _place(tree, draft.scop, array)

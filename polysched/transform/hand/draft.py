@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from polysched.brief import brief
 from polysched.deps.dependences import Claim, Dependences
 from polysched.model.scop import Scop
 from polysched.model.tree import Tree
-from polysched.transform.hand.loops import nested
+from polysched.transform.hand.normal_form import normal_form
 
 
 @dataclass(frozen=True, kw_only=True)
 class Draft:
-    """A nest, what must stay in order, and a legal tree."""
+    """A nest, what must stay in order, and a tree, which is legal unless it still `waits` to be checked."""
 
     scop: Scop
     dependences: Dependences
-    tree: Tree  # in normal form: maximal permutable bands, coincident flags, a name for each loop
+    nested: Tree  # as edits made it: a band for each loop, and a name; what edits start from
     claims: tuple[Claim, ...] = ()  # by which dependences were left out
+    waits: bool = False
 
     def __repr__(self) -> str:
-        return brief(self, str(self.tree))
+        return brief(self, str(self.nested))
 
-    @property
-    def nested(self) -> Tree:
-        """The tree with a band for each loop: what edits start from."""
-        return nested(self.tree)
+    @cached_property
+    def tree(self) -> Tree:
+        """The tree in normal form: maximal permutable bands, coincident flags. Made when it is first read."""
+        return normal_form(self.nested, self.dependences)

@@ -1,8 +1,6 @@
-"""One edit by hand: a tree is proposed, checked against the dependences, and put in normal form.
+"""One edit by hand: a tree is proposed, and checked against the dependences.
 
-    band: i                                    band: permutable
-      band: i + j                      ->        i
-    distances (1, 0), (1, 1), (1, 2)             i + j
+    checked(draft, tree, "interchange(i, j)")        draft.tree, and what is printed: the tree in normal form
 
 What an edit must keep is known exactly, so it is accepted when it is legal, whatever rules of thumb say; else
 IllegalSchedule names a pair of instances that would run the wrong way round, and an edit nearby that is legal, if one
@@ -28,23 +26,26 @@ from polysched.model.tree import Tree, children
 from polysched.plain import LARGEST
 from polysched.transform.hand.draft import Draft
 from polysched.transform.hand.loops import loops, nested
-from polysched.transform.hand.normal_form import normal_form
+from polysched.transform.hand.reduces import with_reduces
 from polysched.transform.hand.same_values import require_same_values
 
 Alternative = tuple[str, Callable[[], Draft]]  # what to say, and the edit, which raises where it is not legal itself
 
 
 def checked(draft: Draft, tree: Tree, what: str, alternatives: Iterable[Alternative] = ()) -> Draft:
-    """The draft with another tree, in normal form; IllegalSchedule, which begins with `what` was asked for, if that
-    breaks a dependence. Then the first of the alternatives that is legal is its hint."""
+    """The draft with another tree; IllegalSchedule, which begins with `what` was asked for, if that breaks a
+    dependence. Then the first of the alternatives that is legal is its hint. A draft that waits goes on waiting."""
+    if draft.waits:
+        return replace(draft, nested=nested(tree))
     _require_small_factors(tree, what)
+    tree = with_reduces(tree, draft.dependences)
     violation = first_violation(tree, draft.dependences, draft.scop)
     if violation is not None:
         message = f"{what}: {violation}"
         raise IllegalSchedule(message, violation=violation, hint=first_legal(alternatives), tree=tree)
-    if scoped_arrays(tree) or scoped_arrays(draft.tree):
+    if scoped_arrays(tree) or scoped_arrays(draft.nested):
         return require_same_values(draft, draft.scop, tree, draft.scop.domain.identity(), what)
-    return replace(draft, tree=normal_form(tree, draft.dependences))
+    return replace(draft, nested=nested(tree))
 
 
 def _require_small_factors(tree: Tree, what: str) -> None:
@@ -96,4 +97,5 @@ def reaching(tree: Tree, path: Sequence[int], dependences: isl.UnionMap) -> isl.
 
 def draft_of(scop: Scop, dependences: Dependences, tree: Tree) -> Draft:
     """A draft that begins with this tree; IllegalSchedule if it breaks a dependence."""
-    return checked(Draft(scop=scop, dependences=dependences, tree=tree), nested(tree), "the tree given")
+    draft = Draft(scop=scop, dependences=dependences, nested=nested(tree))
+    return checked(draft, draft.nested, "the tree given")

@@ -8,9 +8,6 @@
 
     S: b[i] = a[i - 1] + a[i + 1]           T[i] needs S[i - 1] and S[i + 1]: distances 1 and -1,
     T: c[i] = b[i - 1] + b[i + 1]           so it runs one iteration later
-
-The shift is the least constant, not below zero, that leaves no distance negative. What stands between the loops runs
-after the fused one where it needs the first, else before it.
 """
 
 from __future__ import annotations
@@ -23,13 +20,21 @@ from polysched.errors import InputError
 from polysched.model.tree import Band, Filter, Member, Sequence, Set, Tree, with_children
 from polysched.transform.hand.edit import Alternative, Draft, checked, reaching
 from polysched.transform.hand.loops import Loop, changed_at, loop, matching, unmarked
+from polysched.transform.hand.registry import edit
 from polysched.transform.hand.sequences import flat
 
 
-def fuse(draft: Draft, loops: Several[str], shift: int | None = None) -> Draft:
-    """The loops, two or more, also by patterns, as one that has the name of the first.
+@edit("order", "i; j -> i")
+def fuse(draft: Draft, *loops: str, shift: int | None = None) -> Draft:
+    """Loops that follow one another, two or more, also by patterns, as one that has the name of the first.
 
-    The second of two runs `shift` iterations later; None is the least that is legal, for each of several.
+    The second of two runs `shift` iterations later; None is the least constant, not below zero, that leaves no distance
+    negative, for each of several. What stands between the loops runs after the fused one where it needs the first, else
+    before it. IllegalSchedule if a dependence leads back; InputError if the loops are in no sequence together.
+
+        for i: S            ->    for i:
+        for j: T                      S(i)
+                                      T(i - 1)                       fuse("i", "j"), shifted by 1
     """
     tree = draft.nested
     names = {name for pattern in loops for name in matching(tree, pattern)}

@@ -1,8 +1,5 @@
 """Inlining: what an array holds is computed again where it is read, so that nothing waits for it.
 
-    S0[i]: b[i] = a[i] + a[i + 1]                      S1[i]: c[i] = (a[i - 1] + a[i]) * 2        inline("b")
-    S1[i]: c[i] = b[i - 1] * 2              ->
-
 The statement that computes it goes; if the array is a parameter, whose values are visible outside, it stays.
 """
 
@@ -35,15 +32,20 @@ from polysched.transform.hand.producers import (
     without_computed,
     without_statements,
 )
+from polysched.transform.hand.registry import edit
 from polysched.transform.hand.same_values import redrafted, require_same_values
 from polysched.transform.hand.steps import Step
 
 
+@edit("values", "i; j -> j")
 def inline(draft: Draft, array: str) -> Draft:
     """Every read of the array replaced by the expression that the one statement which writes it stores there.
 
     InputError if that is not one store of a pure expression that does not read the array itself, or if a read may get
     something else; IllegalSchedule if what the expression reads is not the same where it would be computed.
+
+        for i: b[i] = a[i] + a[i + 1]      ->
+        for j: c[j] = b[j - 1] * 2                for j: c[j] = (a[j - 1] + a[j]) * 2      inline("b")
     """
     scop, what = draft.scop, f"inline({array})"
     producer = _producer(draft, array)

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import partial
 from itertools import islice
 
 from polysched.deps.coincidence import carried
@@ -20,7 +19,6 @@ from polysched.deps.distance import STEEPEST, distances_of
 from polysched.deps.reaching import Reaching, below, between
 from polysched.errors import IllegalSchedule
 from polysched.model.tree import Band, Tree, children, own_marks
-from polysched.plain import called
 from polysched.transform.hand.distribute import distribute
 from polysched.transform.hand.edit import Alternative, Draft, reaching
 from polysched.transform.hand.loops import Loop, arrival, loop, loops
@@ -39,7 +37,7 @@ def lifts(draft: Draft, place: Loop, mark: Mark) -> Iterator[Alternative]:
     """What makes the mark legal for the loop, or for one in its place or near it."""
     carried_here = _carried(draft, place)
     if any(d.reduction for d in carried_here):
-        yield FREE, lambda: mark(_reductions_freed(draft), place.name)
+        yield FREE, lambda: mark(reductions_freed(draft), place.name)
     arrays = sorted({d.array for d in carried_here})
     own = [Step.of(privatize, array, at=place.name) for array in arrays]
     for steps in (own, [Step.of(distribute, place.name)]):
@@ -57,7 +55,7 @@ def _carried(draft: Draft, place: Loop) -> Reaching:
     return between(found, place.member)
 
 
-def _reductions_freed(draft: Draft) -> Draft:
+def reductions_freed(draft: Draft) -> Draft:
     """The draft with the order of reductions free, which changes how floats are rounded."""
     return replace(draft, dependences=replace(draft.dependences, reorder_reductions=True))
 
@@ -73,7 +71,7 @@ def _outside(draft: Draft, place: Loop, mark: Mark) -> Iterator[Alternative]:
     for k in range(1, len(chain)):
         others = [j for j in range(len(chain)) if j != k]
         if apart.reordered([k, *others]).is_parallel(0):
-            steps = Step(called("reorder", *(order := [names[k], *names[:k]])), partial(reorder, loops=order))
+            steps = Step.of(reorder, names[k], *names[:k])
             yield _marked(draft, (steps,), names[k], mark)
 
 

@@ -14,7 +14,6 @@ from functools import partial
 
 from polysched.errors import InputError
 from polysched.model.tree import Band
-from polysched.plain import called
 from polysched.transform.hand.distribute import distribute
 from polysched.transform.hand.edit import Alternative, Draft, attempt, first_legal
 from polysched.transform.hand.fuse import fuse
@@ -64,8 +63,7 @@ def _steps(error: Imperfect, names: Sequence[str]) -> Iterator[Step]:
     inside = [branch.child for branch in error.node.children]
     bands = [band for band in inside if isinstance(band, Band)]
     if len(bands) == len(inside):
-        names = [band.members[0].name for band in bands]
-        yield Step(called("fuse", *names), partial(fuse, loops=names))
+        yield Step.of(fuse, *(band.members[0].name for band in bands))
 
 
 def _names_after(draft: Draft, after: Draft, names: Sequence[str]) -> list[str]:

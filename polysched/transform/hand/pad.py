@@ -1,7 +1,4 @@
-"""Padding: rows of a small array are stored further apart, so that a column is not all in one bank of shared memory.
-
-    A_c: f64[32, 32]        ->        A_c: f64[32, 33]           pad("A_c", 1)
-"""
+"""Padding: rows of a small array are stored further apart, so that a column is not all in one bank of shared memory."""
 
 from __future__ import annotations
 
@@ -11,11 +8,18 @@ from polysched.errors import InputError
 from polysched.ir.build import add
 from polysched.ir.simplify import simplify
 from polysched.transform.hand.draft import Draft
+from polysched.transform.hand.registry import edit
 from polysched.transform.hand.storage import own_array, with_array
 
 
+@edit("values", "")
 def pad(draft: Draft, array: str, dim: int = -1, extra: int = 1) -> Draft:
-    """The draft with `extra` more elements of a small array along a dimension, which nothing uses; always legal."""
+    """A small array with `extra` more elements along a dimension, which nothing uses; always legal.
+
+    InputError if no edit has made the array, or if it has no such dimension.
+
+        A_c: f64[32, 32]    ->    A_c: f64[32, 33]                   pad("A_c", 1)
+    """
     old = own_array(draft, array)
     rank = len(old.shape)
     if not -rank <= dim < rank:

@@ -1,9 +1,5 @@
 """Peeling: the first or last iterations of a loop run apart from it.
 
-    band: i     0, ..., n - 1            sequence
-                                           filter: S[i] : i <= 0     band: i_2     peel("i", first=1)
-                                   ->      filter: S[i] : i > 0      band: i
-
 The order of instances stays as it is, so it is always legal; but what is left may then be fused with another loop, or
 have bounds without min and max.
 """
@@ -15,14 +11,20 @@ from polysched.errors import InputError
 from polysched.transform.hand.edit import Draft, checked
 from polysched.transform.hand.loops import Loop, arrival, loop
 from polysched.transform.hand.parts import in_parts
+from polysched.transform.hand.registry import edit
 
 _MOST = 64  # iterations, each of which is a piece of the sets
 
 
+@edit("order", "i -> i_2; i; i_3")
 def peel(draft: Draft, name: str, first: int = 0, last: int = 0) -> Draft:
-    """The loop without its `first` and `last` iterations, of each time that it runs, which stand before and after it.
+    """The `first` and `last` iterations of the loop apart, before and after it; always legal.
 
-    What is left of it keeps the names of loops.
+    They are those of each time that the loop runs. What is left keeps the names of loops. InputError for more than 64,
+    or if nothing would be left.
+
+        for i in 0..n: S    ->    for i_2 in 0..1: S
+                                  for i in 1..n: S                   peel("i", first=1)
     """
     tree = draft.nested
     place = loop(tree, name)

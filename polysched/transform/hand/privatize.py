@@ -1,13 +1,5 @@
 """Privatization: each iteration of a loop gets an array of its own (Feautrier, ICS 1988).
 
-    band: i                         band: i
-      sequence                        mark: storage:t_p               t_p: f64[m], of each iteration of i
-        band: j    S: writes t[j]       sequence
-        band: j_2  T: reads t[j]  ->      band: j    S: writes t_p[j]
-                                          band: j_2  T: reads t_p[j]
-
-                                    privatize("t", at="i")
-
 Then iterations need not wait for each other to use the one array. No value may cross from one iteration to another.
 What is read after the loop, the last iteration that wrote it copies back.
 """
@@ -23,14 +15,21 @@ from polysched.errors import IllegalSchedule, InputError
 from polysched.model.witness import smallest
 from polysched.transform.hand.draft import Draft
 from polysched.transform.hand.graft import coordinates_of
+from polysched.transform.hand.registry import edit
 from polysched.transform.hand.same_values import require_same_values
-from polysched.transform.hand.storage import Use
+from polysched.transform.hand.storage import Scope, Use
 
 
-def privatize(draft: Draft, array: str, at: str, scope: str = "private", name: str = "") -> Draft:
-    """The draft with an array of its own in each iteration of loop `at`, called t_p for t, for what that uses of t.
+@edit("values", "i -> i, (...; t0)")
+def privatize(draft: Draft, array: str, at: str, scope: Scope = "private", name: str = "") -> Draft:
+    """For what each iteration of loop `at` uses of an array, one of its own.
 
-    InputError if it writes nothing of it; IllegalSchedule, with the two iterations, if one reads what another wrote.
+    It is called `name`, or t_p for t, and lives in `scope`, as for `cache_read`. InputError if nothing is written of
+    it; IllegalSchedule, with the two iterations, if one reads what another wrote.
+
+        for i:                        for i:
+            for j: t[j] = ...    ->       for j: t_p[j] = ...        t_p of each iteration
+            for j: ... t[j] ...           for j: ... t_p[j] ...      privatize("t", at="i")
     """
     what = f"privatize({array}, at={at})"
     use = Use(draft, array, at)

@@ -1,11 +1,4 @@
-"""Reordering: nested loops in another order.
-
-    band: i          band: k
-      band: j    ->    band: i          reorder("k", "i", "j")
-        band: k          band: j
-
-Loops between them that are not named stay where they are.
-"""
+"""Reordering: nested loops in another order."""
 
 from __future__ import annotations
 
@@ -14,18 +7,35 @@ from collections.abc import Sequence
 from polysched.transform.hand.edit import Draft, checked
 from polysched.transform.hand.loops import chain, loop, with_member
 from polysched.transform.hand.nesting import require_nested
+from polysched.transform.hand.registry import edit
 from polysched.transform.hand.skew import skewings
 
 
-def reorder(draft: Draft, loops: Sequence[str]) -> Draft:
-    """The loops in the order in which they are named, outermost first."""
+@edit("order", "i, j, k -> k, i, j")
+def reorder(draft: Draft, *loops: str) -> Draft:
+    """The loops in the order in which they are named, outermost first.
+
+    Loops between them that are not named stay where they are. IllegalSchedule if that breaks a dependence; InputError
+    if the loops are not nested with nothing but other loops in between, or are marked.
+
+        for i:                   for k:
+            for j:          ->       for i:              reorder("k", "i", "j")
+                for k: S                 for j: S
+    """
     names = [loop(draft.nested, name).name for name in loops]
-    require_nested(draft, names, reorder)
+    require_nested(draft, names, lambda nested, there: reorder(nested, *there))
     return _reordered(draft, names, f"reorder({', '.join(loops)})")
 
 
+@edit("order", "i, j -> j, i")
 def interchange(draft: Draft, one: str, other: str) -> Draft:
-    """Two loops in each other's place."""
+    """Two loops in each other's place.
+
+    It raises what `reorder` does.
+
+        for i:                   for j:
+            for j: S        ->       for i: S            interchange("i", "j")
+    """
     require_nested(draft, (one, other), lambda nested, there: interchange(nested, *there))
     outer, inner = (place.name for place in chain(draft.nested, [one, other]))
     return _reordered(draft, [inner, outer], f"interchange({one}, {other})")

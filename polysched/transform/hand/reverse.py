@@ -1,8 +1,5 @@
 """Reversal: a loop runs backwards.
 
-    band: i                  band: i
-      band: j        ->        band: -j          reverse("j")
-
 Legal where the loop carries no dependence: all that it would turn round is put in order by loops around it.
 """
 
@@ -15,11 +12,18 @@ from functools import partial
 from polysched import isl
 from polysched.transform.hand.edit import Alternative, Draft, checked
 from polysched.transform.hand.loops import loop, loops, with_member
+from polysched.transform.hand.registry import edit
 from polysched.transform.hand.reorder import interchange
 
 
+@edit("order", "i -> -i")
 def reverse(draft: Draft, name: str) -> Draft:
-    """The loop with its iterations from the last to the first."""
+    """The loop from its last iteration to the first.
+
+    IllegalSchedule if it carries a dependence.
+
+        for i in 0..n: S    ->    for i in n - 1..-1 by -1: S        reverse("i")
+    """
     place = loop(draft.nested, name)
     inside = [each.name for each in loops(draft.nested) if each.path[: len(place.path)] == place.path][1:]
 

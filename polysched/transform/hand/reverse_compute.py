@@ -4,7 +4,6 @@
       band: i      S0 writes b[i]            sequence
     band: i_2      S1 reads b[i - 1]   ->      band: i      S0
                       and b[i + 1]             band: i_2    S1
-                                                                      reverse_compute_at("c", at="i_o")
 
 Nothing is computed again: instances are reordered, each to the last iteration on which it depends. Those that depend on
 none stay where they are, but for what others that move overwrite or add to, which goes with them.
@@ -23,12 +22,19 @@ from polysched.transform.hand.edit import Draft, checked
 from polysched.transform.hand.graft import coordinates_of, flattened, grafted, part_of, part_with, varying, without
 from polysched.transform.hand.loops import loop
 from polysched.transform.hand.producers import chains_of, instances_of, written_by
+from polysched.transform.hand.registry import edit
 
 
+@edit("order", "i_o; j -> i_o, (...; j)")
 def reverse_compute_at(draft: Draft, array: str, at: str) -> Draft:
-    """The statements that write the array in loop `at`, each instance when all in the loop that it needs has run.
+    """What writes the array moved into loop `at`, each instance when all that it needs of the loop has run.
 
-    InputError if they are in the loop already, or need nothing of it.
+    IllegalSchedule if it has to wait for something else; InputError if it is in the loop already, or needs nothing of
+    it.
+
+        for i_o:                      for i_o:
+            for i: b[i] = ...    ->       for i: b[i] = ...
+        for j: c[j] = b[j]                for j: c[j] = b[j]         of this block: reverse_compute_at("c", at="i_o")
     """
     tree = draft.nested
     place = loop(tree, at)

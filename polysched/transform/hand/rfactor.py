@@ -42,15 +42,21 @@ from polysched.transform.hand.edit import Draft
 from polysched.transform.hand.footprint import box, everywhere
 from polysched.transform.hand.graft import coordinates_of, grafted, varying
 from polysched.transform.hand.loops import Loop, changed_at, free, unmarked
+from polysched.transform.hand.registry import edit
 from polysched.transform.hand.same_values import redrafted
+from polysched.transform.hand.storage import Scope
 
 
-def rfactor(draft: Draft, name: str, target: str, scope: str = "private") -> Draft:
-    """The updates of an array, or by a statement, summed up for each iteration of the loop in an array of its own, in
-    `scope`, and these sums added to it after the loop.
+@edit("values", "k_o -> k_o; k_o_2")
+def rfactor(draft: Draft, name: str, target: str, scope: Scope = "private") -> Draft:
+    """A reduction into an array, or by a statement, summed up for each iteration of the loop and added after it.
 
-    InputError if they are no reduction; IllegalSchedule if sums of floats may not be reordered, or if something in the
-    loop needs to see them.
+    The sums are in an array of their own, in `scope`, as for `cache_read`. InputError if there is no such reduction in
+    the loop; IllegalSchedule if sums of floats may not be reordered, or if something in the loop needs to see them.
+
+        for k_o:                      for k_o: C_k_o[k_o] = 0
+            for k: C += a[k]     ->       for k: C_k_o[k_o] += a[k]
+                                      for k_o_2: C += C_k_o[k_o_2]   rfactor("k_o", "C")
     """
     tree, scop = draft.nested, draft.scop
     place = unmarked(tree, name)
@@ -224,7 +230,7 @@ def _placed(tree: Tree, place: Loop, sums: _Sums) -> Tree:
 
 def _of_updates(draft: Draft, sums: _Sums) -> Iterator[Dependence]:
     """What must stay in order when updates may run in any, with the folds for the updates of the array."""
-    apart = told_apart(draft.scop, draft.tree)
+    apart = told_apart(draft.scop, draft.nested)
     name, fold = sums.update.name, sums.names[1]
     group = sums.group.set_tuple_name(isl.dim_type.out, fold)
     for d in without(dependences(apart, reorder_reductions=True), draft.claims).of("flow", "anti", "output"):

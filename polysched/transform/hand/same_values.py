@@ -29,7 +29,7 @@ from polysched.model.tree import Tree
 from polysched.model.witness import smallest
 from polysched.transform.hand.draft import Draft
 from polysched.transform.hand.loops import nested
-from polysched.transform.hand.normal_form import normal_form
+from polysched.transform.hand.reduces import with_reduces
 
 
 def require_same_values(
@@ -45,7 +45,7 @@ def require_same_values(
     tree = nested(tree)
     try:
         new = told_apart(scop, tree)
-        wrong = first_wrong_value(told_apart(before.scop, before.tree), new, origin)
+        wrong = first_wrong_value(told_apart(before.scop, before.nested), new, origin)
     except IllegalSchedule as error:
         raise IllegalSchedule(f"{what}: {error}") from error
     if wrong is not None:
@@ -61,10 +61,11 @@ def redrafted(before: Draft, scop: Scop, tree: Tree, what: str, hint: str = "") 
     _require_in_bounds(scop, what)
     found = dependences(told_apart(scop, tree), reorder_reductions=before.dependences.reorder_reductions)
     found = without(found, before.claims)
+    tree = with_reduces(tree, found)
     violation = first_violation(tree, found, scop)
     if violation is not None:
         raise IllegalSchedule(f"{what}: {violation}", violation=violation, hint=hint, tree=tree)
-    return replace(before, scop=replace(scop, tree=tree), dependences=found, tree=normal_form(tree, found))
+    return replace(before, scop=replace(scop, tree=tree), dependences=found, nested=tree)
 
 
 def _with_its_reduction(statement: Statement) -> Statement:

@@ -1,7 +1,5 @@
 """Where an array that belongs to a loop lives: in a thread, in a block of threads, or in the memory of all.
 
-    A_c: f64[32], private        ->        A_c: f64[32], shared           set_scope("A_c", "shared")
-
 An array in global memory belongs to no loop: all iterations have the same.
 """
 
@@ -17,15 +15,20 @@ from polysched.transform.hand.draft import Draft
 from polysched.transform.hand.edit import Alternative, first_legal
 from polysched.transform.hand.loops import loops
 from polysched.transform.hand.privatize import privatize
+from polysched.transform.hand.registry import edit
 from polysched.transform.hand.same_values import require_same_values
 from polysched.transform.hand.steps import Step
-from polysched.transform.hand.storage import SCOPES, own_array, with_array, without_storage
+from polysched.transform.hand.storage import SCOPES, Scope, own_array, with_array, without_storage
 
 
-def set_scope(draft: Draft, array: str, scope: str) -> Draft:
-    """The draft with the array in another scope: "private" (or "local"), "shared" or "global".
+@edit("values", "")
+def set_scope(draft: Draft, array: str, scope: Scope) -> Draft:
+    """A small array in "private" (or "local"), "shared" or "global" memory.
 
-    IllegalSchedule if iterations overwrite each other's values in global memory.
+    InputError if no edit has made the array, or it belongs to no loop; IllegalSchedule if iterations overwrite each
+    other's values in global memory.
+
+        double A_c[32];     ->    __shared__ double A_c[32];         set_scope("A_c", "shared")
     """
     if scope not in SCOPES:
         raise InputError(f"there is no scope '{scope}'", hint=f"the scopes are: {', '.join(SCOPES)}")

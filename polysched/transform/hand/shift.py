@@ -4,8 +4,6 @@
       sequence                              ->      sequence                               shift("T", "i", 1)
         filter: S                                     filter: S
         filter: T                                     filter: T
-
-The constant is in units of what the loop counts: where that steps by 2, shifted by 1 falls between iterations.
 """
 
 from __future__ import annotations
@@ -20,12 +18,22 @@ from polysched.errors import InputError
 from polysched.model.tree import Member
 from polysched.transform.hand.edit import Alternative, Draft, checked
 from polysched.transform.hand.loops import loop, with_member
+from polysched.transform.hand.registry import edit
 
 _NEARBY = 4  # smaller shifts that are tried for a hint
 
 
+@edit("order", "i -> i")
 def shift(draft: Draft, statements: str, name: str, by: int) -> Draft:
-    """The statements that the pattern fits, `by` later along a loop around them; earlier if it is negative."""
+    """Instances of the statements, a pattern, `by` later along a loop around them; earlier if it is negative.
+
+    It is in units of what the loop counts: where that steps by 2, shifted by 1 falls between iterations.
+    IllegalSchedule if it breaks a dependence; InputError if no statement in the loop fits.
+
+        for i in 0..n:                for i in 0..n + 1:
+            S(i)                 ->       if i < n: S(i)
+            T(i)                          if i > 0: T(i - 1)         shift("T", "i", 1)
+    """
     place = loop(draft.nested, name)
     moved = tuple(each for each in place.statements if fnmatchcase(each, statements))
     if not moved:

@@ -1,8 +1,5 @@
 """Skewing: a loop runs ahead of itself by multiples of one around it (Wolfe, 1986).
 
-    band: i                 band: i
-      band: j        ->       band: i + j          skew("j", by="i")
-
 The order of instances stays as it is, so it is always legal; but the loops may become permutable.
 """
 
@@ -18,11 +15,19 @@ from polysched.model.tree import Band, Member, Tree
 from polysched.plain import called
 from polysched.transform.hand.edit import Alternative, Draft, checked, reaching
 from polysched.transform.hand.loops import chain, loop, node_at, with_member
+from polysched.transform.hand.registry import edit
 from polysched.transform.hand.steps import Step, first
 
 
+@edit("order", "i, j -> i, i+j")
 def skew(draft: Draft, name: str, by: str, factor: int = 1) -> Draft:
-    """The loop with `factor` times a loop around it added."""
+    """The loop with `factor` times one around it added; always legal.
+
+    InputError if the loop `by` is not around it.
+
+        for i in 0..n:                for i in 0..n:
+            for j in 0..n: S     ->       for j in i..n + i: S       S of (i, j - i): skew("j", by="i")
+    """
     tree = draft.nested
     inner, outer = loop(tree, name), loop(tree, by)
     if factor == 0:

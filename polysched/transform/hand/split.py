@@ -4,12 +4,6 @@
                ->      mark: full:32                        split("i", 32, tail="guard", names=("xo", "xi"))
                          band: xi     i mod 32
 
-    for xo in 0..ceil(n/32):
-        for xi in 0..32:
-            if 32 * xo + xi < n:  ...  i = 32 * xo + xi
-
-Where the last block is not full, tail says what happens: "cut", the inner loop ends early and still counts what the
-loop did; "guard", it runs in full with a condition inside; "exact", there is no such block, which must be provable.
 The order of instances stays as it is, so it is always legal.
 """
 
@@ -25,17 +19,26 @@ from polysched.model.tree import Band, Full, Member, Tree
 from polysched.model.witness import smallest
 from polysched.transform.hand.edit import Draft, checked
 from polysched.transform.hand.loops import Loop, all_given, arrival, changed_at, fresh, unmarked
+from polysched.transform.hand.registry import edit
 from polysched.transform.tile import block_of
 
 Tail = Literal["cut", "guard", "exact"]
 TAILS: tuple[Tail, ...] = get_args(Tail)
 
 
-def split(draft: Draft, name: str, size: int, tail: str = "cut", names: Sequence[str] = ()) -> Draft:
-    """The loop as one over blocks of `size` iterations and one inside of a block, called `names`, or i_o and i.
+@edit("order", "i -> i_o, i")
+def split(draft: Draft, name: str, size: int, tail: Tail = "cut", names: Sequence[str] = ()) -> Draft:
+    """The loop as one over blocks of `size` iterations and one inside of a block, called `names`, or i_o and i; always
+    legal.
 
-    With tail "cut", blocks are those of `tile`, whole multiples of what the loop counts; else they begin with its first
-    iteration, and the inner loop counts from 0 to size - 1. InputError for "exact" if a block may not be full.
+    Where a block is not full, `tail` says what happens: "cut", the inner loop ends early; "guard", it runs in full with
+    a condition inside; "exact", there is no such block. With "cut", blocks are those of `tile`, whole multiples of what
+    the loop counts; else they begin with its first iteration, and the inner loop counts from 0 to size - 1. InputError
+    for "exact" if a block may not be full.
+
+        for i in 0..n: S    ->    for xo in 0..(n + 31) / 32:
+                                      for xi in 0..32:
+                                          if 32 * xo + xi < n: S     split("i", 32, tail="guard", names=("xo", "xi"))
     """
     tree = draft.nested
     place = unmarked(tree, name)

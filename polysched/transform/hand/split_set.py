@@ -1,12 +1,5 @@
 """Index-set splitting: the iterations of a loop for which a condition holds run first, then the others (Griebl,
 Feautrier and Lengauer, LCPC 1999).
-
-    band: i              sequence
-      band: j      ->      filter: S[i, j] : j < i     band: i    band: j          split_set("i", "j < i")
-                           filter: S[i, j] : j >= i    band: i_2    band: j_2
-
-Each part has the loop and all that is below; those of the first part keep their names. An integer is short for the
-iterations before it: split_set("i", "n // 2") runs those with i < n // 2 first, which is always legal.
 """
 
 from __future__ import annotations
@@ -24,15 +17,25 @@ from polysched.model.scop import Statement
 from polysched.transform.hand.edit import Alternative, Draft, checked
 from polysched.transform.hand.loops import Loop, loop, loops
 from polysched.transform.hand.parts import in_parts
+from polysched.transform.hand.registry import edit
 
 _HERE = "value of the loop"
 
 
+@edit("order", "i -> i; i_2")
 def split_set(draft: Draft, name: str, at: str) -> Draft:
-    """The loop for the instances of which `at` holds, before the loop for the others.
+    """The loop for the instances of which a condition holds, then for the others.
 
-    `at` is affine, // and % by constants too, in the sizes, the iterators of the statements in the loop, and the loops
-    around them; where a loop and an iterator are called alike, the iterator is meant.
+    Each part has the loop and all that is below; those of the first keep their names. `at` is affine, // and % by
+    constants too, in the sizes, the iterators of the statements in the loop, and the loops around them; where a loop
+    and an iterator are called alike, the iterator is meant. An integer as "n // 2" is short for the iterations before
+    it, which is always legal. IllegalSchedule if the others have to run before; InputError if the condition holds for
+    none, or for all.
+
+        for i:                   for i:
+            for j: S        ->       for j: if j < i: S
+                                 for i_2:
+                                     for j_2: if j >= i_2: S         split_set("i", "j < i")
     """
     place = loop(draft.nested, name)
     instances = place.instances.intersect_params(draft.scop.context)

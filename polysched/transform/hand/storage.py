@@ -124,7 +124,7 @@ class Use:
 
     @cached_property
     def _sources(self) -> tuple[Source, ...]:
-        apart = told_apart(self.scop, self.draft.tree)
+        apart = told_apart(self.scop, self.draft.nested)
         require_exact(apart, self.array.name)
         return sources(with_ends(apart), self.array.name)
 

@@ -1,12 +1,4 @@
-"""Tiling by hand: nested loops in blocks (Irigoin and Triolet, POPL 1988).
-
-    band: i               band: i_o     floor(i/32)
-      band: j        ->     band: j_o     floor(j/32)          tile("i", "j", sizes=(32, 32))
-                              band: i
-                                band: j
-
-Legal where the loops are permutable: no dependence may lead from a block to one before it.
-"""
+"""Tiling by hand: nested loops in blocks (Irigoin and Triolet, POPL 1988)."""
 
 from __future__ import annotations
 
@@ -20,24 +12,33 @@ from polysched.plain import called
 from polysched.transform.hand.edit import Alternative, Draft, checked
 from polysched.transform.hand.loops import adjacent, all_given, changed_at, fresh, loop
 from polysched.transform.hand.nesting import require_nested
+from polysched.transform.hand.registry import edit
 from polysched.transform.hand.skew import skewings
 from polysched.transform.tile import block_of
 
 
-def tile(draft: Draft, loops: Sequence[str], sizes: Sequence[int], names: Sequence[str] = ()) -> Draft:
-    """The loops inside of loops over blocks of these sizes, which are called `names`, or i_o for i.
+@edit("order", "i, j -> i_o, j_o, i, j")
+def tile(draft: Draft, *loops: str, sizes: Sequence[int], names: Sequence[str] = ()) -> Draft:
+    """The loops in blocks, inside of loops over the blocks.
 
-    The loops, which must follow one another, keep their names inside of a block.
+    The loops follow one another, and keep their names inside of a block; `sizes` is what each counts in a block, and
+    `names` are those of the loops over blocks, or i_o for i. IllegalSchedule where a dependence leads from a block to
+    one before it.
+
+        for i:                   for i_o:                            floor(i / 32)
+            for j: S        ->       for j_o:                        floor(j / 64)
+                                         for i:
+                                             for j: S                tile("i", "j", sizes=(32, 64))
     """
     tree = draft.nested
-    loops = [loop(tree, name).name for name in loops]
-    require_nested(draft, loops, lambda nested, names_there: tile(nested, names_there, sizes, names))
-    places = adjacent(tree, loops)
+    named = [loop(tree, name).name for name in loops]
+    require_nested(draft, named, lambda nested, there: tile(nested, *there, sizes=sizes, names=names))
+    places = adjacent(tree, named)
     if len(sizes) != len(places) or not all(isinstance(size, int) and size > 0 for size in sizes):
-        raise InputError(f"tile needs a positive size for each of {', '.join(loops)}, not {tuple(sizes)}")
+        raise InputError(f"tile needs a positive size for each of {', '.join(named)}, not {tuple(sizes)}")
     if names and len(names) != len(places):
         raise InputError(f"tile needs a name for each of the {len(places)} loops over blocks, not {tuple(names)}")
-    order = {name: k for k, name in enumerate(loops)}
+    order = {name: k for k, name in enumerate(named)}
     at = [order[place.name] for place in places]
     blocks = [block_of(place.member, sizes[k]) for place, k in zip(places, at, strict=True)]
     own = all_given(tree, names)
@@ -50,17 +51,17 @@ def tile(draft: Draft, loops: Sequence[str], sizes: Sequence[int], names: Sequen
         return node
 
     alternatives = _alternatives(draft, [place.name for place in places], [sizes[k] for k in at])
-    what = f"tile({', '.join(loops)}, sizes={tuple(sizes)})"
+    what = f"tile({', '.join(named)}, sizes={tuple(sizes)})"
     return checked(draft, changed_at(tree, places[0].path, change), what, alternatives)
 
 
 def _alternatives(draft: Draft, loops: Sequence[str], sizes: Sequence[int]) -> Iterator[Alternative]:
     """Skewed, or two of them or more alone; outermost first."""
-    yield from skewings(draft, loops, lambda skewed: tile(skewed, loops, sizes))
+    yield from skewings(draft, loops, lambda skewed: tile(skewed, *loops, sizes=sizes))
     for few in sorted(_parts(len(loops)), key=len, reverse=True):
         names = [loops[k] for k in few]
         own = [sizes[k] for k in few]
-        yield f"{called('tile', *names, sizes=own)} alone", partial(tile, draft, names, own)
+        yield f"{called('tile', *names, sizes=own)} alone", partial(tile, draft, *names, sizes=own)
 
 
 def _parts(count: int) -> Iterator[range]:

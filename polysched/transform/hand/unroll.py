@@ -6,8 +6,6 @@
                       band: k                                 mark: unroll
                                                                 band: i
     unroll("k", factor=4)                unroll_and_jam("i", factor=4)
-
-Jamming changes the order of iterations, unrolling does not.
 """
 
 from __future__ import annotations
@@ -20,25 +18,41 @@ from polysched.model.tree import Band, Filter, Member, Tree, Unroll, children, m
 from polysched.transform.hand.edit import Alternative, Draft, checked
 from polysched.transform.hand.loops import Loop, changed_at, fresh, most_iterations, unmarked
 from polysched.transform.hand.parallel import marked
+from polysched.transform.hand.registry import edit
 from polysched.transform.hand.tile import tile
 from polysched.transform.tile import block_of
 
 MOST = 64  # iterations in a row
 
 
+@edit("run", "k -> k_o, k")
 def unroll(draft: Draft, name: str, factor: int | None = None) -> Draft:
-    """The loop unrolled, inside of a loop over blocks of `factor` iterations; all of it, if it is short, for None."""
+    """The loop unrolled: all of it, if it is short, or blocks of `factor` iterations.
+
+    InputError for a factor beyond 64, and without one for a loop that may run more often.
+
+        for k in 0..n: S    ->    for k_o in 0..n / 4:
+                                      S; S; S; S                     unroll("k", factor=4)
+    """
     place = unmarked(draft.nested, name, may_be_full=factor is None)
     if factor is not None:
         _require_factor("unroll", factor)
-        draft = tile(draft, (place.name,), (factor,))
+        draft = tile(draft, place.name, sizes=(factor,))
     else:
         _require_short(place, draft.scop.context)
     return marked(draft, place.name, Unroll(), f"unroll({name}{'' if factor is None else f', factor={factor}'})")
 
 
+@edit("order", "i, k -> i_o, k, i")
 def unroll_and_jam(draft: Draft, name: str, factor: int) -> Draft:
-    """The loop in blocks of `factor` iterations, which are unrolled in the innermost loops inside."""
+    """The loop in blocks of `factor` iterations, which are unrolled in the innermost loops inside.
+
+    IllegalSchedule if an iteration needs all of one before; InputError if there is no loop inside.
+
+        for i:                   for i_o:
+            for k: S        ->       for k:
+                                         S; S; S; S                  of 4 iterations of i: unroll_and_jam("i", factor=4)
+    """
     tree = draft.nested
     place = unmarked(tree, name)
     _require_factor("unroll_and_jam", factor)

@@ -1,11 +1,4 @@
-"""SIMD by hand: the iterations of an innermost loop run as lanes.
-
-    band: i                     band: i
-      band: j            ->       mark: vector
-                                    band: j   coincident          vectorize("j")
-
-Lanes must not depend on each other; but where the order of reductions is free, they may update the same element.
-"""
+"""SIMD by hand: the iterations of an innermost loop run as lanes."""
 
 from __future__ import annotations
 
@@ -15,18 +8,25 @@ from polysched.plain import called
 from polysched.transform.hand.edit import Draft
 from polysched.transform.hand.lifts import lifts
 from polysched.transform.hand.loops import unmarked
-from polysched.transform.hand.parallel import marked, reduced_by
+from polysched.transform.hand.parallel import marked
+from polysched.transform.hand.registry import edit
 
 
+@edit("run", "j -> j")
 def vectorize(draft: Draft, name: str) -> Draft:
-    """The loop as SIMD lanes; other loops inside of it must be unrolled."""
+    """The innermost loop as SIMD lanes.
+
+    Loops inside of it must be unrolled. Lanes may update one element where sums may be in any order. IllegalSchedule if
+    they depend on each other otherwise; InputError if another loop is inside.
+
+        for j: S            ->    simd for j: S                      vectorize("j")
+    """
     place = unmarked(draft.nested, name, may_be_full=True)
     inner = _loop_inside(place.band.child)
     if inner:
         hint = f"reorder it inside, as in {called('reorder', inner, place.name)}"
         raise InputError(f"loop '{place.name}' is not innermost: '{inner}' is inside of it", hint=hint)
-    mark = Vector(reduced_by(draft, place))
-    return marked(draft, place.name, mark, f"vectorize({name})", lifts(draft, place, vectorize))
+    return marked(draft, place.name, Vector(), f"vectorize({name})", lifts(draft, place, vectorize))
 
 
 def _loop_inside(tree: Tree) -> str:

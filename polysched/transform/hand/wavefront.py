@@ -2,9 +2,6 @@
 
     band: i                 band: i     i + j
       band: j        ->       band: j     coincident          wavefront("i", "j")
-
-The sum takes the place of the outermost loop, and its name unless another is given: its iterations are those of a
-wavefront, and which of them it is follows from the others.
 """
 
 from __future__ import annotations
@@ -18,14 +15,23 @@ from polysched.errors import InputError
 from polysched.transform.hand.edit import Alternative, Draft, checked
 from polysched.transform.hand.loops import chain, given, with_member
 from polysched.transform.hand.nesting import require_nested
+from polysched.transform.hand.registry import edit
 from polysched.transform.hand.skew import skewings
 
 
-def wavefront(draft: Draft, loops: Sequence[str], name: str = "") -> Draft:
-    """The sum of the loops in the place of the outermost, called `name` or as that one; the others inside, parallel."""
+@edit("order", "i, j -> i+j, j")
+def wavefront(draft: Draft, *loops: str, name: str = "") -> Draft:
+    """The sum of nested loops in the place of the outermost of them; the others inside are parallel.
+
+    It is called `name`, or as the outermost loop: its iterations are those of a wavefront, and which of them it is
+    follows from the other loops. IllegalSchedule if the loops are not permutable.
+
+        for i in 0..n:                for w in 0..2 * n - 1:
+            for j in 0..n: S     ->       parallel for j: S          S of (w - j, j): wavefront("i", "j", name="w")
+    """
     if len(loops) < 2:
         raise InputError("a wavefront goes through two loops or more", hint="name one around it or inside, too")
-    require_nested(draft, loops, lambda nested, there: wavefront(nested, there, name))
+    require_nested(draft, loops, lambda nested, there: wavefront(nested, *there, name=name))
     names = [place.name for place in chain(draft.nested, loops)]
     alternatives = skewings(draft, names, lambda skewed: _wavefront(skewed, names, name))
     return _wavefront(draft, names, name, alternatives)

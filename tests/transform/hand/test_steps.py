@@ -19,7 +19,7 @@ def test_arguments_are_as_in_python():
 
 def test_an_edit_after_steps():
     text, edit = first(
-        Schedule(stencil).draft, [Step.of(skew, "j", by="i")], lambda draft: tile(draft, ("i", "j"), (4, 8))
+        Schedule(stencil).draft, [Step.of(skew, "j", by="i")], lambda draft: tile(draft, "i", "j", sizes=(4, 8))
     )
     assert text == 'skew("j", by="i") first'
     assert edit().tree == Schedule(stencil).skew("j", by="i").tile("i", "j", sizes=(4, 8)).tree
