@@ -216,3 +216,11 @@ def walk(tree: Tree) -> Iterator[Tree]:
 def is_innermost(band: Band) -> bool:
     """Is there no other band below it?"""
     return not any(isinstance(node, Band) for node in walk(band.child))
+
+
+def nest_of(tree: Tree) -> tuple[tuple[Member, ...], Tree]:
+    """The loops that follow one another from the node on, outermost first, and what they are around."""
+    if not isinstance(tree, Band):
+        return (), tree
+    inner, child = nest_of(tree.child)
+    return (*tree.members, *inner), child

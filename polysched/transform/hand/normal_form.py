@@ -7,23 +7,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from polysched import isl
 from polysched.deps.coincidence import left_below, mark_coincident
 from polysched.deps.dependences import Dependences
-from polysched.model.tree import Band, Mark, Storage, Tree, children, with_children
+from polysched.model.tree import Band, Mark, Product, Storage, Tree, children, nest_of, with_children
 from polysched.transform.hand.loops import nested
 
 
 def normal_form(tree: Tree, dependences: Dependences) -> Tree:
     """`tree` with the loops that can be in permutable bands, from the outermost on, and exact coincident flags.
 
-    Loops over tiles are not in one band with the loops inside of tiles, nor is a marked loop with any other.
+    Loops over tiles are not in one band with the loops inside of tiles, nor is a marked loop with any other; but those
+    of a product are one band, in its order.
     """
     return mark_coincident(_joined(nested(tree), dependences.validity, is_marked=False), dependences)
 
 
 def _joined(tree: Tree, reaching: isl.UnionMap, *, is_marked: bool) -> Tree:
     """`reaching` are the dependences that nothing above the node orders."""
+    if isinstance(tree, Mark) and isinstance(tree.mark, Product):
+        of_product, child = nest_of(tree.child)
+        return replace(tree, child=Band(of_product, child=child))
     if isinstance(tree, Band):
         members, inner = list(tree.members), tree.child
         while not is_marked and isinstance(inner, Band) and inner.members[0].rounds == members[0].rounds:
