@@ -20,7 +20,7 @@ from polysched.deps.legality import require_legal
 from polysched.errors import BudgetExceeded, IllegalSchedule, InputError
 from polysched.ir.nodes import Function
 from polysched.model.scop import Scop
-from polysched.model.tree import Band, Map, Tree, marks_in, walk
+from polysched.model.tree import Band, Map, Product, Tree, marks_in, walk
 from polysched.options import Options
 from polysched.solve.honoured import unmet
 from polysched.target import TargetData
@@ -120,6 +120,10 @@ def _may_be_lowered(tree: Tree, rung: str, scop: Scop, deps: Dependences, option
 
 
 def _require_axes(tree: Tree, target: TargetData) -> None:
+    products = [mark for mark in marks_in(tree) if isinstance(mark, Product)]
+    if products and target.has_grid:
+        what = f"the schedule has {products[0].statement} as a product of matrices"
+        raise InputError(f"{what}, which {target.language} has not", hint="the target is c")
     axes = [mark.axis for mark in marks_in(tree) if isinstance(mark, Map)]
     if axes and not target.has_grid:
         raise InputError(

@@ -90,18 +90,21 @@ class Schedule:
     diamond = method(edits.diamond)
 
     tile = method(edits.tile)
+    cyclic = method(edits.cyclic)
     split = method(edits.split)
     peel = method(edits.peel)
     split_set = method(edits.split_set)
 
     fuse = method(edits.fuse)
     distribute = method(edits.distribute)
+    separate = method(edits.separate)
 
     unroll = method(edits.unroll)
     unroll_and_jam = method(edits.unroll_and_jam)
     vectorize = method(edits.vectorize)
     parallel = method(edits.parallel)
     bind = method(edits.bind)
+    product = method(edits.product)
 
     cache_read = method(edits.cache_read)
     cache_write = method(edits.cache_write)

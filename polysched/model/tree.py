@@ -257,3 +257,12 @@ def marked_as(band: Band, mark: LoopMark) -> Band:
 def is_innermost(band: Band) -> bool:
     """Is there no other band below it?"""
     return not any(isinstance(node, Band) for node in walk(band.child))
+
+
+def nest_of(tree: Tree) -> tuple[tuple[Member, ...], Tree]:
+    """The loops that follow one another from the node on, outermost first, and what they are around: a mark ends them.
+    """
+    members: tuple[Member, ...] = ()
+    while isinstance(tree, Band) and not (members and own_marks(tree)):
+        members, tree = (*members, *tree.members), tree.child
+    return members, tree

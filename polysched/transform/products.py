@@ -26,7 +26,19 @@ from polysched.ir.node import rewrite, walk
 from polysched.ir.nodes import Binary, Call, Const, Expr, Load, Stmt, Store, Var
 from polysched.ir.simplify import simplify
 from polysched.model.scop import Scop, Statement
-from polysched.model.tree import Band, Mark, Member, Product, Tree, children, mark_of, marked_as, with_children
+from polysched.model.tree import (
+    Band,
+    Leaf,
+    Mark,
+    Member,
+    Product,
+    Tree,
+    children,
+    mark_of,
+    marked_as,
+    nest_of,
+    with_children,
+)
 from polysched.model.tree import walk as walk_tree
 from polysched.model.tree_isl import mark_text
 from polysched.transform.axes import Axes
@@ -154,12 +166,16 @@ def kind_of(found: SumOfProducts, *, reorder: bool) -> Kind | None:
         pays = columns >= _LEAST_COLUMNS and terms >= _LEAST_TERMS and found.updates >= _LEAST_UPDATES
         return "packed" if pays else None
     is_long = terms >= _LEAST_DOT and columns >= _FEW_ROWS
+    return "dots" if is_long and terms_lie_in_order(found) and may_reorder(found, reorder) else None
+
+
+def terms_lie_in_order(found: SumOfProducts) -> bool:
+    """Are the terms one loop, along which both factors lie in memory, as lanes of dot products need?"""
     ends = {factor.index[-1:] if isinstance(factor, Load) else () for factor in (found.row, found.column)}
-    in_order = len(found.terms.extents) == 1 and ends == {tuple(map(Var, found.terms.extents))}
-    return "dots" if is_long and in_order and _may_reorder(found, reorder) else None
+    return len(found.terms.extents) == 1 and ends == {tuple(map(Var, found.terms.extents))}
 
 
-def _may_reorder(found: SumOfProducts, reorder: bool) -> bool:
+def may_reorder(found: SumOfProducts, reorder: bool) -> bool:
     """Are the terms in another order the same sum, or is that allowed?"""
     return reorder or found.row.dtype.kind in "iu"
 
@@ -170,12 +186,12 @@ def mark_products(tree: Tree, scop: Scop, deps: Dependences, *, reorder: bool) -
     if isinstance(tree, Band):
         statements = list(statements_of(tree, scop))
         found = product_of(statements[0]) if len(statements) == 1 else None
-        kind = kind_of(found, reorder=reorder) if found and _may_count_up(statements[0], deps) else None
+        kind = kind_of(found, reorder=reorder) if found and may_count_up(statements[0], deps) else None
         return tree if kind is None else Mark(Product(statements[0].name, kind))
     return with_children(tree, tuple(mark_products(child, scop, deps, reorder=reorder) for child in children(tree)))
 
 
-def _may_count_up(statement: Statement, deps: Dependences) -> bool:
+def may_count_up(statement: Statement, deps: Dependences) -> bool:
     """Do the loops run forward? Those of the source may count down."""
     forward = isl.Map.lex_lt(statement.domain.get_space())
     own = (d.relation for d in deps.ordered if d.source == d.sink == statement.name)
@@ -185,29 +201,30 @@ def _may_count_up(statement: Statement, deps: Dependences) -> bool:
 def order_products(tree: Tree, scop: Scop) -> Tree:
     """`tree` with loops in place of the marks: batch, rows, columns, terms."""
     if isinstance(tree, Mark) and isinstance(tree.mark, Product):
-        return _loops(tree.mark, scop)
+        return marked_as(Band(_ordered(scop.statement(tree.mark.statement))), tree.mark)
     return with_children(tree, tuple(order_products(child, scop) for child in children(tree)))
 
 
-def _loops(product: Product, scop: Scop) -> Band:
-    statement = scop.statement(product.statement)
+def _ordered(statement: Statement) -> tuple[Member, ...]:
     found = product_of(statement)
     assert found is not None, f"{statement.name} is no sum of products"
-    members = tuple(_member(statement, name, name not in found.terms.extents) for name in found.loops)
-    return marked_as(Band(members), product)
+    return tuple(_member(statement, name, name not in found.terms.extents) for name in found.loops)
 
 
-def require_products(tree: Tree, scop: Scop, *, reorder: bool) -> None:
-    """InputError unless each mark in `tree` is of the loops of such a sum, as `order_products` gives them."""
+def require_products(tree: Tree, scop: Scop, *, reorder: bool, what: str = "") -> None:
+    """InputError, beginning with `what` was asked for, unless each mark in `tree` is of the loops of such a sum, as
+    `order_products` gives them."""
     for node in walk_tree(tree):
         if product := mark_of(node, Product):
-            name, text = product.statement, f"mark '{mark_text(product)}'"
-            found = next((product_of(statement) for statement in scop.statements if statement.name == name), None)
-            if found is None:
+            name, text = product.statement, f"{what}{': ' if what else ''}mark '{mark_text(product)}'"
+            statement = next((statement for statement in scop.statements if statement.name == name), None)
+            found = product_of(statement) if statement else None
+            if statement is None or found is None:
                 raise InputError(f"{text}: {name} is no sum of products over a box")
-            if node != _loops(product, scop):
+            members, child = nest_of(node)
+            if [m.schedule for m in members] != [m.schedule for m in _ordered(statement)] or child != Leaf():
                 raise InputError(f"{text}: the band below is not over {', '.join(found.loops)} of {name}, and no more")
-            if product.kind == "dots" and not _may_reorder(found, reorder):
+            if product.kind == "dots" and not may_reorder(found, reorder):
                 hint = "allow it by reorder_reductions=True"
                 raise InputError(f"{text}: dot products add the terms of {name} in another order", hint=hint)
 

@@ -13,12 +13,14 @@ coordinates, which keeps the sets small.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
 
 from polysched import isl
 from polysched.model.scop import Scop, Statement
-from polysched.model.tree import Band, Filter, Sequence, Tree
+from polysched.model.tree import Band, Filter, Tree
+from polysched.model.tree import Sequence as InOrder
 from polysched.transform.roles import Around, roles, statements_of
 
 
@@ -29,24 +31,33 @@ def separate(blocks: Band, scop: Scop, around: Around) -> Band:
     assert isinstance(points, Band)
     inside = around.below(blocks)
     statements = tuple(statements_of(points, scop))
-    if len(statements) < 2:
-        return blocks
-    apart: list[Filter] = []
+    gain = [s for s in statements if roles(s, points, inside) is not None] if len(statements) > 1 else []
+    return apart(blocks, statements, gain, inside.reaching)
+
+
+def apart(
+    blocks: Band, statements: Sequence[Statement], chosen: Sequence[Statement], within: isl.UnionMap
+) -> Band:
+    """`blocks` around all of the statements, with each of the chosen ones apart in the tiles where none of the
+    dependences `within` tiles ties it to another."""
+    points = blocks.child
+    assert isinstance(points, Band)
+    parts: list[Filter] = []
     rest = isl.UnionSet("{ }")
     for statement in statements:
         own = isl.UnionSet.from_set(statement.domain)
-        if roles(statement, points, inside) is not None:
+        if statement in chosen:
             tile_of = _tile_of(statement, blocks)
-            tied = _tied_tiles(own, tile_of, inside.reaching)
+            tied = _tied_tiles(own, tile_of, within)
             free = tile_of.subtract_range(tied).domain().coalesce()
             if not free.is_empty():
-                apart.append(Filter(isl.UnionSet.from_set(free), _only(points, statement)))
+                parts.append(Filter(isl.UnionSet.from_set(free), _only(points, statement)))
                 own = isl.UnionSet.from_set(tile_of.intersect_range(tied).domain().coalesce())
         rest = rest.union(own)
-    if not apart:
+    if not parts:
         return blocks
     shared = () if rest.is_empty() else (Filter(rest, points),)
-    return replace(blocks, child=Sequence((*shared, *apart)))
+    return replace(blocks, child=InOrder((*shared, *parts)))
 
 
 def _tile_of(statement: Statement, blocks: Band) -> isl.Map:
@@ -77,6 +88,6 @@ def _only(points: Band, statement: Statement) -> Band:
 
 def _below(tree: Tree, own: isl.UnionSet) -> Tree:
     """What one statement runs below: its branch alone if the tree is a sequence in which it has one."""
-    branches = tree.children if isinstance(tree, Sequence) else ()
+    branches = tree.children if isinstance(tree, InOrder) else ()
     its = [branch for branch in branches if not branch.filter.intersect(own).is_empty()]
     return its[0].child if len(its) == 1 else tree

@@ -6,7 +6,7 @@ from collections.abc import Sequence as Several
 
 from polysched import isl
 from polysched.errors import InputError
-from polysched.model.tree import Band, Filter, Sequence, own_marks
+from polysched.model.tree import Band, Filter, Sequence, nest_of, own_marks
 from polysched.transform.distribute import distribute as into_parts
 from polysched.transform.distribute import loop_over
 from polysched.transform.hand.edit import Alternative, Draft, checked, reaching
@@ -46,15 +46,13 @@ def distribute(draft: Draft, name: str, before: str = "") -> Draft:
 
 def _down_to_sequence(place: Loop) -> Band:
     """The loops from this one down to a sequence, as one band; InputError if they lead to none."""
-    members, child = [place.member], place.band.child
-    while isinstance(child, Band) and not own_marks(child):
-        members, child = [*members, *child.members], child.child
+    members, child = nest_of(place.band)
     if own_marks(child):
         mark = type(own_marks(child)[0]).__name__.lower()
         raise InputError(f"a loop inside of '{place.name}' is marked {mark}", hint="edit loops before they are marked")
     if not isinstance(child, Sequence):
         raise InputError(f"loop '{place.name}' has nothing to distribute: it runs {', '.join(place.statements)} alone")
-    return Band(tuple(members), False, child)
+    return Band(members, False, child)
 
 
 def _position(branches: Several[Filter], statement: str, place: Loop) -> int:

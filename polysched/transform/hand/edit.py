@@ -28,6 +28,7 @@ from polysched.transform.hand.draft import Draft
 from polysched.transform.hand.loops import loops, nested
 from polysched.transform.hand.reduces import with_reduces
 from polysched.transform.hand.same_values import require_same_values
+from polysched.transform.products import require_products
 
 Alternative = tuple[str, Callable[[], Draft]]  # what to say, and the edit, which raises where it is not legal itself
 
@@ -38,6 +39,7 @@ def checked(draft: Draft, tree: Tree, what: str, alternatives: Iterable[Alternat
     if draft.waits:
         return replace(draft, nested=nested(tree))
     _require_small_factors(tree, what)
+    require_products(tree, draft.scop, reorder=draft.dependences.reorder_reductions, what=what)
     tree = with_reduces(tree, draft.dependences)
     violation = first_violation(tree, draft.dependences, draft.scop)
     if violation is not None:

@@ -4,6 +4,7 @@ from polysched.transform.hand.assume import assume, independent
 from polysched.transform.hand.bind import bind
 from polysched.transform.hand.cache import cache_read, cache_write
 from polysched.transform.hand.compute_at import compute_at
+from polysched.transform.hand.cyclic import cyclic
 from polysched.transform.hand.diamond import diamond
 from polysched.transform.hand.distribute import distribute
 from polysched.transform.hand.double_buffer import double_buffer
@@ -13,10 +14,12 @@ from polysched.transform.hand.pad import pad
 from polysched.transform.hand.parallel import parallel
 from polysched.transform.hand.peel import peel
 from polysched.transform.hand.privatize import privatize
+from polysched.transform.hand.product import product
 from polysched.transform.hand.reorder import interchange, reorder
 from polysched.transform.hand.reverse import reverse
 from polysched.transform.hand.reverse_compute import reverse_compute_at
 from polysched.transform.hand.rfactor import rfactor
+from polysched.transform.hand.separate import separate
 from polysched.transform.hand.set_scope import set_scope
 from polysched.transform.hand.shift import shift
 from polysched.transform.hand.skew import skew
@@ -33,6 +36,7 @@ __all__ = [
     "cache_read",
     "cache_write",
     "compute_at",
+    "cyclic",
     "diamond",
     "distribute",
     "double_buffer",
@@ -44,10 +48,12 @@ __all__ = [
     "parallel",
     "peel",
     "privatize",
+    "product",
     "reorder",
     "reverse",
     "reverse_compute_at",
     "rfactor",
+    "separate",
     "set_scope",
     "shift",
     "skew",

@@ -10,7 +10,7 @@ from __future__ import annotations
 from polysched import isl
 from polysched.deps.coincidence import left_below, mark_coincident
 from polysched.deps.dependences import Dependences
-from polysched.model.tree import Band, Product, Tree, children, mark_of, own_marks, with_children
+from polysched.model.tree import Band, Product, Tree, children, mark_of, nest_of, own_marks, with_children
 from polysched.transform.hand.loops import nested
 
 
@@ -18,7 +18,7 @@ def normal_form(tree: Tree, dependences: Dependences) -> Tree:
     """`tree` with the loops that can be in permutable bands, from the outermost on, and exact coincident flags.
 
     Loops over tiles are not in one band with the loops inside of tiles, nor is a marked loop with any other; but those
-    of a product are, in the order in which they stand.
+    of a product are one band, in its order.
     """
     return mark_coincident(_joined(nested(tree), dependences.validity), dependences)
 
@@ -26,9 +26,8 @@ def normal_form(tree: Tree, dependences: Dependences) -> Tree:
 def _joined(tree: Tree, reaching: isl.UnionMap) -> Tree:
     """`reaching` are the dependences that nothing above the node orders."""
     if mark_of(tree, Product):
-        while isinstance(tree, Band) and isinstance(inner := tree.child, Band):
-            tree = Band((*tree.members, *inner.members), False, inner.child)
-        return tree
+        of_product, child = nest_of(tree)
+        return Band(of_product, child=child)
     if isinstance(tree, Band):
         members, inner = list(tree.members), tree.child
         while isinstance(inner, Band) and _are_alike(tree, inner):

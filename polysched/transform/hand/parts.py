@@ -26,11 +26,11 @@ def in_parts(tree: Tree, place: Loop, parts: Several[isl.UnionSet], keeps: int) 
     """`tree` with the instances of each part in turn where the loop is; they are disjoint, and none is empty."""
     node, taken = node_at(tree, place.path), {each.name for each in loops(tree)}
     copies = [only(node, part) for part in parts]
-    shown = _names(copies[keeps])
+    shown = loop_names(copies[keeps])
     for k, copy in enumerate(copies):
         if k != keeps:
-            copies[k] = _called_otherwise(copy, shown, taken)
-            shown |= _names(copies[k])
+            copies[k] = called_otherwise(copy, shown, taken)
+            shown |= loop_names(copies[k])
     branches = [Filter(part, copy) for part, copy in zip(parts, copies, strict=True)]
     return with_parts(tree, place.path, Sequence(tuple(branches)))
 
@@ -48,11 +48,11 @@ def only(tree: Tree, part: isl.UnionSet) -> Tree:
     return with_children(tree, tuple(only(child, part) for child in children(tree)))
 
 
-def _names(tree: Tree) -> set[str]:
+def loop_names(tree: Tree) -> set[str]:
     return {member.name for node in walk(tree) if isinstance(node, Band) for member in node.members}
 
 
-def _called_otherwise(tree: Tree, shown: set[str], taken: set[str]) -> Tree:
+def called_otherwise(tree: Tree, shown: set[str], taken: set[str]) -> Tree:
     """The node with a fresh name, which is `taken` from now on, for every loop that is `shown` elsewhere."""
     if isinstance(tree, Band):
         members = []
@@ -61,4 +61,4 @@ def _called_otherwise(tree: Tree, shown: set[str], taken: set[str]) -> Tree:
             members.append(replace(member, name=name))
             taken.add(name)
         tree = replace(tree, members=tuple(members))
-    return with_children(tree, tuple(_called_otherwise(child, shown, taken) for child in children(tree)))
+    return with_children(tree, tuple(called_otherwise(child, shown, taken) for child in children(tree)))

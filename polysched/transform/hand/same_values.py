@@ -30,6 +30,7 @@ from polysched.model.witness import smallest
 from polysched.transform.hand.draft import Draft
 from polysched.transform.hand.loops import nested
 from polysched.transform.hand.reduces import with_reduces
+from polysched.transform.products import require_products
 
 
 def require_same_values(
@@ -62,6 +63,7 @@ def redrafted(before: Draft, scop: Scop, tree: Tree, what: str, hint: str = "") 
     found = dependences(told_apart(scop, tree), reorder_reductions=before.dependences.reorder_reductions)
     found = without(found, before.claims)
     tree = with_reduces(tree, found)
+    require_products(tree, scop, reorder=found.reorder_reductions, what=what)
     violation = first_violation(tree, found, scop)
     if violation is not None:
         raise IllegalSchedule(f"{what}: {violation}", violation=violation, hint=hint, tree=tree)
