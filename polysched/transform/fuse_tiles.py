@@ -41,6 +41,15 @@ def _fused(tree: Tree, around: Around) -> Tree:
 
 def _pair(one: Filter, other: Filter, reaching: isl.UnionMap) -> Filter | None:
     """Both under one parallel loop over blocks; None if they have no such loop in common, or share nothing."""
+    found = in_common(one, other, reaching)
+    if found is None:
+        return None
+    common = Member(_values(one, other, *found), coincident=True)
+    return Filter(one.filter.union(other.filter), Band((block_of(common, BLOCK),), True, Sequence((one, other))))
+
+
+def in_common(one: Filter, other: Filter, reaching: isl.UnionMap) -> tuple[Member, Member] | None:
+    """The parallel loops of two neighbours, of which all that they share stays within an iteration."""
     between = reaching.intersect_domain(one.filter).intersect_range(other.filter)
     if between.is_empty() or not (isinstance(one.child, Band) and isinstance(other.child, Band)):
         return None
@@ -48,10 +57,11 @@ def _pair(one: Filter, other: Filter, reaching: isl.UnionMap) -> Filter | None:
         return None
     for first in one.child.members:
         for second in other.child.members:
-            if first.coincident and second.coincident:
-                values = first.schedule.intersect_domain(one.filter)
-                common = Member(values.union(second.schedule.intersect_domain(other.filter)), coincident=True)
-                if between.is_subset(together(common)):
-                    inside = Sequence((one, other))
-                    return Filter(one.filter.union(other.filter), Band((block_of(common, BLOCK),), True, inside))
+            are_parallel = first.coincident and second.coincident
+            if are_parallel and between.is_subset(together(Member(_values(one, other, first, second)))):
+                return first, second
     return None
+
+
+def _values(one: Filter, other: Filter, first: Member, second: Member) -> isl.UnionMap:
+    return first.schedule.intersect_domain(one.filter).union(second.schedule.intersect_domain(other.filter))

@@ -13,7 +13,7 @@ from __future__ import annotations
 from polysched import isl
 from polysched.deps.coincidence import left_below
 from polysched.deps.dependences import Dependences
-from polysched.model.tree import Band, Leaf, Sequence, Tree, Unroll, children, mark_of, marked_as, with_children
+from polysched.model.tree import Band, Leaf, Member, Sequence, Tree, Unroll, children, mark_of, marked_as, with_children
 from polysched.transform.tile import block_of
 from polysched.transform.vectorize import can_vectorize
 
@@ -28,15 +28,21 @@ def interleave_all(tree: Tree, dependences: Dependences) -> Tree:
 def _interleaved(tree: Tree, reaching: isl.UnionMap) -> Tree:
     if mark_of(tree, Unroll):
         return tree
-    if isinstance(tree, Band) and tree.permutable and _is_flat(tree):
+    if isinstance(tree, Band) and (row := row_to_interleave(tree, reaching)):
         *outer, last = tree.members
-        row = next((member for member in outer if member.coincident), None)
-        if row is not None and not can_vectorize(tree, reaching):
-            others = [member for member in outer if member is not row]
-            inside = marked_as(Band((row,), True, tree.child), Unroll())
-            return Band((*others, block_of(row, ROWS)), True, Band((last,), True, inside))
+        others = [member for member in outer if member is not row]
+        inside = marked_as(Band((row,), True, tree.child), Unroll())
+        return Band((*others, block_of(row, ROWS)), True, Band((last,), True, inside))
     below = left_below(tree, reaching)
     return with_children(tree, tuple(_interleaved(child, below) for child in children(tree)))
+
+
+def row_to_interleave(band: Band, reaching: isl.UnionMap) -> Member | None:
+    """The parallel loop of the band whose rows would run together; None if there is none, or no need."""
+    if not (band.permutable and _is_flat(band)):
+        return None
+    row = next((member for member in band.members[:-1] if member.coincident), None)
+    return None if row is None or can_vectorize(band, reaching) else row
 
 
 def _is_flat(band: Band) -> bool:

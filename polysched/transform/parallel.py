@@ -43,7 +43,7 @@ def mark_parallel(tree: Tree, *, is_repeated: bool = False, domain: isl.UnionSet
         below = (mark_parallel(child, is_repeated=repeats, domain=domain) for child in children(tree))
         return with_children(tree, tuple(below))
     parallel = [k for k, member in enumerate(tree.members) if member.coincident]
-    k = next((k for k in parallel if not _runs_once(tree.members[k], domain)), parallel[0])
+    k = next((k for k in parallel if not runs_once(tree.members[k], domain)), parallel[0])
     before, chosen, after = tree.members[:k], tree.members[k], tree.members[k + 1 :]
     if tree.permutable:
         before, after = (), (*before, *after)
@@ -53,7 +53,8 @@ def mark_parallel(tree: Tree, *, is_repeated: bool = False, domain: isl.UnionSet
     return Band(before, tree.permutable, inner) if before else inner
 
 
-def _runs_once(member: Member, domain: isl.UnionSet | None) -> bool:
+def runs_once(member: Member, domain: isl.UnionSet | None) -> bool:
+    """Has the loop one value for all of the domain, if that is known?"""
     if domain is None:
         return False
     values = member.schedule.intersect_domain(domain).range()

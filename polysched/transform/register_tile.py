@@ -36,19 +36,34 @@ def register_tile_all(tree: Tree, scop: Scop, dependences: Dependences, machine:
 
 
 @dataclass(frozen=True)
+class RegisterTile:
+    """A block of what a band writes: `roles` of its loops, of which those of the window are inside, too."""
+
+    roles: Roles
+    block: Block
+    window: tuple[int, ...]
+
+
+def register_tile_of(band: Band, scop: Scop, around: Around, machine: Machine) -> RegisterTile | None:
+    """The register tile of a permutable band; None if it gains by none."""
+    statements = tuple(statements_of(band, scop)) if band.permutable and isinstance(band.child, Leaf) else ()
+    found = roles(statements[0], band, around) if len(statements) == 1 else None
+    if found is None:
+        return None
+    unrolled = None if found.unrolled is None else band.members[found.unrolled]
+    block = register_block(statements[0], scop, machine, unrolled)
+    return RegisterTile(found, block, _window(band, found, statements[0]))
+
+
+@dataclass(frozen=True)
 class _Tiling:
     scop: Scop
     machine: Machine
 
     def tiled(self, tree: Tree, around: Around) -> Tree:
         if isinstance(tree, Band) and tree.permutable and isinstance(tree.child, Leaf):
-            statements = tuple(statements_of(tree, self.scop))
-            found = roles(statements[0], tree, around) if len(statements) == 1 else None
-            if found is None:
-                return tree
-            unrolled = None if found.unrolled is None else tree.members[found.unrolled]
-            block = register_block(statements[0], self.scop, self.machine, unrolled)
-            return _register_tile(tree, found, block, around, _window(tree, found, statements[0]))
+            found = register_tile_of(tree, self.scop, around, self.machine)
+            return tree if found is None else register_tile(tree, found, around)
         below = around.below(tree)
         return with_children(tree, tuple(self.tiled(child, below) for child in children(tree)))
 
@@ -66,8 +81,9 @@ def _window(band: Band, found: Roles, statement: Statement) -> tuple[int, ...]:
     return tuple(reversed(window[1:]))
 
 
-def _register_tile(band: Band, found: Roles, block: Block, around: Around, window: tuple[int, ...]) -> Band:
-    members = band.members
+def register_tile(band: Band, tile: RegisterTile, around: Around) -> Band:
+    """The band tiled so; as it is if its lanes would wait for each other."""
+    found, block, window, members = tile.roles, tile.block, tile.window, band.members
     taken = (found.serial, found.unrolled, found.vector, *window)
     others = tuple(members[k] for k in range(len(members)) if k not in taken)
     serial = members[found.serial]

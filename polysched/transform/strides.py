@@ -19,11 +19,17 @@ def stride_one_innermost(tree: Tree, scop: Scop, outer: tuple[Member, ...] = ())
     """`tree` with the members of innermost permutable bands reordered; `outer` are the members around `tree`."""
     inside = (*outer, *tree.members) if isinstance(tree, Band) else outer
     if isinstance(tree, Band) and tree.permutable and len(tree.members) > 1 and is_innermost(tree):
-        far = [far_accesses(scop, inside, len(outer) + k)[0] for k in range(len(tree.members))]
-        best = min(range(len(far)), key=lambda k: (far[k], -k))
+        best = nearest(tree, scop, outer)
         others = (*tree.members[:best], *tree.members[best + 1 :])
         return replace(tree, members=(*others, tree.members[best]))
     return with_children(tree, tuple(stride_one_innermost(child, scop, inside) for child in children(tree)))
+
+
+def nearest(band: Band, scop: Scop, outer: tuple[Member, ...]) -> int:
+    """Which member of the band leads to the fewest far elements when it is innermost; the last of several."""
+    count = len(band.members)
+    far = [far_accesses(scop, (*outer, *band.members), len(outer) + k)[0] for k in range(count)]
+    return min(range(count), key=lambda k: (far[k], -k))
 
 
 def far_accesses(scop: Scop, loops: tuple[Member, ...], innermost: int) -> tuple[int, int]:

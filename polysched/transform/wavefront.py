@@ -58,13 +58,14 @@ def _skewed(tree: Tree, reaching: isl.UnionMap) -> Tree:
         if any(member.coincident for member in tree.members):
             return tree
         if tree.permutable and len(tree.members) > 1:
-            front = wavefront(tree)
-            return front if _is_parallel_inside(front, reaching) else tree
+            return wavefront(tree) if is_parallel_inside(tree, reaching) else tree
     below = left_below(tree, reaching)
     return with_children(tree, tuple(_skewed(child, below) for child in children(tree)))
 
 
-def _is_parallel_inside(front: Band, reaching: isl.UnionMap) -> bool:
-    """Not where updates of a reduction may run in any order: their distances are of either sign."""
+def is_parallel_inside(band: Band, reaching: isl.UnionMap) -> bool:
+    """Is the second loop of the band parallel in its wavefront? Not where updates of a reduction may run in any order:
+    their distances are of either sign."""
+    front = wavefront(band)
     assert isinstance(front.child, Band)
     return bool(carried(front.child.members[0], left_below(front, reaching)).is_empty())

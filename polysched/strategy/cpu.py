@@ -1,0 +1,331 @@
+"""The default strategy for CPUs: tiles, wavefronts, register tiles, lanes and threads, as edits.
+
+    gemm        .tile("i", "k", "j", sizes=(64, 256, 240), names=("i_o", "k_o", "j_o"))         tiles for the caches
+                .tile("j", sizes=(24,), names=("j_r",)).tile("i", sizes=(8,), names=("i_r",))   and for registers
+                .reorder("j_r", "i_r", "k", "i", "j").unroll("i").vectorize("j")
+                .parallel("i_o")
+
+Each phase reads the tree in normal form, asks what pays, and says it by edits; what the tree is then, the edits say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from polysched import isl
+from polysched.deps.coincidence import carried, left_below
+from polysched.model.tree import (
+    Band,
+    Domain,
+    Member,
+    Parallel,
+    Product,
+    Tree,
+    Unroll,
+    Vector,
+    children,
+    is_innermost,
+    mark_of,
+    marks_in,
+    own_marks,
+)
+from polysched.model.tree import Sequence as InOrder
+from polysched.strategy.script import Script, word
+from polysched.transform.diamond import diamond
+from polysched.transform.distribute import distribute
+from polysched.transform.epilogues import epilogues
+from polysched.transform.fuse_tiles import BLOCK, in_common
+from polysched.transform.interleave import ROWS, row_to_interleave
+from polysched.transform.parallel import runs_once
+from polysched.transform.products import mark_products
+from polysched.transform.register_tile import UPDATES, register_tile, register_tile_of
+from polysched.transform.roles import Around, Roles, roles, statements_of
+from polysched.transform.separate import separate
+from polysched.transform.sizes import asked_sizes, tile_sizes
+from polysched.transform.strides import nearest
+from polysched.transform.tile import tile
+from polysched.transform.vectorize import can_vectorize
+from polysched.transform.wavefront import is_parallel_inside
+
+
+def cpu(script: Script) -> None:
+    """The edits of the default strategy, one phase after the other."""
+    options = script.options
+    if options.tile and options.register_tiles and options.vector and not options.tile_sizes:
+        products(script)
+    if options.vector:
+        order(script)
+    if options.tile:
+        fuse_tiles(script)
+        tiles(script)
+    fronts = wavefronts(script) if options.wavefront else []
+    if options.register_tiles and options.vector:
+        register_tiles(script)
+        interleaved(script)
+    if options.vector:
+        lanes(script)
+    if options.parallel:
+        threads(script, fronts)
+
+
+def products(script: Script) -> None:
+    """Sums of products over a box, as products of matrices."""
+    reorder = script.dependences.reorder_reductions
+    marked = mark_products(script.tree, script.scop, script.dependences, reorder=reorder)
+    for mark in marks_in(marked):
+        if isinstance(mark, Product):
+            script.do("product", mark.statement)
+
+
+def order(script: Script) -> None:
+    """The loop with the shortest strides innermost."""
+    for band, around in script.bands():
+        if band.permutable and len(band.members) > 1 and is_innermost(band):
+            best = nearest(band, script.scop, around.members)
+            _reorder(script, band.members, [*_without(band.members, best), band.members[best]])
+
+
+def fuse_tiles(script: Script) -> None:
+    """A loop over blocks that neighbours have in common around both."""
+    for one, first, other, second in list(_neighbours(script.tree, Around((), script.dependences.coincidence))):
+        names = [f"{word(first.name)}_f", f"{word(second.name)}_f"]
+        for band, member, name in ((one, first, names[0]), (other, second, names[1])):
+            script.do("tile", member.name, sizes=(BLOCK,), names=(name,))
+            script.do("reorder", name, *_names(band.members))
+        script.do("fuse", *names)
+
+
+def _neighbours(tree: Tree, around: Around) -> Iterator[tuple[Band, Member, Band, Member]]:
+    below = around.below(tree)
+    for child in children(tree):
+        yield from _neighbours(child, below)
+    if isinstance(tree, InOrder) and around.members:
+        branches = list(tree.children)
+        while len(branches) > 1:
+            one, other = branches.pop(0), branches[0]
+            found = in_common(one, other, around.reaching)
+            if found and isinstance(one.child, Band) and isinstance(other.child, Band):
+                yield one.child, found[0], other.child, found[1]
+                branches.pop(0)  # a loop over blocks has no other neighbour
+
+
+def tiles(script: Script) -> None:
+    """Blocks that the caches hold; diamonds, where all of them may start at once."""
+    for band, around in list(_to_tile(script, script.tree, Around((), script.dependences.coincidence))):
+        asked = asked_sizes(band, script.scop, around, script.options)
+        sizes = asked
+        if sizes is None and band.permutable:
+            sizes = tile_sizes(band, script.scop, around, script.options)
+        if sizes is None or not any(sizes):
+            continue
+        is_even = all(sizes[:2]) and (asked is None or sizes[:1] == sizes[1:2])
+        if script.options.diamond and script.options.wavefront and is_even and diamond(band, around):
+            _diamonds(script, band, sizes)
+        else:
+            _blocks(script, band, sizes)
+            _separated(script, replace(band, permutable=True), sizes, around)
+
+
+def _to_tile(script: Script, tree: Tree, around: Around) -> Iterator[tuple[Band, Around]]:
+    """The bands, inner ones first, but for what a product of matrices does on the way."""
+    if mark_of(tree, Product):
+        return
+    below = around.below(tree)
+    left = epilogues(tree, script.scop) if isinstance(tree, InOrder) else frozenset()
+    for place, child in enumerate(children(tree)):
+        if place not in left:
+            yield from _to_tile(script, child, below)
+    if isinstance(tree, Band):
+        yield tree, around
+
+
+def _diamonds(script: Script, band: Band, sizes: Sequence[int]) -> None:
+    first, second, *others = _names(band.members)
+    blocks = [f"{word(first)}_o", f"{word(second)}_o"]
+    script.do("diamond", first, second, size=sizes[1], names=blocks)
+    rest = [(name, size) for name, size in zip(others, sizes[2:], strict=True) if size]
+    for name, size in rest:
+        script.do("tile", name, sizes=(size,), names=(f"{word(name)}_o",))
+    if rest:
+        script.do("reorder", *blocks, *(f"{word(name)}_o" for name, _ in rest), first, second, *others)
+
+
+def _blocks(script: Script, band: Band, sizes: Sequence[int]) -> None:
+    names = _names(band.members)
+    some = [k for k, size in enumerate(sizes) if size]
+    blocks = [f"{word(names[k])}_o" for k in some]
+    if some == list(range(some[0], some[-1] + 1)):  # nothing in between
+        script.do("tile", *(names[k] for k in some), sizes=[sizes[k] for k in some], names=blocks)
+    else:
+        for k, block in zip(some, blocks, strict=True):
+            script.do("tile", names[k], sizes=(sizes[k],), names=(block,))
+    if some != list(range(len(some))):
+        script.do("reorder", *blocks, *names)
+
+
+def _separated(script: Script, band: Band, sizes: tuple[int, ...], around: Around) -> None:
+    """Statements that gain by it apart in the tiles where nothing ties them."""
+    blocks = tile(band, sizes)
+    if separate(blocks, script.scop, around) is blocks:
+        return
+    inside = around.below(blocks)
+    apart = [each.name for each in statements_of(band, script.scop) if roles(each, band, inside) is not None]
+    first = next(name for name, size in zip(_names(band.members), sizes, strict=True) if size)
+    script.do("separate", f"{word(first)}_o", *apart)
+
+
+def wavefronts(script: Script) -> list[str]:
+    """Wavefronts where no loop is parallel; the names of the loops that are in them."""
+    found = list(_fronts(script.tree, script.dependences.coincidence))
+    for band in found:
+        script.do("wavefront", *_names(band.members[:2]))
+    return [band.members[1].name for band in found]
+
+
+def _fronts(tree: Tree, reaching: isl.UnionMap) -> Iterator[Band]:
+    if mark_of(tree, Product):
+        return
+    if isinstance(tree, Band):
+        if any(member.coincident for member in tree.members):
+            return
+        if tree.permutable and len(tree.members) > 1:
+            if is_parallel_inside(tree, reaching):
+                yield tree
+            return
+    below = left_below(tree, reaching)
+    for child in children(tree):
+        yield from _fronts(child, below)
+
+
+def register_tiles(script: Script) -> None:
+    """A block of what a statement writes in registers."""
+    for band, around in script.bands():
+        found = register_tile_of(band, script.scop, around, script.options.machine)
+        if found is None or register_tile(band, found, around) is band:
+            continue
+        names = _names(band.members)
+        taken = (found.roles.serial, found.roles.unrolled, found.roles.vector, *found.window)
+        others = [name for k, name in enumerate(names) if k not in taken]
+        serial = names[found.roles.serial]
+        match found.roles:
+            case Roles(unrolled=None, vector=int(v)):
+                blocks = [_block(script, serial, UPDATES)]
+                inside, unrolled = [names[v], serial], serial
+            case Roles(unrolled=int(u), vector=None):
+                blocks = [_block(script, names[u], found.block.rows)]
+                inside, unrolled = [serial, names[u]], names[u]
+            case Roles(unrolled=int(u), vector=int(v)):
+                blocks = [_block(script, names[v], found.block.columns), _block(script, names[u], found.block.rows)]
+                inside, unrolled = [*(names[k] for k in found.window), serial, names[u], names[v]], names[u]
+            case _:
+                raise AssertionError(f"neither unrolled nor SIMD: {found.roles}")
+        script.do("reorder", *others, *blocks, *inside)
+        script.do("unroll", unrolled)
+        if found.roles.vector is not None:
+            script.do("vectorize", names[found.roles.vector])
+
+
+def _block(script: Script, name: str, size: int) -> str:
+    block = f"{word(name)}_r"
+    script.do("tile", name, sizes=(size,), names=(block,))
+    return block
+
+
+def interleaved(script: Script) -> None:
+    """Several rows at a time of loops whose iterations wait for each other."""
+    for band, row in list(_rows(script.tree, script.dependences.coincidence)):
+        *outer, last = _names(band.members)
+        block = _block(script, row.name, ROWS)
+        script.do("reorder", *(name for name in outer if name != row.name), block, last, row.name)
+        script.do("unroll", row.name)
+
+
+def _rows(tree: Tree, reaching: isl.UnionMap) -> Iterator[tuple[Band, Member]]:
+    if mark_of(tree, Unroll) or mark_of(tree, Product):
+        return
+    if isinstance(tree, Band) and (row := row_to_interleave(tree, reaching)):
+        yield tree, row
+        return
+    below = left_below(tree, reaching)
+    for child in children(tree):
+        yield from _rows(child, below)
+
+
+def lanes(script: Script) -> None:
+    """Innermost loops with independent iterations as SIMD, distributed where that makes some so."""
+    while name := next(_to_distribute(script.tree, script.dependences.coincidence), None):
+        script.do("distribute", name)
+    for name in list(_to_vectorize(script.tree, script.dependences.coincidence, script.options.parallel)):
+        script.do("vectorize", name)
+
+
+def _innermost(tree: Tree, reaching: isl.UnionMap, depth: int = 0) -> Iterator[tuple[Band, isl.UnionMap, int]]:
+    """The last loop of each innermost band that has no mark, what reaches it, and how many loops are around it."""
+    if any(isinstance(mark, Vector | Unroll | Product) for mark in own_marks(tree)):
+        return
+    if isinstance(tree, Band) and is_innermost(tree):
+        *outer, last = tree.members
+        reaching = left_below(Band(tuple(outer)), reaching) if outer else reaching
+        yield replace(tree, members=(last,)), reaching, depth + len(outer)
+        return
+    below, depth = left_below(tree, reaching), depth + (len(tree.members) if isinstance(tree, Band) else 0)
+    for child in children(tree):
+        yield from _innermost(child, below, depth)
+
+
+def _to_distribute(tree: Tree, reaching: isl.UnionMap) -> Iterator[str]:
+    for band, inside, _ in _innermost(tree, reaching):
+        (last,) = band.members
+        if not carried(last, inside).is_empty() and distribute(band, inside) and can_vectorize(band, inside):
+            yield last.name
+
+
+def _to_vectorize(tree: Tree, reaching: isl.UnionMap, has_threads: bool) -> Iterator[str]:
+    """A loop that stands alone has threads, which bring more."""
+    for band, inside, depth in _innermost(tree, reaching):
+        if (depth or not has_threads) and carried(band.members[0], inside).is_empty():
+            yield band.members[0].name
+
+
+def threads(script: Script, fronts: Sequence[str]) -> None:
+    """The outermost parallel loop of each nest on threads."""
+    for name in fronts:
+        script.do("parallel", name)
+    for band, member in list(_to_thread(script.tree, None, is_repeated=False)):
+        if band.permutable:
+            _reorder(script, band.members, [member, *(each for each in band.members if each is not member)])
+        script.do("parallel", member.name)
+
+
+def _to_thread(tree: Tree, domain: isl.UnionSet | None, *, is_repeated: bool) -> Iterator[tuple[Band, Member]]:
+    if isinstance(tree, Domain):
+        domain = tree.domain
+    if mark_of(tree, Product) or (any(isinstance(mark, Parallel) for mark in marks_in(tree)) and isinstance(tree, Band)):
+        return
+    if mark_of(tree, Vector) and is_repeated:
+        return
+    repeats = is_repeated or isinstance(tree, Band)
+    is_short = isinstance(tree, Band) and is_repeated and len(tree.members) == 1 and is_innermost(tree)
+    if isinstance(tree, Band) and any(member.coincident for member in tree.members) and not is_short:
+        parallel = [member for member in tree.members if member.coincident]
+        yield tree, next((member for member in parallel if not runs_once(member, domain)), parallel[0])
+        return
+    for child in children(tree):
+        yield from _to_thread(child, domain, is_repeated=repeats)
+
+
+# --- names
+
+
+def _names(members: Sequence[Member]) -> list[str]:
+    return [member.name for member in members]
+
+
+def _without(members: Sequence[Member], k: int) -> list[Member]:
+    return [*members[:k], *members[k + 1 :]]
+
+
+def _reorder(script: Script, before: Sequence[Member], after: Sequence[Member]) -> None:
+    if list(before) != list(after):
+        script.do("reorder", *_names(after))

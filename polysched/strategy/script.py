@@ -1,0 +1,65 @@
+"""A schedule while a strategy writes it: edits are made at once, and checked together at the end."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from polysched.deps.dependences import Dependences
+from polysched.model.scop import Scop
+from polysched.model.tree import Band, Product, Tree, children, mark_of
+from polysched.options import Options
+from polysched.transform.hand.applied import applied
+from polysched.transform.hand.draft import Draft
+from polysched.transform.hand.registry import Edit
+from polysched.transform.roles import Around
+
+
+@dataclass
+class Script:
+    """The draft so far, and the edits that made it. Its order may be illegal until it is checked."""
+
+    draft: Draft
+    options: Options
+    edits: list[Edit] = field(default_factory=list)
+
+    def do(self, name: str, *args: Any, **kwargs: Any) -> None:
+        """One edit more."""
+        edit = Edit.of(name, *args, **kwargs)
+        self.draft = applied(replace(self.draft, waits=True), edit, self.options)
+        self.edits.append(edit)
+
+    @property
+    def tree(self) -> Tree:
+        """In normal form."""
+        return self.draft.tree
+
+    @property
+    def scop(self) -> Scop:
+        return self.draft.scop
+
+    @property
+    def dependences(self) -> Dependences:
+        return self.draft.dependences
+
+    def bands(self) -> list[tuple[Band, Around]]:
+        """The bands, outer ones first, with what is around each; not those of products, which are left alone."""
+        return list(_bands(self.tree, Around((), self.dependences.coincidence)))
+
+
+def _bands(tree: Tree, around: Around) -> Iterator[tuple[Band, Around]]:
+    if mark_of(tree, Product):
+        return
+    if isinstance(tree, Band):
+        yield tree, around
+    below = around.below(tree)
+    for child in children(tree):
+        yield from _bands(child, below)
+
+
+def word(name: str) -> str:
+    """A name for a new loop that is made of that of another one: 2t+i gives l2t_i."""
+    plain = re.sub(r"\W+", "_", name.replace("-", "neg_")).strip("_")
+    return plain if plain[:1].isalpha() else f"l{plain}"
