@@ -23,16 +23,11 @@ from polysched.codegen.passes.invariant_loads import invariant_loads
 from polysched.codegen.passes.lanes import several_vectors
 from polysched.codegen.passes.linearize import linearize
 from polysched.codegen.passes.loop_bounds import loop_bounds
-from polysched.codegen.passes.macro_statements import macro_statements
 from polysched.codegen.passes.named import named_temporaries
 from polysched.codegen.passes.packing import pack
-from polysched.codegen.passes.padding import Choice, lower_padding
 from polysched.codegen.passes.privatize import privatize
 from polysched.codegen.passes.register_tiles import register_tiles
 from polysched.codegen.passes.stage import improve_expressions
-from polysched.codegen.passes.units import without_units
-from polysched.codegen.passes.unpadded import without_padded_copies
-from polysched.codegen.passes.untile import untiled
 from polysched.codegen.products.find import pack_products
 from polysched.codegen.source import Source
 from polysched.compiled import Compiled
@@ -50,6 +45,12 @@ from polysched.model.scop import Scop
 from polysched.model.tree import Tree
 from polysched.model.tree_form import require_form
 from polysched.options import Options, Target, require_options
+from polysched.prelude.expand_arrays import expand_arrays
+from polysched.prelude.macro_statements import macro_statements
+from polysched.prelude.padding.padding import Choice, lower_padding
+from polysched.prelude.padding.unpadded import without_padded_copies
+from polysched.prelude.units import without_units
+from polysched.prelude.untile import untiled
 from polysched.prepare import function_of, living, modelled, prepared
 from polysched.results import kept
 from polysched.schedule import Schedule
@@ -57,7 +58,6 @@ from polysched.solve.honoured import require_met
 from polysched.solve.scheduler import Scheduled, find_schedule
 from polysched.target import TARGETS, TargetData
 from polysched.trace import optional, record, step, timed
-from polysched.transform.expand_arrays import expand_arrays
 
 
 @entry

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from polysched.codegen.passes.in_place import accumulate_in_place
-from polysched.codegen.passes.integer_indices import integer_indices
-from polysched.codegen.passes.structure import structured
 from polysched.deps.dataflow import dependences
 from polysched.deps.dead import without_dead
 from polysched.deps.dependences import Dependences
@@ -13,10 +10,13 @@ from polysched.frontend.op.op import Op
 from polysched.frontend.python import Nest
 from polysched.ir.nodes import Function
 from polysched.ir.verify import verify as verify_ir
-from polysched.model.expand import expand_temporaries
 from polysched.model.extract import extract
 from polysched.model.scop import Scop
 from polysched.options import Options
+from polysched.prelude.expand import expand_temporaries
+from polysched.prelude.in_place import accumulate_in_place
+from polysched.prelude.integer_indices import integer_indices
+from polysched.prelude.structure.structure import structured
 from polysched.trace import optional, step
 
 
