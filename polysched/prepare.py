@@ -13,10 +13,7 @@ from polysched.ir.verify import verify as verify_ir
 from polysched.model.extract import extract
 from polysched.model.scop import Scop
 from polysched.options import Options
-from polysched.prelude.expand import expand_temporaries
-from polysched.prelude.in_place import accumulate_in_place
-from polysched.prelude.integer_indices import integer_indices
-from polysched.prelude.structure.structure import structured
+from polysched.prelude.choose import readable
 from polysched.trace import optional, step
 
 
@@ -38,11 +35,8 @@ def function_of(nest: Nest | Op | Function) -> Function:
 
 
 def prepared(function: Function) -> Function:
-    """The nest with places as integers, fused loops taken apart, sums made in their element, and temporaries
-    expanded."""
-    function = optional("integer indices", integer_indices, function)
-    nested = optional("in place", accumulate_in_place, optional("structure", structured, function))
-    return step("expand", expand_temporaries, nested)
+    """The nest as any schedule starts from it."""
+    return readable(function).function
 
 
 def modelled(function: Function, options: Options) -> tuple[Scop, Dependences]:

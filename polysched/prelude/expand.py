@@ -15,6 +15,7 @@ wherever all that uses it runs: the bounds of a[i, k] with a: f64[1000, 1000] sa
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from functools import cached_property, reduce
 
@@ -26,33 +27,62 @@ from polysched.model.extents import fits_an_array, sizes_that_run
 from polysched.model.extract import extract
 from polysched.model.loops import loop_conditions, sizes_not_negative
 from polysched.model.scop import Scop
+from polysched.prelude.edit import Places, array_of, require_done
+
+
+def expand(fn: Function, *temporaries: str) -> Function:
+    """`fn` with these scalar temporaries, of those with a name in the order of the nest, expanded by the loops around
+    them. InputError for what is none that an inner loop uses, or in loops whose variables have no known range."""
+    if not temporaries:
+        return fn
+    expansion = _Expansion(fn, temporaries)
+    body = expansion.body(fn.body, ())
+    message = "{} cannot have an element for each iteration around"
+    hint = "expand a scalar of the nest's own that a loop inside of affine loops uses"
+    require_done(temporaries, expansion.done, message, hint)
+    return replace(fn, body=body)
+
+
+def temporaries_to_expand(fn: Function) -> tuple[str, ...]:
+    """The scalar temporaries that an inner loop uses, but for those that would take more memory than any of the user's
+    arrays: the others stay inside one statement."""
+    expansion = _Expansion(fn)
+    expansion.body(fn.body, ())
+    return tuple(expansion.done)
 
 
 def expand_temporaries(fn: Function) -> Function:
-    """`fn` with scalar temporaries expanded by the loops around them where an inner loop uses them.
-
-    Left as they are: temporaries that no loop touches (they stay inside one statement), and those that would take
-    more memory than any of the user's arrays.
-    """
-    return replace(fn, body=_Expansion(fn).body(fn.body, ()))
+    """`fn` with all of these expanded."""
+    return expand(fn, *temporaries_to_expand(fn))
 
 
 class _Expansion:
-    def __init__(self, fn: Function):
-        self.fn = fn
+    def __init__(self, fn: Function, temporaries: Collection[str] | None = None):
+        self.fn, self.temporaries = fn, temporaries  # or None, for those that fit
+        self.places, self.done = Places(), list[str]()
 
     def body(self, body: tuple[Stmt, ...], loops: tuple[For, ...]) -> tuple[Stmt, ...]:
         for alloc in [stmt for stmt in body if isinstance(stmt, Alloc)]:
             if loops and not alloc.array.shape and _crosses_a_loop(alloc.array.name, body):
-                values = _values(loops, self.fn.sizes)
-                extents = () if values.is_empty() else _extents(values, self.fn.sizes)
-                if extents and self.fits(extents, alloc.array.name, values.params()):
+                place = self.places.name(alloc.array.name)
+                extents = self.extents(place, loops)
+                if extents:
                     body = _with_elements(body, replace(alloc.array, shape=extents), loops)
+                    self.done.append(place)
         return tuple(self.inside(stmt, loops) for stmt in body)
 
     def inside(self, stmt: Stmt, loops: tuple[For, ...]) -> Stmt:
         inner = (*loops, stmt) if isinstance(stmt, For) else loops
         return map_blocks(stmt, lambda body: self.body(body, inner))
+
+    def extents(self, place: str, loops: tuple[For, ...]) -> tuple[Expr, ...]:
+        """Those that the temporary gets; none if it stays as it is."""
+        if self.temporaries is not None and place not in self.temporaries:
+            return ()
+        values = _values(loops, self.fn.sizes)
+        extents = () if values.is_empty() else _extents(values, self.fn.sizes)
+        is_asked = self.temporaries is not None
+        return extents if is_asked or (extents and self.fits(extents, array_of(place), values.params())) else ()
 
     def fits(self, extents: tuple[Expr, ...], name: str, known: isl.Set) -> bool:
         """Does another array take as much, for the sizes `known`, or for those at which all runs that uses the

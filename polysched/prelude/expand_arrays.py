@@ -18,11 +18,13 @@ user's; the array itself gets what the last iteration left in it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
-from functools import reduce
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
 
 from polysched import isl
+from polysched.deps.dataflow import dependences
 from polysched.deps.dependences import Dependence, Dependences
+from polysched.errors import BudgetExceeded, InputError
 from polysched.ir.build import binary
 from polysched.ir.dtypes import boolean
 from polysched.ir.node import rewrite, walk
@@ -30,20 +32,46 @@ from polysched.ir.nodes import Alloc, Array, Const, Expr, For, Function, If, Loa
 from polysched.ir.rename import fresh_names, used_names
 from polysched.model.affine import condition, value
 from polysched.model.extents import fits_an_array, sizes_that_run
+from polysched.model.extract import extract
 from polysched.model.scop import Access, Scop, Statement
 
+_SECONDS = 5.0  # for the dependences by which that is right
 
-def expand_arrays(fn: Function, scop: Scop, dependences: Dependences) -> Function:
-    """`fn` with array parameters expanded by the loops around all that uses them, where only they keep the outermost of
-    these from being parallel."""
+
+def expand_arrays(fn: Function, *arrays: str) -> Function:
+    """`fn` with these array parameters expanded by the loops around all that uses them.
+
+    InputError for one that an iteration does not fill before it reads it; BudgetExceeded if that is not decided.
+    """
+    scop = extract(fn)
+    found = dependences(scop, seconds=_SECONDS)
     names = fresh_names("t", used_names(fn))
-    for array in fn.arrays:
-        loops = tuple(_loops_around(fn.body, array.name)) if array.shape else ()
-        if loops and array.name in _written(fn):
-            users = [s for s in scop.statements if s.iterators[: len(loops)] == tuple(loop.var for loop in loops)]
-            expanded = _Expansion(fn, array, loops, tuple(users), scop, dependences).function(names)
-            fn = expanded or fn
+    for name in arrays:
+        expansion = _expansion(fn, name, scop, found)
+        if expansion is None or not expansion.is_legal():
+            if any(guess.array == name for guess in found.guesses):
+                raise BudgetExceeded(f"whether '{name}' may be expanded was not decided in {_SECONDS:g} s")
+            message = f"'{name}' cannot have a copy for each iteration of the loops around all that uses it"
+            raise InputError(message, hint="each of them has to fill what it reads, of an array that is a parameter")
+        fn = expansion.function(fn, names)
     return fn
+
+
+def arrays_to_expand(fn: Function, scop: Scop, dependences: Dependences) -> tuple[str, ...]:
+    """The array parameters that alone keep the outermost of these loops from being parallel, but for those that would
+    take more memory than another array."""
+    expansions = (_expansion(fn, array.name, scop, dependences) for array in fn.arrays)
+    return tuple(e.array.name for e in expansions if e and e.helps() and e.is_legal() and e.fits())
+
+
+def _expansion(fn: Function, name: str, scop: Scop, dependences: Dependences) -> _Expansion | None:
+    """What may be done about the array, if anything."""
+    array = next((array for array in fn.arrays if array.name == name and array.shape), None)
+    loops = tuple(_loops_around(fn.body, name)) if array else ()
+    if array is None or not loops or name not in _written(fn):
+        return None
+    users = tuple(s for s in scop.statements if s.iterators[: len(loops)] == tuple(loop.var for loop in loops))
+    return _Expansion(array, loops, users, scop, dependences)
 
 
 def _loops_around(body: tuple[Stmt, ...], name: str) -> Iterator[For]:
@@ -65,32 +93,17 @@ def _written(fn: Function) -> set[str]:
     return {node.array for node in walk(fn.body) if isinstance(node, Store)}
 
 
+@dataclass(frozen=True)
 class _Expansion:
-    def __init__(
-        self,
-        fn: Function,
-        array: Array,
-        loops: tuple[For, ...],
-        users: tuple[Statement, ...],
-        scop: Scop,
-        dependences: Dependences,
-    ):
-        self.fn, self.array, self.loops, self.users = fn, array, loops, users
-        self.scop, self.dependences = scop, dependences
+    array: Array
+    loops: tuple[For, ...]  # around all that uses it
+    users: tuple[Statement, ...]
+    scop: Scop
+    dependences: Dependences
 
-    def function(self, names: Iterator[str]) -> Function | None:
-        """The function with a copy of the array for each iteration; None if that is illegal or does not help."""
-        if not (self.has_own_values() and self.helps()):
-            return None
-        filled = self.filled()
-        iterations, elements = filled.domain(), filled.range()
-        is_product = filled.is_equal(isl.Map.from_domain_and_range(iterations, elements))
-        if not (is_product and _is_box(iterations) and _is_box(elements)):
-            return None
-        extents = [_past_last(iterations, k) for k in range(len(self.loops))]
-        if not (_is_never_negative(iterations) and self.fits(extents)):
-            return None
-        copy = replace(self.array, name=next(names), shape=(*extents, *self.array.shape), space="private")
+    def function(self, fn: Function, names: Iterator[str]) -> Function:
+        """The function with a copy of the array for each iteration."""
+        copy = replace(self.array, name=next(names), shape=self.extents + self.array.shape, space="private")
         own = tuple(Var(loop.var) for loop in self.loops)
 
         def rule(node: object) -> object:
@@ -99,8 +112,20 @@ class _Expansion:
                     return replace(node, array=copy.name, index=(*own, *index))
             return None
 
-        body = rewrite(self.fn.body, rule)
-        return replace(self.fn, body=(Alloc(copy), *body, self.copied_back(copy, filled, names)))
+        return replace(fn, body=(Alloc(copy), *rewrite(fn.body, rule), self.copied_back(copy, names)))
+
+    def is_legal(self) -> bool:
+        """Does every iteration fill what it reads, a box that is the same for all of them?"""
+        if not self.has_own_values():
+            return False
+        iterations, elements = self.filled.domain(), self.filled.range()
+        is_product = self.filled.is_equal(isl.Map.from_domain_and_range(iterations, elements))
+        return is_product and _is_box(iterations) and _is_box(elements) and _is_never_negative(iterations)
+
+    @cached_property
+    def extents(self) -> tuple[Expr, ...]:
+        """How many copies there are, along each of the loops."""
+        return tuple(_past_last(self.filled.domain(), k) for k in range(len(self.loops)))
 
     def has_own_values(self) -> bool:
         """Does every read get what the same iteration of the loops has written?"""
@@ -141,6 +166,7 @@ class _Expansion:
             same = same.equate(isl.dim_type.in_, k, isl.dim_type.out, k)
         return same
 
+    @cached_property
     def filled(self) -> isl.Map:
         """{ [iteration of the loops] -> [element] } for all elements written."""
         found = None
@@ -155,22 +181,22 @@ class _Expansion:
         assert found is not None
         return found.coalesce()
 
-    def fits(self, extents: list[Expr]) -> bool:
+    def fits(self) -> bool:
         """Is there another array with all these dimensions, or larger ones?"""
-        others = [array for array in self.fn.arrays if array is not self.array]
+        others = [array for array in self.scop.function.arrays if array.name != self.array.name]
         known = sizes_that_run(self.scop, self.array.name)
-        return fits_an_array((*extents, *self.array.shape), others, known, self.fn.sizes)
+        return fits_an_array(self.extents + self.array.shape, others, known, self.scop.function.sizes)
 
-    def copied_back(self, copy: Array, filled: isl.Map, names: Iterator[str]) -> Stmt:
+    def copied_back(self, copy: Array, names: Iterator[str]) -> Stmt:
         """The elements as the last iteration of the loops left them."""
-        iterations, elements = filled.domain(), filled.range()
+        iterations, elements = self.filled.domain(), self.filled.range()
         own = [next(names) for _ in self.array.shape]
         last = tuple(_last(loop, iterations, k) for k, loop in enumerate(self.loops))
         index = tuple(Var(name) for name in own)
         body: tuple[Stmt, ...] = (Store(self.array.name, index, Load(copy.name, (*last, *index), self.array.dtype)),)
         for k, name in reversed(list(enumerate(own))):
             body = (For(name, value(elements.dim_min(k)), _past_last(elements, k), 1, body),)
-        ran = condition(filled.params())
+        ran = condition(self.filled.params())
         return body[0] if ran == Const(True, boolean) else If(ran, body)
 
 

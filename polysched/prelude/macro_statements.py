@@ -26,6 +26,7 @@ padded data, for which there are padded copies.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
@@ -34,35 +35,62 @@ from polysched.ir.nodes import Alloc, Array, Const, Expr, For, Function, If, Loa
 from polysched.ir.rename import bound_names, fresh_names, used_names
 from polysched.ir.simplify import simplify
 from polysched.model.loops import trip_count
+from polysched.prelude.edit import Places, require_done
 
 _MOST_STEPS = 100  # loops and statements, of one life
 
 
+def write_out(fn: Function, *names: str) -> Function:
+    """`fn` with the constant loops written out in these lives, of private scalars or of elements of arrays, each with
+    the name of that. InputError for a life in which there are none."""
+    if not names:
+        return fn
+    writing = _Writing(fn, names)
+    message = "no constant loops in the life of {} can be written out"
+    hint = "name a private scalar, or an array of which loops make one element"
+    require_done(names, writing.done, message, hint)
+    return replace(fn, body=writing.body)
+
+
+def lives_to_write_out(fn: Function) -> tuple[str, ...]:
+    """The names of the lives that make better statements than loops."""
+    return tuple(_Writing(fn).done)
+
+
 def macro_statements(fn: Function) -> Function:
-    """`fn` with the constant loops that private scalars live through, or that make one element, written out; the same
-    object if there are none."""
-    taken = used_names(fn)
-    body = map_list(fn.body, lambda stmt: _inside(stmt, (), taken))
-    return fn if body is fn.body else replace(fn, body=body)
+    """`fn` with all of these written out; the same object if there are none."""
+    return write_out(fn, *lives_to_write_out(fn))
 
 
-def _inside(stmt: Stmt, loops: tuple[str, ...], taken: set[str]) -> Stmt:
-    inner = (*loops, stmt.var) if isinstance(stmt, For) and trip_count(stmt) != 1 else loops
-    return map_blocks(stmt, lambda body: _block(body, inner, taken))
+class _Writing:
+    def __init__(self, fn: Function, names: Collection[str] | None = None):
+        self.names = names  # or None, for those that it pays for
+        self.taken, self.places, self.done = used_names(fn), Places(), list[str]()
+        self.body = map_list(fn.body, lambda stmt: self.inside(stmt, ()))
 
+    def inside(self, stmt: Stmt, loops: tuple[str, ...]) -> Stmt:
+        inner = (*loops, stmt.var) if isinstance(stmt, For) and trip_count(stmt) != 1 else loops
+        return map_blocks(stmt, lambda body: self.block(body, inner))
 
-def _block(body: tuple[Stmt, ...], loops: tuple[str, ...], taken: set[str]) -> tuple[Stmt, ...]:
-    """A block inside of `loops`; the blocks in what is left of it come after it."""
-    for stmt in body if loops else ():
-        life = _life(stmt, body)
-        has_loops = any(isinstance(node, For) for node in walk(body[life]))
-        if has_loops and _should(body[life], loops, weights=isinstance(stmt, Alloc) or not _has_guards(body[life])):
-            before, after = body[: life.start], body[life.stop :]
-            inside = _in_scalar(stmt, body[life], taken) if isinstance(stmt, Store) else body[life]
-            straight = _written_out(inside, {*bound_names(before), *bound_names(after)})
-            if straight is not None:
-                body = (*before, *straight, *after)
-    return map_list(body, lambda stmt: _inside(stmt, loops, taken))
+    def block(self, body: tuple[Stmt, ...], loops: tuple[str, ...]) -> tuple[Stmt, ...]:
+        """A block inside of `loops`; the blocks in what is left of it come after it."""
+        for stmt in body if loops else ():
+            life = _life(stmt, body)
+            if isinstance(stmt, Alloc | Store) and any(isinstance(node, For) for node in walk(body[life])):
+                place = self.places.name(stmt.array.name if isinstance(stmt, Alloc) else stmt.array)
+                if self.is_meant(place, stmt, body[life], loops):
+                    before, after = body[: life.start], body[life.stop :]
+                    inside = _in_scalar(stmt, body[life], self.taken) if isinstance(stmt, Store) else body[life]
+                    straight = _written_out(inside, {*bound_names(before), *bound_names(after)})
+                    if straight is not None:
+                        body = (*before, *straight, *after)
+                        self.done.append(place)
+        return map_list(body, lambda stmt: self.inside(stmt, loops))
+
+    def is_meant(self, place: str, first: Alloc | Store, life: tuple[Stmt, ...], loops: tuple[str, ...]) -> bool:
+        if self.names is not None:
+            return place in self.names
+        return _should(life, loops, weights=isinstance(first, Alloc) or not _has_guards(life))
 
 
 def _life(first: Stmt, body: tuple[Stmt, ...]) -> slice:

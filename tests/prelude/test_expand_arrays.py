@@ -16,7 +16,7 @@ from polysched.deps.dataflow import dependences
 from polysched.ir.interp import interpret
 from polysched.ir.nodes import Function
 from polysched.model.extract import extract
-from polysched.prelude.expand_arrays import expand_arrays
+from polysched.prelude.expand_arrays import arrays_to_expand, expand_arrays
 
 
 @ps.nest
@@ -30,7 +30,8 @@ def turned(a: ps.f64[n, m], row: ps.f64[m], n: ps.size, m: ps.size):
 
 def expanded(fn: Function) -> Function:
     scop = extract(fn)
-    return expand_arrays(fn, scop, dependences(scop))
+    names = arrays_to_expand(fn, scop, dependences(scop))
+    return expand_arrays(fn, *names)
 
 
 def test_a_row_that_each_iteration_fills_gets_one_for_each():

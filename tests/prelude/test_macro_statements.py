@@ -242,5 +242,6 @@ def test_a_temporary_of_a_time_loop_takes_no_memory_and_orders_nothing():
 
 def test_loops_that_constraints_or_a_schedule_name_stay():
     order = ps.Options(constraints=(ps.max_skew(1),))
-    for done in (ps.optimize(deviations, options=order), ps.optimize(deviations, schedule=ps.Schedule(deviations))):
+    schedule = ps.Schedule(deviations).tile("i", sizes=(4,))
+    for done in (ps.optimize(deviations, options=order), ps.optimize(deviations, schedule=schedule)):
         assert len(done.scop.statements) > 1

@@ -1,4 +1,4 @@
-"""polysched/prelude/padding/padding.py: sums over padded data in the lowering that costs least, every value kept."""
+"""polysched/prelude/padding: sums over padded data in the lowering that costs least, every value kept."""
 
 from __future__ import annotations
 
@@ -14,10 +14,26 @@ from polysched.ir.dtypes import DType
 from polysched.ir.node import rewrite
 from polysched.ir.nodes import Const, Function, Store
 from polysched.ir.verify import verify
-from polysched.prelude.padding.padding import lower_padding
-from polysched.target import TARGETS
+from polysched.prelude.edit import Edited
+from polysched.prelude.edits import applied
+from polysched.prelude.padding.choice import lowerings_of_zeros, said_of_zeros
+from polysched.target import TARGETS, TargetData
 
 INFINITE = [1.0, np.inf, np.nan]
+
+
+def lowered(fn: Function, target: TargetData = TARGETS["c"], *, fast_math: bool = False) -> Edited:
+    """The nest in the lowering that costs least, and the edits that made it."""
+    edits = lowerings_of_zeros(fn, target, fast_math=fast_math)
+    return Edited(applied(fn, edits), edits)
+
+
+def said(fn: Function, target: TargetData = TARGETS["c"], *, fast_math: bool = False) -> str:
+    return said_of_zeros(lowered(fn, target, fast_math=fast_math).edits)
+
+
+def lowerings(fn: Function, target: TargetData = TARGETS["c"], *, fast_math: bool = False) -> list[str]:
+    return [dict(edit.kwargs)["how"] for edit in lowered(fn, target, fast_math=fast_math).edits]
 
 
 def smoothed(dtype: DType = ps.f32, n=6) -> Function:
@@ -39,7 +55,7 @@ def smoothed(a: f32[6], b: f32[3], out: f32[6]):
         out[i] = 0.0f32
         for r in 0..3:
             out[i] = out[i] + (i + r - 1 >= 0 && i + r - 1 < 6 ? a[i + r - 1] : 0.0f32) * b[r]"""
-    assert str(lower_padding(smoothed())) == """\
+    assert str(lowered(smoothed())) == """\
 def smoothed(a: f32[6], b: f32[3], out: f32[6]):
     alloc a_0: private f32[8]
     for x0 in 0..8:
@@ -48,7 +64,7 @@ def smoothed(a: f32[6], b: f32[3], out: f32[6]):
         out[i] = 0.0f32
         for r in 0..3:
             out[i] = out[i] + a_0[i + r] * b[r]
-a: padded copy, so that all sums have as many terms"""
+zeros("a", how="padded copy")"""
 
 
 def mostly_zeros(dtype: DType = ps.f32) -> Function:
@@ -68,25 +84,27 @@ CUT = """\
         for r in 0..4:
             if i + r >= 4 && i + r < 6:
                 out[i] = out[i] + a[i + r - 4] * b[r]
-a: domain cut, exact since {1}"""
+zeros("a", how="domain cut"{1})"""
 
 
 def test_a_cut_is_for_sums_of_mostly_zeros():
-    assert str(lower_padding(mostly_zeros(ps.i8))).partition("\n")[2] == CUT.format("i8", "integers are")
-    cut = str(lower_padding(mostly_zeros(), fast_math=True)).partition("\n")[2]
-    assert cut == CUT.format(".0f32", "fast_math has it so")
-    assert [choice.lowering for choice in lower_padding(mostly_zeros()).choices] == ["padded copy"]
+    assert str(lowered(mostly_zeros(ps.i8))).partition("\n")[2] == CUT.format("i8", "")
+    cut = str(lowered(mostly_zeros(), fast_math=True)).partition("\n")[2]
+    assert cut == CUT.format(".0f32", ", fast_math=True")
+    assert said(mostly_zeros(ps.i8)) == "a: domain cut, exact since integers are"
+    assert said(mostly_zeros(), fast_math=True) == "a: domain cut, exact since fast_math has it so"
+    assert lowerings(mostly_zeros()) == ["padded copy"]
 
 
 def test_a_copy_is_better_than_a_cut_of_few_zeros():
-    assert [choice.lowering for choice in lower_padding(smoothed(ps.i8)).choices] == ["padded copy"]
-    assert [choice.lowering for choice in lower_padding(smoothed(), fast_math=True).choices] == ["padded copy"]
+    assert lowerings(smoothed(ps.i8)) == ["padded copy"]
+    assert lowerings(smoothed(), fast_math=True) == ["padded copy"]
 
 
 def test_a_copy_of_unknown_size_is_for_what_has_no_cut():
     n = ps.var("n")
-    assert [choice.lowering for choice in lower_padding(smoothed(ps.i8, n)).choices] == ["domain cut"]
-    assert [choice.lowering for choice in lower_padding(smoothed(n=n)).choices] == ["padded copy"]
+    assert lowerings(smoothed(ps.i8, n)) == ["domain cut"]
+    assert lowerings(smoothed(n=n)) == ["padded copy"]
 
 
 def test_a_copy_ends_where_the_array_does_even_if_a_guard_around_says_so():
@@ -97,16 +115,15 @@ def test_a_copy_ends_where_the_array_does_even_if_a_guard_around_says_so():
                 if r <= i:
                     out[i] += (a[i - r] if i - r < 8 else 0.0) * b[r]
 
-    lowered = lower_padding(causal.function)
-    assert [choice.lowering for choice in lowered.choices] == ["padded copy"]
-    assert_same_outcome(causal.function, lowered.function, arguments_for(causal.function, random.Random(0), 12))
+    assert lowerings(causal.function) == ["padded copy"]
+    new = lowered(causal.function).function
+    assert_same_outcome(causal.function, new, arguments_for(causal.function, random.Random(0), 12))
     assert ps.optimize(causal).verify()
 
 
 @pytest.mark.parametrize("dtype", [ps.i8, ps.f32])
 def test_a_gpu_cuts_what_few_read(dtype):
-    (choice,) = lower_padding(smoothed(dtype), TARGETS["cuda"], fast_math=True).choices
-    assert choice.lowering == "domain cut"
+    assert lowerings(smoothed(dtype), TARGETS["cuda"], fast_math=True) == ["domain cut"]
 
 
 def weighted(first: float = 0.0, factor: str = "table", last: float = 0.5) -> Function:
@@ -145,7 +162,7 @@ def weighted(first: float = 0.0, factor: str = "table", last: float = 0.5) -> Fu
     ],
 )
 def test_a_cut_of_floats_needs_a_finite_factor_and_a_start(case, choice):
-    assert list(map(str, lower_padding(weighted(**case)).choices)) == [choice]
+    assert said(weighted(**case)) == choice
 
 
 def filtered(dtype: DType = ps.f32, size: int = 12, between: int = 0) -> Function:
@@ -168,18 +185,15 @@ def filtered(dtype: DType = ps.f32, size: int = 12, between: int = 0) -> Functio
 
 @pytest.mark.parametrize("dtype", [ps.f32, ps.i8])
 def test_a_product_of_matrices_has_a_padded_copy(dtype):
-    assert list(map(str, lower_padding(filtered(dtype)).choices)) == [
-        "data: padded copy, so that all sums have as many terms"
-    ]
+    assert said(filtered(dtype)) == "data: padded copy, so that all sums have as many terms"
 
 
 @pytest.mark.parametrize("dtype", [ps.f32, ps.i8])
 @pytest.mark.parametrize(("target", "between", "place"), [("c", 1, "its packed copy"), ("cuda", 0, "shared memory")])
 def test_a_guard_stays_for_who_copies_with_zeros_anyway(dtype, target, between, place):
     fn = filtered(dtype, between=between)
-    lowered = lower_padding(fn, TARGETS[target])
-    assert lowered.function == fn
-    assert list(map(str, lowered.choices)) == [f"data: guard, of zeros in {place}"]
+    assert lowered(fn, TARGETS[target]).function is fn
+    assert said(fn, TARGETS[target]) == f"data: guard, of zeros in {place}"
 
 
 def test_shared_memory_has_zeros_in_place_of_the_guard():
@@ -190,8 +204,7 @@ def test_shared_memory_has_zeros_in_place_of_the_guard():
 
 
 def test_a_gpu_guards_what_few_read():
-    (choice,) = lower_padding(smoothed(), TARGETS["cuda"]).choices
-    assert str(choice) == "a: guard, a predicate of its thread"
+    assert said(smoothed(), TARGETS["cuda"]) == "a: guard, a predicate of its thread"
 
 
 def padded_filter(data: np.ndarray, weight: np.ndarray) -> np.ndarray:
@@ -246,7 +259,7 @@ def test_the_choice_is_among_the_rungs_and_explained():
 
 
 def test_a_schedule_by_hand_keeps_the_guard():
-    schedule = ps.Schedule(smoothed())
+    schedule = ps.Schedule(smoothed()).parallel("i")
     done = ps.optimize(smoothed(), schedule=schedule)
     assert "padding" not in done.rungs
     assert [array.name for array in done.scop.arrays] == ["a", "b", "out"]
@@ -259,9 +272,8 @@ def test_data_that_the_sum_changes_keeps_its_guard():
             for r in range(3):
                 a[i] = a[i] + (a[i + r - 1] if i + r - 1 >= 0 and i + r - 1 < 6 else 0.0) * b[r]
 
-    lowered = lower_padding(moving.function)
-    assert lowered.function is moving.function
-    assert list(map(str, lowered.choices)) == ["a: guard, neither cut nor copy is better"]
+    assert lowered(moving.function).function is moving.function
+    assert said(moving.function) == "a: guard, neither cut nor copy is better"
 
 
 def test_conditions_on_data_are_left_alone():
@@ -269,17 +281,14 @@ def test_conditions_on_data_are_left_alone():
     r = ps.reduce_axis(6, "r")
     out = ps.compute((6,), lambda i: ps.sum(ps.select(b[r] > i, a[r], 0) * b[i], axis=r), "out")
     fn = ps.function("chosen", [a, b], [out])
-    assert lower_padding(fn).function is fn
-    assert lower_padding(fn).choices == ()
+    assert lowered(fn) == (fn, ())
 
 
 def test_other_conditions_than_edges_keep_a_guard_of_floats():
     a, b = ps.placeholder((6,), ps.f32, "a"), ps.placeholder((6,), ps.f32, "b")
     r = ps.reduce_axis(6, "r")
     out = ps.compute((6,), lambda i: ps.sum(ps.select(r <= i, a[r], 0) * b[r], axis=r), "out")
-    assert list(map(str, lower_padding(ps.function("prefix", [a, b], [out])).choices)) == [
-        "a: guard, neither cut nor copy is better"
-    ]
+    assert said(ps.function("prefix", [a, b], [out])) == "a: guard, neither cut nor copy is better"
 
 
 def test_a_condition_of_whole_rows_keeps_its_guard():
@@ -289,8 +298,8 @@ def test_a_condition_of_whole_rows_keeps_its_guard():
     def element(i, j):
         return ps.sum(ps.select(i + r >= 1, a[i + r - 1, j], 0) * b[r], axis=r, where=i + r < 7)
 
-    lowered = lower_padding(ps.function("rows", [a, b], [ps.compute((6, 8), element, "out")]))
-    assert list(map(str, lowered.choices)) == ["a: guard, the same along rows, so that it leaves their loops"]
+    fn = ps.function("rows", [a, b], [ps.compute((6, 8), element, "out")])
+    assert said(fn) == "a: guard, the same along rows, so that it leaves their loops"
 
 
 @pytest.mark.parametrize(
@@ -304,17 +313,16 @@ def test_a_copy_is_made_where_it_costs_less(size, taps, lowering):
     def element(i):
         return ps.sum(ps.select(i + r >= 1, a[i + r - 1], 0) * b[r], axis=r, where=i + r <= size)
 
-    (choice,) = lower_padding(ps.function("windows", [a, b], [ps.compute((size,), element, "out")])).choices
-    assert choice.lowering == lowering
+    assert lowerings(ps.function("windows", [a, b], [ps.compute((size,), element, "out")])) == [lowering]
 
 
 @pytest.mark.parametrize("size", [0, 1, 2, 5])
 def test_sizes_need_not_be_numbers(size):
     fn = smoothed(n=ps.var("n"))
-    lowered = lower_padding(fn)
-    verify(lowered.function, "source")
-    assert "alloc a_0: private f32[max(n + 2, 0)]" in str(lowered)
-    assert_same_outcome(fn, lowered.function, arguments_for(fn, random.Random(0), size))
+    new = lowered(fn).function
+    verify(new, "source")
+    assert "alloc a_0: private f32[max(n + 2, 0)]" in str(new)
+    assert_same_outcome(fn, new, arguments_for(fn, random.Random(0), size))
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -333,9 +341,9 @@ def test_every_lowering_keeps_every_value(seed):
         return ps.sum(b[r] * x if rng.random() < 0.5 else x * b[r], axis=r)
 
     fn = ps.function("windows", [a, b], [ps.compute((3, count), element, "out")])
-    lowered = lower_padding(fn, TARGETS[rng.choice(["c", "cuda"])]).function
-    verify(lowered, "source")
+    new = lowered(fn, TARGETS[rng.choice(["c", "cuda"])]).function
+    verify(new, "source")
     given = arguments_for(fn, rng, 0)
     if dtype.is_float:
         given["b"][rng.randrange(taps)] = rng.choice(INFINITE)
-    assert_same_outcome(fn, lowered, given)
+    assert_same_outcome(fn, new, given)

@@ -20,8 +20,9 @@ from polysched.ir.nodes import Alloc, Function
 from polysched.ir.simplify import simplify
 from polysched.ir.text import show
 from polysched.ir.verify import verify
+from polysched.prelude.edits import applied
 from polysched.prelude.padding import unpadded
-from polysched.prelude.padding.unpadded import without_padded_copies
+from polysched.prelude.padding.unpadded import copies_to_leave_out
 
 FILL = """
     for i in range(7):
@@ -51,6 +52,10 @@ def of(*parts: str, head: str = HEAD, own: str = "p") -> Function:
     params = tuple(each for each in fn.params if each != own)
     arrays = tuple(each for each in fn.arrays if each is not array)
     return replace(fn, arrays=arrays, params=params, body=(Alloc(replace(array, space="private")), *fn.body))
+
+
+def without_padded_copies(fn: Function) -> Function:
+    return applied(fn, copies_to_leave_out(fn))
 
 
 def without(fn: Function, size: int = 5) -> Function:

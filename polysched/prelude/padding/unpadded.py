@@ -19,8 +19,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from math import inf, prod
+from typing import Literal, get_args
 
 from polysched import isl
+from polysched.errors import InputError
 from polysched.ir.build import binary, conjunction, sub
 from polysched.ir.effects import may_change
 from polysched.ir.linear import Linear, added, expression
@@ -29,21 +31,52 @@ from polysched.ir.nodes import Alloc, Array, Const, Expr, For, Function, If, Loa
 from polysched.ir.simplify import simplify
 from polysched.model.affine import AffineSpace, NotAffine
 from polysched.model.loops import loop_conditions, sizes_not_negative, trip_count
+from polysched.prelude.edit import NestEdit
 from polysched.prelude.macro_statements import macro_statements
 from polysched.prelude.padding.padded_copy import linear
 
+How = Literal["read in place", "stored once"]
 Loops = tuple[For, ...]
 _TYPICAL = 64  # what sizes are taken for that are not known
 
 
-def without_padded_copies(fn: Function) -> Function:
-    """`fn` with the data in place of each padded copy that windows read, and others stored once; the same object if
-    there are none."""
-    for alloc in [stmt for stmt in fn.body if isinstance(stmt, Alloc) and stmt.array.shape]:
-        copy = _copy(fn, alloc.array)
-        if copy is not None:
-            fn = _read_in_place(fn, copy) or _stored_once(fn, copy)
-    return fn
+def unpad(fn: Function, copy: str, how: How) -> Function:
+    """`fn` in which the padded copy of that name is none, but the data itself, with guards, or is "stored once".
+
+    InputError if it is no padded copy, or may be read beyond its ends, or is stored once as it is.
+    """
+    if how not in get_args(How):
+        raise InputError(f"unpad(how={how!r}): how is one of {', '.join(map(repr, get_args(How)))}")
+    found = _copy_called(fn, copy)
+    if found is None:
+        hint = "it is an array of the nest's own, with a constant beside an array that does not change any more"
+        raise InputError(f"'{copy}' is no padded copy", hint=hint)
+    done = _read_in_place(fn, found) if how == "read in place" else _stored_once(fn, found)
+    if done is None:
+        why = "may be read beyond its ends" if how == "read in place" else "is stored once as it is"
+        raise InputError(f"'{copy}' {why}")
+    return done
+
+
+def copies_to_leave_out(fn: Function) -> tuple[NestEdit, ...]:
+    """For each padded copy that is better read in place, or stored once, the edit that makes it so, in order."""
+    edits = []
+    for name in [stmt.array.name for stmt in fn.body if isinstance(stmt, Alloc) and stmt.array.shape]:
+        if (copy := _copy_called(fn, name)) and (how := _better(fn, copy)):
+            edits.append(NestEdit("unpad", (name,), (("how", how),)))
+            fn = unpad(fn, name, how)
+    return tuple(edits)
+
+
+def _better(fn: Function, copy: _Copy) -> How | None:
+    """The better way to have the copy; None for that in which it is."""
+    guarded = _read_in_place(fn, copy)
+    if guarded is not None:
+        written = macro_statements(replace(fn, body=_others(fn, copy)))
+        is_flat = all(_is_flat(stmt, (), copy.array.name) for stmt in written.body)
+        if is_flat and _loops(macro_statements(guarded)) == _loops(written) and _pays(written, copy):
+            return "read in place"
+    return "stored once" if _has_a_guard_on_lanes(copy) and _stored_once(fn, copy) is not None else None
 
 
 @dataclass(frozen=True)
@@ -62,8 +95,13 @@ class _Copy:
         return value
 
 
+def _copy_called(fn: Function, name: str) -> _Copy | None:
+    """The padded copy of that name, if it is one, of data that nothing changes while it is read."""
+    arrays = {stmt.array.name: stmt.array for stmt in fn.body if isinstance(stmt, Alloc) and stmt.array.shape}
+    return _copy(fn, arrays[name]) if name in arrays else None
+
+
 def _copy(fn: Function, array: Array) -> _Copy | None:
-    """The padded copy that the array is, if it is one, of data that nothing changes while it is read."""
     uses = [stmt for stmt in fn.body if _touches(stmt, array.name) and not isinstance(stmt, Alloc)]
     nests = [_nest(stmt) for stmt in uses[:2]]
     match nests:
@@ -132,18 +170,23 @@ def _is_same(one: Linear, other: Linear) -> bool:
     return not any(added(one, other, -1).values())
 
 
+def _others(fn: Function, copy: _Copy) -> tuple[Stmt, ...]:
+    """The statements without those that make the copy."""
+    return tuple(
+        stmt
+        for stmt in fn.body
+        if not any(stmt is made for made in copy.made)
+        and not (isinstance(stmt, Alloc) and stmt.array.name == copy.array.name)
+    )
+
+
 def _read_in_place(fn: Function, copy: _Copy) -> Function | None:
-    """`fn` without the copy, if all that reads it are windows that are written out, inside of it for sure."""
-    name = copy.array.name
-    gone = (*copy.made, *(stmt for stmt in fn.body if isinstance(stmt, Alloc) and stmt.array.name == name))
-    kept = tuple(stmt for stmt in fn.body if not any(stmt is each for each in gone))
+    """`fn` without the copy, if all that reads it is inside of it for sure."""
+    name, kept = copy.array.name, _others(fn, copy)
     if not all(_is_inside(load, loops, copy.array, fn.sizes) for load, loops in _loads(kept, (), name)):
         return None
     body = rewrite(kept, lambda n: copy.element(n.index) if isinstance(n, Load) and n.array == name else None)
-    guarded, written = replace(fn, body=body), macro_statements(replace(fn, body=kept))
-    is_flat = all(_is_flat(stmt, (), name) for stmt in written.body)
-    stays_flat = is_flat and _loops(macro_statements(guarded)) == _loops(written)
-    return guarded if stays_flat and _pays(written, copy) else None
+    return replace(fn, body=body)
 
 
 def _loops(fn: Function) -> int:
@@ -223,12 +266,17 @@ def _points(box: isl.Set) -> int:
     return 0 if box.is_empty() else prod(map(int, lengths))
 
 
-def _stored_once(fn: Function, copy: _Copy) -> Function:
-    """`fn` with one nest that stores all of the copy, if lanes then differ in what they store: a guard that is the same
-    for all of them would stand in what the solver may make of this nest and of those that read it."""
+def _has_a_guard_on_lanes(copy: _Copy) -> bool:
+    """Do lanes differ in what they store? A guard that is the same for all of them would stand in what the solver may
+    make of this nest and of those that read it."""
     assert isinstance(copy.store.value, Select)
-    if len(copy.made) == 1 or copy.store.index[-1] not in walk(copy.store.value.cond):
-        return fn
+    return copy.store.index[-1] in walk(copy.store.value.cond)
+
+
+def _stored_once(fn: Function, copy: _Copy) -> Function | None:
+    """`fn` with one nest that stores all of the copy; None if there is one alone."""
+    if len(copy.made) == 1:
+        return None
     nest: Stmt = copy.store
     for loop in reversed(copy.loops):
         nest = replace(loop, body=(nest,))
