@@ -84,5 +84,6 @@ def edits_from_json(text: str) -> tuple[NestEdit, ...]:
 def _edit(data: Any) -> NestEdit:
     match data:
         case [str(name), list(args), dict(kwargs), str(why)]:
-            return NestEdit(name, tuple(args), tuple(kwargs.items()), why)
+            named = ((key, tuple(value) if isinstance(value, list) else value) for key, value in kwargs.items())
+            return NestEdit(name, tuple(args), tuple(named), why)
     raise InputError(f"an edit of a nest is [name, [arguments], {{named ones}}, why], not {data!r}")

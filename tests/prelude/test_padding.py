@@ -347,3 +347,17 @@ def test_every_lowering_keeps_every_value(seed):
     if dtype.is_float:
         given["b"][rng.randrange(taps)] = rng.choice(INFINITE)
     assert_same_outcome(fn, new, given)
+
+
+def test_sums_of_one_array_may_differ():
+    n = ps.var("n")
+    a, b = ps.placeholder((n,), ps.f32, "a"), ps.placeholder((9,), ps.f32, "b")
+
+    def summed(taps: int, name: str):
+        r = ps.reduce_axis(taps, f"r_{name}")
+        inside = [lambda at: (at >= 0) & (at < n), lambda at: at % 2 == 0][taps == 9]
+        return ps.compute((n,), lambda i: ps.sum(ps.select(inside(i + r - 1), a[i + r - 1], 0) * b[r], axis=r), name)
+
+    fn = ps.function("both", [a, b], [summed(3, "few"), summed(9, "dilated")])
+    assert [str(edit) for edit in lowered(fn).edits] == ['zeros("a", how=("padded copy", "guard"))']
+    assert said(fn) == "a: padded copy, so that all sums have as many terms; a: guard, neither cut nor copy is better"

@@ -18,11 +18,20 @@ from collections.abc import Sequence
 
 from polysched.ir.node import walk
 from polysched.ir.nodes import Const, Expr, Function, Var
+from polysched.ir.rename import used_names
 from polysched.model.loops import trip_count
-from polysched.prelude.edit import NestEdit, array_of
+from polysched.prelude.edit import NestEdit
 from polysched.prelude.padding.finite import finite_tables
 from polysched.prelude.padding.padded_copy import PaddedCopy
-from polysched.prelude.padding.zeros import How, PaddedSum, copy_for, cut_is_exact_since, padded_sums, zeros
+from polysched.prelude.padding.zeros import (
+    How,
+    PaddedSum,
+    copy_for,
+    cut_is_exact_since,
+    padded_sums,
+    sums_around,
+    zeros,
+)
 from polysched.target import TargetData
 from polysched.transform.products import kind_of, sum_of_products
 
@@ -34,26 +43,29 @@ _KEPT = 32 << 20  # bytes up to which memory is used again (M_MMAP_THRESHOLD of 
 
 
 def lowerings_of_zeros(fn: Function, target: TargetData, *, fast_math: bool = False) -> tuple[NestEdit, ...]:
-    """For each sum of products with zeros around data, the edit that costs least on the target, to be made in order."""
-    edits: list[NestEdit] = []
-    guarded: set[str] = set()  # places
-    while left := {place: found for place, found in padded_sums(fn).items() if place not in guarded}:
-        place, found = next(iter(left.items()))
-        how, why = _lowering(found, fn, target, fast_math)
-        given: dict[str, str | bool] = {"how": how}
-        if how == "guard":
-            guarded.add(place)
-        elif how == "domain cut" and not cut_is_exact_since(found, finite_tables(fn), fast_math=False):
-            given["fast_math"] = True
-        edits.append(NestEdit("zeros", (place,), tuple(given.items()), why))
-        fn = zeros(fn, place, how, fast_math)
-    return tuple(edits)
+    """For each array with zeros around it, the edit that costs least on the target, to be made in order."""
+    edits: dict[str, NestEdit] = {}
+    while left := [found.load.array for found in padded_sums(fn) if found.load.array not in edits]:
+        sums, tables = sums_around(fn, left[0]), finite_tables(fn)
+        chosen = [_lowering(found, fn, target, fast_math) for found in sums]
+        hows, whys = zip(*(chosen[:1] if len({*chosen}) == 1 else chosen), strict=True)
+        how = hows[0] if len(hows) == 1 else hows
+        cuts = [found for found, (lowering, _) in zip(sums, chosen, strict=True) if lowering == "domain cut"]
+        is_exact = all(cut_is_exact_since(cut, tables, fast_math=False) for cut in cuts)
+        given = (("how", how), *(() if is_exact else (("fast_math", True),)))
+        edits[left[0]] = NestEdit("zeros", (left[0],), given, "; ".join(whys))
+        fn = zeros(fn, left[0], how, fast_math)
+    return tuple(edits.values())
 
 
 def said_of_zeros(edits: Sequence[NestEdit]) -> str:
     """What became of the zeros around each array, and why."""
-    chosen = (edit for edit in edits if edit.name == "zeros")
-    said = (f"{array_of(edit.args[0])}: {dict(edit.kwargs)['how']}, {edit.why}" for edit in chosen)
+    said = []
+    for edit in edits:
+        if edit.name == "zeros":
+            how = dict(edit.kwargs)["how"]
+            reasons = zip([how] if isinstance(how, str) else how, edit.why.split("; "), strict=True)
+            said += [f"{edit.args[0]}: {one}, {why}" for one, why in reasons]
     return "; ".join(dict.fromkeys(said))
 
 
@@ -62,7 +74,7 @@ def _lowering(found: PaddedSum, fn: Function, target: TargetData, fast_math: boo
     exact = cut_is_exact_since(found, finite_tables(fn), fast_math=fast_math)
     is_copied_anyway = _uses(found) >= _OFTEN if target.has_grid else _is_packed(found)
     may_be_copied = not target.has_grid and (is_copied_anyway or not _is_same_along_rows(found))
-    copy = copy_for(found, fn) if may_be_copied else None
+    copy = copy_for(found, fn, used_names(fn)) if may_be_copied else None
     if copy is not None and _pays(found, copy) and (_has_few_zeros(found, copy) or not (exact or is_copied_anyway)):
         return "padded copy", "so that all sums have as many terms"
     if is_copied_anyway:

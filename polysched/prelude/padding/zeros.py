@@ -19,8 +19,7 @@ Conditions on data stay as they are.
 from __future__ import annotations
 
 import math
-import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
@@ -28,7 +27,6 @@ from polysched.errors import InputError
 from polysched.ir.node import map_blocks, map_list, rewrite, statements, walk
 from polysched.ir.nodes import Alloc, Binary, Call, Cast, Const, Expr, For, Function, If, Load, Select, Stmt, Store
 from polysched.ir.rename import used_names
-from polysched.prelude.edit import Places, require_done
 from polysched.prelude.padding.finite import finite_tables, is_finite
 from polysched.prelude.padding.padded_copy import PaddedCopy, padded_copy
 
@@ -55,54 +53,65 @@ class PaddedSum:
         return new
 
 
-def zeros(fn: Function, data: str, how: How, fast_math: bool = False) -> Function:
-    """`fn` with the zeros around `data` in this lowering, in the first sum of products with it, or the third: `data.3`.
+def zeros(fn: Function, data: str, how: str | Sequence[str], fast_math: bool = False) -> Function:
+    """`fn` with the zeros around `data` in this lowering, in all sums of products with it; or in one for each of them.
 
     InputError if there is no such sum, or it has no padded copy; and for a cut that is not exact, without `fast_math`.
     """
-    if how not in get_args(How):
-        raise InputError(f"zeros(how={how!r}): how is one of {', '.join(map(repr, get_args(How)))}")
-    made: list[Stmt] = []
+    count = len(sums_around(fn, data))
+    hows = [how] * count if isinstance(how, str) else list(how)
+    if wrong := [one for one in hows if one not in get_args(How)]:
+        raise InputError(f"zeros(how={wrong[0]!r}): how is one of {', '.join(map(repr, get_args(How)))}")
+    if not count or len(hows) != count:
+        hint = "they are part of what is summed up, as in sum(select(i + r >= 1, a[i + r - 1], 0) * b[r])"
+        where = f"in {count or 'no'} sum{'s' * (count != 1)} of products{f', not {len(hows)}' * (count > 0)}"
+        raise InputError(f"zeros around '{data}' are {where}", hint=hint)
+    left, tables, taken = iter(hows), finite_tables(fn), used_names(fn)
+    made: list[Stmt] = []  # for the statement at hand
 
     def lowered(found: PaddedSum) -> Stmt:
-        if how == "padded copy":
-            copy = copy_for(found, fn)
-            if copy is None:
-                hint = "data that nothing changes has one, if it is zero beyond its edges alone"
-                raise InputError(f"'{data}' has no padded copy", hint=hint)
-            made.extend(copy.statements)
-            return found.of(copy.element)
-        if how == "domain cut":
-            if not cut_is_exact_since(found, finite_tables(fn), fast_math=fast_math):
-                message = f"without its products with zeros, a sum with '{data}' may differ: zero times infinity is NaN"
-                raise InputError(message, hint="allow that with fast_math=True, or make a padded copy")
-            return If(found.access.cond, (found.of(found.load),), (), found.store.loc)
+        if found.load.array != data:
+            return found.store
+        match next(left):
+            case "padded copy":
+                copy = copy_for(found, fn, taken)
+                if copy is None:
+                    hint = "data that nothing changes has one, if it is zero beyond its edges alone"
+                    raise InputError(f"'{data}' has no padded copy", hint=hint)
+                made.extend(copy.statements)
+                return found.of(copy.element)
+            case "domain cut":
+                if not cut_is_exact_since(found, tables, fast_math=fast_math):
+                    message = f"a sum with '{data}' may differ without products with zeros: zero times infinity is NaN"
+                    raise InputError(message, hint="allow that with fast_math=True, or make a padded copy")
+                return If(found.access.cond, (found.of(found.load),), (), found.store.loc)
         return found.store
 
-    done: list[str] = []
-    places = Places()
+    def behind_its_copies(stmt: Stmt) -> Stmt | tuple[Stmt, ...]:
+        made.clear()
+        new = _lowered(stmt, fn, lowered)
+        return (*made, new) if made else new
 
-    def asked(found: PaddedSum) -> Stmt:
-        done.append(places.name(found.load.array))
-        return lowered(found) if done[-1] == data else found.store
-
-    body = _lowered(fn, asked)
-    hint = "it is read where it is, and zero elsewhere: sum(select(i + r >= 1, a[i + r - 1], 0) * b[r])"
-    require_done([data], done, "there is no sum of products with zeros around {}", hint)
-    pairs = zip(fn.body, body, strict=True)
-    parts = tuple(part for old, new in pairs for part in ((new,) if new is old else (*made, new)))
-    return fn if all(map(operator.is_, parts, fn.body)) else replace(fn, body=parts)
+    body = map_list(fn.body, behind_its_copies)
+    return fn if body is fn.body else replace(fn, body=body)
 
 
-def padded_sums(fn: Function) -> dict[str, PaddedSum]:
-    """The sums of products with zeros around data, by their places, in order."""
-    places, found = Places(), dict[str, PaddedSum]()
+def padded_sums(fn: Function) -> tuple[PaddedSum, ...]:
+    """The sums of products with zeros around data, in their order."""
+    found: list[PaddedSum] = []
 
     def kept(one: PaddedSum) -> Stmt:
-        return found.setdefault(places.name(one.load.array), one).store
+        found.append(one)
+        return one.store
 
-    _lowered(fn, kept)
-    return found
+    for stmt in fn.body:
+        _lowered(stmt, fn, kept)
+    return tuple(found)
+
+
+def sums_around(fn: Function, data: str) -> tuple[PaddedSum, ...]:
+    """Those with this data."""
+    return tuple(found for found in padded_sums(fn) if found.load.array == data)
 
 
 def cut_is_exact_since(found: PaddedSum, tables: frozenset[str], *, fast_math: bool) -> str:
@@ -117,27 +126,26 @@ def cut_is_exact_since(found: PaddedSum, tables: frozenset[str], *, fast_math: b
     return ""
 
 
-def copy_for(found: PaddedSum, fn: Function) -> PaddedCopy | None:
-    """The padded copy that the sum may read; None if there is none."""
+def copy_for(found: PaddedSum, fn: Function, taken: set[str]) -> PaddedCopy | None:
+    """The padded copy that the sum may read; None if there is none. Its names are none of those `taken`, which grow."""
     if found.shape is None:
         return None
-    return padded_copy(found.access, found.shape, found.loops, fn.sizes, used_names(fn))
+    return padded_copy(found.access, found.shape, found.loops, fn.sizes, taken)
 
 
-def _lowered(fn: Function, lower: Callable[[PaddedSum], Stmt]) -> tuple[Stmt, ...]:
-    """The statements of the function with what `lower` makes of each sum."""
-    own = (stmt.array for stmt in statements(fn.body) if isinstance(stmt, Alloc))
-    shapes = {array.name: array.shape for array in (*fn.arrays, *own)}
-    return tuple(part for stmt in fn.body for part in _Lowering(stmt, shapes, lower).block((stmt,), (), frozenset()))
+def _lowered(stmt: Stmt, fn: Function, lower: Callable[[PaddedSum], Stmt]) -> Stmt:
+    """A statement of the function with what `lower` makes of each sum."""
+    own = (each.array for each in statements(fn.body) if isinstance(each, Alloc))
+    stored = {node.array for node in walk(stmt) if isinstance(node, Store)}
+    shapes = {array.name: array.shape for array in (*fn.arrays, *own) if array.name not in stored}
+    (new,) = _Lowering(shapes, lower).block((stmt,), (), frozenset())
+    return new
 
 
+@dataclass(frozen=True)
 class _Lowering:
-    """Of the sums in one statement of the function."""
-
-    def __init__(self, stmt: Stmt, shapes: Mapping[str, tuple[Expr, ...]], lower: Callable[[PaddedSum], Stmt]):
-        stored = {node.array for node in walk(stmt) if isinstance(node, Store)}
-        self.shapes = {name: shape for name, shape in shapes.items() if name not in stored}
-        self.lower = lower
+    shapes: Mapping[str, tuple[Expr, ...]]  # of arrays that stay as they are
+    lower: Callable[[PaddedSum], Stmt]
 
     def block(self, body: tuple[Stmt, ...], around: tuple[For | If, ...], started: Elements) -> tuple[Stmt, ...]:
         """The statements inside of those around, where the elements `started` are sums that are not -0.0."""
