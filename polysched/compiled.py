@@ -33,6 +33,7 @@ from polysched.model.tree import Tree
 from polysched.options import Options
 from polysched.plot.draw import Before, plot, titled
 from polysched.plot.notebook import notebook_html
+from polysched.prelude.edit import NestEdit
 from polysched.runtime.check import check
 from polysched.runtime.cpu import CpuProgram, load
 from polysched.runtime.cuda import CudaProgram, load_cuda
@@ -68,6 +69,7 @@ class Compiled:
     kernel: Function
     source: Source
     options: Options
+    prelude: tuple[NestEdit, ...]  # what was done to the nest before it was modelled
     events: tuple[Event, ...] = field(default_factory=tuple)  # a default of the class would hide them
     from_cache: bool = field(default=False, compare=False)  # was it made by an earlier process?
 
@@ -320,7 +322,8 @@ class Compiled:
         is_serial = any(kernel.note == ONE_THREAD for kernel in self.source.kernels)
         may_reorder = any(d.reduction for d in self.dependences.pairs) and not self.options.reorder_reductions
         hint = ["reductions may run on all threads with Options(reorder_reductions=True)"] if may_reorder else []
-        return "\n".join([text, *self._fallbacks(), *kernels, *(hint if is_serial else [])])
+        edits = [f"edited first: {', '.join(map(str, self.prelude))}"] if self.prelude else []
+        return "\n".join([*edits, text, *self._fallbacks(), *kernels, *(hint if is_serial else [])])
 
     def _fallbacks(self) -> list[str]:
         """The stages that did not go their first way."""
@@ -353,4 +356,4 @@ class Compiled:
 
 _AS_IT_IS, _UNCONTRACTED = "as it is", "without contraction"  # ways of running C
 _OF_CALLS = ("nest", "source", "rungs", "options", "from_cache", "valid_sizes")
-_STAGES = ("scop", "dependences", "scheduled", "schedule", "kernel", "events")
+_STAGES = ("scop", "dependences", "scheduled", "schedule", "kernel", "prelude", "events")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import lru_cache, partial
+from typing import Any
 
 from polysched import isl
 from polysched.codegen.emit.c import emit_c
@@ -23,16 +25,11 @@ from polysched.codegen.passes.invariant_loads import invariant_loads
 from polysched.codegen.passes.lanes import several_vectors
 from polysched.codegen.passes.linearize import linearize
 from polysched.codegen.passes.loop_bounds import loop_bounds
-from polysched.codegen.passes.macro_statements import macro_statements
 from polysched.codegen.passes.named import named_temporaries
 from polysched.codegen.passes.packing import pack
-from polysched.codegen.passes.padding import Choice, lower_padding
 from polysched.codegen.passes.privatize import privatize
 from polysched.codegen.passes.register_tiles import register_tiles
 from polysched.codegen.passes.stage import improve_expressions
-from polysched.codegen.passes.units import without_units
-from polysched.codegen.passes.unpadded import without_padded_copies
-from polysched.codegen.passes.untile import untiled
 from polysched.codegen.products.find import pack_products
 from polysched.codegen.source import Source
 from polysched.compiled import Compiled
@@ -43,6 +40,7 @@ from polysched.entry import entry
 from polysched.errors import BudgetExceeded, InputError
 from polysched.frontend.op.op import Op
 from polysched.frontend.python import Nest
+from polysched.history import History
 from polysched.ir.contents import without_contents
 from polysched.ir.nodes import Function
 from polysched.mapped import loops_within_budget, require_target
@@ -50,14 +48,15 @@ from polysched.model.scop import Scop
 from polysched.model.tree import Tree
 from polysched.model.tree_form import require_form
 from polysched.options import Options, Target, require_options
-from polysched.prepare import function_of, living, modelled, prepared
+from polysched.prelude.choose import leaves_order_open, prelude, readable
+from polysched.prelude.padding.choice import said_of_zeros
+from polysched.prepare import function_of, living, modelled
 from polysched.results import kept
 from polysched.schedule import Schedule
 from polysched.solve.honoured import require_met
 from polysched.solve.scheduler import Scheduled, find_schedule
 from polysched.target import TARGETS, TargetData
 from polysched.trace import optional, record, step, timed
-from polysched.transform.expand_arrays import expand_arrays
 
 
 @entry
@@ -72,7 +71,7 @@ def optimize(
 
     The order of its iterations is found by ILP, or is `schedule`: one by hand, or a tree, as from `from_yaml`; then
     loops are tiled and put on threads, unless `schedule` has marks that say so itself, and the code is generated.
-    The options are by default those of the schedule by hand.
+    The options are by default those of the schedule by hand. One without edits is where the compiler's own way starts.
     InputError for a nest that cannot be compiled, IllegalSchedule for a `schedule` that breaks a dependence,
     BudgetExceeded where `options.compile_seconds` are too few to tell what the nest depends on.
     """
@@ -83,7 +82,12 @@ def optimize(
     require_options(options)
     if target not in TARGETS:
         raise InputError(f"there is no target '{target}'", hint="the targets are c, cuda and opencl")
-    asked = (without_contents(by_hand.nest), by_hand.history, by_hand.tree) if by_hand else schedule
+    if by_hand:
+        _require_fits(by_hand, function, options)
+    schedule, options = _unless_unedited(schedule, options)
+    asked: Any = schedule
+    if isinstance(schedule, Schedule):
+        asked = without_contents(schedule.nest), schedule.history, schedule.tree
     done = kept((function, target, asked, options), lambda: _in_time(function, target, schedule, options))
     object.__setattr__(done, "nest", whole)  # which alone has the contents of arrays; `replace` would read all stages
     return done
@@ -98,30 +102,17 @@ def _in_time(function: Function, target: Target, schedule: Schedule | Tree | Non
 def _compiled(function: Function, target: TargetData, schedule: Schedule | Tree | None, options: Options) -> Compiled:
     by_hand = schedule if isinstance(schedule, Schedule) else None
     given: Tree | None = schedule.tree if isinstance(schedule, Schedule) else schedule
-    padding: tuple[Choice, ...] = ()
-    has_products = False
+    is_open = given is None and leaves_order_open(options)
     if by_hand:
-        _require_fits(by_hand, function, options)
+        edits = readable(function).edits
         scop, deps = by_hand.draft.scop, by_hand.draft.dependences
     else:
-        is_named = schedule is not None or options.constraints  # are statements and loops?
-        is_free = schedule is None and options.tile and _leaves_order_open(options)
-        plain = optional("untile", untiled, function) if is_free else function
-        if not (is_named or target.has_grid):
-            plain = optional("padded copies", without_padded_copies, plain)
-            plain = optional("macro-statements", macro_statements, plain)
-        expanded = prepared(plain)
-        if schedule is None:  # which names loops
-            expanded = step("units", without_units, expanded)
-            lowered = step("padding", lower_padding, expanded, target, fast_math=options.fast_math)
-            expanded, padding = lowered.function, lowered.choices
-        scop, deps = modelled(expanded, options)
-        if not target.has_grid and schedule is None and _leaves_order_open(options):
+        model = lru_cache(maxsize=1)(partial(modelled, options=options))
+        nest, edits = prelude(function, target, options, model, is_given=given is not None)
+        scop, deps = model(nest)
+        if is_open and not target.has_grid:
             scop, deps = living(scop, deps, options)
         given = require_form(given, scop.function.sizes) if given else None
-    if target.has_grid and given is None:  # on a CPU, the memory costs more: doitgen takes twice as long
-        again = optional("expand arrays", expand_arrays, expanded, scop, deps)
-        scop, deps = (scop, deps) if again is expanded else modelled(again, options)
     if given is None:
         scheduled = _found(scop, deps, options)
     else:
@@ -136,9 +127,10 @@ def _compiled(function: Function, target: TargetData, schedule: Schedule | Tree 
         target,
         options,
         is_by_hand=by_hand is not None,
-        is_free=given is None and _leaves_order_open(options),
+        is_free=is_open,
     )
     kernel = optional("contract", contract, kernel, rows=options.reorder_reductions and not target.has_grid)
+    has_products = False
     if not target.has_grid:
         before = kernel
         kernel = step("pack products", pack_products, kernel, options.machine, parallel=options.parallel)
@@ -179,12 +171,13 @@ def _compiled(function: Function, target: TargetData, schedule: Schedule | Tree 
             "schedule": scheduled.rung,
             "mapping": mapping,
             **_met(scheduled.constraints, target),
-            **({"padding": "; ".join(map(str, padding))} if padding else {}),
+            **({"padding": zeros} if (zeros := said_of_zeros(edits)) else {}),
             **({"taken on trust": "; ".join(map(str, deps.trusted))} if deps.trusted else {}),
         },
         kernel=kernel,
         source=source,
         options=options,
+        prelude=edits,
     )
 
 
@@ -201,9 +194,16 @@ def _found(scop: Scop, deps: Dependences, options: Options) -> Scheduled:
     return scheduled
 
 
-def _leaves_order_open(options: Options) -> bool:
-    """Have the options no wish about the order of loops?"""
-    return options.scheduler == "pluto" and options.fusion == "smart" and not options.constraints
+def _unless_unedited(
+    schedule: Schedule | Tree | None, options: Options
+) -> tuple[Schedule | Tree | None, Options]:
+    """The schedule and the options; one by hand without edits is none, but where it starts from."""
+    match schedule:
+        case Schedule(history=History(start="ilp", edits=())):
+            return None, options
+        case Schedule(history=History(start="source", edits=())):
+            return None, replace(options, scheduler="source")
+    return schedule, options
 
 
 def _require_fits(by_hand: Schedule, function: Function, options: Options) -> None:

@@ -77,6 +77,8 @@ def _as(kind: Any, value: Any) -> Any:
             return str(value)
         case origin, _ if origin is Literal and isinstance(value, str):  # the edit says which there are
             return str(value)
+        case None, _ if kind is bool and isinstance(value, bool):
+            return value
         case None, _ if kind is int and not isinstance(value, bool) and abs(index(value)) < LARGEST:
             return index(value)
         case None, _ if kind is NoneType and value is None:
@@ -109,5 +111,6 @@ def _said(kind: Any) -> str:
 _SAID = {
     str: ("a string", "strings"),
     int: ("a whole number below 2**31", "whole numbers below 2**31"),
+    bool: ("True or False", ""),
     NoneType: ("None", ""),
 }

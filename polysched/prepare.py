@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from polysched.codegen.passes.in_place import accumulate_in_place
-from polysched.codegen.passes.integer_indices import integer_indices
-from polysched.codegen.passes.structure import structured
 from polysched.deps.dataflow import dependences
 from polysched.deps.dead import without_dead
 from polysched.deps.dependences import Dependences
@@ -13,10 +10,10 @@ from polysched.frontend.op.op import Op
 from polysched.frontend.python import Nest
 from polysched.ir.nodes import Function
 from polysched.ir.verify import verify as verify_ir
-from polysched.model.expand import expand_temporaries
 from polysched.model.extract import extract
 from polysched.model.scop import Scop
 from polysched.options import Options
+from polysched.prelude.choose import readable
 from polysched.trace import optional, step
 
 
@@ -38,11 +35,8 @@ def function_of(nest: Nest | Op | Function) -> Function:
 
 
 def prepared(function: Function) -> Function:
-    """The nest with places as integers, fused loops taken apart, sums made in their element, and temporaries
-    expanded."""
-    function = optional("integer indices", integer_indices, function)
-    nested = optional("in place", accumulate_in_place, optional("structure", structured, function))
-    return step("expand", expand_temporaries, nested)
+    """The nest as any schedule starts from it."""
+    return readable(function).function
 
 
 def modelled(function: Function, options: Options) -> tuple[Scop, Dependences]:

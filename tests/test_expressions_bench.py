@@ -15,9 +15,9 @@ from benchmarks.expressions.operators import OPERATORS, Operator, elements_of, n
 from benchmarks.expressions.stage_time import stage_events
 from benchmarks.expressions.threads import as_it_stands, grid_for, on_threads
 from benchmarks.expressions.winograd import naive_transform, transform
-from polysched.codegen.passes.structure import structured
 from polysched.ir.interp import interpret
 from polysched.ir.nodes import For
+from polysched.prelude.structure.structure import structured
 from polysched.runtime.emulate import emulate
 
 needs_nvcc = pytest.mark.skipif(shutil.which("nvcc") is None, reason="there is no nvcc to compile CUDA texts with")

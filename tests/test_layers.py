@@ -23,6 +23,7 @@ LAYERS = [
     ["compare"],
     ["runtime", "prepare", "mapped"],
     ["codegen"],
+    ["prelude"],
     ["solve", "transform", "trials"],
     ["deps", "frontend", "trial_sizes"],
     ["model"],

@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 import polysched as ps
 from polysched.codegen.emit.cuda import emit_cuda
 from polysched.codegen.gpu.planes import fold_planes
-from polysched.codegen.passes.count import trip_count
 from polysched.codegen.passes.linearize import linearize
 from polysched.codegen.passes.stage import improve_expressions
-from polysched.codegen.passes.structure import structured
 from polysched.codegen.source import Source
 from polysched.ir.build import add, binary, mul
 from polysched.ir.node import substitute
 from polysched.ir.nodes import Const, Expr, For, Function, Stmt, Var
+from polysched.model.loops import trip_count
+from polysched.prelude.structure.structure import structured
 from polysched.sass.counts import Counts
 from polysched.sass.execute.thread import Triple, run_thread
 from polysched.sass.launches import find_launches

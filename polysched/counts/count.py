@@ -15,7 +15,6 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 
 from polysched import isl
-from polysched.codegen.passes.structure import structured
 from polysched.counts.figures import ArrayCounts, Counts, Figure, NestCounts, sum_of
 from polysched.counts.tally import Event, Tally
 from polysched.entry import entry
@@ -35,6 +34,7 @@ from polysched.model.extract import extract
 from polysched.model.interpolated import SMALLEST, interpolated
 from polysched.model.lines import statements_at
 from polysched.model.scop import Scop, Statement
+from polysched.prelude.structure.structure import structured
 from polysched.prepare import function_of
 
 

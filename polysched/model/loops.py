@@ -9,6 +9,14 @@ from polysched.ir.nodes import Binary, Const, Expr, For, Var
 from polysched.model.affine import AffineSpace
 
 
+def trip_count(loop: For) -> int | None:
+    """How often the body runs; None if a bound is not constant."""
+    match loop:
+        case For(_, Const(value=lo), Const(value=hi), step):
+            return len(range(int(lo), int(hi), step))
+    return None
+
+
 def loop_conditions(loop: For) -> list[Expr]:
     """What holds for the values that the loop variable takes."""
     var, stride = Var(loop.var), abs(loop.step)

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections import Counter
 
 from polysched import isl
-from polysched.codegen.passes.macro_statements import macro_statements
 from polysched.compiled import Compiled
 from polysched.frontend.c.region import Region
 from polysched.ir.node import walk
 from polysched.ir.nodes import Alloc, Binary, Const, For, Function, If, Load, Select, Store, Var
 from polysched.model.order import flatten
+from polysched.prelude.macro_statements import macro_statements
 
 
 def runs_the_same_loops(done: Compiled, region: Region) -> bool:

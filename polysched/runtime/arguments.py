@@ -24,7 +24,6 @@ from typing import Any
 import numpy as np
 
 from polysched import isl
-from polysched.codegen.passes.radix import factors_of, products_in
 from polysched.codegen.source import parameters
 from polysched.errors import LaunchError
 from polysched.ir.contents import default_arguments
@@ -32,6 +31,7 @@ from polysched.ir.dtypes import DType
 from polysched.ir.interp import evaluate
 from polysched.ir.node import walk
 from polysched.ir.nodes import LARGEST_SIZE, Alloc, Array, Function, Store, Var
+from polysched.prelude.structure.radix import factors_of, products_in
 from polysched.runtime.extents import affine, size_of, sizes_of
 from polysched.runtime.views import Form, View, view_of
 

@@ -33,7 +33,6 @@ from polysched.codegen.passes.normalize import normalize
 from polysched.codegen.passes.pressure import relieve
 from polysched.codegen.passes.ranges import simplify_ranges
 from polysched.codegen.passes.stage import improve_expressions
-from polysched.codegen.passes.unfuse import unfuse
 from polysched.codegen.passes.unswitch import unswitch
 from polysched.codegen.source import Source
 from polysched.errors import LaunchError
@@ -43,6 +42,7 @@ from polysched.ir.simplify import simplify
 from polysched.ir.text import show
 from polysched.ir.verify import Stage, verify
 from polysched.options import Options
+from polysched.prelude.structure.unfuse import unfuse
 from polysched.runtime.cpu import CpuProgram, c_function
 from polysched.runtime.toolchain import EXACT, find_compiler
 from polysched.target import TARGETS

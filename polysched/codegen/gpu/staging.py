@@ -30,7 +30,6 @@ from polysched.codegen.gpu.ends import Ends
 from polysched.codegen.gpu.footprint import in_locals
 from polysched.codegen.gpu.plan import Plan, Surroundings, plan_of
 from polysched.codegen.gpu.thread_nest import counted, edges, inside, on_threads, thread_nest
-from polysched.codegen.passes.padded_copy import is_zero_outside
 from polysched.codegen.passes.tile_nest import Side, mentions
 from polysched.ir.build import binary, conjunction, floormod
 from polysched.ir.linear import Linear, added, cleared, expression, forms, is_never_negative, never_negative
@@ -52,6 +51,7 @@ from polysched.ir.nodes import (
     Var,
 )
 from polysched.ir.rename import fresh_names, rename_bound, used_names
+from polysched.prelude.padding.padded_copy import is_zero_outside
 
 _UNROLLED = 1024  # updates in the text of one chunk
 

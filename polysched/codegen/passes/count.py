@@ -20,6 +20,7 @@ from polysched.ir.node import children, walk
 from polysched.ir.nodes import Binary, Const, Expr, For, Function, If, Let, Select, Stmt, Unary, Var
 from polysched.ir.polynomial import Polynomial
 from polysched.ir.power_sums import summed
+from polysched.model.loops import trip_count
 
 Count = int | Polynomial | None  # None: unknown
 
@@ -77,14 +78,6 @@ def _symbolic(fn: Function) -> Mapping[str, Count]:
     symbols = _Symbols()
     symbols.block(fn.body, "", (), {size: Polynomial.name(size) for size in fn.sizes})
     return symbols.executed
-
-
-def trip_count(loop: For) -> int | None:
-    """How often the body runs; None if a bound is not constant."""
-    match loop:
-        case For(_, Const(value=lo), Const(value=hi), step):
-            return len(range(int(lo), int(hi), step))
-    return None
 
 
 def number(count: Count) -> str:

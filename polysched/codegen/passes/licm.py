@@ -23,7 +23,6 @@ from sys import maxsize
 from typing import Any
 
 from polysched.codegen.passes.cost import COSTS, cost, costs_on
-from polysched.codegen.passes.count import trip_count
 from polysched.codegen.passes.rank import Scope
 from polysched.ir.dtypes import boolean
 from polysched.ir.node import map_children, walk
@@ -43,6 +42,7 @@ from polysched.ir.nodes import (
     Var,
 )
 from polysched.ir.rename import bound_names, fresh_names, numbered_in_order, used_names
+from polysched.model.loops import trip_count
 from polysched.options import Options
 from polysched.target import TargetData
 

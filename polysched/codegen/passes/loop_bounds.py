@@ -31,7 +31,6 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-from polysched.codegen.passes.count import trip_count
 from polysched.codegen.passes.facts import Facts
 from polysched.codegen.passes.guards import Variables, guarded_update, taken_apart
 from polysched.codegen.passes.inequalities import is_position, is_total
@@ -39,6 +38,7 @@ from polysched.codegen.passes.narrowed_loop import NarrowedLoop
 from polysched.ir.node import map_list, walk
 from polysched.ir.nodes import LARGEST_SIZE, SHUFFLE, Alloc, Barrier, Call, Expr, For, Function, If, Let, Stmt
 from polysched.ir.rename import fresh_names, used_names
+from polysched.model.loops import trip_count
 
 
 def loop_bounds(

@@ -19,7 +19,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from math import prod
 
-from polysched.codegen.passes.count import trip_count
 from polysched.ir.build import add, mul
 from polysched.ir.effects import may_be_dropped
 from polysched.ir.node import children, map_list, rewrite, substitute, walk
@@ -42,6 +41,7 @@ from polysched.ir.nodes import (
     Var,
 )
 from polysched.ir.rename import bound_names, fresh_names, rename_bound, used_names
+from polysched.model.loops import trip_count
 
 _MOST_ELEMENTS = 64  # of registers for all that is loaded before one loop
 

@@ -15,9 +15,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from math import prod
 
-from polysched.codegen.passes.count import trip_count
 from polysched.ir.node import children, map_list, rewrite, walk
 from polysched.ir.nodes import Expr, For, Function, If, Let, Load, Stmt, Store, Var
+from polysched.model.loops import trip_count
 
 _MOST_LOADS = 64  # in an unrolled body: half of the registers that a thread has at full occupancy, for f64
 _MOST_OPERATIONS = 1 << 14  # of an unrolled body

@@ -39,7 +39,6 @@ from typing import Any
 
 from polysched.codegen.passes.conditions import claim, merged
 from polysched.codegen.passes.cost import cost
-from polysched.codegen.passes.count import trip_count
 from polysched.codegen.passes.rank import Scope
 from polysched.ir.build import conjunction
 from polysched.ir.dtypes import boolean
@@ -64,6 +63,7 @@ from polysched.ir.nodes import (
 )
 from polysched.ir.rename import bound_names, fresh_names, rename_bound, used_names
 from polysched.ir.simplify import simplify
+from polysched.model.loops import trip_count
 
 Claim = tuple[Expr, bool]
 

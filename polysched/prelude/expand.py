@@ -1,0 +1,145 @@
+"""Scalar expansion: a temporary that lives across an inner loop gets an element for every iteration around it
+(Feautrier, ICS 1988).
+
+    for i in 0..n:                        s: f64[n]
+        s = 0                             for i in 0..n:
+        for k in 0..n:           ->           s[i] = 0
+            s = s + a[i, k]                   for k in 0..n:
+        b[i] = s                                  s[i] = s[i] + a[i, k]
+                                              b[i] = s[i]
+
+Without it every iteration of i would wait for the one before. `codegen/passes/contract.py` undoes it where the
+schedule keeps an iteration's accesses together. Else the temporary takes no more memory than one of the user's arrays,
+wherever all that uses it runs: the bounds of a[i, k] with a: f64[1000, 1000] say that n <= 1000 (`extents.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+from functools import cached_property, reduce
+
+from polysched import isl
+from polysched.ir.node import map_blocks, rewrite, walk
+from polysched.ir.nodes import Alloc, Array, Binary, Const, Expr, For, Function, Load, Stmt, Store, Var
+from polysched.model.affine import AffineSpace, NotAffine, expression
+from polysched.model.extents import fits_an_array, sizes_that_run
+from polysched.model.extract import extract
+from polysched.model.loops import loop_conditions, sizes_not_negative
+from polysched.model.scop import Scop
+from polysched.prelude.edit import Places, array_of, require_done
+
+
+def expand(fn: Function, *temporaries: str) -> Function:
+    """`fn` with these scalar temporaries, of those with a name in the order of the nest, expanded by the loops around
+    them. InputError for what is none that an inner loop uses, or in loops whose variables have no known range."""
+    if not temporaries:
+        return fn
+    expansion = _Expansion(fn, temporaries)
+    body = expansion.body(fn.body, ())
+    message = "{} cannot have an element for each iteration around"
+    hint = "expand a scalar of the nest's own that a loop inside of affine loops uses"
+    require_done(temporaries, expansion.done, message, hint)
+    return replace(fn, body=body)
+
+
+def temporaries_to_expand(fn: Function) -> tuple[str, ...]:
+    """The scalar temporaries that an inner loop uses, but for those that would take more memory than any of the user's
+    arrays: the others stay inside one statement."""
+    expansion = _Expansion(fn)
+    expansion.body(fn.body, ())
+    return tuple(expansion.done)
+
+
+def expand_temporaries(fn: Function) -> Function:
+    """`fn` with all of these expanded."""
+    return expand(fn, *temporaries_to_expand(fn))
+
+
+class _Expansion:
+    def __init__(self, fn: Function, temporaries: Collection[str] | None = None):
+        self.fn, self.temporaries = fn, temporaries  # or None, for those that fit
+        self.places, self.done = Places(), list[str]()
+
+    def body(self, body: tuple[Stmt, ...], loops: tuple[For, ...]) -> tuple[Stmt, ...]:
+        for alloc in [stmt for stmt in body if isinstance(stmt, Alloc)]:
+            if loops and not alloc.array.shape and _crosses_a_loop(alloc.array.name, body):
+                place = self.places.name(alloc.array.name)
+                extents = self.extents(place, loops)
+                if extents:
+                    body = _with_elements(body, replace(alloc.array, shape=extents), loops)
+                    self.done.append(place)
+        return tuple(self.inside(stmt, loops) for stmt in body)
+
+    def inside(self, stmt: Stmt, loops: tuple[For, ...]) -> Stmt:
+        inner = (*loops, stmt) if isinstance(stmt, For) else loops
+        return map_blocks(stmt, lambda body: self.body(body, inner))
+
+    def extents(self, place: str, loops: tuple[For, ...]) -> tuple[Expr, ...]:
+        """Those that the temporary gets; none if it stays as it is."""
+        if self.temporaries is not None and place not in self.temporaries:
+            return ()
+        values = _values(loops, self.fn.sizes)
+        extents = () if values.is_empty() else _extents(values, self.fn.sizes)
+        is_asked = self.temporaries is not None
+        return extents if is_asked or (extents and self.fits(extents, array_of(place), values.params())) else ()
+
+    def fits(self, extents: tuple[Expr, ...], name: str, known: isl.Set) -> bool:
+        """Does another array take as much, for the sizes `known`, or for those at which all runs that uses the
+        temporary?"""
+        fn = self.fn
+        return fits_an_array(extents, fn.arrays, known, fn.sizes) or fits_an_array(
+            extents, fn.arrays, known.intersect(sizes_that_run(self.scop, name)), fn.sizes
+        )
+
+    @cached_property
+    def scop(self) -> Scop:
+        """The model of the function as it was: it knows the sizes that keep accesses in bounds."""
+        return extract(self.fn)
+
+
+def _crosses_a_loop(name: str, body: tuple[Stmt, ...]) -> bool:
+    inside = (node for loop in walk(body) if isinstance(loop, For) for node in walk(loop))
+    return any(isinstance(node, Load | Store) and node.array == name for node in inside)
+
+
+def _with_elements(body: tuple[Stmt, ...], array: Array, loops: tuple[For, ...]) -> tuple[Stmt, ...]:
+    """`body` with the scalar of that name replaced by the element of this iteration."""
+    element = tuple(Var(loop.var) for loop in loops)
+
+    def rule(node: object) -> object:
+        match node:
+            case Load(array=name) | Store(array=name) if name == array.name:
+                return replace(node, index=element)
+            case Alloc(array=Array(name=name)) if name == array.name:
+                return Alloc(array, node.loc)
+        return None
+
+    return rewrite(body, rule)
+
+
+def _values(loops: tuple[For, ...], sizes: tuple[str, ...]) -> isl.Set:
+    """{ [i, j] }: what the loop variables take; empty if that is unknown, or ever negative."""
+    space = AffineSpace("", tuple(loop.var for loop in loops), sizes)
+    try:
+        conditions = (space.where(condition) for loop in loops for condition in loop_conditions(loop))
+        values = reduce(isl.Set.intersect, conditions, space.universe)
+    except NotAffine:
+        return space.universe.complement()
+    values = values.intersect_params(sizes_not_negative(sizes))
+    return values if values.is_subset(_not_negative(values)) else space.universe.complement()
+
+
+def _extents(values: isl.Set, sizes: tuple[str, ...]) -> tuple[Expr, ...]:
+    """One more than the largest value of each loop variable, in the sizes; zero where the loops do not run."""
+    build = isl.AstBuild.from_context(values.params())
+    names: dict[str, Expr] = {size: Var(size) for size in sizes}
+    most = (build.expr_from_pw_aff(values.dim_max(k)) for k in range(values.dim(isl.dim_type.set)))
+    return tuple(Binary("max", Binary("+", expression(ast, names), Const(1)), Const(0)) for ast in most)
+
+
+def _not_negative(values: isl.Set) -> isl.Set:
+    box = isl.Set.universe(values.get_space())
+    for k in range(values.dim(isl.dim_type.set)):
+        box = box.lower_bound_val(isl.dim_type.set, k, isl.Val(0))
+    return box

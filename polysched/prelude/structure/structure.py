@@ -1,0 +1,76 @@
+"""Structure before motion: fused loops and flat arrays taken apart, where that makes a nest affine.
+
+    for p in 0..h * w:                               for y in 0..h:
+        out[p] = a[p // w, p % w]       ->               for x in 0..w:
+                                                             out[y, x] = a[y, x]
+
+Then its loops can be scheduled, tiled and mapped, and nothing is left to divide at run time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from polysched.ir.node import walk
+from polysched.ir.nodes import Call, Expr, For, Function, If, Load, Stmt, Store, Var
+from polysched.model.affine import AffineSpace, NotAffine
+from polysched.model.loops import loop_conditions
+from polysched.prelude.structure.dimensions import with_dimensions
+from polysched.prelude.structure.radix import products_in
+from polysched.prelude.structure.remainders import without_remainders
+from polysched.prelude.structure.unfuse import unfuse
+
+
+def structured(fn: Function) -> Function:
+    """`fn` with its loops and flat arrays taken apart; the same object if there are none, or if subscripts would be
+    left which are not affine, as they may be in a loop that is not affine either."""
+    apart, checked = unfuse(fn), set(products_in(fn))
+    for candidate in (apart, fn) if apart is not fn else (fn,):
+        shaped = with_dimensions(without_remainders(candidate, checked))
+        if shaped is not fn and all(_may_stand(*use) for use in _uses(shaped.body, AffineSpace("", (), fn.sizes))):
+            return shaped
+    return fn
+
+
+def _uses(body: tuple[Stmt, ...], space: AffineSpace, is_affine: bool = True) -> Iterator[tuple[Expr, AffineSpace]]:
+    """Every subscript, and the affine loops around it: in one that is not, no loop is."""
+    for stmt in body:
+        match stmt:
+            case For(var, lo, hi, body=inner):
+                yield from ((subscript, space) for subscript in _subscripts((lo, hi)))
+                inside = replace(space, iterators=(*space.iterators, var))
+                if is_affine and all(_is_affine_condition(condition, inside) for condition in loop_conditions(stmt)):
+                    yield from _uses(inner, inside)
+                else:
+                    yield from _uses(inner, space, False)
+            case If(cond, then, other):
+                yield from ((subscript, space) for subscript in _subscripts((cond,)))
+                yield from _uses((*then, *other), space, is_affine)
+            case _:
+                yield from ((subscript, space) for subscript in _subscripts((stmt,)))
+
+
+def _subscripts(nodes: tuple[Expr | Stmt, ...]) -> Iterator[Expr]:
+    return (subscript for node in walk(nodes) if isinstance(node, Load | Store) for subscript in node.index)
+
+
+def _is_affine_condition(condition: Expr, space: AffineSpace) -> bool:
+    try:
+        space.where(condition)
+    except NotAffine:
+        return False
+    return True
+
+
+def _may_stand(subscript: Expr, space: AffineSpace) -> bool:
+    """Is the subscript affine, or unknown before the nest runs?"""
+    nodes = list(walk(subscript))
+    names = {node.name for node in nodes if isinstance(node, Var)}
+    if any(isinstance(node, Load | Call) for node in nodes) or not names <= {*space.iterators, *space.sizes}:
+        return True
+    try:
+        space.function(subscript)
+    except NotAffine:
+        return False
+    return True
