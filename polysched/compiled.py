@@ -36,18 +36,19 @@ from polysched.plot.notebook import notebook_html
 from polysched.prelude.edit import NestEdit
 from polysched.runtime.check import check
 from polysched.runtime.cpu import CpuProgram, load
-from polysched.runtime.cuda import CudaProgram, load_cuda
-from polysched.runtime.cuda_driver import Launcher, require_bindings
+from polysched.runtime.cuda import CudaProgram
+from polysched.runtime.cuda_driver import Launcher
 from polysched.runtime.emulate import emulate, launched_kernels
 from polysched.runtime.findings import CheckReport
-from polysched.runtime.opencl import OpenclProgram, load_opencl
+from polysched.runtime.opencl import OpenclProgram
 from polysched.runtime.timing import Timing
 from polysched.sass.inspect import inspect
 from polysched.sass.launches import Execution, executions
 from polysched.sass.report import Report
 from polysched.sass.toolkit import DEFAULT_ARCH
 from polysched.solve.scheduler import Scheduled
-from polysched.target import TARGETS
+from polysched.target import TARGETS, TargetData
+from polysched.targets.table import BACKENDS
 from polysched.trace import Event
 from polysched.trials.borders import borders
 from polysched.trials.orders import BACKWARDS, always_on_threads, has_independent_loops, has_threads, in_other_orders
@@ -106,13 +107,16 @@ class Compiled:
         return found | {event.name: event.fallback for event in self.events if event.fallback}
 
     def __repr__(self) -> str:
-        language = TARGETS[self.source.language].language
-        return brief(self, f"{head(self.nest)}: {language}, schedule by {self.rungs['schedule']}")
+        return brief(self, f"{head(self.nest)}: {self._target.language}, schedule by {self.rungs['schedule']}")
+
+    @property
+    def _target(self) -> TargetData:
+        return TARGETS[self.source.language]
 
     @cached_property
     def program(self) -> Callable[..., None]:
         """The loaded program: C on this machine's threads; CUDA and OpenCL on the CPU, one thread after another."""
-        if self.source.language == "c":
+        if not self._target.has_grid:
             return self._launched
         return emulate(self.source, self.nest, self.valid_sizes)
 
@@ -121,23 +125,18 @@ class Compiled:
 
         LaunchError if there is no launcher of that name, or it is not installed.
         """
-        if self.source.language != "cuda":
-            raise LaunchError(f"only CUDA has launchers, and this is {TARGETS[self.source.language].language}")
-        contract = self.options.contract_floats
-        program = load_cuda(self.source, self.nest, self.valid_sizes, contract=contract, launcher=name)
-        require_bindings(name)
+        load_by = BACKENDS[self.source.language].load_by
+        if load_by is None:
+            raise LaunchError(f"only CUDA has launchers, and this is {self._target.language}")
+        program: CudaProgram = load_by(self.source, self.nest, self.valid_sizes, self.options, name)
         return program
 
     @cached_property
     def _launched(self) -> CpuProgram | CudaProgram | OpenclProgram:
         """What runs a call: on the CPU for C, else on a device."""
-        match self.source.language:
-            case "cuda":
-                contract = self.options.contract_floats
-                return load_cuda(self.source, self.nest, self.valid_sizes, contract=contract)
-            case "opencl":
-                return load_opencl(self.source, self.nest, self.valid_sizes)
-        return self._loaded(self.source)
+        load = BACKENDS[self.source.language].load
+        program: CpuProgram | CudaProgram | OpenclProgram = load(self.source, self.nest, self.valid_sizes, self.options)
+        return program
 
     def _loaded(self, text: Source | Function, nest: Function | None = None, **how: Any) -> CpuProgram:
         """A text in C, or that of a kernel, compiled as the options allow; `nest` is how it is called, if not as this
@@ -191,7 +190,7 @@ class Compiled:
             tree=self.schedule,
             sizes=sizes,
             beyond=self._in_source_order,
-            several_tiles=self.source.language != "c",
+            several_tiles=self._target.has_grid,
             rounded=ways if self._rounds else {_AS_IT_IS} if _UNCONTRACTED in ways else (),
             chosen=self._chosen,
             seconds=seconds,
@@ -201,7 +200,7 @@ class Compiled:
     def check(self, **arguments: Any) -> CheckReport:
         """What a run of the GPU's kernels on the CPU shows, on numpy arrays in place: races, reads of what was never
         written, accesses out of bounds, and the cost of memory accesses; it needs no GPU."""
-        if self.source.language == "c":
+        if not self._target.has_grid:
             raise InputError("check runs kernels for a GPU, and this is C", hint='use optimize(nest, target="cuda")')
         return check(self.source, self.nest, self.valid_sizes)(**arguments)
 
@@ -214,7 +213,7 @@ class Compiled:
     def _ways(self) -> dict[str, Run]:
         """The ways of running it without a device, by what they are called. On the CPU, no text for a GPU is
         contracted."""
-        if self.source.language == "c":
+        if not self._target.has_grid:
             return {**self._as_it_is(), **self._other_orders()}
         arguments = self.source, self.nest, self.valid_sizes
         checked, emulated = check(*arguments), emulate(*arguments)
@@ -280,8 +279,8 @@ class Compiled:
 
         `flags` are nvcc's; None are those that keep the promises of the options. ToolchainError if nvcc is missing.
         """
-        if self.source.language != "cuda":
-            raise InputError(f"inspect reads CUDA, and this is {TARGETS[self.source.language].language}")
+        if not self._target.has_sass:
+            raise InputError(f"inspect reads CUDA, and this is {self._target.language}")
         return inspect(self.source.text, self.source.entry, arch=arch, flags=flags)
 
     def count_instructions(self, report: Report | None = None, /, **sizes: int) -> dict[str, Execution]:
@@ -300,7 +299,7 @@ class Compiled:
         stage = self.events[names.index("linearize") : names.index("emit")]
         passes = [(event.name, event.value) for event in stage]
         lifted = next((k for k, (name, _) in enumerate(passes) if name == "licm"), None)
-        settings = licm_settings(self.options, TARGETS[self.source.language])
+        settings = licm_settings(self.options, self._target)
         candidates = () if lifted is None else motions(passes[lifted - 1][1], **settings)[1]
         return expression_report(passes, sizes, candidates)
 

@@ -10,7 +10,7 @@ from polysched.entry import entries
 from polysched.errors import InputError
 from polysched.machine import Machine, machine
 
-Target = Literal["c", "cuda", "opencl"]
+Target = Literal["c", "cuda", "opencl", "hip"]
 
 
 @entries

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any
 
 from polysched import isl
-from polysched.codegen.emit.c import emit_c
-from polysched.codegen.emit.cuda import emit_cuda
-from polysched.codegen.emit.opencl import emit_opencl
 from polysched.codegen.gpu.planes import fold_planes
 from polysched.codegen.gpu.points import whole_points
 from polysched.codegen.gpu.reduce import reduce_on_gpu
@@ -31,7 +27,6 @@ from polysched.codegen.passes.privatize import privatize
 from polysched.codegen.passes.register_tiles import register_tiles
 from polysched.codegen.passes.stage import improve_expressions
 from polysched.codegen.products.find import pack_products
-from polysched.codegen.source import Source
 from polysched.compiled import Compiled
 from polysched.constraints import Constraint
 from polysched.deps.dependences import Dependences
@@ -56,6 +51,7 @@ from polysched.schedule import Schedule
 from polysched.solve.honoured import require_met
 from polysched.solve.scheduler import Scheduled, find_schedule
 from polysched.target import TARGETS, TargetData
+from polysched.targets.table import BACKENDS
 from polysched.trace import optional, record, step, timed
 
 
@@ -67,7 +63,7 @@ def optimize(
     schedule: Schedule | Tree | None = None,
     options: Options | None = None,
 ) -> Compiled:
-    """The nest compiled for `target`, "c", "cuda" or "opencl": print it, explain it, verify it, call it.
+    """The nest compiled for `target`, "c", "cuda", "opencl" or "hip": print it, explain it, verify it, call it.
 
     The order of its iterations is found by ILP, or is `schedule`: one by hand, or a tree, as from `from_yaml`; then
     loops are tiled and put on threads, unless `schedule` has marks that say so itself, and the code is generated.
@@ -81,7 +77,7 @@ def optimize(
     options = (by_hand.history.options if by_hand else Options()) if options is None else options
     require_options(options)
     if target not in TARGETS:
-        raise InputError(f"there is no target '{target}'", hint="the targets are c, cuda and opencl")
+        raise InputError(f"there is no target '{target}'", hint=f"the targets are {', '.join(TARGETS)}")
     if by_hand:
         _require_fits(by_hand, function, options)
     schedule, options = _unless_unedited(schedule, options)
@@ -159,7 +155,7 @@ def _compiled(function: Function, target: TargetData, schedule: Schedule | Tree 
         kernel = optional("digits", join_digits, kernel)
         kernel = optional("loop bounds", loop_bounds, kernel, fast_math=options.fast_math)
     kernel = improve_expressions(kernel, options, target)
-    source = step("emit", _EMIT[target.name], kernel, options)
+    source = step("emit", BACKENDS[target.name].emit, kernel, options)
     return Compiled(
         nest=function,
         scop=scop,
@@ -215,13 +211,6 @@ def _require_fits(by_hand: Schedule, function: Function, options: Options) -> No
     if allowed != options.reorder_reductions:
         message = f"the schedule was made with reorder_reductions={allowed}"
         raise InputError(message, hint="leave options out, which are then the schedule's")
-
-
-_EMIT: dict[Target, Callable[[Function, Options], Source]] = {
-    "c": lambda kernel, options: emit_c(kernel, vector_math=options.fast_math),
-    "cuda": lambda kernel, options: emit_cuda(kernel, contract=options.contract_floats),
-    "opencl": lambda kernel, options: emit_opencl(kernel, contract=options.contract_floats),
-}
 
 
 def _decided(deps: Dependences) -> str:

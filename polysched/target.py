@@ -28,8 +28,11 @@ class TargetData:
 
     name: Target
     language: str
+    suffix: str  # of a file with its kernels
+    is_single_source: bool  # are kernels and what launches them one text?
     has_grid: bool  # blocks and threads, of which a block shares memory
     has_shuffles: bool  # threads of a warp read each other's registers
+    has_sass: bool  # nvcc compiles it, to what can be read
     division: int  # by a value that is no constant, in additions
     registers: int  # integer names that may live across a loop
 
@@ -44,10 +47,39 @@ LIMITS = Limits(
 # Divisions by run-time values are an instruction of 20 to 40 cycles on CPUs, and a routine on GPUs, of 70 instructions
 # in 64 bits, which index arithmetic may have. On a GPU, integer names take up to two registers each; with more than 64,
 # fewer threads fit a multiprocessor. A CPU keeps in memory at little cost what only the outer loops need.
-_CPU = TargetData(name="c", language="C", has_grid=False, has_shuffles=False, division=25, registers=96)
-_GPU = TargetData(name="cuda", language="CUDA", has_grid=True, has_shuffles=True, division=70, registers=32)
+_CPU = TargetData(
+    name="c",
+    language="C",
+    suffix=".c",
+    is_single_source=True,
+    has_grid=False,
+    has_shuffles=False,
+    has_sass=False,
+    division=25,
+    registers=96,
+)
+_GPU = TargetData(
+    name="cuda",
+    language="CUDA",
+    suffix=".cu",
+    is_single_source=True,
+    has_grid=True,
+    has_shuffles=True,
+    has_sass=True,
+    division=70,
+    registers=32,
+)
 TARGETS: Mapping[Target, TargetData] = {
     "c": _CPU,
     "cuda": _GPU,
-    "opencl": replace(_GPU, name="opencl", language="OpenCL", has_shuffles=False),
+    "opencl": replace(
+        _GPU,
+        name="opencl",
+        language="OpenCL",
+        suffix=".cl",
+        is_single_source=False,
+        has_shuffles=False,
+        has_sass=False,
+    ),
+    "hip": replace(_GPU, name="hip", language="HIP", suffix=".hip", has_shuffles=False, has_sass=False),
 }

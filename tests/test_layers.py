@@ -19,6 +19,7 @@ LAYERS = [
     ["schedule", "results"],
     ["history"],
     ["compiled"],
+    ["targets"],
     ["verify", "explain", "counts", "sass", "plot"],
     ["compare"],
     ["runtime", "prepare", "mapped"],

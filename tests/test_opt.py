@@ -304,7 +304,7 @@ def test_a_folder_is_no_output(copy, capsys, target, monkeypatch):
 @pytest.mark.parametrize("target", ["cuda", "opencl"])
 def test_gpus_need_an_output(copy, capsys, target):
     assert main(["opt", str(copy), "--target", target]) == 2
-    one = ", or one for nvcc: -o OUT.cu" if target == "cuda" else ""
+    one = ", or one: -o OUT.cu" if target == "cuda" else ""
     assert capsys.readouterr().err == f"--target {target} writes two files\nhint: name the first: -o OUT.c{one}\n"
 
 

@@ -32,7 +32,7 @@ def add(commands: Commands) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """The figures of a CUDA file, or of what the nests at a place are compiled to."""
-    if given.target != "cuda":
+    if not TARGETS[given.target].has_sass:
         raise InputError(f"inspect reads CUDA, not {TARGETS[given.target].language}", hint="leave --target out")
     if given.threads is not None and given.threads < 1:
         raise InputError(f"--threads is {given.threads}, but a block has one or more")

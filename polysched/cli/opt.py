@@ -12,6 +12,7 @@ from polysched.frontend.c.source import read
 from polysched.opt.output import write
 from polysched.opt.regions import Job
 from polysched.opt.supervised import Input, rewrite_supervised
+from polysched.target import TARGETS
 
 
 def add(commands: Commands) -> None:
@@ -29,14 +30,15 @@ def add(commands: Commands) -> None:
 def run(given: argparse.Namespace) -> int:
     """2 if regions were refused and none has become another text; then nothing is written."""
     source, target = Path(given.file), Path(given.out) if given.out is not None else None
+    kernels = TARGETS[given.target]
     if target is not None and target.exists() and source.exists() and target.samefile(source):
         raise InputError(f"-o names '{source}' itself", hint="write to another file: regions are read once")
     if target is not None and target.is_dir():
         raise InputError(f"-o names the folder '{target}'", hint=f"name a file, as in -o {target / 'OUT.c'}")
     if target is None and given.target != "c":
-        one = ", or one for nvcc: -o OUT.cu" if given.target == "cuda" else ""
+        one = f", or one: -o OUT{kernels.suffix}" if kernels.is_single_source else ""
         raise InputError(f"--target {given.target} writes two files", hint=f"name the first: -o OUT.c{one}")
-    in_one = given.target == "cuda" and target is not None and target.suffix == ".cu"
+    in_one = kernels.has_grid and target is not None and target.suffix == kernels.suffix
     if source.suffix.lower() in (".cpp", ".cc", ".cxx", ".cu", ".hpp", ".hh", ".f", ".f90", ".py"):
         raise InputError(f"'{source}' is not C", hint="regions of C files can be replaced")
     text = Input(
@@ -55,7 +57,7 @@ def run(given: argparse.Namespace) -> int:
         sys.stdout.buffer.write(out.text)
     elif target is not None and not is_refused:
         if out.kernels:
-            suffix = ".cu" if given.target == "cuda" else ".c"
+            suffix = kernels.suffix if kernels.is_single_source else ".c"
             write(target.with_name(f"{target.stem}_kernels{suffix}"), out.kernels.encode())
         write(target, out.text)
     for region in out.regions:

@@ -111,4 +111,7 @@ def _listed(path: Path, file: CudaFile) -> str:
 
 
 def _call(path: Path, file: CudaFile, kernel: Kernel) -> str:
+    for parameter in kernel.parameters:
+        if parameter.is_deep:
+            return f"cannot be checked: {parameter.name} points to pointers"
     return f"polysched verify {path} {' '.join(example_call(kernel, is_dynamic=file.is_dynamic(kernel)))}"

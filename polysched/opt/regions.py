@@ -12,9 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from polysched.codegen.emit.cuda import emit_cuda_file
 from polysched.codegen.emit.offload import Offload
-from polysched.codegen.emit.opencl import emit_opencl_file
 from polysched.codegen.emit.region import emit_call, emit_region, loops_on_threads
 from polysched.codegen.emit.spelling import is_in_library
 from polysched.entry import entry
@@ -30,6 +28,7 @@ from polysched.opt.unchanged import runs_the_same_loops
 from polysched.options import Options, Target
 from polysched.pipeline import Compiled, optimize
 from polysched.target import TARGETS
+from polysched.targets.table import BACKENDS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,9 +107,8 @@ def assembled(data: bytes, outcomes: Sequence[Outcome], job: Job) -> Rewritten:
         text += data[last : outcome.begin] + before + old + after
         last = outcome.end
     offloads = [outcome.offload for outcome in outcomes if outcome.offload]
-    contract = (job.options or Options()).contract_floats
-    emit = emit_cuda_file if job.target == "cuda" else emit_opencl_file
-    kernels = emit(offloads, contract=contract)
+    emit = BACKENDS[job.target].emit_file
+    kernels = emit(offloads, job.options or Options()) if emit else ""
     text += data[last:]
     if job.in_one:
         text, kernels = _in_cuda(kernels, text), ""

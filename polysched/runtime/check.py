@@ -33,6 +33,7 @@ from polysched.runtime.findings import CheckReport
 from polysched.runtime.race_check import GUARD, race_check
 from polysched.runtime.reading import Reading
 from polysched.runtime.toolchain import compile_shared
+from polysched.target import TARGETS
 
 CHECKED_FLAGS = (
     "-Og",  # nothing moves across what it depends on, or is read that would not be
@@ -79,10 +80,9 @@ class Checked:
 
 def check(source: Source, fn: Function, valid_sizes: isl.Set | None = None) -> Checked:
     """`source` compiled for the checker; `fn` is the function as the user calls it, before `linearize`."""
-    if source.language == "cuda":
-        library = checked_library(emulated_text(source), source.text, f"{source.entry}.cu")
-    else:
-        library = checked_library(emulated_text(source), source.device, f"{source.entry}.cl")
+    target = TARGETS[source.language]
+    kernels = source.text if target.is_single_source else source.device
+    library = checked_library(emulated_text(source), kernels, f"{source.entry}{target.suffix}")
     return Checked(fn, library, c_function(library.library, source, fn), valid_sizes)
 
 

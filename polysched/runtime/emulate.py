@@ -26,6 +26,7 @@ from polysched.runtime.declared import dynamic_arrays
 from polysched.runtime.inline_ptx import without_ptx
 from polysched.runtime.launch_bounds import launch_bounds
 from polysched.runtime.toolchain import EXACT, compile_shared
+from polysched.target import TARGETS
 
 _FOLDER = Path(__file__).parent
 CPP_FLAGS = (
@@ -93,8 +94,8 @@ def launched_kernels(program: Emulated, sizes: Mapping[str, int]) -> list[str]:
 
 
 def _notes(source: Source, fn: Function) -> str:
-    """The function that `launched_kernels` calls; "" in OpenCL, where kernels all count in 64 bits."""
-    if source.language != "cuda":
+    """The function that `launched_kernels` calls; "" where all kernels count in 64 bits."""
+    if not any(kernel.wide for kernel in source.kernels):
         return ""
     arrays = {array.name for array in fn.arrays}
     sizes = {name: f"polysched_sizes[{k}]" for k, name in enumerate(fn.sizes)}
@@ -128,9 +129,10 @@ def emulated_text(source: Source) -> str:
     """The text, after what it needs to be C++: of OpenCL the kernels, then the host's, which is C."""
     alone = ", ".join(f'{{"{kernel.name}", "{"".join(kernel.alone)}"}}' for kernel in source.kernels if kernel.alone)
     define = f"#define POLYSCHED_ALONE {alone}\n" if alone else ""
-    if source.language == "cuda":
+    target = TARGETS[source.language]
+    if target.is_single_source:
         text = f"{source.text}{launch_bounds(source.text)}"
-        return f'{define}{cuda_header(source.text)}#line 1 "{source.entry}.cu"\n{text}'
+        return f'{define}{cuda_header(source.text)}#line 1 "{source.entry}{target.suffix}"\n{text}'
     kernels = f'namespace polysched_kernels {{\n#line 1 "{source.entry}.cl"\n{source.device}}}\n'
     host = f'extern "C" {{\n#line 1 "{source.entry}.c"\n{source.text}}}\n'
     bounds = launch_bounds(source.device)

@@ -160,7 +160,7 @@ class _RawParameter(ctypes.Structure):
 
 @dataclass(frozen=True)
 class _Parameter:
-    """Of what is passed, or pointed to: `kind` as numpy has it, or "o" of a struct; 0 bytes of void."""
+    """What is passed, or pointed to: `kind` as numpy has it, "o" for a struct, "p" for pointers; 0 bytes for void."""
 
     kind: str
     is_pointer: bool
@@ -179,6 +179,8 @@ def _described(library: CheckedLibrary, count: int) -> list[_Parameter]:
 
 def _array(name: str, given: Any, parameter: _Parameter | None) -> np.ndarray:
     """The array, if the kernel can take it; None: as a field of a struct."""
+    if parameter is not None and parameter.kind == "p":
+        raise LaunchError(f"{name} points to pointers; only kernels that take each array by itself can be checked")
     if not isinstance(given, np.ndarray):
         raise LaunchError(f"{name} is a pointer: give a numpy array, not {type(given).__name__}")
     if not given.flags.c_contiguous:

@@ -54,6 +54,7 @@ template <class T> struct Passed<T *> {
     static Parameter describe()
     {
         Parameter it = Passed<T>::describe();
+        it.kind = it.is_pointer ? 'p' : it.kind;
         it.is_pointer = 1;
         return it;
     }

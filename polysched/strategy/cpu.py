@@ -301,9 +301,9 @@ def threads(script: Script, fronts: Sequence[str]) -> None:
 def _to_thread(tree: Tree, domain: isl.UnionSet | None, *, is_repeated: bool) -> Iterator[tuple[Band, Member]]:
     if isinstance(tree, Domain):
         domain = tree.domain
-    if mark_of(tree, Product) or (any(isinstance(mark, Parallel) for mark in marks_in(tree)) and isinstance(tree, Band)):
+    if mark_of(tree, Product) or (mark_of(tree, Vector) and is_repeated):
         return
-    if mark_of(tree, Vector) and is_repeated:
+    if isinstance(tree, Band) and any(isinstance(mark, Parallel) for mark in marks_in(tree)):
         return
     repeats = is_repeated or isinstance(tree, Band)
     is_short = isinstance(tree, Band) and is_repeated and len(tree.members) == 1 and is_innermost(tree)

@@ -250,6 +250,12 @@ def test_arguments_that_do_not_fit(arguments, message):
         check("a[0] = n;", parameters="float *a, int n", **{"n": 1, **arguments})
 
 
+@pytest.mark.parametrize("kind", ["float **", "float *const *", "void **"])
+def test_pointers_to_pointers_are_no_arrays(kind):
+    with pytest.raises(ps.LaunchError, match="a points to pointers; only kernels that take each"):
+        check("*a[0] = 1;" if "float" in kind else "", parameters=f"{kind}a", a=floats(4))
+
+
 def test_texts_that_cannot_be_checked():
     with pytest.raises(ps.InputError, match="the text has no kernel 'f'\nhint: it has: g"):
         ps.check_cuda("__global__ void g() {}", "f", 1, 1)

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from polysched.codegen.emit import helpers
-from polysched.codegen.emit.dialect import CUDA
+from polysched.codegen.emit.dialect import CUDA, KernelDialect
 from polysched.codegen.emit.kernels import Host, uses
 from polysched.codegen.emit.narrowing import more
 from polysched.codegen.emit.offload import Offload
@@ -185,7 +185,12 @@ def emit_cuda(fn: Function, *, contract: bool = False) -> Source:
 
     `device` is what NVRTC compiles, `host` what runtime/cuda_host.h makes a launcher of.
     """
-    host = _Host(fn, contract=contract)
+    return source_of(CudaHost(fn, contract=contract))
+
+
+def source_of(host: CudaHost) -> Source:
+    """The text that the host has printed."""
+    fn = host.fn
     plain: dict[str, Expr] = {more(size): add(Var(size), 1) for size in fn.sizes}
     prelude, kernels = host.prelude(), tuple(host.kernels)
     lines = [*host.top(), *prelude, *host.kernel_lines, *host.lines, ""]
@@ -207,9 +212,13 @@ def emit_cuda_file(offloads: Sequence[Offload], *, contract: bool = False) -> st
 
     They take arrays in the host's memory, and return 0 if they have run; then else the arrays are as they were.
     """
-    if not offloads:
+    return file_of([CudaHost(offload.kernel, offload.entry, offload.elements, contract) for offload in offloads])
+
+
+def file_of(hosts: Sequence[CudaHost]) -> str:
+    """The text that the hosts have printed, with what they share once; "" of none."""
+    if not hosts:
         return ""
-    hosts = [_Host(offload.kernel, offload.entry, offload.elements, contract) for offload in offloads]
     first = hosts[0]
     for host in hosts[1:]:
         first.includes |= host.includes
@@ -231,13 +240,15 @@ def emit_cuda_file(offloads: Sequence[Offload], *, contract: bool = False) -> st
     return "\n".join(parts)
 
 
-class _Host(Host):
+class CudaHost(Host):
     """Prints the entry; with `elements`, of arrays in the host's memory, of which so many are copied."""
+
+    dialect: KernelDialect = CUDA
 
     def __init__(
         self, fn: Function, entry: str = "", elements: Mapping[str, Expr] | None = None, contract: bool = False
     ):
-        super().__init__(fn, CUDA, CUDA, entry)
+        super().__init__(fn, self.dialect, self.dialect, entry)
         self.how = _HOW if contract else _EXACT_HOW
         self.reads_back, self.has_temporaries, self.has_half = False, False, uses(fn, f16)
         names = parameters(fn)
@@ -302,7 +313,7 @@ class _Host(Host):
         return [f"/* {self.fn.name}: {self.how} */", *self.include_lines(), ""]
 
     def include_lines(self) -> list[str]:
-        lines = [f"#include <{name}>" for name in sorted({*self.includes, "stdio.h"})]
+        lines = [f"#include <{name}>" for name in sorted({*self.includes, *self.dialect.includes, "stdio.h"})]
         return [*lines, *(_HALF.splitlines() if self.has_half else [])]
 
     def prelude(self) -> list[str]:
@@ -319,7 +330,7 @@ class _Host(Host):
         return [*(line for part in parts for line in part.splitlines()), "", *self.definitions()]
 
     def definitions(self) -> list[str]:
-        parts = (sorted(self.externals), helpers.definitions(self.helpers, CUDA))
+        parts = (sorted(self.externals), helpers.definitions(self.helpers, self.dialect))
         return [line for part in parts if part for line in (*part, "")]
 
     def device_text(self) -> str:

@@ -44,6 +44,7 @@ class Dialect:
     pragmas: Mapping[str, str]
     signed_wraps: bool  # False: overflow of a signed integer is undefined, and has to be spelled unsigned
     index: str = ""  # the type of index arithmetic of kernels, which templates fix; "": that of i64
+    hides: str = ""  # a statement that hides how `end`, a bound in it, came about
     inlined: str = ""  # what a function that kernels are made of begins with
     zero_divisor: str = ""  # a variable that tells of integers divided by zero; "": what then happens is the language's
     shuffle: str = ""  # a value of the lane of a warp that is so much further
@@ -61,6 +62,7 @@ class KernelDialect(Dialect):
     barrier: str
     copy: str = ""  # a store of an element to a shared array that happens later; "": it has none
     arrivals: tuple[str, ...] = ()  # the lines before a barrier that wait for those
+    includes: tuple[str, ...] = ()  # headers of every text
     ids: Mapping[str, str]
 
 
@@ -129,6 +131,9 @@ CUDA = KernelDialect(
     copy="__pipeline_memcpy_async(&{to}, &{element}, {size}, {missing});",
     arrivals=("__pipeline_commit();", "__pipeline_wait_prior(0);"),
     index="index_t",
+    # ptxas of CUDA 12.8 to 13.3 drops the minus of max(-a, -b, c) on sm_90, which counts of iterations are made of: it
+    # is not to see through bounds.
+    hides='if constexpr (sizeof(end) == 4) asm("" : "+r"(end));',
     shuffle="__shfl_down_sync(0xffffffff, {value}, {distance})",
     inlined="__device__ __forceinline__",
     ids=_ids("(index_t){}.{}", "xyz", "blockIdx", "gridDim", "threadIdx", "blockDim"),

@@ -40,12 +40,7 @@ _NEEDS = {
     ADD_DOTS: ("dot",),
 }
 
-# ptxas of CUDA 12.8 to 13.3 drops the minus of max(-a, -b, c) on sm_90, which counts of iterations are made of: it is
-# not to see through bounds.
-_INDEX_BODIES = {
-    op: f'$T end = b {sign} a ? b : a; if constexpr (sizeof(end) == 4) asm("" : "+r"(end)); return end;'
-    for op, sign in (("min", "<"), ("max", ">"))
-}
+_INDEX_BODIES = {op: f"$T end = b {sign} a ? b : a; $hides return end;" for op, sign in (("min", "<"), ("max", ">"))}
 
 # The type of index arithmetic in texts that can have it in 32 or in 64 bits: the dialect's `index`.
 INDEX = DType("index", "i", 64)
@@ -78,6 +73,7 @@ def _definition(op: str, dtype: DType, dialect: Dialect) -> list[str]:
         T=own,
         U=dialect.types.get(f"u{dtype.bits}"),  # there is none of a float
         zero_divisor=dialect.zero_divisor,
+        hides=dialect.hides,
         wide="(float)" if dtype.name == "f16" else "",
         truncdiv=name_of("truncdiv", dtype),
         truncmod=name_of("truncmod", dtype),

@@ -19,6 +19,7 @@ class Parameter:
     is_pointer: bool = False
     dtype: np.dtype | None = None  # of what it is, or points to; None: of the template, or unknown
     is_empty: bool = False  # constant memory that the text does not fill
+    is_deep: bool = False  # points to pointers
 
 
 @dataclass(frozen=True)
@@ -66,10 +67,11 @@ def parameter_of(cursor: Cursor, name: str) -> Parameter:
     """The parameter or variable that the cursor declares."""
     kind = cursor.type.get_canonical()
     pointer = kind.kind == TypeKind.POINTER
-    inner = kind.get_pointee() if pointer else kind
+    inner = kind.get_pointee().get_canonical() if pointer else kind
     while inner.kind in _ARRAYS:
         inner = inner.element_type
-    return Parameter(name, cursor.type.spelling, pointer, _dtype(inner))
+    deep = pointer and inner.kind == TypeKind.POINTER
+    return Parameter(name, cursor.type.spelling, pointer, _dtype(inner), is_deep=deep)
 
 
 _TEMPLATE = (

@@ -1,0 +1,1 @@
+/* cuda_on_cpu.h has what kernels use of it. */
