@@ -23,8 +23,10 @@ from polysched.ir.nodes import Function
 from polysched.options import Options
 from polysched.targets.backend import Backend
 
-_CALLS = """Error_t Success GetErrorString GetLastError Malloc MallocAsync Free FreeAsync Memcpy MemcpyHostToDevice
-MemcpyDeviceToHost DeviceSynchronize""".split()
+_CALLS = (
+    "Error_t", "Success", "GetErrorString", "GetLastError", "Malloc", "MallocAsync", "Free", "FreeAsync", "Memcpy",
+    "MemcpyHostToDevice", "MemcpyDeviceToHost", "DeviceSynchronize",
+)
 HIP = replace(
     CUDA,
     name="HIP",
