@@ -48,7 +48,7 @@ def test_a_launch_has_at_most_as_many_threads_as_32_bits_count():
 
 
 def test_names_of_hip_are_not_given_to_arrays():
-    def shadowed(hipMalloc: ps.f64["n"], n: ps.size):  # noqa: N803
+    def shadowed(hipMalloc: ps.f64["n"], n: ps.size):
         for i in range(n):
             hipMalloc[i] = 1.0
 
@@ -74,7 +74,7 @@ def test_opt_writes_one_file_for_hipcc_or_two(tmp_path, capsys):
     assert main(["opt", str(source), "--target", "hip", "-o", str(tmp_path / "two.c")]) == 0
     assert "hipMemcpy" in (tmp_path / "two_kernels.hip").read_text()
     assert main(["opt", str(source), "--target", "hip"]) == 2
-    assert "--target hip writes two files\nhint: name the first: -o OUT.c, or one: -o OUT.hip" in capsys.readouterr().err
+    assert "hint: name the first: -o OUT.c, or one: -o OUT.hip" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("seed", range(4))
