@@ -61,6 +61,7 @@ from polysched.model.tree_text import show_tree
 from polysched.model.tree_yaml import from_yaml, to_yaml
 from polysched.options import Options
 from polysched.pipeline import Compiled, optimize
+from polysched.prelude.edit import NestEdit
 from polysched.runtime.findings import CheckReport, Finding, Traffic
 from polysched.runtime.hand_written import check_cuda
 from polysched.schedule import Schedule
@@ -83,6 +84,7 @@ __all__ = [
     "Loc",
     "Machine",
     "Nest",
+    "NestEdit",
     "Op",
     "Options",
     "PolyschedError",

@@ -29,7 +29,9 @@ from polysched.errors import InputError
 from polysched.model.tree import Tree
 from polysched.model.tree_yaml import from_yaml, to_yaml
 from polysched.options import Options
-from polysched.plain import written
+from polysched.plain import called, written
+from polysched.prelude.edit import NestEdit
+from polysched.prelude.edits import edits_as_json, edits_from_json
 from polysched.transform.hand.registry import Edit
 from polysched.version import __version__
 
@@ -45,12 +47,14 @@ class History:
     start: Start | Tree = "source"
     options: Options = _DEFAULTS
     edits: tuple[Edit, ...] = ()
+    prelude: tuple[NestEdit, ...] | None = None  # what is done to the nest before; None is what any schedule needs
 
     def __repr__(self) -> str:
         return brief(self, str(self))
 
     def __str__(self) -> str:
-        lines = [f"ps.Schedule({', '.join([self.nest, *self._start(), *self._options()])})", *map(str, self.edits)]
+        given = [self.nest, *self._start(), *self._options(), *self._prelude()]
+        lines = [f"ps.Schedule({', '.join(given)})", *map(str, self.edits)]
         if len(lines) == 1:
             return f"schedule = {lines[0]}"
         return "\n".join(["schedule = (", *(f"    {line}" for line in lines), ")"])
@@ -68,10 +72,18 @@ class History:
         texts = [f"{name}={_written(value)}" for name, value in changed.items()]
         return [f"options=ps.Options({', '.join(texts)})"] if texts else []
 
+    def _prelude(self) -> list[str]:
+        if self.prelude is None:
+            return []
+        edits = (f"ps.{called('NestEdit.of', edit.name, *edit.args, **dict(edit.kwargs))}" for edit in self.prelude)
+        return [f"prelude=[{', '.join(edits)}]"]
+
     def to_json(self) -> str:
         """The history as JSON, which `history_from_json` reads; InputError for options that JSON cannot hold."""
         start = {"tree": to_yaml(self.start)} if isinstance(self.start, Tree) else self.start
         head = {"polysched": __version__, "nest": self.nest, "start": start, "options": _changed(self.options)}
+        if self.prelude is not None:
+            head["prelude"] = json.loads(edits_as_json(self.prelude))
         edits = [json.dumps([edit.name, edit.args, dict(edit.kwargs)]) for edit in self.edits]
         try:
             lines = [f'  "{key}": {json.dumps(value, default=_constraint_text)},' for key, value in head.items()]
@@ -100,7 +112,8 @@ def history_from_json(text: str) -> History:
             start = from_yaml(yaml)
         case _:
             raise InputError(f"a schedule cannot start from {start!r}", hint="give 'source', 'ilp' or {'tree': YAML}")
-    return History(nest, start, _options(options), tuple(map(_edit, edits)))
+    prelude = edits_from_json(json.dumps(data["prelude"])) if "prelude" in data else None
+    return History(nest, start, _options(options), tuple(map(_edit, edits)), prelude)
 
 
 def _options(data: Any) -> Options:

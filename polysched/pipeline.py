@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import lru_cache, partial
 from typing import Any
 
 from polysched import isl
@@ -30,29 +29,23 @@ from polysched.codegen.products.find import pack_products
 from polysched.compiled import Compiled
 from polysched.constraints import Constraint
 from polysched.deps.dependences import Dependences
-from polysched.deps.legality import require_legal
 from polysched.entry import entry
-from polysched.errors import BudgetExceeded, InputError
+from polysched.errors import InputError
 from polysched.frontend.op.op import Op
 from polysched.frontend.python import Nest
 from polysched.history import History
 from polysched.ir.contents import without_contents
 from polysched.ir.nodes import Function
-from polysched.mapped import loops_within_budget, require_target
-from polysched.model.scop import Scop
 from polysched.model.tree import Tree
-from polysched.model.tree_form import require_form
 from polysched.options import Options, Target, require_options
-from polysched.prelude.choose import leaves_order_open, prelude, readable
+from polysched.plan import planned, planned_by_hand
 from polysched.prelude.padding.choice import said_of_zeros
-from polysched.prepare import function_of, living, modelled
+from polysched.prepare import function_of
 from polysched.results import kept
 from polysched.schedule import Schedule
-from polysched.solve.honoured import require_met
-from polysched.solve.scheduler import Scheduled, find_schedule
-from polysched.target import TARGETS, TargetData
+from polysched.target import TARGETS, TargetData, require_known
 from polysched.targets.table import BACKENDS
-from polysched.trace import optional, record, step, timed
+from polysched.trace import optional, record, step
 
 
 @entry
@@ -76,8 +69,7 @@ def optimize(
     by_hand = schedule if isinstance(schedule, Schedule) else None
     options = (by_hand.history.options if by_hand else Options()) if options is None else options
     require_options(options)
-    if target not in TARGETS:
-        raise InputError(f"there is no target '{target}'", hint=f"the targets are {', '.join(TARGETS)}")
+    require_known(target)
     if by_hand:
         _require_fits(by_hand, function, options)
     schedule, options = _unless_unedited(schedule, options)
@@ -96,35 +88,11 @@ def _in_time(function: Function, target: Target, schedule: Schedule | Tree | Non
 
 
 def _compiled(function: Function, target: TargetData, schedule: Schedule | Tree | None, options: Options) -> Compiled:
-    by_hand = schedule if isinstance(schedule, Schedule) else None
-    given: Tree | None = schedule.tree if isinstance(schedule, Schedule) else schedule
-    is_open = given is None and leaves_order_open(options)
-    if by_hand:
-        edits = readable(function).edits
-        scop, deps = by_hand.draft.scop, by_hand.draft.dependences
+    if isinstance(schedule, Schedule):
+        plan = planned_by_hand(schedule.draft, schedule.prelude, target, options)
     else:
-        model = lru_cache(maxsize=1)(partial(modelled, options=options))
-        nest, edits = prelude(function, target, options, model, is_given=given is not None)
-        scop, deps = model(nest)
-        if is_open and not target.has_grid:
-            scop, deps = living(scop, deps, options)
-        given = require_form(given, scop.function.sizes) if given else None
-    if given is None:
-        scheduled = _found(scop, deps, options)
-    else:
-        step("legality", require_legal, given, deps, scop)
-        timed("constraints", require_met, given, scop, deps, options.constraints)
-        scheduled = Scheduled(tree=given, rung="given", constraints=options.constraints)
-    require_target(scheduled.tree, target, options)
-    tree, kernel, mapping = loops_within_budget(
-        scop,
-        deps,
-        scheduled.tree,
-        target,
-        options,
-        is_by_hand=by_hand is not None,
-        is_free=is_open,
-    )
+        plan = planned(function, target, options, given=schedule)
+    kernel = plan.kernel
     kernel = optional("contract", contract, kernel, rows=options.reorder_reductions and not target.has_grid)
     has_products = False
     if not target.has_grid:
@@ -158,36 +126,23 @@ def _compiled(function: Function, target: TargetData, schedule: Schedule | Tree 
     source = step("emit", BACKENDS[target.name].emit, kernel, options)
     return Compiled(
         nest=function,
-        scop=scop,
-        dependences=deps,
-        scheduled=scheduled,
-        schedule=tree,
+        prelude=plan.prelude,
+        scop=plan.scop,
+        dependences=plan.dependences,
+        scheduled=plan.scheduled,
+        schedule=plan.tree,
         rungs={
-            "dependences": _decided(deps),
-            "schedule": scheduled.rung,
-            "mapping": mapping,
-            **_met(scheduled.constraints, target),
-            **({"padding": zeros} if (zeros := said_of_zeros(edits)) else {}),
-            **({"taken on trust": "; ".join(map(str, deps.trusted))} if deps.trusted else {}),
+            "dependences": _decided(plan.dependences),
+            "schedule": plan.scheduled.rung,
+            "mapping": plan.mapping,
+            **_met(plan.scheduled.constraints, target),
+            **({"padding": zeros} if (zeros := said_of_zeros(plan.prelude)) else {}),
+            **({"taken on trust": "; ".join(map(str, trusted))} if (trusted := plan.dependences.trusted) else {}),
         },
         kernel=kernel,
         source=source,
         options=options,
-        prelude=edits,
     )
-
-
-def _found(scop: Scop, deps: Dependences, options: Options) -> Scheduled:
-    """The schedule that is found, and checked; source order, which is legal as it is, if that takes too long."""
-    scheduled = step("schedule", find_schedule, scop, deps, options)
-    try:
-        with isl.within(options.solve_seconds):
-            step("legality", require_legal, scheduled.tree, deps, scop)
-    except BudgetExceeded as error:
-        reason = f"{scheduled.rung}: its legality was not decided in time: {error}"
-        require_met(scop.tree, scop, deps, options.constraints)
-        scheduled = Scheduled(tree=scop.tree, rung="source order", reasons=(*scheduled.reasons, reason))
-    return scheduled
 
 
 def _unless_unedited(
@@ -195,9 +150,9 @@ def _unless_unedited(
 ) -> tuple[Schedule | Tree | None, Options]:
     """The schedule and the options; one by hand without edits is none, but where it starts from."""
     match schedule:
-        case Schedule(history=History(start="ilp", edits=())):
+        case Schedule(history=History(start="ilp", edits=(), prelude=None)):
             return None, options
-        case Schedule(history=History(start="source", edits=())):
+        case Schedule(history=History(start="source", edits=(), prelude=None)):
             return None, replace(options, scheduler="source")
     return schedule, options
 

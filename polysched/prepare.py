@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from polysched.deps.dataflow import dependences
 from polysched.deps.dead import without_dead
 from polysched.deps.dependences import Dependences
@@ -14,6 +16,8 @@ from polysched.model.extract import extract
 from polysched.model.scop import Scop
 from polysched.options import Options
 from polysched.prelude.choose import readable
+from polysched.prelude.edit import NestEdit
+from polysched.prelude.edits import applied
 from polysched.trace import optional, step
 
 
@@ -43,6 +47,15 @@ def modelled(function: Function, options: Options) -> tuple[Scop, Dependences]:
     """Its statements, and their dependences."""
     scop = step("extract", extract, function)
     return scop, _ordered(scop, options)
+
+
+LIVING = NestEdit("living")  # the instances that store in vain are left out
+
+
+def modelled_after(function: Function, edits: Sequence[NestEdit], options: Options) -> tuple[Scop, Dependences]:
+    """The model of the nest after these edits."""
+    scop, deps = modelled(applied(function, [edit for edit in edits if edit != LIVING]), options)
+    return living(scop, deps, options) if LIVING in edits else (scop, deps)
 
 
 def living(scop: Scop, deps: Dependences, options: Options) -> tuple[Scop, Dependences]:

@@ -17,22 +17,30 @@ from typing import Any, Concatenate, ParamSpec, get_type_hints
 from polysched import isl
 from polysched.brief import brief
 from polysched.entry import entries
-from polysched.errors import InputError
+from polysched.errors import InputError, PolyschedError
 from polysched.explain.text import explain
+from polysched.frontend.op.op import Op
 from polysched.frontend.python import Nest
 from polysched.history import History, Start, history_from_json
 from polysched.ir.contents import without_contents
 from polysched.ir.nodes import Function
-from polysched.model.tree import Tree
+from polysched.mapped import IN_SOURCE_ORDER
+from polysched.model.tree import Band, Serial, Tree, children, marked_as, marks_in, with_children
 from polysched.model.tree_form import require_form
 from polysched.model.tree_names import renamed
 from polysched.model.tree_text import show_tree
 from polysched.model.tree_yaml import from_yaml, to_yaml
-from polysched.options import Options, require_options
+from polysched.options import Options, Target, require_options
+from polysched.plan import Plan, planned, planned_by_hand
 from polysched.plot.draw import Before, plot, titled
 from polysched.plot.notebook import notebook_html
-from polysched.prepare import function_of, modelled, prepared
+from polysched.prelude.choose import readable
+from polysched.prelude.edit import NestEdit
+from polysched.prepare import function_of, modelled_after
 from polysched.solve.scheduler import find_schedule
+from polysched.strategy.cpu import cpu
+from polysched.strategy.script import Script
+from polysched.target import TARGETS, TargetData, require_known
 from polysched.trace import step
 from polysched.transform.hand import edits
 from polysched.transform.hand.applied import all_applied, applied
@@ -72,12 +80,35 @@ class Schedule:
     def __repr__(self) -> str:
         return brief(self, f"{self.nest.name}: loops {', '.join(self.loops)}; edits: {len(self.history.edits)}")
 
-    def __init__(self, nest: Nest | Function, start: Start | Tree = "source", *, options: Options | None = None):
+    def __init__(
+        self,
+        nest: Nest | Op | Function,
+        start: Start | Tree = "source",
+        *,
+        options: Options | None = None,
+        prelude: Sequence[NestEdit] | None = None,
+    ):
         self.nest, options = function_of(nest), Options() if options is None else options
         require_options(options)
+        edits = None if prelude is None or tuple(prelude) == readable(self.nest).edits else tuple(prelude)
         with isl.within(options.compile_seconds):
-            self.draft = _begun(without_contents(self.nest), start, options)
-        self.history = History(self.nest.name, start, options)
+            self.draft = _begun(without_contents(self.nest), start, options, edits)
+        self.history = History(self.nest.name, start, options, prelude=edits)
+
+    @staticmethod
+    def auto(nest: Nest | Op | Function, target: Target = "c", *, options: Options | None = None) -> Schedule:
+        """What `optimize` does by itself, as a schedule that gives the same kernel, to be printed and changed.
+
+        It is a script of edits where there is one for each step that was taken; else it starts from the mapped tree.
+        What is done to the nest before is its `prelude`. InputError for a nest that cannot be compiled.
+        """
+        options = Options() if options is None else options
+        require_options(options)
+        require_known(target)
+        function = without_contents(function_of(nest))
+        with isl.within(options.compile_seconds):
+            plan = planned(function, TARGETS[target], options)
+            return _script(nest, plan, TARGETS[target], options) or _as_mapped(nest, plan, options)
 
     # --- edits
 
@@ -131,6 +162,12 @@ class Schedule:
         return self._with(all_applied(self.draft, plain, self.history.options, number), *plain)
 
     # --- what there is
+
+    @property
+    def prelude(self) -> tuple[NestEdit, ...]:
+        """What is done to the nest before it is scheduled."""
+        given = self.history.prelude
+        return readable(without_contents(self.nest)).edits if given is None else given
 
     @property
     def tree(self) -> Tree:
@@ -210,8 +247,38 @@ class Schedule:
         return other
 
 
-def _begun(nest: Function, start: Start | Tree, options: Options) -> Draft:
-    scop, dependences = modelled(prepared(nest), options)
+def _script(nest: Nest | Op | Function, plan: Plan, target: TargetData, options: Options) -> Schedule | None:
+    """The edits of the default strategy, if they lead to the loops of the plan."""
+    if target.has_grid:
+        return None
+    in_source_order = plan.scheduled.rung == "source order" or plan.mapping == IN_SOURCE_ORDER
+    start: Start = "source" if in_source_order or options.scheduler == "source" else "ilp"
+    schedule = Schedule(nest, start, options=options, prelude=plan.prelude)
+    script = Script(schedule.draft, options)
+    try:
+        cpu(script)
+        schedule = schedule.apply(script.edits)
+        found = planned_by_hand(schedule.draft, plan.prelude, target, options)
+    except PolyschedError:
+        return None
+    return schedule if found.kernel == plan.kernel else None
+
+
+def _as_mapped(nest: Nest | Op | Function, plan: Plan, options: Options) -> Schedule:
+    """The mapped tree as it is; a mark says so, if there is none."""
+    tree = plan.tree if marks_in(plan.tree) else _serial(plan.tree)
+    return Schedule(nest, tree, options=options, prelude=plan.prelude)
+
+
+def _serial(tree: Tree) -> Tree:
+    if isinstance(tree, Band):
+        return marked_as(tree, Serial())
+    return with_children(tree, tuple(map(_serial, children(tree))))
+
+
+def _begun(nest: Function, start: Start | Tree, options: Options, prelude: Sequence[NestEdit] | None) -> Draft:
+    edits = readable(nest).edits if prelude is None else prelude
+    scop, dependences = modelled_after(nest, edits, options)
     match start:
         case "source":
             tree = scop.tree
@@ -225,4 +292,5 @@ def _begun(nest: Function, start: Start | Tree, options: Options) -> Draft:
 
 
 def _replayed(history: History, nest: Nest | Function) -> Schedule:
-    return Schedule(nest, history.start, options=history.options).apply(history.edits)
+    started = Schedule(nest, history.start, options=history.options, prelude=history.prelude)
+    return started.apply(history.edits)

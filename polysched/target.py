@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from polysched.errors import InputError
 from polysched.options import Target
 
 
@@ -35,6 +36,12 @@ class TargetData:
     has_sass: bool  # nvcc compiles it, to what can be read
     division: int  # by a value that is no constant, in additions
     registers: int  # integer names that may live across a loop
+
+
+def require_known(name: str) -> None:
+    """InputError unless there is a target of that name."""
+    if name not in TARGETS:
+        raise InputError(f"there is no target '{name}'", hint=f"the targets are {', '.join(TARGETS)}")
 
 
 LIMITS = Limits(

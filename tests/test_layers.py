@@ -22,6 +22,7 @@ LAYERS = [
     ["targets"],
     ["verify", "explain", "counts", "sass", "plot"],
     ["compare"],
+    ["plan", "strategy"],
     ["runtime", "prepare", "mapped"],
     ["codegen"],
     ["prelude"],

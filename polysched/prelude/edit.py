@@ -28,6 +28,11 @@ class NestEdit:
     kwargs: tuple[tuple[str, Any], ...] = ()
     why: str = field(default="", compare=False)  # it was chosen
 
+    @staticmethod
+    def of(name: str, /, *args: Any, **kwargs: Any) -> NestEdit:
+        """The edit as one calls it: NestEdit.of("zeros", "data", how="padded copy")."""
+        return NestEdit(name, args, tuple(kwargs.items()))
+
     def __str__(self) -> str:
         return called(self.name, *self.args, **dict(self.kwargs))
 
