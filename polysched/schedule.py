@@ -17,7 +17,7 @@ from typing import Any, Concatenate, ParamSpec, get_type_hints
 from polysched import isl
 from polysched.brief import brief
 from polysched.entry import entries
-from polysched.errors import InputError
+from polysched.errors import BudgetExceeded, InputError
 from polysched.explain.text import explain
 from polysched.frontend.python import Nest
 from polysched.history import History, Start, history_from_json
@@ -35,7 +35,7 @@ from polysched.prepare import function_of, modelled, prepared
 from polysched.solve.scheduler import find_schedule
 from polysched.trace import step
 from polysched.transform.hand import edits
-from polysched.transform.hand.applied import all_applied, applied
+from polysched.transform.hand.applied import MORE, all_applied, applied
 from polysched.transform.hand.draft import Draft
 from polysched.transform.hand.edit import draft_of
 from polysched.transform.hand.loops import loops
@@ -134,9 +134,14 @@ class Schedule:
 
     @property
     def tree(self) -> Tree:
-        """The schedule tree, in normal form, which is made when it is first read."""
-        with isl.within(self.history.options.edit_seconds, self.history.options.isl_operations):
-            return self.draft.tree
+        """The schedule tree, in normal form, made when it is first read; BudgetExceeded where that takes longer than an
+        edit may."""
+        try:
+            with isl.within(self.history.options.edit_seconds, self.history.options.isl_operations):
+                return self.draft.tree
+        except BudgetExceeded as error:
+            message = f"which loops are permutable and parallel was not decided in time: {error}"
+            raise BudgetExceeded(f"{message}\nhint: {MORE}") from error
 
     @property
     def loops(self) -> tuple[str, ...]:
