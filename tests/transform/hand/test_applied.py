@@ -125,7 +125,7 @@ def test_a_normal_form_that_is_not_found_in_time_is_no_tree(monkeypatch):
 
     schedule = Schedule(matmul).reorder("k", "i")
     monkeypatch.setattr(draft_file, "normal_form", failing)
-    with pytest.raises(BudgetExceeded, match="which loops are permutable .* was not decided in time: isl failed"):
+    with pytest.raises(BudgetExceeded, match=r"which loops are permutable .* was not decided in time: isl failed"):
         print(schedule)
 
 
