@@ -17,7 +17,7 @@ from typing import Any, Concatenate, ParamSpec, get_type_hints
 from polysched import isl
 from polysched.brief import brief
 from polysched.entry import entries
-from polysched.errors import InputError, PolyschedError
+from polysched.errors import BudgetExceeded, InputError, PolyschedError
 from polysched.explain.text import explain
 from polysched.frontend.op.op import Op
 from polysched.frontend.python import Nest
@@ -43,7 +43,7 @@ from polysched.strategy.script import Script
 from polysched.target import TARGETS, TargetData, require_known
 from polysched.trace import step
 from polysched.transform.hand import edits
-from polysched.transform.hand.applied import all_applied, applied
+from polysched.transform.hand.applied import MORE, all_applied, applied
 from polysched.transform.hand.draft import Draft
 from polysched.transform.hand.edit import draft_of
 from polysched.transform.hand.loops import loops
@@ -171,9 +171,14 @@ class Schedule:
 
     @property
     def tree(self) -> Tree:
-        """The schedule tree, in normal form, which is made when it is first read."""
-        with isl.within(self.history.options.edit_seconds, self.history.options.isl_operations):
-            return self.draft.tree
+        """The schedule tree, in normal form, made when it is first read; BudgetExceeded where that takes longer than an
+        edit may."""
+        try:
+            with isl.within(self.history.options.edit_seconds, self.history.options.isl_operations):
+                return self.draft.tree
+        except BudgetExceeded as error:
+            message = f"which loops are permutable and parallel was not decided in time: {error}"
+            raise BudgetExceeded(f"{message}\nhint: {MORE}") from error
 
     @property
     def loops(self) -> tuple[str, ...]:

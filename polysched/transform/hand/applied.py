@@ -1,8 +1,7 @@
 """Edits of a draft, one at a time or many: whether the order that many leave is legal is asked once.
 
-    .skew("j", by="i")                 legal
-    .interchange("i", "j")             not alone
-    .interchange("j", "i")             legal again
+    .fuse("i", "i_2", shift=0)         illegal
+    .shift("S1", "i", 1)               legal again
 
     all_applied(draft, edits, options)         one check, of the last tree: no other order runs
 
@@ -24,6 +23,8 @@ from polysched.trace import timed
 from polysched.transform.hand.draft import Draft
 from polysched.transform.hand.edit import checked
 from polysched.transform.hand.registry import Edit
+
+MORE = "allow more, as in Options(edit_seconds=60, isl_operations=10**9)"
 
 
 def applied(draft: Draft, edit: Edit, options: Options) -> Draft:
@@ -97,9 +98,8 @@ def _in_time(edit: Edit, options: Options) -> Iterator[None]:
         with isl.within(options.edit_seconds, options.isl_operations):
             yield
     except BudgetExceeded as error:
-        hint = "edit in another order, or allow more, as in Options(edit_seconds=60, isl_operations=10**9)"
         message = f"{edit}: whether that is legal was not decided in time: {error}"
-        raise IllegalSchedule(message, hint=hint) from error
+        raise IllegalSchedule(message, hint=f"edit in another order, or {MORE}") from error
 
 
 @contextmanager

@@ -37,13 +37,15 @@ AXES = tuple(f"{side}Idx.{axis}" for side in ("block", "thread") for axis in "xy
 
 @edit("run", "i -> i")
 def bind(draft: Draft, loops: str | Sequence[str], axis: Axis, threads: int | None = None) -> Draft:
-    """A loop, or several, also by patterns, on an axis of the GPU's grid: "blockIdx.x", "threadIdx.y", ..., or
-    "thread.y".
+    """A loop, or several, also by patterns, on an axis of the GPU's grid.
 
-    With `threads`, a loop may have any number of iterations: number i is on thread i mod `threads`, the iterations of a
-    new loop, called i_t, around what the thread runs of the old one. IllegalSchedule if iterations depend on each
-    other. InputError where CUDA has no such grid: a loop on threads has a constant length, a block 1024 threads at
-    most; blocks are around threads, no axis is around itself.
+    The axis is "blockIdx.x", "threadIdx.y", ..., or "block.x", "thread.y". With `threads`, a loop may have any number
+    of iterations: number i is on thread i mod `threads`, the iterations of a new loop, called i_t, around what the
+    thread runs of the old one. Where sums may be in any order, iterations of a kernel's outermost loop, or of one on
+    threadIdx.x with loops on axes alone around, may update the same elements: the code adds them up, with as many
+    threads as it takes. IllegalSchedule if iterations depend on each other otherwise. InputError where CUDA has no such
+    grid: a loop on threads has a constant length, a block 1024 threads at most; blocks are around threads, no axis is
+    around itself.
 
         for i in 0..n: S    ->    i_t = threadIdx.x
                                   for i in i_t..n by 64: S           bind("i", "threadIdx.x", threads=64)

@@ -34,11 +34,13 @@ def separate(draft: Draft, name: str, *statements: str) -> Draft:
     blocks = _blocks(place)
     assert isinstance(blocks.child, Band)
     inside = [draft.scop.statement(each) for each in place.statements]
+    if len(inside) < 2:
+        runs = "".join(place.statements) or "nothing"
+        raise InputError(f"loop '{place.name}' runs {runs} alone: what is to separate?")
     chosen = [each for each in inside if any(fnmatchcase(each.name, one) for one in statements or ("*",))]
-    if len(inside) < 2 or not chosen:
-        what = f"fits {', '.join(statements)}" if len(inside) > 1 else "is to be separated"
-        hint = f"there are: {', '.join(place.statements)}" if len(inside) > 1 else f"it runs {inside[0].name} alone"
-        raise InputError(f"no statement in loop '{place.name}' {what}", hint=hint)
+    if not chosen:
+        hint = f"there are: {', '.join(place.statements)}"
+        raise InputError(f"no statement in loop '{place.name}' fits {', '.join(statements)}", hint=hint)
     within = left_below(blocks, reaching(tree, place.path, draft.dependences.coincidence))
     done = apart(blocks, inside, chosen, within)
     if done is blocks:

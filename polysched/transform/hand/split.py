@@ -28,13 +28,12 @@ TAILS: tuple[Tail, ...] = get_args(Tail)
 
 @edit("order", "i -> i_o, i")
 def split(draft: Draft, name: str, size: int, tail: Tail = "cut", names: Sequence[str] = ()) -> Draft:
-    """The loop as one over blocks of `size` iterations and one inside of a block, called `names`, or i_o and i; always
-    legal.
+    """The loop as one over blocks of `size` iterations and one inside of a block; always legal.
 
-    Where a block is not full, `tail` says what happens: "cut", the inner loop ends early; "guard", it runs in full with
-    a condition inside; "exact", there is no such block. With "cut", blocks are those of `tile`, whole multiples of what
-    the loop counts; else they begin with its first iteration, and the inner loop counts from 0 to size - 1. InputError
-    for "exact" if a block may not be full.
+    They are called `names`, or i_o and i. Where a block is not full, `tail` says what happens: "cut", the inner loop
+    ends early; "guard", it runs in full with a condition inside; "exact", there is no such block. With "cut", blocks
+    are those of `tile`, whole multiples of what the loop counts; else they begin with its first iteration, and the
+    inner loop counts from 0 to size - 1. InputError for "exact" if a block may not be full.
 
         for i in 0..n: S    ->    for xo in 0..(n + 31) / 32:
                                       for xi in 0..32:

@@ -9,7 +9,7 @@ import nests
 import pytest
 from by_hand import blur, matmul, stencil
 
-from polysched import Edit, IllegalSchedule, InputError, Options, PolyschedError, Schedule
+from polysched import BudgetExceeded, Edit, IllegalSchedule, InputError, Options, PolyschedError, Schedule, isl
 from polysched.transform.hand import draft as draft_file
 from polysched.transform.hand import edit as edit_file
 from tests.edits import EDITS, check_results
@@ -117,6 +117,16 @@ def test_what_is_not_decided_in_time_is_refused():
     start = Schedule(matmul, options=Options(isl_operations=20))
     with pytest.raises(IllegalSchedule, match=r'^\.reorder\("k", "i"\): whether that is legal was not decided in time'):
         start.apply([Edit.of("reorder", "k", "i"), Edit.of("parallel", "i")])
+
+
+def test_a_normal_form_that_is_not_found_in_time_is_no_tree(monkeypatch):
+    def failing(*_):
+        raise isl.Error("original tableau does not correspond to original basic map")
+
+    schedule = Schedule(matmul).reorder("k", "i")
+    monkeypatch.setattr(draft_file, "normal_form", failing)
+    with pytest.raises(BudgetExceeded, match=r"which loops are permutable .* was not decided in time: isl failed"):
+        print(schedule)
 
 
 @pytest.mark.parametrize(
