@@ -81,6 +81,17 @@ def test_only_one_file_imports_islpy():
     assert [p.name for p in files() if "islpy" in "".join(_all_imports(p))] == ["isl.py"]
 
 
+def test_edits_of_a_nest_ask_for_no_target_or_option():
+    """Only who chooses them does, so that a replay gives the same everywhere."""
+    asking = [
+        str(path.relative_to(PACKAGE / "prelude"))
+        for path in files()
+        if path.is_relative_to(PACKAGE / "prelude")
+        and any(name.startswith(("polysched.target", "polysched.options")) for name in _all_imports(path))
+    ]
+    assert asking == ["choose.py", "padding/choice.py"]
+
+
 def _all_imports(path: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(path.read_text())):
         yield from _imported(node)

@@ -3,7 +3,7 @@
     expand("s")
     zeros("data", how="padded copy")
 
-A name of a walk's place is that of its array; the second place with that name is "s.2", so that edits tell them apart.
+Where the nest has several temporaries, or lives of an array, of one name, "s.2" is the second of them.
 """
 
 from __future__ import annotations

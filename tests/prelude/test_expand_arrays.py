@@ -13,6 +13,7 @@ import pytest
 
 import polysched as ps
 from polysched.deps.dataflow import dependences
+from polysched.errors import InputError
 from polysched.ir.interp import interpret
 from polysched.ir.nodes import Function
 from polysched.model.extract import extract
@@ -159,6 +160,23 @@ def used_after(a: ps.f64[n, m], row: ps.f64[m], n: ps.size, m: ps.size):
 )
 def test_left_as_it_is(nest):
     assert expanded(nest.function) is nest.function
+
+
+@pytest.mark.parametrize(
+    "nest",
+    [carried, partly_filled, half_of_what_is_read_filled, triangle, used_after],
+    ids=lambda nest: nest.function.name,
+)
+def test_what_an_iteration_has_from_another_is_refused(nest):
+    with pytest.raises(InputError, match="'row' cannot have a copy for each iteration"):
+        expand_arrays(nest.function, "row")
+
+
+@pytest.mark.parametrize("nest", [serial_anyway, too_large], ids=lambda nest: nest.function.name)
+def test_what_does_not_pay_may_be_asked_for(nest):
+    for size in (0, 1, 4):
+        arguments = nests.arguments_for(nest.function, random.Random(size), size)
+        nests.assert_same_outcome(nest.function, expand_arrays(nest.function, "row"), arguments)
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from numpy.lib.stride_tricks import sliding_window_view
 
 import polysched as ps
+from polysched.errors import InputError
 from polysched.frontend.python import parse_nest
 from polysched.ir.nodes import Alloc, Function
 from polysched.ir.simplify import simplify
@@ -22,7 +23,7 @@ from polysched.ir.text import show
 from polysched.ir.verify import verify
 from polysched.prelude.edits import applied
 from polysched.prelude.padding import unpadded
-from polysched.prelude.padding.unpadded import copies_to_leave_out
+from polysched.prelude.padding.unpadded import copies_to_leave_out, unpad
 
 FILL = """
     for i in range(7):
@@ -155,6 +156,20 @@ def test_what_may_be_read_beside_the_copy_stays_an_error():
     fn = of(FILL, COPY, READ.replace("j + s]", "j + s + n]"))
     assert "p[i + r, j + s + n]" in show(without(fn, size=0))
     assert "p[i + r, j + s + 1]" in show(without_padded_copies(of(FILL, COPY, READ.replace("j + s]", "j + s + 1]"))))
+
+
+@pytest.mark.parametrize("beside", ["j + s + n]", "j + s + 1]"])
+def test_nor_is_it_guarded_by_hand(beside):
+    with pytest.raises(InputError, match="'p' may be read beyond its ends"):
+        unpad(of(FILL, COPY, READ.replace("j + s]", beside)), "p", "read in place")
+
+
+def test_by_hand_a_copy_may_be_stored_once_and_then_not_again():
+    fn = of(FILL, COPY, READ)
+    once = unpad(fn, "p", "stored once")
+    nests.assert_same_outcome(fn, once, nests.arguments_for(fn, random.Random(3), 5))
+    with pytest.raises(InputError, match="'p' is stored once as it is"):
+        unpad(once, "p", "stored once")
 
 
 def window(size: int, taps: int) -> Function:

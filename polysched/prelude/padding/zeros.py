@@ -62,10 +62,11 @@ def zeros(fn: Function, data: str, how: str | Sequence[str], fast_math: bool = F
     hows = [how] * count if isinstance(how, str) else list(how)
     if wrong := [one for one in hows if one not in get_args(How)]:
         raise InputError(f"zeros(how={wrong[0]!r}): how is one of {', '.join(map(repr, get_args(How)))}")
-    if not count or len(hows) != count:
+    if not count:
         hint = "they are part of what is summed up, as in sum(select(i + r >= 1, a[i + r - 1], 0) * b[r])"
-        where = f"in {count or 'no'} sum{'s' * (count != 1)} of products{f', not {len(hows)}' * (count > 0)}"
-        raise InputError(f"zeros around '{data}' are {where}", hint=hint)
+        raise InputError(f"there is no sum of products with zeros around '{data}'", hint=hint)
+    if len(hows) != count:
+        raise InputError(f"the sums of products with zeros around '{data}' are {count}, not {len(hows)}")
     left, tables, taken = iter(hows), finite_tables(fn), used_names(fn)
     made: list[Stmt] = []  # for the statement at hand
 
