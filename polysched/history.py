@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import ast
 import json
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal
 
 from polysched.brief import brief
@@ -26,6 +26,7 @@ from polysched.constraints import (
     together,
 )
 from polysched.errors import InputError
+from polysched.machine import Machine
 from polysched.model.tree import Tree
 from polysched.model.tree_yaml import from_yaml, to_yaml
 from polysched.options import Options
@@ -86,7 +87,7 @@ class History:
             head["prelude"] = json.loads(edits_as_json(self.prelude))
         edits = [json.dumps([edit.name, edit.args, dict(edit.kwargs)]) for edit in self.edits]
         try:
-            lines = [f'  "{key}": {json.dumps(value, default=_constraint_text)},' for key, value in head.items()]
+            lines = [f'  "{key}": {json.dumps(value, default=_as_plain)},' for key, value in head.items()]
         except TypeError as error:
             raise InputError(f"the options {', '.join(head['options'])} cannot be written as JSON: {error}") from error
         inside = "".join(f"\n    {edit}," for edit in edits).removesuffix(",")
@@ -124,15 +125,26 @@ def _options(data: Any) -> Options:
     values = _plain(data)
     if isinstance(texts := values.get("constraints"), tuple):
         values["constraints"] = tuple(map(_constraint, texts))
+    if isinstance(machine := values.get("machine"), dict):
+        values["machine"] = _machine(machine)
     return replace(_DEFAULTS, **values)
+
+
+def _machine(data: dict[str, Any]) -> Machine:
+    try:
+        return Machine(**data)
+    except TypeError as error:
+        raise InputError(f"{data!r} is no machine: {error}") from error
 
 
 _CONSTRAINTS = {f.__name__: f for f in (order, innermost, outer_parallel, max_skew, separate, together, tile_sizes)}
 
 
-def _constraint_text(value: Any) -> str:
+def _as_plain(value: Any) -> Any:
     if isinstance(value, Constraint):
         return str(value)
+    if isinstance(value, Machine):
+        return asdict(value)
     raise TypeError(f"{value!r} is no plain value")
 
 
@@ -175,4 +187,4 @@ def _written(option: Any) -> str:
     """The value of an option as one writes it."""
     if isinstance(option, tuple) and option and all(isinstance(each, Constraint) for each in option):
         return f"({', '.join(f'ps.{each}' for each in option)}{',' if len(option) == 1 else ''})"
-    return written(option)
+    return f"ps.{option!r}" if isinstance(option, Machine) else written(option)

@@ -3,6 +3,7 @@
     python -m tests.texts                        names the texts that differ from golden/texts.txt
     python -m tests.texts --keep DIR gemm        ... of names with `gemm` in them, and writes the texts to DIR
     python -m tests.texts --accept               makes today's the expected ones
+    python -m tests.texts --again                the texts of `Schedule.auto`, written as JSON and read, given back
 
 The table has a hash for each text: the 30 kernels of PolyBench and the first case of each operator, for every target,
 some with other options, and schedules by hand. All are for one machine, with budgets that no clock on a busy one ends.
@@ -20,7 +21,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -69,16 +70,16 @@ def subjects() -> Iterator[str]:
     yield from (f"{name}, {target}, by hand" for name, (target, _, _) in BY_HAND.items())
 
 
-def text(subject: str) -> str:
-    """The text of that name, or why there is none."""
+def text(subject: str, again: bool = False) -> str:
+    """The text of that name, or why there is none; `again` with the schedule given that the compiler has found."""
     name, target, kind = (subject.rsplit(", ", 2) if subject.count(", ") > 1 else [*subject.split(", "), ""])[:3]
     try:
-        return _compiled(name, target, kind)
+        return _compiled(name, target, kind, again)
     except ps.PolyschedError as error:
         return f"{type(error).__name__}: {error}"
 
 
-def _compiled(name: str, target: str, kind: str) -> str:
+def _compiled(name: str, target: Target, kind: str, again: bool) -> str:
     if kind == "by hand":
         _, nest, edits = BY_HAND[name]
         schedule = edits(ps.Schedule(nest, options=OPTIONS))
@@ -86,8 +87,13 @@ def _compiled(name: str, target: str, kind: str) -> str:
     else:
         nest = _first_cases()[name] if kind == "operator" else KERNELS[name].nest
         options = {"reordered": REORDERED, "in tiles": IN_TILES}.get(kind, OPTIONS)
-        done = ps.optimize(nest, target, options=options)
+        schedule = _given_back(ps.Schedule.auto(nest, target, options=options)) if again else None
+        done = ps.optimize(nest, target, schedule=schedule, options=options)
     return f"{done.source.text}\n{done.fallbacks}\n"
+
+
+def _given_back(schedule: ps.Schedule) -> ps.Schedule:
+    return ps.Schedule.from_json(schedule.nest, schedule.to_json())
 
 
 @cache
@@ -103,6 +109,7 @@ def main() -> int:
     )
     parser.add_argument("words", nargs="*", metavar="WORD", help="only texts that have one of these in their names")
     parser.add_argument("--accept", action="store_true", help="write the table anew")
+    parser.add_argument("--again", action="store_true", help="give the schedules that are found back")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="write the texts to files there")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="processes")
     given = parser.parse_args()
@@ -111,7 +118,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="polysched-texts-") as cache:
         os.environ["POLYSCHED_CACHE"] = cache  # nothing that was compiled before
         with multiprocessing.get_context("spawn").Pool(given.jobs) as pool:
-            texts = dict(zip(chosen, pool.imap(text, chosen), strict=True))
+            texts = dict(zip(chosen, pool.imap(partial(text, again=given.again), chosen), strict=True))
     if given.keep:
         given.keep.mkdir(parents=True, exist_ok=True)
         for name, made in texts.items():
