@@ -1,0 +1,78 @@
+"""The default strategy for CPUs as a script, and `Schedule.auto`, which gives it."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from scripts import check_changed, check_script
+
+import polysched as ps
+from benchmarks.polybench import KERNELS
+from polysched.model.tree import Tree
+from polysched.operators import conv2d_nchw
+
+MACHINE = ps.Machine(vector_bytes=64, vector_registers=32, l1=32 << 10, l2=1 << 20, l3=32 << 20, cores=2)
+OPTIONS = ps.Options(machine=MACHINE)
+
+
+def test_the_script_of_a_product():
+    history = ps.Schedule.auto(KERNELS["trmm"].nest, options=OPTIONS).history
+    assert str(history).splitlines()[2:] == [
+        '    .reorder("i", "k", "j")',
+        '    .tile("i", "k", "j", sizes=(64, 256, 64), names=("i_o", "k_o", "j_o"))',
+        "...",
+        ")",
+    ]
+
+
+@pytest.mark.parametrize("kernel", ["gemm", "jacobi-2d", "lu", "seidel-2d", "deriche", "gesummv"])
+@pytest.mark.parametrize("target", ["c", "cuda"])
+def test_the_schedule_that_is_found_gives_the_same_text_again(kernel, target):
+    nest = KERNELS[kernel].nest
+    found = ps.optimize(nest, target, options=OPTIONS)
+    schedule = ps.Schedule.auto(nest, target, options=OPTIONS)
+    assert isinstance(schedule.history.start, Tree) == (target != "c")
+    for again in (schedule, ps.Schedule.from_json(nest, schedule.to_json())):
+        assert ps.optimize(nest, target, schedule=again).source.text == found.source.text
+
+
+def test_what_was_done_to_the_nest_before_is_part_of_it():
+    conv = conv2d_nchw(batch=1, in_channel=16, in_size=14, num_filter=16, kernel=3, padding=1)
+    schedule = ps.Schedule.auto(conv)
+    assert 'ps.NestEdit.of("zeros", "data", how="padded copy")' in str(schedule.history)
+    assert ps.optimize(conv, schedule=schedule).source.text == ps.optimize(conv).source.text
+
+
+def test_a_history_is_the_python_that_makes_the_schedule():
+    for nest in (KERNELS["gemm"].nest, conv2d_nchw(1, 16, 14, 16, 3, padding=1)):
+        schedule = ps.Schedule.auto(nest, options=OPTIONS)
+        names = {"ps": ps, schedule.history.nest: nest}
+        exec(str(schedule.history), names)
+        assert names["schedule"].tree == schedule.tree
+
+
+def test_a_nest_in_which_nothing_runs_in_parallel_is_a_schedule_too():
+    @ps.nest
+    def chain(a: ps.f64["n"], n: ps.size):
+        for i in range(1, n):
+            a[i] = a[i - 1] * a[i] + 1.0
+
+    schedule = ps.Schedule.auto(chain)
+    assert ps.optimize(chain, schedule=schedule).source.text == ps.optimize(chain).source.text
+
+
+def test_unknown_targets_are_refused():
+    with pytest.raises(ps.InputError, match="there is no target 'ptx'\nhint: the targets are c, cuda, opencl, hip"):
+        ps.Schedule.auto(KERNELS["gemm"].nest, "ptx")
+
+
+@pytest.mark.parametrize("kernel", ["gemm", "jacobi-1d", "lu", "atax"])
+def test_one_line_less_is_legal_or_refused_by_name(kernel):
+    rng = random.Random(kernel)
+    for _ in range(3):
+        check_changed(KERNELS[kernel].nest.function, rng)
+
+
+def test_random_nests_one_line_less():
+    assert {check_script(seed) for seed in range(12)} == {True, False}
