@@ -31,7 +31,6 @@ from seeds import run_seeds
 
 import polysched as ps
 from benchmarks.polybench.race import find_race
-from polysched.codegen.passes import padding
 from polysched.codegen.products import copies, packed, sizes
 from polysched.ir.build import conjunction, const
 from polysched.ir.dtypes import DType, f32, f64, i8, i16, i32, i64, u8
@@ -39,6 +38,7 @@ from polysched.ir.node import walk
 from polysched.ir.nodes import Alloc, Array, Cast, Const, Expr, For, Function, Load, Select, Stmt, Store, Var
 from polysched.machine import Machine
 from polysched.model.tree import Product, marks_in
+from polysched.prelude.padding import choice
 from polysched.transform import products
 
 MOST_UPDATES = 3000
@@ -61,7 +61,7 @@ def low_thresholds(rng: random.Random) -> Iterator[None]:
     """Meanwhile, small nests are run as large ones are; columns may need loops that are not next to each other."""
     with ExitStack() as stack:
         stack.enter_context(patch.object(products, "_LEAST_COLUMNS", rng.choice((2, 2, 4, 6))))
-        stack.enter_context(patch.object(padding, "_PAYS", rng.choice((0.0, 1.5))))
+        stack.enter_context(patch.object(choice, "_PAYS", rng.choice((0.0, 1.5))))
         for module, values in THRESHOLDS.items():
             stack.enter_context(patch.multiple(module, **values))
         yield
