@@ -16,6 +16,7 @@ from polysched.model.tree import Band
 from polysched.model.tree import walk as walk_tree
 
 GEMM = KERNELS["gemm"].nest
+MACHINE = ps.Machine(vector_bytes=64, vector_registers=32, l1=32 << 10, l2=1 << 20)
 
 
 def loops(done: ps.Compiled) -> list[For]:
@@ -30,7 +31,7 @@ def names(done: ps.Compiled) -> set[str]:
 
 def test_every_loop_of_gemm_in_c_came_from_the_tree():
     """Tiles that are full, those that are not, and loops that fill registers: all are of the tree's loops."""
-    done = ps.optimize(GEMM)
+    done = ps.optimize(GEMM, options=ps.Options(machine=MACHINE))
     assert {loop.origin for loop in loops(done)} == names(done)
     assert Counter(loop.origin for loop in loops(done) if loop.kind != "serial")["i_2"] > 1
 
