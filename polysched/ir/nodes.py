@@ -220,7 +220,7 @@ class For(Stmt):
     A `full` loop keeps its bounds, even where guards inside say that fewer iterations would do.
 
     `origin` is the name of the loop of the schedule tree that it came from, or of the outermost of several; "" where it
-    came from none, as one that copies, or one made for a product.
+    came from none, as one that copies, or one over the tiles of a product.
     """
 
     var: str

@@ -65,6 +65,21 @@ def test_parts_of_a_sum_are_of_its_loop(target):
     assert sums and {loop.origin for loop in sums} == {"i"}
 
 
+@ps.nest
+def batch(C: ps.f32[8, 40, 40], A: ps.f32[8, 40, 40], B: ps.f32[8, 40, 40]):
+    for n in range(8):
+        for i in range(40):
+            for j in range(40):
+                for k in range(40):
+                    C[n, i, j] += A[n, i, k] * B[n, k, j]
+
+
+def test_of_a_product_the_loops_over_batches_are_of_the_tree():
+    done = ps.optimize(batch, options=ps.Options(machine=MACHINE))
+    assert "packed:S" in str(done.schedule)
+    assert {loop.origin for loop in loops(done)} == {"n", ""}
+
+
 def test_an_origin_is_no_part_of_what_a_loop_does():
     loop = For("c0", Const(0), Const(4), 1, (), origin="i")
     other = For("c0", Const(0), Const(4), 1, ())
