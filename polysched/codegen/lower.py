@@ -34,6 +34,7 @@ from polysched.ir.nodes import Alloc, Barrier, Binary, Const, Expr, For, Functio
 from polysched.ir.rename import rename_bound
 from polysched.ir.text import show
 from polysched.model.affine import expression
+from polysched.model.loop_names import named
 from polysched.model.scop import Scop, Statement
 from polysched.model.tree import (
     Band,
@@ -59,7 +60,6 @@ from polysched.model.tree import (
     with_children,
 )
 from polysched.model.tree_isl import parse_mark, to_isl
-from polysched.transform.hand.loops import named
 
 
 def lower(tree: Tree, scop: Scop) -> Function:

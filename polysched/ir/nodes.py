@@ -219,8 +219,8 @@ class For(Stmt):
 
     A `full` loop keeps its bounds, even where guards inside say that fewer iterations would do.
 
-    `origin` is the name of the loop of the schedule tree of which the iterations are, or of the outermost of several;
-    "" where there is none, as of a loop that copies.
+    `origin` is the name of the loop of the schedule tree that it came from, or of the outermost of several; "" where it
+    came from none, as one that copies, or one over the tiles of a product.
     """
 
     var: str

@@ -36,17 +36,13 @@ from polysched.model.tree import (
 )
 
 
-def _texts(band: Band) -> list[str]:
-    return list(map(mark_text, own_marks(band)))
-
-
-def to_isl(tree: Tree, texts: Callable[[Band], list[str]] = _texts) -> isl.Schedule:
+def to_isl(tree: Tree, texts: Callable[[Band], list[str]] | None = None) -> isl.Schedule:
     """The same tree as an isl schedule; marks become identifiers such as "map:block.x", those of loops above the bands,
     where there may be other `texts`."""
     if not isinstance(tree, Domain):
         raise ValueError("a schedule tree starts with a Domain")
     root = isl.Schedule.from_domain(tree.domain).get_root()
-    return _insert(tree.child, root.child(0), texts).get_schedule()
+    return _insert(tree.child, root.child(0), texts or _texts).get_schedule()
 
 
 def from_isl(schedule: isl.Schedule) -> Tree:
@@ -71,6 +67,10 @@ def mark_text(mark: MarkValue | Concurrent) -> str:
             return f"{type(mark).__name__.lower()}:{','.join(names)}"
         case _:
             return type(mark).__name__.lower()
+
+
+def _texts(band: Band) -> list[str]:
+    return list(map(mark_text, own_marks(band)))
 
 
 def parse_mark(text: str) -> MarkValue:

@@ -74,6 +74,20 @@ def test_marks_survive(mark):
     assert own_marks(from_yaml(to_yaml(Domain(DOMAIN, marked_as(Band((LOOP,)), mark)))).child) == (mark,)
 
 
+def test_a_loop_has_several_marks_in_their_order():
+    band = marked_as(marked_as(Band((LOOP, LOOP)), Full(8)), Unroll())
+    tree = Domain(DOMAIN, band)
+    assert band.members[0].marks == (Full(8), Unroll()) and band.members[1].marks == ()
+    assert [line.strip() for line in show_tree(tree).splitlines()[1:4]] == ["mark: full:8", "mark: unroll", "band:"]
+    assert from_yaml(to_yaml(tree)) == tree
+
+
+def test_a_loop_with_marks_begins_a_band():
+    marked = marked_as(Band((LOOP,)), Unroll())
+    with pytest.raises(AssertionError, match="begins a band"):
+        Band((LOOP, *marked.members))
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -322,6 +322,19 @@ def test_a_mark_is_refused_above_other_loops():
     )
 
 
+def test_a_product_is_one_by_hand_too():
+    """Its loops stay in one band, in their order, and are left alone."""
+    fn = parse_nest(product(), "products.py")
+    done = ps.optimize(fn)
+    schedule = ps.Schedule(fn, done.schedule)
+    assert schedule.tree == done.schedule and "mark: packed:S" in str(schedule)
+    assert ps.optimize(fn, schedule=schedule).source.text == done.source.text
+    for loop in ("i", "k"):
+        with pytest.raises(InputError) as error:
+            schedule.tile(loop, sizes=(4,))
+        assert str(error.value) == f"loop '{loop}' is marked product already\nhint: edit loops before they are marked"
+
+
 def test_dot_products_are_refused_where_the_order_of_terms_matters():
     tree, nest = given(packed__S1="dots:S1")
     assert refusal(tree, nest) == (

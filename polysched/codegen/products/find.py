@@ -86,7 +86,13 @@ class _Packing:
         if start is not None and not is_read and any(end.array != result for end in found.ends):
             found = replace(found, is_stored=False)
             self.gone.add(result)
-        return _KINDS[loop.kind](found, self.names, self.extents, self.machine)
+        origins = {node.var: node.origin for node in walk(loop) if isinstance(node, For)}
+
+        def of_batch(node: Any) -> For | None:
+            return replace(node, origin=origins[node.var]) if isinstance(node, For) and node.var in origins else None
+
+        made: tuple[Stmt, ...] = rewrite(_KINDS[loop.kind](found, self.names, self.extents, self.machine), of_batch)
+        return made
 
 
 def _uses(body: tuple[Stmt, ...]) -> Counter[str]:

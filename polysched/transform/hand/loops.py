@@ -5,8 +5,7 @@
         filter: S0   band: k     ->       k, k_2     matching(tree, "k*") == ("k", "k_2")
         filter: S1   band: k              k_2        matching(tree, "S1.k") == ("k_2",)
 
-A loop is called by what it counts, up or down, where it is first seen, i, j, t+i, and with a number where that name is
-taken: `_2`, `_3`. All here is about trees whose bands have one member each, as `nested` makes them.
+All here is about trees whose bands have one member each, as `nested` makes them.
 """
 
 from __future__ import annotations
@@ -16,10 +15,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import reduce
-from itertools import count, pairwise
+from itertools import pairwise
 
 from polysched import isl
 from polysched.errors import InputError
+from polysched.model.loop_names import free, named
 from polysched.model.tree import (
     Band,
     Domain,
@@ -38,7 +38,6 @@ from polysched.model.tree import (
     with_children,
 )
 from polysched.model.tree import Sequence as InOrder
-from polysched.model.tree_text import member_text
 
 
 def nested(tree: Tree) -> Tree:
@@ -54,38 +53,6 @@ def _one_member_each(tree: Tree) -> Tree:
     for member in reversed(tree.members):
         inner = Band((replace(member, coincident=False),), False, inner)
     return inner
-
-
-def named(tree: Tree) -> Tree:
-    """`tree` with a name for each member that has none, or that of one before it."""
-    taken: set[str] = set()
-
-    def visit(node: Tree) -> Tree:
-        if isinstance(node, Band):
-            members = []
-            for member in node.members:
-                name = free(member.name or _what_it_counts(member), taken)
-                taken.add(name)
-                members.append(replace(member, name=name))
-            node = replace(node, members=tuple(members))
-        return with_children(node, tuple(map(visit, children(node))))
-
-    return visit(tree)
-
-
-def free(name: str, taken: set[str]) -> str:
-    """The name itself, or with a number if it is taken."""
-    if name not in taken:
-        return name
-    stem = re.sub(r"_\d+$", "", name)
-    return next(f"{stem}_{k}" for k in count(2) if f"{stem}_{k}" not in taken)
-
-
-def _what_it_counts(member: Member) -> str:
-    """The function of the first statement that moves with it, as in "t+i"; i of one that runs down, which is -i."""
-    texts = [member_text(part).partition(" -> ")[2].replace(" ", "") for part in isl.maps_of(member.schedule)]
-    text = next((text for text in texts if re.search("[a-zA-Z]", text)), "loop")
-    return re.sub(r"^-(\w+)$", r"\1", text)
 
 
 @dataclass(frozen=True)

@@ -63,6 +63,12 @@ def test_only_unrolled_loops_may_be_inside():
     assert "mark: vector" in str(Schedule(matmul).reorder("i", "k", "j").unroll_and_jam("i", factor=4).vectorize("j"))
 
 
+def test_a_loop_inside_of_an_unrolled_one_is_inside_too():
+    rows = Schedule(matmul).tile("i", sizes=(4,)).reorder("j", "i", "k").unroll("i")
+    with pytest.raises(InputError, match="loop 'j' is not innermost: 'k' is inside of it"):
+        rows.vectorize("j")
+
+
 def test_gemm_by_hand_is_the_automatic_one():
     by_hand = (
         Schedule(matmul)
