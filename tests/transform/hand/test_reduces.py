@@ -109,6 +109,6 @@ REFUSED = {
 
 @pytest.mark.parametrize(("edit", "hint"), REFUSED.values(), ids=REFUSED)
 def test_other_loops_of_a_kernel_do_not_add_up(edit, hint):
-    with pytest.raises(IllegalSchedule, match="flow dependence on [sy]") as raised:
+    with pytest.raises(IllegalSchedule, match=r"flow dependence on [sy]") as raised:
         edit()
     assert raised.value.hint == hint
