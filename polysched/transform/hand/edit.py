@@ -38,9 +38,12 @@ def checked(draft: Draft, tree: Tree, what: str, alternatives: Iterable[Alternat
     dependence. Then the first of the alternatives that is legal is its hint. A draft that waits goes on waiting."""
     if draft.waits:
         return replace(draft, nested=nested(tree))
+    return _checked(draft, with_reduces(tree, draft.dependences), what, alternatives)
+
+
+def _checked(draft: Draft, tree: Tree, what: str, alternatives: Iterable[Alternative] = ()) -> Draft:
     _require_small_factors(tree, what)
     require_products(tree, draft.scop, reorder=draft.dependences.reorder_reductions, what=what)
-    tree = with_reduces(tree, draft.dependences)
     violation = first_violation(tree, draft.dependences, draft.scop)
     if violation is not None:
         message = f"{what}: {violation}"
@@ -98,6 +101,7 @@ def reaching(tree: Tree, path: Sequence[int], dependences: isl.UnionMap) -> isl.
 
 
 def draft_of(scop: Scop, dependences: Dependences, tree: Tree) -> Draft:
-    """A draft that begins with this tree; IllegalSchedule if it breaks a dependence."""
+    """A draft that begins with this tree, of which marks say what their loops reduce; IllegalSchedule if it breaks a
+    dependence."""
     draft = Draft(scop=scop, dependences=dependences, nested=nested(tree))
-    return checked(draft, draft.nested, "the tree given")
+    return _checked(draft, draft.nested, "the tree given")
