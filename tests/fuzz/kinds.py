@@ -9,6 +9,7 @@ import nests
 from edits import check_random_edits
 from fuzz_products import check_products
 from op_programs import agree, random_program
+from scripts import check_script
 from test_pipeline import check_random_nest
 
 import polysched as ps
@@ -56,6 +57,13 @@ def check_expressions(seed: int) -> None:
     assert why is None, why
 
 
+def check_scripts(seed: int) -> None:
+    """The automatic script of a nest without one of its edits, or with other sizes."""
+    is_legal = check_script(seed)
+    if not is_legal:
+        raise Refused("there is no script" if is_legal is None else "an edit was refused, by its name")
+
+
 def _options(rng: random.Random) -> ps.Options:
     return ps.Options(
         fusion=rng.choice(("smart", "max", "none")),
@@ -71,6 +79,7 @@ KINDS: dict[str, Check] = {
     "verified": check_verified,
     "numpy": check_numpy,
     "edits": check_random_edits,
+    "scripts": check_scripts,
     "cuda": check_gpu,
     "products": check_products,
     "expressions": check_expressions,

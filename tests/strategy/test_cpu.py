@@ -79,8 +79,8 @@ def test_unknown_targets_are_refused():
 def test_one_line_less_is_legal_or_refused_by_name(kernel):
     rng = random.Random(kernel)
     for _ in range(3):
-        check_changed(KERNELS[kernel].nest.function, rng)
+        assert check_changed(KERNELS[kernel].nest.function, rng) is not None
 
 
 def test_random_nests_one_line_less():
-    assert {check_script(seed) for seed in range(12)} == {True, False}
+    assert {True, False} <= {check_script(seed) for seed in range(12)}
