@@ -58,6 +58,12 @@ def test_the_tree_of_a_nest(file, capsys):
     )
 
 
+def test_the_edits_that_make_it(file, capsys):
+    expected = 'schedule = (\n    ps.Schedule(double, "ilp")\n    .parallel("i")\n)\n'
+    assert shown(capsys, "script", f"{file}:double") == expected
+    assert "ps.from_yaml(" in shown(capsys, "script", f"{file}:double", "--target", "cuda")
+
+
 def test_its_dependences(file, capsys):
     expected = "flow on a: [n] -> { S[i] -> S[i' = 1 + i] : 0 <= i <= -2 + n }\n"
     assert shown(capsys, "deps", f"{file}:scan") == expected
@@ -315,7 +321,7 @@ def test_a_syntax_error_in_another_file_names_that_file(file, tmp_path, capsys, 
         ([], "the following arguments are required: command"),
         (["optimise"], "invalid choice: 'optimise' (choose from 'demo', 'opt', 'show', 'explain', "),
         (["show", "tree"], "the following arguments are required: PLACE"),
-        (["show", "kernel", "f.py:g"], "'kernel' (choose from 'tree', 'deps', "),
+        (["show", "kernel", "f.py:g"], "'kernel' (choose from 'tree', 'script', 'deps', "),
         (["show", "tree", "f.py:g", "--target", "metal"], "invalid choice: 'metal' (choose from 'c', 'cuda', "),
         (["inspect", "f.c", "--sizes", "n:5"], "argument --sizes: 'n:5' gives no sizes, as in n=512,m=64"),
         (["opt", "f.c", "--tile-sizes", "32,0"], "argument --tile-sizes: '32,0' is no list of sizes, as in 32,64"),

@@ -13,15 +13,16 @@ from polysched.frontend.python import Nest
 from polysched.ir.nodes import Function
 from polysched.pipeline import Compiled, optimize
 from polysched.prepare import function_of
+from polysched.schedule import Schedule
 
 
 def add(commands: Commands) -> None:
     parser = commands.add_parser("show", parents=[knobs()], help="print one stage of each nest")
     parser.add_argument(
         "what",
-        choices=["tree", "deps", "source", "explain", "expr", "ssa", "tensor", "nest"],
-        help="the mapped schedule, the exact dependences, the kernel's text, why loops are parallel or not, what "
-        "became of index arithmetic and conditions; of an operator the graph, or the tensor expressions; the loop nest",
+        choices=["tree", "script", "deps", "source", "explain", "expr", "ssa", "tensor", "nest"],
+        help="the mapped schedule, the edits that make it, the exact dependences, the kernel's text, why loops are "
+        "parallel or not, what became of index arithmetic and conditions; of an operator the graph, or the tensor expressions; the loop nest",
     )
     expr = parser.add_argument_group("show expr")
     expr.add_argument("--before", action="store_true", help="the loops before the passes, with operation counts")
@@ -43,6 +44,9 @@ def run(given: argparse.Namespace) -> int:
             print(f"{'' if k == 0 else chr(10)}{function_of(nest).name}:")
         if given.what in _BEFORE:
             print(_stage_before(nest, given.what))
+            continue
+        if given.what == "script":
+            print(Schedule.auto(nest, given.target, options=options_of(given)).history)
             continue
         done = optimize(nest, given.target, options=options_of(given))
         print(_expressions(done, given) if given.what == "expr" else _stage(done, given.what))
