@@ -22,7 +22,8 @@ def add(commands: Commands) -> None:
         "what",
         choices=["tree", "script", "deps", "source", "explain", "expr", "ssa", "tensor", "nest"],
         help="the mapped schedule, the edits that make it, the exact dependences, the kernel's text, why loops are "
-        "parallel or not, what became of index arithmetic and conditions; of an operator the graph, or the tensor expressions; the loop nest",
+        "parallel or not, what became of index arithmetic and conditions; of an operator the graph, or the tensor "
+        "expressions; the loop nest",
     )
     expr = parser.add_argument_group("show expr")
     expr.add_argument("--before", action="store_true", help="the loops before the passes, with operation counts")
