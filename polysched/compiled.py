@@ -34,6 +34,7 @@ from polysched.options import Options
 from polysched.plot.draw import Before, plot, titled
 from polysched.plot.notebook import notebook_html
 from polysched.prelude.edit import NestEdit
+from polysched.prepare import WITHOUT_DEAD
 from polysched.runtime.check import check
 from polysched.runtime.cpu import CpuProgram, load
 from polysched.runtime.cuda import CudaProgram
@@ -321,8 +322,9 @@ class Compiled:
         is_serial = any(kernel.note == ONE_THREAD for kernel in self.source.kernels)
         may_reorder = any(d.reduction for d in self.dependences.pairs) and not self.options.reorder_reductions
         hint = ["reductions may run on all threads with Options(reorder_reductions=True)"] if may_reorder else []
-        edits = [f"edited first: {', '.join(map(str, self.prelude))}"] if self.prelude else []
-        return "\n".join([*edits, text, *self._fallbacks(), *kernels, *(hint if is_serial else [])])
+        edits = ", ".join(str(edit) for edit in self.prelude if edit != WITHOUT_DEAD)  # the text says what is left out
+        first = [f"edited first: {edits}"] if edits else []
+        return "\n".join([*first, text, *self._fallbacks(), *kernels, *(hint if is_serial else [])])
 
     def _fallbacks(self) -> list[str]:
         """The stages that did not go their first way."""

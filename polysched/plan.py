@@ -23,7 +23,7 @@ from polysched.model.tree_form import require_form
 from polysched.options import Options
 from polysched.prelude.choose import leaves_order_open, prelude
 from polysched.prelude.edit import NestEdit
-from polysched.prepare import LIVING, living, modelled
+from polysched.prepare import WITHOUT_DEAD, living, modelled
 from polysched.solve.honoured import require_met
 from polysched.solve.scheduler import Scheduled, find_schedule
 from polysched.target import TargetData
@@ -52,7 +52,7 @@ def planned(function: Function, target: TargetData, options: Options, given: Tre
     scop, deps = model(nest)
     if is_open and not target.has_grid:
         alive, deps = living(scop, deps, options)
-        edits = edits if alive is scop else (*edits, LIVING)
+        edits = edits if alive is scop else (*edits, WITHOUT_DEAD)
         scop = alive
     if given is not None:
         return _given(edits, scop, deps, require_form(given, scop.function.sizes), target, options, is_by_hand=False)

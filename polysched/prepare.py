@@ -49,13 +49,13 @@ def modelled(function: Function, options: Options) -> tuple[Scop, Dependences]:
     return scop, _ordered(scop, options)
 
 
-LIVING = NestEdit("living")  # the instances that store in vain are left out
+WITHOUT_DEAD = NestEdit("without_dead")  # the instances that store in vain are left out
 
 
 def modelled_after(function: Function, edits: Sequence[NestEdit], options: Options) -> tuple[Scop, Dependences]:
     """The model of the nest after these edits."""
-    scop, deps = modelled(applied(function, [edit for edit in edits if edit != LIVING]), options)
-    return living(scop, deps, options) if LIVING in edits else (scop, deps)
+    scop, deps = modelled(applied(function, [edit for edit in edits if edit != WITHOUT_DEAD]), options)
+    return living(scop, deps, options) if WITHOUT_DEAD in edits else (scop, deps)
 
 
 def living(scop: Scop, deps: Dependences, options: Options) -> tuple[Scop, Dependences]:

@@ -47,7 +47,7 @@ def test_a_nest_on_each_target(nest, capsys):
     assert main(["verify", f"{nest}:double"]) == 0
     lines = capsys.readouterr().out.splitlines()
     heads = [line.partition(": legal for all sizes")[0] for line in lines]
-    assert heads == ["double, C", "double, CUDA", "double, OpenCL"]
+    assert heads == ["double, C", "double, CUDA", "double, OpenCL", "double, HIP"]
     assert "emulated in reverse" in lines[1] and "emulated" not in lines[0]
 
 
