@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import os
 import platform
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
+
+from polysched.errors import InputError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,6 +25,12 @@ class Machine:
     l2: int = 512 << 10
     l3: int = 8 << 20  # shared by all cores
     cores: int = 1
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+                raise InputError(f"{field.name} of a machine is {value!r}, but is an integer of zero or more")
 
 
 @cache

@@ -23,7 +23,7 @@ from polysched.model.scop import Scop
 from polysched.model.tree import Band, Map, Product, Tree, marks_in, walk
 from polysched.options import Options
 from polysched.solve.honoured import unmet
-from polysched.target import TargetData
+from polysched.target import TARGETS, TargetData
 from polysched.trace import optional, step
 from polysched.transform.fuse_rows import fuse_rows
 from polysched.transform.fuse_sums import fuse_sums
@@ -107,6 +107,7 @@ def loops_within_budget(
     return scop.tree, scop.function, "the nest as it was given" + reason
 
 
+_GRIDS = [name for name, target in TARGETS.items() if target.has_grid]
 IN_SOURCE_ORDER = "in source order, since the schedule found changes loops for nothing"
 FOR_THREADS = "mapped, which gains on threads alone"
 _MAPPING_SECONDS = 10.0  # to map a schedule, and to check what came of it
@@ -127,7 +128,8 @@ def _require_axes(tree: Tree, target: TargetData) -> None:
     axes = [mark.axis for mark in marks_in(tree) if isinstance(mark, Map)]
     if axes and not target.has_grid:
         raise InputError(
-            f"the schedule has a loop on {axes[0]}, and {target.language} has none", hint="the target is cuda or opencl"
+            f"the schedule has a loop on {axes[0]}, and {target.language} has none",
+            hint=f"targets with axes are {', '.join(_GRIDS)}"
         )
 
 

@@ -40,7 +40,7 @@ from polysched.model.tree import Tree
 from polysched.options import Options, Target, require_options
 from polysched.plan import planned, planned_by_hand
 from polysched.prelude.padding.choice import said_of_zeros
-from polysched.prepare import function_of
+from polysched.prepare import function_of, require_exact
 from polysched.results import kept
 from polysched.schedule import Schedule
 from polysched.target import TARGETS, TargetData, require_known
@@ -166,6 +166,7 @@ def _require_fits(by_hand: Schedule, function: Function, options: Options) -> No
     if allowed != options.reorder_reductions:
         message = f"the schedule was made with reorder_reductions={allowed}"
         raise InputError(message, hint="leave options out, which are then the schedule's")
+    require_exact(by_hand.prelude, options)
 
 
 def _decided(deps: Dependences) -> str:

@@ -1,7 +1,7 @@
 """From a nest to its loops: prelude, model, schedule, mapping, each within its budget.
 
     plan = planned(gemm, TARGETS["c"], Options())
-    plan.prelude        ["structure()", ...]         what was done to the nest before
+    plan.prelude        expand("s"), units(), ...    what was done to the nest before
     plan.tree           tiled and mapped             plan.kernel       its loops
 """
 
@@ -29,6 +29,7 @@ from polysched.solve.scheduler import Scheduled, find_schedule
 from polysched.target import TargetData
 from polysched.trace import step, timed
 from polysched.transform.hand.draft import Draft
+from polysched.transform.hand.reduces import require_reduces
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +56,8 @@ def planned(function: Function, target: TargetData, options: Options, given: Tre
         edits = edits if alive is scop else (*edits, WITHOUT_DEAD)
         scop = alive
     if given is not None:
-        return _given(edits, scop, deps, require_form(given, scop.function.sizes), target, options, is_by_hand=False)
+        require_reduces(require_form(given, scop.function.sizes), deps)
+        return _given(edits, scop, deps, given, target, options, is_by_hand=False)
     scheduled = _found(scop, deps, options)
     return _mapped(edits, scop, deps, scheduled, target, options, is_free=is_open)
 

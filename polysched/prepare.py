@@ -53,9 +53,18 @@ WITHOUT_DEAD = NestEdit("without_dead")  # the instances that store in vain are 
 
 
 def modelled_after(function: Function, edits: Sequence[NestEdit], options: Options) -> tuple[Scop, Dependences]:
-    """The model of the nest after these edits."""
+    """The model of the nest after these edits. InputError for one that there is not, or that does not fit."""
+    require_exact(edits, options)
+    if WITHOUT_DEAD in edits[:-1]:
+        raise InputError(f"{WITHOUT_DEAD} is the last edit of a nest, after {edits[-1]}")
     scop, deps = modelled(applied(function, [edit for edit in edits if edit != WITHOUT_DEAD]), options)
     return living(scop, deps, options) if WITHOUT_DEAD in edits else (scop, deps)
+
+
+def require_exact(edits: Sequence[NestEdit], options: Options) -> None:
+    """InputError if one of the edits rounds as the options do not allow."""
+    if not options.fast_math and (found := [edit for edit in edits if dict(edit.kwargs).get("fast_math")]):
+        raise InputError(f"{found[0]} is not exact", hint="allow it with Options(fast_math=True)")
 
 
 def living(scop: Scop, deps: Dependences, options: Options) -> tuple[Scop, Dependences]:

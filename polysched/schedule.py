@@ -16,6 +16,7 @@ from typing import Any, Concatenate, ParamSpec, get_type_hints
 
 from polysched import isl
 from polysched.brief import brief
+from polysched.constraints import TileSizes
 from polysched.entry import entries
 from polysched.errors import BudgetExceeded, InputError, PolyschedError
 from polysched.explain.text import explain
@@ -50,6 +51,7 @@ from polysched.transform.hand.loops import loops
 from polysched.transform.hand.registry import EDITS, Edit, plain_edit
 
 P = ParamSpec("P")
+_AN_EDIT = 'as in [ps.Edit.of("tile", "i", sizes=(32,))]'
 
 
 def method(function: Callable[Concatenate[Draft, P], Draft]) -> Callable[Concatenate[Schedule, P], Schedule]:
@@ -76,6 +78,7 @@ class Schedule:
     nest: Function
     history: History
     draft: Draft
+    prelude: tuple[NestEdit, ...]  # what is done to the nest before it is scheduled
 
     def __repr__(self) -> str:
         return brief(self, f"{self.nest.name}: loops {', '.join(self.loops)}; edits: {len(self.history.edits)}")
@@ -90,10 +93,13 @@ class Schedule:
     ):
         self.nest, options = function_of(nest), Options() if options is None else options
         require_options(options)
-        edits = None if prelude is None or tuple(prelude) == readable(self.nest).edits else tuple(prelude)
+        function = without_contents(self.nest)
         with isl.within(options.compile_seconds):
-            self.draft = _begun(without_contents(self.nest), start, options, edits)
-        self.history = History(self.nest.name, start, options, prelude=edits)
+            usual = readable(function).edits
+            self.prelude = usual if prelude is None else _edits_of(prelude)
+            self.draft = _begun(function, start, options, self.prelude)
+        given = None if self.prelude == usual else self.prelude
+        self.history = History(self.nest.name, start, options, prelude=given)
 
     @staticmethod
     def auto(nest: Nest | Op | Function, target: Target = "c", *, options: Options | None = None) -> Schedule:
@@ -108,6 +114,8 @@ class Schedule:
         function = without_contents(function_of(nest))
         with isl.within(options.compile_seconds):
             plan = planned(function, TARGETS[target], options)
+            met = tuple(each for each in options.constraints if not isinstance(each, TileSizes))  # tiles have theirs
+            options = replace(options, constraints=met)
             return _script(nest, plan, TARGETS[target], options) or _as_mapped(nest, plan, options)
 
     # --- edits
@@ -157,17 +165,13 @@ class Schedule:
 
         IllegalSchedule names the edit from which on it is illegal, as if all before it had been made one by one.
         """
+        if not (isinstance(edits, Sequence) and all(isinstance(each, Edit) for each in edits)):
+            raise InputError(f"the edits are {edits!r}, but are a list of polysched.Edit", hint=_AN_EDIT)
         plain = tuple(Edit.of(each.name, *each.args, **dict(each.kwargs)) for each in edits)
         number = len(self.history.edits) + 1
         return self._with(all_applied(self.draft, plain, self.history.options, number), *plain)
 
     # --- what there is
-
-    @property
-    def prelude(self) -> tuple[NestEdit, ...]:
-        """What is done to the nest before it is scheduled."""
-        given = self.history.prelude
-        return readable(without_contents(self.nest)).edits if given is None else given
 
     @property
     def tree(self) -> Tree:
@@ -247,7 +251,7 @@ class Schedule:
 
     def _with(self, draft: Draft, *edits: Edit) -> Schedule:
         other = object.__new__(Schedule)
-        other.nest, other.draft = self.nest, draft
+        other.nest, other.draft, other.prelude = self.nest, draft, self.prelude
         other.history = replace(self.history, edits=(*self.history.edits, *edits))
         return other
 
@@ -258,9 +262,9 @@ def _script(nest: Nest | Op | Function, plan: Plan, target: TargetData, options:
         return None
     in_source_order = plan.scheduled.rung == "source order" or plan.mapping == IN_SOURCE_ORDER
     start: Start = "source" if in_source_order or options.scheduler == "source" else "ilp"
-    schedule = Schedule(nest, start, options=options, prelude=plan.prelude)
-    script = Script(schedule.draft, options)
     try:
+        schedule = Schedule(nest, start, options=options, prelude=plan.prelude)
+        script = Script(schedule.draft, options)
         cpu(script)
         schedule = schedule.apply(script.edits)
         found = planned_by_hand(schedule.draft, plan.prelude, target, options)
@@ -281,9 +285,15 @@ def _serial(tree: Tree) -> Tree:
     return with_children(tree, tuple(map(_serial, children(tree))))
 
 
-def _begun(nest: Function, start: Start | Tree, options: Options, prelude: Sequence[NestEdit] | None) -> Draft:
-    edits = readable(nest).edits if prelude is None else prelude
-    scop, dependences = modelled_after(nest, edits, options)
+def _edits_of(prelude: object) -> tuple[NestEdit, ...]:
+    if isinstance(prelude, Sequence) and all(isinstance(edit, NestEdit) for edit in prelude):
+        return tuple(prelude)
+    hint = 'as in prelude=[ps.NestEdit.of("expand", "s")]'
+    raise InputError(f"the prelude is {prelude!r}, but is a list of polysched.NestEdit", hint=hint)
+
+
+def _begun(nest: Function, start: Start | Tree, options: Options, prelude: Sequence[NestEdit]) -> Draft:
+    scop, dependences = modelled_after(nest, prelude, options)
     match start:
         case "source":
             tree = scop.tree

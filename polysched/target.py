@@ -38,9 +38,9 @@ class TargetData:
     registers: int  # integer names that may live across a loop
 
 
-def require_known(name: str) -> None:
+def require_known(name: object) -> None:
     """InputError unless there is a target of that name."""
-    if name not in TARGETS:
+    if not isinstance(name, str) or name not in TARGETS:
         raise InputError(f"there is no target '{name}'", hint=f"the targets are {', '.join(TARGETS)}")
 
 

@@ -80,3 +80,13 @@ def test_opt_writes_one_file_for_hipcc_or_two(tmp_path, capsys):
 @pytest.mark.parametrize("seed", range(4))
 def test_random_nests(seed):
     ps.optimize(nests.random_nest(random.Random(seed)), "hip").verify(seconds=20)
+
+
+def test_only_our_own_words_are_spelled_as_hip_has_them():
+    def nvcc(CUDA: ps.f64[64], NVRTC: ps.f64[64], z: ps.i64):
+        for x in range(64):
+            CUDA[x] = NVRTC[x] + z
+
+    done = ps.optimize(ps.nest(nvcc), "hip")
+    assert "int64_t z, int64_t most)" in done.source.text.partition("grid_of")[2].partition("\n")[0]
+    done.verify()

@@ -33,8 +33,8 @@ LAYERS = [
     ["trace", "target"],
     ["options", "isl", "bounded", "worker"],
     ["constraints", "plain", "clock", "interrupt"],
-    ["entry"],
-    ["brief", "errors", "version", "machine", "markup"],
+    ["entry", "machine"],
+    ["brief", "errors", "version", "markup"],
 ]
 LEVEL = {unit: level for level, units in enumerate(LAYERS) for unit in units}
 

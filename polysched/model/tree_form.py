@@ -13,7 +13,21 @@ from collections.abc import Iterable, Iterator
 
 from polysched import isl
 from polysched.errors import InputError
-from polysched.model.tree import Band, Domain, Extension, Filter, Storage, Tree, children, mark_of, walk
+from polysched.model.tree import (
+    Band,
+    Domain,
+    Extension,
+    Filter,
+    Full,
+    LoopMark,
+    Mark,
+    Storage,
+    Tree,
+    children,
+    mark_of,
+    own_marks,
+    walk,
+)
 
 
 def require_form(tree: Tree, sizes: Iterable[str]) -> Tree:
@@ -28,6 +42,11 @@ def require_form(tree: Tree, sizes: Iterable[str]) -> Tree:
             raise InputError(
                 f"a schedule has no '{name}' node inside", hint="the instances that run are those at its top"
             )
+        own = [type(mark).__name__.lower() for mark in own_marks(node) if not isinstance(mark, Full)]
+        if isinstance(node, Mark) and isinstance(node.mark, LoopMark):
+            raise InputError(f"the mark {own[0]} is a node", hint="a loop has it in its member's `marks`")
+        if len(own) > 1:
+            raise InputError(f"a loop has the marks {' and '.join(own)}", hint="one says how it runs")
         if mark_of(node, Storage):
             raise InputError("a tree has no arrays of its own", hint="edits such as cache_read add them")
     unknown = sorted({name for part in _parts(tree, below) for name in _parameters(part)} - set(sizes))

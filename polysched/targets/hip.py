@@ -35,7 +35,7 @@ HIP = replace(
     hides="",  # which is for ptxas
     shuffle="",
     includes=("hip/hip_runtime.h",),
-    reserved=frozenset({*(f"hip{name}" for name in _CALLS), "HIP", "hipcc", "hiprtc"}),
+    reserved=frozenset({*(f"hip{name}" for name in _CALLS), "HIP", "hipcc", "hiprtc", "CUDA", "nvcc", "NVRTC"}),
 )
 _MOST_THREADS = (1 << 32) - 1  # of a launch, along an axis
 
@@ -49,8 +49,8 @@ _WORDS = (
     (r"\bnvcc\b", "hipcc"),
     (r"\bNVRTC\b", "hiprtc"),
     # grid_of has one more parameter
-    (r"(?<=int64_t z)\)$", ", int64_t most)"),
-    (r"x < 2147483647 \? x : 2147483647", "x < most ? x : most"),
+    (r"^(static dim3 grid_of\(int64_t x, int64_t y, int64_t z)\)$", r"\1, int64_t most)"),
+    (r"^(    return dim3\(x < 0 \? 0 :) x < 2147483647 \? x : 2147483647,", r"\1 x < most ? x : most,"),
 )
 
 

@@ -13,7 +13,7 @@ Each element of the result is the same sum, of the same terms in the same order,
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from math import prod
@@ -28,6 +28,9 @@ from polysched.ir.simplify import simplify
 from polysched.model.scop import Scop, Statement
 from polysched.model.tree import (
     Band,
+    Domain,
+    Filter,
+    Full,
     Leaf,
     Mark,
     Member,
@@ -39,7 +42,6 @@ from polysched.model.tree import (
     nest_of,
     with_children,
 )
-from polysched.model.tree import walk as walk_tree
 from polysched.model.tree_isl import mark_text
 from polysched.transform.axes import Axes
 from polysched.transform.roles import statements_of
@@ -214,7 +216,7 @@ def _ordered(statement: Statement) -> tuple[Member, ...]:
 def require_products(tree: Tree, scop: Scop, *, reorder: bool, what: str = "") -> None:
     """InputError, beginning with `what` was asked for, unless each mark in `tree` is of the loops of such a sum, as
     `order_products` gives them."""
-    for node in walk_tree(tree):
+    for node, instances in _reached(tree, isl.UnionSet("{ }")):
         if product := mark_of(node, Product):
             name, text = product.statement, f"{what}{': ' if what else ''}mark '{mark_text(product)}'"
             statement = next((statement for statement in scop.statements if statement.name == name), None)
@@ -224,9 +226,23 @@ def require_products(tree: Tree, scop: Scop, *, reorder: bool, what: str = "") -
             members, child = nest_of(node)
             if [m.schedule for m in members] != [m.schedule for m in _ordered(statement)] or child != Leaf():
                 raise InputError(f"{text}: the band below is not over {', '.join(found.loops)} of {name}, and no more")
+            if mark_of(node, Full) or not isl.UnionSet.from_set(statement.domain).is_subset(instances):
+                raise InputError(f"{text}: the band below runs a part of {name}, and a product is all of it")
             if product.kind == "dots" and not may_reorder(found, reorder):
                 hint = "allow it by reorder_reductions=True"
                 raise InputError(f"{text}: dot products add the terms of {name} in another order", hint=hint)
+
+
+def _reached(tree: Tree, instances: isl.UnionSet) -> Iterator[tuple[Tree, isl.UnionSet]]:
+    """All nodes, and the instances that reach each."""
+    match tree:
+        case Domain(domain=domain):
+            instances = domain
+        case Filter(filter=passing):
+            instances = instances.intersect(passing)
+    yield tree, instances
+    for child in children(tree):
+        yield from _reached(child, instances)
 
 
 def product_of(statement: Statement) -> SumOfProducts | None:

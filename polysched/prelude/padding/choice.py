@@ -15,6 +15,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from inspect import signature
+from itertools import zip_longest
 
 from polysched.ir.node import walk
 from polysched.ir.nodes import Const, Expr, Function, Var
@@ -63,9 +65,10 @@ def said_of_zeros(edits: Sequence[NestEdit]) -> str:
     said = []
     for edit in edits:
         if edit.name == "zeros":
-            how = dict(edit.kwargs)["how"]
-            reasons = zip([how] if isinstance(how, str) else how, edit.why.split("; "), strict=True)
-            said += [f"{edit.args[0]}: {one}, {why}" for one, why in reasons]
+            given = signature(zeros).bind(None, *edit.args, **dict(edit.kwargs)).arguments
+            hows = [given["how"]] if isinstance(given["how"], str) else given["how"]
+            reasons = [f", {why}" for why in edit.why.split("; ") if why]
+            said += [f"{given['data']}: {how}{why}" for how, why in zip_longest(hows, reasons, fillvalue="")]
     return "; ".join(dict.fromkeys(said))
 
 

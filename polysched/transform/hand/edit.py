@@ -26,7 +26,7 @@ from polysched.model.tree import Tree, children
 from polysched.plain import LARGEST
 from polysched.transform.hand.draft import Draft
 from polysched.transform.hand.loops import loops, nested
-from polysched.transform.hand.reduces import with_reduces
+from polysched.transform.hand.reduces import require_reduces, with_reduces
 from polysched.transform.hand.same_values import require_same_values
 from polysched.transform.products import require_products
 
@@ -103,5 +103,6 @@ def reaching(tree: Tree, path: Sequence[int], dependences: isl.UnionMap) -> isl.
 def draft_of(scop: Scop, dependences: Dependences, tree: Tree) -> Draft:
     """A draft that begins with this tree, of which marks say what their loops reduce; IllegalSchedule if it breaks a
     dependence."""
+    require_reduces(tree, dependences)
     draft = Draft(scop=scop, dependences=dependences, nested=nested(tree))
     return _checked(draft, draft.nested, "the tree given")

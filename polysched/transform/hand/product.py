@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import get_args
 
 from polysched import isl
 from polysched.errors import IllegalSchedule, InputError
@@ -50,6 +51,8 @@ def product(draft: Draft, statement: str, kind: Kind | None = None) -> Draft:
         raise InputError(f"there is no statement '{statement}'", hint=f"the statements are: {', '.join(names)}")
     one = draft.scop.statement(statement)
     found = _sum(draft, one)
+    if kind is not None and kind not in get_args(Kind):
+        raise InputError(f"there is no product of kind {kind!r}", hint=f"one of {', '.join(get_args(Kind))}")
     chosen = kind or _what_pays(draft, one, found)
     place = _own_loops(draft, one)
     if chosen == "dots":

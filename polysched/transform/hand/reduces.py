@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from polysched import isl
 from polysched.deps.coincidence import left_below
 from polysched.deps.dependences import Dependences
+from polysched.errors import InputError
 from polysched.model.tree import Band, Concurrent, Map, Tree, children, mark_of, with_children
 from polysched.transform.reductions import reduced
 
@@ -23,6 +24,22 @@ from polysched.transform.reductions import reduced
 def with_reduces(tree: Tree, dependences: Dependences) -> Tree:
     """`tree` with the arrays that each marked loop updates by reductions alone, if their order is free; else none."""
     return _with_reduces(tree, dependences, dependences.coincidence, _Around())
+
+
+def require_reduces(tree: Tree, dependences: Dependences) -> None:
+    """InputError if a mark of a tree that is given names what its loop does not reduce."""
+    _require(tree, dependences, dependences.coincidence)
+
+
+def _require(tree: Tree, dependences: Dependences, reaching: isl.UnionMap) -> None:
+    if (mark := mark_of(tree, Concurrent)) and mark.reduces and isinstance(tree, Band):
+        found = reduced(tree.members[0], dependences, reaching)
+        if more := [name for name in mark.reduces if name not in found]:
+            what = f"a loop is marked to reduce {', '.join(map(repr, more))}"
+            raise InputError(f"{what}, but it reduces {', '.join(found) or 'nothing'}", hint="leave it out of the mark")
+    left = left_below(tree, reaching)
+    for child in children(tree):
+        _require(child, dependences, left)
 
 
 @dataclass(frozen=True)
