@@ -63,7 +63,9 @@ domain: { S[i] : 0 < i <= -2 + n }
 def test_a_cpu_has_no_axes():
     with pytest.raises(ps.InputError) as raised:
         ps.optimize(smooth, schedule=ps.Schedule(smooth).bind("i", "blockIdx.x"))
-    assert str(raised.value) == "the schedule has a loop on block.x, and C has none\nhint: targets with axes are cuda, opencl, hip"
+    what, hint = str(raised.value).splitlines()
+    assert what == "the schedule has a loop on block.x, and C has none"
+    assert hint == "hint: targets with axes are cuda, opencl, hip"
 
 
 def test_several_loops_at_once():
