@@ -30,9 +30,9 @@ from polysched.machine import Machine
 from polysched.model.tree import Tree
 from polysched.model.tree_yaml import from_yaml, to_yaml
 from polysched.options import Options
-from polysched.plain import called, written
+from polysched.plain import called, with_tuples, written
 from polysched.prelude.edit import NestEdit
-from polysched.prelude.edits import edits_as_json, edits_from_json
+from polysched.prelude.edits import edits_as_data, edits_of
 from polysched.transform.hand.registry import Edit
 from polysched.version import __version__
 
@@ -82,9 +82,10 @@ class History:
     def to_json(self) -> str:
         """The history as JSON, which `history_from_json` reads; InputError for options that JSON cannot hold."""
         start = {"tree": to_yaml(self.start)} if isinstance(self.start, Tree) else self.start
-        head = {"polysched": __version__, "nest": self.nest, "start": start, "options": _changed(self.options)}
+        head: dict[str, Any] = {"polysched": __version__, "nest": self.nest, "start": start}
+        head["options"] = _changed(self.options)
         if self.prelude is not None:
-            head["prelude"] = json.loads(edits_as_json(self.prelude))
+            head["prelude"] = edits_as_data(self.prelude)
         edits = [json.dumps([edit.name, edit.args, dict(edit.kwargs)]) for edit in self.edits]
         try:
             lines = [f'  "{key}": {json.dumps(value, default=_as_plain)},' for key, value in head.items()]
@@ -113,7 +114,7 @@ def history_from_json(text: str) -> History:
             start = from_yaml(yaml)
         case _:
             raise InputError(f"a schedule cannot start from {start!r}", hint="give 'source', 'ilp' or {'tree': YAML}")
-    prelude = edits_from_json(json.dumps(data["prelude"])) if "prelude" in data else None
+    prelude = edits_of(data["prelude"]) if "prelude" in data else None
     return History(nest, start, _options(options), tuple(map(_edit, edits)), prelude)
 
 
@@ -122,7 +123,7 @@ def _options(data: Any) -> Options:
         raise InputError(f"options are a JSON object, not {data!r}")
     if unknown := sorted(set(data) - {field.name for field in fields(Options)}):
         raise InputError(f"there is no option {', '.join(unknown)}")
-    values = _plain(data)
+    values = with_tuples(data)
     if isinstance(texts := values.get("constraints"), tuple):
         values["constraints"] = tuple(map(_constraint, texts))
     if isinstance(machine := values.get("machine"), dict):
@@ -163,18 +164,8 @@ def _constraint(text: Any) -> Constraint:
 def _edit(data: Any) -> Edit:
     match data:
         case [str(name), list(args), dict(kwargs)]:
-            return Edit(name, _plain(args), tuple((key, _plain(value)) for key, value in kwargs.items()))
+            return Edit(name, with_tuples(args), tuple((key, with_tuples(value)) for key, value in kwargs.items()))
     raise InputError(f"an edit is [name, [arguments], {{named ones}}], not {data!r}")
-
-
-def _plain(value: Any) -> Any:
-    """What JSON reads as a list is a tuple in Python."""
-    match value:
-        case list():
-            return tuple(map(_plain, value))
-        case dict():
-            return {key: _plain(each) for key, each in value.items()}
-    return value
 
 
 def _changed(options: Options) -> dict[str, Any]:

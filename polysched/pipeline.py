@@ -75,7 +75,7 @@ def optimize(
     schedule, options = _unless_unedited(schedule, options)
     asked: Any = schedule
     if isinstance(schedule, Schedule):
-        asked = without_contents(schedule.nest), schedule.history, schedule.tree
+        asked = without_contents(schedule.nest), schedule.history, schedule.draft.nested
     done = kept((function, target, asked, options), lambda: _in_time(function, target, schedule, options))
     object.__setattr__(done, "nest", whole)  # which alone has the contents of arrays; `replace` would read all stages
     return done

@@ -35,6 +35,16 @@ def plain_arguments(
     return by_position, {name: _plain(function, name, kinds.get(name), value) for name, value in kwargs.items()}
 
 
+def with_tuples(value: Any) -> Any:
+    """What JSON reads as a list is a tuple in Python."""
+    match value:
+        case list():
+            return tuple(map(with_tuples, value))
+        case dict():
+            return {key: with_tuples(each) for key, each in value.items()}
+    return value
+
+
 def written(value: Any) -> str:
     """The value as one writes it in Python, strings in double quotes."""
     match value:

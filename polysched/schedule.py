@@ -17,6 +17,7 @@ from typing import Any, Concatenate, ParamSpec, get_type_hints
 from polysched import isl
 from polysched.brief import brief
 from polysched.constraints import TileSizes
+from polysched.deps.dependences import Dependences
 from polysched.entry import entries
 from polysched.errors import BudgetExceeded, InputError, PolyschedError
 from polysched.explain.text import explain
@@ -26,6 +27,7 @@ from polysched.history import History, Start, history_from_json
 from polysched.ir.contents import without_contents
 from polysched.ir.nodes import Function
 from polysched.mapped import IN_SOURCE_ORDER
+from polysched.model.scop import Scop
 from polysched.model.tree import Band, Serial, Tree, children, marked_as, marks_in, with_children
 from polysched.model.tree_form import require_form
 from polysched.model.tree_names import renamed
@@ -37,7 +39,7 @@ from polysched.plot.draw import Before, plot, titled
 from polysched.plot.notebook import notebook_html
 from polysched.prelude.choose import readable
 from polysched.prelude.edit import NestEdit
-from polysched.prepare import function_of, modelled_after
+from polysched.prepare import function_of, modelled, modelled_after
 from polysched.solve.scheduler import find_schedule
 from polysched.strategy.cpu import cpu
 from polysched.strategy.script import Script
@@ -95,11 +97,12 @@ class Schedule:
         require_options(options)
         function = without_contents(self.nest)
         with isl.within(options.compile_seconds):
-            usual = readable(function).edits
-            self.prelude = usual if prelude is None else _edits_of(prelude)
-            self.draft = _begun(function, start, options, self.prelude)
-        given = None if self.prelude == usual else self.prelude
-        self.history = History(self.nest.name, start, options, prelude=given)
+            usual = readable(function)
+            self.prelude = usual.edits if prelude is None else _edits_of(prelude)
+            is_usual = self.prelude == usual.edits
+            model = modelled(usual.function, options) if is_usual else modelled_after(function, self.prelude, options)
+            self.draft = _begun(*model, start, options)
+        self.history = History(self.nest.name, start, options, prelude=None if is_usual else self.prelude)
 
     @staticmethod
     def auto(nest: Nest | Op | Function, target: Target = "c", *, options: Options | None = None) -> Schedule:
@@ -263,7 +266,7 @@ def _script(nest: Nest | Op | Function, plan: Plan, target: TargetData, options:
     in_source_order = plan.scheduled.rung == "source order" or plan.mapping == IN_SOURCE_ORDER
     start: Start = "source" if in_source_order or options.scheduler == "source" else "ilp"
     try:
-        schedule = Schedule(nest, start, options=options, prelude=plan.prelude)
+        schedule = _planned(nest, plan, start, options)
         script = Script(schedule.draft, options)
         cpu(script)
         schedule = schedule.apply(script.edits)
@@ -276,7 +279,18 @@ def _script(nest: Nest | Op | Function, plan: Plan, target: TargetData, options:
 def _as_mapped(nest: Nest | Op | Function, plan: Plan, options: Options) -> Schedule:
     """The mapped tree as it is; a mark says so, if there is none."""
     tree = plan.tree if marks_in(plan.tree) else _serial(plan.tree)
-    return Schedule(nest, tree, options=options, prelude=plan.prelude)
+    return _planned(nest, plan, tree, options)
+
+
+def _planned(nest: Nest | Op | Function, plan: Plan, start: Start | Tree, options: Options) -> Schedule:
+    """`Schedule(nest, start, prelude=plan.prelude)`, of which the plan has the model and what the ILP finds."""
+    made = object.__new__(Schedule)
+    made.nest, made.prelude = function_of(nest), plan.prelude
+    is_usual = plan.prelude == readable(without_contents(made.nest)).edits
+    tree = plan.scheduled.tree if start == "ilp" else plan.scop.tree if start == "source" else start
+    made.draft = draft_of(plan.scop, plan.dependences, tree)
+    made.history = History(made.nest.name, start, options, prelude=None if is_usual else plan.prelude)
+    return made
 
 
 def _serial(tree: Tree) -> Tree:
@@ -292,8 +306,7 @@ def _edits_of(prelude: object) -> tuple[NestEdit, ...]:
     raise InputError(f"the prelude is {prelude!r}, but is a list of polysched.NestEdit", hint=hint)
 
 
-def _begun(nest: Function, start: Start | Tree, options: Options, prelude: Sequence[NestEdit]) -> Draft:
-    scop, dependences = modelled_after(nest, prelude, options)
+def _begun(scop: Scop, dependences: Dependences, start: Start | Tree, options: Options) -> Draft:
     match start:
         case "source":
             tree = scop.tree

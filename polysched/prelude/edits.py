@@ -14,7 +14,7 @@ from typing import Any
 
 from polysched.errors import InputError, PolyschedError
 from polysched.ir.nodes import Function
-from polysched.plain import plain_arguments
+from polysched.plain import plain_arguments, with_tuples
 from polysched.prelude.edit import NestEdit
 from polysched.prelude.expand import expand
 from polysched.prelude.expand_arrays import expand_arrays
@@ -67,15 +67,24 @@ def _applied(function: Function, edit: NestEdit) -> Function:
 
 def edits_as_json(edits: Iterable[NestEdit]) -> str:
     """A list of [name, [arguments], {named ones}, why]."""
-    return json.dumps([[edit.name, edit.args, dict(edit.kwargs), edit.why] for edit in edits])
+    return json.dumps(edits_as_data(edits))
 
 
 def edits_from_json(text: str) -> tuple[NestEdit, ...]:
     """The edits that `edits_as_json` gave; InputError that says what is wrong with the text."""
     try:
-        data = json.loads(text)
+        return edits_of(json.loads(text))
     except (json.JSONDecodeError, RecursionError) as error:
         raise InputError(f"not JSON: {error}") from error
+
+
+def edits_as_data(edits: Iterable[NestEdit]) -> list[Any]:
+    """What JSON has of them."""
+    return [[edit.name, edit.args, dict(edit.kwargs), edit.why] for edit in edits]
+
+
+def edits_of(data: Any) -> tuple[NestEdit, ...]:
+    """The edits from what JSON has of them; InputError that says what is wrong with it."""
     if not isinstance(data, list):
         raise InputError("the edits of a nest are a list")
     return tuple(map(_edit, data))
@@ -84,6 +93,5 @@ def edits_from_json(text: str) -> tuple[NestEdit, ...]:
 def _edit(data: Any) -> NestEdit:
     match data:
         case [str(name), list(args), dict(kwargs), str(why)]:
-            named = ((key, tuple(value) if isinstance(value, list) else value) for key, value in kwargs.items())
-            return NestEdit(name, tuple(args), tuple(named), why)
+            return NestEdit(name, with_tuples(args), tuple(with_tuples(kwargs).items()), why)
     raise InputError(f"an edit of a nest is [name, [arguments], {{named ones}}, why], not {data!r}")

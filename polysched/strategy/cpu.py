@@ -32,19 +32,17 @@ from polysched.model.tree import (
 )
 from polysched.model.tree import Sequence as InOrder
 from polysched.strategy.script import Script, word
-from polysched.transform.diamond import diamond
 from polysched.transform.distribute import distribute
 from polysched.transform.epilogues import epilogues
 from polysched.transform.fuse_tiles import BLOCK, in_common
 from polysched.transform.interleave import ROWS, row_to_interleave
-from polysched.transform.parallel import runs_once
+from polysched.transform.parallel import for_threads
 from polysched.transform.products import mark_products
 from polysched.transform.register_tile import UPDATES, register_tile, register_tile_of
 from polysched.transform.roles import Around, Roles, roles, statements_of
 from polysched.transform.separate import separate
-from polysched.transform.sizes import asked_sizes, tile_sizes
 from polysched.transform.strides import nearest
-from polysched.transform.tile import tile
+from polysched.transform.tile import tile, tiling_of
 from polysched.transform.vectorize import can_vectorize
 from polysched.transform.wavefront import is_parallel_inside
 
@@ -113,16 +111,10 @@ def _neighbours(tree: Tree, around: Around) -> Iterator[tuple[Band, Member, Band
 def tiles(script: Script) -> None:
     """Blocks that the caches hold; diamonds, where all of them may start at once."""
     for band, around in list(_to_tile(script, script.tree, Around((), script.dependences.coincidence))):
-        asked = asked_sizes(band, script.scop, around, script.options)
-        sizes = asked
-        if sizes is None and band.permutable:
-            sizes = tile_sizes(band, script.scop, around, script.options)
-        if sizes is None or not any(sizes):
-            continue
-        is_even = all(sizes[:2]) and (asked is None or sizes[:1] == sizes[1:2])
-        if script.options.diamond and script.options.wavefront and is_even and diamond(band, around):
+        sizes, diamonds = tiling_of(band, script.scop, around, script.options)
+        if diamonds is not None:
             _diamonds(script, band, sizes)
-        else:
+        elif any(sizes):
             _blocks(script, band, sizes)
             _separated(script, replace(band, permutable=True), sizes, around)
 
@@ -308,8 +300,7 @@ def _to_thread(tree: Tree, domain: isl.UnionSet | None, *, is_repeated: bool) ->
     repeats = is_repeated or isinstance(tree, Band)
     is_short = isinstance(tree, Band) and is_repeated and len(tree.members) == 1 and is_innermost(tree)
     if isinstance(tree, Band) and any(member.coincident for member in tree.members) and not is_short:
-        parallel = [member for member in tree.members if member.coincident]
-        yield tree, next((member for member in parallel if not runs_once(member, domain)), parallel[0])
+        yield tree, tree.members[for_threads(tree, domain)]
         return
     for child in children(tree):
         yield from _to_thread(child, domain, is_repeated=repeats)

@@ -42,8 +42,7 @@ def mark_parallel(tree: Tree, *, is_repeated: bool = False, domain: isl.UnionSet
     if not (isinstance(tree, Band) and any(m.coincident for m in tree.members)) or is_short:
         below = (mark_parallel(child, is_repeated=repeats, domain=domain) for child in children(tree))
         return with_children(tree, tuple(below))
-    parallel = [k for k, member in enumerate(tree.members) if member.coincident]
-    k = next((k for k in parallel if not runs_once(tree.members[k], domain)), parallel[0])
+    k = for_threads(tree, domain)
     before, chosen, after = tree.members[:k], tree.members[k], tree.members[k + 1 :]
     if tree.permutable:
         before, after = (), (*before, *after)
@@ -53,8 +52,13 @@ def mark_parallel(tree: Tree, *, is_repeated: bool = False, domain: isl.UnionSet
     return Band(before, tree.permutable, inner) if before else inner
 
 
-def runs_once(member: Member, domain: isl.UnionSet | None) -> bool:
-    """Has the loop one value for all of the domain, if that is known?"""
+def for_threads(band: Band, domain: isl.UnionSet | None) -> int:
+    """The first coincident member, of which there is one: that runs more than once, if any does."""
+    parallel = [k for k, member in enumerate(band.members) if member.coincident]
+    return next((k for k in parallel if not _runs_once(band.members[k], domain)), parallel[0])
+
+
+def _runs_once(member: Member, domain: isl.UnionSet | None) -> bool:
     if domain is None:
         return False
     values = member.schedule.intersect_domain(domain).range()

@@ -47,21 +47,24 @@ def _tiled(tree: Tree, scop: Scop, around: Around, options: Options) -> Tree:
     tree = with_children(tree, tuple(parts))
     if not isinstance(tree, Band):
         return tree
-    asked = asked_sizes(tree, scop, around, options)
-    if not tree.permutable:
-        if not asked or not any(asked):
-            return tree
-        if len(tree.members) > 1:
-            raise InputError("tile_sizes: the loops of a band that is not permutable have no tiles")
-        tree = replace(tree, permutable=True)
-    sizes = tile_sizes(tree, scop, around, options) if asked is None else asked
-    if sizes is None or not any(sizes):
+    sizes, diamonds = tiling_of(tree, scop, around, options)
+    if not any(sizes):
         return tree
-    is_even = all(sizes[:2]) and (asked is None or sizes[:1] == sizes[1:2])  # diamonds have tiles of one size
-    diamonds = diamond(tree, around) if options.diamond and options.wavefront and is_even else None
     if diamonds is not None:
         return replace(tile(diamonds, (sizes[1], *sizes[1:])), child=tree)  # the loops inside stay as they are
-    return separate(tile(tree, sizes), scop, around)
+    return separate(tile(replace(tree, permutable=True), sizes), scop, around)
+
+
+def tiling_of(band: Band, scop: Scop, around: Around, options: Options) -> tuple[tuple[int, ...], Band | None]:
+    """The sizes of the band's tiles, none or zeros if it gains by none, and what to tile instead where they are
+    diamonds. InputError if the options ask for tiles of loops that are not permutable."""
+    asked = asked_sizes(band, scop, around, options)
+    if not band.permutable and len(band.members) > 1 and any(asked or ()):
+        raise InputError("tile_sizes: the loops of a band that is not permutable have no tiles")
+    found = tile_sizes(band, scop, around, options) if asked is None and band.permutable else asked
+    sizes = found or ()
+    is_even = bool(sizes) and all(sizes[:2]) and (asked is None or sizes[:1] == sizes[1:2])  # diamonds have one size
+    return sizes, diamond(band, around) if options.diamond and options.wavefront and is_even else None
 
 
 def block_of(member: Member, size: int) -> Member:
