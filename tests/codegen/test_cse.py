@@ -106,6 +106,19 @@ def test_C2_parts_and_wholes_get_names_in_order():
     )
 
 
+def test_C2_what_may_be_evaluated_takes_names_that_its_parts_get_later():
+    part = add(mul(n, m), c)
+    whole = Select(binary("<", mul(SUM, SUM), n), part, c)
+    assert text(put(Select(binary("<", a, b), add(whole, m), c), at=add(mul(whole, 2), mul(part, 3)))) == (
+        "t0 = a * b + c\n"
+        "t1 = t0 * t0\n"
+        "t2 = t1 < n\n"
+        "t3 = t2 ? n * m + c : c\n"
+        "t4 = n * m + c\n"
+        "Out[t3 * 2 + t4 * 3] = a < b ? t3 + m : c"
+    )
+
+
 def test_an_element_that_is_loaded_twice_and_updated_is_named_with_its_place():
     fn = function(put(add(load(A, SUM), load(A, SUM)), SUM, A))
     once = cse(fn, threshold=2, loads=True)

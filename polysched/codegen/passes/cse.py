@@ -338,6 +338,8 @@ def _with_names(stmt: Stmt, homes: list[_Home]) -> Iterator[Stmt]:
     if not names:
         yield stmt
         return
+    for value, name in tuple(names.items()):  # what may be evaluated before may have operands that got a name after
+        names[map_children(value, lambda operand: _in_names(operand, names))] = name
     match stmt:
         case For(lo=lo, hi=hi):
             yield replace(stmt, lo=_in_names(lo, names), hi=_in_names(hi, names))
