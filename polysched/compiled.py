@@ -24,6 +24,7 @@ from polysched.deps.dependences import Dependences
 from polysched.entry import entries
 from polysched.errors import InputError, LaunchError, VerificationError
 from polysched.explain.text import explain
+from polysched.history import History
 from polysched.ir.dtypes import i64
 from polysched.ir.nodes import Function, Var
 from polysched.ir.text import head
@@ -31,6 +32,7 @@ from polysched.mapped import FOR_THREADS, IN_SOURCE_ORDER
 from polysched.model.scop import Scop
 from polysched.model.tree import Tree
 from polysched.options import Options
+from polysched.plan import Plan
 from polysched.plot.draw import Before, plot, titled
 from polysched.plot.notebook import notebook_html
 from polysched.prelude.edit import NestEdit
@@ -47,10 +49,12 @@ from polysched.sass.inspect import inspect
 from polysched.sass.launches import Execution, executions
 from polysched.sass.report import Report
 from polysched.sass.toolkit import DEFAULT_ARCH
+from polysched.schedule import Schedule, restored, schedule_of
 from polysched.solve.scheduler import Scheduled
 from polysched.target import TARGETS, TargetData
 from polysched.targets.table import BACKENDS
 from polysched.trace import Event
+from polysched.transform.hand.draft import Draft
 from polysched.trials.borders import borders
 from polysched.trials.orders import BACKWARDS, always_on_threads, has_independent_loops, has_threads, in_other_orders
 from polysched.trials.rounding import calls_of_constants, decides_by_floats, has_contractions
@@ -63,15 +67,12 @@ class Compiled:
     """A compiled nest, with every stage that led to it. Call it with the arrays: it runs in place."""
 
     nest: Function
-    scop: Scop
-    dependences: Dependences
-    scheduled: Scheduled  # what the solver found, `.tree`, before tiling and mapping
-    schedule: Tree  # what the kernel follows: tiled and mapped
+    plan: Plan  # its loops, and the stages that led to them
+    by_hand: tuple[History, Draft] | None  # of the schedule that was given
     rungs: dict[str, str]  # which way each budgeted stage went
     kernel: Function
     source: Source
     options: Options
-    prelude: tuple[NestEdit, ...]  # what was done to the nest before it was modelled
     events: tuple[Event, ...] = field(default_factory=tuple)  # a default of the class would hide them
     from_cache: bool = field(default=False, compare=False)  # was it made by an earlier process?
 
@@ -89,6 +90,38 @@ class Compiled:
                 raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
             self.__dict__.update(pickle.loads(self.__dict__["_rest"]))
             return self.__dict__[name]
+
+    @property
+    def prelude(self) -> tuple[NestEdit, ...]:
+        """What was done to the nest before it was modelled."""
+        return self.plan.prelude
+
+    @property
+    def scop(self) -> Scop:
+        return self.plan.scop
+
+    @property
+    def dependences(self) -> Dependences:
+        return self.plan.dependences
+
+    @property
+    def scheduled(self) -> Scheduled:
+        """What the solver found, `.tree`, before tiling and mapping."""
+        return self.plan.scheduled
+
+    @property
+    def tree(self) -> Tree:
+        """What the kernel follows: tiled and mapped."""
+        return self.plan.tree
+
+    @cached_property
+    def schedule(self) -> Schedule:
+        """What led to this kernel, to be printed, changed and given to `optimize`, which makes the same of it: the
+        schedule by hand, or what `Schedule.auto` gives."""
+        if self.by_hand is not None:
+            return restored(self.nest, self.prelude, *self.by_hand)
+        with isl.within(self.options.compile_seconds):
+            return schedule_of(self.nest, self.plan, self._target, self.options)
 
     @cached_property
     def valid_sizes(self) -> isl.Set:
@@ -188,7 +221,7 @@ class Compiled:
             ways,
             scop=self.scop,
             dependences=self.dependences,
-            tree=self.schedule,
+            tree=self.tree,
             sizes=sizes,
             beyond=self._in_source_order,
             several_tiles=self._target.has_grid,
@@ -315,7 +348,7 @@ class Compiled:
             self.dependences,
             self.scheduled.tree,
             found=self.scheduled.rung,
-            mapped=self.schedule,
+            mapped=self.tree,
             line=line,
         )
         kernels = [f"{kernel.name}: {kernel.note}" for kernel in self.source.kernels]
@@ -341,12 +374,12 @@ class Compiled:
         before: Before = False,
     ) -> Any:
         """A matplotlib Figure of the iterations as the kernel runs them, as `Schedule.plot` draws it."""
-        trees = titled(self.scop.tree, self.schedule, before)
+        trees = titled(self.scop.tree, self.tree, before)
         return plot(self.scop, self.dependences, trees, sizes=sizes, statements=statements)
 
     def _repr_html_(self) -> str:
         texts = {"generated code": self.source.text, "explanation": self.explain()}
-        trees = titled(self.scop.tree, self.schedule, "both")
+        trees = titled(self.scop.tree, self.tree, "both")
         return notebook_html(self.scop, self.dependences, trees, texts, self.nest.name)
 
     def counts(self, sizes: Mapping[str, int] | None = None, *, line: int | None = None) -> Counts:
@@ -357,4 +390,4 @@ class Compiled:
 
 _AS_IT_IS, _UNCONTRACTED = "as it is", "without contraction"  # ways of running C
 _OF_CALLS = ("nest", "source", "rungs", "options", "from_cache", "valid_sizes")
-_STAGES = ("scop", "dependences", "scheduled", "schedule", "kernel", "prelude", "events")
+_STAGES = ("plan", "by_hand", "kernel", "events")

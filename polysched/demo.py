@@ -65,7 +65,7 @@ def walk_through() -> None:
     print(show_tree(done.scheduled.tree))
     print(done.explain())
     _title("schedule, tiled in diamonds, with wavefronts of tiles on threads")
-    print(done.schedule)
+    print(done.tree)
     _title("C")
     print(done.source)
     print(f"verified: {done.verify()}")

@@ -66,8 +66,8 @@ def loops_within_budget(
     mapping = _map_to_gpu if target.has_grid else _map_to_cpu
     if _has_marks(scheduled):
         mapping = _with_barriers if target.has_grid else _as_it_is
-    if is_by_hand and _has_tiles(scheduled):
-        options = replace(options, tile=False, register_tiles=False)
+    if is_by_hand:
+        options = options_by_hand(scheduled, options)
     names: dict[str, str] = {}  # of rungs, where they differ
 
     def mapped() -> Tree:
@@ -233,6 +233,11 @@ def _with_barriers(tree: Tree, scop: Scop, deps: Dependences, options: Options) 
 
 def _has_marks(tree: Tree) -> bool:
     return bool(marks_in(tree))
+
+
+def options_by_hand(tree: Tree, options: Options) -> Options:
+    """The options for a schedule by hand, whose tiles are all that it gets if it has some."""
+    return replace(options, tile=False, register_tiles=False) if _has_tiles(tree) else options
 
 
 def _has_tiles(tree: Tree) -> bool:

@@ -33,7 +33,6 @@ from polysched.entry import entry
 from polysched.errors import InputError
 from polysched.frontend.op.op import Op
 from polysched.frontend.python import Nest
-from polysched.history import History
 from polysched.ir.contents import without_contents
 from polysched.ir.nodes import Function
 from polysched.model.tree import Tree
@@ -42,7 +41,7 @@ from polysched.plan import planned, planned_by_hand
 from polysched.prelude.padding.choice import said_of_zeros
 from polysched.prepare import function_of, require_exact
 from polysched.results import kept
-from polysched.schedule import Schedule
+from polysched.schedule import Schedule, as_options
 from polysched.target import TARGETS, TargetData, require_known
 from polysched.targets.table import BACKENDS
 from polysched.trace import optional, record, step
@@ -72,7 +71,8 @@ def optimize(
     require_known(target)
     if by_hand:
         _require_fits(by_hand, function, options)
-    schedule, options = _unless_unedited(schedule, options)
+    if by_hand and (unedited := as_options(by_hand, options)) is not None:
+        schedule, options = None, unedited
     asked: Any = schedule
     if isinstance(schedule, Schedule):
         asked = without_contents(schedule.nest), schedule.history, schedule.draft.nested
@@ -88,8 +88,10 @@ def _in_time(function: Function, target: Target, schedule: Schedule | Tree | Non
 
 
 def _compiled(function: Function, target: TargetData, schedule: Schedule | Tree | None, options: Options) -> Compiled:
+    by_hand = None
     if isinstance(schedule, Schedule):
         plan = planned_by_hand(schedule.draft, schedule.prelude, target, options)
+        by_hand = schedule.history, schedule.draft
     else:
         plan = planned(function, target, options, given=schedule)
     kernel = plan.kernel
@@ -126,11 +128,8 @@ def _compiled(function: Function, target: TargetData, schedule: Schedule | Tree 
     source = step("emit", BACKENDS[target.name].emit, kernel, options)
     return Compiled(
         nest=function,
-        prelude=plan.prelude,
-        scop=plan.scop,
-        dependences=plan.dependences,
-        scheduled=plan.scheduled,
-        schedule=plan.tree,
+        plan=plan,
+        by_hand=by_hand,
         rungs={
             "dependences": _decided(plan.dependences),
             "schedule": plan.scheduled.rung,
@@ -143,18 +142,6 @@ def _compiled(function: Function, target: TargetData, schedule: Schedule | Tree 
         source=source,
         options=options,
     )
-
-
-def _unless_unedited(
-    schedule: Schedule | Tree | None, options: Options
-) -> tuple[Schedule | Tree | None, Options]:
-    """The schedule and the options; one by hand without edits is none, but where it starts from."""
-    match schedule:
-        case Schedule(history=History(start="ilp", edits=(), prelude=None)):
-            return None, options
-        case Schedule(history=History(start="source", edits=(), prelude=None)):
-            return None, replace(options, scheduler="source")
-    return schedule, options
 
 
 def _require_fits(by_hand: Schedule, function: Function, options: Options) -> None:

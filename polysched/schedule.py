@@ -26,7 +26,7 @@ from polysched.frontend.python import Nest
 from polysched.history import History, Start, history_from_json
 from polysched.ir.contents import without_contents
 from polysched.ir.nodes import Function
-from polysched.mapped import IN_SOURCE_ORDER
+from polysched.mapped import IN_SOURCE_ORDER, options_by_hand
 from polysched.model.scop import Scop
 from polysched.model.tree import Band, Serial, Tree, children, marked_as, marks_in, with_children
 from polysched.model.tree_form import require_form
@@ -114,12 +114,22 @@ class Schedule:
         options = Options() if options is None else options
         require_options(options)
         require_known(target)
-        function = without_contents(function_of(nest))
         with isl.within(options.compile_seconds):
-            plan = planned(function, TARGETS[target], options)
-            met = tuple(each for each in options.constraints if not isinstance(each, TileSizes))  # tiles have theirs
-            options = replace(options, constraints=met)
-            return _script(nest, plan, TARGETS[target], options) or _as_mapped(nest, plan, options)
+            return _automatic(function_of(nest), TARGETS[target], options)
+
+    def map(self, target: Target = "c") -> Schedule:
+        """This schedule with tiles, threads and SIMD, or a grid, as `optimize` adds them for `target`: further edits,
+        where there is one for each step that was taken; else it starts from the mapped tree. One that has marks says
+        itself what runs how, and stays as it is.
+
+        InputError where neither can be: no edits lead there, and a tree would lose what an edit says of data.
+        """
+        require_known(target)
+        options, data = self.history.options, TARGETS[target]
+        with isl.within(options.compile_seconds):
+            if (unedited := as_options(self, options)) is not None:
+                return _automatic(self.nest, data, unedited)
+            return self if marks_in(self.draft.nested) else _mapped(self, data)
 
     # --- edits
 
@@ -231,6 +241,11 @@ class Schedule:
             raise InputError("a schedule that started from a tree fits its own nest alone", hint="start from 'source'")
         return _replayed(self.history, nest)
 
+    @property
+    def script(self) -> str:
+        """The history as Python: with `ps` and the nest in scope, it makes this schedule again."""
+        return str(self.history)
+
     def to_json(self) -> str:
         """The history, to be read by `Schedule.from_json`."""
         return self.history.to_json()
@@ -253,44 +268,83 @@ class Schedule:
         return Schedule(nest, renamed(from_yaml(text), names or {}))
 
     def _with(self, draft: Draft, *edits: Edit) -> Schedule:
-        other = object.__new__(Schedule)
-        other.nest, other.draft, other.prelude = self.nest, draft, self.prelude
-        other.history = replace(self.history, edits=(*self.history.edits, *edits))
-        return other
+        history = replace(self.history, edits=(*self.history.edits, *edits))
+        return restored(self.nest, self.prelude, history, draft)
 
 
-def _script(nest: Nest | Op | Function, plan: Plan, target: TargetData, options: Options) -> Schedule | None:
-    """The edits of the default strategy, if they lead to the loops of the plan."""
-    if target.has_grid:
-        return None
+def restored(nest: Function, prelude: tuple[NestEdit, ...], history: History, draft: Draft) -> Schedule:
+    """The schedule of this history, which led to `draft`."""
+    made = object.__new__(Schedule)
+    made.nest, made.prelude, made.history, made.draft = nest, prelude, history, draft
+    return made
+
+
+def as_options(schedule: Schedule, options: Options) -> Options | None:
+    """The options with which the compiler's own way starts where the schedule does; None if it has edits."""
+    match schedule.history:
+        case History(start="ilp", edits=(), prelude=None):
+            return options
+        case History(start="source", edits=(), prelude=None):
+            return replace(options, scheduler="source")
+    return None
+
+
+def _automatic(nest: Function, target: TargetData, options: Options) -> Schedule:
+    return schedule_of(nest, planned(without_contents(nest), target, options), target, options)
+
+
+def schedule_of(nest: Function, plan: Plan, target: TargetData, options: Options) -> Schedule:
+    """What led to the plan: the edits of the default strategy, if they lead there; else the mapped tree."""
+    met = tuple(each for each in options.constraints if not isinstance(each, TileSizes))  # tiles have theirs
+    options = replace(options, constraints=met)
+    if plan.scheduled.rung == "given":
+        return _as_mapped(nest, plan, options)
     in_source_order = plan.scheduled.rung == "source order" or plan.mapping == IN_SOURCE_ORDER
     start: Start = "source" if in_source_order or options.scheduler == "source" else "ilp"
     try:
-        schedule = _planned(nest, plan, start, options)
-        script = Script(schedule.draft, options)
+        begun = _begun_at(nest, plan, start, options)
+    except PolyschedError:
+        return _as_mapped(nest, plan, options)
+    return _scripted(begun, plan, target, options) or _as_mapped(nest, plan, options)
+
+
+def _mapped(schedule: Schedule, target: TargetData) -> Schedule:
+    options, draft = schedule.history.options, schedule.draft
+    plan = planned_by_hand(draft, schedule.prelude, target, options)
+    if found := _scripted(schedule, plan, target, options_by_hand(draft.nested, options)):
+        return found
+    if lost := [edit for edit in schedule.history.edits if EDITS[edit.name].legality not in ("order", "run")]:
+        message = f"a tree for '{target.name}' would lose {lost[0]}, and no edits lead to it"
+        raise InputError(message, hint="give the schedule to optimize(), which maps it, or map it by hand")
+    return _as_mapped(schedule.nest, plan, options)
+
+
+def _scripted(begun: Schedule, plan: Plan, target: TargetData, options: Options) -> Schedule | None:
+    """The schedule and the edits of the default strategy, if they lead to the loops of the plan."""
+    if target.has_grid:
+        return None
+    try:
+        script = Script(begun.draft, options)
         cpu(script)
-        schedule = schedule.apply(script.edits)
+        schedule = begun.apply(script.edits)
         found = planned_by_hand(schedule.draft, plan.prelude, target, options)
     except PolyschedError:
         return None
     return schedule if found.kernel == plan.kernel else None
 
 
-def _as_mapped(nest: Nest | Op | Function, plan: Plan, options: Options) -> Schedule:
+def _as_mapped(nest: Function, plan: Plan, options: Options) -> Schedule:
     """The mapped tree as it is; a mark says so, if there is none."""
     tree = plan.tree if marks_in(plan.tree) else _serial(plan.tree)
-    return _planned(nest, plan, tree, options)
+    return _begun_at(nest, plan, tree, options)
 
 
-def _planned(nest: Nest | Op | Function, plan: Plan, start: Start | Tree, options: Options) -> Schedule:
+def _begun_at(nest: Function, plan: Plan, start: Start | Tree, options: Options) -> Schedule:
     """`Schedule(nest, start, prelude=plan.prelude)`, of which the plan has the model and what the ILP finds."""
-    made = object.__new__(Schedule)
-    made.nest, made.prelude = function_of(nest), plan.prelude
-    is_usual = plan.prelude == readable(without_contents(made.nest)).edits
+    is_usual = plan.prelude == readable(without_contents(nest)).edits
     tree = plan.scheduled.tree if start == "ilp" else plan.scop.tree if start == "source" else start
-    made.draft = draft_of(plan.scop, plan.dependences, tree)
-    made.history = History(made.nest.name, start, options, prelude=None if is_usual else plan.prelude)
-    return made
+    history = History(nest.name, start, options, prelude=None if is_usual else plan.prelude)
+    return restored(nest, plan.prelude, history, draft_of(plan.scop, plan.dependences, tree))
 
 
 def _serial(tree: Tree) -> Tree:
@@ -314,6 +368,8 @@ def _begun(scop: Scop, dependences: Dependences, start: Start | Tree, options: O
             tree = step("schedule", find_schedule, scop, dependences, options).tree
         case Tree():
             tree = require_form(start, scop.function.sizes)
+        case Schedule():
+            raise InputError("a schedule cannot start from another one", hint="edit that one, or give its .tree")
         case _:
             raise InputError(f"a schedule cannot start from {start!r}", hint="give 'source', 'ilp' or a tree")
     return draft_of(scop, dependences, tree)

@@ -287,7 +287,7 @@ def check_products(seed: int, *, in_c: bool | None = None) -> bool:
         if any(one.kind == "parallel" for one in loops) and not any(one.when for one in loops):  # race.c knows no if()
             report = find_race(done.source, fn, raced)
             assert not report.race, report
-    return any(isinstance(mark, Product) for mark in marks_in(done.schedule))
+    return any(isinstance(mark, Product) for mark in marks_in(done.tree))
 
 
 def _narrow_values(fn: Function, seed: int) -> dict[str, np.ndarray]:

@@ -31,7 +31,7 @@ RESULTS = {
     "Dependences": DONE.dependences,
     "Dependence": DONE.dependences.pairs[0],
     "Scheduled": DONE.scheduled,
-    "Domain": DONE.schedule,
+    "Domain": DONE.tree,
     "Source": DONE.source,
     "Event": DONE.events[-1],
     "Schedule": ps.Schedule(gemm).interchange("i", "j"),

@@ -40,7 +40,7 @@ def made(nest, *constraints, **options) -> ps.Compiled:
 
 def loops(done: ps.Compiled) -> list[str]:
     """The members of all bands of the kernel's tree, for the first statement there."""
-    lines = (line.strip() for line in show_tree(done.schedule).splitlines())
+    lines = (line.strip() for line in show_tree(done.tree).splitlines())
     return [line.partition("-> ")[2].partition("]")[0].partition(";")[0] for line in lines if line.startswith("[")]
 
 
@@ -123,12 +123,12 @@ def test_threads_take_no_loop_out_of_its_order():
     done = made(matmul, ps.order("S", "k", "i", "j"), tile=False, register_tiles=False)
     assert loops(done) == ["k", "i", "j"]
     plain = made(matmul, tile=False, register_tiles=False)
-    assert [type(mark) for mark in marks_in(plain.schedule)] == [Parallel, Vector]
+    assert [type(mark) for mark in marks_in(plain.tree)] == [Parallel, Vector]
 
 
 def test_what_must_stay_innermost_runs_as_simd():
     done = made(matmul, ps.innermost("S", "i"))
-    lanes = next(node for node in walk(done.schedule) if mark_of(node, Vector))
+    lanes = next(node for node in walk(done.tree) if mark_of(node, Vector))
     assert isinstance(lanes, Band) and loops(done)[-1] == "i"
 
 
@@ -247,5 +247,5 @@ def product(C: ps.f32[40, 40], A: ps.f32[40, 40], B: ps.f32[40, 40]):
 def test_products_give_way(constraint, is_product):
     """The loops of a product are in an order of its own, and have no tiles."""
     done = made(product, constraint)
-    assert ("packed:S" in show_tree(done.schedule)) == is_product
+    assert ("packed:S" in show_tree(done.tree)) == is_product
     done.verify()

@@ -34,7 +34,7 @@ def test_the_examples_verify(nest, target):
 @pytest.mark.parametrize("n", [1, 2, 3, 7, 32, 33])
 def test_b9_tiled_wavefronts_of_the_stencil_equal_the_interpreter(n):
     done = ps.optimize(stencil, options=ps.Options(tile_sizes=(32,), diamond=False))
-    assert "floor((i)/32) + floor((i + j)/32)" in str(done.schedule)
+    assert "floor((i)/32) + floor((i + j)/32)" in str(done.tree)
     assert done.verify(N=n).sizes == ({"N": n},)
 
 
@@ -133,7 +133,7 @@ def check_random_nest(seed: int) -> None:
         contract_floats=False,
     )
     done = ps.optimize(fn, options=options)
-    assert first_violation(done.schedule, done.dependences, done.scop) is None
+    assert first_violation(done.tree, done.dependences, done.scop) is None
     for n in (1, 2, 5, 8):
         arguments = nests.arguments_for(fn, rng, n)
         expected = nests.outcome(fn, arguments)
@@ -284,7 +284,7 @@ def test_a_size_that_isl_cannot_read_is_refused(name):
 
 def test_a_tree_with_marks_is_not_mapped_again():
     done = ps.optimize(jacobi_2d)
-    again = ps.optimize(jacobi_2d, schedule=done.schedule)
+    again = ps.optimize(jacobi_2d, schedule=done.tree)
     assert again.source == done.source
 
 
@@ -319,9 +319,9 @@ def test_products_are_on_threads_if_they_may():
 @pytest.mark.parametrize("off", ["tile", "vector", "register_tiles"])
 def test_products_are_tiles_of_vectors_in_registers(off):
     fn = parse_nest(PRODUCT, "product.py")
-    assert "packed:S" in str(ps.optimize(fn).schedule)
-    assert "packed:S" not in str(ps.optimize(fn, options=ps.Options(**{off: False})).schedule)
-    assert "packed:S" not in str(ps.optimize(fn, options=ps.Options(tile_sizes=(16,))).schedule)
+    assert "packed:S" in str(ps.optimize(fn).tree)
+    assert "packed:S" not in str(ps.optimize(fn, options=ps.Options(**{off: False})).tree)
+    assert "packed:S" not in str(ps.optimize(fn, options=ps.Options(tile_sizes=(16,))).tree)
 
 
 def test_a_schedule_with_products_is_for_cpus():

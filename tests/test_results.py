@@ -55,7 +55,7 @@ def test_what_was_compiled_once_is_not_compiled_again(monkeypatch):
 
 def test_a_result_that_is_known_tells_the_same():
     done, again = ps.optimize(seidel_2d), ps.optimize(seidel_2d)
-    assert again.from_cache and (again.schedule, again.kernel, again.rungs) == (done.schedule, done.kernel, done.rungs)
+    assert again.from_cache and (again.tree, again.kernel, again.rungs) == (done.tree, done.kernel, done.rungs)
     assert [(event.name, event.seconds) for event in again.events] == [
         (event.name, event.seconds) for event in done.events
     ]

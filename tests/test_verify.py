@@ -28,7 +28,7 @@ from tests.transform.scheduled import band
 STENCIL = ps.optimize(stencil)
 
 
-def check(run=STENCIL.program, *, tree=STENCIL.schedule, rounded=(), seconds=300, deadline=None, **sizes):
+def check(run=STENCIL.program, *, tree=STENCIL.tree, rounded=(), seconds=300, deadline=None, **sizes):
     return verify(
         STENCIL.nest, {"": run}, scop=STENCIL.scop, dependences=STENCIL.dependences, tree=tree, sizes=sizes,
         rounded=rounded, seconds=seconds, deadline=deadline,
@@ -93,7 +93,7 @@ def test_only_those_runs_that_may_round_otherwise_have_bounds():
         STENCIL.program(a=a, N=N)
         a[N, N] *= 1 + 2e-16
 
-    known = {"scop": STENCIL.scop, "dependences": STENCIL.dependences, "tree": STENCIL.schedule, "sizes": {"N": 5}}
+    known = {"scop": STENCIL.scop, "dependences": STENCIL.dependences, "tree": STENCIL.tree, "sizes": {"N": 5}}
     verify(STENCIL.nest, {"exact": STENCIL.program, "fused": almost}, rounded={"fused"}, **known)
     with pytest.raises(ps.VerificationError, match=r"for \{.N.: 5\}, exact$"):
         verify(STENCIL.nest, {"exact": almost, "fused": STENCIL.program}, rounded={"fused"}, **known)
@@ -191,7 +191,7 @@ def test_without_a_compiler_large_sizes_cannot_be_compared():
     with pytest.raises(ps.LaunchError, match=r"'stencil' is too large to interpret, .* cannot be run: no C compiler"):
         verify(
             STENCIL.nest, {"": STENCIL.program}, scop=STENCIL.scop, dependences=STENCIL.dependences,
-            tree=STENCIL.schedule, sizes={"N": 1000}, beyond=beyond,
+            tree=STENCIL.tree, sizes={"N": 1000}, beyond=beyond,
         )  # fmt: skip
 
 
@@ -227,7 +227,7 @@ def test_a_nest_of_many_sizes_keeps_to_the_budget(tmp_path):
     (nest,) = ps.from_c(path)
     done = ps.optimize(nest, options=ps.Options(contract_floats=False))
     result = verify(
-        done.nest, {"": counted}, scop=done.scop, dependences=done.dependences, tree=done.schedule, sizes={},
+        done.nest, {"": counted}, scop=done.scop, dependences=done.dependences, tree=done.tree, sizes={},
         beyond=lambda nest: counted, several_tiles=True,
     )  # fmt: skip
     assert {"N": 7, "K": 8, "C": 9, "H": 10, "W": 11} in result.beyond
@@ -242,7 +242,7 @@ def test_sizes_that_exceed_the_budget_are_left_out():
         STENCIL.program(a=a, N=N)
 
     done = verify(
-        STENCIL.nest, {"": run}, scop=STENCIL.scop, dependences=STENCIL.dependences, tree=STENCIL.schedule, sizes={},
+        STENCIL.nest, {"": run}, scop=STENCIL.scop, dependences=STENCIL.dependences, tree=STENCIL.tree, sizes={},
         beyond=lambda nest: STENCIL.program, several_tiles=True,
     )  # fmt: skip
     assert done.beyond == ()
@@ -294,7 +294,7 @@ def test_a_kernel_that_depends_on_the_order_of_threads_is_caught():
     with pytest.raises(ps.VerificationError, match=r"the interpreted nest says .*, for \{'N': 1\}, in reverse"):
         verify(
             STENCIL.nest, {"forward": run, "in reverse": reverse}, scop=STENCIL.scop, dependences=STENCIL.dependences,
-            tree=STENCIL.schedule, sizes={},
+            tree=STENCIL.tree, sizes={},
         )  # fmt: skip
 
 

@@ -3,7 +3,7 @@
     python -m tests.texts                        names the texts that differ from golden/texts.txt
     python -m tests.texts --keep DIR gemm        ... of names with `gemm` in them, and writes the texts to DIR
     python -m tests.texts --accept               makes today's the expected ones
-    python -m tests.texts --again                the texts of `Schedule.auto`, written as JSON and read, given back
+    python -m tests.texts --again                the texts of `done.schedule`, given back from JSON and Python
 
 The table has a hash for each text: the 30 kernels of PolyBench and the first case of each operator, for every target,
 some with other options, and schedules by hand. All are for one machine, with budgets that no clock on a busy one ends.
@@ -87,13 +87,23 @@ def _compiled(name: str, target: Target, kind: str, again: bool) -> str:
     else:
         nest = _first_cases()[name] if kind == "operator" else KERNELS[name].nest
         options = {"reordered": REORDERED, "in tiles": IN_TILES}.get(kind, OPTIONS)
-        schedule = _given_back(ps.Schedule.auto(nest, target, options=options)) if again else None
-        done = ps.optimize(nest, target, schedule=schedule, options=options)
+        done = ps.optimize(nest, target, options=options)
+    if again:
+        done = _given_back(done, target)
     return f"{done.source.text}\n{done.fallbacks}\n"
 
 
-def _given_back(schedule: ps.Schedule) -> ps.Schedule:
-    return ps.Schedule.from_json(schedule.nest, schedule.to_json())
+def _given_back(done: ps.Compiled, target: Target) -> ps.Compiled:
+    """What the schedule found leads to when it is given; AssertionError if it is another one in writing."""
+    schedule = done.schedule
+    read = ps.Schedule.from_json(schedule.nest, schedule.to_json())
+    scope = {"ps": ps, schedule.nest.name: schedule.nest}
+    exec(schedule.script, scope)
+    for other in (read, scope["schedule"]):
+        assert other.draft.nested == schedule.draft.nested, other
+    again = ps.optimize(schedule.nest, target, schedule=read)
+    assert again.source == ps.optimize(schedule.nest, target, schedule=schedule).source
+    return again
 
 
 @cache

@@ -69,7 +69,7 @@ def _stage_before(nest: Nest | Op | Function, what: str) -> str:
 def _stage(done: Compiled, what: str) -> str:
     match what:
         case "tree":
-            return str(done.schedule)
+            return str(done.tree)
         case "deps":
             return str(done.dependences)
         case "source":

@@ -31,7 +31,7 @@ def runs_the_same_loops(done: Compiled, region: Region) -> bool:
         return False
     if _shape(done.kernel) != _shape(source):
         return False
-    return isl.decided(lambda: flatten(done.schedule).is_equal(flatten(done.scop.tree)), unknown=False)
+    return isl.decided(lambda: flatten(done.tree).is_equal(flatten(done.scop.tree)), unknown=False)
 
 
 _PLAIN = {"serial", "parallel", "dynamic", "vector"}

@@ -65,7 +65,7 @@ def trees(done: Compiled) -> dict[str, Tree]:
     stages = {
         "source order": done.scop.tree,
         f"schedule ({done.scheduled.rung})": done.scheduled.tree,
-        "kernel": done.schedule,
+        "kernel": done.tree,
     }
     titles = list(stages)
     changed = (title for before, title in pairwise(titles) if stages[before] != stages[title])

@@ -33,5 +33,5 @@ def test_F3_nested_floor_and_modulo_end_within_the_budget_and_say_how(scheduler)
     done = ps.optimize(winograd, options=ps.Options(scheduler=scheduler, solve_seconds=1.0))
     assert done.rungs["schedule"] in ("pluto", "isl", "source order with parallel loops found")
     assert done.rungs["mapping"] == "mapped"
-    assert Parallel() in marks_in(done.schedule)
+    assert Parallel() in marks_in(done.tree)
     done.verify(B=1, C=1)

@@ -210,7 +210,7 @@ def assert_legal_and_equal_to_the_interpreter(fn: Function, sizes: tuple[int, ..
     """Threads run one after another, first to last and last to first: what depends on their order shows."""
     done = ps.optimize(fn, target="cuda")
     assert done.rungs["mapping"] == "mapped"
-    assert first_violation(done.schedule, done.dependences, done.scop) is None
+    assert first_violation(done.tree, done.dependences, done.scop) is None
     program = emulate(done.source, fn, done.scop.valid_sizes)
     for size in sizes:
         arguments = nests.arguments_for(fn, random.Random(size), size)

@@ -71,7 +71,7 @@ def compiled(make, target: str = "cuda") -> ps.Compiled:
 def axes(done: ps.Compiled) -> list[str]:
     return [
         mark.axis + (":" + ",".join(mark.reduces) if mark.reduces else "")
-        for mark in marks_in(done.schedule)
+        for mark in marks_in(done.tree)
         if isinstance(mark, Map)
     ]
 
@@ -108,7 +108,7 @@ def test_a_dot_product_is_on_all_threads_of_all_blocks():
 
 def test_rows_are_summed_by_a_warp_each():
     done = compiled(gemv)
-    assert show_tree(done.schedule).endswith(
+    assert show_tree(done.tree).endswith(
         "    mark: map:block.x\n"
         "      band:\n"
         "        [S[i, j] -> floor((i)/8)] coincident\n"

@@ -148,7 +148,7 @@ def test_polybench(name, tmp_path):
     done = ps.optimize(KERNELS[name].nest, "opencl")
     done.verify()
     program = on_device(done.source, done.nest, tmp_path)
-    verify(done.nest, {"": program}, scop=done.scop, dependences=done.dependences, tree=done.schedule, sizes={})
+    verify(done.nest, {"": program}, scop=done.scop, dependences=done.dependences, tree=done.tree, sizes={})
 
 
 def test_several_functions_share_a_file():

@@ -25,7 +25,7 @@ def loops(done: ps.Compiled) -> list[For]:
 
 def names(done: ps.Compiled) -> set[str]:
     """Those of the loops of the tree, as schedules by hand call them."""
-    bands = (node for node in walk_tree(named(done.schedule)) if isinstance(node, Band))
+    bands = (node for node in walk_tree(named(done.tree)) if isinstance(node, Band))
     return {member.name for band in bands for member in band.members}
 
 
@@ -76,7 +76,7 @@ def batch(C: ps.f32[8, 40, 40], A: ps.f32[8, 40, 40], B: ps.f32[8, 40, 40]):
 
 def test_of_a_product_the_loops_over_batches_are_of_the_tree():
     done = ps.optimize(batch, options=ps.Options(machine=MACHINE))
-    assert "packed:S" in str(done.schedule)
+    assert "packed:S" in str(done.tree)
     assert {loop.origin for loop in loops(done)} == {"n", ""}
 
 

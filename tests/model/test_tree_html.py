@@ -29,7 +29,7 @@ def test_the_parts_of_a_tree_have_colours():
 
 
 def test_the_text_is_that_of_the_tree():
-    tree = ps.optimize(gemm()).schedule
+    tree = ps.optimize(gemm()).tree
     html = tree._repr_html_()
     inside = html.removeprefix(html[: html.index(">") + 1]).removesuffix("</pre>")
     assert unescape(re.sub("<[^>]*>", "", inside)) == show_tree(tree, names=True)

@@ -163,7 +163,7 @@ def test_slices_that_are_not_drawn_are_said():
 
 def test_where_tiles_of_statements_overlap_dots_have_their_steps():
     done = ps.optimize(ps.from_c("benchmarks/polybench/c/jacobi-2d.c")[0])
-    ((_, found),) = scenes(done.scop, done.dependences, {"after": done.schedule})
+    ((_, found),) = scenes(done.scop, done.dependences, {"after": done.tree})
     assert found.is_tiled and all(panel.tiles == () for panel in found.panels)
     assert not any(dot.is_inside for panel in found.panels for dot in panel.dots)
     assert found.notes[-1] == "tiles of S0, S1 overlap here: dots have the colours and, with room, numbers of steps"
@@ -179,7 +179,7 @@ def test_tiles_of_statements_in_turn_along_time_do_not_overlap():
 
 
 def with_tiles(done):
-    return with_small_tiles(done.schedule, done.scop.statements)[0]
+    return with_small_tiles(done.tree, done.scop.statements)[0]
 
 
 def test_a_statement_outside_of_tiles_has_a_step_of_its_own():

@@ -70,5 +70,5 @@ def test_large_tiles_become_small_ones_and_small_ones_stay():
 
 def test_sums_of_tiles_are_shrunk_alike():
     seidel = ps.optimize(ps.from_c("benchmarks/polybench/c/seidel-2d.c")[0])
-    tree, _ = with_small_tiles(seidel.schedule, seidel.scop.statements)
+    tree, _ = with_small_tiles(seidel.tree, seidel.scop.statements)
     assert "[S[t, i, j] -> floor((t)/3) + floor((t + i)/3)]" in str(tree)

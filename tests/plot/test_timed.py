@@ -80,7 +80,7 @@ def test_added_instances_have_no_place():
 @pytest.mark.parametrize("stage", ["source", "found", "mapped"])
 def test_times_are_those_of_flatten_on_random_nests(seed, stage):
     done = ps.optimize(random_nest(random.Random(seed)), options=ps.Options(tile_sizes=(2, 3)))
-    tree = {"source": done.scop.tree, "found": done.scheduled.tree, "mapped": done.schedule}[stage]
+    tree = {"source": done.scop.tree, "found": done.scheduled.tree, "mapped": done.tree}[stage]
     points = drawn(done.scop, done.scop.statements, None)
     expected = {}
     for times in isl.maps_of(flatten(tree)):

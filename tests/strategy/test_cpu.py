@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import random
 
 import pytest
@@ -38,17 +39,51 @@ def test_the_script_of_a_triangular_product():
 def test_the_schedule_that_is_found_gives_the_same_text_again(kernel, target):
     nest = KERNELS[kernel].nest
     found = ps.optimize(nest, target, options=OPTIONS)
-    schedule = ps.Schedule.auto(nest, target, options=OPTIONS)
+    schedule = found.schedule
     assert isinstance(schedule.history.start, Tree) == (target != "c")
+    assert ps.Schedule.auto(nest, target, options=OPTIONS).history == schedule.history
+    assert ps.Schedule(nest, "ilp", options=OPTIONS).map(target).history == schedule.history
     for again in (schedule, ps.Schedule.from_json(nest, schedule.to_json())):
         assert ps.optimize(nest, target, schedule=again).source.text == found.source.text
 
 
 def test_what_was_done_to_the_nest_before_is_part_of_it():
     conv = conv2d_nchw(batch=1, in_channel=16, in_size=14, num_filter=16, kernel=3, padding=1)
-    schedule = ps.Schedule.auto(conv)
-    assert 'ps.NestEdit.of("zeros", "data", how="padded copy")' in str(schedule.history)
+    schedule = ps.optimize(conv).schedule
+    assert 'ps.NestEdit.of("zeros", "data", how="padded copy")' in schedule.script
     assert ps.optimize(conv, schedule=schedule).source.text == ps.optimize(conv).source.text
+
+
+def test_a_schedule_by_hand_is_that_of_its_result():
+    nest = KERNELS["gemm"].nest
+    by_hand = ps.Schedule(nest).distribute("i").tile("i", "j", sizes=(16, 32))
+    done = ps.optimize(nest, schedule=by_hand)
+    for result in (done, pickle.loads(pickle.dumps(done))):
+        assert result.schedule.history == by_hand.history
+        assert ps.optimize(nest, schedule=result.schedule).source == done.source
+
+
+def test_what_edits_left_open_is_mapped_by_further_edits():
+    nest = KERNELS["gemm"].nest
+    by_hand = ps.Schedule(nest, options=OPTIONS).distribute("i").tile("i", "j", sizes=(16, 32))
+    mapped = by_hand.map()
+    assert mapped.history.edits[:2] == by_hand.history.edits and 'parallel("' in mapped.script
+    assert mapped.map() is mapped
+    assert ps.optimize(nest, schedule=mapped).source == ps.optimize(nest, schedule=by_hand).source
+
+
+def test_no_edit_of_data_is_lost_in_a_tree():
+    by_hand = ps.Schedule(KERNELS["gemm"].nest).assume("ni >= 8")
+    with pytest.raises(ps.InputError, match=r"would lose .assume.*, and no edits lead to it\nhint: give the"):
+        by_hand.map("cuda")
+
+
+def test_a_tree_that_is_given_comes_back():
+    done = ps.optimize(KERNELS["atax"].nest)
+    again = ps.optimize(KERNELS["atax"].nest, schedule=done.tree)
+    assert again.schedule.history.start == done.tree
+    with pytest.raises(ps.InputError, match=r"from another one\nhint: edit that one, or give its .tree"):
+        ps.Schedule(KERNELS["atax"].nest, done.schedule)
 
 
 def test_a_history_is_the_python_that_makes_the_schedule():
@@ -56,7 +91,7 @@ def test_a_history_is_the_python_that_makes_the_schedule():
     for nest in (KERNELS["gemm"].nest, conv):
         schedule = ps.Schedule.auto(nest, options=OPTIONS)
         names = {"ps": ps, schedule.history.nest: nest}
-        exec(str(schedule.history), names)
+        exec(schedule.script, names)
         assert names["schedule"].tree == schedule.tree
 
 

@@ -13,7 +13,7 @@ def loops(nest) -> int:
     """How many loops on lanes there are, of a kernel that was seen to be right."""
     done = ps.optimize(nest, options=OPTIONS)
     assert "on 4 threads" in done.verify().ways
-    return sum(isinstance(mark, Vector) for mark in marks_in(done.schedule))
+    return sum(isinstance(mark, Vector) for mark in marks_in(done.tree))
 
 
 @ps.op

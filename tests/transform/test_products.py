@@ -286,7 +286,7 @@ def test_other_bands_stay(name):
 def test_terms_from_the_last_may_be_added_from_the_first_if_reductions_may_be_reordered():
     fn = parse_nest(OTHERS["terms from the last"], "products.py")
     done = ps.optimize(fn, options=ps.Options(reorder_reductions=True))
-    assert "mark: packed:S" in show_tree(done.schedule)
+    assert "mark: packed:S" in show_tree(done.tree)
 
 
 # --- marks that a user gives
@@ -326,8 +326,8 @@ def test_a_product_is_one_by_hand_too():
     """Its loops stay in one band, in their order, and are left alone."""
     fn = parse_nest(product(), "products.py")
     done = ps.optimize(fn)
-    schedule = ps.Schedule(fn, done.schedule)
-    assert schedule.tree == done.schedule and "mark: packed:S" in str(schedule)
+    schedule = ps.Schedule(fn, done.tree)
+    assert schedule.tree == done.tree and "mark: packed:S" in str(schedule)
     assert ps.optimize(fn, schedule=schedule).source.text == done.source.text
     for loop in ("i", "k"):
         with pytest.raises(InputError) as error:

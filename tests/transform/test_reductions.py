@@ -147,7 +147,7 @@ def _replaced(tree, old, new):
 )
 def test_the_marks_of_nests_in_source_order(nest, expected):
     options = ps.Options(reorder_reductions=True, scheduler="source", tile=False)
-    assert marks(ps.optimize(nest, options=options).schedule) == expected
+    assert marks(ps.optimize(nest, options=options).tree) == expected
 
 
 def test_a_loop_that_is_parallel_anyway_takes_the_threads():
@@ -159,7 +159,7 @@ def test_a_loop_that_is_parallel_anyway_takes_the_threads():
             for j in range(m):
                 y[j] += A[i, j]
 
-    assert "parallel" in marks(ps.optimize(sums, options=FREE).schedule)
+    assert "parallel" in marks(ps.optimize(sums, options=FREE).tree)
 
 
 @pytest.mark.parametrize("name", NESTS)

@@ -125,5 +125,5 @@ def test_the_pipeline_asks_before_it_reorders(dtype, reorder, expected):
         "dense.py",
     )
     done = ps.optimize(fn, options=ps.Options(reorder_reductions=reorder))
-    assert ("mark: dots:S" in str(done.schedule)) == expected
+    assert ("mark: dots:S" in str(done.tree)) == expected
     done.verify()

@@ -80,7 +80,7 @@ def test_a_serial_loop_and_a_sequence_around_threads_are_phases():
     for target in ("cuda", "opencl"):
         done = ps.optimize(rows, target, schedule=phases())
         assert done.rungs["mapping"] == "mapped"
-        assert marks_in(done.schedule).count(Wait()) == 3
+        assert marks_in(done.tree).count(Wait()) == 3
         done.verify(m=3, steps=3)
 
 
