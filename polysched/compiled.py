@@ -24,7 +24,6 @@ from polysched.deps.dependences import Dependences
 from polysched.entry import entries
 from polysched.errors import InputError, LaunchError, VerificationError
 from polysched.explain.text import explain
-from polysched.history import History
 from polysched.ir.dtypes import i64
 from polysched.ir.nodes import Function, Var
 from polysched.ir.text import head
@@ -49,12 +48,11 @@ from polysched.sass.inspect import inspect
 from polysched.sass.launches import Execution, executions
 from polysched.sass.report import Report
 from polysched.sass.toolkit import DEFAULT_ARCH
-from polysched.schedule import Schedule, restored, schedule_of
+from polysched.schedule import Schedule, schedule_of
 from polysched.solve.scheduler import Scheduled
 from polysched.target import TARGETS, TargetData
 from polysched.targets.table import BACKENDS
 from polysched.trace import Event
-from polysched.transform.hand.draft import Draft
 from polysched.trials.borders import borders
 from polysched.trials.orders import BACKWARDS, always_on_threads, has_independent_loops, has_threads, in_other_orders
 from polysched.trials.rounding import calls_of_constants, decides_by_floats, has_contractions
@@ -68,12 +66,12 @@ class Compiled:
 
     nest: Function
     plan: Plan  # its loops, and the stages that led to them
-    by_hand: tuple[History, Draft] | None  # of the schedule that was given
     rungs: dict[str, str]  # which way each budgeted stage went
     kernel: Function
     source: Source
     options: Options
     events: tuple[Event, ...] = field(default_factory=tuple)  # a default of the class would hide them
+    by_hand: Schedule | None = field(default=None, compare=False)  # that was given
     from_cache: bool = field(default=False, compare=False)  # was it made by an earlier process?
 
     def __getstate__(self) -> dict[str, Any]:
@@ -119,7 +117,7 @@ class Compiled:
         """What led to this kernel, to be printed, changed and given to `optimize`, which makes the same of it: the
         schedule by hand, or what `Schedule.auto` gives."""
         if self.by_hand is not None:
-            return restored(self.nest, self.prelude, *self.by_hand)
+            return self.by_hand
         with isl.within(self.options.compile_seconds):
             return schedule_of(self.nest, self.plan, self._target, self.options)
 
@@ -389,5 +387,5 @@ class Compiled:
 
 
 _AS_IT_IS, _UNCONTRACTED = "as it is", "without contraction"  # ways of running C
-_OF_CALLS = ("nest", "source", "rungs", "options", "from_cache", "valid_sizes")
-_STAGES = ("plan", "by_hand", "kernel", "events")
+_OF_CALLS = ("nest", "source", "rungs", "options", "by_hand", "from_cache", "valid_sizes")
+_STAGES = ("plan", "kernel", "events")

@@ -72,12 +72,13 @@ def optimize(
     if by_hand:
         _require_fits(by_hand, function, options)
     if by_hand and (unedited := as_options(by_hand, options)) is not None:
-        schedule, options = None, unedited
+        schedule, by_hand, options = None, None, unedited
     asked: Any = schedule
     if isinstance(schedule, Schedule):
         asked = without_contents(schedule.nest), schedule.history, schedule.draft.nested
     done = kept((function, target, asked, options), lambda: _in_time(function, target, schedule, options))
     object.__setattr__(done, "nest", whole)  # which alone has the contents of arrays; `replace` would read all stages
+    object.__setattr__(done, "by_hand", by_hand)
     return done
 
 
@@ -88,10 +89,8 @@ def _in_time(function: Function, target: Target, schedule: Schedule | Tree | Non
 
 
 def _compiled(function: Function, target: TargetData, schedule: Schedule | Tree | None, options: Options) -> Compiled:
-    by_hand = None
     if isinstance(schedule, Schedule):
         plan = planned_by_hand(schedule.draft, schedule.prelude, target, options)
-        by_hand = schedule.history, schedule.draft
     else:
         plan = planned(function, target, options, given=schedule)
     kernel = plan.kernel
@@ -129,7 +128,6 @@ def _compiled(function: Function, target: TargetData, schedule: Schedule | Tree 
     return Compiled(
         nest=function,
         plan=plan,
-        by_hand=by_hand,
         rungs={
             "dependences": _decided(plan.dependences),
             "schedule": plan.scheduled.rung,

@@ -42,6 +42,7 @@ from polysched.prelude.edit import NestEdit
 from polysched.prepare import function_of, modelled, modelled_after
 from polysched.solve.scheduler import find_schedule
 from polysched.strategy.cpu import cpu
+from polysched.strategy.decision import Decision, Value
 from polysched.strategy.script import Script
 from polysched.target import TARGETS, TargetData, require_known
 from polysched.trace import step
@@ -81,6 +82,8 @@ class Schedule:
     history: History
     draft: Draft
     prelude: tuple[NestEdit, ...]  # what is done to the nest before it is scheduled
+    decisions: tuple[Decision, ...] = ()  # of the strategy that wrote the last edits
+    _written: tuple[Schedule, Options, Mapping[str, Value]] | None = None  # from what, by which answers
 
     def __repr__(self) -> str:
         return brief(self, f"{self.nest.name}: loops {', '.join(self.loops)}; edits: {len(self.history.edits)}")
@@ -241,6 +244,32 @@ class Schedule:
             raise InputError("a schedule that started from a tree fits its own nest alone", hint="start from 'source'")
         return _replayed(self.history, nest)
 
+    def decide(self, key: str, value: Value) -> Schedule:
+        """The script with another answer to one of its `decisions`, as in decide("tile.i", 32): those made after it are
+        made anew.
+
+        InputError if there is no such decision or value, IllegalSchedule if what follows from it breaks a dependence.
+        Only what a strategy wrote has decisions: `Compiled.schedule`, `auto` and `map` on CPUs, before further edits.
+        """
+        if self._written is None:
+            hint = "ps.Schedule.auto(nest) and Schedule.map() have some on CPUs; edit what decide() gives"
+            raise InputError("no strategy wrote the last edits of this schedule: there are no decisions", hint=hint)
+        begun, options, answers = self._written
+        known = [decision.key for decision in self.decisions]
+        if key not in known:
+            raise InputError(f"there is no decision {key!r}", hint=f"the decisions are {', '.join(known)}")
+        with isl.within(options.compile_seconds):
+            decided = _written_by_cpu(begun, options, {**answers, key: value})
+        if marks_in(self.draft.nested) and not marks_in(decided.draft.nested):
+            message = f"with {key} = {value!r}, nothing is left that runs in parallel, and optimize() would map it anew"
+            raise InputError(message, hint="for code without threads and SIMD, Options(parallel=False, vector=False)")
+        return decided
+
+    def without(self, key: str) -> Schedule:
+        """The script without what one of its `decisions` leads to: the answer is False, 0 or ""."""
+        nothing = next((type(decision.value)() for decision in self.decisions if decision.key == key), 0)
+        return self.decide(key, nothing)
+
     @property
     def script(self) -> str:
         """The history as Python: with `ps` and the nest in scope, it makes this schedule again."""
@@ -269,10 +298,10 @@ class Schedule:
 
     def _with(self, draft: Draft, *edits: Edit) -> Schedule:
         history = replace(self.history, edits=(*self.history.edits, *edits))
-        return restored(self.nest, self.prelude, history, draft)
+        return _restored(self.nest, self.prelude, history, draft)
 
 
-def restored(nest: Function, prelude: tuple[NestEdit, ...], history: History, draft: Draft) -> Schedule:
+def _restored(nest: Function, prelude: tuple[NestEdit, ...], history: History, draft: Draft) -> Schedule:
     """The schedule of this history, which led to `draft`."""
     made = object.__new__(Schedule)
     made.nest, made.prelude, made.history, made.draft = nest, prelude, history, draft
@@ -324,13 +353,21 @@ def _scripted(begun: Schedule, plan: Plan, target: TargetData, options: Options)
     if target.has_grid:
         return None
     try:
-        script = Script(begun.draft, options)
-        cpu(script)
-        schedule = begun.apply(script.edits)
+        schedule = _written_by_cpu(begun, options)
         found = planned_by_hand(schedule.draft, plan.prelude, target, options)
     except PolyschedError:
         return None
     return schedule if found.kernel == plan.kernel else None
+
+
+def _written_by_cpu(begun: Schedule, options: Options, answers: Mapping[str, Value] | None = None) -> Schedule:
+    """The schedule with the edits of the default strategy for CPUs, which takes these answers to its decisions."""
+    answers = answers or {}
+    script = Script(begun.draft, options, answers)
+    cpu(script)
+    schedule = begun.apply(script.edits)
+    schedule.decisions, schedule._written = tuple(script.decisions), (begun, options, answers)
+    return schedule
 
 
 def _as_mapped(nest: Function, plan: Plan, options: Options) -> Schedule:
@@ -344,7 +381,7 @@ def _begun_at(nest: Function, plan: Plan, start: Start | Tree, options: Options)
     is_usual = plan.prelude == readable(without_contents(nest)).edits
     tree = plan.scheduled.tree if start == "ilp" else plan.scop.tree if start == "source" else start
     history = History(nest.name, start, options, prelude=None if is_usual else plan.prelude)
-    return restored(nest, plan.prelude, history, draft_of(plan.scop, plan.dependences, tree))
+    return _restored(nest, plan.prelude, history, draft_of(plan.scop, plan.dependences, tree))
 
 
 def _serial(tree: Tree) -> Tree:

@@ -1,4 +1,5 @@
-"""Automatic scripts of random nests, one edit less: what is left is legal and right, or refused by the edit's name.
+"""Automatic scripts of random nests, one edit less or decided otherwise: what is left is legal and right, or refused by
+the edit's name.
 
     check_script(seed)
 """
@@ -6,6 +7,7 @@
 from __future__ import annotations
 
 import random
+import re
 
 import nests
 from edits import check_results
@@ -16,8 +18,8 @@ from polysched.model.tree import Tree
 
 
 def check_script(seed: int) -> bool | None:
-    """Is what is left of the script, without one edit or with another size, legal? It computes what the nest does
-    then. None if the nest has no script."""
+    """Is what is left of the script, one edit less or with another size or decision, legal? It computes what the nest
+    does then. None if the nest has no script."""
     rng = random.Random(seed)
     fn = nests.random_nest(rng, statements=rng.choice([1, 2, 3]), depth=rng.choice([2, 3]))
     return check_changed(fn, rng)
@@ -25,18 +27,36 @@ def check_script(seed: int) -> bool | None:
 
 def check_changed(fn: Function, rng: random.Random) -> bool | None:
     """The same of this nest."""
-    script = ps.Schedule.auto(fn).history
+    auto = ps.Schedule.auto(fn)
+    script = auto.history
     if isinstance(script.start, Tree):
         return None
     start = ps.Schedule(fn, script.start, options=script.options, prelude=script.prelude)
-    edits = _changed(list(script.edits), rng)
     try:
-        schedule = start.apply(edits)
+        if auto.decisions and rng.random() < 0.5:
+            schedule = _decided(auto, rng)
+        else:
+            schedule = start.apply(_changed(list(script.edits), rng))
     except (ps.IllegalSchedule, ps.InputError) as error:
-        assert any("of the history: ." in note for note in getattr(error, "__notes__", ())), error
+        notes = getattr(error, "__notes__", ())
+        assert any(re.search(r"of the (history|script): \.", note) for note in notes) or _NO_MARKS in str(error), error
         return False
     check_results(schedule.draft.scop.function, schedule, rng)
     return True
+
+
+_NO_MARKS = "nothing is left that runs in parallel"
+
+
+def _decided(auto: ps.Schedule, rng: random.Random) -> ps.Schedule:
+    """With another answer to one or two decisions."""
+    for _ in range(rng.choice((1, 2))):
+        decision = rng.choice(auto.decisions)
+        others = [each for each in decision.candidates if each != decision.value]
+        if type(decision.value) is int:
+            others += [1, 3, 7]
+        auto = auto.decide(decision.key, rng.choice(others)) if others else auto
+    return auto
 
 
 def _changed(edits: list[ps.Edit], rng: random.Random) -> list[ps.Edit]:

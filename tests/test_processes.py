@@ -52,7 +52,7 @@ def sent(value):
 def test_results_pickle_with_all_that_led_to_them(again):
     for done in results():
         other = again(done)
-        for name in ("nest", "source", "rungs", "options", "kernel", "scop", "dependences", "schedule"):
+        for name in ("nest", "source", "rungs", "options", "kernel", "scop", "dependences", "tree"):
             assert getattr(other, name) == getattr(done, name)
         assert [event.name for event in other.events] == [event.name for event in done.events]
         assert other.explain() == done.explain()

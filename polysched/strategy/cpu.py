@@ -31,6 +31,7 @@ from polysched.model.tree import (
     own_marks,
 )
 from polysched.model.tree import Sequence as InOrder
+from polysched.strategy.decision import sizes_around
 from polysched.strategy.script import Script, word
 from polysched.transform.distribute import distribute
 from polysched.transform.epilogues import epilogues
@@ -62,7 +63,7 @@ def cpu(script: Script) -> None:
         register_tiles(script)
         interleaved(script)
     if options.vector:
-        lanes(script)
+        lanes(script, fronts if options.parallel else [])
     if options.parallel:
         threads(script, fronts)
 
@@ -72,7 +73,7 @@ def products(script: Script) -> None:
     reorder = script.dependences.reorder_reductions
     marked = mark_products(script.tree, script.scop, script.dependences, reorder=reorder)
     for mark in marks_in(marked):
-        if isinstance(mark, Product):
+        if isinstance(mark, Product) and script.says(f"product.{mark.statement}", "sums of products over a box"):
             script.do("product", mark.statement)
 
 
@@ -81,12 +82,18 @@ def order(script: Script) -> None:
     for band, around in script.bands():
         if band.permutable and len(band.members) > 1 and is_innermost(band):
             best = nearest(band, script.scop, around.members)
-            _reorder(script, band.members, [*_without(band.members, best), band.members[best]])
+            names = _names(band.members)
+            why = "its iterations touch neighbours in memory"
+            if name := script.pick(f"innermost.{names[0]}", names[best], ("", *names), why):
+                best = names.index(name)
+                _reorder(script, band.members, [*_without(band.members, best), band.members[best]])
 
 
 def fuse_tiles(script: Script) -> None:
     """A loop over blocks that neighbours have in common around both."""
     for one, first, other, second in list(_neighbours(script.tree, Around((), script.dependences.coincidence))):
+        if not script.says(f"fuse.{first.name}", "the second reads blocks that the first has just written"):
+            continue
         names = [f"{word(first.name)}_f", f"{word(second.name)}_f"]
         for band, member, name in ((one, first, names[0]), (other, second, names[1])):
             script.do("tile", member.name, sizes=(BLOCK,), names=(name,))
@@ -112,11 +119,19 @@ def tiles(script: Script) -> None:
     """Blocks that the caches hold; diamonds, where all of them may start at once."""
     for band, around in list(_to_tile(script, script.tree, Around((), script.dependences.coincidence))):
         sizes, diamonds = tiling_of(band, script.scop, around, script.options)
-        if diamonds is not None:
+        names = _names(band.members)
+        sizes = tuple(_size(script, name, size) for name, size in zip(names, sizes or [0] * len(names), strict=True))
+        is_diamond = diamonds is not None and all(sizes[:2])
+        if is_diamond and script.says(f"diamond.{names[0]}", "all tiles along a wavefront start at once"):
             _diamonds(script, band, sizes)
         elif any(sizes):
             _blocks(script, band, sizes)
             _separated(script, replace(band, permutable=True), sizes, around)
+
+
+def _size(script: Script, name: str, size: int) -> int:
+    why = "what a tile touches stays in the caches" if size else "nothing that it would reuse leaves the caches"
+    return script.pick(f"tile.{name}", size, sizes_around(size), why)
 
 
 def _to_tile(script: Script, tree: Tree, around: Around) -> Iterator[tuple[Band, Around]]:
@@ -164,12 +179,15 @@ def _separated(script: Script, band: Band, sizes: tuple[int, ...], around: Aroun
     inside = around.below(blocks)
     apart = [each.name for each in statements_of(band, script.scop) if roles(each, band, inside) is not None]
     first = next(name for name, size in zip(_names(band.members), sizes, strict=True) if size)
-    script.do("separate", f"{word(first)}_o", *apart)
+    if script.says(f"separate.{first}", "statements that no dependence ties in a tile run one after the other"):
+        script.do("separate", f"{word(first)}_o", *apart)
 
 
 def wavefronts(script: Script) -> list[str]:
     """Wavefronts where no loop is parallel; the names of the loops that are in them."""
-    found = list(_fronts(script.tree, script.dependences.coincidence))
+    fronts = _fronts(script.tree, script.dependences.coincidence)
+    why = "no loop is parallel, and all are along it"
+    found = [band for band in fronts if script.says(f"wavefront.{band.members[0].name}", why)]
     for band in found:
         script.do("wavefront", *_names(band.members[:2]))
     return [band.members[1].name for band in found]
@@ -202,13 +220,21 @@ def register_tiles(script: Script) -> None:
         serial = names[found.roles.serial]
         match found.roles:
             case Roles(unrolled=None, vector=int(v)):
-                blocks = [_block(script, serial, UPDATES)]
+                if not (rows := _rows_of(script, serial, UPDATES)):
+                    continue
+                blocks = [_block(script, serial, rows)]
                 inside, unrolled = [names[v], serial], serial
             case Roles(unrolled=int(u), vector=None):
-                blocks = [_block(script, names[u], found.block.rows)]
+                if not (rows := _rows_of(script, names[u], found.block.rows)):
+                    continue
+                blocks = [_block(script, names[u], rows)]
                 inside, unrolled = [serial, names[u]], names[u]
             case Roles(unrolled=int(u), vector=int(v)):
-                blocks = [_block(script, names[v], found.block.columns), _block(script, names[u], found.block.rows)]
+                if not (rows := _rows_of(script, names[u], found.block.rows)):
+                    continue
+                columns = _columns_of(script, names[v], found.block.columns)
+                blocks = [_block(script, names[v], columns)] if columns else []
+                blocks.append(_block(script, names[u], rows))
                 inside, unrolled = [*(names[k] for k in found.window), serial, names[u], names[v]], names[u]
             case _:
                 raise AssertionError(f"neither unrolled nor SIMD: {found.roles}")
@@ -216,6 +242,16 @@ def register_tiles(script: Script) -> None:
         script.do("unroll", unrolled)
         if found.roles.vector is not None:
             script.do("vectorize", names[found.roles.vector])
+
+
+def _rows_of(script: Script, name: str, rows: int) -> int:
+    why = "so many sums or loads are under way at a time"
+    return script.pick(f"rows.{name}", rows, sizes_around(rows, least=2, most=16), why)
+
+
+def _columns_of(script: Script, name: str, columns: int) -> int:
+    why = "vectors that stay in registers with the rows"
+    return script.pick(f"columns.{name}", columns, sizes_around(columns), why)
 
 
 def _block(script: Script, name: str, size: int) -> str:
@@ -227,8 +263,10 @@ def _block(script: Script, name: str, size: int) -> str:
 def interleaved(script: Script) -> None:
     """Several rows at a time of loops whose iterations wait for each other."""
     for band, row in list(_rows(script.tree, script.dependences.coincidence)):
+        if not (rows := _rows_of(script, row.name, ROWS)):
+            continue
         *outer, last = _names(band.members)
-        block = _block(script, row.name, ROWS)
+        block = _block(script, row.name, rows)
         script.do("reorder", *(name for name in outer if name != row.name), block, last, row.name)
         script.do("unroll", row.name)
 
@@ -244,12 +282,18 @@ def _rows(tree: Tree, reaching: isl.UnionMap) -> Iterator[tuple[Band, Member]]:
         yield from _rows(child, below)
 
 
-def lanes(script: Script) -> None:
+def lanes(script: Script, left_to_threads: Sequence[str]) -> None:
     """Innermost loops with independent iterations as SIMD, distributed where that makes some so."""
-    while name := next(_to_distribute(script.tree, script.dependences.coincidence), None):
-        script.do("distribute", name)
-    for name in list(_to_vectorize(script.tree, script.dependences.coincidence, script.options.parallel)):
-        script.do("vectorize", name)
+    kept: set[str] = set()
+    reaching = script.dependences.coincidence
+    while name := next((name for name in _to_distribute(script.tree, reaching) if name not in kept), None):
+        if script.says(f"distribute.{name}", "a part of it has independent iterations"):
+            script.do("distribute", name)
+        else:
+            kept.add(name)
+    for name in list(_to_vectorize(script.tree, reaching, script.options.parallel)):
+        if name not in left_to_threads and script.says(f"vectorize.{name}", "innermost, with independent iterations"):
+            script.do("vectorize", name)
 
 
 def _innermost(tree: Tree, reaching: isl.UnionMap, depth: int = 0) -> Iterator[tuple[Band, isl.UnionMap, int]]:
@@ -283,8 +327,15 @@ def _to_vectorize(tree: Tree, reaching: isl.UnionMap, has_threads: bool) -> Iter
 def threads(script: Script, fronts: Sequence[str]) -> None:
     """The outermost parallel loop of each nest on threads."""
     for name in fronts:
-        script.do("parallel", name)
+        if script.says(f"parallel.{name}", "independent along a wavefront"):
+            script.do("parallel", name)
     for band, member in list(_to_thread(script.tree, None, is_repeated=False)):
+        free = {each.name: each for each in band.members if each.coincident and not each.marks}
+        best = member.name if member.name in free else next(iter(free), "")
+        why = "the outermost loop with independent iterations, enough for all threads"
+        if not (name := script.pick(f"parallel.{band.members[0].name}", best, ("", *free), why)):
+            continue
+        member = free[name]
         if band.permutable:
             _reorder(script, band.members, [member, *(each for each in band.members if each is not member)])
         script.do("parallel", member.name)

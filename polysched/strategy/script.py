@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from polysched.deps.dependences import Dependences
+from polysched.errors import PolyschedError
 from polysched.model.scop import Scop
 from polysched.model.tree import Band, Product, Tree, children, mark_of
 from polysched.options import Options
+from polysched.strategy.decision import Decision, Value
 from polysched.transform.hand.applied import applied
 from polysched.transform.hand.draft import Draft
 from polysched.transform.hand.registry import Edit
 from polysched.transform.roles import Around
+
+T = TypeVar("T", bool, int, str)
 
 
 @dataclass
@@ -23,12 +27,30 @@ class Script:
 
     draft: Draft
     options: Options
+    answers: Mapping[str, Value] = field(default_factory=dict)  # to decisions, by key, in place of the strategy's own
     edits: list[Edit] = field(default_factory=list)
+    decisions: list[Decision] = field(default_factory=list)
+
+    def pick(self, key: str, value: T, candidates: Sequence[T], why: str) -> T:
+        """The value, or the user's answer to that; recorded. InputError for an answer that is none."""
+        decision = Decision(key, value, tuple(candidates), why)
+        if key in self.answers:
+            decision = decision.or_else(self.answers[key])
+        self.decisions.append(decision)
+        return decision.value  # type: ignore[return-value]  # of the same type
+
+    def says(self, key: str, why: str) -> bool:
+        """Is something that pays to be done?"""
+        return self.pick(key, True, (False, True), why)
 
     def do(self, name: str, *args: Any, **kwargs: Any) -> None:
         """One edit more."""
         edit = Edit.of(name, *args, **kwargs)
-        self.draft = applied(replace(self.draft, waits=True), edit, self.options)
+        try:
+            self.draft = applied(replace(self.draft, waits=True), edit, self.options)
+        except PolyschedError as error:
+            error.add_note(f"edit {len(self.edits) + 1} of the script: {edit}")
+            raise
         self.edits.append(edit)
 
     @property

@@ -72,6 +72,43 @@ def test_what_edits_left_open_is_mapped_by_further_edits():
     assert ps.optimize(nest, schedule=mapped).source == ps.optimize(nest, schedule=by_hand).source
 
 
+def test_a_decision_is_changed_and_what_follows_is_made_anew():
+    schedule = ps.Schedule.auto(KERNELS["trmm"].nest, options=OPTIONS)
+    assert [str(each) for each in schedule.decisions if "_" not in each.key][:3] == [
+        "innermost.j = 'j'  of '', 'j', 'k', 'i': its iterations touch neighbours in memory",
+        "tile.k = 256  of 0, 8, 16, 32, 64, 128, 256, 512: what a tile touches stays in the caches",
+        "tile.i = 64  of 0, 8, 16, 32, 64, 128, 256, 512: what a tile touches stays in the caches",
+    ]
+    decided = schedule.decide("tile.k", 0).decide("rows.i", 4)
+    assert [str(edit) for edit in decided.history.edits][1:5] == [
+        '.tile("i", "j", sizes=(64, 240), names=("i_o", "j_o"))',
+        '.reorder("i_o", "j_o", "k", "i", "j")',
+        '.tile("j", sizes=(24,), names=("j_r",))',
+        '.tile("i", sizes=(4,), names=("i_r",))',
+    ]
+    assert not [edit for edit in decided.without("columns.j").history.edits if "j_r" in str(edit)]
+    done = ps.optimize(KERNELS["trmm"].nest, schedule=decided)
+    assert done.schedule is decided
+    done.verify()
+
+
+def test_answers_that_are_none_are_refused():
+    schedule = ps.Schedule.auto(KERNELS["gemm"].nest, options=OPTIONS)
+    with pytest.raises(ps.InputError, match=r"there is no decision 'tile.q'\nhint: the decisions are innermost.i, "):
+        schedule.decide("tile.q", 3)
+    for key, value in {"tile.k": -1, "rows.i_2": True, "innermost.i": "k", "vectorize.j": 1}.items():
+        with pytest.raises(ps.InputError, match=rf"{key} cannot be {value!r}\nhint: as one of "):
+            schedule.decide(key, value)
+    with pytest.raises(ps.InputError, match="no strategy wrote the last edits"):
+        ps.Schedule(KERNELS["gemm"].nest).decide("tile.k", 8)
+
+
+def test_a_script_is_not_left_without_marks_for_it_would_be_mapped_anew():
+    schedule = ps.Schedule.auto(KERNELS["seidel-2d"].nest, options=OPTIONS)
+    with pytest.raises(ps.InputError, match="with wavefront.t_o = False, nothing is left that runs in parallel"):
+        schedule.without("wavefront.t_o")
+
+
 def test_no_edit_of_data_is_lost_in_a_tree():
     by_hand = ps.Schedule(KERNELS["gemm"].nest).assume("ni >= 8")
     with pytest.raises(ps.InputError, match=r"would lose .assume.*, and no edits lead to it\nhint: give the"):
