@@ -62,6 +62,8 @@ def test_the_edits_that_make_it(file, capsys):
     expected = 'schedule = (\n    ps.Schedule(double, "ilp")\n    .parallel("i")\n)\n'
     assert shown(capsys, "script", f"{file}:double") == expected
     assert "ps.from_yaml(" in shown(capsys, "script", f"{file}:double", "--target", "cuda")
+    assert "\nparallel.i = 'i'  of '', 'i': the outermost" in shown(capsys, "decisions", f"{file}:double")
+    assert shown(capsys, "decisions", f"{file}:double", "--target", "cuda").startswith("there are no decisions: ")
 
 
 def test_its_dependences(file, capsys):
@@ -321,7 +323,7 @@ def test_a_syntax_error_in_another_file_names_that_file(file, tmp_path, capsys, 
         ([], "the following arguments are required: command"),
         (["optimise"], "invalid choice: 'optimise' (choose from 'demo', 'opt', 'show', 'explain', "),
         (["show", "tree"], "the following arguments are required: PLACE"),
-        (["show", "kernel", "f.py:g"], "'kernel' (choose from 'tree', 'script', 'deps', "),
+        (["show", "kernel", "f.py:g"], "'kernel' (choose from 'tree', 'script', 'decisions', "),
         (["show", "tree", "f.py:g", "--target", "metal"], "invalid choice: 'metal' (choose from 'c', 'cuda', "),
         (["inspect", "f.c", "--sizes", "n:5"], "argument --sizes: 'n:5' gives no sizes, as in n=512,m=64"),
         (["opt", "f.c", "--tile-sizes", "32,0"], "argument --tile-sizes: '32,0' is no list of sizes, as in 32,64"),

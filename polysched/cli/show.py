@@ -20,8 +20,8 @@ def add(commands: Commands) -> None:
     parser = commands.add_parser("show", parents=[knobs()], help="print one stage of each nest")
     parser.add_argument(
         "what",
-        choices=["tree", "script", "deps", "source", "explain", "expr", "ssa", "tensor", "nest"],
-        help="the mapped schedule, the edits that make it, the exact dependences, the kernel's text, why loops are "
+        choices=["tree", "script", "decisions", "deps", "source", "explain", "expr", "ssa", "tensor", "nest"],
+        help="the mapped schedule, the edits that make it, what they could be instead, the exact dependences, the kernel's text, why loops are "
         "parallel or not, what became of index arithmetic and conditions; of an operator the graph, or the tensor "
         "expressions; the loop nest",
     )
@@ -46,8 +46,9 @@ def run(given: argparse.Namespace) -> int:
         if given.what in _BEFORE:
             print(_stage_before(nest, given.what))
             continue
-        if given.what == "script":
-            print(Schedule.auto(nest, given.target, options=options_of(given)).history)
+        if given.what in ("script", "decisions"):
+            schedule = Schedule.auto(nest, given.target, options=options_of(given))
+            print(schedule.script if given.what == "script" else _decisions(schedule))
             continue
         done = optimize(nest, given.target, options=options_of(given))
         print(_expressions(done, given) if given.what == "expr" else _stage(done, given.what))
@@ -64,6 +65,10 @@ def _stage_before(nest: Nest | Op | Function, what: str) -> str:
     if not isinstance(nest, Op):
         raise InputError(f"show {what} is for operators, and this is a nest", hint="write show nest")
     return str(nest.ssa if what == "ssa" else nest.tensor)
+
+
+def _decisions(schedule: Schedule) -> str:
+    return "\n".join(map(str, schedule.decisions)) or "there are no decisions: the schedule is a tree, no script of edits"
 
 
 def _stage(done: Compiled, what: str) -> str:
