@@ -21,9 +21,9 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "what",
         choices=["tree", "script", "decisions", "deps", "source", "explain", "expr", "ssa", "tensor", "nest"],
-        help="the mapped schedule, the edits that make it, what they could be instead, the exact dependences, the kernel's text, why loops are "
-        "parallel or not, what became of index arithmetic and conditions; of an operator the graph, or the tensor "
-        "expressions; the loop nest",
+        help="the mapped schedule, the edits that make it, what they could be instead, the exact dependences, the "
+        "kernel's text, why loops are parallel or not, what became of index arithmetic and conditions; of an operator "
+        "the graph, or the tensor expressions; the loop nest",
     )
     expr = parser.add_argument_group("show expr")
     expr.add_argument("--before", action="store_true", help="the loops before the passes, with operation counts")
@@ -68,7 +68,7 @@ def _stage_before(nest: Nest | Op | Function, what: str) -> str:
 
 
 def _decisions(schedule: Schedule) -> str:
-    return "\n".join(map(str, schedule.decisions)) or "there are no decisions: the schedule is a tree, no script of edits"
+    return "\n".join(map(str, schedule.decisions)) or "there are no decisions: it is a tree, no script of edits"
 
 
 def _stage(done: Compiled, what: str) -> str:

@@ -105,7 +105,7 @@ def test_answers_that_are_none_are_refused():
 
 def test_a_script_is_not_left_without_marks_for_it_would_be_mapped_anew():
     schedule = ps.Schedule.auto(KERNELS["seidel-2d"].nest, options=OPTIONS)
-    with pytest.raises(ps.InputError, match="with wavefront.t_o = False, nothing is left that runs in parallel"):
+    with pytest.raises(ps.InputError, match=r"with wavefront.t_o = False, nothing is left that runs in parallel"):
         schedule.without("wavefront.t_o")
 
 
