@@ -9,6 +9,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from polysched import isl
+from polysched.automatic import found
 from polysched.brief import brief
 from polysched.clock import Deadline
 from polysched.codegen.emit.c import emit_c
@@ -24,6 +25,7 @@ from polysched.deps.dependences import Dependences
 from polysched.entry import entries
 from polysched.errors import InputError, LaunchError, VerificationError
 from polysched.explain.text import explain
+from polysched.ir.contents import without_contents
 from polysched.ir.dtypes import i64
 from polysched.ir.nodes import Function, Var
 from polysched.ir.text import head
@@ -119,7 +121,8 @@ class Compiled:
         if self.by_hand is not None:
             return self.by_hand
         with isl.within(self.options.compile_seconds):
-            return schedule_of(self.nest, self.plan, self._target, self.options)
+            function = without_contents(self.nest)
+            return schedule_of(self.nest, found(function, self.plan, self._target, self.options))
 
     @cached_property
     def valid_sizes(self) -> isl.Set:

@@ -15,35 +15,32 @@ from inspect import Parameter
 from typing import Any, Concatenate, ParamSpec, get_type_hints
 
 from polysched import isl
+from polysched.automatic import State, found, mapped
 from polysched.brief import brief
-from polysched.constraints import TileSizes
 from polysched.deps.dependences import Dependences
 from polysched.entry import entries
-from polysched.errors import BudgetExceeded, InputError, PolyschedError
+from polysched.errors import BudgetExceeded, InputError
 from polysched.explain.text import explain
 from polysched.frontend.op.op import Op
 from polysched.frontend.python import Nest
 from polysched.history import History, Start, history_from_json
 from polysched.ir.contents import without_contents
 from polysched.ir.nodes import Function
-from polysched.mapped import IN_SOURCE_ORDER, options_by_hand
 from polysched.model.scop import Scop
-from polysched.model.tree import Band, Serial, Tree, children, marked_as, marks_in, with_children
+from polysched.model.tree import Tree, marks_in
 from polysched.model.tree_form import require_form
 from polysched.model.tree_names import renamed
 from polysched.model.tree_text import show_tree
 from polysched.model.tree_yaml import from_yaml, to_yaml
 from polysched.options import Options, Target, require_options
-from polysched.plan import Plan, planned, planned_by_hand
+from polysched.plan import planned
 from polysched.plot.draw import Before, plot, titled
 from polysched.plot.notebook import notebook_html
 from polysched.prelude.choose import readable
 from polysched.prelude.edit import NestEdit
 from polysched.prepare import function_of, modelled, modelled_after
 from polysched.solve.scheduler import find_schedule
-from polysched.strategy.cpu import cpu
 from polysched.strategy.decision import Decision, Value
-from polysched.strategy.script import Script
 from polysched.target import TARGETS, TargetData, require_known
 from polysched.trace import step
 from polysched.transform.hand import edits
@@ -79,11 +76,7 @@ class Schedule:
     """A legal order of the nest's iterations, to be edited; from source order, from the ILP's, or from a tree."""
 
     nest: Function
-    history: History
-    draft: Draft
-    prelude: tuple[NestEdit, ...]  # what is done to the nest before it is scheduled
-    decisions: tuple[Decision, ...] = ()  # of the strategy that wrote the last edits
-    _written: tuple[Schedule, Options, Mapping[str, Value]] | None = None  # from what, by which answers
+    _state: State
 
     def __repr__(self) -> str:
         return brief(self, f"{self.nest.name}: loops {', '.join(self.loops)}; edits: {len(self.history.edits)}")
@@ -101,11 +94,30 @@ class Schedule:
         function = without_contents(self.nest)
         with isl.within(options.compile_seconds):
             usual = readable(function)
-            self.prelude = usual.edits if prelude is None else _edits_of(prelude)
-            is_usual = self.prelude == usual.edits
-            model = modelled(usual.function, options) if is_usual else modelled_after(function, self.prelude, options)
-            self.draft = _begun(*model, start, options)
-        self.history = History(self.nest.name, start, options, prelude=None if is_usual else self.prelude)
+            edits = usual.edits if prelude is None else _edits_of(prelude)
+            is_usual = edits == usual.edits
+            model = modelled(usual.function, options) if is_usual else modelled_after(function, edits, options)
+            draft = _begun(*model, start, options)
+        history = History(self.nest.name, start, options, prelude=None if is_usual else edits)
+        self._state = State(edits, history, draft)
+
+    @property
+    def prelude(self) -> tuple[NestEdit, ...]:
+        """What is done to the nest before it is scheduled."""
+        return self._state.prelude
+
+    @property
+    def history(self) -> History:
+        return self._state.history
+
+    @property
+    def draft(self) -> Draft:
+        return self._state.draft
+
+    @property
+    def decisions(self) -> tuple[Decision, ...]:
+        """Those of the strategy that wrote the last edits; none if they are by hand, or there are none."""
+        return self._state.written.decisions if self._state.written else ()
 
     @staticmethod
     def auto(nest: Nest | Op | Function, target: Target = "c", *, options: Options | None = None) -> Schedule:
@@ -118,7 +130,7 @@ class Schedule:
         require_options(options)
         require_known(target)
         with isl.within(options.compile_seconds):
-            return _automatic(function_of(nest), TARGETS[target], options)
+            return schedule_of(function_of(nest), _automatic(nest, TARGETS[target], options))
 
     def map(self, target: Target = "c") -> Schedule:
         """This schedule with tiles, threads and SIMD, or a grid, as `optimize` adds them for `target`: further edits,
@@ -131,8 +143,10 @@ class Schedule:
         options, data = self.history.options, TARGETS[target]
         with isl.within(options.compile_seconds):
             if (unedited := as_options(self, options)) is not None:
-                return _automatic(self.nest, data, unedited)
-            return self if marks_in(self.draft.nested) else _mapped(self, data)
+                return schedule_of(self.nest, _automatic(self.nest, data, unedited))
+            if marks_in(self.draft.nested):
+                return self
+            return schedule_of(self.nest, mapped(without_contents(self.nest), self._state, data))
 
     # --- edits
 
@@ -251,15 +265,14 @@ class Schedule:
         InputError if there is no such decision or value, IllegalSchedule if what follows from it breaks a dependence.
         Only what a strategy wrote has decisions: `Compiled.schedule`, `auto` and `map` on CPUs, before further edits.
         """
-        if self._written is None:
+        if (written := self._state.written) is None:
             hint = "ps.Schedule.auto(nest) and Schedule.map() have some on CPUs; edit what decide() gives"
             raise InputError("no strategy wrote the last edits of this schedule: there are no decisions", hint=hint)
-        begun, options, answers = self._written
         known = [decision.key for decision in self.decisions]
         if key not in known:
             raise InputError(f"there is no decision {key!r}", hint=f"the decisions are {', '.join(known)}")
-        with isl.within(options.compile_seconds):
-            decided = _written_by_cpu(begun, options, {**answers, key: value})
+        with isl.within(written.options.compile_seconds):
+            decided = schedule_of(self.nest, written.again({key: value}))
         if marks_in(self.draft.nested) and not marks_in(decided.draft.nested):
             message = f"with {key} = {value!r}, nothing is left that runs in parallel, and optimize() would map it anew"
             raise InputError(message, hint="for code without threads and SIMD, Options(parallel=False, vector=False)")
@@ -297,15 +310,19 @@ class Schedule:
         return Schedule(nest, renamed(from_yaml(text), names or {}))
 
     def _with(self, draft: Draft, *edits: Edit) -> Schedule:
-        history = replace(self.history, edits=(*self.history.edits, *edits))
-        return _restored(self.nest, self.prelude, history, draft)
+        return schedule_of(self.nest, self._state.after(draft, edits))
 
 
-def _restored(nest: Function, prelude: tuple[NestEdit, ...], history: History, draft: Draft) -> Schedule:
-    """The schedule of this history, which led to `draft`."""
+def schedule_of(nest: Function, state: State) -> Schedule:
+    """The schedule of the nest in that state."""
     made = object.__new__(Schedule)
-    made.nest, made.prelude, made.history, made.draft = nest, prelude, history, draft
+    made.nest, made._state = nest, state
     return made
+
+
+def _automatic(nest: Nest | Op | Function, target: TargetData, options: Options) -> State:
+    function = without_contents(function_of(nest))
+    return found(function, planned(function, target, options), target, options)
 
 
 def as_options(schedule: Schedule, options: Options) -> Options | None:
@@ -316,78 +333,6 @@ def as_options(schedule: Schedule, options: Options) -> Options | None:
         case History(start="source", edits=(), prelude=None):
             return replace(options, scheduler="source")
     return None
-
-
-def _automatic(nest: Function, target: TargetData, options: Options) -> Schedule:
-    return schedule_of(nest, planned(without_contents(nest), target, options), target, options)
-
-
-def schedule_of(nest: Function, plan: Plan, target: TargetData, options: Options) -> Schedule:
-    """What led to the plan: the edits of the default strategy, if they lead there; else the mapped tree."""
-    met = tuple(each for each in options.constraints if not isinstance(each, TileSizes))  # tiles have theirs
-    options = replace(options, constraints=met)
-    if plan.scheduled.rung == "given":
-        return _as_mapped(nest, plan, options)
-    in_source_order = plan.scheduled.rung == "source order" or plan.mapping == IN_SOURCE_ORDER
-    start: Start = "source" if in_source_order or options.scheduler == "source" else "ilp"
-    try:
-        begun = _begun_at(nest, plan, start, options)
-    except PolyschedError:
-        return _as_mapped(nest, plan, options)
-    return _scripted(begun, plan, target, options) or _as_mapped(nest, plan, options)
-
-
-def _mapped(schedule: Schedule, target: TargetData) -> Schedule:
-    options, draft = schedule.history.options, schedule.draft
-    plan = planned_by_hand(draft, schedule.prelude, target, options)
-    if found := _scripted(schedule, plan, target, options_by_hand(draft.nested, options)):
-        return found
-    if lost := [edit for edit in schedule.history.edits if EDITS[edit.name].legality not in ("order", "run")]:
-        message = f"a tree for '{target.name}' would lose {lost[0]}, and no edits lead to it"
-        raise InputError(message, hint="give the schedule to optimize(), which maps it, or map it by hand")
-    return _as_mapped(schedule.nest, plan, options)
-
-
-def _scripted(begun: Schedule, plan: Plan, target: TargetData, options: Options) -> Schedule | None:
-    """The schedule and the edits of the default strategy, if they lead to the loops of the plan."""
-    if target.has_grid:
-        return None
-    try:
-        schedule = _written_by_cpu(begun, options)
-        found = planned_by_hand(schedule.draft, plan.prelude, target, options)
-    except PolyschedError:
-        return None
-    return schedule if found.kernel == plan.kernel else None
-
-
-def _written_by_cpu(begun: Schedule, options: Options, answers: Mapping[str, Value] | None = None) -> Schedule:
-    """The schedule with the edits of the default strategy for CPUs, which takes these answers to its decisions."""
-    answers = answers or {}
-    script = Script(begun.draft, options, answers)
-    cpu(script)
-    schedule = begun.apply(script.edits)
-    schedule.decisions, schedule._written = tuple(script.decisions), (begun, options, answers)
-    return schedule
-
-
-def _as_mapped(nest: Function, plan: Plan, options: Options) -> Schedule:
-    """The mapped tree as it is; a mark says so, if there is none."""
-    tree = plan.tree if marks_in(plan.tree) else _serial(plan.tree)
-    return _begun_at(nest, plan, tree, options)
-
-
-def _begun_at(nest: Function, plan: Plan, start: Start | Tree, options: Options) -> Schedule:
-    """`Schedule(nest, start, prelude=plan.prelude)`, of which the plan has the model and what the ILP finds."""
-    is_usual = plan.prelude == readable(without_contents(nest)).edits
-    tree = plan.scheduled.tree if start == "ilp" else plan.scop.tree if start == "source" else start
-    history = History(nest.name, start, options, prelude=None if is_usual else plan.prelude)
-    return _restored(nest, plan.prelude, history, draft_of(plan.scop, plan.dependences, tree))
-
-
-def _serial(tree: Tree) -> Tree:
-    if isinstance(tree, Band):
-        return marked_as(tree, Serial())
-    return with_children(tree, tuple(map(_serial, children(tree))))
 
 
 def _edits_of(prelude: object) -> tuple[NestEdit, ...]:

@@ -19,6 +19,7 @@ LAYERS = [
     ["results"],
     ["compiled"],
     ["schedule"],
+    ["automatic"],
     ["history"],
     ["targets"],
     ["verify", "explain", "counts", "sass", "plot"],

@@ -60,6 +60,7 @@ def test_a_result_that_is_known_tells_the_same():
         (event.name, event.seconds) for event in done.events
     ]
     assert again.explain() == done.explain()
+    assert again.schedule.script == done.schedule.script
     assert again.verify().sizes == done.verify().sizes
 
 

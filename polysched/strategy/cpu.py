@@ -246,7 +246,7 @@ def register_tiles(script: Script) -> None:
 
 def _rows_of(script: Script, name: str, rows: int) -> int:
     why = "so many sums or loads are under way at a time"
-    return script.pick(f"rows.{name}", rows, sizes_around(rows, least=2, most=16), why)
+    return script.pick(f"rows.{name}", rows, sizes_around(rows, range(1, 5)), why)
 
 
 def _columns_of(script: Script, name: str, columns: int) -> int:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from polysched.errors import InputError
@@ -29,13 +29,12 @@ class Decision:
         """The same choice with another value; InputError if it can have no such one."""
         is_known = value in self.candidates or (type(value) is int and value >= 0)
         if type(value) is not type(self.value) or not is_known:
-            others = ", ".join(map(repr, self.candidates))
-            hint = f"as one of {others}" if others else ""
-            raise InputError(f"{self.key} cannot be {value!r}", hint=hint)
-        return Decision(self.key, value, self.candidates, self.why)
+            raise InputError(
+                f"{self.key} cannot be {value!r}", hint=f"as one of {', '.join(map(repr, self.candidates))}"
+            )
+        return replace(self, value=value)
 
 
-def sizes_around(size: int, least: int = 8, most: int = 512) -> tuple[int, ...]:
-    """None, powers of two in reach, and the size itself."""
-    powers = [1 << k for k in range(least.bit_length() - 1, most.bit_length()) if least <= 1 << k <= most]
-    return tuple(sorted({0, size, *powers}))
+def sizes_around(size: int, powers: range = range(3, 10)) -> tuple[int, ...]:
+    """None, powers of two, and the size itself."""
+    return tuple(sorted({0, size, *(1 << k for k in powers)}))
