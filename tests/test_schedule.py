@@ -202,3 +202,21 @@ def test_tiles_by_hand_are_not_tiled_again():
     tiled = Schedule(matmul).tile("i", "j", "k", sizes=(32, 32, 32))
     text = str(optimize(matmul, schedule=tiled).tree)
     assert text.count("floor") == 3 and "parallel" in text
+
+
+def test_what_data_decides_is_no_fact():
+    @nest
+    def hist(h: i64["m"], x: i64["n"], n: size, m: size):
+        for i in range(n):
+            h[x[i]] += 1
+
+    @nest
+    def clipped(a: f64["n"], n: size):
+        for i in range(1, n):
+            a[i] = a[i - 1] if a[i - 1] < 1.0 else 0.5
+
+    with pytest.raises(IllegalSchedule, match=r"on h, if both touch the same element: .* may have to run before"):
+        Schedule(hist).parallel("i")
+    assert "flow on h, if both touch the same element, distance (1..)" in optimize(hist).explain()
+    with pytest.raises(IllegalSchedule, match=r"flow dependence on a: S\[i=1\] must run before S\[i=2\]"):
+        Schedule(clipped).parallel("i")

@@ -15,7 +15,9 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
 from polysched import isl
 from polysched.deps.dependences import Dependence, Dependences, Kind
@@ -50,7 +52,20 @@ def dependences(
     if with_input:
         again = last_before(reads, reads, until, hiding=[write for write in writes if write.hides])
         found += [_dependence(pair.source, pair.sink, pair.instances, pair.is_exact) for pair in again]
-    return Dependences(tuple(d for d in found if not d.relation.is_empty()), reorder_reductions)
+    return Dependences(tuple(_told(d for d in found if not d.relation.is_empty())), reorder_reductions)
+
+
+def _told(found: Iterable[Dependence]) -> Iterator[Dependence]:
+    """The dependences; one that may be, of the very instances of one that is, is one that is."""
+    every = tuple(found)
+    certain: defaultdict[tuple[str, ...], list[isl.Map]] = defaultdict(list)
+    for d in every:
+        if d.must:
+            certain[d.kind, d.source, d.sink, d.array].append(d.relation)
+    for d in every:
+        same = certain[d.kind, d.source, d.sink, d.array]
+        is_certain = not d.must and any(d.relation.plain_is_equal(relation) for relation in same)
+        yield replace(d, must=True) if is_certain else d
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,5 +122,6 @@ def _dependence(source: Timed, sink: Timed, pairs: isl.Map, is_exact: bool) -> D
         reduction=source.statement == sink.statement and source.is_update and sink.is_update,
         is_exact=is_exact,
         is_guess=not is_exact,
+        must=source.must and sink.must,
     )
 

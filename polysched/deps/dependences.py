@@ -28,6 +28,7 @@ class Dependence:
     reduction: bool = False  # only orders the updates of one reduction: may go if reductions may be reordered
     is_exact: bool = True  # False: pairs that another access comes between are among them
     is_guess: bool = False  # for some of these, whether one comes between was not decided
+    must: bool = True  # False: whether both ends touch one element is known when they run, as of a[x[i]]
 
     def __repr__(self) -> str:
         return brief(self, str(self))
@@ -39,7 +40,9 @@ class Dependence:
     @property
     def doubt(self) -> str:
         """What is said behind its name where it may be none."""
-        return ", which may be none (not decided within its budget)" if self.is_guess else ""
+        if self.is_guess:
+            return ", which may be none (not decided within its budget)"
+        return "" if self.must else ", if both touch the same element"
 
 
 @dataclass(frozen=True)

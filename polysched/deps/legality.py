@@ -69,7 +69,7 @@ class Violation:
         text = self._instance(self.source)
         if self.dependence is not None and self.sink is not None:
             what = f"{self.dependence.kind} dependence on {self.dependence.array}{self.dependence.doubt}"
-            must = "may have to" if self.dependence.is_guess else "must"
+            must = "may have to" if self.dependence.doubt else "must"
             text = f"{what}: {text} {must} run before {self._instance(self.sink)}"
         sizes = ", ".join(f"{name} = {value}" for name, value in self.sizes.items())
         return f"{text}{self.reason}" + (f" ({sizes})" if sizes else "") + self._source_lines()

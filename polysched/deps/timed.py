@@ -32,6 +32,7 @@ class Timed:
     hides: bool  # what came before it is no longer visible
     is_update: bool = False  # the read or the write of a[f] in a reduction a[f] = a[f] op e
     number: int = 0  # which of the statement's reads, or writes
+    must: bool = True  # False: it may touch another element, or none
 
     @cached_property
     def touches(self) -> isl.Map:
@@ -84,6 +85,7 @@ def _accesses(scop: Scop, times: dict[str, isl.Map], reorder_reductions: bool) -
                     hides=access.must and not (is_write and is_update and reorder_reductions),
                     is_update=is_update,
                     number=position - len(s.reads) if is_write else position,
+                    must=access.must,
                 )
 
 

@@ -22,7 +22,7 @@ _MOST = 2  # dependences that are told, each on another array; the others are on
 def blockers(reaching: Reaching, members: Sequence[Member], inside: Tree, scop: Scop) -> Iterator[str]:
     """The dependences in words, with distances along `members`, the loops around, and those in `inside`, the rest."""
     groups: dict[tuple[Kind, str], Reaching] = {}
-    for dependence in sorted(reaching, key=lambda d: (d.is_guess, _FIRST.index(d.kind))):
+    for dependence in sorted(reaching, key=lambda d: (d.is_guess, not d.must, _FIRST.index(d.kind))):
         key = dependence.kind, dependence.array
         groups[key] = (*groups.get(key, ()), dependence)
     first = {array: (kind, array) for kind, array in reversed(groups)}  # of each array
