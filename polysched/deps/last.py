@@ -12,6 +12,7 @@ alone that have none yet, among the accesses that can come there. So Feautrier b
 
 from __future__ import annotations
 
+import re
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -102,6 +103,7 @@ class _Before:
         self.sources = [source for source in sources if source.array == array]
         self.walls = [wall for wall in walls if wall.array == array]
         self.until = until
+        self._operations = _FEW if any(map(_has_large_strides, self.sources + self.walls)) else _OPERATIONS
         everywhere = range(len(self.sources[0].place))
         self._fixed = [k for k in everywhere if all(source.place[k] is not None for source in self.sources)]
         self._keys = [self.key(source.place) for source in self.sources]
@@ -227,13 +229,23 @@ class _Before:
         if time.monotonic() > self.until:
             return None
         try:
-            with isl.within(self.until - time.monotonic(), _OPERATIONS):
+            with isl.within(self.until - time.monotonic(), self._operations):
                 return question(*arguments)
         except (isl.Error, BudgetExceeded):
             return None
 
 
 _OPERATIONS = 2_000_000  # of isl for one question; those of the canonical nests need some hundreds
+_FEW = 50_000  # where strides are large: see below
+
+
+def _has_large_strides(access: Timed) -> bool:
+    """Does it step over thousands of elements? From such numbers isl comes to some of 100 000 digits before the two
+    million operations are used up, and hears no alarm in an operation on these, which takes seconds."""
+    return _LARGE_STRIDE.search(str(access.relation)) is not None
+
+
+_LARGE_STRIDE = re.compile(r"\b\d{4,}[A-Za-z_(*]|(?:mod |/)\d{4,}")  # isl writes 12544k, (e) mod 12544, floor((e)/9)
 
 
 def _can_be_equal(one: int | None, other: int | None) -> bool:

@@ -152,3 +152,32 @@ def test_without_time_every_refusal_says_that_it_may_be_wrong():
     assert "which may be none" in schedule.explain()
     rung = ps.optimize(life, options=ps.Options(dependence_seconds=0.0)).rungs["dependences"]
     assert rung.startswith("some may be none, not decided within their budget: flow on g from S to S")
+
+
+@pytest.mark.slow
+def test_large_strides_end_where_isl_hears_no_alarm(tmp_path):
+    """isl's numbers grew to 190 000 bits, and one inversion of a matrix of these took minutes."""
+    path = tmp_path / "strides.c"
+    path.write_text(_STRIDES)
+    (function,) = ps.from_c(path)
+    assert not dependences(extract(function)).is_exact, "this is undecided, or the nest no longer shows it"
+
+
+_STRIDES = """
+void kernel(int n, int m, unsigned char *restrict B)
+{
+#pragma scop
+    for (int k = 0; n > k; k += 2)
+        for (int l = 0; n > l && m > l; l += 4) {
+            for (int p = 0; p < n; p += 1) {
+                B[((n + 36 - l) * 112 + l) * 112 + k + 1] += 2;
+                for (int q = l; q < n; ++q)
+                    if (p % 5 == 0 && l < 2)
+                        B[((k % 4) * 112 + 2) * 112 + p + 3] += B[((q) * 112 + k) * 112 + 2 * k] % 100;
+            }
+            for (int r = 0; r < m; r += 2)
+                B[((n + 36 - r) * 112 + r) * 112 + k / 2] = B[((l + n) * 112 + r + n) * 112 + l / 2];
+        }
+#pragma endscop
+}
+"""
