@@ -17,6 +17,7 @@ from polysched.prelude.choose import readable
 from polysched.prelude.edit import NestEdit
 from polysched.strategy.cpu import cpu
 from polysched.strategy.decision import Decision, Value
+from polysched.strategy.gpu import gpu
 from polysched.strategy.script import Script
 from polysched.target import TargetData
 from polysched.transform.hand.applied import all_applied
@@ -44,13 +45,14 @@ class Written:
     """What a strategy was given, and what it decided."""
 
     begun: State
+    target: TargetData
     options: Options
     answers: Mapping[str, Value]
     decisions: tuple[Decision, ...]
 
     def again(self, answers: Mapping[str, Value]) -> State:
         """With these answers, too."""
-        return by_strategy(self.begun, self.options, {**self.answers, **answers})
+        return by_strategy(self.begun, self.target, self.options, {**self.answers, **answers})
 
 
 def found(function: Function, plan: Plan, target: TargetData, options: Options) -> State:
@@ -80,21 +82,20 @@ def mapped(function: Function, state: State, target: TargetData) -> State:
     return _as_mapped(function, plan, options)
 
 
-def by_strategy(begun: State, options: Options, answers: Mapping[str, Value]) -> State:
-    """With the edits of the default strategy for CPUs, which takes these answers to its decisions."""
+def by_strategy(begun: State, target: TargetData, options: Options, answers: Mapping[str, Value]) -> State:
+    """With the edits of the default strategy for the target, which takes these answers to its decisions."""
     script = Script(begun.draft, options, answers)
-    cpu(script)
+    strategy = gpu if target.has_grid else cpu
+    strategy(script)
     draft = all_applied(begun.draft, script.edits, begun.history.options, len(begun.history.edits) + 1)
-    written = Written(begun, options, answers, tuple(script.decisions))
+    written = Written(begun, target, options, answers, tuple(script.decisions))
     return replace(begun.after(draft, script.edits), written=written)
 
 
 def _scripted(begun: State, plan: Plan, target: TargetData, options: Options) -> State | None:
     """The edits of the strategy, if they lead to the loops of the plan."""
-    if target.has_grid:
-        return None
     try:
-        state = by_strategy(begun, options, {})
+        state = by_strategy(begun, target, options, {})
         reached = planned_by_hand(state.draft, plan.prelude, target, options)
     except PolyschedError:
         return None

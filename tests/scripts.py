@@ -2,6 +2,7 @@
 the edit's name.
 
     check_script(seed)
+    check_script(seed, "cuda")          under the emulator and the checker of races
 """
 
 from __future__ import annotations
@@ -15,19 +16,20 @@ from edits import check_results
 import polysched as ps
 from polysched.ir.nodes import Function
 from polysched.model.tree import Tree
+from polysched.options import Target
 
 
-def check_script(seed: int) -> bool | None:
+def check_script(seed: int, target: Target = "c") -> bool | None:
     """Is what is left of the script, one edit less or with another size or decision, legal? It computes what the nest
     does then. None if the nest has no script."""
     rng = random.Random(seed)
     fn = nests.random_nest(rng, statements=rng.choice([1, 2, 3]), depth=rng.choice([2, 3]))
-    return check_changed(fn, rng)
+    return check_changed(fn, rng, target)
 
 
-def check_changed(fn: Function, rng: random.Random) -> bool | None:
+def check_changed(fn: Function, rng: random.Random, target: Target = "c") -> bool | None:
     """The same of this nest."""
-    auto = ps.Schedule.auto(fn)
+    auto = ps.Schedule.auto(fn, target)
     script = auto.history
     if isinstance(script.start, Tree):
         return None
@@ -41,7 +43,10 @@ def check_changed(fn: Function, rng: random.Random) -> bool | None:
         notes = getattr(error, "__notes__", ())
         assert any(re.search(r"of the (history|script): \.", note) for note in notes) or _NO_MARKS in str(error), error
         return False
-    check_results(schedule.draft.scop.function, schedule, rng)
+    if target != "c":
+        ps.optimize(fn, target, schedule=schedule).verify()
+    else:
+        check_results(schedule.draft.scop.function, schedule, rng)
     return True
 
 

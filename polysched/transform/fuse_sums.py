@@ -15,6 +15,7 @@ All of their iterations are the same, so that what is best for the sum alone is 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from collections.abc import Sequence as Several
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -33,17 +34,39 @@ def fuse_sums(tree: Tree, scop: Scop, dependences: Dependences) -> Tree:
     return _fused(tree, scop, Around((), dependences.coincidence))
 
 
+def sums_to_fuse(tree: Tree, scop: Scop, dependences: Dependences) -> Iterator[list[tuple[Member, ...]]]:
+    """For each of these nests, the loops of all that it is made of that become one, in the same order."""
+    return _to_fuse(tree, scop, Around((), dependences.coincidence))
+
+
 def _fused(tree: Tree, scop: Scop, around: Around) -> Tree:
     below = around.below(tree)
     tree = with_children(tree, tuple(_fused(child, scop, below) for child in children(tree)))
     if not isinstance(tree, Sequence):
         return tree
-    branches = list(tree.children)
+    branches, _ = _in_sequence(tree, scop, around)
+    return branches[0].child if len(branches) == 1 else Sequence(tuple(branches))
+
+
+def _to_fuse(tree: Tree, scop: Scop, around: Around) -> Iterator[list[tuple[Member, ...]]]:
+    below = around.below(tree)
+    for child in children(tree):
+        yield from _to_fuse(child, scop, below)
+    if isinstance(tree, Sequence):
+        yield from ([*nest.fused] for nest in _in_sequence(tree, scop, around)[1])
+
+
+def _in_sequence(tree: Sequence, scop: Scop, around: Around) -> tuple[list[Filter], list[_Nest]]:
+    """The branches, with nests that others have joined, and these nests."""
+    branches, nests = list(tree.children), []
     for branch in tree.children:
         nest = _sum(branch, scop, around) if any(branch is left for left in branches) else None
         if nest is not None:
-            branches = _joined(branches, branch, nest, scop.domain, around)
-    return branches[0].child if len(branches) == 1 else Sequence(tuple(branches))
+            earlier, nest, later = _joined(branches, branch, nest, scop.domain, around)
+            if len(nest.parts) > 1:
+                branches = [*earlier, Filter(nest.filter, Band(nest.members, True, Sequence(nest.parts))), *later]
+                nests.append(nest)
+    return branches, nests
 
 
 @dataclass(frozen=True)
@@ -52,6 +75,7 @@ class _Nest:
 
     members: tuple[Member, ...]
     parts: tuple[Filter, ...]
+    fused: tuple[tuple[Member, ...], ...]  # the loops that became `members`, those of the sum first
 
     @property
     def filter(self) -> isl.UnionSet:
@@ -67,7 +91,7 @@ def _sum(branch: Filter, scop: Scop, around: Around) -> _Nest | None:
     serial = tuple(member for member in band.members if not member.coincident)
     if not coincident or not serial or not all(_stays(each, band, around) for each in statements_of(band, scop)):
         return None
-    return _Nest(coincident, (replace(branch, child=replace(band, members=serial)),))
+    return _Nest(coincident, (replace(branch, child=replace(band, members=serial)),), (coincident,))
 
 
 def _stays(statement: Statement, band: Band, around: Around) -> bool:
@@ -79,26 +103,33 @@ def _stays(statement: Statement, band: Band, around: Around) -> bool:
 
 def _joined(
     branches: list[Filter], branch: Filter, nest: _Nest, domain: isl.UnionSet, around: Around
-) -> list[Filter]:
-    """The branches with one for the nest, and all that could join it, in place of `branch`."""
+) -> tuple[list[Filter], _Nest, list[Filter]]:
+    """The nest with all that could join it, and the branches before and after it."""
     place, reaching = branches.index(branch), around.reaching
     earlier: list[Filter] = []
     for other in reversed(branches[:place]):
-        with_it = None if _depend(other, earlier, reaching) else _with(nest, other, domain, around)
-        if with_it is None:
+        own = None if _depend(other, earlier, reaching) else _own(nest, other, domain, around)
+        if own is None:
             earlier.insert(0, other)
         else:
-            nest = _Nest(with_it, (replace(other, child=other.child.child), *nest.parts))  # type: ignore[attr-defined]
+            nest = _with(nest, other, own, is_first=True)
     later: list[Filter] = []
     for other in branches[place + 1 :]:
-        with_it = None if _depend(other, later, reaching.reverse()) else _with(nest, other, domain, around)
-        if with_it is None:
+        own = None if _depend(other, later, reaching.reverse()) else _own(nest, other, domain, around)
+        if own is None:
             later.append(other)
         else:
-            nest = _Nest(with_it, (*nest.parts, replace(other, child=other.child.child)))  # type: ignore[attr-defined]
-    if len(nest.parts) == 1:
-        return branches
-    return [*earlier, Filter(nest.filter, Band(nest.members, True, Sequence(nest.parts))), *later]
+            nest = _with(nest, other, own, is_first=False)
+    return earlier, nest, later
+
+
+def _with(nest: _Nest, other: Filter, own: tuple[Member, ...], *, is_first: bool) -> _Nest:
+    """The nest with the branch inside of its loops, before or after all that it has."""
+    assert isinstance(other.child, Band)
+    members = tuple(_common(member, nest, each, other) for member, each in zip(nest.members, own, strict=True))
+    part = replace(other, child=other.child.child)
+    parts = (part, *nest.parts) if is_first else (*nest.parts, part)
+    return _Nest(members, parts, (*nest.fused, own))
 
 
 def _depend(other: Filter, passed: Several[Filter], reaching: isl.UnionMap) -> bool:
@@ -111,8 +142,9 @@ def _between(one: Filter, other: isl.UnionSet, reaching: isl.UnionMap) -> isl.Un
     return reaching.intersect_domain(one.filter).intersect_range(other)
 
 
-def _with(nest: _Nest, other: Filter, domain: isl.UnionSet, around: Around) -> tuple[Member, ...] | None:
-    """The loops of the nest with the branch inside of them; None if it has other loops, or nothing to do with it."""
+def _own(nest: _Nest, other: Filter, domain: isl.UnionSet, around: Around) -> tuple[Member, ...] | None:
+    """The branch's own loops, in the order of those of the nest that they can be one with; None if it has other loops,
+    or nothing to do with the nest."""
     band = other.child
     if not isinstance(band, Band) or not all(member.coincident for member in band.members):
         return None
@@ -132,7 +164,7 @@ def _with(nest: _Nest, other: Filter, domain: isl.UnionSet, around: Around) -> t
     instances, others = (each.intersect(domain) for each in (nest.filter, other.filter))
     if not are_same((*around.members, *nest.members), instances, (*around.members, *own), others):
         return None
-    return tuple(_common(member, nest, each, other) for member, each in zip(nest.members, own, strict=True))
+    return tuple(own)
 
 
 def _common(member: Member, nest: _Nest, each: Member, other: Filter) -> Member:

@@ -49,21 +49,41 @@ def _is_constant(member: Member) -> bool:
     return all(aff.is_cst() for aff in affs) and len({str(aff.get_constant_val()) for aff in affs}) == 1
 
 
-def _reduced(member: Member, outer: Sequence[Member]) -> Member:
-    """`member` with multiples of all of `outer` subtracted as long as that helps."""
+def multiples(member: Member, outer: Sequence[Member]) -> list[tuple[Member, int]]:
+    """Which multiples of which loop of `outer` are subtracted from the member, one after the other, as long as that
+    helps."""
+    found: list[tuple[Member, int]] = []
     while True:
-        smaller = member
+        before = len(found)
         for loop in outer:
-            smaller = _simplest(smaller, loop)
-        if smaller is member:
-            return member
-        member = smaller
+            if factor := _best_factor(member, loop):
+                member = without_multiple(member, loop, factor)
+                found.append((loop, factor))
+        if len(found) == before:
+            return found
+
+
+def _reduced(member: Member, outer: Sequence[Member]) -> Member:
+    for loop, factor in multiples(member, outer):
+        member = without_multiple(member, loop, factor)
+    return member
 
 
 def _simplest(member: Member, outer: Member) -> Member:
-    factors = [k for k in range(-_MOST, _MOST + 1) if k]
-    others = (member.function.sub(outer.function.scale_val(isl.Val(k))) for k in factors)
-    return min((member, *(_with_function(member, other) for other in others)), key=_size)
+    return without_multiple(member, outer, _best_factor(member, outer))
+
+
+def _best_factor(member: Member, outer: Member) -> int:
+    """The multiple of `outer` without which the member is simplest."""
+    factors = (0, *(k for k in range(-_MOST, _MOST + 1) if k))
+    return min(factors, key=lambda k: _size(without_multiple(member, outer, k)))
+
+
+def without_multiple(member: Member, outer: Member, factor: int) -> Member:
+    """The member less so many times another one."""
+    if not factor:
+        return member
+    return _with_function(member, member.function.sub(outer.function.scale_val(isl.Val(factor))))
 
 
 def _unshifted(member: Member) -> Member:

@@ -40,7 +40,7 @@ def test_the_schedule_that_is_found_gives_the_same_text_again(kernel, target):
     nest = KERNELS[kernel].nest
     found = ps.optimize(nest, target, options=OPTIONS)
     schedule = found.schedule
-    assert isinstance(schedule.history.start, Tree) == (target != "c")
+    assert not isinstance(schedule.history.start, Tree)
     assert ps.Schedule.auto(nest, target, options=OPTIONS).history == schedule.history
     assert ps.Schedule(nest, "ilp", options=OPTIONS).map(target).history == schedule.history
     for again in (schedule, ps.Schedule.from_json(nest, schedule.to_json())):
@@ -110,7 +110,7 @@ def test_a_script_is_not_left_without_marks_for_it_would_be_mapped_anew():
 
 
 def test_no_edit_of_data_is_lost_in_a_tree():
-    by_hand = ps.Schedule(KERNELS["gemm"].nest).assume("ni >= 8")
+    by_hand = ps.Schedule(KERNELS["floyd-warshall"].nest).assume("n >= 8")
     with pytest.raises(ps.InputError, match=r"would lose .assume.*, and no edits lead to it\nhint: give the"):
         by_hand.map("cuda")
 

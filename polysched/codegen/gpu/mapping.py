@@ -50,11 +50,13 @@ from polysched.transform.wavefront import wavefront_of_points
 
 def map_to_gpu(tree: Tree, scop: Scop, dependences: Dependences, options: Options | None = None) -> Tree:
     """`tree` with the outermost coincident members of each nest on blocks and threads."""
-    return _Mapping(scop, dependences, options or Options()).mapped(tree, Around((), dependences.coincidence))
+    return Mapping(scop, dependences, options or Options()).mapped(tree, Around((), dependences.coincidence))
 
 
 @dataclass(frozen=True)
-class _Mapping:
+class Mapping:
+    """What to do with each band of a nest."""
+
     scop: Scop
     dependences: Dependences
     options: Options
@@ -68,7 +70,7 @@ class _Mapping:
 
     def mapped_band(self, band: Band, around: Around) -> Tree:
         """The band on a grid, or several that its loops are distributed to, or inside of its first loop on the host."""
-        own, is_box = _parallelism(band), all(map(self.is_bounded, band.members))
+        own, is_box = parallelism(band), all(map(self.is_bounded, band.members))
         parts = distribute(band, around.reaching)
         if parts is not None:
             gains = self.gains(parts, around)
@@ -79,9 +81,9 @@ class _Mapping:
         if own and is_box:
             nest = self.nest_of(band, around)
             sums = sums_in_teams(nest, self.scop, self.dependences, around)
-            return sums or self.on_grid(nest, choose_grid(nest.band, self.scop, around, self.options))
+            return sums.tree if sums else self.on_grid(nest, choose_grid(nest.band, self.scop, around, self.options))
         if (sums := sum_on_blocks(band, self.scop, self.dependences, around)) is not None:
-            return sums
+            return sums.tree
         if not own and (pieces := split(band, around.reaching, self.scop.domain)) is not None:
             return self.mapped(pieces, around)
         if own:
@@ -91,10 +93,10 @@ class _Mapping:
             return replace(first, child=self.mapped(band.child, around.below(first)))
         inner = replace(band, members=band.members[1:])
         on_host = replace(first, child=self.mapped(inner, around.below(first)))
-        if band.permutable and _host_loops(on_host) > 1:
+        if band.permutable and host_loops(on_host) > 1:
             front = wavefront_of_points(band)
             skewed = replace(front, child=self.mapped(front.child, around.below(front)))
-            return skewed if _host_loops(skewed) == 1 else on_host
+            return skewed if host_loops(skewed) == 1 else on_host
         return on_host
 
     def inside_of_first(self, band: Band, around: Around) -> Tree | None:
@@ -106,13 +108,13 @@ class _Mapping:
         host, inner = Band((first,), band.permutable), replace(band, members=tuple(others))
         below = around.below(host)
         flagged = self.flagged(inner, below)
-        gains = [_parallelism(flagged), *self.gains(distribute(flagged, below.reaching), below)]
+        gains = [parallelism(flagged), *self.gains(distribute(flagged, below.reaching), below)]
         return replace(host, child=self.mapped(inner, below)) if max(gains) > 1 else None
 
     def gains(self, parts: Sequence | None, around: Around) -> list[int]:
         """The parallelism of each part."""
         branches = parts.children if parts is not None else ()
-        return [_parallelism(self.flagged(branch.child, around.below(branch))) for branch in branches]
+        return [parallelism(self.flagged(branch.child, around.below(branch))) for branch in branches]
 
     def flagged(self, tree: Tree, around: Around) -> Band:
         """The band, simplified inside of the host's loops and without loops of one iteration, with its coincident
@@ -151,7 +153,7 @@ class _Mapping:
         band = replace(nest.band, members=nest.members)
         wide = [side for side in grid.sides if side.threads * side.points > 1]
         axes = dict(zip("xyz", reversed(wide), strict=False))
-        threads = {axis: _thread_of(band.members[side.member], side) for axis, side in axes.items()}
+        threads = {axis: thread_of(band.members[side.member], side) for axis, side in axes.items()}
         blocks = {
             axis: block
             for axis, side in axes.items()
@@ -195,17 +197,17 @@ class _Mapping:
         return extent(member, self.scop.domain.intersect_params(self.scop.context)) == 1
 
 
-def _parallelism(band: Band) -> int:
+def parallelism(band: Band) -> int:
     """The number of loops that may run in parallel, of which a grid has three."""
     return min(3, sum(member.coincident for member in band.members))
 
 
-def _host_loops(tree: Tree) -> int:
+def host_loops(tree: Tree) -> int:
     """The most loops that run around a kernel, or around what runs on no threads."""
     if is_kernel(tree):
         return 0
     own = len(tree.members) if isinstance(tree, Band) else 0
-    return own + max((_host_loops(child) for child in children(tree)), default=0)
+    return own + max((host_loops(child) for child in children(tree)), default=0)
 
 
 def _serial_last(band: Band) -> Band:
@@ -216,7 +218,7 @@ def _serial_last(band: Band) -> Band:
     return replace(band, members=(*coincident, *serial.members), permutable=False)
 
 
-def _thread_of(member: Member, side: Axis) -> Member:
+def thread_of(member: Member, side: Axis) -> Member:
     """Which thread has a point: { S[i] -> [floor(i / points)] }, or [floor(i / vector) mod threads]."""
     if side.vector in (None, side.points):
         return block_of(member, side.points)

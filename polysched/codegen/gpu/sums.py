@@ -11,13 +11,13 @@ Only where the order of reductions is free.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import reduce
 
 from polysched import isl
 from polysched.codegen.gpu.grid import extent, tile_rows
-from polysched.codegen.gpu.nest import Nest
+from polysched.codegen.gpu.nest import Nest, alone
 from polysched.codegen.gpu.reduce import COLUMN, PARTS
 from polysched.deps.coincidence import together
 from polysched.deps.dependences import Dependences
@@ -29,13 +29,49 @@ from polysched.transform.roles import Around, Loops, statements_of
 from polysched.transform.strides import far_accesses
 from polysched.transform.tile import block_of
 
+
+@dataclass(frozen=True)
+class Placed:
+    """A loop in a thread, or on an axis of the grid, with what it reduces; or that over blocks of its iterations."""
+
+    member: Member
+    axis: str = ""
+    reduces: tuple[str, ...] = ()
+    block: int = 0
+
+    def around(self, tree: Tree) -> Band:
+        member = block_of(self.member, self.block) if self.block else self.member
+        if not self.axis:
+            return Band((member,), child=tree)
+        return Band((replace(member, coincident=not self.reduces, marks=(Map(self.axis, self.reduces),)),), True, tree)
+
+
+@dataclass(frozen=True)
+class Sums:
+    """What is around all of the nest, and around its sum alone."""
+
+    nest: Nest
+    outer: tuple[Placed, ...]
+    inner: tuple[Placed, ...] = ()
+
+    @property
+    def tree(self) -> Tree:
+        return _inside(self.outer, self.nest.around(_inside(self.inner, self.nest.band.child)))
+
+
+def _inside(loops: Sequence[Placed], tree: Tree) -> Tree:
+    for each in reversed(loops):
+        tree = each.around(tree)
+    return tree
+
+
 _ROWS = 8  # warps of a block
 _COLUMNS = 128  # of a block, with COLUMN threads each
 _BLOCKS = 128  # fewer leave a GPU idle
 _LONG = 1024  # iterations for which a row has all threads of a block
 
 
-def sums_in_teams(nest: Nest, scop: Scop, dependences: Dependences, around: Around) -> Tree | None:
+def sums_in_teams(nest: Nest, scop: Scop, dependences: Dependences, around: Around) -> Sums | None:
     """A nest of coincident members, then others, with one of these on threads as well; None where that does not pay,
     or is not allowed."""
     band = nest.band
@@ -61,14 +97,14 @@ def sums_in_teams(nest: Nest, scop: Scop, dependences: Dependences, around: Arou
     far = _far(band, scop, around)
     lane = min(serial, key=lambda k: (far[k], -k))
     members = [nest.members[k] for k in coincident]
-    rest = tuple(band.members[k] for k in serial if k != lane)
-    inner: Tree = Band(rest, child=band.child) if rest else band.child
+    rest = tuple(Placed(band.members[k]) for k in serial if k != lane)
     if far[lane] < min(far[k] for k in coincident) and not _is_shorter(band.members[lane], scop, LIMITS.warp):
-        lanes = nest.around(_mapped("thread.x", band.members[lane], inner, arrays))
-        return _rows(members, lanes, scop, is_long=not _is_shorter(band.members[lane], scop, _LONG))
+        rows = _rows(members, scop, is_long=not _is_shorter(band.members[lane], scop, _LONG))
+        return Sums(nest, rows, (Placed(band.members[lane], "thread.x", arrays), *rest))
     ranks = {len(array.shape) for array in scop.arrays if array.name in arrays}
     if len(members) == 1 and ranks == {1} and not _is_shorter(band.members[lane], scop, COLUMN * PARTS):
-        return _columns(members[0], nest.around(_mapped("block.y", band.members[lane], inner, arrays)))
+        columns = Placed(members[0], "block.x", block=_COLUMNS), Placed(members[0], "thread.x")
+        return Sums(nest, columns, (Placed(band.members[lane], "block.y", arrays), *rest))
     return None
 
 
@@ -80,23 +116,15 @@ def _shared(nest: Nest, dependences: Dependences, statement: str) -> Iterator[st
             yield d.array
 
 
-def _rows(members: list[Member], tree: Tree, scop: Scop, *, is_long: bool) -> Tree:
+def _rows(members: list[Member], scop: Scop, *, is_long: bool) -> tuple[Placed, ...]:
     *planes, row = members
     is_few = all(_is_shorter(member, scop, _BLOCKS) for member in members)
-    if is_few and is_long:
-        tree = _mapped("block.x", row, tree)
-    else:
-        tree = _mapped("block.x", block_of(row, _ROWS), _mapped("thread.y", row, tree))
-    for axis, member in zip("yz", reversed(planes), strict=False):
-        tree = _mapped(f"block.{axis}", member, tree)
-    return tree
+    on_blocks = [Placed(member, f"block.{axis}") for axis, member in zip("yz", reversed(planes), strict=False)]
+    rows = (Placed(row, "block.x", block=0 if is_few and is_long else _ROWS),)
+    return (*reversed(on_blocks), *rows, *(() if is_few and is_long else (Placed(row, "thread.y"),)))
 
 
-def _columns(column: Member, tree: Tree) -> Tree:
-    return _mapped("block.x", block_of(column, _COLUMNS), _mapped("thread.x", column, tree))
-
-
-def sum_on_blocks(band: Band, scop: Scop, dependences: Dependences, around: Around) -> Tree | None:
+def sum_on_blocks(band: Band, scop: Scop, dependences: Dependences, around: Around) -> Sums | None:
     """A band without coincident members whose first loop, or each if it is permutable, carries nothing but reductions
     of elements that it leaves in place: on blocks and threads. None if it is another one."""
     members = band.members if band.permutable else band.members[:1]
@@ -108,12 +136,12 @@ def sum_on_blocks(band: Band, scop: Scop, dependences: Dependences, around: Arou
     lane = min(long or range(len(members)), key=lambda k: (far[k], -k))
     alike = [k for k, member in enumerate(members) if k != lane and names[k] == names[lane]]
     outer = next((k for k in alike if not _is_shorter(members[k], scop, _BLOCKS)), None)
-    rest = tuple(member for k, member in enumerate(band.members) if k not in (lane, outer))
+    rest = tuple(Placed(member) for k, member in enumerate(band.members) if k not in (lane, outer))
+    arrays = names[lane]
     if outer is None:
-        inner = Band(rest, band.permutable, band.child) if rest else band.child
-        return _mapped("block.x", members[lane], inner, names[lane])
-    inner = _mapped("thread.x", members[lane], band.child, names[lane])
-    return _mapped("block.x", members[outer], Band(rest, band.permutable, inner) if rest else inner, names[lane])
+        return Sums(alone(band), (Placed(members[lane], "block.x", arrays), *rest))
+    on_threads = Placed(members[lane], "thread.x", arrays)
+    return Sums(alone(band), (Placed(members[outer], "block.x", arrays), *rest, on_threads))
 
 
 def _far(band: Band, scop: Scop, around: Around) -> list[int]:
@@ -140,7 +168,3 @@ def _stay(band: Band, scop: Scop, arrays: tuple[str, ...], around: Around) -> bo
             if write.array in arrays and not pairs.is_subset(pairs.range().identity()):
                 return False
     return True
-
-
-def _mapped(axis: str, member: Member, child: Tree, reduces: tuple[str, ...] = ()) -> Band:
-    return Band((replace(member, coincident=not reduces, marks=(Map(axis, reduces),)),), True, child)

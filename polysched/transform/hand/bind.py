@@ -25,24 +25,27 @@ from polysched.transform.hand.edit import Alternative, checked
 from polysched.transform.hand.lifts import FREE, reductions_freed
 from polysched.transform.hand.loops import Loop, changed_at, fresh, loop, matching, most_iterations, unmarked
 from polysched.transform.hand.loops import loops as loops_of
+from polysched.transform.hand.reduces import with_reduces
 from polysched.transform.hand.registry import edit
 from polysched.transform.hand.steps import Step
 
 Axis = Literal[
     "blockIdx.x", "blockIdx.y", "blockIdx.z", "threadIdx.x", "threadIdx.y", "threadIdx.z",
-    "block.x", "block.y", "block.z", "thread.x", "thread.y", "thread.z",
+    "block.x", "block.y", "block.z", "thread.x", "thread.y", "thread.z", "block.w",
 ]  # fmt: skip
 AXES = tuple(f"{side}Idx.{axis}" for side in ("block", "thread") for axis in "xyz")
+_FOURTH = "block.w"
 
 
 @edit("run", "i -> i")
 def bind(draft: Draft, loops: str | Sequence[str], axis: Axis, threads: int | None = None) -> Draft:
     """A loop, or several, also by patterns, on an axis of the GPU's grid.
 
-    The axis is "blockIdx.x", "threadIdx.y", ..., or "block.x", "thread.y". With `threads`, a loop may have any number
-    of iterations: number i is on thread i mod `threads`, the iterations of a new loop, called i_t, around what the
-    thread runs of the old one. Where sums may be in any order, iterations of a kernel's outermost loop, or of one on
-    threadIdx.x with loops on axes alone around, may update the same elements: the code adds them up, with as many
+    The axis is "blockIdx.x", "threadIdx.y", ..., or "block.x", "thread.y"; a loop on "block.w", right around one on
+    "block.z", shares its axis. With `threads`, a loop may have any number of iterations: number i is on thread
+    i mod `threads`, the iterations of a new loop, called i_t, around what the thread runs of the old one. Where sums
+    may be in any order, iterations of a kernel's outermost loop, or, with loops on axes alone around, of one on
+    threadIdx.x, or on blocks inside of threads, may update the same elements: the code adds them up, with as many
     threads as it takes. IllegalSchedule if iterations depend on each other otherwise. InputError where CUDA has no such
     grid: a loop on threads has a constant length, a block 1024 threads at most; blocks are around threads, no axis is
     around itself.
@@ -51,15 +54,17 @@ def bind(draft: Draft, loops: str | Sequence[str], axis: Axis, threads: int | No
                                   for i in i_t..n by 64: S           bind("i", "threadIdx.x", threads=64)
     """
     kind = axis.replace("Idx", "")
-    if kind not in {each.replace("Idx", "") for each in AXES}:
+    if kind not in {_FOURTH, *(each.replace("Idx", "") for each in AXES)}:
         raise InputError(f"there is no axis '{axis}'", hint=f"the axes are: {', '.join(AXES)}")
     if threads is not None and (threads < 1 or kind.startswith("block")):
         raise InputError(f"a loop cannot be on {threads} threads of {axis}", hint="they are for loops on threads")
     tree = draft.nested
     patterns = (loops,) if isinstance(loops, str) else tuple(loops)
     names = tuple(dict.fromkeys(name for pattern in patterns for name in matching(tree, pattern)))
+    is_free = draft.dependences.reorder_reductions
     for name in names:
-        tree = _bound(tree, name, kind, threads)
+        tree, bound = _bound(tree, name, kind, threads)
+        _require_grid(with_reduces(tree, draft.dependences) if is_free else tree, bound)
     what = f"bind({', '.join(names)}, {axis}{'' if threads is None else f', threads={threads}'})"
     return checked(draft, tree, what, _sums(draft, names, axis, threads))
 
@@ -72,22 +77,22 @@ def _sums(draft: Draft, names: Sequence[str], axis: Axis, threads: int | None) -
     yield on_threads.text, lambda: on_threads.edit(draft)
 
 
-def _bound(tree: Tree, name: str, kind: str, threads: int | None) -> Tree:
+def _bound(tree: Tree, name: str, kind: str, threads: int | None) -> tuple[Tree, str]:
+    """The tree, and the name of the loop on the axis."""
     place = unmarked(tree, name, may_be_full=threads is None)
     if threads is not None:
         turns = place.member.schedule.apply_range(isl.UnionMap(f"{{ [x] -> [x mod {threads}] }}"))
         around = Band((Member(turns, name=fresh(tree, f"{name}_t")),), False, place.band)
         tree = changed_at(tree, place.path, lambda node: around)
         place = loop(tree, around.members[0].name)
-    tree = changed_at(tree, place.path, lambda _: marked_as(place.band, Map(kind)))
-    _require_grid(tree, place.name)
-    return tree
+    return changed_at(tree, place.path, lambda _: marked_as(place.band, Map(kind))), place.name
 
 
 def _require_grid(tree: Tree, name: str) -> None:
     """InputError unless the loop `name`, and what it is nested with, can be on the axes that they are marked with."""
     every = loops_of(tree)
     axes = {each.name: mark.axis for each in every if (mark := mark_of(each.band, Map))}
+    sums = {each.name for each in every if (mark := mark_of(each.band, Map)) and mark.reduces}
     on_axes = [each for each in every if each.name in axes]
     for inner in on_axes:
         for outer in (band.members[0].name for band in inner.around if band.members[0].name in axes):
@@ -98,15 +103,18 @@ def _require_grid(tree: Tree, name: str) -> None:
                     f"loop '{inner.name}' is inside of loop '{outer}', and both would be on {axes[outer]}",
                     hint=f"the axes are: {', '.join(AXES)}",
                 )
-            if axes[outer].startswith("thread") and axes[inner.name].startswith("block"):
+            is_upside_down = axes[outer].startswith("thread") and axes[inner.name].startswith("block")
+            if is_upside_down and inner.name not in sums:
                 raise InputError(
                     f"loop '{inner.name}', on {axes[inner.name]}, would be inside of loop '{outer}', on {axes[outer]}",
                     hint="blocks are made of threads: reorder them",
                 )
-    _require_threads([each for each in on_axes if axes[each.name].startswith("thread")], axes, name)
+    on_threads = [each for each in on_axes if axes[each.name].startswith("thread")]
+    _require_threads([each for each in on_threads if each.name not in sums], axes, name)
 
 
 def _require_threads(on_threads: list[Loop], axes: dict[str, str], name: str) -> None:
+    """Those that add up, with as many threads as it takes, are not among them."""
     kernels = {each.name: _kernel(each, axes) for each in on_threads}
     lengths: dict[str, int] = {}
     for each in on_threads:

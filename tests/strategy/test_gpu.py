@@ -1,0 +1,102 @@
+"""The default strategy for GPUs as a script."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from scripts import check_changed, check_script
+
+import polysched as ps
+from benchmarks.polybench import KERNELS
+from polysched.model.tree import Tree
+from polysched.operators import conv2d_nchw
+
+MACHINE = ps.Machine(vector_bytes=64, vector_registers=32, l1=32 << 10, l2=1 << 20, l3=32 << 20, cores=2)
+OPTIONS = ps.Options(machine=MACHINE)
+REORDERED = ps.Options(machine=MACHINE, reorder_reductions=True)
+
+
+def test_the_script_of_a_product():
+    script = str(ps.Schedule.auto(KERNELS["syrk"].nest, "cuda", options=OPTIONS).history)
+    assert script.split("\n    .")[1:] == [
+        'fuse("i", "i_2")',
+        'fuse("j", "j_2")',
+        'tile("j", sizes=(128,), names=("j_b",))',
+        'cyclic("j", 16, vector=2, names=("j_t", "j_g"))',
+        'tile("i", sizes=(64,), names=("i_b",))',
+        'tile("i", sizes=(8,), names=("i_t",))',
+        'tile("k", sizes=(16,), names=("k_c",))',
+        'reorder("i_b", "j_b", "i_t", "j_t", "i", "j_g", "j")',
+        'distribute("i", before="S1")',
+        'reorder("k_c", "k", "i_2", "j_g_2", "j_2")',
+        'bind("j_b", "block.x")',
+        'bind("i_b", "block.y")',
+        'bind("j_t", "thread.x")',
+        'bind("i_t", "thread.y")',
+        'unroll("i")',
+        'unroll("j_g")',
+        'unroll("j")',
+        'unroll("i_2")',
+        'unroll("j_g_2")',
+        'unroll("j_2")\n)',
+    ]
+
+
+@pytest.mark.parametrize("target", ["cuda", "opencl", "hip"])
+@pytest.mark.parametrize("kernel", ["trmm", "fdtd-2d", "ludcmp"])
+def test_its_text_is_the_automatic_one(kernel, target):
+    nest = KERNELS[kernel].nest
+    found = ps.optimize(nest, target, options=OPTIONS)
+    assert not isinstance(found.schedule.history.start, Tree)
+    assert ps.optimize(nest, target, schedule=found.schedule).source.text == found.source.text
+
+
+@pytest.mark.parametrize(
+    ("kernel", "edit"),
+    {
+        "gemver": '.bind("j_2", "block.y")',  # columns: four threads for each
+        "gesummv": '.bind("j", "thread.x")',  # rows: a warp for each
+        "mvt": '.bind("j", "thread.x")',
+    }.items(),
+)
+def test_threads_that_add_up(kernel, edit):
+    done = ps.optimize(KERNELS[kernel].nest, "cuda", options=REORDERED)
+    assert edit in map(str, done.schedule.history.edits)
+    assert ps.optimize(KERNELS[kernel].nest, "cuda", schedule=done.schedule).source.text == done.source.text
+
+
+def test_four_parallel_loops_and_skewed_sums():
+    conv = conv2d_nchw(batch=2, in_channel=16, in_size=14, num_filter=16, kernel=3, padding=1)
+    done = ps.optimize(conv, "cuda", options=OPTIONS)
+    assert {".skew", ".bind"} <= {str(edit).split("(")[0] for edit in done.schedule.history.edits}
+    assert ps.optimize(conv, "cuda", schedule=done.schedule).source.text == done.source.text
+
+
+def test_a_decision_changes_the_text_and_no_result():
+    nest = KERNELS["gemm"].nest
+    done = ps.optimize(nest, "cuda", options=OPTIONS)
+    keys = [each.key for each in done.schedule.decisions]
+    assert {"threads.i", "points.j", "chunk.k"} <= set(keys) and len(keys) == len(set(keys))
+    schedule = done.schedule.decide("threads.i", 4).decide("points.j", 2).decide("chunk.k", 8).without("points.i")
+    other = ps.optimize(nest, "cuda", schedule=schedule)
+    assert other.source.text != done.source.text
+    other.verify(ni=11, nj=70, nk=19)
+    with pytest.raises(ps.InputError, match="loop 'i_t' has 2048 iterations"):
+        done.schedule.decide("threads.i", 2048)
+
+
+def test_what_it_cannot_say_is_the_mapped_tree():
+    found = ps.optimize(KERNELS["floyd-warshall"].nest, "cuda", options=OPTIONS)
+    assert isinstance(found.schedule.history.start, Tree)
+    assert not found.schedule.decisions
+
+
+@pytest.mark.parametrize("kernel", ["gemm", "jacobi-1d"])
+def test_one_line_less_is_legal_or_refused_by_name(kernel):
+    assert check_changed(KERNELS[kernel].nest.function, random.Random(kernel), "cuda") is not None
+
+
+@pytest.mark.slow
+def test_random_nests_one_line_less():
+    assert {True, False} <= {check_script(seed, "cuda") for seed in range(12)}
