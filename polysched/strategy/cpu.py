@@ -29,21 +29,25 @@ from polysched.model.tree import (
     mark_of,
     marks_in,
     own_marks,
+    walk,
 )
 from polysched.model.tree import Sequence as InOrder
 from polysched.strategy.decision import sizes_around
 from polysched.strategy.script import Script, word
+from polysched.strategy.straight import straighten
 from polysched.transform.distribute import distribute
 from polysched.transform.epilogues import epilogues
 from polysched.transform.fuse_tiles import BLOCK, in_common
 from polysched.transform.interleave import ROWS, row_to_interleave
 from polysched.transform.parallel import for_threads
 from polysched.transform.products import mark_products
+from polysched.transform.reductions import reduce_on_lanes, reduce_on_threads
 from polysched.transform.register_tile import UPDATES, register_tile, register_tile_of
 from polysched.transform.roles import Around, Roles, roles, statements_of
 from polysched.transform.separate import separate
 from polysched.transform.strides import nearest
 from polysched.transform.tile import tile, tiling_of
+from polysched.transform.unskew import in_order
 from polysched.transform.vectorize import can_vectorize
 from polysched.transform.wavefront import is_parallel_inside
 
@@ -66,6 +70,8 @@ def cpu(script: Script) -> None:
         lanes(script, fronts if options.parallel else [])
     if options.parallel:
         threads(script, fronts)
+    if script.dependences.reorder_reductions:
+        sums(script)
 
 
 def products(script: Script) -> None:
@@ -239,6 +245,9 @@ def register_tiles(script: Script) -> None:
             case _:
                 raise AssertionError(f"neither unrolled nor SIMD: {found.roles}")
         script.do("reorder", *others, *blocks, *inside)
+        if found.roles.unrolled is not None and found.roles.vector is not None:
+            of_sum = Band((*(band.members[k] for k in found.window), band.members[found.roles.serial]))
+            straighten(script, in_order(of_sum).members, ())
         script.do("unroll", unrolled)
         if found.roles.vector is not None:
             script.do("vectorize", names[found.roles.vector])
@@ -355,6 +364,30 @@ def _to_thread(tree: Tree, domain: isl.UnionSet | None, *, is_repeated: bool) ->
         return
     for child in children(tree):
         yield from _to_thread(child, domain, is_repeated=repeats)
+
+
+def sums(script: Script) -> None:
+    """Sums that threads or lanes share where no loop is parallel."""
+    if script.options.parallel:
+        after = reduce_on_threads(script.tree, script.dependences)
+        for band, member in _sums(script.tree, after, Parallel):
+            if script.says(f"parallel.{member.name}", "it carries sums alone, which threads may share"):
+                if band.permutable:
+                    _reorder(script, band.members, [member, *(each for each in band.members if each is not member)])
+                script.do("parallel", member.name)
+    if script.options.vector:
+        after = reduce_on_lanes(script.tree, script.scop, script.dependences)
+        for _, member in _sums(script.tree, after, Vector):
+            if script.says(f"vectorize.{member.name}", "it carries sums alone, of rows"):
+                script.do("vectorize", member.name)
+
+
+def _sums(before: Tree, after: Tree, kind: type[Parallel] | type[Vector]) -> list[tuple[Band, Member]]:
+    """The loops of the tree before that are marked in the one after, with their bands."""
+    bands = [node for node in walk(after) if isinstance(node, Band)]
+    marked = {m.name for band in bands for m in band.members if any(isinstance(mark, kind) for mark in m.marks)}
+    found = ((band, member) for band in walk(before) if isinstance(band, Band) for member in band.members)
+    return [(band, member) for band, member in found if member.name in marked and not member.marks]
 
 
 # --- names

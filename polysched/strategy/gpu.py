@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
 
 from polysched import isl
 from polysched.codegen.gpu.grid import Axis, Grid, choose_grid
@@ -26,13 +25,13 @@ from polysched.errors import InputError
 from polysched.model.tree import Band, Member, Tree, children, marks_in, own_marks
 from polysched.strategy.decision import sizes_around
 from polysched.strategy.script import Script, word
+from polysched.strategy.straight import straighten
 from polysched.transform.distribute import distribute
 from polysched.transform.fuse_sums import sums_to_fuse
-from polysched.transform.hand.loops import loop, loops
+from polysched.transform.hand.loops import loops
 from polysched.transform.roles import Around
 from polysched.transform.split import split
 from polysched.transform.tile import block_of
-from polysched.transform.unskew import multiples, without_multiple
 from polysched.transform.wavefront import wavefront_of_points
 
 
@@ -101,7 +100,7 @@ class _Strategy:
         if own and is_box:
             return self._on_grid(self.mapping.nest_of(band, around), around, hosts)
         if (sums := sum_on_blocks(band, script.scop, script.dependences, around)) is not None:
-            self._straighten(band.members, around.members)
+            straighten(self.script, band.members, around.members)
             self._summed(sums, hosts)
             return True
         if not own and split(band, around.reaching, script.scop.domain) is not None:
@@ -127,14 +126,14 @@ class _Strategy:
         host = Band((first,), band.permutable)
         below = around.below(host)
         if not others:
-            self._straighten((first,), around.members)
+            straighten(self.script, (first,), around.members)
             return self._below(band.child, below, (*hosts, first.name))
         inner = replace(band, members=tuple(others))
         if band.permutable and self._gains_by_wavefronts(band, replace(host, child=inner), around):
-            self._straighten(band.members, around.members)
+            straighten(self.script, band.members, around.members)
             self.script.do("wavefront", *_names(band.members))
             return True
-        self._straighten((first,), around.members)
+        straighten(self.script, (first,), around.members)
         return self._band(inner, below, (*hosts, first.name))
 
     def _gains_by_wavefronts(self, band: Band, host: Band, around: Around) -> bool:
@@ -149,40 +148,11 @@ class _Strategy:
 
     # --- loops as they are on the grid
 
-    def _straighten(self, members: Sequence[Member], outer: Sequence[Member]) -> None:
-        """The loops as simple as the mapping has them, inside of these and of one another: without multiples of loops
-        around, counted upwards from zero on."""
-        for k, member in enumerate(members):
-            before = loop(self.script.draft.nested, member.name).member
-            if not before.schedule.is_equal(member.schedule):
-                self._straightened(before, member, outer, members[:k])
-
-    def _straightened(
-        self, before: Member, after: Member, outer: Sequence[Member], earlier: Sequence[Member]
-    ) -> None:
-        name, steps, now = before.name, [], before
-        for around in (outer, earlier):
-            found = multiples(now, around)
-            steps += found
-            now = reduce(lambda member, step: without_multiple(member, *step), found, now)
-            upwards = _distance(now, after)
-            distance = _distance(_reversed(now), after) if upwards is None else upwards
-            if distance is not None:
-                break
-        else:
-            raise InputError(f"no edits make loop '{name}' simpler")
-        for each, factor in steps:
-            self.script.do("skew", name, by=each.name, factor=-factor)
-        if upwards is None:
-            self.script.do("reverse", name)
-        if distance:
-            self.script.do("shift", "*", name, distance)
-
     def _on_grid(self, nest: Nest, around: Around, hosts: Sequence[str]) -> bool:
         """As `Mapping.on_grid`, by edits."""
         script, members = self.script, nest.members
         sums = sums_in_teams(nest, script.scop, script.dependences, around)
-        self._straighten(members, around.members)
+        straighten(self.script, members, around.members)
         if sums is not None:
             self._summed(sums, hosts)
             return True
@@ -305,24 +275,6 @@ class _Strategy:
         block = f"{word(name)}_{letter}"
         self.script.do("tile", name, sizes=(size,), names=(block,))
         return block
-
-
-def _distance(before: Member, after: Member) -> int | None:
-    """What is to be added to all values of one to have those of the other; None if it is not one constant."""
-    values = {aff.get_constant_val().to_python() if aff.is_cst() else None for aff in _pieces(before, after)}
-    return values.pop() if len(values) == 1 else None
-
-
-def _pieces(before: Member, after: Member) -> list[isl.Aff]:
-    return _with(after, after.function.sub(before.function)).pieces
-
-
-def _reversed(member: Member) -> Member:
-    return _with(member, member.function.neg())
-
-
-def _with(member: Member, function: isl.UnionPwAff) -> Member:
-    return replace(member, schedule=isl.UnionMap.from_union_pw_aff(function))
 
 
 def _statements(instances: isl.UnionSet) -> set[str]:
