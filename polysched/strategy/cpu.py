@@ -33,6 +33,7 @@ from polysched.model.tree import (
 )
 from polysched.model.tree import Sequence as InOrder
 from polysched.strategy.decision import sizes_around
+from polysched.strategy.pieces import pieces
 from polysched.strategy.script import Script, word
 from polysched.strategy.straight import straighten
 from polysched.transform.distribute import distribute
@@ -57,6 +58,8 @@ def cpu(script: Script) -> None:
     options = script.options
     if options.tile and options.register_tiles and options.vector and not options.tile_sizes:
         products(script)
+    if options.parallel or options.vector:
+        pieces(script)
     if options.vector:
         order(script)
     if options.tile:

@@ -21,9 +21,9 @@ from polysched.codegen.gpu.grid import Axis, Grid, choose_grid
 from polysched.codegen.gpu.mapping import Mapping, host_loops, parallelism, thread_of
 from polysched.codegen.gpu.nest import Nest
 from polysched.codegen.gpu.sums import Placed, Sums, sum_on_blocks, sums_in_teams
-from polysched.errors import InputError
 from polysched.model.tree import Band, Member, Tree, children, marks_in, own_marks
 from polysched.strategy.decision import sizes_around
+from polysched.strategy.pieces import split_in
 from polysched.strategy.script import Script, word
 from polysched.strategy.straight import straighten
 from polysched.transform.distribute import distribute
@@ -103,8 +103,9 @@ class _Strategy:
             straighten(self.script, band.members, around.members)
             self._summed(sums, hosts)
             return True
-        if not own and split(band, around.reaching, script.scop.domain) is not None:
-            raise InputError("no edits split an index set where dependences say")
+        if not own and (parts := split(band, around.reaching, script.scop.domain)) is not None:
+            split_in(script, band, parts)
+            return True
         return self._on_host(_serial_first(band) if own else band, around, hosts)
 
     def _gains_apart(self, band: Band, around: Around, own: int, is_box: bool) -> bool:

@@ -9,6 +9,7 @@ from scripts import check_changed, check_script
 
 import polysched as ps
 from benchmarks.polybench import KERNELS
+from polysched import automatic
 from polysched.model.tree import Tree
 from polysched.operators import conv2d_nchw
 
@@ -43,8 +44,15 @@ def test_the_script_of_a_product():
     ]
 
 
-@pytest.mark.parametrize("target", ["cuda", "opencl", "hip"])
-@pytest.mark.parametrize("kernel", ["trmm", "fdtd-2d", "ludcmp"])
+@pytest.mark.parametrize(
+    ("kernel", "target"),
+    [
+        ("trmm", "opencl"),
+        ("fdtd-2d", "cuda"),
+        ("floyd-warshall", "hip"),
+        pytest.param("ludcmp", "cuda", marks=pytest.mark.slow),
+    ],
+)
 def test_its_text_is_the_automatic_one(kernel, target):
     nest = KERNELS[kernel].nest
     found = ps.optimize(nest, target, options=OPTIONS)
@@ -86,12 +94,27 @@ def test_a_decision_changes_the_text_and_no_result():
         done.schedule.decide("threads.i", 2048)
 
 
-def test_what_it_cannot_say_is_the_mapped_tree():
-    found = ps.optimize(KERNELS["floyd-warshall"].nest, "cuda", options=OPTIONS)
+def test_what_it_cannot_say_is_the_mapped_tree(monkeypatch):
+    monkeypatch.setattr(automatic, "gpu", _fails)
+    nest = KERNELS["trmm"].nest
+    found = ps.optimize(nest, "cuda", options=OPTIONS)
     assert isinstance(found.schedule.history.start, Tree)
     assert not found.schedule.decisions
+    assert ps.optimize(nest, "cuda", schedule=found.schedule).source.text == found.source.text
+    with pytest.raises(ps.InputError, match=r"would lose .assume.*, and no edits lead to it\nhint: give the"):
+        ps.Schedule(nest).assume("m >= 8").map("cuda")
 
 
+def _fails(_):
+    raise ps.InputError("no edits say it")
+
+
+def test_what_edits_of_data_were_made_before_stays():
+    mapped = ps.Schedule(KERNELS["gemm"].nest).assume("ni >= 8").map("cuda")
+    assert ".bind" in mapped.script and '.assume("ni >= 8")' in mapped.script
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", ["gemm", "jacobi-1d"])
 def test_one_line_less_is_legal_or_refused_by_name(kernel):
     assert check_changed(KERNELS[kernel].nest.function, random.Random(kernel), "cuda") is not None

@@ -39,7 +39,7 @@ def only(tree: Tree, part: isl.UnionSet) -> Tree:
     """The node for these instances alone: without statements that have none of them."""
     match tree:
         case Band(members=members, child=child):
-            kept = (replace(m, schedule=m.schedule.intersect_domain(part.universe())) for m in members)
+            kept = (replace(m, schedule=m.schedule.intersect_domain(part)) for m in members)
             return replace(tree, members=tuple(kept), child=only(child, part))
         case Sequence(children=branches) | Set(children=branches):
             own = [Filter(both, only(b.child, both)) for b in branches if (both := b.filter.intersect(part)).n_set()]

@@ -11,6 +11,7 @@ from polysched import isl
 from polysched.errors import InputError
 from polysched.frontend.formula import parse_formula
 from polysched.ir.dtypes import boolean
+from polysched.ir.node import walk
 from polysched.ir.nodes import Binary, Var
 from polysched.model.affine import AffineSpace, NotAffine, is_name
 from polysched.model.scop import Statement
@@ -57,6 +58,8 @@ def _holds(draft: Draft, place: Loop, statement: Statement, at: str) -> isl.Unio
     sizes, values = draft.scop.function.sizes, _values(draft, place, statement)
     formula = parse_formula(at, [name for name in (*values, *sizes) if name != _HERE])
     condition = formula if formula.dtype == boolean else Binary("<", Var(_HERE), formula)
+    used = {node.name for node in walk(condition) if isinstance(node, Var)}
+    values = {name: value for name, value in values.items() if name in used or name in statement.iterators}
     try:
         points = AffineSpace("values", tuple(values), sizes).where(condition)
     except NotAffine as error:

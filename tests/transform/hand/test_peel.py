@@ -11,13 +11,13 @@ domain: { S0[i] : 0 < i <= -2 + n; S1[i] : 2 <= i <= -3 + n }
     sequence
       filter: S0[i = 1]
         band:
-          i_3: [S0[i] -> i] coincident
+          i_3: [S0[i] -> 1] coincident
       filter: S0[i] : 2 <= i <= -3 + n
         band:
           i: [S0[i] -> i] coincident
       filter: S0[i = -2 + n] : n >= 4
         band:
-          i_4: [S0[i] -> i] coincident
+          i_4: [S0[i] -> -2 + n] coincident
       filter: S1
         band:
           i_2: [S1[i] -> i] coincident"""
