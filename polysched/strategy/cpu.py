@@ -363,7 +363,13 @@ def _to_thread(tree: Tree, domain: isl.UnionSet | None, *, is_repeated: bool) ->
     repeats = is_repeated or isinstance(tree, Band)
     is_short = isinstance(tree, Band) and is_repeated and len(tree.members) == 1 and is_innermost(tree)
     if isinstance(tree, Band) and any(member.coincident for member in tree.members) and not is_short:
-        yield tree, tree.members[for_threads(tree, domain)]
+        k = for_threads(tree, domain)
+        inside = [] if k is not None else list(_to_thread(tree.child, domain, is_repeated=is_repeated))
+        if inside:
+            yield from inside
+            return
+        first = next(each for each in tree.members if each.coincident)
+        yield tree, first if k is None else tree.members[k]
         return
     for child in children(tree):
         yield from _to_thread(child, domain, is_repeated=repeats)

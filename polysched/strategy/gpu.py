@@ -200,8 +200,8 @@ class _Strategy:
     def _side(self, side: Axis, name: str) -> Axis:
         if side.threads * side.points == 1:
             return side
-        pick, few = self.script.pick, range(4)
-        threads = pick(f"threads.{name}", side.threads, sizes_around(side.threads, range(9)), "threads of a block")
+        pick, few = self.script.pick, range(1, 4)
+        threads = pick(f"threads.{name}", side.threads, sizes_around(side.threads, range(1, 9)), "threads of a block")
         points = pick(f"points.{name}", side.points, sizes_around(side.points, few), "of a thread, which share loads")
         threads, points = max(1, threads), max(1, points)
         vector = None if side.vector in (None, side.points) else min(side.vector or points, points)

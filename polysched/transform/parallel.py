@@ -23,6 +23,7 @@ from polysched.model.tree import (
     children,
     is_innermost,
     mark_of,
+    marks_in,
     with_children,
 )
 
@@ -31,7 +32,8 @@ def mark_parallel(tree: Tree, *, is_repeated: bool = False, domain: isl.UnionSet
     """`tree` with the first coincident member of each outermost band that has one marked; `is_repeated` by loops above.
 
     In a permutable band that member moves to the front; in another one the members before it become an outer band. A
-    loop that runs once for all of the `domain`, of which a whole tree tells, is passed over, as one over a single tile.
+    loop that runs once for all of the `domain`, of which a whole tree tells, is passed over, as one over a single tile,
+    and so is a band of such if a loop inside of it is parallel.
     """
     if isinstance(tree, Domain):
         return replace(tree, child=mark_parallel(tree.child, domain=tree.domain))
@@ -43,6 +45,11 @@ def mark_parallel(tree: Tree, *, is_repeated: bool = False, domain: isl.UnionSet
         below = (mark_parallel(child, is_repeated=repeats, domain=domain) for child in children(tree))
         return with_children(tree, tuple(below))
     k = for_threads(tree, domain)
+    if k is None:
+        inside = mark_parallel(tree.child, is_repeated=is_repeated, domain=domain)
+        if any(isinstance(mark, Parallel) for mark in marks_in(inside)):
+            return replace(tree, child=inside)
+        k = next(k for k, member in enumerate(tree.members) if member.coincident)
     before, chosen, after = tree.members[:k], tree.members[k], tree.members[k + 1 :]
     if tree.permutable:
         before, after = (), (*before, *after)
@@ -52,10 +59,10 @@ def mark_parallel(tree: Tree, *, is_repeated: bool = False, domain: isl.UnionSet
     return Band(before, tree.permutable, inner) if before else inner
 
 
-def for_threads(band: Band, domain: isl.UnionSet | None) -> int:
-    """The first coincident member, of which there is one: that runs more than once, if any does."""
-    parallel = [k for k, member in enumerate(band.members) if member.coincident]
-    return next((k for k in parallel if not _runs_once(band.members[k], domain)), parallel[0])
+def for_threads(band: Band, domain: isl.UnionSet | None) -> int | None:
+    """The first coincident member that runs more than once; None if there is none."""
+    parallel = (k for k, member in enumerate(band.members) if member.coincident)
+    return next((k for k in parallel if not _runs_once(band.members[k], domain)), None)
 
 
 def _runs_once(member: Member, domain: isl.UnionSet | None) -> bool:
