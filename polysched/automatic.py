@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from polysched import clock, isl
 from polysched.constraints import TileSizes
 from polysched.errors import InputError, PolyschedError
 from polysched.history import History, Start
@@ -93,10 +94,11 @@ def by_strategy(begun: State, target: TargetData, options: Options, answers: Map
 
 
 def _scripted(begun: State, plan: Plan, target: TargetData, options: Options) -> State | None:
-    """The edits of the strategy, if they lead to the loops of the plan."""
+    """The edits of the strategy, if they lead to the loops of the plan, and in half of the time that is left."""
     try:
-        state = by_strategy(begun, target, options, {})
-        reached = planned_by_hand(state.draft, plan.prelude, target, options)
+        with isl.within(clock.left() / 2):
+            state = by_strategy(begun, target, options, {})
+            reached = planned_by_hand(state.draft, plan.prelude, target, options)
     except PolyschedError:
         return None
     return state if reached.kernel == plan.kernel else None

@@ -39,7 +39,7 @@ def gpu(script: Script) -> None:
     """The edits of the default strategy, one nest after the other. InputError where no edits say what it does."""
     parts = fuse_sums(script) if script.options.fusion != "none" else []
     strategy = _Strategy(script, Mapping(script.scop, script.dependences, script.options), parts)
-    while strategy.steps():
+    while strategy.step():
         pass
 
 
@@ -47,17 +47,18 @@ def fuse_sums(script: Script) -> list[set[str]]:
     """Sums, what they start from and what is made of them, element by element in one nest; the statements that were in
     one nest before."""
     parts = []
-    for sum, *others in list(sums_to_fuse(script.tree, script.scop, script.dependences)):
-        first, *_ = _in_order(script, [members[0].name for members in (sum, *others)])
+    for nests in list(sums_to_fuse(script.tree, script.scop, script.dependences)):
+        of_sum, *others = nests
+        first, *_ = _in_order(script, [members[0].name for members in nests])
         if not script.says(f"fuse.{first}", "an element stays with the thread that adds it up"):
             continue
-        own = _statements(sum[0].schedule.domain())
+        own = _statements(of_sum[0].schedule.domain())
         every = [each.name for each in loops(script.draft.nested) if {*each.statements} == own]
-        for names in (dict.fromkeys([*_names(sum), *every]), *map(_names, others)):
+        for names in (dict.fromkeys([*_names(of_sum), *every]), *map(_names, others)):
             _reorder(script, [*names])
-        for together in zip(sum, *others, strict=True):
+        for together in zip(*nests, strict=True):
             script.do("fuse", *_in_order(script, _names(together)))
-        parts += [_statements(each.schedule.domain()) for each, *_ in (sum, *others)]
+        parts += [_statements(each.schedule.domain()) for each, *_ in nests]
     return parts
 
 
@@ -68,10 +69,10 @@ class _Strategy:
     script: Script
     mapping: Mapping
     parts: list[set[str]]  # the statements of nests that were fused
-    kept: set[str] = field(default_factory=set)  # loops that are not to be distributed
+    kept: set[str] = field(default_factory=set)  # keys of what is not to be done
 
-    def steps(self) -> bool:
-        """Is there another step? It has been taken then."""
+    def step(self) -> bool:
+        """Takes the next step; False if there is none."""
         return self._below(self.script.tree, Around((), self.script.dependences.coincidence), ())
 
     def _below(self, tree: Tree, around: Around, hosts: Sequence[str]) -> bool:
@@ -110,16 +111,20 @@ class _Strategy:
 
     def _gains_apart(self, band: Band, around: Around, own: int, is_box: bool) -> bool:
         """Are more loops parallel when what the band runs is distributed?"""
-        parts, name = distribute(band, around.reaching), band.members[0].name
-        if parts is None or name in self.kept:
+        parts = distribute(band, around.reaching)
+        if parts is None:
             return False
         gains = self.mapping.gains(parts, around)
         if is_box and not (min(gains) >= own and max(gains) > own):
             return False
-        if self.script.says(f"distribute.{name}", "more loops are parallel then"):
-            return True
-        self.kept.add(name)
-        return False
+        return self._says(f"distribute.{band.members[0].name}", "more loops are parallel then")
+
+    def _says(self, key: str, why: str) -> bool:
+        """Is it to be done? Asked once, whatever step comes next."""
+        if key in self.kept:
+            return False
+        self.kept.add(key)
+        return self.script.says(key, why)
 
     def _on_host(self, band: Band, around: Around, hosts: Sequence[str]) -> bool:
         """The first loop of the band, or its wavefronts, one iteration after the other."""
@@ -145,7 +150,7 @@ class _Strategy:
             for each in (host, front)
         )
         why = "no loop is parallel, and all but one are along it"
-        return before > 1 and after == 1 and self.script.says(f"wavefront.{band.members[0].name}", why)
+        return before > 1 and after == 1 and self._says(f"wavefront.{band.members[0].name}", why)
 
     # --- loops as they are on the grid
 
@@ -200,9 +205,9 @@ class _Strategy:
     def _side(self, side: Axis, name: str) -> Axis:
         if side.threads * side.points == 1:
             return side
-        pick, few = self.script.pick, range(1, 4)
-        threads = pick(f"threads.{name}", side.threads, sizes_around(side.threads, range(1, 9)), "threads of a block")
-        points = pick(f"points.{name}", side.points, sizes_around(side.points, few), "of a thread, which share loads")
+        pick, n, m = self.script.pick, side.threads, side.points
+        threads = pick(f"threads.{name}", n, sizes_around(n, range(1, 9)), "threads of a block")
+        points = pick(f"points.{name}", m, sizes_around(m, range(1, 4)), "of a thread, which share loads")
         threads, points = max(1, threads), max(1, points)
         vector = None if side.vector in (None, side.points) else min(side.vector or points, points)
         return replace(side, threads=threads, points=points, vector=vector)
@@ -236,7 +241,7 @@ class _Strategy:
     def _points_of_each(self, nest: Nest, points: Sequence[str], serial: Sequence[str]) -> list[str]:
         """The loops over points around each part of the sequence, inside of the serial ones of the sum."""
         assert nest.sequence is not None
-        sum = _statements(nest.sequence.children[nest.place].filter)
+        of_sum = _statements(nest.sequence.children[nest.place].filter)
         parts = self._parts([_statements(branch.filter) for branch in nest.sequence.children])
         for part in reversed(parts[1:] if points else []):
             self.script.do("distribute", points[0], before=part[0])
@@ -244,7 +249,7 @@ class _Strategy:
         for part in parts:
             inside = [each.name for each in loops(self.script.draft.nested) if {*each.statements} <= {*part}]
             of_part = [name for name in inside if name not in serial]
-            if sum <= {*part}:
+            if of_sum <= {*part}:
                 _reorder(self.script, [*serial, *of_part])
             found += of_part
         return found

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from polysched import isl
-from polysched.errors import InputError
 from polysched.model.tree import Band, Leaf, Sequence, Tree, children
 from polysched.strategy.script import Script
 from polysched.transform.hand.loops import loops
@@ -20,7 +19,7 @@ from polysched.transform.split import split
 
 
 def pieces(script: Script) -> None:
-    """Serial nests of one statement in parts that are parallel; InputError where no condition says which."""
+    """Serial nests of one statement in parts that are parallel."""
     for band, parts in list(_to_split(script, script.tree, Around((), script.dependences.coincidence))):
         split_in(script, band, parts)
 
@@ -48,23 +47,38 @@ def _to_split(script: Script, tree: Tree, around: Around) -> Iterator[tuple[Band
 
 def _condition(instances: isl.Set) -> str:
     """Which of a statement's instances these are, in its iterators and the sizes."""
-    if any(basic.dim(isl.dim_type.div) for basic in instances.get_basic_sets()):
-        raise InputError(f"no condition without quotients says which instances are in {instances}")
     parts = [" and ".join(map(_compared, basic.get_constraints())) for basic in instances.get_basic_sets()]
     return parts[0] if len(parts) == 1 else " or ".join(f"({part})" for part in parts)
 
 
 def _compared(constraint: isl.Constraint) -> str:
     """Positive terms on the left, the others on the right: k >= i + 1."""
-    terms = [
-        (int(constraint.get_coefficient_val(kind, k).get_num_si()), constraint.get_dim_name(kind, k) or "")
-        for kind in (isl.dim_type.set, isl.dim_type.param)
-        for k in range(constraint.space.dim(kind))
-    ]
-    constant = int(constraint.get_constant_val().get_num_si())
-    left, right = (
-        " + ".join([f"{abs(c)} * {name}" if abs(c) > 1 else name for c, name in terms if c * sign > 0]
-                   + [str(abs(constant))] * (constant * sign > 0))
-        for sign in (1, -1)
-    )  # fmt: skip
-    return f"{left or '0'} {'==' if constraint.is_equality() else '>='} {right or '0'}"
+    left, right = _sides(constraint.get_aff())
+    return f"{left} {'==' if constraint.is_equality() else '>='} {right}"
+
+
+def _sides(aff: isl.Aff) -> tuple[str, str]:
+    """Sums that differ by a multiple of it: of its positive terms, and of the others."""
+    scale = aff.get_denominator_val()
+    terms: list[tuple[isl.Val, str]] = []
+    for kind in (isl.dim_type.in_, isl.dim_type.param):
+        terms += [(aff.get_coefficient_val(kind, k), aff.get_dim_name(kind, k) or "") for k in range(aff.dim(kind))]
+    for k in range(aff.dim(isl.dim_type.div)):
+        factor = aff.get_coefficient_val(isl.dim_type.div, k)
+        terms += [] if factor.is_zero() else [(factor, _quotient(aff.get_div(k)))]
+    terms.append((aff.get_constant_val(), ""))
+    whole = [(int(factor.mul(scale).get_num_si()), name) for factor, name in terms]
+    positive, negative = ([_term(abs(c), name) for c, name in whole if c * sign > 0] for sign in (1, -1))
+    return " + ".join(positive) or "0", " + ".join(negative) or "0"
+
+
+def _term(factor: int, name: str) -> str:
+    if not name:
+        return str(factor)
+    return name if factor == 1 else f"{factor} * {name}"
+
+
+def _quotient(div: isl.Aff) -> str:
+    """floor(sum / d)"""
+    positive, negative = _sides(div)
+    return f"(({positive} - ({negative})) // {div.get_denominator_val()})"

@@ -68,10 +68,10 @@ from polysched.ir.nodes import (
 )
 from polysched.ir.rename import fresh_names, rename_bound, used_names
 from polysched.target import LIMITS
+from polysched.transform.reductions import COLUMN
 
 THREADS = 256  # of a block that adds up
 BLOCKS = 1024
-COLUMN = 4  # threads for an element next to others
 PARTS = 32  # blocks for these elements
 FEW = 32 * THREADS  # iterations that one block does sooner than two kernels are launched
 

@@ -18,13 +18,13 @@ from functools import reduce
 from polysched import isl
 from polysched.codegen.gpu.grid import extent, tile_rows
 from polysched.codegen.gpu.nest import Nest, alone
-from polysched.codegen.gpu.reduce import COLUMN, PARTS
+from polysched.codegen.gpu.reduce import PARTS
 from polysched.deps.coincidence import together
 from polysched.deps.dependences import Dependences
 from polysched.model.scop import Scop
 from polysched.model.tree import Band, Filter, Leaf, Map, Member, Tree
 from polysched.target import LIMITS
-from polysched.transform.reductions import reduced
+from polysched.transform.reductions import COLUMN, reduced
 from polysched.transform.roles import Around, Loops, statements_of
 from polysched.transform.strides import far_accesses
 from polysched.transform.tile import block_of
@@ -32,7 +32,8 @@ from polysched.transform.tile import block_of
 
 @dataclass(frozen=True)
 class Placed:
-    """A loop in a thread, or on an axis of the grid, with what it reduces; or that over blocks of its iterations."""
+    """A loop, on an axis or in a thread, with the arrays that it reduces; with a `block`, the loop over blocks of so
+    many of its iterations."""
 
     member: Member
     axis: str = ""

@@ -28,13 +28,14 @@ from polysched.transform.hand.loops import loops as loops_of
 from polysched.transform.hand.reduces import with_reduces
 from polysched.transform.hand.registry import edit
 from polysched.transform.hand.steps import Step
+from polysched.transform.reductions import COLUMN
 
 Axis = Literal[
     "blockIdx.x", "blockIdx.y", "blockIdx.z", "threadIdx.x", "threadIdx.y", "threadIdx.z",
     "block.x", "block.y", "block.z", "thread.x", "thread.y", "thread.z", "block.w",
 ]  # fmt: skip
-AXES = tuple(f"{side}Idx.{axis}" for side in ("block", "thread") for axis in "xyz")
 _FOURTH = "block.w"
+AXES = (*(f"{side}Idx.{axis}" for side in ("block", "thread") for axis in "xyz"), _FOURTH)
 
 
 @edit("run", "i -> i")
@@ -54,7 +55,7 @@ def bind(draft: Draft, loops: str | Sequence[str], axis: Axis, threads: int | No
                                   for i in i_t..n by 64: S           bind("i", "threadIdx.x", threads=64)
     """
     kind = axis.replace("Idx", "")
-    if kind not in {_FOURTH, *(each.replace("Idx", "") for each in AXES)}:
+    if kind not in {each.replace("Idx", "") for each in AXES}:
         raise InputError(f"there is no axis '{axis}'", hint=f"the axes are: {', '.join(AXES)}")
     if threads is not None and (threads < 1 or kind.startswith("block")):
         raise InputError(f"a loop cannot be on {threads} threads of {axis}", hint="they are for loops on threads")
@@ -109,17 +110,22 @@ def _require_grid(tree: Tree, name: str) -> None:
                     f"loop '{inner.name}', on {axes[inner.name]}, would be inside of loop '{outer}', on {axes[outer]}",
                     hint="blocks are made of threads: reorder them",
                 )
-    on_threads = [each for each in on_axes if axes[each.name].startswith("thread")]
-    _require_threads([each for each in on_threads if each.name not in sums], axes, name)
+        below = mark_of(inner.band.child, Map)
+        if axes[inner.name] == _FOURTH and (below is None or below.axis not in ("block.z", _FOURTH)):
+            raise InputError(
+                f"loop '{inner.name}' would be on {_FOURTH}, and no loop right inside of it is on block.z",
+                hint="bind that one to block.z first: it shares its axis",
+            )
+    kernels = {each.name: _kernel(each, axes) for each in on_axes}
+    in_kernel = [each for each in on_axes if kernels[each.name] == kernels[name]]
+    on_threads = [each for each in in_kernel if each.name not in sums and axes[each.name].startswith("thread")]
+    _require_threads(on_threads, [each for each in in_kernel if each.name in sums], axes)
 
 
-def _require_threads(on_threads: list[Loop], axes: dict[str, str], name: str) -> None:
-    """Those that add up, with as many threads as it takes, are not among them."""
-    kernels = {each.name: _kernel(each, axes) for each in on_threads}
+def _require_threads(on_threads: list[Loop], sums: list[Loop], axes: dict[str, str]) -> None:
+    """InputError unless a block may have these threads, and those that add up with each of them."""
     lengths: dict[str, int] = {}
     for each in on_threads:
-        if kernels[each.name] != kernels.get(name, name):
-            continue
         axis, length = axes[each.name], most_iterations(each)
         if length is None:
             raise InputError(
@@ -130,6 +136,9 @@ def _require_threads(on_threads: list[Loop], axes: dict[str, str], name: str) ->
             most = f"a block has at most {LIMITS.threads[axis[-1]]} threads along {axis}"
             raise InputError(f"loop '{each.name}' has {length} iterations, and {most}", hint="split it")
         lengths[axis] = max(length, lengths.get(axis, 1))
+    for each in sums if lengths else ():
+        in_team = ("thread.x", LIMITS.warp) if axes[each.name] == "thread.x" else ("thread.y", COLUMN)
+        lengths |= dict([in_team])
     if prod(lengths.values()) > LIMITS.block:
         shape = " x ".join(str(lengths[axis]) for axis in sorted(lengths))
         raise InputError(f"a block would have {shape} threads, and it has at most {LIMITS.block}")

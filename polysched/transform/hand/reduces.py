@@ -18,13 +18,27 @@ from polysched import isl
 from polysched.deps.coincidence import left_below
 from polysched.deps.dependences import Dependences
 from polysched.errors import InputError
-from polysched.model.tree import Band, Concurrent, Filter, Map, Sequence, Tree, children, mark_of, walk, with_children
+from polysched.model.tree import (
+    Band,
+    Concurrent,
+    Domain,
+    Filter,
+    Map,
+    Member,
+    Sequence,
+    Tree,
+    children,
+    mark_of,
+    walk,
+    with_children,
+)
+from polysched.transform.fuse_sums import are_same
 from polysched.transform.reductions import reduced
 
 
 def with_reduces(tree: Tree, dependences: Dependences) -> Tree:
     """`tree` with the arrays that each marked loop updates by reductions alone, if their order is free; else none."""
-    return _with_reduces(tree, dependences, dependences.coincidence, _Around())
+    return _with_reduces(tree, dependences, dependences.coincidence, _Around(isl.UnionSet("{ }")))
 
 
 def require_reduces(tree: Tree, dependences: Dependences) -> None:
@@ -47,43 +61,52 @@ def _require(tree: Tree, dependences: Dependences, reaching: isl.UnionMap) -> No
 class _Around:
     """What is around a node in its kernel."""
 
+    domain: isl.UnionSet
+    members: tuple[Member, ...] = ()
     on: tuple[str, ...] = ()  # which axes
     axes: bool = True  # loops on axes alone
-    sums: tuple[str, ...] = ()  # what they reduce
+    among: bool = False  # statements before and after
+    sums: tuple[str, ...] = ()  # what the axes reduce
 
     @property
     def is_in_threads(self) -> bool:
         return bool(self.on) and self.on[-1].startswith("thread")
 
-    def names(self, mark: Concurrent, found: tuple[str, ...]) -> tuple[str, ...]:
-        """What is left of the arrays found: what the loop may reduce here."""
-        if not isinstance(mark, Map) or not self.on:
+    def may_reduce(self, mark: Concurrent, found: tuple[str, ...]) -> tuple[str, ...]:
+        """All the arrays found, if there is code for their sums here; else none."""
+        if not isinstance(mark, Map) or (not self.on and mark.axis != "block.w"):
             return found
-        in_columns = mark.axis.startswith("block") and self.is_in_threads and "thread.y" not in self.on
-        may_be = mark.axis == "thread.x" or (in_columns and not self.sums)
-        return found if self.axes and may_be and self.sums in ((), found) else ()
+        if self.sums:  # those of blocks, which their threads share
+            return found if mark.axis == "thread.x" and self.sums == found else ()
+        in_columns = mark.axis in ("block.x", "block.y", "block.z") and self.is_in_threads and "thread.y" not in self.on
+        is_alone = self.axes and (len(found) == 1 or not self.among)
+        return found if is_alone and (mark.axis == "thread.x" or in_columns) else ()
 
 
 def _with_reduces(tree: Tree, dependences: Dependences, reaching: isl.UnionMap, around: _Around) -> Tree:
+    if isinstance(tree, Domain):
+        around = replace(around, domain=tree.domain)
     if isinstance(tree, Band) and (mark := mark_of(tree, Concurrent)):
         first, *others = tree.members
-        names = around.names(mark, reduced(first, dependences, reaching))
+        names = around.may_reduce(mark, reduced(first, dependences, reaching))
         if isinstance(mark, Map):
             around = replace(around, on=(*around.on, mark.axis), sums=(*around.sums, *names))
         marks = tuple(replace(each, reduces=names) if each is mark else each for each in first.marks)
         tree = replace(tree, members=(replace(first, marks=marks), *others))
-        return _below(tree, dependences, reaching, around)
-    is_among = isinstance(tree, Sequence) and around.is_in_threads and _is_around_one(tree)
-    if not is_among and not isinstance(tree, Filter):
+    elif isinstance(tree, Sequence) and around.is_in_threads and _is_around_one(tree, around):
+        around = replace(around, among=True)
+    elif not isinstance(tree, Filter):
         around = replace(around, axes=not around.on)
-    return _below(tree, dependences, reaching, around)
-
-
-def _is_around_one(sequence: Sequence) -> bool:
-    """Has one branch loops?"""
-    return sum(any(isinstance(node, Band) for node in walk(branch)) for branch in sequence.children) == 1
-
-
-def _below(tree: Tree, dependences: Dependences, reaching: isl.UnionMap, around: _Around) -> Tree:
+    if isinstance(tree, Band):
+        around = replace(around, members=(*around.members, *tree.members))
     left = left_below(tree, reaching)
     return with_children(tree, tuple(_with_reduces(child, dependences, left, around) for child in children(tree)))
+
+
+def _is_around_one(sequence: Sequence, around: _Around) -> bool:
+    """Has one branch loops, and runs each whenever the others do?"""
+    loops = [branch for branch in sequence.children if any(isinstance(node, Band) for node in walk(branch))]
+    if len(loops) != 1:
+        return False
+    own, *others = (each.filter.intersect(around.domain) for each in (*loops, *sequence.children))
+    return all(are_same(around.members, own, around.members, other) for other in others)

@@ -134,7 +134,7 @@ REFUSED = {
     "no such axis": (
         lambda s: s.bind("i", "threadIdx.w"),
         "there is no axis 'threadIdx.w'\n"
-        "hint: the axes are: blockIdx.x, blockIdx.y, blockIdx.z, threadIdx.x, threadIdx.y, threadIdx.z",
+        "hint: the axes are: blockIdx.x, blockIdx.y, blockIdx.z, threadIdx.x, threadIdx.y, threadIdx.z, block.w",
     ),
     "no such loop": (lambda s: s.bind("k", "threadIdx.x"), "no loop fits 'k'\nhint: the loops are: i_o, i"),
     "any number of threads": (
@@ -153,7 +153,12 @@ REFUSED = {
     "an axis twice": (
         lambda s: s.bind("i_o", "blockIdx.x").bind("i", "blockIdx.x"),
         "loop 'i' is inside of loop 'i_o', and both would be on block.x\n"
-        "hint: the axes are: blockIdx.x, blockIdx.y, blockIdx.z, threadIdx.x, threadIdx.y, threadIdx.z",
+        "hint: the axes are: blockIdx.x, blockIdx.y, blockIdx.z, threadIdx.x, threadIdx.y, threadIdx.z, block.w",
+    ),
+    "a fourth axis without a third": (
+        lambda s: s.bind("i_o", "block.w"),
+        "loop 'i_o' would be on block.w, and no loop right inside of it is on block.z\n"
+        "hint: bind that one to block.z first: it shares its axis",
     ),
     "threads around blocks": (
         lambda s: s.tile("i_o", sizes=(4,)).bind("i", "blockIdx.x").bind("i_o", "threadIdx.x"),

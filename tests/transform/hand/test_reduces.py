@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from by_hand import matmul
 
-from polysched import Edit, IllegalSchedule, Options, Schedule, f64, nest, optimize, size
+from polysched import Edit, IllegalSchedule, InputError, Options, Schedule, f64, nest, optimize, size
 
 FREE = Options(reorder_reductions=True)
 
@@ -87,6 +87,51 @@ def test_sums_on_blocks_and_threads(nest, axes, marked, target):
 def test_rows_of_threads_add_up():
     schedule = Schedule(rows, options=FREE).tile("i", sizes=(4,)).bind("i_o", "blockIdx.x").bind("i", "threadIdx.y")
     optimize(rows, "cuda", schedule=schedule.bind("j", "threadIdx.x", threads=32)).verify(n=7, m=70)
+
+
+@nest
+def means(y: f64["n"], A: f64["n", "m"], q: size, n: size, m: size):
+    for i in range(n):
+        if i < q:
+            y[i] = 0.0
+        for j in range(m):
+            y[i] += A[i, j]
+
+
+@nest
+def two_sums(y: f64["n"], z: f64["n"], A: f64["n", "m"], n: size, m: size):
+    for i in range(n):
+        y[i] = z[i] = 0.0
+        for j in range(m):
+            y[i] += A[i, j]
+            z[i] += A[i, j] * A[i, j]
+
+
+def in_warps(nest, rows):
+    schedule = Schedule(nest, options=FREE).tile("i", sizes=(rows,)).bind("i_o", "block.x").bind("i", "thread.y")
+    return schedule.bind("j", "thread.x")
+
+
+def test_rows_have_a_warp_each_and_begin_in_it():
+    schedule = in_warps(averages, 8)
+    assert marks(schedule) == ["map:block.x", "map:thread.y", "map:thread.x:y"]
+    done = optimize(averages, "cuda", schedule=schedule)
+    assert done.source.kernels[0].note == "blocks of 32 x 8 threads; lanes of a warp are added up by shuffles"
+    done.verify(n=11, m=70)
+
+
+def test_columns_have_blocks_inside_of_threads():
+    schedule = Schedule(rows, options=FREE).tile("i", sizes=(128,)).bind("i_o", "block.x").bind("i", "thread.x")
+    optimize(rows, "cuda", schedule=schedule.bind("j", "block.y")).verify(n=11, m=300)
+    with pytest.raises(InputError, match="a block would have 512 x 4 threads"):
+        wide = Schedule(rows, options=FREE).tile("i", sizes=(512,)).bind("i_o", "block.x").bind("i", "thread.x")
+        wide.bind("j", "block.y")
+
+
+@pytest.mark.parametrize(("nest", "size"), [(means, 8), (two_sums, 8), (rows, 64)])
+def test_what_a_warp_cannot_add_up_is_no_loop_on_threads(nest, size):
+    with pytest.raises(InputError, match="no constant number of iterations|a block would have 32 x 64 threads"):
+        in_warps(nest, size)
 
 
 REFUSED = {
