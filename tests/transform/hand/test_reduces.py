@@ -101,7 +101,8 @@ def means(y: f64["n"], A: f64["n", "m"], q: size, n: size, m: size):
 @nest
 def two_sums(y: f64["n"], z: f64["n"], A: f64["n", "m"], n: size, m: size):
     for i in range(n):
-        y[i] = z[i] = 0.0
+        y[i] = 0.0
+        z[i] = 0.0
         for j in range(m):
             y[i] += A[i, j]
             z[i] += A[i, j] * A[i, j]
@@ -130,7 +131,7 @@ def test_columns_have_blocks_inside_of_threads():
 
 @pytest.mark.parametrize(("nest", "size"), [(means, 8), (two_sums, 8), (rows, 64)])
 def test_what_a_warp_cannot_add_up_is_no_loop_on_threads(nest, size):
-    with pytest.raises(InputError, match="no constant number of iterations|a block would have 32 x 64 threads"):
+    with pytest.raises(InputError, match=r"no constant number of iterations|a block would have 32 x 64 threads"):
         in_warps(nest, size)
 
 
