@@ -34,7 +34,7 @@ from polysched.model.tree import (
 from polysched.model.tree import Sequence as InOrder
 from polysched.strategy.decision import sizes_around
 from polysched.strategy.pieces import pieces
-from polysched.strategy.script import Script, word
+from polysched.strategy.script import Script, names_of, word
 from polysched.strategy.straight import straighten
 from polysched.transform.distribute import distribute
 from polysched.transform.epilogues import epilogues
@@ -91,11 +91,11 @@ def order(script: Script) -> None:
     for band, around in script.bands():
         if band.permutable and len(band.members) > 1 and is_innermost(band):
             best = nearest(band, script.scop, around.members)
-            names = _names(band.members)
+            names = names_of(band.members)
             why = "its iterations touch neighbours in memory"
             if name := script.pick(f"innermost.{names[0]}", names[best], ("", *names), why):
                 best = names.index(name)
-                _reorder(script, band.members, [*_without(band.members, best), band.members[best]])
+                script.reorder([*(name for name in names if name != names[best]), names[best]])
 
 
 def fuse_tiles(script: Script) -> None:
@@ -106,7 +106,7 @@ def fuse_tiles(script: Script) -> None:
         names = [f"{word(first.name)}_f", f"{word(second.name)}_f"]
         for band, member, name in ((one, first, names[0]), (other, second, names[1])):
             script.do("tile", member.name, sizes=(BLOCK,), names=(name,))
-            script.do("reorder", name, *_names(band.members))
+            script.do("reorder", name, *names_of(band.members))
         script.do("fuse", *names)
 
 
@@ -128,7 +128,7 @@ def tiles(script: Script) -> None:
     """Blocks that the caches hold; diamonds, where all of them may start at once."""
     for band, around in list(_to_tile(script, script.tree, Around((), script.dependences.coincidence))):
         sizes, diamonds = tiling_of(band, script.scop, around, script.options)
-        names = _names(band.members)
+        names = names_of(band.members)
         sizes = tuple(_size(script, name, size) for name, size in zip(names, sizes or [0] * len(names), strict=True))
         is_diamond = diamonds is not None and all(sizes[:2])
         if is_diamond and script.says(f"diamond.{names[0]}", "all tiles along a wavefront start at once"):
@@ -157,7 +157,7 @@ def _to_tile(script: Script, tree: Tree, around: Around) -> Iterator[tuple[Band,
 
 
 def _diamonds(script: Script, band: Band, sizes: Sequence[int]) -> None:
-    first, second, *others = _names(band.members)
+    first, second, *others = names_of(band.members)
     blocks = [f"{word(first)}_o", f"{word(second)}_o"]
     script.do("diamond", first, second, size=sizes[1], names=blocks)
     rest = [(name, size) for name, size in zip(others, sizes[2:], strict=True) if size]
@@ -168,7 +168,7 @@ def _diamonds(script: Script, band: Band, sizes: Sequence[int]) -> None:
 
 
 def _blocks(script: Script, band: Band, sizes: Sequence[int]) -> None:
-    names = _names(band.members)
+    names = names_of(band.members)
     some = [k for k, size in enumerate(sizes) if size]
     blocks = [f"{word(names[k])}_o" for k in some]
     if some == list(range(some[0], some[-1] + 1)):  # nothing in between
@@ -187,7 +187,7 @@ def _separated(script: Script, band: Band, sizes: tuple[int, ...], around: Aroun
         return
     inside = around.below(blocks)
     apart = [each.name for each in statements_of(band, script.scop) if roles(each, band, inside) is not None]
-    first = next(name for name, size in zip(_names(band.members), sizes, strict=True) if size)
+    first = next(name for name, size in zip(names_of(band.members), sizes, strict=True) if size)
     if script.says(f"separate.{first}", "statements that no dependence ties in a tile run one after the other"):
         script.do("separate", f"{word(first)}_o", *apart)
 
@@ -198,7 +198,7 @@ def wavefronts(script: Script) -> list[str]:
     why = "no loop is parallel, and all are along it"
     found = [band for band in fronts if script.says(f"wavefront.{band.members[0].name}", why)]
     for band in found:
-        script.do("wavefront", *_names(band.members[:2]))
+        script.do("wavefront", *names_of(band.members[:2]))
     return [band.members[1].name for band in found]
 
 
@@ -223,7 +223,7 @@ def register_tiles(script: Script) -> None:
         found = register_tile_of(band, script.scop, around, script.options.machine)
         if found is None or register_tile(band, found, around) is band:
             continue
-        names = _names(band.members)
+        names = names_of(band.members)
         taken = (found.roles.serial, found.roles.unrolled, found.roles.vector, *found.window)
         others = [name for k, name in enumerate(names) if k not in taken]
         serial = names[found.roles.serial]
@@ -231,19 +231,19 @@ def register_tiles(script: Script) -> None:
             case Roles(unrolled=None, vector=int(v)):
                 if not (rows := _rows_of(script, serial, UPDATES)):
                     continue
-                blocks = [_block(script, serial, rows)]
+                blocks = [script.block(serial, rows, "r")]
                 inside, unrolled = [names[v], serial], serial
             case Roles(unrolled=int(u), vector=None):
                 if not (rows := _rows_of(script, names[u], found.block.rows)):
                     continue
-                blocks = [_block(script, names[u], rows)]
+                blocks = [script.block(names[u], rows, "r")]
                 inside, unrolled = [serial, names[u]], names[u]
             case Roles(unrolled=int(u), vector=int(v)):
                 if not (rows := _rows_of(script, names[u], found.block.rows)):
                     continue
                 columns = _columns_of(script, names[v], found.block.columns)
-                blocks = [_block(script, names[v], columns)] if columns else []
-                blocks.append(_block(script, names[u], rows))
+                blocks = [script.block(names[v], columns, "r")] if columns else []
+                blocks.append(script.block(names[u], rows, "r"))
                 inside, unrolled = [*(names[k] for k in found.window), serial, names[u], names[v]], names[u]
             case _:
                 raise AssertionError(f"neither unrolled nor SIMD: {found.roles}")
@@ -266,19 +266,13 @@ def _columns_of(script: Script, name: str, columns: int) -> int:
     return script.pick(f"columns.{name}", columns, sizes_around(columns), why)
 
 
-def _block(script: Script, name: str, size: int) -> str:
-    block = f"{word(name)}_r"
-    script.do("tile", name, sizes=(size,), names=(block,))
-    return block
-
-
 def interleaved(script: Script) -> None:
     """Several rows at a time of loops whose iterations wait for each other."""
     for band, row in list(_rows(script.tree, script.dependences.coincidence)):
         if not (rows := _rows_of(script, row.name, ROWS)):
             continue
-        *outer, last = _names(band.members)
-        block = _block(script, row.name, rows)
+        *outer, last = names_of(band.members)
+        block = script.block(row.name, rows, "r")
         script.do("reorder", *(name for name in outer if name != row.name), block, last, row.name)
         script.do("unroll", row.name)
 
@@ -349,7 +343,7 @@ def threads(script: Script, fronts: Sequence[str]) -> None:
             continue
         member = free[name]
         if band.permutable:
-            _reorder(script, band.members, [member, *(each for each in band.members if each is not member)])
+            script.reorder([member.name, *(each for each in names_of(band.members) if each != member.name)])
         script.do("parallel", member.name)
 
 
@@ -382,7 +376,7 @@ def sums(script: Script) -> None:
         for band, member in _sums(script.tree, after, Parallel):
             if script.says(f"parallel.{member.name}", "it carries sums alone, which threads may share"):
                 if band.permutable:
-                    _reorder(script, band.members, [member, *(each for each in band.members if each is not member)])
+                    script.reorder([member.name, *(each for each in names_of(band.members) if each != member.name)])
                 script.do("parallel", member.name)
     if script.options.vector:
         after = reduce_on_lanes(script.tree, script.scop, script.dependences)
@@ -397,19 +391,3 @@ def _sums(before: Tree, after: Tree, kind: type[Parallel] | type[Vector]) -> lis
     marked = {m.name for band in bands for m in band.members if any(isinstance(mark, kind) for mark in m.marks)}
     found = ((band, member) for band in walk(before) if isinstance(band, Band) for member in band.members)
     return [(band, member) for band, member in found if member.name in marked and not member.marks]
-
-
-# --- names
-
-
-def _names(members: Sequence[Member]) -> list[str]:
-    return [member.name for member in members]
-
-
-def _without(members: Sequence[Member], k: int) -> list[Member]:
-    return [*members[:k], *members[k + 1 :]]
-
-
-def _reorder(script: Script, before: Sequence[Member], after: Sequence[Member]) -> None:
-    if list(before) != list(after):
-        script.do("reorder", *_names(after))

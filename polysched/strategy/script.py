@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from polysched.deps.dependences import Dependences
 from polysched.errors import PolyschedError
 from polysched.model.scop import Scop
-from polysched.model.tree import Band, Product, Tree, children, mark_of
+from polysched.model.tree import Band, Member, Product, Tree, children, mark_of
 from polysched.options import Options
 from polysched.strategy.decision import Decision, Value
 from polysched.transform.hand.applied import applied
 from polysched.transform.hand.draft import Draft
+from polysched.transform.hand.loops import loops
 from polysched.transform.hand.registry import Edit
 from polysched.transform.roles import Around
 
@@ -53,6 +54,22 @@ class Script:
             raise
         self.edits.append(edit)
 
+    def reorder(self, names: Sequence[str]) -> None:
+        """Nested loops in this order, if they are in another one."""
+        if self.in_order(names) != [*names]:
+            self.do("reorder", *names)
+
+    def block(self, name: str, size: int, letter: str) -> str:
+        """The loop in blocks of so many iterations; the name of that over the blocks."""
+        block = f"{word(name)}_{letter}"
+        self.do("tile", name, sizes=(size,), names=(block,))
+        return block
+
+    def in_order(self, names: Iterable[str]) -> list[str]:
+        """The loops as they stand in the tree."""
+        wanted = set(names)
+        return [each.name for each in loops(self.draft.nested) if each.name in wanted]
+
     @property
     def tree(self) -> Tree:
         """In normal form."""
@@ -79,6 +96,10 @@ def _bands(tree: Tree, around: Around) -> Iterator[tuple[Band, Around]]:
     below = around.below(tree)
     for child in children(tree):
         yield from _bands(child, below)
+
+
+def names_of(members: Sequence[Member]) -> list[str]:
+    return [member.name for member in members]
 
 
 def word(name: str) -> str:

@@ -37,6 +37,11 @@ class Axis:
     points: int = 1  # of each thread
     vector: int | None = None  # how many of them are next to each other, before those of the next thread; None: all
 
+    @property
+    def is_wide(self) -> bool:
+        """Has a block more than one point along it?"""
+        return self.threads * self.points > 1
+
 
 @dataclass(frozen=True)
 class Grid:
@@ -45,6 +50,11 @@ class Grid:
 
     sides: tuple[Axis, ...]
     chunks: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def wide(self) -> list[Axis]:
+        """The sides of a block."""
+        return [side for side in self.sides if side.is_wide]
 
 
 def choose_grid(band: Band, scop: Scop, around: Around, options: Options) -> Grid:

@@ -151,7 +151,7 @@ class Mapping:
     def on_grid(self, nest: Nest, grid: Grid) -> Tree:
         """The band's members on the sides of the grid; planes for which there is no axis run in the thread."""
         band = replace(nest.band, members=nest.members)
-        wide = [side for side in grid.sides if side.threads * side.points > 1]
+        wide = grid.wide
         axes = dict(zip("xyz", reversed(wide), strict=False))
         threads = {axis: thread_of(band.members[side.member], side) for axis, side in axes.items()}
         blocks = {
@@ -160,7 +160,7 @@ class Mapping:
             if not self.is_single(block := block_of(band.members[side.member], side.threads * side.points))
         }
         free = ["w", *(axis for axis in "xyz" if axis not in blocks)]
-        planes = [side.member for side in grid.sides if side not in wide]
+        planes = [side.member for side in grid.sides if not side.is_wide]
         on_axes = planes[max(0, len(planes) - len(free)) :]
         blocks |= {free.pop(): band.members[k] for k in reversed(on_axes)}
 
