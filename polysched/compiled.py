@@ -25,7 +25,7 @@ from polysched.deps.dependences import Dependences
 from polysched.entry import entries
 from polysched.errors import InputError, LaunchError, VerificationError
 from polysched.explain.text import explain
-from polysched.ir.contents import without_contents
+from polysched.ir.defaults import without_contents
 from polysched.ir.dtypes import i64
 from polysched.ir.nodes import Function, Var
 from polysched.ir.text import head

@@ -33,7 +33,7 @@ from polysched.entry import entry
 from polysched.errors import InputError
 from polysched.frontend.op.op import Op
 from polysched.frontend.python import Nest
-from polysched.ir.contents import without_contents
+from polysched.ir.defaults import without_contents
 from polysched.ir.nodes import Function
 from polysched.model.tree import Tree
 from polysched.options import Options, Target, require_options
