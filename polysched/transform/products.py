@@ -223,11 +223,11 @@ def require_products(tree: Tree, scop: Scop, *, reorder: bool, what: str = "") -
             found = product_of(statement) if statement else None
             if statement is None or found is None:
                 raise InputError(f"{text}: {name} is no sum of products over a box")
+            if mark_of(node, Full) or not isl.UnionSet.from_set(statement.domain).is_subset(instances):
+                raise InputError(f"{text}: the band below runs a part of {name}, and a product is all of it")
             members, child = nest_of(node)
             if [m.schedule for m in members] != [m.schedule for m in _ordered(statement)] or child != Leaf():
                 raise InputError(f"{text}: the band below is not over {', '.join(found.loops)} of {name}, and no more")
-            if mark_of(node, Full) or not isl.UnionSet.from_set(statement.domain).is_subset(instances):
-                raise InputError(f"{text}: the band below runs a part of {name}, and a product is all of it")
             if product.kind == "dots" and not may_reorder(found, reorder):
                 hint = "allow it by reorder_reductions=True"
                 raise InputError(f"{text}: dot products add the terms of {name} in another order", hint=hint)

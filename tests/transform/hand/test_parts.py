@@ -23,7 +23,7 @@ def test_parts_stand_in_the_sequence_around_and_one_keeps_the_name():
     assert [line.strip() for line in text.splitlines()[3:]] == [
         "filter: S0[i = 1]",
         "band:",
-        "i_3: [S0[i] -> i]",
+        "i_3: [S0[i] -> 1]",
         "filter: S0[i] : i >= 2",
         "band:",
         "i: [S0[i] -> i]",
