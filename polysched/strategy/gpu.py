@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from polysched.codegen.gpu.grid import choose_grid
-from polysched.codegen.gpu.mapping import Mapping, host_loops, parallelism
+from polysched.codegen.gpu.mapping import Mapping, host_loops, parallelism, serial_first
 from polysched.codegen.gpu.nest import Nest
 from polysched.codegen.gpu.sums import sum_on_blocks, sums_in_teams
 from polysched.model.tree import Band, Tree, children, marks_in, own_marks
@@ -94,8 +94,8 @@ class _Strategy:
         if self._gains_apart(band, around, own, is_box):
             script.do("distribute", band.members[0].name)
             return True
-        if own == 1 and self.mapping.inside_of_first(band, around) is not None:
-            return self._on_host(_serial_first(band), around, hosts)
+        if own == 1 and self.mapping.gains_inside_of_first(band, around):
+            return self._on_host(serial_first(band), around, hosts)
         if own and is_box:
             self._on_grid(self.mapping.nest_of(band, around), around, hosts)
             return True
@@ -106,15 +106,14 @@ class _Strategy:
         if not own and (parts := split(band, around.reaching, script.scop.domain)) is not None:
             split_in(script, band, parts)
             return True
-        return self._on_host(_serial_first(band) if own else band, around, hosts)
+        return self._on_host(serial_first(band) if own else band, around, hosts)
 
     def _gains_apart(self, band: Band, around: Around, own: int, is_box: bool) -> bool:
         """Are more loops parallel when what the band runs is distributed?"""
         parts = distribute(band, around.reaching)
         if parts is None:
             return False
-        gains = self.mapping.gains(parts, around)
-        if is_box and not (min(gains) >= own and max(gains) > own):
+        if is_box and not self.mapping.gains_apart(parts, own, around):
             return False
         return self._says(f"distribute.{band.members[0].name}", "more loops are parallel then")
 
@@ -160,7 +159,3 @@ class _Strategy:
         else:
             grid = choose_grid(nest.band, script.scop, around, script.options)
             on_grid(script, self.mapping, nest, grid, hosts, self.parts)
-
-
-def _serial_first(band: Band) -> Band:
-    return replace(band, members=tuple(sorted(band.members, key=lambda member: member.coincident)))

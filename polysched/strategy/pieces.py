@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from polysched import isl
-from polysched.model.tree import Band, Leaf, Sequence, Tree, children
+from polysched.model.tree import Band, Sequence, Tree, children
 from polysched.strategy.script import Script
 from polysched.transform.hand.loops import loops
 from polysched.transform.roles import Around
-from polysched.transform.split import split
+from polysched.transform.split import is_serial, split
 
 
 def pieces(script: Script) -> None:
@@ -36,7 +36,7 @@ def split_in(script: Script, band: Band, parts: Sequence) -> None:
 
 
 def _to_split(script: Script, tree: Tree, around: Around) -> Iterator[tuple[Band, Sequence]]:
-    if isinstance(tree, Band) and isinstance(tree.child, Leaf) and not any(m.coincident for m in tree.members):
+    if isinstance(tree, Band) and is_serial(tree):
         found = isl.decided(lambda: split(tree, around.reaching, script.scop.domain), unknown=None)
         if found is not None:
             yield tree, found

@@ -7,15 +7,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import reduce
 
-from polysched import isl
 from polysched.errors import InputError
 from polysched.model.tree import Member
 from polysched.strategy.script import Script
 from polysched.transform.hand.loops import loop
-from polysched.transform.unskew import multiples, without_multiple
+from polysched.transform.unskew import multiples, with_function, without_multiple
 
 
 def straighten(script: Script, members: Sequence[Member], outer: Sequence[Member]) -> None:
@@ -48,14 +46,10 @@ def _straightened(script: Script, before: Member, after: Member, outer: Sequence
 
 def _distance(before: Member, after: Member) -> int | None:
     """What is to be added to all values of one to have those of the other; None if it is not one constant."""
-    pieces = _with(after, after.function.sub(before.function)).pieces
+    pieces = with_function(after, after.function.sub(before.function)).pieces
     values = {aff.get_constant_val().to_python() if aff.is_cst() else None for aff in pieces}
     return values.pop() if len(values) == 1 else None
 
 
 def _reversed(member: Member) -> Member:
-    return _with(member, member.function.neg())
-
-
-def _with(member: Member, function: isl.UnionPwAff) -> Member:
-    return replace(member, schedule=isl.UnionMap.from_union_pw_aff(function))
+    return with_function(member, member.function.neg())

@@ -30,15 +30,15 @@ def split_all(tree: Tree, scop: Scop, dependences: Dependences) -> Tree:
 
 
 def _split_below(tree: Tree, reaching: isl.UnionMap, domain: isl.UnionSet) -> Tree:
-    if not any(map(_is_serial, walk(tree))):
+    if not any(map(is_serial, walk(tree))):
         return tree
-    if isinstance(tree, Band) and _is_serial(tree) and (pieces := split(tree, reaching, domain)) is not None:
+    if isinstance(tree, Band) and is_serial(tree) and (pieces := split(tree, reaching, domain)) is not None:
         return mark_under(pieces, reaching)
     below = left_below(tree, reaching)
     return with_children(tree, tuple(_split_below(child, below, domain) for child in children(tree)))
 
 
-def _is_serial(node: Tree) -> bool:
+def is_serial(node: Tree) -> bool:
     """Is it an innermost band over one statement, without a parallel loop?"""
     if not isinstance(node, Band) or not isinstance(node.child, Leaf) or any(m.coincident for m in node.members):
         return False

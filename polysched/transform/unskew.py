@@ -40,7 +40,7 @@ def upright(member: Member) -> Member:
     """The member, whose iterations may run in any order, the other way round if it falls with all iterators."""
     kind = isl.dim_type.in_
     factors = [_coefficient(aff, kind, k) for aff in member.pieces for k in range(aff.dim(kind))]
-    return _with_function(member, member.function.neg()) if factors and max(factors) <= 0 else member
+    return with_function(member, member.function.neg()) if factors and max(factors) <= 0 else member
 
 
 def _is_constant(member: Member) -> bool:
@@ -83,7 +83,7 @@ def without_multiple(member: Member, outer: Member, factor: int) -> Member:
     """The member less so many times another one."""
     if not factor:
         return member
-    return _with_function(member, member.function.sub(outer.function.scale_val(isl.Val(factor))))
+    return with_function(member, member.function.sub(outer.function.scale_val(isl.Val(factor))))
 
 
 def _unshifted(member: Member) -> Member:
@@ -94,10 +94,11 @@ def _unshifted(member: Member) -> Member:
     if constant.is_zero() or not constant.is_int():
         return member
     moved = isl.PwAff.from_aff(aff.add_constant_val(isl.Val(0).sub(constant)))
-    return _with_function(member, isl.UnionPwAff.from_pw_aff(moved))
+    return with_function(member, isl.UnionPwAff.from_pw_aff(moved))
 
 
-def _with_function(member: Member, function: isl.UnionPwAff) -> Member:
+def with_function(member: Member, function: isl.UnionPwAff) -> Member:
+    """The member with these values."""
     return replace(member, schedule=isl.UnionMap.from_union_pw_aff(function))
 
 

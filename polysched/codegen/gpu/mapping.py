@@ -72,12 +72,10 @@ class Mapping:
         """The band on a grid, or several that its loops are distributed to, or inside of its first loop on the host."""
         own, is_box = parallelism(band), all(map(self.is_bounded, band.members))
         parts = distribute(band, around.reaching)
-        if parts is not None:
-            gains = self.gains(parts, around)
-            if (min(gains) >= own and max(gains) > own) or not is_box:
-                return self.mapped(parts, around)
-        if own == 1 and (deeper := self.inside_of_first(band, around)) is not None:
-            return deeper
+        if parts is not None and (self.gains_apart(parts, own, around) or not is_box):
+            return self.mapped(parts, around)
+        if own == 1 and self.gains_inside_of_first(band, around):
+            return self.on_host(serial_first(band), around)
         if own and is_box:
             nest = self.nest_of(band, around)
             sums = sums_in_teams(nest, self.scop, self.dependences, around)
@@ -87,29 +85,34 @@ class Mapping:
         if not own and (pieces := split(band, around.reaching, self.scop.domain)) is not None:
             return self.mapped(pieces, around)
         if own:
-            band = replace(band, members=tuple(sorted(band.members, key=lambda member: member.coincident)))
-        first = Band(band.members[:1], band.permutable)
-        if len(band.members) == 1:
-            return replace(first, child=self.mapped(band.child, around.below(first)))
-        inner = replace(band, members=band.members[1:])
-        on_host = replace(first, child=self.mapped(inner, around.below(first)))
-        if band.permutable and host_loops(on_host) > 1:
+            band = serial_first(band)
+        on_host = self.on_host(band, around)
+        if len(band.members) > 1 and band.permutable and host_loops(on_host) > 1:
             front = wavefront_of_points(band)
             skewed = replace(front, child=self.mapped(front.child, around.below(front)))
             return skewed if host_loops(skewed) == 1 else on_host
         return on_host
 
-    def inside_of_first(self, band: Band, around: Around) -> Tree | None:
-        """The first of several serial loops on the host, if that makes a grid of more than one dimension; threads along
-        one alone would have all the others to themselves."""
-        first, *others = sorted(band.members, key=lambda member: member.coincident)
+    def on_host(self, band: Band, around: Around) -> Tree:
+        """The first loop on the host, around what is made of the others."""
+        host = Band(band.members[:1], band.permutable)
+        inner = replace(band, members=band.members[1:]) if len(band.members) > 1 else band.child
+        return replace(host, child=self.mapped(inner, around.below(host)))
+
+    def gains_inside_of_first(self, band: Band, around: Around) -> bool:
+        """Does the first of several serial loops on the host make a grid of more than one dimension? Threads along one
+        alone would have all the others to themselves."""
+        first, *others = serial_first(band).members
         if len(others) < 2 or others[0].coincident:
-            return None
-        host, inner = Band((first,), band.permutable), replace(band, members=tuple(others))
-        below = around.below(host)
-        flagged = self.flagged(inner, below)
-        gains = [parallelism(flagged), *self.gains(distribute(flagged, below.reaching), below)]
-        return replace(host, child=self.mapped(inner, below)) if max(gains) > 1 else None
+            return False
+        below = around.below(Band((first,), band.permutable))
+        flagged = self.flagged(replace(band, members=tuple(others)), below)
+        return max(parallelism(flagged), *self.gains(distribute(flagged, below.reaching), below), 0) > 1
+
+    def gains_apart(self, parts: Sequence, own: int, around: Around) -> bool:
+        """Are more loops parallel in some of the parts than the `own` ones of the whole, and in none fewer?"""
+        gains = self.gains(parts, around)
+        return min(gains) >= own and max(gains) > own
 
     def gains(self, parts: Sequence | None, around: Around) -> list[int]:
         """The parallelism of each part."""
@@ -200,6 +203,11 @@ class Mapping:
 def parallelism(band: Band) -> int:
     """The number of loops that may run in parallel, of which a grid has three."""
     return min(3, sum(member.coincident for member in band.members))
+
+
+def serial_first(band: Band) -> Band:
+    """The band with its coincident members last."""
+    return replace(band, members=tuple(sorted(band.members, key=lambda member: member.coincident)))
 
 
 def host_loops(tree: Tree) -> int:
