@@ -12,12 +12,13 @@ from polysched.codegen.gpu.barriers import place_barriers
 from polysched.codegen.gpu.first_thread import on_first_threads
 from polysched.codegen.gpu.mapping import map_to_gpu
 from polysched.codegen.lower import lower
-from polysched.codegen.threads import SIMD_OPERATIONS, STREAM_OPERATIONS, known, worth_threads
+from polysched.codegen.threads import known, worth_threads
 from polysched.constraints import Innermost, TileSizes, fits
 from polysched.deps.coincidence import mark_coincident
 from polysched.deps.dependences import Dependences
 from polysched.deps.legality import require_legal
 from polysched.errors import BudgetExceeded, IllegalSchedule, InputError
+from polysched.heuristics.cpu import SIMD_OPERATIONS, STREAM_OPERATIONS
 from polysched.ir.nodes import Function
 from polysched.model.scop import Scop
 from polysched.model.tree import Band, Map, Product, Tree, marks_in, walk

@@ -15,12 +15,16 @@ from polysched.options import Target
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """The largest launch: threads and blocks along each axis, threads of a block, and those of a warp."""
+    """Of every GPU: the largest launch, and bytes that go together."""
 
-    threads: Mapping[str, int]
-    blocks: Mapping[str, int]
-    block: int
-    warp: int
+    threads: Mapping[str, int]  # of a block, along each axis
+    blocks: Mapping[str, int]  # of a grid, along each axis
+    block: int  # threads
+    warp: int  # threads
+    shared: int  # bytes of shared memory that a block has without asking for more
+    load: int  # bytes that a thread loads at once
+    sector: int  # bytes that a warp loads at least
+    banks: int  # bytes that a warp can store to shared memory at once, if they lie next to each other
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +53,10 @@ LIMITS = Limits(
     blocks={"x": 2147483647, "y": 65535, "z": 65535},
     block=1024,
     warp=32,
+    shared=48 << 10,
+    load=16,
+    sector=32,
+    banks=128,
 )  # of CUDA since compute capability 3.0; devices of OpenCL are taken to have as much
 
 # Divisions by run-time values are an instruction of 20 to 40 cycles on CPUs, and a routine on GPUs, of 70 instructions

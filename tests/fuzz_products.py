@@ -60,8 +60,8 @@ THRESHOLDS = {
 def low_thresholds(rng: random.Random) -> Iterator[None]:
     """Meanwhile, small nests are run as large ones are; columns may need loops that are not next to each other."""
     with ExitStack() as stack:
-        stack.enter_context(patch.object(products, "_LEAST_COLUMNS", rng.choice((2, 2, 4, 6))))
-        stack.enter_context(patch.object(choice, "_PAYS", rng.choice((0.0, 1.5))))
+        stack.enter_context(patch.object(products, "LEAST_COLUMNS", rng.choice((2, 2, 4, 6))))
+        stack.enter_context(patch.object(choice, "COPY_PAYS", rng.choice((0.0, 1.5))))
         for module, values in THRESHOLDS.items():
             stack.enter_context(patch.multiple(module, **values))
         yield

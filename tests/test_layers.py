@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -35,35 +36,41 @@ LAYERS = [
     ["trace", "target"],
     ["options", "isl", "bounded", "worker"],
     ["constraints", "plain", "clock", "interrupt"],
-    ["entry", "machine"],
+    ["entry", "machine", "heuristics"],
     ["brief", "errors", "version", "markup"],
 ]
 LEVEL = {unit: level for level, units in enumerate(LAYERS) for unit in units}
 
 
+@cache
+def imports(source: str) -> tuple[tuple[int, str, str], ...]:
+    """The line, the name and the function around it, if any, of all that a file imports."""
+    return tuple(_imports(ast.parse(source), ""))
+
+
+def _imports(node: ast.AST, function: str) -> Iterator[tuple[int, str, str]]:
+    if isinstance(node, ast.Import):
+        yield from ((node.lineno, alias.name, function) for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+        yield from ((node.lineno, f"{node.module}.{alias.name}", function) for alias in node.names)
+    elif not isinstance(node, ast.expr):
+        inside = node.name if isinstance(node, ast.FunctionDef) else function
+        for child in ast.iter_child_nodes(node):
+            yield from _imports(child, inside)
+
+
 def faults(path: Path, source: str) -> Iterator[str]:
     """What breaks the rules in one file, by line."""
     unit = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.FunctionDef):
-            for inner in ast.walk(node):
-                if isinstance(inner, ast.Import | ast.ImportFrom):
-                    yield f"{path.name}:{inner.lineno}: import inside {node.name}"
-        for name in _imported(node):
-            target = [*name.split("."), ""][1]
-            if name.split(".")[0] == "polysched" and target in LEVEL and target != unit:
-                if LEVEL[target] == LEVEL[unit]:
-                    yield f"{path.name}:{node.lineno}: {unit} and {target} stand on one layer"
-                elif LEVEL[target] < LEVEL[unit]:
-                    yield f"{path.name}:{node.lineno}: {unit} imports {target}, which is above it"
-
-
-def _imported(node: ast.AST) -> list[str]:
-    if isinstance(node, ast.Import):
-        return [alias.name for alias in node.names]
-    if isinstance(node, ast.ImportFrom):
-        return [f"{node.module}.{alias.name}" for alias in node.names]
-    return []
+    for line, name, function in imports(source):
+        target = [*name.split("."), ""][1]
+        if function:
+            yield f"{path.name}:{line}: import inside {function}"
+        if name.split(".")[0] == "polysched" and target in LEVEL and target != unit:
+            if LEVEL[target] == LEVEL[unit]:
+                yield f"{path.name}:{line}: {unit} and {target} stand on one layer"
+            elif LEVEL[target] < LEVEL[unit]:
+                yield f"{path.name}:{line}: {unit} imports {target}, which is above it"
 
 
 def files() -> list[Path]:
@@ -95,8 +102,7 @@ def test_edits_of_a_nest_ask_for_no_target_or_option():
 
 
 def _all_imports(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text())):
-        yield from _imported(node)
+    return (name for _, name, _ in imports(path.read_text()))
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from functools import reduce
 
 from polysched import isl
 from polysched.codegen.emit.extents import bounded, trips
+from polysched.heuristics.cpu import OPERATIONS, OPERATIONS_OF_A_CALL, SIMD_OPERATIONS, STREAM_OPERATIONS
 from polysched.ir.build import add, binary, mul
 from polysched.ir.dtypes import f64
 from polysched.ir.node import walk
@@ -24,8 +25,6 @@ from polysched.ir.nodes import Binary, Call, Cast, Const, Expr, For, Load, Store
 from polysched.ir.simplify import simplify
 from polysched.model.affine import expression
 from polysched.model.scop import Statement
-
-OPERATIONS, SIMD_OPERATIONS, STREAM_OPERATIONS = 60_000, 400_000, 1_600_000
 
 
 def worth_threads(
@@ -83,4 +82,5 @@ def _work(statement: Statement, context: isl.Set) -> Expr:
 
 def _operations(statement: Statement) -> int:
     nodes = list(walk(statement.body))
-    return sum(isinstance(n, Binary | Load | Store) for n in nodes) + 20 * sum(isinstance(n, Call) for n in nodes)
+    calls = sum(isinstance(n, Call) for n in nodes)
+    return sum(isinstance(n, Binary | Load | Store) for n in nodes) + OPERATIONS_OF_A_CALL * calls

@@ -18,6 +18,7 @@ from polysched.errors import InputError
 from polysched.frontend import tensor as te
 from polysched.frontend.tensor import Tensor, Value
 from polysched.frontend.tensor.value import as_value
+from polysched.heuristics.nest import WINOGRAD_RESULTS, WINOGRAD_TAPS
 from polysched.ir.dtypes import f32
 from polysched.ir.nodes import Function
 from polysched.operators.convolution import SPACE, arranged, convolution, finished, indices_of
@@ -28,7 +29,6 @@ Matrix = tuple[tuple[Fraction, ...], ...]
 Element = Callable[..., Value]  # of as many indices as the array has dimensions
 
 _POINTS = tuple(map(Fraction, ("0", "1", "-1", "2", "-2", "1/2", "-1/2", "3", "-3", "1/3", "-1/3")))
-_MOST_TAPS = 7  # of an axis; with eight, errors are 1e-5 of what is summed
 
 
 def transforms(m: int, r: int) -> tuple[Matrix, Matrix, Matrix]:
@@ -78,7 +78,7 @@ def winograd(
     if set(each("stride", stride, len(space))) != {1}:
         raise InputError(f"stride is {stride}, and must be 1 for Winograd's algorithm")
     slid = windows(each("in_size", in_size, len(space)), kernel, padding=padding, dilation=dilation)
-    if max(window.kernel for window in slid) > _MOST_TAPS:
+    if max(window.kernel for window in slid) > WINOGRAD_TAPS:
         return convolution(
             name,
             data_layout,
@@ -281,7 +281,7 @@ def _of_one_tap(tap: Element, k: int) -> Element:
 def _results(slid: Sequence[Window]) -> int:
     """How many results a tile has along an axis: four where that is exact enough, and leaves few of them unused."""
     few_taps = all(w.kernel <= 3 for w in slid)
-    return 4 if few_taps and len(slid) == 2 and min(w.count // w.dilation for w in slid) >= 8 else 2
+    return 4 if few_taps and len(slid) == 2 and min(w.count // w.dilation for w in slid) >= WINOGRAD_RESULTS else 2
 
 
 def _table(name: str, matrix: Matrix) -> Tensor:

@@ -30,14 +30,13 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
+from polysched.heuristics.nest import MACRO_STEPS
 from polysched.ir.node import map_blocks, map_list, rewrite, statements, substitute, walk
 from polysched.ir.nodes import Alloc, Array, Const, Expr, For, Function, If, Load, Select, Stmt, Store, Var
 from polysched.ir.rename import bound_names, fresh_names, used_names
 from polysched.ir.simplify import simplify
 from polysched.model.loops import trip_count
 from polysched.prelude.edit import Places, require_done
-
-_MOST_STEPS = 100  # loops and statements, of one life
 
 
 def write_out(fn: Function, *names: str) -> Function:
@@ -148,14 +147,14 @@ def _written_out(body: tuple[Stmt, ...], taken: set[str]) -> tuple[Stmt, ...] | 
     """The scalars that the statements declare, and the statements without loops; None if a loop is not constant, there
     are too many iterations, a branch or a name for a value is in the way, or a scalar's name is bound elsewhere."""
     born, straight, ahead = list[Alloc](), list[Stmt](), list(body)
-    for _ in range(_MOST_STEPS):
+    for _ in range(MACRO_STEPS):
         if not ahead:
             scalars = tuple(dict.fromkeys(born))  # each once, of all iterations
             names = {alloc.array.name for alloc in scalars}
             return (*scalars, *straight) if len(names) == len(scalars) and not names & taken else None
         match stmt := ahead.pop(0):
             case For(var, Const(int(lo)), Const(int(hi)), step, inner, "serial") if (
-                len(range(lo, hi, step)) < _MOST_STEPS
+                len(range(lo, hi, step)) < MACRO_STEPS
             ):
                 trips = [substitute(inner, {var: Const(k)}) for k in range(lo, hi, step)]
                 ahead = [*(each for trip in trips for each in simplify(trip)), *ahead]

@@ -33,7 +33,7 @@ from polysched.runtime.findings import CheckReport
 from polysched.runtime.race_check import GUARD, race_check
 from polysched.runtime.reading import Reading
 from polysched.runtime.toolchain import compile_shared
-from polysched.target import TARGETS
+from polysched.target import LIMITS, TARGETS
 
 CHECKED_FLAGS = (
     "-Og",  # nothing moves across what it depends on, or is read that would not be
@@ -43,7 +43,6 @@ CHECKED_FLAGS = (
     "-DPOLYSCHED_CHECKED",
     *CPP_FLAGS,
 )
-_MOST_STATIC = 48 * 1024  # bytes of shared memory that a kernel may declare
 
 
 @dataclass(frozen=True)
@@ -168,8 +167,8 @@ class CheckedLibrary:
         known = [it for it in _variables(self.path) if it.shared and not it.is_guard and it.size < MOST_DYNAMIC]
         for kernel in kernels:
             static = sum(it.size for it in known if it.function == kernel)
-            if static > _MOST_STATIC:
-                limit = f"CUDA compiles at most {_MOST_STATIC}: take more from the launch, as extern __shared__"
+            if static > LIMITS.shared:
+                limit = f"CUDA compiles at most {LIMITS.shared}: take more from the launch, as extern __shared__"
                 return f"{kernel}: declares {static} bytes of shared memory, but {limit}"
             if static + dynamic > MOST_DYNAMIC:
                 has = f"declares {static} bytes of shared memory and gets {dynamic}"

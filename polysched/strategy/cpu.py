@@ -15,6 +15,7 @@ from dataclasses import replace
 
 from polysched import isl
 from polysched.deps.coincidence import carried, left_below
+from polysched.heuristics.cpu import FUSED_BLOCK, INTERLEAVED_ROWS, UPDATES_AT_ONCE
 from polysched.model.tree import (
     Band,
     Domain,
@@ -38,12 +39,12 @@ from polysched.strategy.script import Script, names_of, word
 from polysched.strategy.straight import straighten
 from polysched.transform.distribute import distribute
 from polysched.transform.epilogues import epilogues
-from polysched.transform.fuse_tiles import BLOCK, in_common
-from polysched.transform.interleave import ROWS, row_to_interleave
+from polysched.transform.fuse_tiles import in_common
+from polysched.transform.interleave import row_to_interleave
 from polysched.transform.parallel import for_threads
 from polysched.transform.products import mark_products
 from polysched.transform.reductions import reduce_on_lanes, reduce_on_threads
-from polysched.transform.register_tile import UPDATES, register_tile, register_tile_of
+from polysched.transform.register_tile import register_tile, register_tile_of
 from polysched.transform.roles import Around, Roles, roles, statements_of
 from polysched.transform.separate import separate
 from polysched.transform.strides import nearest
@@ -105,7 +106,7 @@ def fuse_tiles(script: Script) -> None:
             continue
         names = [f"{word(first.name)}_f", f"{word(second.name)}_f"]
         for band, member, name in ((one, first, names[0]), (other, second, names[1])):
-            script.do("tile", member.name, sizes=(BLOCK,), names=(name,))
+            script.do("tile", member.name, sizes=(FUSED_BLOCK,), names=(name,))
             script.do("reorder", name, *names_of(band.members))
         script.do("fuse", *names)
 
@@ -229,7 +230,7 @@ def register_tiles(script: Script) -> None:
         serial = names[found.roles.serial]
         match found.roles:
             case Roles(unrolled=None, vector=int(v)):
-                if not (rows := _rows_of(script, serial, UPDATES)):
+                if not (rows := _rows_of(script, serial, UPDATES_AT_ONCE)):
                     continue
                 blocks = [script.block(serial, rows, "r")]
                 inside, unrolled = [names[v], serial], serial
@@ -269,7 +270,7 @@ def _columns_of(script: Script, name: str, columns: int) -> int:
 def interleaved(script: Script) -> None:
     """Several rows at a time of loops whose iterations wait for each other."""
     for band, row in list(_rows(script.tree, script.dependences.coincidence)):
-        if not (rows := _rows_of(script, row.name, ROWS)):
+        if not (rows := _rows_of(script, row.name, INTERLEAVED_ROWS)):
             continue
         *outer, last = names_of(band.members)
         block = script.block(row.name, rows, "r")

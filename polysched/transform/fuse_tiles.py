@@ -15,11 +15,10 @@ from __future__ import annotations
 from polysched import isl
 from polysched.deps.coincidence import together
 from polysched.deps.dependences import Dependences
+from polysched.heuristics.cpu import FUSED_BLOCK
 from polysched.model.tree import Band, Filter, Member, Sequence, Tree, children, with_children
 from polysched.transform.roles import Around
 from polysched.transform.tile import block_of
-
-BLOCK = 64  # iterations: eight cache lines of f64, of each row
 
 
 def fuse_tile_loops(tree: Tree, dependences: Dependences) -> Tree:
@@ -45,7 +44,7 @@ def _pair(one: Filter, other: Filter, reaching: isl.UnionMap) -> Filter | None:
     if found is None:
         return None
     common = Member(_values(one, other, *found), coincident=True)
-    return Filter(one.filter.union(other.filter), Band((block_of(common, BLOCK),), True, Sequence((one, other))))
+    return Filter(one.filter.union(other.filter), Band((block_of(common, FUSED_BLOCK),), True, Sequence((one, other))))
 
 
 def in_common(one: Filter, other: Filter, reaching: isl.UnionMap) -> tuple[Member, Member] | None:

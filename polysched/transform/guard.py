@@ -25,6 +25,7 @@ from typing import Literal
 from polysched import isl
 from polysched.deps.cluster import Pair, strongly_connected
 from polysched.deps.dependences import Dependences
+from polysched.heuristics.cpu import HIDDEN_OPERATIONS
 from polysched.ir.node import walk as walk_ir
 from polysched.ir.nodes import Binary, Call, Const, Load, Store
 from polysched.model.scop import Scop, Statement
@@ -94,10 +95,7 @@ def _hides(loop: list[Statement], gaining: set[str], flow: list[Pair]) -> bool:
     waits = [node for part in cycles for name in part for node in walk_ir(rest[name].body) if isinstance(node, Binary)]
     made = [node for s in work.values() for node in walk_ir(s.body) if isinstance(node, Binary | Load | Store | Call)]
     latency = sum(node.dtype.is_float for node in waits)
-    return not made or (len(made) <= _BESIDE * latency and not any(isinstance(node, Call) for node in made))
-
-
-_BESIDE = 8  # operations that a processor makes while one waits for the one before it
+    return not made or (len(made) <= HIDDEN_OPERATIONS * latency and not any(isinstance(node, Call) for node in made))
 
 
 def fits_in(scop: Scop, size: int) -> bool:

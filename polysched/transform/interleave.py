@@ -13,11 +13,10 @@ from __future__ import annotations
 from polysched import isl
 from polysched.deps.coincidence import left_below
 from polysched.deps.dependences import Dependences
+from polysched.heuristics.cpu import INTERLEAVED_ROWS
 from polysched.model.tree import Band, Leaf, Member, Sequence, Tree, Unroll, children, mark_of, marked_as, with_children
 from polysched.transform.tile import block_of
 from polysched.transform.vectorize import can_vectorize
-
-ROWS = 8
 
 
 def interleave_all(tree: Tree, dependences: Dependences) -> Tree:
@@ -32,7 +31,7 @@ def _interleaved(tree: Tree, reaching: isl.UnionMap) -> Tree:
         *outer, last = tree.members
         others = [member for member in outer if member is not row]
         inside = marked_as(Band((row,), True, tree.child), Unroll())
-        return Band((*others, block_of(row, ROWS)), True, Band((last,), True, inside))
+        return Band((*others, block_of(row, INTERLEAVED_ROWS)), True, Band((last,), True, inside))
     below = left_below(tree, reaching)
     return with_children(tree, tuple(_interleaved(child, below) for child in children(tree)))
 

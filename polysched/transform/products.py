@@ -22,6 +22,7 @@ from typing import Any, Literal
 from polysched import isl
 from polysched.deps.dependences import Dependences
 from polysched.errors import InputError
+from polysched.heuristics.cpu import FEW_ROWS, LEAST_COLUMNS, LEAST_DOT, LEAST_TERMS, LEAST_UPDATES
 from polysched.ir.node import rewrite, walk
 from polysched.ir.nodes import Binary, Call, Const, Expr, Load, Stmt, Store, Var
 from polysched.ir.simplify import simplify
@@ -46,11 +47,6 @@ from polysched.model.tree_isl import mark_text
 from polysched.transform.axes import Axes
 from polysched.transform.roles import statements_of
 
-_FEW_ROWS = 4  # with fewer, copying a factor costs as much as it brings
-_LEAST_COLUMNS = 8
-_LEAST_TERMS = 16  # of fewer, to begin and to store sums is most of the work
-_LEAST_UPDATES = 1 << 14
-_LEAST_DOT = 64  # terms of a dot product that is worth lanes of its own
 Kind = Literal["packed", "dots"]
 
 
@@ -110,7 +106,7 @@ def sum_of_products(extents: Mapping[str, int], body: tuple[Stmt, ...]) -> SumOf
         return None
     side = roles[last]
     columns = list(takewhile(lambda name: roles.get(name) == side, (_name(part) for part in reversed(index))))[::-1]
-    if prod(extents[name] for name in columns) < _LEAST_COLUMNS:
+    if prod(extents[name] for name in columns) < LEAST_COLUMNS:
         columns = [name for name in written if roles[name] == side]
     rows = [name for name in written if roles[name] not in ("batch", side)]
 
@@ -164,10 +160,10 @@ def _name(part: Expr) -> str:
 def kind_of(found: SumOfProducts, *, reorder: bool) -> Kind | None:
     """How a sum is best run, if its terms may be added in another order with `reorder`; None: as other nests are."""
     rows, columns, terms = found.rows.size, found.columns.size, found.terms.size
-    if rows >= _FEW_ROWS:
-        pays = columns >= _LEAST_COLUMNS and terms >= _LEAST_TERMS and found.updates >= _LEAST_UPDATES
+    if rows >= FEW_ROWS:
+        pays = columns >= LEAST_COLUMNS and terms >= LEAST_TERMS and found.updates >= LEAST_UPDATES
         return "packed" if pays else None
-    is_long = terms >= _LEAST_DOT and columns >= _FEW_ROWS
+    is_long = terms >= LEAST_DOT and columns >= FEW_ROWS
     return "dots" if is_long and terms_lie_in_order(found) and may_reorder(found, reorder) else None
 
 

@@ -33,8 +33,6 @@ from polysched.model.tree import (
 from polysched.transform.roles import statements_of
 from polysched.transform.strides import step, stride
 
-COLUMN = 4  # threads of a GPU for an element next to others
-
 
 def reduce_on_threads(tree: Tree, dependences: Dependences) -> Tree:
     """`tree` with the outermost loop that carries reductions alone marked, in each nest that has no parallel loop.

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 
 from polysched.deps.coincidence import carried
 from polysched.deps.dependences import Dependences
+from polysched.heuristics.cpu import UPDATES_AT_ONCE, WINDOW_TERMS
 from polysched.machine import Machine
 from polysched.model.scop import Scop, Statement
 from polysched.model.tree import Band, Leaf, LoopMark, Member, Tree, Unroll, Vector, children, with_children
@@ -25,9 +26,6 @@ from polysched.transform.roles import Around, Roles, roles, statements_of
 from polysched.transform.sizes import Block, points_of, register_block
 from polysched.transform.tile import block_of
 from polysched.transform.unskew import in_order
-
-UPDATES = 4  # of a row at a time
-_WINDOW = 64  # terms
 
 
 def register_tile_all(tree: Tree, scop: Scop, dependences: Dependences, machine: Machine) -> Tree:
@@ -75,7 +73,7 @@ def _window(band: Band, found: Roles, statement: Statement) -> tuple[int, ...]:
     window: list[int] = []
     for k in (found.serial, *reversed(found.sums)):
         trips = points_of([band.members[each] for each in (*window, k)], statement)
-        if trips is None or trips > _WINDOW:
+        if trips is None or trips > WINDOW_TERMS:
             break
         window.append(k)
     return tuple(reversed(window[1:]))
@@ -90,7 +88,7 @@ def register_tile(band: Band, tile: RegisterTile, around: Around) -> Band:
     match found:
         case Roles(unrolled=None, vector=int(v)):
             inside = _marked(Vector(), members[v], _marked(Unroll(), serial, band.child))
-            tiled = Band((*others, block_of(serial, UPDATES)), True, inside)
+            tiled = Band((*others, block_of(serial, UPDATES_AT_ONCE)), True, inside)
             # Iterations that are independent within each update need not be so across several of them.
             return tiled if carried(members[v], around.below(tiled).reaching).is_empty() else band
         case Roles(unrolled=int(u), vector=None):

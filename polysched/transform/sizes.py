@@ -16,6 +16,7 @@ from polysched import isl
 from polysched.constraints import TileSizes, sizes_asked
 from polysched.deps.coincidence import carried, in_one
 from polysched.errors import InputError
+from polysched.heuristics import cpu as rules
 from polysched.machine import Machine
 from polysched.model.scop import Scop, Statement
 from polysched.model.tree import Band, Member, is_innermost
@@ -23,9 +24,6 @@ from polysched.options import Options
 from polysched.transform.roles import Around, Roles, roles, statements_of
 from polysched.transform.strides import step, stride
 from polysched.transform.vectorize import can_vectorize
-
-_NEAR = 4  # elements from one access to the next, of which a line of a cache then has several
-_FEW_BLOCKS = 8  # of which one that is not full is worth avoiding
 
 
 @dataclass(frozen=True)
@@ -40,11 +38,11 @@ def register_block(statement: Statement, scop: Scop, machine: Machine, unrolled:
     """Three vectors wide, and as many rows high as leaves registers for operands, or somewhat fewer where a few blocks
     then fill the loop that is unrolled."""
     lanes = max(1, machine.vector_bytes // element_bytes(statement, scop))
-    rows = 8 if machine.vector_registers >= 32 else 4
+    rows = rules.ROWS_OF_32_REGISTERS if machine.vector_registers >= 32 else rules.ROWS_OF_16_REGISTERS
     values = values_of(unrolled, statement) if unrolled else None
-    if values is not None and len(values) <= _FEW_BLOCKS * rows:
+    if values is not None and len(values) <= rules.FEW_BLOCKS * rows:
         rows = next((n for n in range(rows, rows // 2 - 1, -1) if values.start % n == values.stop % n == 0), rows)
-    return Block(rows, columns=3 * lanes)
+    return Block(rows, columns=rules.VECTORS_OF_ROW * lanes)
 
 
 def tile_sizes(band: Band, scop: Scop, around: Around, options: Options) -> tuple[int, ...] | None:
@@ -92,14 +90,14 @@ def _for_registers(
 ) -> tuple[int, ...] | None:
     sizes = [0] * count
     if found.vector is not None and found.unrolled is not None:
-        serial = _power_of_two(3 * machine.l1 // 2 // (block.columns * element))
-        columns = machine.l2 // 2 // (serial * element) // block.columns * block.columns
-        sizes = [16] * count
+        serial = _power_of_two(int(rules.TILE_OF_L1 * machine.l1) // (block.columns * element))
+        columns = int(rules.TILE_OF_L2 * machine.l2) // (serial * element) // block.columns * block.columns
+        sizes = [rules.OTHER_LOOPS] * count
         sizes[found.serial] = serial
-        sizes[found.unrolled] = (16 if found.gathers else 8) * block.rows  # what is packed serves more rows
+        sizes[found.unrolled] = (rules.ROWS_OF_PACKED_TILE if found.gathers else rules.ROWS_OF_TILE) * block.rows
         sizes[found.vector] = max(block.columns, columns)
     elif found.vector is not None:
-        sizes[found.vector] = machine.l1 // 8 // element
+        sizes[found.vector] = int(rules.UPDATED_OF_L1 * machine.l1) // element
     return tuple(sizes) if any(sizes) else None
 
 
@@ -182,11 +180,11 @@ def _width(values: isl.Set, k: int) -> int:
 
 def _shared(found: Roles, count: int, block: Block) -> tuple[int, ...]:
     """Small tiles for several statements: those that hold more than one run without registers."""
-    sizes = [64] * count
+    sizes = [rules.SHARED_TILE] * count
     if found.unrolled is not None:
-        sizes[found.unrolled] = 8 * block.rows
+        sizes[found.unrolled] = rules.ROWS_OF_TILE * block.rows
     if found.vector is not None:
-        sizes[found.vector] = 5 * block.columns
+        sizes[found.vector] = rules.SHARED_COLUMNS * block.columns
     return tuple(sizes)
 
 
@@ -195,14 +193,16 @@ def _for_cache(
 ) -> tuple[int, ...]:
     """Tiles of which all arrays fit into L2, with rows as long as that allows where they run as SIMD."""
     count = len(band.members)
-    outer = 32 if count <= 3 else 8
+    outer = rules.STENCIL_TILE if count <= 3 else rules.DEEP_STENCIL_TILE
     if not can_vectorize(band, around.reaching):
         fills = any(member.coincident for member in band.members) or not _recurs(band, around.reaching)
-        return *(16,) * (count - 1), 256 if fills and is_innermost(band) else 16
+        row = rules.SERIAL_ROW if fills and is_innermost(band) else rules.SERIAL_TILE
+        return *(rules.SERIAL_TILE,) * (count - 1), row
     arrays = {access.array for statement in statements for access in (*statement.writes, *statement.reads)}
     element = max(element_bytes(statement, scop) for statement in statements)
     row = machine.l2 // (len(arrays) * outer ** (count - 2) * element)
-    return *(outer,) * (count - 1), min(1024 if count > 2 else 512, _power_of_two(row))
+    longest = rules.LONGEST_DEEP_ROW if count > 2 else rules.LONGEST_ROW
+    return *(outer,) * (count - 1), min(longest, _power_of_two(row))
 
 
 def _recurs(band: Band, reaching: isl.UnionMap) -> bool:
@@ -237,7 +237,7 @@ def _reuses(band: Band, scop: Scop, around: Around) -> bool:
     for statement in statements_of(band, scop):
         steps = [(k, step(statement, every, len(around.members) + k)) for k in range(last + 1)]
         for access in (*statement.reads, *statement.writes):
-            strides = {k: stride(access, along, _NEAR) for k, along in steps if along is not None}
+            strides = {k: stride(access, along, rules.NEAR) for k, along in steps if along is not None}
             stays = any(each == 0 for k, each in strides.items() if k < last)
             if (stays and any(each != 0 for each in strides.values())) or strides.get(last, 0) is None:
                 return True
@@ -251,4 +251,4 @@ def element_bytes(statement: Statement, scop: Scop) -> int:
 
 
 def _power_of_two(number: int) -> int:
-    return 1 << max(3, number.bit_length() - 1)
+    return max(rules.SHORTEST_ROW, 1 << number.bit_length() - 1) if number else rules.SHORTEST_ROW

@@ -17,8 +17,8 @@ from opencl import on_device
 import polysched as ps
 from polysched.codegen.emit.opencl import emit_opencl
 from polysched.codegen.gpu import sums
-from polysched.codegen.gpu.reduce import BLOCKS, FEW, THREADS
 from polysched.errors import IllegalSchedule, PolyschedError
+from polysched.heuristics.gpu import FEW_TERMS, SUM_BLOCKS, SUM_THREADS
 from polysched.ir.build import add, binary, load, mul, store, sub, var
 from polysched.ir.dtypes import DType, f32, f64, i8, i32, i64, u16, u64
 from polysched.ir.node import substitute
@@ -100,9 +100,9 @@ def test_a_dot_product_is_on_all_threads_of_all_blocks():
     done = compiled(dot)
     assert axes(done) == ["block.x:s"]
     alone, grid, parts = done.source.kernels
-    assert [kernel.block for kernel in (alone, grid, parts)] == [(THREADS, 1, 1)] * 3
+    assert [kernel.block for kernel in (alone, grid, parts)] == [(SUM_THREADS, 1, 1)] * 3
     assert [show(kernel.grid[0]) for kernel in (alone, grid, parts)] == [
-        "1", f"min(floordiv(n + {THREADS - 1}, {THREADS}), {BLOCKS})", "1",
+        "1", f"min(floordiv(n + {SUM_THREADS - 1}, {SUM_THREADS}), {SUM_BLOCKS})", "1",
     ]  # fmt: skip
 
 
@@ -152,7 +152,7 @@ def test_columns_start_and_end_where_the_parts_of_blocks_are_added_up():
         assert_same(done, size, checked=True)
 
 
-@pytest.mark.parametrize("size", [0, 1, 300, FEW + 1])
+@pytest.mark.parametrize("size", [0, 1, 300, FEW_TERMS + 1])
 def test_one_sum_starts_and_ends_in_the_kernel_that_finishes_it(size):
     zero, root = store(S, (0,), 1.0), store(S, (0,), binary("/", 2.0, load(S, 0)))
     update = loop("i", 0, n, store(S, (0,), add(load(S, 0), load(X, i))))
@@ -161,7 +161,7 @@ def test_one_sum_starts_and_ends_in_the_kernel_that_finishes_it(size):
     assert done.check(s=s, x=x).is_silent
     np.testing.assert_allclose(s, 2.0 / (1.0 + x.sum()))
     alone, grid, parts, empty = done.source.kernels
-    assert [kernel.block for kernel in (alone, grid, parts, empty)] == [(THREADS, 1, 1)] * 3 + [(1, 1, 1)]
+    assert [kernel.block for kernel in (alone, grid, parts, empty)] == [(SUM_THREADS, 1, 1)] * 3 + [(1, 1, 1)]
 
 
 def test_what_the_lanes_need_of_others_runs_before_them():
@@ -203,7 +203,7 @@ def test_few_long_rows_have_all_threads_of_a_block_each():
     body = store(short, (i,), add(load(short, i), mul(load(wide, i, j), load(X, j))))
     fn = nest("few", "n", [short, wide, X], loop("i", 0, 5, loop("j", 0, n, body)))
     done = ps.optimize(fn, target="cuda", options=FREE)
-    assert axes(done) == ["block.x", "thread.x:y"] and done.source.kernels[0].block == (THREADS, 1, 1)
+    assert axes(done) == ["block.x", "thread.x:y"] and done.source.kernels[0].block == (SUM_THREADS, 1, 1)
     assert_same(done, 300, checked=True)
 
 
@@ -228,7 +228,7 @@ def test_unless_the_order_is_free_nothing_changes():
 
 
 @pytest.mark.parametrize("target", ["cuda", "opencl"])
-@pytest.mark.parametrize("size", [0, 1, 31, 33, FEW, 3 * FEW + 5])
+@pytest.mark.parametrize("size", [0, 1, 31, 33, FEW_TERMS, 3 * FEW_TERMS + 5])
 def test_dot_products_of_any_length(size, target):
     assert_same(compiled(dot, target), size, checked=size == 33)
 
@@ -242,7 +242,7 @@ def test_rows_of_any_length(make, size, target):
 
 def test_cuda_and_opencl_round_alike():
     """Shuffles and shared memory combine the same values in the same order."""
-    arguments = nests.arguments_for(dot(), random.Random(1), FEW + 700)
+    arguments = nests.arguments_for(dot(), random.Random(1), FEW_TERMS + 700)
     found = []
     for target in ("cuda", "opencl"):
         given = arguments | {"s": arguments["s"].copy()}
@@ -253,11 +253,11 @@ def test_cuda_and_opencl_round_alike():
 
 def test_the_order_is_the_one_that_is_documented():
     values = nests.arguments_for(folding(f32, "+"), random.Random(3), 1000)
-    own = [np.float32(-0.0)] * THREADS
+    own = [np.float32(-0.0)] * SUM_THREADS
     for position, value in enumerate(values["x"]):
-        own[position % THREADS] += value
+        own[position % SUM_THREADS] += value
     for distance in (16, 8, 4, 2, 1):
-        own = [own[t] + own[t + distance] if t % 32 < distance else own[t] for t in range(THREADS)]
+        own = [own[t] + own[t + distance] if t % 32 < distance else own[t] for t in range(SUM_THREADS)]
     warps = own[::32]
     for distance in (4, 2, 1):
         warps = [warps[w] + warps[w + distance] for w in range(distance)]
@@ -294,10 +294,10 @@ def test_every_barrier_is_needed_and_any_grid_will_do():
     for old, new in (("grid_of(min_i64((n + 255) >> 8, 1024)", "grid_of(2"), ("narrow = n > 0", "narrow = false")):
         assert old in text
         text = text.replace(old, new)
-    assert findings(done, text, FEW + 900) == []
+    assert findings(done, text, FEW_TERMS + 900) == []
     places = [place for place in range(len(text)) if text.startswith(barrier, place)]
     assert len(places) == 4  # one block alone, two of the grid, that of its parts
-    for place, size in zip(places, (FEW, FEW + 900, FEW + 900, FEW + 900), strict=True):
+    for place, size in zip(places, (FEW_TERMS, FEW_TERMS + 900, FEW_TERMS + 900, FEW_TERMS + 900), strict=True):
         assert findings(done, text[:place] + text[place + len(barrier) :], size) != []
 
 

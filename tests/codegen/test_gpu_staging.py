@@ -12,7 +12,6 @@ from nests import loop, nest, outcome
 
 import polysched as ps
 from polysched.codegen.emit.cuda import emit_cuda
-from polysched.codegen.gpu.plan import LIMIT
 from polysched.codegen.gpu.staging import stage
 from polysched.codegen.passes.linearize import linearize
 from polysched.frontend.python import parse_nest
@@ -23,6 +22,7 @@ from polysched.ir.nodes import Alloc, Array, Expr, For, Function, Stmt
 from polysched.ir.text import show
 from polysched.runtime.check import check
 from polysched.runtime.emulate import emulate
+from polysched.target import LIMITS
 
 b, c, i, k, m, n, r, t = (var(name) for name in "bcikmnrt")
 alpha = var("alpha", f64)
@@ -160,7 +160,7 @@ def test_copies_may_fill_all_the_shared_memory_that_every_gpu_has():
     """Rows of 60 elements, and one more for the banks; with two buffers half as many, or else one buffer."""
     rows = 60
     chunk = part("k", mul(rows, c), rows, m, store(Y, (t,), DOT))
-    most = (LIMIT // 8 - rows) // (rows + 1)
+    most = (LIMITS.shared // 8 - rows) // (rows + 1)
     for threads, fits, both in ((most // 2, True, True), (most, True, False), (most + 1, False, False)):
         body = part("t", mul(threads, b), threads, n, loop("c", 0, parts(m, rows), chunk), kind="thread.x")
         fn = nest("f", "n m", (Y, A, X), loop("b", 0, parts(n, threads), body, kind="block.x"))

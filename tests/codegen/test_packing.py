@@ -9,7 +9,8 @@ import nests
 import pytest
 from nests import add, binary, loop, mul, nest, sub, var
 
-from polysched.codegen.passes.packing import LONGEST, pack
+from polysched.codegen.passes.packing import pack
+from polysched.heuristics.cpu import LONGEST_PACKED
 from polysched.ir.build import const, floordiv, floormod, load
 from polysched.ir.dtypes import f32, f64, i32, i64
 from polysched.ir.node import walk
@@ -207,7 +208,7 @@ def test_conditions_hold_where_they_stand_alone():
 
 
 def test_copies_have_a_limit():
-    for size, expected in ((LONGEST, ["A"]), (LONGEST + 1, [])):
+    for size, expected in ((LONGEST_PACKED, ["A"]), (LONGEST_PACKED + 1, [])):
         assert copies(pack(tiled(PRODUCT, k=(None, None), depth=size))) == expected
 
 

@@ -12,8 +12,9 @@ from nests import loop, nest
 
 from polysched.codegen.emit.c import emit_c
 from polysched.codegen.passes.linearize import linearize
-from polysched.codegen.passes.privatize import PARTS, privatize
+from polysched.codegen.passes.privatize import privatize
 from polysched.errors import PolyschedError
+from polysched.heuristics.cpu import PARTS
 from polysched.ir.arithmetic import binary as value_of
 from polysched.ir.build import add, binary, load, mul, store, sub, var
 from polysched.ir.dtypes import f32, f64, i32, i64, u8

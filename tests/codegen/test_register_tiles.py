@@ -12,7 +12,7 @@ import pytest
 from nests import add, binary, loop, mul, n, nest, sub, var
 
 from polysched.codegen.passes.register_tiles import register_tiles
-from polysched.codegen.passes.tile_nest import LARGEST
+from polysched.heuristics.code import TILE_LOOP
 from polysched.ir.build import const, floordiv, floormod, load
 from polysched.ir.dtypes import i64
 from polysched.ir.node import walk
@@ -225,9 +225,9 @@ def test_what_stays_in_registers(bounds, body, expected):
 
 
 def test_tiles_of_fewer_iterations_than_one_and_of_very_many_are_not_unrolled():
-    for trips in (0, LARGEST + 1):
+    for trips in (0, TILE_LOOP + 1):
         rows = loop("i", i0, add(i0, trips), Store("C", (i, k), load(A, i, k)), kind="unrolled")
-        arrays = [Array(name, i64, (add(n, LARGEST + 9), add(n, 9))) for name in "AC"]
+        arrays = [Array(name, i64, (add(n, TILE_LOOP + 9), add(n, 9))) for name in "AC"]
         done = register_tiles(nest("f", "n", arrays, loop("i0", 0, n, loop("k", 0, n, rows))))
         assert unrolled(done) == []
 

@@ -8,7 +8,8 @@ from nests import add, binary, const, load, loop, n, nest, store, sub, var
 
 from polysched import isl
 from polysched.codegen.lower import lower
-from polysched.codegen.threads import OPERATIONS, SIMD_OPERATIONS, STREAM_OPERATIONS, known, threshold, worth_threads
+from polysched.codegen.threads import known, threshold, worth_threads
+from polysched.heuristics.cpu import OPERATIONS, SIMD_OPERATIONS, STREAM_OPERATIONS
 from polysched.ir.build import floordiv
 from polysched.ir.dtypes import f64
 from polysched.ir.interp import evaluate

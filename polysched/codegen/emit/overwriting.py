@@ -17,10 +17,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from polysched.codegen.emit.extents import most_trips
+from polysched.heuristics.code import UNROLLED_BY_GCC
 from polysched.ir.node import walk
 from polysched.ir.nodes import Const, For, If, Stmt, Store
-
-_UNROLLED = 16  # iterations: the most that gcc takes apart
 
 
 def overwriting(body: tuple[Stmt, ...]) -> frozenset[int]:
@@ -64,7 +63,7 @@ def _of_several(block: tuple[Stmt, ...]) -> list[str]:
 def is_unrolled(loop: For) -> bool:
     """Does it run so few times that gcc may take it apart?"""
     trips = _trips(loop)
-    return trips is not None and trips <= _UNROLLED
+    return trips is not None and trips <= UNROLLED_BY_GCC
 
 
 def _trips(loop: For) -> int | None:

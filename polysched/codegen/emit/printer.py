@@ -20,6 +20,7 @@ from polysched.codegen.emit.spelling import BINDING, UNARY, Speller, is_narrow
 from polysched.codegen.emit.stored_again import storing_again
 from polysched.codegen.source import Line
 from polysched.errors import Loc, PolyschedError
+from polysched.heuristics.code import FEW_BYTES, REGISTER_BYTES, STACK_BYTES
 from polysched.ir.build import conjunction
 from polysched.ir.dtypes import DType, f16, f32, i32, i64
 from polysched.ir.effects import may_change
@@ -43,9 +44,6 @@ from polysched.model.reduction import reduction_operator
 from polysched.version import __version__
 
 _WIDTH = 105  # of the lines of a parameter list
-_STACK_BYTES = 1 << 17  # larger local arrays live on the heap
-_FEW_BYTES = 1 << 14  # of an array of unknown size in a loop, which then needs no heap
-_REGISTER_BYTES = 1 << 12  # larger ones are reached by a pointer: then gcc keeps others in registers
 
 
 def _to_keep(fn: Function) -> frozenset[int]:
@@ -270,7 +268,7 @@ class Printer(Speller):
             memory = f"malloc(sizeof({own}) * {self.expr(total, UNARY)})"
             if self.around:  # a row of each iteration, for which malloc takes as long as some of its elements
                 few = self.few[array.name] = self.names.fresh(f"{array.name}_few")
-                most = _FEW_BYTES * 8 // array.dtype.bits
+                most = FEW_BYTES * 8 // array.dtype.bits
                 self.line(f"{own} {few}[{most}];")
                 memory = f"{self.expr(total, BINDING['<='] + 1)} <= {most} ? {few} : {memory}"
             self.line(f"{own} *{self.dialect.restrict} {name} = {memory};")
@@ -294,7 +292,7 @@ class Printer(Speller):
 
     def is_memory(self, array: Array) -> bool:
         """Is the array, with C's `restrict`, better reached by a pointer?"""
-        return self.dialect.name == "C" and not is_small(array, _REGISTER_BYTES)
+        return self.dialect.name == "C" and not is_small(array, REGISTER_BYTES)
 
     def is_on_heap(self, array: Array) -> bool:
         return bool(array.shape) and not is_small(array)
@@ -303,7 +301,7 @@ class Printer(Speller):
 _FOR_GPUS = "which only GPUs have; print it with emit_cuda or emit_opencl"
 
 
-def is_small(array: Array, most: int = _STACK_BYTES) -> bool:
+def is_small(array: Array, most: int = STACK_BYTES) -> bool:
     """Is the array's size known, and small enough for a stack?"""
     match array.shape:
         case ():

@@ -49,6 +49,7 @@ from polysched.codegen.source import parameters
 from polysched.codegen.threads import known
 from polysched.errors import InputError
 from polysched.frontend.c.region import Expansion, Region
+from polysched.heuristics.code import COPIED_STATEMENTS
 from polysched.ir.build import conjunction
 from polysched.ir.dtypes import ALL, DType, f16, i32, i64, u32
 from polysched.ir.node import walk
@@ -89,7 +90,6 @@ _APART = (
 _IN_QUOTES = str.maketrans({'"': "'", "\\": "/", "\n": " "})
 _OTHER_BUILD = "has another branch in this build: run polysched opt again, with the -D and -U of this build"
 _WIDTH = 105  # of the lines of a condition
-_SMALL = 16  # statements of a loop that is printed twice
 
 
 def emit_region(
@@ -428,7 +428,7 @@ def _kind_on_one_thread(loop: For) -> str:
 
 
 def _is_small(loop: For) -> bool:
-    return sum(isinstance(node, Stmt) for node in walk(loop)) <= _SMALL
+    return sum(isinstance(node, Stmt) for node in walk(loop)) <= COPIED_STATEMENTS
 
 
 def _has_pragmas(lines: list[str]) -> bool:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from polysched.codegen.emit.extents import bounded, most_trips, trips
+from polysched.heuristics.gpu import UNKNOWN_BLOCK, UNKNOWN_GRID
 from polysched.ir.build import binary
 from polysched.ir.node import rewrite, substitute, walk
 from polysched.ir.nodes import Binary, Const, Expr, For, Let, Stmt, Store, Var
@@ -17,8 +18,6 @@ from polysched.ir.simplify import simplify
 from polysched.target import LIMITS
 
 AXES = "xyz"
-_BLOCKS = 1024  # along an axis, where the host cannot tell how many are needed
-_THREADS = {"x": 128, "y": 1, "z": 1}  # of a block, where the loops do not tell
 
 
 def is_mapped(loop: For) -> bool:
@@ -68,7 +67,7 @@ class Survey:
         found = list(dict.fromkeys(self._trips.get(f"block.{axis}", ())))
         known = [trip for trip in found if trip is not None]
         if len(known) < len(found):
-            return Const(_BLOCKS)
+            return Const(UNKNOWN_GRID)
         # One, at least, does what stands outside of the loops, and all that there is if there is more than was seen.
         least = [Const(1)] if f"block.{axis}" in self._left | self._guessed else []
         blocks: Expr = simplify(binary("max", *known, *least)) if known else Const(1)
@@ -76,7 +75,7 @@ class Survey:
 
     def _threads_on(self, axis: str) -> int:
         found = self._threads.get(f"thread.{axis}", [1])
-        return max(1, *(_THREADS[axis] if most is None else most for most in found))
+        return max(1, *(UNKNOWN_BLOCK[axis] if most is None else most for most in found))
 
     def _visit(self, node: Any, inside: dict[str, For]) -> None:
         match node:

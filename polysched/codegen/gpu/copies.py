@@ -21,9 +21,7 @@ from polysched.ir.build import binary, conjunction
 from polysched.ir.linear import Linear, added, expression, forms
 from polysched.ir.node import rewrite
 from polysched.ir.nodes import Array, Binary, Const, Expr, For, If, Let, Load, Select, Stmt, Store, StoreLater, Var
-
-_SECTOR = 32  # bytes that a GPU loads at least
-_BANKS = 128  # bytes that a warp can store to shared memory at once, if they lie next to each other
+from polysched.target import LIMITS
 
 
 @dataclass(frozen=True)
@@ -81,7 +79,7 @@ def copied(
     sizes = staged.box.extents
     outer, inner = _dense(staged.box, extents)
     rows, columns = prod(sizes[k] for k in outer), prod(sizes[k] for k in inner)
-    least = _SECTOR if staged.is_turned else _BANKS
+    least = LIMITS.sector if staged.is_turned else LIMITS.banks
     width = _lanes(rows, columns, lanes.count, least * 8 // max(8, staged.load.dtype.bits))
     lane, row = lanes.across(width)
     counters = next(lanes.names), next(lanes.names)

@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from polysched import isl
+from polysched.heuristics import gpu as rules
 from polysched.model.scop import Scop, Statement
 from polysched.model.tree import Band, Leaf, Member
 from polysched.options import Options
@@ -21,11 +22,6 @@ from polysched.target import LIMITS
 from polysched.transform.roles import Around, Loops, statements_of
 from polysched.transform.sizes import element_bytes
 from polysched.transform.strides import far_accesses
-
-_THREADS = {1: (128,), 2: (8, 32), 3: (2, 4, 32)}  # the last one is x
-_SHARED = 40 << 10  # bytes of copies
-_VECTOR = 16  # bytes that a thread loads at once
-_SMALL = 8  # iterations of a loop that runs as a whole between copies
 
 
 @dataclass(frozen=True)
@@ -75,10 +71,11 @@ def choose_grid(band: Band, scop: Scop, around: Around, options: Options) -> Gri
             if serial and all(s == 0 for k in serial for s in loops.writes(k)):
                 y = tile_rows(loops, x, coincident) if options.register_tiles else None
                 if y is None:
-                    return Grid(_plain(x, coincident), _chunks(loops, serial, 32))
+                    return Grid(_plain(x, coincident), _chunks(loops, serial, rules.DISTANT_CHUNK))
                 sides = _contraction(loops, y, x, coincident, serial, scop)
                 size = _bytes(loops, sides[-2:]) * (2 if options.double_buffer else 1)
-                return Grid(sides, _chunks(loops, serial, 16 if 16 * size <= _SHARED else 8))
+                fits = rules.CHUNK * size <= rules.SHARED_BYTES
+                return Grid(sides, _chunks(loops, serial, rules.CHUNK if fits else rules.SMALL_CHUNK))
             accesses = len(statements[0].reads) + len(statements[0].writes)
             if not serial and len(coincident) > 1 and options.register_tiles and far[x][0] < accesses:
                 return _without_sums(loops, x, coincident)
@@ -115,11 +112,12 @@ def _tile(loops: Loops, y: int, x: int, scop: Scop, *, is_box: bool) -> tuple[Ax
     """8 x 16 threads of 8 x 8 points: of 4 x 4 where there are more operands to hold in registers, or loops to bound,
     and more threads of these where there is work for few."""
     rows, columns = (extent(loops.band.members[k], isl.UnionSet.from_set(loops.statement.domain)) for k in (y, x))
-    points = 8 if is_box and _operands(loops, y) + _operands(loops, x) <= 2 else 4
-    height, width = 8 * points, 16 * points
-    while points > 4 and _threads(rows, height, points) * _threads(columns, width, points) < 128:
+    most, few = rules.TILE_POINTS, rules.FEW_TILE_POINTS
+    points = most if is_box and _operands(loops, y) + _operands(loops, x) <= 2 else few
+    height, width = (threads * points for threads in rules.TILE_THREADS)
+    while points > few and _threads(rows, height, points) * _threads(columns, width, points) < rules.LEAST_BLOCKS:
         points //= 2
-    vector = min(_VECTOR // element_bytes(loops.statement, scop), points) if is_box else points
+    vector = min(LIMITS.load // element_bytes(loops.statement, scop), points) if is_box else points
     return (
         Axis(y, _threads(rows, height, points), points),
         Axis(x, _threads(columns, width, points), points, vector),
@@ -175,7 +173,7 @@ def _chunks(loops: Loops, serial: list[int], iterations: int) -> dict[int, int]:
 def _length(statement: Statement, band: Band, position: int) -> int | None:
     """The number of iterations of a member if it is constant and small."""
     length = extent(band.members[position], isl.UnionSet.from_set(statement.domain))
-    return length if length is not None and length <= _SMALL else None
+    return length if length is not None and length <= rules.WHOLE_CHUNK else None
 
 
 def extent(member: Member, domain: isl.UnionSet) -> int | None:
@@ -194,13 +192,15 @@ def _without_sums(loops: Loops, x: int, coincident: list[int]) -> Grid:
     """Several points a thread, whose addresses differ by constants along x, and whose loads overlap across it."""
     *planes, second = [k for k in coincident if k != x]
     columns = extent(loops.band.members[x], isl.UnionSet.from_set(loops.statement.domain))
-    row = Axis(x, 32, 4 if columns is None or columns > 64 else 1, vector=1)
+    is_short = columns is not None and columns <= rules.SHORT_ROW
+    row = Axis(x, LIMITS.warp, 1 if is_short else rules.STENCIL_POINTS, vector=1)
     if not planes:
-        return Grid((Axis(second, threads=8, points=4), row))
+        return Grid((Axis(second, rules.STENCIL_THREADS, rules.STENCIL_POINTS), row))
     *outer, third = planes
-    return Grid((*(Axis(k, 1) for k in outer), Axis(third, 1, points=4), Axis(second, threads=8), row))
+    sides = Axis(third, 1, rules.STENCIL_POINTS), Axis(second, rules.STENCIL_THREADS), row
+    return Grid((*(Axis(k, 1) for k in outer), *sides))
 
 
 def _plain(x: int, coincident: list[int]) -> tuple[Axis, ...]:
     members = (*[k for k in coincident if k != x][:2], x)
-    return tuple(Axis(k, threads) for k, threads in zip(members, _THREADS[len(members)], strict=True))
+    return tuple(Axis(k, threads) for k, threads in zip(members, rules.THREADS[len(members)], strict=True))

@@ -15,15 +15,13 @@ from polysched.codegen.gpu.copies import Staged
 from polysched.codegen.gpu.footprint import Box, footprint, in_locals, union
 from polysched.codegen.gpu.thread_nest import ThreadNest, inside
 from polysched.codegen.passes.tile_nest import Side, mentions, moved, side_of
+from polysched.heuristics.gpu import READ_OFTEN, WORTH_A_COPY
 from polysched.ir.effects import is_total, is_total_operation
 from polysched.ir.linear import Linear, forms
 from polysched.ir.node import children, rewrite, walk
 from polysched.ir.nodes import Array, Binary, Cast, Const, Expr, For, Load, Unary, Var
 from polysched.ir.rename import fresh_names
-
-LIMIT = 48 << 10  # bytes of shared memory that every GPU has for a block
-_VECTOR = 16  # bytes that a thread loads at once
-_SECTOR = 8  # elements next to each other that are worth a copy
+from polysched.target import LIMITS
 
 
 @dataclass(frozen=True)
@@ -107,7 +105,7 @@ def _with_copies(plan: Plan, around: Surroundings) -> Plan | None:
     for count in dict.fromkeys((buffers, 1)):
         done = replace(plan, staged=_copies(found, plan, around, count))
         size = sum(_bytes(staged.copy) for staged in done.copies)
-        if done.staged and size <= LIMIT and (points == 1 or done.runs_anywhere):
+        if done.staged and size <= LIMITS.shared and (points == 1 or done.runs_anywhere):
             return done
     return None
 
@@ -135,11 +133,11 @@ def _turned(plan: Plan, around: Surroundings) -> Plan | None:
     found: dict[Expr, tuple[Load, Box]] = {}
     for value, load in _operands(store.value, store.array, replace(around, buffers=1)):
         box = footprint(load.index, plan.sides) if load.array in around.extents else None
-        is_dense = box is not None and box.extents[-1] >= _SECTOR and box.volume <= 2 * points
+        is_dense = box is not None and box.extents[-1] >= WORTH_A_COPY and box.volume <= 2 * points
         if box is not None and is_dense and not _is_coalesced(load, plan):
             found[value] = (load, box)
     done = replace(plan, staged=_copies(found, plan, around, 1))
-    return done if done.staged and sum(_bytes(staged.copy) for staged in done.copies) <= LIMIT else None
+    return done if done.staged and sum(_bytes(staged.copy) for staged in done.copies) <= LIMITS.shared else None
 
 
 def _operands(expr: Expr, stored: str, around: Surroundings) -> Iterator[tuple[Expr, Load]]:
@@ -203,7 +201,7 @@ def _alike(one: Expr, other: Expr) -> bool:
 
 def _gains(load: Load, box: Box, plan: Plan) -> bool:
     """Is it read several times by a block, or not by whole sectors?"""
-    return prod(side.trips for side in plan.sides) >= 4 * box.volume or not _is_coalesced(load, plan)
+    return prod(side.trips for side in plan.sides) >= READ_OFTEN * box.volume or not _is_coalesced(load, plan)
 
 
 def _is_coalesced(load: Load, plan: Plan) -> bool:
@@ -231,7 +229,7 @@ def _layout(load: Load, box: Box, plan: Plan) -> tuple[tuple[int, ...], int]:
         (last,) = per_point
         order = (*(k for k in dims if k != last), last)
         is_turned = bool(moving) and moving[-1] != last
-        return order, max(4, _VECTOR // (load.dtype.bits // 8)) if is_turned else 0
+        return order, max(4, LIMITS.load // (load.dtype.bits // 8)) if is_turned else 0
     x = plan.nest.threads[-1]
     is_across = any(forms(load.index[k], upper=True)[0].get(x.var, 0) for k in moving[:-1])
     return tuple(dims), 1 - box.extents[moving[-1]] % 2 if is_across else 0

@@ -47,6 +47,7 @@ from polysched.codegen.gpu.teams import Adder, Finish, Team
 from polysched.codegen.gpu.thread_nest import inside, on_threads
 from polysched.codegen.passes.tile_nest import side_of
 from polysched.codegen.passes.updates import Update, updates_in
+from polysched.heuristics.gpu import COLUMN, FEW_TERMS, SUM_BLOCKS, SUM_PARTS, SUM_THREADS
 from polysched.ir.build import add, binary, conjunction, floordiv, mul
 from polysched.ir.dtypes import boolean
 from polysched.ir.effects import may_change
@@ -68,12 +69,6 @@ from polysched.ir.nodes import (
 )
 from polysched.ir.rename import fresh_names, rename_bound, used_names
 from polysched.target import LIMITS
-from polysched.transform.reductions import COLUMN
-
-THREADS = 256  # of a block that adds up
-BLOCKS = 1024
-PARTS = 32  # blocks for these elements
-FEW = 32 * THREADS  # iterations that one block does sooner than two kernels are launched
 
 
 def reduce_on_gpu(fn: Function, *, shuffles: bool) -> Function:
@@ -149,7 +144,7 @@ class _Reducer:
         sides = [side for each in threads if (side := side_of(each, names, LIMITS.block)) is not None]
         if len(sides) < len(threads) or any(each.kind in (loop.kind, axis) for each in around):
             return None
-        size = COLUMN if axis != loop.kind else LIMITS.warp if sides else THREADS
+        size = COLUMN if axis != loop.kind else LIMITS.warp if sides else SUM_THREADS
         if prod(side.trips for side in sides) * size > LIMITS.block:
             return None
         counters, member = {side.loop.var: next(self.names) for side in sides}, next(self.names)
@@ -182,8 +177,8 @@ class _Reducer:
         count = bounded(trips(loop), {each.var: each for each in around})
         if count is None:
             return None
-        blocks = binary("min", floordiv(add(count, team.size - 1), team.size), PARTS)
-        parts = {update.array.name: self.part(update, PARTS, update.array.shape) for update in updates}
+        blocks = binary("min", floordiv(add(count, team.size - 1), team.size), SUM_PARTS)
+        parts = {update.array.name: self.part(update, SUM_PARTS, update.array.shape) for update in updates}
         self.parts += parts.values()
         block, number = next(self.names), next(self.names)
 
@@ -191,7 +186,7 @@ class _Reducer:
             return (Store(parts[update.array.name].name, (Var(block), *update.index), value),)
 
         first = add(mul(Var(block), team.size), team.thread)
-        share = nest(team, self.teams.summed(_strided(loop, first, team.size * PARTS), updates, team, keep))
+        share = nest(team, self.teams.summed(_strided(loop, first, team.size * SUM_PARTS), updates, team, keep))
         added = For(number, Const(0), blocks, 1, self.all_added(updates, parts, number))
         combine: tuple[Stmt, ...] = (*ends.before, added, *ends.after)
         for each in reversed(around):
@@ -201,15 +196,15 @@ class _Reducer:
 
     def on_blocks(self, loop: For, updates: list[Update], ends: _Ends) -> tuple[Stmt, ...]:
         count = trips(loop)
-        width = 1 if any(map(_is_lanes, walk(loop.body))) else THREADS  # iterations that a block does at once
-        parts = {update.array.name: self.part(update, BLOCKS) for update in updates}
+        width = 1 if any(map(_is_lanes, walk(loop.body))) else SUM_THREADS  # iterations that a block does at once
+        parts = {update.array.name: self.part(update, SUM_BLOCKS) for update in updates}
         self.parts += parts.values()
         block, number = next(self.names), next(self.names)
-        blocks = binary("min", floordiv(add(count, width - 1), width) if width > 1 else count, BLOCKS)
+        blocks = binary("min", floordiv(add(count, width - 1), width) if width > 1 else count, SUM_BLOCKS)
 
         def share(thread: Expr) -> For:
-            first = Var(block) if width == 1 else add(mul(Var(block), THREADS), thread)
-            return _strided(_on_lanes(loop, thread), first, width * BLOCKS)
+            first = Var(block) if width == 1 else add(mul(Var(block), SUM_THREADS), thread)
+            return _strided(_on_lanes(loop, thread), first, width * SUM_BLOCKS)
 
         def keep(update: Update, value: Expr) -> tuple[Stmt, ...]:
             return (Store(parts[update.array.name].name, (Var(block),), value),)
@@ -221,11 +216,11 @@ class _Reducer:
         shares = self.on_threads(share, updates, keep, repeats=True)
         grid: tuple[Stmt, ...] = (
             For(block, Const(0), blocks, 1, (shares,), "block.x", origin=loop.origin),
-            self.on_threads(lambda thread: _strided(combine, thread, THREADS), updates, added),
+            self.on_threads(lambda thread: _strided(combine, thread, SUM_THREADS), updates, added),
         )
         if width > 1:
-            alone = self.on_threads(lambda thread: _strided(loop, thread, THREADS), updates, added)
-            grid = (If(binary("<=", count, FEW), (alone,), grid),)
+            alone = self.on_threads(lambda thread: _strided(loop, thread, SUM_THREADS), updates, added)
+            grid = (If(binary("<=", count, FEW_TERMS), (alone,), grid),)
         return (If(binary("<", loop.lo, loop.hi), grid, ends.stores),)
 
     def part(self, update: Update, count: int, shape: tuple[Expr, ...] = ()) -> Array:
@@ -250,8 +245,8 @@ class _Reducer:
         """The threads of a block, each with its share of a loop."""
         thread = Var(next(self.names))
         own = share(thread)
-        body = self.teams.summed(own, updates, Team(thread, THREADS, repeats=repeats), finish)
-        return For(thread.name, Const(0), Const(THREADS), 1, body, "thread.x", origin=own.origin)
+        body = self.teams.summed(own, updates, Team(thread, SUM_THREADS, repeats=repeats), finish)
+        return For(thread.name, Const(0), Const(SUM_THREADS), 1, body, "thread.x", origin=own.origin)
 
     def added(self, update: Update, value: Expr) -> tuple[Store]:
         """The element, updated with one more value."""
@@ -320,7 +315,7 @@ def _is_lanes(node: Any) -> bool:
 
 def _on_lanes(loop: For, thread: Expr) -> For:
     """The loop with the iterations of thread loops inside that are this thread's."""
-    return replace(loop, body=rewrite(loop.body, lambda n: _strided(n, thread, THREADS) if _is_lanes(n) else None))
+    return replace(loop, body=rewrite(loop.body, lambda n: _strided(n, thread, SUM_THREADS) if _is_lanes(n) else None))
 
 
 def _is_on_threads(loop: For) -> bool:

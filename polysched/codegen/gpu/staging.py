@@ -31,6 +31,7 @@ from polysched.codegen.gpu.footprint import in_locals
 from polysched.codegen.gpu.plan import Plan, Surroundings, plan_of
 from polysched.codegen.gpu.thread_nest import counted, edges, inside, on_threads, thread_nest
 from polysched.codegen.passes.tile_nest import Side, mentions
+from polysched.heuristics.gpu import UNROLLED_UPDATES
 from polysched.ir.build import binary, conjunction, floormod
 from polysched.ir.linear import Linear, added, cleared, expression, forms, is_never_negative, never_negative
 from polysched.ir.node import map_children, rewrite, substitute
@@ -52,8 +53,6 @@ from polysched.ir.nodes import (
 )
 from polysched.ir.rename import fresh_names, rename_bound, used_names
 from polysched.prelude.padding.padded_copy import is_zero_outside
-
-_UNROLLED = 1024  # updates in the text of one chunk
 
 
 def stage(fn: Function, *, double_buffer: bool = False) -> Function:
@@ -293,7 +292,7 @@ class _Kernel:
         plain = self.without_guards(store.value)
         new = rewrite(plain, lambda node: values.get(node) if isinstance(node, Expr) else None)
         body = self.over_points((Store(self.sums.name, self.own, new, store.loc),))
-        kind = "unrolled" if prod(s.trips for s in (*plan.chunk, *plan.nest.points)) <= _UNROLLED else "serial"
+        kind = "unrolled" if prod(s.trips for s in (*plan.chunk, *plan.nest.points)) <= UNROLLED_UPDATES else "serial"
         for side in reversed(plan.chunk):
             body = self.over(side, body, kind) if is_full else (replace(side.loop, body=body),)
         is_guarded = self.thread_inside and not plan.runs_anywhere

@@ -18,13 +18,13 @@ from functools import reduce
 from polysched import isl
 from polysched.codegen.gpu.grid import extent, tile_rows
 from polysched.codegen.gpu.nest import Nest, alone
-from polysched.codegen.gpu.reduce import PARTS
 from polysched.deps.coincidence import together
 from polysched.deps.dependences import Dependences
+from polysched.heuristics.gpu import COLUMN, COLUMNS, LEAST_BLOCKS, LONG_ROW, ROW_WARPS, SUM_PARTS
 from polysched.model.scop import Scop
 from polysched.model.tree import Band, Filter, Leaf, Map, Member, Tree
 from polysched.target import LIMITS
-from polysched.transform.reductions import COLUMN, reduced
+from polysched.transform.reductions import reduced
 from polysched.transform.roles import Around, Loops, statements_of
 from polysched.transform.strides import far_accesses
 from polysched.transform.tile import block_of
@@ -66,12 +66,6 @@ def _inside(loops: Sequence[Placed], tree: Tree) -> Tree:
     return tree
 
 
-_ROWS = 8  # warps of a block
-_COLUMNS = 128  # of a block, with COLUMN threads each
-_BLOCKS = 128  # fewer leave a GPU idle
-_LONG = 1024  # iterations for which a row has all threads of a block
-
-
 def sums_in_teams(nest: Nest, scop: Scop, dependences: Dependences, around: Around) -> Sums | None:
     """A nest of coincident members, then others, with one of these on threads as well; None where that does not pay,
     or is not allowed."""
@@ -100,11 +94,11 @@ def sums_in_teams(nest: Nest, scop: Scop, dependences: Dependences, around: Arou
     members = [nest.members[k] for k in coincident]
     rest = tuple(Placed(band.members[k]) for k in serial if k != lane)
     if far[lane] < min(far[k] for k in coincident) and not _is_shorter(band.members[lane], scop, LIMITS.warp):
-        rows = _rows(members, scop, is_long=not _is_shorter(band.members[lane], scop, _LONG))
+        rows = _rows(members, scop, is_long=not _is_shorter(band.members[lane], scop, LONG_ROW))
         return Sums(nest, rows, (Placed(band.members[lane], "thread.x", arrays), *rest))
     ranks = {len(array.shape) for array in scop.arrays if array.name in arrays}
-    if len(members) == 1 and ranks == {1} and not _is_shorter(band.members[lane], scop, COLUMN * PARTS):
-        columns = Placed(members[0], "block.x", block=_COLUMNS), Placed(members[0], "thread.x")
+    if len(members) == 1 and ranks == {1} and not _is_shorter(band.members[lane], scop, COLUMN * SUM_PARTS):
+        columns = Placed(members[0], "block.x", block=COLUMNS), Placed(members[0], "thread.x")
         return Sums(nest, columns, (Placed(band.members[lane], "block.y", arrays), *rest))
     return None
 
@@ -119,9 +113,9 @@ def _shared(nest: Nest, dependences: Dependences, statement: str) -> Iterator[st
 
 def _rows(members: list[Member], scop: Scop, *, is_long: bool) -> tuple[Placed, ...]:
     *planes, row = members
-    is_few = all(_is_shorter(member, scop, _BLOCKS) for member in members)
+    is_few = all(_is_shorter(member, scop, LEAST_BLOCKS) for member in members)
     on_blocks = [Placed(member, f"block.{axis}") for axis, member in zip("yz", reversed(planes), strict=False)]
-    rows = (Placed(row, "block.x", block=0 if is_few and is_long else _ROWS),)
+    rows = (Placed(row, "block.x", block=0 if is_few and is_long else ROW_WARPS),)
     return (*reversed(on_blocks), *rows, *(() if is_few and is_long else (Placed(row, "thread.y"),)))
 
 
@@ -136,7 +130,7 @@ def sum_on_blocks(band: Band, scop: Scop, dependences: Dependences, around: Arou
     long = [k for k, member in enumerate(members) if not _is_shorter(member, scop, LIMITS.warp)]
     lane = min(long or range(len(members)), key=lambda k: (far[k], -k))
     alike = [k for k, member in enumerate(members) if k != lane and names[k] == names[lane]]
-    outer = next((k for k in alike if not _is_shorter(members[k], scop, _BLOCKS)), None)
+    outer = next((k for k in alike if not _is_shorter(members[k], scop, LEAST_BLOCKS)), None)
     rest = tuple(Placed(member) for k, member in enumerate(band.members) if k not in (lane, outer))
     arrays = names[lane]
     if outer is None:

@@ -19,14 +19,13 @@ from dataclasses import replace
 from typing import Any, TypeGuard
 
 from polysched.codegen.passes.full_part import part_of
+from polysched.heuristics.gpu import GUARDED_LOADS
 from polysched.ir.dtypes import i64
 from polysched.ir.effects import may_change
 from polysched.ir.linear import Linear, added, forms
 from polysched.ir.node import map_children, rewrite, statements, walk
 from polysched.ir.nodes import Alloc, Binary, Expr, For, Function, If, Let, Load, Select, Stmt, Store, Var
 from polysched.ir.rename import bound_names, fresh_names, rename_bound, used_names
-
-_SEVERAL = 3  # guarded loads
 
 
 def borders_apart(fn: Function) -> Function:
@@ -49,7 +48,7 @@ def _parts(loop: For, registers: set[str], names: Iterator[str]) -> tuple[Stmt, 
     is_flat = all(isinstance(stmt, Store | Let | Alloc | If) for stmt in statements(loop.body))
     is_tile = any(isinstance(stmt, Store) and stmt.array in registers for stmt in statements(loop.body))
     guarded = [node for node in walk(loop.body) if _is_guarded(node)]
-    if not is_flat or is_tile or loop.step != 1 or loop.reduces or len(guarded) < _SEVERAL:
+    if not is_flat or is_tile or loop.step != 1 or loop.reduces or len(guarded) < GUARDED_LOADS:
         return None
     if may_change(loop.lo, loop.hi, *(select.cond for select in guarded)):
         return None

@@ -31,6 +31,7 @@ from typing import Any
 
 from polysched.codegen.passes.cost import COSTS, cost
 from polysched.codegen.passes.value_numbers import HasEffects, ValueNumbers
+from polysched.heuristics.code import SHARED_REACH
 from polysched.ir.available import Available
 from polysched.ir.node import map_children, map_list, substitute
 from polysched.ir.nodes import (
@@ -53,8 +54,6 @@ from polysched.ir.nodes import (
 from polysched.ir.rename import bound_names, fresh_names, numbered_in_order, used_names
 from polysched.ir.text import show
 
-REACH = 8  # statements: the bodies of most loops are no longer
-
 
 @dataclass(frozen=True)
 class Merged:
@@ -70,7 +69,7 @@ def cse(
     *,
     threshold: int = 3,
     costs: Mapping[str, int] = COSTS,
-    reach: int = REACH,
+    reach: int = SHARED_REACH,
     loads: bool = False,
     gpu: bool = False,
 ) -> Function:
@@ -87,7 +86,7 @@ def merge(
     *,
     threshold: int = 3,
     costs: Mapping[str, int] = COSTS,
-    reach: int = REACH,
+    reach: int = SHARED_REACH,
     loads: bool = False,
     gpu: bool = False,
 ) -> Merged:

@@ -14,11 +14,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
+from polysched.heuristics.gpu import INVARIANT_REGISTERS
 from polysched.ir.node import map_blocks, map_list, rewrite, walk
 from polysched.ir.nodes import Array, Const, Expr, For, Function, Let, Load, Stmt, Store, Var
 from polysched.ir.rename import fresh_names, used_names
-
-_MOST = 32  # registers
 
 
 def invariant_loads(fn: Function) -> Function:
@@ -32,7 +31,7 @@ def invariant_loads(fn: Function) -> Function:
         if not isinstance(stmt, For) or stmt.kind != "vector":
             return map_blocks(stmt, lambda block: map_list(block, visit))
         loads = _fixed(stmt, arrays.values())
-        if not 0 < len(loads) <= _MOST:
+        if not 0 < len(loads) <= INVARIANT_REGISTERS:
             return stmt
         named = {load: Var(next(names), load.dtype) for load in loads}
         body = rewrite(stmt.body, lambda node: named.get(node) if isinstance(node, Load) else None)

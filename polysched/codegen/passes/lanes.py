@@ -24,15 +24,12 @@ from typing import Any
 
 from polysched.codegen.emit.extents import most_trips
 from polysched.codegen.passes.updates import Update, updates_in
+from polysched.heuristics.cpu import SUM_OPERATIONS, SUM_TRIPS, SUM_VECTORS
 from polysched.ir.build import add, binary, floordiv, mul, sub
 from polysched.ir.node import map_children, rewrite, substitute, walk
 from polysched.ir.nodes import Alloc, Array, Binary, Call, Const, Expr, For, Function, If, Let, Load, Store, Var
 from polysched.ir.rename import fresh_names, rename_bound, used_names
 from polysched.model.reduction import identity
-
-VECTORS = 4  # an addition takes four cycles
-_OPERATIONS = 8  # of an iteration that is that short
-_TRIPS = 512  # of a loop that gains nothing, as one of a tile
 
 
 def several_vectors(fn: Function, *, vector_bytes: int) -> Function:
@@ -56,7 +53,7 @@ class _Lanes:
         return map_children(node, self.visit)
 
     def in_vectors(self, loop: For, updates: list[Update]) -> If:
-        width = Const(VECTORS * self.vector_bytes * 8 // min(update.array.dtype.bits for update in updates))
+        width = Const(SUM_VECTORS * self.vector_bytes * 8 // min(update.array.dtype.bits for update in updates))
         first, block = next(self.names), next(self.names)
         parts = {update.array.name: self.part(update, width) for update in updates}
         trips = sub(loop.hi, loop.lo)
@@ -108,4 +105,5 @@ def _is_short(loop: For) -> bool:
     has_calls = any(isinstance(node, Call) for node in nodes)
     is_flat = all(isinstance(stmt, Store | Let) for stmt in loop.body)
     most = most_trips(loop.lo, loop.hi, loop.step)
-    return loop.step == 1 and is_flat and not has_calls and count <= _OPERATIONS and (most is None or most > _TRIPS)
+    is_long = most is None or most > SUM_TRIPS
+    return loop.step == 1 and is_flat and not has_calls and count <= SUM_OPERATIONS and is_long

@@ -22,6 +22,7 @@ from typing import Any
 from polysched.codegen.emit.extents import bounded, most_trips
 from polysched.codegen.passes.apart import are_apart, facts_of, least_value
 from polysched.codegen.passes.tile_nest import Side, TileNest, mentions, tile_nest
+from polysched.heuristics.cpu import LONGEST_PACKED
 from polysched.ir.build import binary, conjunction, sub
 from polysched.ir.effects import may_change
 from polysched.ir.linear import Linear, expression, forms
@@ -41,8 +42,6 @@ from polysched.ir.nodes import (
     Var,
 )
 from polysched.ir.rename import fresh_names, used_names
-
-LONGEST = 512  # iterations of the loop around a tile that a copy holds
 
 
 def pack(fn: Function) -> Function:
@@ -103,7 +102,7 @@ class _Packer:
             return None
         first = self.from_zero(first)
         most = most_trips(first, end, 1)
-        return None if most is None or most > LONGEST else (first, end, most)
+        return None if most is None or most > LONGEST_PACKED else (first, end, most)
 
     def from_zero(self, expr: Expr) -> Expr:
         """The expression, which stays as it is if it is never below zero."""

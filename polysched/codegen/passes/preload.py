@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from math import prod
 
+from polysched.heuristics.gpu import PRELOADED
 from polysched.ir.build import add, mul
 from polysched.ir.effects import may_be_dropped
 from polysched.ir.node import children, map_list, rewrite, substitute, walk
@@ -42,8 +43,6 @@ from polysched.ir.nodes import (
 )
 from polysched.ir.rename import bound_names, fresh_names, rename_bound, used_names
 from polysched.model.loops import trip_count
-
-_MOST_ELEMENTS = 64  # of registers for all that is loaded before one loop
 
 
 def preload(fn: Function) -> Function:
@@ -117,7 +116,7 @@ class _Loop:
         is_again = any((trip_count(loop) or 0) > 1 for loop in loops if loop not in own)
         if not arrays or arrays & self.changing or not is_again or not may_be_dropped(value):
             return
-        if self.elements + prod(trips) > _MOST_ELEMENTS:
+        if self.elements + prod(trips) > PRELOADED:
             return
         self.elements += prod(trips)
         index: Expr = Const(0)

@@ -29,6 +29,7 @@ from typing import Any
 
 from polysched.codegen.emit.extents import trips
 from polysched.codegen.passes.updates import Row, Update, in_variables, updates_in
+from polysched.heuristics.cpu import LEAST_PARTED, PARTS
 from polysched.ir.build import add, binary, conjunction, floordiv, mul, sub
 from polysched.ir.node import map_children, rewrite, walk
 from polysched.ir.nodes import (
@@ -49,9 +50,6 @@ from polysched.ir.nodes import (
 )
 from polysched.ir.rename import fresh_names, rename_bound, used_names
 from polysched.model.reduction import identity
-
-PARTS = 32  # of a loop on threads: more than there are threads, few enough to be combined in no time
-LEAST = 4 * PARTS  # iterations of a loop whose parts have rows of their own
 
 
 def privatize(fn: Function, *, vector: bool = True) -> Function:
@@ -114,7 +112,7 @@ class _Privatizer:
         )
         conditions = [*loop.when]
         if any(update.row for update in updates):
-            conditions.append(binary(">=", count, LEAST))
+            conditions.append(binary(">=", count, LEAST_PARTED))
         if not conditions:
             return in_parts
         (copy,) = rename_bound((loop,), lambda name: next(self.names))

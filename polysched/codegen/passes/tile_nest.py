@@ -12,12 +12,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import product
 
+from polysched.heuristics.code import TILE_LOOP
 from polysched.ir.effects import may_change
 from polysched.ir.linear import Linear, added, forms
 from polysched.ir.node import walk
 from polysched.ir.nodes import Expr, For, Let, Stmt, Store, Var
-
-LARGEST = 64  # iterations of a loop that becomes a dimension of registers
 
 
 @dataclass(frozen=True)
@@ -76,7 +75,7 @@ def tile_nest(loop: For, *, may_move: bool = False) -> TileNest | None:
     return TileNest(loop, tuple(sides), body)
 
 
-def side_of(loop: For, around: Collection[str], most: int = LARGEST) -> Side | None:
+def side_of(loop: For, around: Collection[str], most: int = TILE_LOOP) -> Side | None:
     """The loop as a side of a tile, if a lower and an upper bound are always as far from each other, at most `most`,
     and stay in the loops `around`."""
     choices = []

@@ -15,15 +15,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from math import prod
 
+from polysched.heuristics.gpu import UNROLLED_LOADS, UNROLLED_OPERATIONS, UNROLLED_TRIPS
 from polysched.ir.node import children, map_list, rewrite, walk
 from polysched.ir.nodes import Expr, For, Function, If, Let, Load, Stmt, Store, Var
 from polysched.model.loops import trip_count
 
-_MOST_LOADS = 64  # in an unrolled body: half of the registers that a thread has at full occupancy, for f64
-_MOST_OPERATIONS = 1 << 14  # of an unrolled body
 
-
-def hint_unrolling(fn: Function, *, most_trips: int = 8) -> Function:
+def hint_unrolling(fn: Function, *, most_trips: int = UNROLLED_TRIPS) -> Function:
     """`fn` with the kind "unrolled" for serial loops of at most `most_trips` constant iterations in thread loops."""
     body = map_list(fn.body, lambda stmt: _hinted(stmt, False, most_trips))
     return fn if body is fn.body else replace(fn, body=body)
@@ -65,7 +63,7 @@ def _is_small(loop: For, most_trips: int) -> bool:
         return False
     unrolled = _Unrolled({node.array for node in walk(loop) if isinstance(node, Store)})
     operations = unrolled.operations(loop)
-    return sum(unrolled.loads.values()) <= _MOST_LOADS and operations <= _MOST_OPERATIONS
+    return sum(unrolled.loads.values()) <= UNROLLED_LOADS and operations <= UNROLLED_OPERATIONS
 
 
 @dataclass

@@ -40,6 +40,7 @@ from typing import Any
 from polysched.codegen.passes.conditions import claim, merged
 from polysched.codegen.passes.cost import cost
 from polysched.codegen.passes.rank import Scope
+from polysched.heuristics.code import CANDIDATES, COPIED_OPERATIONS, DEAREST_LET, DEEPEST_COPIES, SHORT_LOOP
 from polysched.ir.build import conjunction
 from polysched.ir.dtypes import boolean
 from polysched.ir.effects import may_be_dropped
@@ -67,13 +68,8 @@ from polysched.model.loops import trip_count
 
 Claim = tuple[Expr, bool]
 
-_SHORT = 8  # iterations of a loop that compilers unroll
-_DEEPEST = 2  # nested ifs with an else around a copy: four copies
-_DEAREST = 32  # operations of a Let that a condition takes along
-_MOST_CANDIDATES = 8  # per loop, so that the time stays linear
 
-
-def unswitch(fn: Function, *, most_growth: int = 32) -> Function:
+def unswitch(fn: Function, *, most_growth: int = COPIED_OPERATIONS) -> Function:
     """`fn` with each invariant condition above the outermost loop that it can leave, if that copies no more than
     `most_growth` operations into both of its branches."""
     while True:
@@ -159,7 +155,7 @@ class _Unswitcher:
         if _is_spread(loop) or _is_short(loop) or not any(map(_has_test, _direct(loop.body))):
             return (loop,)
         values = self.values(loop)
-        for operands in islice(self.candidates(loop, around, values), _MOST_CANDIDATES):
+        for operands in islice(self.candidates(loop, around, values), CANDIDATES):
             cond = conjunction(operands)
             outcomes = [_Known(dict(map(claim, operands)), holds, values) for holds in (True, False)]
             if self.is_worth_it(cond, loop, around, outcomes) and not any(map(_is_spread, _statements(loop.body))):
@@ -185,7 +181,7 @@ class _Unswitcher:
         for let in _direct(loop.body):
             if isinstance(let, Let) and self.bindings[let.name] <= 1:
                 value = substitute(let.value, values)
-                if cost(value) <= _DEAREST:
+                if cost(value) <= DEAREST_LET:
                     values[let.name] = value
         return values
 
@@ -209,7 +205,8 @@ class _Unswitcher:
 
     def is_worth_it(self, cond: Expr, loop: For, around: _Around, outcomes: list[_Known]) -> bool:
         """Whether nothing is copied, or little."""
-        may_copy = around.branches < _DEEPEST and not around.disagree_on(cond) and not _guards_loop(loop.body, outcomes)
+        may_copy = around.branches < DEEPEST_COPIES and not around.disagree_on(cond)
+        may_copy = may_copy and not _guards_loop(loop.body, outcomes)
         operations = 0
         for stmt in _copied(loop.body, outcomes):
             operations += 1 + sum(map(cost, _expressions(stmt)))
@@ -304,7 +301,7 @@ def _is_spread(node: Any) -> bool:
 def _is_short(loop: For) -> bool:
     """Do compilers unroll it?"""
     trips = trip_count(loop)
-    return loop.kind == "unrolled" or (trips is not None and trips <= _SHORT)
+    return loop.kind == "unrolled" or (trips is not None and trips <= SHORT_LOOP)
 
 
 def _uses(expr: Expr, names: set[str]) -> bool:

@@ -14,12 +14,11 @@ from dataclasses import dataclass, replace
 from polysched.codegen.products.axes import digits, full_or_last, number
 from polysched.codegen.products.pairs import first_term
 from polysched.codegen.products.sizes import whole_vectors
+from polysched.heuristics.cpu import COPIED_TERMS
 from polysched.ir.build import add, binary, floordiv, mul, sub
 from polysched.ir.node import substitute
 from polysched.ir.nodes import Alloc, Array, Const, Expr, For, If, Select, Stmt, Store, Var
 from polysched.transform.axes import Axes, lies_by_terms
-
-_CHUNK = 64  # terms, of which a few lines each fit into the first cache
 
 
 @dataclass(frozen=True)
@@ -90,10 +89,10 @@ class Copy:
         axes = [*self.terms.extents.items()]
         outer, inner = (Axes({}), self.terms) if self.is_row else (Axes(dict(axes[:-1])), Axes(dict(axes[-1:])))
         chunk, k = next(self.names), next(self.names)
-        first = mul(Var(chunk), _CHUNK)
+        first = mul(Var(chunk), COPIED_TERMS)
         of_chunk = substitute(line.body, digits(inner, Var(k)))
-        body = replace(line, body=(For(k, first, binary("min", add(first, _CHUNK), inner.size), 1, of_chunk),))
-        return self.over_terms(outer, (For(chunk, Const(0), Const(-(-inner.size // _CHUNK)), 1, (body,)),))
+        body = replace(line, body=(For(k, first, binary("min", add(first, COPIED_TERMS), inner.size), 1, of_chunk),))
+        return self.over_terms(outer, (For(chunk, Const(0), Const(-(-inner.size // COPIED_TERMS)), 1, (body,)),))
 
     def over_terms(self, terms: Axes, body: tuple[Stmt, ...]) -> Stmt:
         """The loops over these terms around `body`, which has them by the names of the nest."""

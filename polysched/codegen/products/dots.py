@@ -15,15 +15,13 @@ from dataclasses import replace
 from polysched.codegen.products.axes import digits, full_or_last
 from polysched.codegen.products.epilogue import stored
 from polysched.codegen.products.sizes import Shares, lanes_of, shared_loop
+from polysched.heuristics.cpu import DOT_COLUMNS, DOT_SUMS
 from polysched.ir.build import add, mul
 from polysched.ir.node import substitute
 from polysched.ir.nodes import Alloc, Array, Binary, Const, Expr, For, Load, Stmt, Store, Var
 from polysched.machine import Machine
 from polysched.transform.epilogues import Extents
 from polysched.transform.products import SumOfProducts
-
-_SUMS = 16  # vectors of them, half of the registers
-_COLUMNS = 8  # each in a line of a cache that may hold no more of them at addresses far apart
 
 
 def dots(found: SumOfProducts, names: Iterator[str], extents: Extents, machine: Machine) -> tuple[Stmt, ...]:
@@ -36,7 +34,7 @@ class _Dots:
         self.found, self.names, self.machine = found, names, machine
         self.dtype = found.row.dtype
         self.lanes = lanes_of(self.dtype, machine)
-        self.at_a_time = max(1, min(_SUMS // found.rows.size, found.columns.size, _COLUMNS))
+        self.at_a_time = max(1, min(DOT_SUMS // found.rows.size, found.columns.size, DOT_COLUMNS))
 
     def statements(self) -> tuple[Stmt, ...]:
         found, tile = self.found, next(self.names)

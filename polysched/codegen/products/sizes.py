@@ -10,15 +10,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from polysched.codegen.threads import SIMD_OPERATIONS
+from polysched.heuristics.cpu import (
+    EVEN_SHARES,
+    HIGHEST_TILE,
+    OPERATIONS_OF_AN_UPDATE,
+    SIMD_OPERATIONS,
+    SPARE_REGISTERS,
+    SUMS_UNDER_WAY,
+    WIDEST_TILE,
+)
 from polysched.ir.dtypes import DType
 from polysched.machine import Machine
 
-_WIDEST = 4  # vectors of a row of a tile: of more, gcc loads each again for each row
-_HIGHEST = 8  # rows, each in a line of a cache that may hold no more of them at addresses far apart
-_SPARE = 2  # registers for what rows are multiplied by, and for gcc
-_LATENCY = 12  # sums that have to be under way at a time: on Zen 3, 8 take as long as 12
-_EVEN = 0.9  # of the threads' time that is not waiting for others
 Side = Literal["rows", "columns"]
 
 
@@ -61,9 +64,9 @@ def register_tile(rows: int, columns: int, lanes: int, registers: int) -> Tile:
     """The tile that takes the least time for so many rows and columns, remainders counted."""
     shapes = [
         Tile(high, wide * lanes)
-        for wide in range(1, _WIDEST + 1)
-        for high in range(1, min(rows, _HIGHEST) + 1)
-        if high == wide == 1 or high * wide + wide + _SPARE <= registers
+        for wide in range(1, WIDEST_TILE + 1)
+        for high in range(1, min(rows, HIGHEST_TILE) + 1)
+        if high == wide == 1 or high * wide + wide + SPARE_REGISTERS <= registers
     ]
     return min(shapes, key=lambda tile: (_time(tile, rows, columns, lanes), -tile.columns))
 
@@ -71,7 +74,7 @@ def register_tile(rows: int, columns: int, lanes: int, registers: int) -> Tile:
 def _time(tile: Tile, rows: int, columns: int, lanes: int) -> float:
     """In half cycles, for each term: multiplications, or loads, or waiting for sums."""
     return sum(
-        m * n * (max(high * vectors, high + vectors, _LATENCY) + 1)
+        m * n * (max(high * vectors, high + vectors, SUMS_UNDER_WAY) + 1)
         for m, high in _parts(rows, tile.rows)
         for n, vectors in ((n, -(-wide // lanes)) for n, wide in _parts(columns, tile.columns))
     )
@@ -93,7 +96,7 @@ def blocks(size: int, tile: int, line: int, machine: Machine) -> Shares:
 
 def shared_loop(loops: dict[str, Shares], updates: int, cores: int) -> str | None:
     """Which of the loops, outermost first, threads share, given what each runs; None if there is too little to do."""
-    if cores == 1 or 4 * updates < SIMD_OPERATIONS:
+    if cores == 1 or OPERATIONS_OF_AN_UPDATE * updates < SIMD_OPERATIONS:
         return None
     even = {name: shares.evenness(cores) for name, shares in loops.items()}
-    return next((name for name in loops if even[name] >= _EVEN), max(even, key=even.__getitem__))
+    return next((name for name in loops if even[name] >= EVEN_SHARES), max(even, key=even.__getitem__))

@@ -14,6 +14,7 @@ from polysched.frontend.arithmetic import a
 from polysched.frontend.op.emit import Emitter, Operand, common_type, type_of
 from polysched.frontend.op.memory import Ref
 from polysched.frontend.promotion import common, weak_float
+from polysched.heuristics.nest import POWER_FACTORS
 from polysched.ir.dtypes import DType, boolean, f16, f32, i8
 
 KINDS = {
@@ -32,7 +33,6 @@ KINDS = {
 COMPARED = {"==": "Eq", "!=": "Ne", "<": "Lt", "<=": "Le", ">": "Gt", ">=": "Ge"}
 _INTEGERS_ONLY = ("&", "|", "^", "<<", ">>")
 _OF_BOOLS = {"+": "Or", "*": "And", "&": "And", "|": "Or", "^": "Xor"}
-_FACTORS = 4  # a power of a float to this one is a product
 
 
 def binary(emit: Emitter, op: str, left: Operand, right: Operand) -> Ref:
@@ -137,7 +137,7 @@ def _power(emit: Emitter, base: Operand, exponent: Operand, dtype: DType) -> Ref
             return _product(emit, cast(emit, base, dtype), exponent)
         case float() if exponent == 0.5 and dtype.is_float:
             return emit.elementwise("UnaryType::Sqrt", [base], dtype)
-        case int() | float() if exponent in range(2, _FACTORS + 1) and isinstance(base, Ref):
+        case int() | float() if exponent in range(2, POWER_FACTORS + 1) and isinstance(base, Ref):
             return _product(emit, cast(emit, base, dtype), int(exponent))
     if not dtype.is_float:
         hint = "write a product, or x.astype(ps.f64) ** y"
@@ -151,7 +151,7 @@ def _product(emit: Emitter, base: Ref, factors: int) -> Ref:
         return emit.held(emit.constant(1, base.dtype, base.shape))
     if factors == 1:
         return emit.copy(base)
-    if factors <= _FACTORS:
+    if factors <= POWER_FACTORS:
         return binary(emit, "*", _product(emit, base, factors - 1), base)
     half = _product(emit, base, factors // 2)
     whole = binary(emit, "*", half, half)

@@ -21,12 +21,10 @@ from polysched.frontend.op.joining import array
 from polysched.frontend.op.memory import Ref
 from polysched.frontend.op.passed import dtype_of
 from polysched.frontend.op.views import At, Every, View
+from polysched.heuristics.nest import CONSTANTS_AT_KNOWN_PLACES, CONSTANTS_ELSEWHERE
 from polysched.ir.contents import contents_of
 from polysched.ir.graph import Block, Operation
 from polysched.ir.nodes import Const
-
-_MOST_AT_KNOWN_PLACES = 64  # stencils of 7 x 7 gain a fifth; 9 x 9 nothing, and gcc takes 14 s instead of 3
-_MOST_ELSEWHERE = 4  # a table of 4 entries, which data choose, gains a third; one of 8 takes 4 times as long
 
 
 def outside(emit: Emitter, name: str, value: np.ndarray) -> Ref:
@@ -63,9 +61,9 @@ def settled(emit: Emitter, block: Block) -> tuple[Block, tuple[Captured, ...]]:
 
 def _are_few(block: Block, one: Captured) -> bool:
     count = one.given.size
-    if not 0 < count <= _MOST_AT_KNOWN_PLACES:
+    if not 0 < count <= CONSTANTS_AT_KNOWN_PLACES:
         return False
-    return count <= _MOST_ELSEWHERE or _has_known_places(block, one.name)
+    return count <= CONSTANTS_ELSEWHERE or _has_known_places(block, one.name)
 
 
 def _has_known_places(block: Block, name: str) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from polysched.heuristics.nest import CHEAP_OPERATIONS, OPERATIONS_OF_A_CALL
 from polysched.ir.graph import Operation
 
 
@@ -39,7 +40,7 @@ class Storing:
         name = operation.results[0].name
         if name in self.results or operation.kind in _VIEWS:  # what subscripts of views cost, the tensor layer knows
             return False
-        return self.cost(name) <= _CHEAP and not self.is_reduced(name)
+        return self.cost(name) <= CHEAP_OPERATIONS and not self.is_reduced(name)
 
     def is_viewed(self, operation: Operation) -> bool:
         """Does a view, which gets no array, read what is not element-wise and so needs one?"""
@@ -96,10 +97,10 @@ class Storing:
         operation = self.made_by.get(name)
         if operation is None or not (operation.kind in _VIEWS or operation.kind.startswith(_ELEMENTWISE)):
             return 100
-        own = 8 if operation.kind.startswith(("UnaryType", "SpecFunc")) else operation.kind not in _VIEWS
+        is_call = operation.kind.startswith(("UnaryType", "SpecFunc"))
+        own = OPERATIONS_OF_A_CALL if is_call else operation.kind not in _VIEWS
         return own + sum(self.cost(operand.name) for operand in operation.operands if operand.name in self.made_by)
 
 
 _VIEWS = frozenset({"Slice", "Transpose", "Reshape", "Broadcast", "Sums", "Const", "Size", "Iota", "Empty"})
 _ELEMENTWISE = ("UnaryType", "BinaryType", "SpecFunc", "Select", "Cast")
-_CHEAP = 6  # operations that are rather done again than stored

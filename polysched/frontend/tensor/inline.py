@@ -6,7 +6,8 @@
 
 May: a tensor without reductions always; one with reductions where a single tensor of the same shape, without reductions
 of its own, reads it at its own indices alone. Should: if the user says so, or where no element is computed more than
-once, or it is cheap (`_MOST`; `_MOST_AGAIN` in sums, where more loops than subscripts tell of elements used often).
+once, or it is cheap (`INLINED_OPERATIONS`; `INLINED_AGAIN` in sums, where more loops than subscripts tell of elements
+used often).
 
 A tensor that is read only to be copied whole, by an update, is made in the place of the copy.
 """
@@ -20,11 +21,9 @@ from itertools import count
 from polysched.errors import InputError
 from polysched.frontend.tensor.reduce import Reduction
 from polysched.frontend.tensor.tensor import Body, Tensor
+from polysched.heuristics.nest import INLINED_AGAIN, INLINED_OPERATIONS
 from polysched.ir.node import children, rewrite, substitute, walk
 from polysched.ir.nodes import DIVISIONS, Binary, Call, Const, Expr, Load, Select, Var
-
-_MOST = 8  # operations of what is computed at several places, or for several elements
-_MOST_AGAIN = 2  # operations of what is computed again and again, as in a sum over other elements
 
 _CHEAP = frozenset({"fabs", "floor", "ceil", "trunc", "rint", "copysign", "fma"})  # one instruction each
 
@@ -138,9 +137,9 @@ def _should(own: Body, readers: Sequence[Bodies], tensor: Tensor) -> bool:
     cost = max((_cost(_element(own, load)) for _, load in loads), default=0)
     loops = [(_axes(body, load), _indices(body), _dimensions(load, tensor)) for body, load in loads]
     if any(axes and axes + indices > dimensions for axes, indices, dimensions in loops):
-        return cost <= _MOST_AGAIN
+        return cost <= INLINED_AGAIN
     once = len(loads) == 1 and all(indices <= dimensions for _, indices, dimensions in loops)
-    return cost <= _MOST or once
+    return cost <= INLINED_OPERATIONS or once
 
 
 def _axes(reader: Body, load: Load) -> int:
@@ -167,7 +166,7 @@ def _cost(expr: Expr) -> int:
         case Load(index=index):
             return sum(_divides(node) and not _is_digit(node) for node in walk(index))
         case Call(fn=fn) if fn not in _CHEAP:
-            return _MOST + 1 + sum(map(_cost, children(expr)))
+            return INLINED_OPERATIONS + 1 + sum(map(_cost, children(expr)))
         case Select():
             return 2 + sum(map(_cost, children(expr)))
     return 1 + sum(map(_cost, children(expr)))

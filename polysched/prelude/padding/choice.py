@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from inspect import signature
 from itertools import zip_longest
 
+from polysched.heuristics.nest import COPY_PAYS, FEW_ZEROS, FRESH_COPY_PAYS, KEPT_BYTES, OFTEN
 from polysched.ir.node import walk
 from polysched.ir.nodes import Const, Expr, Function, Var
 from polysched.ir.rename import used_names
@@ -36,12 +37,6 @@ from polysched.prelude.padding.zeros import (
 )
 from polysched.target import TargetData
 from polysched.transform.products import kind_of, sum_of_products
-
-_OFTEN = 8  # uses of an element from which on a GPU copies its array to shared memory
-_PAYS = 1.5  # terms of a sum for each element of a padded copy
-_PAYS_FRESH = 10.0  # the same where each call gets the memory anew from the system, a page at a time
-_FEW_ZEROS = 4  # elements of a copy for each of the data, above which a cut leaves out more than a copy saves
-_KEPT = 32 << 20  # bytes up to which memory is used again (M_MMAP_THRESHOLD of glibc)
 
 
 def lowerings_of_zeros(fn: Function, target: TargetData, *, fast_math: bool = False) -> tuple[NestEdit, ...]:
@@ -75,7 +70,7 @@ def said_of_zeros(edits: Sequence[NestEdit]) -> str:
 def _lowering(found: PaddedSum, fn: Function, target: TargetData, fast_math: bool) -> tuple[How, str]:
     """The lowering that costs least, and why."""
     exact = cut_is_exact_since(found, finite_tables(fn), fast_math=fast_math)
-    is_copied_anyway = _uses(found) >= _OFTEN if target.has_grid else _is_packed(found)
+    is_copied_anyway = _uses(found) >= OFTEN if target.has_grid else _is_packed(found)
     may_be_copied = not target.has_grid and (is_copied_anyway or not _is_same_along_rows(found))
     copy = copy_for(found, fn, used_names(fn)) if may_be_copied else None
     if copy is not None and _pays(found, copy) and (_has_few_zeros(found, copy) or not (exact or is_copied_anyway)):
@@ -107,7 +102,7 @@ def _is_same_along_rows(found: PaddedSum) -> bool:
 def _uses(found: PaddedSum) -> int:
     """How often an element is used, but for windows that overlap; those of unknown number are many."""
     used = {node.name for node in walk(found.access) if isinstance(node, Var)}
-    return math.prod(trip_count(loop) or _OFTEN for loop in found.loops if loop.var not in used)
+    return math.prod(trip_count(loop) or OFTEN for loop in found.loops if loop.var not in used)
 
 
 def _pays(found: PaddedSum, copy: PaddedCopy) -> bool:
@@ -116,14 +111,14 @@ def _pays(found: PaddedSum, copy: PaddedCopy) -> bool:
     elements = _constant_product(copy.array.shape)
     if None in terms or elements is None:
         return True
-    is_kept = elements * copy.array.dtype.bits // 8 <= _KEPT
-    return math.prod(filter(None, terms)) >= elements * (_PAYS if is_kept else _PAYS_FRESH)
+    is_kept = elements * copy.array.dtype.bits // 8 <= KEPT_BYTES
+    return math.prod(filter(None, terms)) >= elements * (COPY_PAYS if is_kept else FRESH_COPY_PAYS)
 
 
 def _has_few_zeros(found: PaddedSum, copy: PaddedCopy) -> bool:
     """Is the copy known to have no more of them than a cut need not leave out?"""
     elements, size = (_constant_product(extents) for extents in (copy.array.shape, found.shape or ()))
-    return elements is not None and size is not None and elements <= _FEW_ZEROS * size
+    return elements is not None and size is not None and elements <= FEW_ZEROS * size
 
 
 def _constant_product(extents: Sequence[Expr]) -> int | None:

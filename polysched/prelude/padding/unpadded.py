@@ -23,6 +23,7 @@ from typing import Literal, get_args
 
 from polysched import isl
 from polysched.errors import InputError
+from polysched.heuristics.nest import TYPICAL_SIZE
 from polysched.ir.build import binary, conjunction, sub
 from polysched.ir.effects import may_change
 from polysched.ir.linear import Linear, added, expression
@@ -37,7 +38,6 @@ from polysched.prelude.padding.padded_copy import linear
 
 How = Literal["read in place", "stored once"]
 Loops = tuple[For, ...]
-_TYPICAL = 64  # what sizes are taken for that are not known
 
 
 def unpad(fn: Function, copy: str, how: How) -> Function:
@@ -237,7 +237,7 @@ def _is_flat(stmt: Stmt, loops: tuple[str, ...], name: str) -> bool:
 
 def _pays(written: Function, copy: _Copy) -> bool:
     """Are there fewer reads in iterations at the borders, each with its guard, than elements to copy?"""
-    sizes: dict[str, Expr] = {size: Const(_TYPICAL) for size in written.sizes}
+    sizes: dict[str, Expr] = {size: Const(TYPICAL_SIZE) for size in written.sizes}
     extents = simplify(substitute(copy.array.shape, sizes))
     windows: dict[Loops, list[Expr]] = {}  # what holds for reads of data, by the loops around
     for load, loops in _loads(substitute(written.body, sizes), (), copy.array.name):

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
+from polysched.heuristics.nest import LONGEST_VALUE
 from polysched.ir.dtypes import boolean, i64
 from polysched.ir.effects import is_pure, is_total_operation
 from polysched.ir.node import map_list, rewrite, walk
@@ -32,7 +33,6 @@ def forward_indices(fn: Function) -> tuple[tuple[Stmt, ...], dict[Expr, str]]:
     return forward.block(fn.body, {}, ()), forward.names
 
 
-_LONGEST = 1000  # nodes of a value: where each is read twice by the next, they double
 _KINDS = (i64, boolean)  # of an index, and of a condition on it
 _Values = dict[str, Expr]
 _Ends = tuple[Product, ...]  # of the loops around that count from zero: none of them is zero inside
@@ -88,8 +88,8 @@ class _Forward:
 
     def is_fixed(self, value: Expr, ends: _Ends) -> bool:
         """Is it the same whenever it is evaluated, and defined, and of a reasonable length?"""
-        nodes = list(islice(walk(value), _LONGEST + 1))
-        return len(nodes) <= _LONGEST and is_pure(value) and all(self.is_defined(node, ends) for node in nodes)
+        nodes = list(islice(walk(value), LONGEST_VALUE + 1))
+        return len(nodes) <= LONGEST_VALUE and is_pure(value) and all(self.is_defined(node, ends) for node in nodes)
 
     def is_defined(self, node: Expr, ends: _Ends) -> bool:
         match node:

@@ -18,6 +18,7 @@ from typing import Literal
 
 from polysched import isl
 from polysched.errors import InputError
+from polysched.heuristics.gpu import COLUMN
 from polysched.model.tree import Band, Map, Member, Tree, mark_of, marked_as
 from polysched.target import LIMITS
 from polysched.transform.hand.draft import Draft
@@ -28,7 +29,6 @@ from polysched.transform.hand.loops import loops as loops_of
 from polysched.transform.hand.reduces import with_reduces
 from polysched.transform.hand.registry import edit
 from polysched.transform.hand.steps import Step
-from polysched.transform.reductions import COLUMN
 
 Axis = Literal[
     "blockIdx.x", "blockIdx.y", "blockIdx.z", "threadIdx.x", "threadIdx.y", "threadIdx.z",

@@ -1,0 +1,53 @@
+"""Numbers of judgement for CPUs. Measured on Zen 3 and Zen 4, if nothing else is said."""
+
+from __future__ import annotations
+
+# Register tiles: rows that are unrolled, and columns in a few vectors.
+VECTORS_OF_ROW = 3
+ROWS_OF_16_REGISTERS, ROWS_OF_32_REGISTERS = 4, 8  # sums in 12 and in 24 of them, the others for operands
+FEW_BLOCKS = 8  # of which one that is not full is worth avoiding
+UPDATES_AT_ONCE = 4  # of a row, where there is no loop to unroll
+WINDOW_TERMS = 64  # of a sliding window that is unrolled as a whole
+INTERLEAVED_ROWS = 8  # which keep the processor busy where each iteration of a row waits for the one before
+
+# Tiles of bands that are made for caches.
+NEAR = 4  # elements from one access to the next, of which a line of a cache then has several
+TILE_OF_L1 = 3 / 2  # for a column of blocks, of which rounding to a power of two leaves between 3/4 and 3/2
+TILE_OF_L2 = 1 / 2  # for all columns of a tile
+UPDATED_OF_L1 = 1 / 8  # of a row that is updated again and again
+ROWS_OF_TILE, ROWS_OF_PACKED_TILE = 8, 16  # in register tiles; what is packed serves more rows
+OTHER_LOOPS = 16  # iterations of a tile along what is neither row, column nor term
+SHARED_TILE, SHARED_COLUMNS = 64, 5  # of several statements, the latter in register tiles: others use no registers
+STENCIL_TILE, DEEP_STENCIL_TILE = 32, 8  # with up to three loops, and with more
+LONGEST_ROW, LONGEST_DEEP_ROW = 512, 1024  # elements of such a tile with two loops, and with more
+SHORTEST_ROW = 8
+SERIAL_TILE, SERIAL_ROW = 16, 256  # where no loop runs as SIMD
+FUSED_BLOCK = 64  # iterations of tile loops that are fused: eight cache lines of f64, of each row
+
+# Sums of products.
+FEW_ROWS = 4  # with fewer, copying a factor costs as much as it brings
+LEAST_COLUMNS = 8
+LEAST_TERMS = 16  # of fewer, to begin and to store sums is most of the work
+LEAST_UPDATES = 1 << 14
+LEAST_DOT = 64  # terms of a dot product that is worth lanes of its own
+WIDEST_TILE = 4  # vectors of a row of a tile: of more, gcc loads each again for each row
+HIGHEST_TILE = 8  # rows, each in a line of a cache that may hold no more of them at addresses far apart
+SPARE_REGISTERS = 2  # for what rows are multiplied by, and for gcc
+SUMS_UNDER_WAY = 12  # at a time: on Zen 3, 8 take as long as 12
+EVEN_SHARES = 0.9  # of the threads' time that is not waiting for others
+COPIED_TERMS = 64  # at a time, of which a few lines each fit into the first cache
+DOT_SUMS = 16  # vectors of them, half of the registers
+DOT_COLUMNS = 8  # each in a line of a cache that may hold no more of them at addresses far apart
+LONGEST_PACKED = 512  # iterations of the loop around a tile that a copy holds
+
+# Threads: operations from which on starting them pays, of loops that are scalar, SIMD, and bound by memory.
+OPERATIONS, SIMD_OPERATIONS, STREAM_OPERATIONS = 60_000, 400_000, 1_600_000
+OPERATIONS_OF_A_CALL, OPERATIONS_OF_AN_UPDATE = 20, 4  # what they count as
+PARTS = 32  # of a sum on threads: more than there are threads, few enough to be combined in no time
+LEAST_PARTED = 4 * PARTS  # iterations of a loop whose parts have rows of their own
+HIDDEN_OPERATIONS = 8  # that a processor makes while one waits for the one before it
+
+# Sums on lanes.
+SUM_VECTORS = 4  # an addition takes four cycles
+SUM_OPERATIONS = 8  # of an iteration that is short enough to wait for it
+SUM_TRIPS = 512  # of a loop that gains nothing, as one of a tile

@@ -1,0 +1,38 @@
+"""Numbers of judgement for GPUs: grids, sums and copies."""
+
+from __future__ import annotations
+
+# Grids. The last of several numbers is for x.
+THREADS = {1: (128,), 2: (8, 32), 3: (2, 4, 32)}  # of a block with one point each
+TILE_THREADS = 8, 16  # of a block with tiles of points
+TILE_POINTS, FEW_TILE_POINTS = 8, 4  # of a thread along each side; few where registers hold more operands than two
+STENCIL_THREADS, STENCIL_POINTS = 8, 4  # along y, and how many points of a row or column are one thread's
+SHORT_ROW = 64  # elements of a row that gives each thread one point
+LEAST_BLOCKS = 128  # fewer leave a GPU idle
+DISTANT_CHUNK = 32  # iterations between two copies of rows that whole warps read
+CHUNK, SMALL_CHUNK = 16, 8  # between two copies of what tiles share; the small one where copies exceed:
+SHARED_BYTES = 40 << 10  # which leaves room for those of a second block
+WHOLE_CHUNK = 8  # iterations of a loop that runs as a whole between copies
+
+# Sums.
+SUM_THREADS = 256  # of a block that adds up
+SUM_BLOCKS = 1024
+SUM_PARTS = 32  # blocks that share the elements of a sum
+FEW_TERMS = 32 * SUM_THREADS  # that one block adds up sooner than two kernels are launched
+ROW_WARPS = 8  # of a block whose warps have a row each
+LONG_ROW = 1024  # terms for which a row has all threads of a block
+COLUMNS = 128  # of a block, with so many threads each:
+COLUMN = 4
+
+# Copies in shared memory and in registers.
+READ_OFTEN = 4  # times by a block, from which on an element is copied even where warps read whole sectors
+WORTH_A_COPY = 8  # elements next to each other that several threads read
+UNROLLED_UPDATES = 1024  # in the text of one chunk
+UNROLLED_TRIPS = 8  # of loops in threads
+UNROLLED_LOADS = 64  # in an unrolled body: half of the registers that a thread has at full occupancy, for f64
+UNROLLED_OPERATIONS = 1 << 14  # in an unrolled body
+PRELOADED = 64  # registers for all that is loaded before one loop
+INVARIANT_REGISTERS = 32  # for loads that a loop repeats
+GUARDED_LOADS = 3  # that are worth a version of the body without guards
+UNKNOWN_GRID = 1024  # blocks along an axis, where the host cannot tell how many are needed
+UNKNOWN_BLOCK = {"x": 128, "y": 1, "z": 1}  # threads, where the loops do not tell

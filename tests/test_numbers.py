@@ -1,0 +1,100 @@
+"""Numbers of judgement stand in polysched/heuristics, each with its reason; other numbers are reviewed."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parent.parent / "polysched"
+DECIDING = ["strategy", "transform", "codegen", "prelude", "solve", "operators", "automatic.py", "mapped.py"]
+LEAST = 4  # smaller numbers are arithmetic
+BITS = {8, 16, 32, 64}  # beside the name of a width
+
+# What numbers a file has, and what of.
+REVIEWED = {
+    "codegen/emit/dot_rows.py": ({64, 32, 4}, "bytes of vectors and of words"),
+    "codegen/emit/helpers.py": ({64}, "bits of an index"),
+    "codegen/emit/kernels.py": ({31}, "bits of a grid"),
+    "codegen/emit/names.py": ({4, 8, 16}, "names of types of vectors"),
+    "codegen/emit/printer.py": ({105, 8}, "width of lines; what gcc takes as a hint to unroll"),
+    "codegen/emit/region.py": ({105}, "width of lines"),
+    "codegen/emit/spelling.py": ({*range(4, 16), 31, 58, 64}, "precedences of C; bits of constants and indices"),
+    "codegen/emit/stored_again.py": ({62}, "bits: an iteration that no loop reaches"),
+    "codegen/emit/sufficient.py": ({31}, "bits"),
+    "codegen/gpu/grid.py": ({8}, "bytes of the largest elements"),
+    "codegen/gpu/plan.py": ({4}, "elements that a bank conflict is kept away by"),
+    "codegen/passes/cost.py": ({10}, "operations, relative to an addition: `costs` of a target"),
+    "codegen/passes/count.py": ({20_000}, "limit of work"),
+    "codegen/passes/dce.py": ({14}, "size of a memory"),
+    "codegen/passes/examples.py": ({400, 6400, 1000, 211, 7, 20, 40000, 12, 10, 5, 9, 4}, "examples"),
+    "codegen/passes/inequalities.py": ({58, 20, 61}, "bits of positions that do not wrap"),
+    "codegen/passes/knowledge.py": ({28, 4, 12, 63, 8}, "limits of work, bits"),
+    "codegen/passes/narrowed_loop.py": ({60}, "limit of work, bits"),
+    "codegen/passes/ranges.py": ({20_000, 4, 6, 14, 5}, "limits of work; a slice of a word"),
+    "codegen/passes/rank.py": ({14}, "size of a memory"),
+    "codegen/products/packed.py": ({32}, "bytes of a vector of AVX2"),
+    "codegen/products/pairs.py": ({0xFFFF, 16}, "halves of 32 bits"),
+    "mapped.py": ({10.0}, "seconds"),
+    "operators/sampling.py": ({4}, "dimensions of images, sides of a box"),
+    "operators/winograd.py": ({4}, "results of the larger tile"),
+    "prelude/expand_arrays.py": ({5.0}, "seconds"),
+    "prelude/integer_indices.py": ({4096, 31, 62}, "limit of work, bits"),
+    "prelude/padding/finite.py": ({65504.0, 3.4028234e38, 1.7976931348623157e308}, "greatest floats"),
+    "solve/backends/highs.py": ({100}, "limit of a search"),
+    "solve/layout.py": ({20, 32, 4, 1e6, 1e4, 10}, "what is searched; weights that order objectives"),
+    "solve/record.py": ({1e3}, "milliseconds"),
+    "strategy/cpu.py": ({5}, "candidates"),
+    "strategy/decision.py": ({10}, "candidates"),
+    "strategy/grid.py": ({8, 9, 4}, "candidates"),
+    "transform/diamond.py": ({8}, "skews that are tried"),
+    "transform/guard.py": ({1000}, "more loops than any nest has"),
+    "transform/hand/edit.py": ({10, 2_000_000}, "limits of work"),
+    "transform/hand/peel.py": ({64}, "limit of work"),
+    "transform/hand/producers.py": ({20_000}, "limit of work"),
+    "transform/hand/separate.py": ({32}, "an example in a hint"),
+    "transform/hand/shift.py": ({4}, "shifts that are tried"),
+    "transform/hand/transfers.py": ({12}, "limit of work"),
+    "transform/hand/unroll.py": ({64, 4}, "limit of a text; factors in a hint"),
+    "transform/sizes.py": ({32}, "registers of AVX-512 and Arm"),
+    "transform/split.py": ({16}, "limit of work"),
+    "transform/unskew.py": ({4}, "skews that are tried"),
+}
+
+
+def numbers(source: str) -> Iterator[tuple[int, float]]:
+    """The numbers of a file with their lines, but for those beside a width."""
+    lines = source.splitlines()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Constant) and type(node.value) in (int, float) and abs(node.value) >= LEAST:
+            is_width = node.value in BITS and any(word in lines[node.lineno - 1] for word in ("bits", "bytes"))
+            if not is_width:
+                yield node.lineno, node.value
+
+
+def files() -> list[Path]:
+    paths = (PACKAGE / each for each in DECIDING)
+    return sorted(file for path in paths for file in (path.rglob("*.py") if path.is_dir() else [path]))
+
+
+@pytest.mark.parametrize("room", DECIDING)
+def test_no_number_of_judgement_is_elsewhere(room):
+    found = []
+    for path in files():
+        name = str(path.relative_to(PACKAGE))
+        allowed = REVIEWED.get(name, (set(), ""))[0]
+        if name.startswith(room):
+            found += [f"{name}:{line}: {n}" for line, n in numbers(path.read_text()) if n not in allowed]
+    assert found == []
+
+
+def test_what_was_reviewed_is_still_there():
+    for name, (allowed, _) in REVIEWED.items():
+        assert allowed <= {n for _, n in numbers((PACKAGE / name).read_text())}, name
+
+
+def test_a_number_is_found():
+    assert list(numbers("def f(n):\n    return n > 100 and n != 2")) == [(2, 100)]
+    assert list(numbers("size = dtype.bits // 8")) == []
