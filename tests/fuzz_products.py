@@ -49,8 +49,8 @@ MACHINES = (
     Machine(vector_bytes=16, vector_registers=32, l1=128, l2=1 << 16),
 )
 THRESHOLDS = {
-    products: {"_FEW_ROWS": 3, "_LEAST_TERMS": 2, "_LEAST_UPDATES": 8, "_LEAST_DOT": 4},
-    copies: {"_CHUNK": 4},
+    products: {"FEW_ROWS": 3, "LEAST_TERMS": 2, "LEAST_UPDATES": 8, "LEAST_DOT": 4},
+    copies: {"COPIED_TERMS": 4},
     packed: {"_DOT_BYTES": 16},
     sizes: {"SIMD_OPERATIONS": 0},
 }

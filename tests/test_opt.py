@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 from copy import copy as copy_of
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ import pytest
 
 from polysched import opt
 from polysched.cli import main
-from polysched.errors import CannotLower, InputError
+from polysched.errors import BudgetExceeded, InputError
 from polysched.opt import regions, write
 from polysched.options import Options
 from polysched.runtime.emulate import CPP_FLAGS, cuda_header
@@ -345,13 +346,25 @@ def test_verbose_says_what_each_region_became(copy, capsys):
     assert capsys.readouterr().err == f"{copy}:5: copy: 1 loop, 1 parallel\n"
 
 
-def test_a_region_that_is_best_left_alone_keeps_its_text(copy, capsys, monkeypatch):
-    def fails(*_, **__):
-        raise CannotLower("isl cannot generate the loops")
+@pytest.mark.parametrize("as_it_was_given", [False, True])
+def test_a_region_that_takes_too_long_keeps_its_text(copy, capsys, monkeypatch, as_it_was_given):
+    compiled = regions.optimize
 
-    monkeypatch.setattr(regions, "optimize", fails)
-    assert rewritten(copy) == COPY
-    assert capsys.readouterr().err == f"{copy}:5: copy keeps its text: isl cannot generate the loops\n"
+    def slow(*arguments, **options):
+        if as_it_was_given:
+            late = {"mapping": "the nest as it was given, since isl ran out of time"}
+            return replace(compiled(*arguments, **options), rungs=late)
+        raise BudgetExceeded("isl ran out of time")
+
+    monkeypatch.setattr(regions, "optimize", slow)
+    out = copy.with_suffix(".opt.c")
+    assert main(["opt", str(copy), "-o", str(out)]) == 2
+    assert capsys.readouterr().err.splitlines() == [
+        f"{copy}:5: copy: isl ran out of time",
+        f"{copy}:5: copy keeps its text",
+        f"no region of '{copy}' could be compiled: nothing is written",
+    ]
+    assert not out.exists()
 
 
 @pytest.mark.parametrize(

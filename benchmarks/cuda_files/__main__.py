@@ -124,13 +124,13 @@ def _without_barriers(path: Path, launches: Sequence[Launch]) -> Iterator[tuple[
             for it in sorted(without, key=lambda it: -it.start):
                 changed[it.file] = changed[it.file][: it.start] + b"(void)0" + changed[it.file][it.end :]
             for file, data in changed.items():
-                (copy / Path(file).relative_to(path.resolve().parent)).write_bytes(data)
+                (copy / Path(file).resolve().relative_to(path.resolve().parent)).write_bytes(data)
             mutants = (_findings(copy / path.name, launch) for launch in launches)
             found = next(
                 (next(iter(it)) for before, now in zip(known, mutants, strict=True) if (it := now - before)), ""
             )
             for file in changed:
-                shutil.copy(file, copy / Path(file).relative_to(path.resolve().parent))
+                shutil.copy(file, copy / Path(file).resolve().relative_to(path.resolve().parent))
             return found
 
         for barrier in _barriers(read_cuda(path), launches[0].kernel):

@@ -129,7 +129,8 @@ _MAIN_MAY_BE_C = """\
 
 
 def outcome_of(region: Region, data: bytes, job: Job) -> Outcome:
-    """What becomes of a region of the file `data`; InputError if it cannot be compiled."""
+    """What becomes of a region of the file `data`; InputError if it cannot be compiled,
+    BudgetExceeded if that takes too long."""
     target, place = job.target, place_of(region.path, data, region.begin, region.function.name)
     kept = Outcome(begin=region.begin, end=region.end, place=place, summary="")
     done = _compiled(region, target, job.options)
@@ -160,12 +161,11 @@ def _compiled(region: Region, target: Target, options: Options | None) -> Compil
     calls = {node.fn for node in walk(region.function.body) if isinstance(node, Call) and not is_in_library(node)}
     if TARGETS[target].has_grid and calls:
         return f"{TARGETS[target].language} has no {', '.join(sorted(calls))}"
-    try:
-        done = optimize(region.function, target, options=options)
-    except BudgetExceeded as error:
-        return str(error)
+    done = optimize(region.function, target, options=options)
     mapping, _, reason = done.rungs["mapping"].partition(", since ")
-    if mapping in ("source order", "the nest as it was given"):
+    if mapping == "the nest as it was given":
+        raise BudgetExceeded(reason)
+    if mapping == "source order":
         return reason or "its order is the best that was found"
     kinds = {node.kind for node in walk(done.kernel.body) if isinstance(node, For)}
     if TARGETS[target].has_grid and not any(kind.startswith("block.") for kind in kinds):

@@ -46,7 +46,7 @@ def in_time(text: str, *bands: Band) -> Scheduled:
 def fused(nest: Scheduled, monkeypatch: pytest.MonkeyPatch) -> str:
     """The tree below the domain, as text, after its loops in blocks of two were seen to compute the same."""
     nest.assert_holds(nest.tree)
-    monkeypatch.setattr(fuse_tiles, "BLOCK", 2)
+    monkeypatch.setattr(fuse_tiles, "FUSED_BLOCK", 2)
     tree = fuse_tile_loops(nest.tree, nest.deps)
     nest.assert_holds(tree)
     monkeypatch.undo()

@@ -27,7 +27,7 @@ def interleaved(nest: Scheduled, monkeypatch: pytest.MonkeyPatch, tree: Tree | N
     """The tree below the domain, as text, after its loops with two rows at a time were seen to compute the same."""
     tree = tree or nest.tree
     nest.assert_holds(tree)
-    monkeypatch.setattr(interleave, "ROWS", 2)
+    monkeypatch.setattr(interleave, "INTERLEAVED_ROWS", 2)
     done = interleave_all(tree, nest.deps)
     nest.assert_holds(done)
     monkeypatch.undo()
