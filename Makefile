@@ -5,6 +5,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest -q -rs -n logical --dist worksteal
 
+# Tests start many processes, which would compile every module anew.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: demo test test-all clean
 
 demo: .venv/installed

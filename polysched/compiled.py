@@ -54,7 +54,7 @@ from polysched.schedule import Schedule, schedule_of
 from polysched.solve.scheduler import Scheduled
 from polysched.target import TARGETS, TargetData
 from polysched.targets.table import BACKENDS
-from polysched.trace import Event
+from polysched.trace import Declined, Event
 from polysched.trials.borders import borders
 from polysched.trials.orders import BACKWARDS, always_on_threads, has_independent_loops, has_threads, in_other_orders
 from polysched.trials.rounding import calls_of_constants, decides_by_floats, has_contractions
@@ -140,6 +140,11 @@ class Compiled:
         if "schedule" in found and self.scheduled.reasons:
             found["schedule"] += f", since {self.scheduled.reasons[-1]}"
         return found | {event.name: event.fallback for event in self.events if event.fallback}
+
+    @property
+    def declined(self) -> tuple[Declined, ...]:
+        """What the schedule asks of loops and the kernel does not do, each with its reason."""
+        return tuple(dict.fromkeys(event.value for event in self.events if isinstance(event.value, Declined)))
 
     def __repr__(self) -> str:
         return brief(self, f"{head(self.nest)}: {self._target.language}, schedule by {self.rungs['schedule']}")
@@ -358,7 +363,8 @@ class Compiled:
         hint = ["reductions may run on all threads with Options(reorder_reductions=True)"] if may_reorder else []
         edits = ", ".join(str(edit) for edit in self.prelude if edit != WITHOUT_DEAD)  # the text says what is left out
         first = [f"edited first: {edits}"] if edits else []
-        return "\n".join([*first, text, *self._fallbacks(), *kernels, *(hint if is_serial else [])])
+        declined = (f"declined: {each}" for each in self.declined)
+        return "\n".join([*first, text, *self._fallbacks(), *declined, *kernels, *(hint if is_serial else [])])
 
     def _fallbacks(self) -> list[str]:
         """The stages that did not go their first way."""

@@ -25,7 +25,7 @@ from polysched.model.tree import Band, Map, Product, Tree, marks_in, walk
 from polysched.options import Options
 from polysched.solve.honoured import unmet
 from polysched.target import TARGETS, TargetData
-from polysched.trace import optional, step
+from polysched.trace import optional, step, verifies_each
 from polysched.transform.fuse_rows import fuse_rows
 from polysched.transform.fuse_sums import fuse_sums
 from polysched.transform.fuse_tiles import fuse_tile_loops
@@ -213,6 +213,8 @@ def _step_that_meets(
     """The tree after a step, or as it was if it would no longer meet the user's constraints, with the loops of products
     in their order."""
     after = step(name, transform, tree, *args)
+    if verifies_each() and after is not tree:
+        require_legal(order_products(after, scop), deps, scop)
     if not options.constraints:
         return after
     missed = unmet(order_products(after, scop), scop, deps, options.constraints)

@@ -35,6 +35,7 @@ from polysched.frontend.op.op import Op
 from polysched.frontend.python import Nest
 from polysched.ir.defaults import without_contents
 from polysched.ir.nodes import Function
+from polysched.ir.verify import verify
 from polysched.model.tree import Tree
 from polysched.options import Options, Target, require_options
 from polysched.plan import planned, planned_by_hand
@@ -44,7 +45,7 @@ from polysched.results import kept
 from polysched.schedule import Schedule, as_options
 from polysched.target import TARGETS, TargetData, require_known
 from polysched.targets.table import BACKENDS
-from polysched.trace import optional, record, step
+from polysched.trace import checked_by, optional, record, step
 
 
 @entry
@@ -93,7 +94,27 @@ def _compiled(function: Function, target: TargetData, schedule: Schedule | Tree 
         plan = planned_by_hand(schedule.draft, schedule.prelude, target, options)
     else:
         plan = planned(function, target, options, given=schedule)
-    kernel = plan.kernel
+    with checked_by(_require_lowered):
+        kernel = _kernel(plan.kernel, target, options)
+        source = step("emit", BACKENDS[target.name].emit, kernel, options)
+    rungs = {
+        "dependences": _decided(plan.dependences),
+        "schedule": plan.scheduled.rung,
+        "mapping": plan.mapping,
+        **_met(plan.scheduled.constraints, target),
+        **({"padding": zeros} if (zeros := said_of_zeros(plan.prelude)) else {}),
+        **({"taken on trust": "; ".join(map(str, trusted))} if (trusted := plan.dependences.trusted) else {}),
+    }
+    return Compiled(nest=function, plan=plan, rungs=rungs, kernel=kernel, source=source, options=options)
+
+
+def _require_lowered(value: Any) -> None:
+    if isinstance(value, Function):
+        verify(value, "lowered")
+
+
+def _kernel(kernel: Function, target: TargetData, options: Options) -> Function:
+    """The loops of the schedule as they are printed."""
     kernel = optional("contract", contract, kernel, rows=options.reorder_reductions and not target.has_grid)
     has_products = False
     if not target.has_grid:
@@ -123,23 +144,7 @@ def _compiled(function: Function, target: TargetData, schedule: Schedule | Tree 
     if has_products:  # whose digits and guards are of our making, so that they go even without the stage
         kernel = optional("digits", join_digits, kernel)
         kernel = optional("loop bounds", loop_bounds, kernel, fast_math=options.fast_math)
-    kernel = improve_expressions(kernel, options, target)
-    source = step("emit", BACKENDS[target.name].emit, kernel, options)
-    return Compiled(
-        nest=function,
-        plan=plan,
-        rungs={
-            "dependences": _decided(plan.dependences),
-            "schedule": plan.scheduled.rung,
-            "mapping": plan.mapping,
-            **_met(plan.scheduled.constraints, target),
-            **({"padding": zeros} if (zeros := said_of_zeros(plan.prelude)) else {}),
-            **({"taken on trust": "; ".join(map(str, trusted))} if (trusted := plan.dependences.trusted) else {}),
-        },
-        kernel=kernel,
-        source=source,
-        options=options,
-    )
+    return improve_expressions(kernel, options, target)
 
 
 def _require_fits(by_hand: Schedule, function: Function, options: Options) -> None:

@@ -20,7 +20,7 @@ from typing import Any
 
 from polysched.compiled import Compiled
 from polysched.runtime.cache import remember, remembered
-from polysched.trace import is_watched
+from polysched.trace import is_watched, verifies_each
 from polysched.version import __version__
 
 _SUFFIX = ".result"
@@ -33,7 +33,7 @@ def kept(asked: tuple[Any, ...], compile: Callable[[], Compiled]) -> Compiled:
     if os.environ.get("POLYSCHED_RESULTS") == "off" or is_watched():
         return compile()
     try:
-        key = ("result", _digest(_written(asked)), _state())
+        key = ("result", _digest(_written(asked)), _state(), str(verifies_each()))
     except (RecursionError, pickle.PicklingError, AttributeError, TypeError):  # too deep, or none of ours: that is said
         return compile()
     if (content := remembered(key, _SUFFIX)) is not None:

@@ -1,6 +1,7 @@
 """One door for every step of the compiler: timed, recorded, dumped on request, named in an exception.
 
     POLYSCHED_DUMP=licm,cse|all   print the value after these steps, or "(unchanged)"
+    POLYSCHED_VERIFY=1            check the value after each step: loops are well-formed, trees legal
     with record() as events: ...  the steps that ran inside, with their times
 """
 
@@ -36,6 +37,18 @@ class Event:
         return brief(self, f"{self.name}: {self.seconds:.3f} s, {'changed' if self.changed else 'unchanged'}")
 
 
+@dataclass(frozen=True)
+class Declined:
+    """What a schedule asks of a loop, and its kernel does not do."""
+
+    mark: str  # the kind of loop that was asked for: "parallel", "vector", "block.x"
+    loop: str  # its name in the schedule
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.loop} is not {self.mark}: {self.reason}"
+
+
 _recorders: ContextVar[tuple[list[Event], ...]] = ContextVar("_recorders", default=())
 
 
@@ -48,6 +61,24 @@ def record() -> Iterator[list[Event]]:
         yield events
     finally:
         _recorders.reset(token)
+
+
+def verifies_each() -> bool:
+    """Is what each step gives to be checked?"""
+    return os.environ.get("POLYSCHED_VERIFY", "") not in ("", "0")
+
+
+@contextmanager
+def checked_by(check: Callable[[Any], None]) -> Iterator[None]:
+    """With POLYSCHED_VERIFY=1, `check` sees what each step in the block gives, and raises what is wrong with it."""
+    token = _checks.set((*_checks.get(), check) if verifies_each() else _checks.get())
+    try:
+        yield
+    finally:
+        _checks.reset(token)
+
+
+_checks: ContextVar[tuple[Callable[[Any], None], ...]] = ContextVar("_checks", default=())
 
 
 def is_watched() -> bool:
@@ -86,10 +117,17 @@ def timed(name: str, fn: Callable[..., T], value: Any, *args: Any, **options: An
     start = time.perf_counter()
     result = fn(value, *args, **options)
     event = Event(name, time.perf_counter() - start, result is not value, result)
+    for check in _checks.get() if event.changed else ():
+        check(result)
     _note(event)
     if _is_dumped(name):
         print(f"--- {name}\n{result if event.changed else '(unchanged)'}", file=sys.stderr)
     return result
+
+
+def decline(mark: str, loop: str, reason: str) -> None:
+    """Tells those who record that a pass does not do what the schedule asks of a loop."""
+    _note(Event("declined", 0.0, False, Declined(mark, loop, reason)))
 
 
 def _note(event: Event) -> None:

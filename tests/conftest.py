@@ -50,6 +50,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _own_cache(tmp_path_factory: pytest.TempPathFactory):
+    """A cache of their own, and what each step gives is checked."""
     with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("POLYSCHED_VERIFY", "1")
         patch.setenv("POLYSCHED_CACHE", str(tmp_path_factory.mktemp("cache")))
         yield

@@ -69,6 +69,7 @@ from polysched.ir.nodes import (
 )
 from polysched.ir.rename import fresh_names, rename_bound, used_names
 from polysched.target import LIMITS
+from polysched.trace import decline
 
 
 def reduce_on_gpu(fn: Function, *, shuffles: bool) -> Function:
@@ -331,6 +332,9 @@ def _serial(loop: For) -> For:
     """The nest with every loop that reduces in one thread."""
 
     def rule(node: Any) -> Any:
-        return replace(node, kind="serial", reduces=()) if isinstance(node, For) and node.reduces else None
+        if not _reduces(node):
+            return None
+        decline(node.kind, node.origin or node.var, "the kernel around it is more than sums of which parts can be made")
+        return replace(node, kind="serial", reduces=())
 
     return rewrite(loop, rule)

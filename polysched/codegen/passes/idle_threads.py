@@ -14,6 +14,7 @@ from polysched.codegen.emit.extents import most_trips
 from polysched.ir.dtypes import boolean
 from polysched.ir.node import rewrite
 from polysched.ir.nodes import PARALLEL, Const, Expr, For, Function, Stmt
+from polysched.trace import decline
 
 _NEVER = Const(False, boolean)
 
@@ -23,7 +24,8 @@ def without_idle_threads(fn: Function) -> Function:
     has no others."""
 
     def rule(node: Expr | Stmt) -> Expr | Stmt | None:
-        if isinstance(node, For) and node.kind in PARALLEL and (_runs_once(node) or _NEVER in node.when):
+        if isinstance(node, For) and node.kind in PARALLEL and (reason := _why_idle(node)):
+            decline(node.kind, node.origin or node.var, reason)
             return replace(node, kind="serial", when=(), reduces=())
         return None
 
@@ -31,6 +33,7 @@ def without_idle_threads(fn: Function) -> Function:
     return fn if body is fn.body else replace(fn, body=body)
 
 
-def _runs_once(loop: For) -> bool:
-    """At most."""
-    return most_trips(loop.lo, loop.hi, loop.step) in (0, 1)
+def _why_idle(loop: For) -> str:
+    if most_trips(loop.lo, loop.hi, loop.step) in (0, 1):
+        return "it runs once at most"
+    return "at no size there is enough work for threads" if _NEVER in loop.when else ""

@@ -1,0 +1,87 @@
+"""`Compiled.declined`: what the schedule asks of loops and the kernel does not do."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+import polysched as ps
+from polysched.codegen.gpu.planes import fold_planes
+from polysched.codegen.gpu.reduce import reduce_on_gpu
+from polysched.codegen.passes.privatize import privatize
+from polysched.ir.build import add, binary
+from polysched.ir.dtypes import f64
+from polysched.ir.nodes import Array, Const, For, Function, Load, Store, Var
+from polysched.trace import Declined, record
+
+TOO_LITTLE = "at no size there is enough work for threads"
+
+
+@ps.nest
+def small(A: ps.f64[8, 8], B: ps.f64[8, 8]) -> None:
+    for i in range(8):
+        for j in range(8):
+            B[i, j] = A[i, j] + 1.0
+
+
+@ps.nest
+def large(n: ps.size, A: ps.f64["n", "n"], B: ps.f64["n", "n"]) -> None:
+    for i in range(n):
+        for j in range(n):
+            B[i, j] = A[i, j] + 1.0
+
+
+def test_threads_that_pay_at_no_size_are_declined():
+    done = ps.optimize(small, schedule=ps.Schedule(small).parallel("i"))
+    assert done.declined == (Declined("parallel", "i", TOO_LITTLE),)
+    assert f"declined: i is not parallel: {TOO_LITTLE}" in done.explain().splitlines()
+    assert pickle.loads(pickle.dumps(done)).declined == done.declined
+
+
+@pytest.mark.parametrize("target", ["c", "cuda"])
+def test_nothing_is_declined_where_the_kernel_does_all_of_it(target):
+    assert ps.optimize(large, target).declined == ()
+
+
+def declined(fn: Function, lower) -> tuple[Declined, ...]:
+    with record() as events:
+        lower(fn)
+    return tuple(event.value for event in events)
+
+
+N = Var("n")
+SUM = Array("s", f64, ())
+X = Array("x", f64, (N,))
+
+
+def over(var: str, kind: str, *body, reduces=(), hi=N) -> For:
+    return For(var, Const(0), hi, 1, body, kind, reduces=reduces, origin=var.upper())
+
+
+def function(*body) -> Function:
+    return Function("f", ("n",), (SUM, X), body)
+
+
+def product() -> Store:
+    """s = x[i] - s is no sum."""
+    return Store("s", (), binary("-", Load("x", (Var("i"),), f64), Load("s", (), f64)))
+
+
+def test_a_sum_on_threads_or_lanes_that_is_none():
+    for kind in ("parallel", "vector"):
+        fn = function(over("i", kind, product(), reduces=("s",)))
+        why = "its body is more than sums of which parts can be made"
+        assert declined(fn, privatize) == (Declined(kind, "I", why),)
+
+
+def test_a_sum_on_blocks_that_is_none():
+    fn = function(over("i", "block.x", product(), reduces=("s",)))
+    (found,) = declined(fn, lambda it: reduce_on_gpu(it, shuffles=True))
+    assert (found.mark, found.loop) == ("block.x", "I")
+
+
+def test_a_fourth_axis_around_one_whose_ends_move():
+    inner = over("j", "block.z", Store("x", (Var("j"),), Const(0.0, f64)), hi=add(Var("i"), 1))
+    (found,) = declined(function(over("i", "block.w", inner)), fold_planes)
+    assert (found.mark, found.loop) == ("block.w", "I")

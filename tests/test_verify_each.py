@@ -1,0 +1,59 @@
+"""POLYSCHED_VERIFY=1: what each step gives is checked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+import polysched as ps
+from polysched import isl, mapped, pipeline
+from polysched.errors import IllegalSchedule
+from polysched.examples import gemm
+from polysched.ir.dtypes import f64
+from polysched.ir.nodes import Function, Load, Store, Var
+from polysched.model.tree import Band, Tree
+
+NEGATIVE = isl.UnionMap("{ [x] -> [-x] }")
+
+
+@pytest.fixture(autouse=True)
+def each(monkeypatch):
+    monkeypatch.setenv("POLYSCHED_VERIFY", "1")
+    monkeypatch.setenv("POLYSCHED_RESULTS", "off")
+
+
+@pytest.mark.parametrize("target", ["c", "cuda"])
+def test_what_is_right_passes(target):
+    assert "gemm" in ps.optimize(gemm, target).source.text
+
+
+def test_a_step_that_leaves_a_name_unbound_is_named(monkeypatch):
+    def broken(fn: Function) -> Function:
+        index = Var("lost"), Var("lost")
+        return replace(fn, body=(*fn.body, Store("C", index, Load("A", index, f64))))
+
+    monkeypatch.setattr(pipeline, "without_idle_threads", broken)
+    with pytest.raises(AssertionError, match="lost") as failed:
+        ps.optimize(gemm)
+    assert any("idle threads" in note for note in failed.value.__notes__)
+
+
+def test_a_step_that_breaks_a_dependence_is_refused(monkeypatch):
+    def backwards(tree: Tree, *_: object) -> Tree:
+        def turned(node: Tree) -> Tree:
+            if isinstance(node, Band):
+                members = tuple(replace(m, schedule=m.schedule.apply_range(NEGATIVE)) for m in node.members)
+                return replace(node, members=members)
+            return replace(node, child=turned(node.child)) if hasattr(node, "child") else node
+
+        return turned(tree)
+
+    @ps.nest
+    def scan(n: ps.size, x: ps.f64["n"]) -> None:
+        for i in range(1, n):
+            x[i] = x[i] + x[i - 1]
+
+    monkeypatch.setattr(mapped, "stride_one_innermost", backwards)
+    with pytest.raises(IllegalSchedule):
+        ps.optimize(scan)
