@@ -1,4 +1,4 @@
-"""POLYSCHED_VERIFY=1: what each step gives is checked."""
+"""What each step gives is checked with POLYSCHED_VERIFY=1, and is said to have changed only where it has."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 import polysched as ps
 from polysched import isl, mapped, pipeline
 from polysched.errors import IllegalSchedule
-from polysched.examples import gemm
+from polysched.examples import NESTS, gemm
 from polysched.ir.dtypes import f64
 from polysched.ir.nodes import Function, Load, Store, Var
 from polysched.model.tree import Band, Tree
@@ -57,3 +57,12 @@ def test_a_step_that_breaks_a_dependence_is_refused(monkeypatch):
     monkeypatch.setattr(mapped, "stride_one_innermost", backwards)
     with pytest.raises(IllegalSchedule):
         ps.optimize(scan)
+
+
+@pytest.mark.parametrize("target", ["c", "cuda"])
+@pytest.mark.parametrize("nest", NESTS, ids=lambda it: it.name)
+def test_what_is_said_to_have_changed_has(nest, target):
+    before: dict[type, object] = {}
+    for event in ps.optimize(nest, target).events:
+        assert not (event.changed and before.get(type(event.value)) == event.value), event.name
+        before[type(event.value)] = event.value

@@ -44,7 +44,9 @@ def _fused(tree: Tree, scop: Scop, around: Around) -> Tree:
     tree = with_children(tree, tuple(_fused(child, scop, below) for child in children(tree)))
     if not isinstance(tree, Sequence):
         return tree
-    branches, _ = _in_sequence(tree, scop, around)
+    branches, nests = _in_sequence(tree, scop, around)
+    if not nests:
+        return tree
     return branches[0].child if len(branches) == 1 else Sequence(tuple(branches))
 
 

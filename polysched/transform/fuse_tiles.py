@@ -35,6 +35,8 @@ def _fused(tree: Tree, around: Around) -> Tree:
     for branch in tree.children:
         both = _pair(branches[-1], branch, around.reaching) if branches else None
         branches[-1:] = [both] if both else [*branches[-1:], branch]
+    if len(branches) == len(tree.children):
+        return tree
     return branches[0].child if len(branches) == 1 else Sequence(tuple(branches))
 
 

@@ -20,6 +20,8 @@ def stride_one_innermost(tree: Tree, scop: Scop, outer: tuple[Member, ...] = ())
     inside = (*outer, *tree.members) if isinstance(tree, Band) else outer
     if isinstance(tree, Band) and tree.permutable and len(tree.members) > 1 and is_innermost(tree):
         best = nearest(tree, scop, outer)
+        if best == len(tree.members) - 1:
+            return tree
         others = (*tree.members[:best], *tree.members[best + 1 :])
         return replace(tree, members=(*others, tree.members[best]))
     return with_children(tree, tuple(stride_one_innermost(child, scop, inside) for child in children(tree)))

@@ -27,7 +27,7 @@ from polysched.codegen.gpu.points import whole_when
 from polysched.codegen.gpu.thread_nest import ThreadNest, counted, inside, on_threads, thread_nest
 from polysched.codegen.passes.contract import is_fixed
 from polysched.ir.build import conjunction
-from polysched.ir.node import map_children, rewrite, substitute, walk
+from polysched.ir.node import map_children, map_list, rewrite, substitute, walk
 from polysched.ir.nodes import Alloc, Array, Barrier, Const, Expr, For, Function, If, Load, Stmt, Store, Var
 from polysched.ir.rename import fresh_names, rename_bound, used_names
 
@@ -49,7 +49,7 @@ class _Registers:
             return node
         nest = thread_nest(node)
         if nest is None or not nest.points:
-            return replace(node, body=self.block(node.body))
+            return self.inside(node)
         conditions = whole_when(nest) if _is_fit(nest) else None
         return node if conditions is None else self.split(nest, conditions, _in_thread(node))
 
@@ -60,14 +60,16 @@ class _Registers:
         for stmt in body:
             if isinstance(stmt, Store) and _is_made(stmt, body):
                 return self.block(self.with_variable(stmt, body))
-        return tuple(map(self.inside, body))
+        return map_list(body, self.inside)
 
     def inside(self, stmt: Stmt) -> Stmt:
         match stmt:
             case For(body=body):
-                return replace(stmt, body=self.block(body))
+                new = self.block(body)
+                return stmt if new is body else replace(stmt, body=new)
             case If(then=then, other=other):
-                return replace(stmt, then=self.block(then), other=self.block(other))
+                new, otherwise = self.block(then), self.block(other)
+                return stmt if new is then and otherwise is other else replace(stmt, then=new, other=otherwise)
         return stmt
 
     def with_variable(self, first: Store, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:

@@ -45,7 +45,7 @@ def contract(fn: Function, *, rows: bool = False) -> Function:
         if contracted is None and rows:
             contracted = _row_inside(rest, alloc.array, stays)
         body = body if contracted is None else contracted
-    return replace(fn, body=body)
+    return fn if body is fn.body else replace(fn, body=body)
 
 
 def _without_lets(fn: Function) -> Function:
