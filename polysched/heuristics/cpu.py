@@ -1,4 +1,4 @@
-"""Numbers of judgement for CPUs. Measured on Zen 3 and Zen 4, if nothing else is said."""
+"""Numbers of judgement for CPUs."""
 
 from __future__ import annotations
 
@@ -51,3 +51,7 @@ HIDDEN_OPERATIONS = 8  # that a processor makes while one waits for the one befo
 SUM_VECTORS = 4  # an addition takes four cycles
 SUM_OPERATIONS = 8  # of an iteration that is short enough to wait for it
 SUM_TRIPS = 512  # of a loop that gains nothing, as one of a tile
+
+# Loads of SIMD loops.
+INVARIANT_REGISTERS = 32  # for elements that never change
+GUARDED_LOADS = 3  # in one iteration, from which on its borders run apart

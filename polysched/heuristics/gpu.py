@@ -10,8 +10,8 @@ STENCIL_THREADS, STENCIL_POINTS = 8, 4  # along y, and how many points of a row 
 SHORT_ROW = 64  # elements of a row that gives each thread one point
 LEAST_BLOCKS = 128  # fewer leave a GPU idle
 DISTANT_CHUNK = 32  # iterations between two copies of rows that whole warps read
-CHUNK, SMALL_CHUNK = 16, 8  # between two copies of what tiles share; the small one where copies exceed:
-SHARED_BYTES = 40 << 10  # which leaves room for those of a second block
+CHUNK, SMALL_CHUNK = 16, 8  # between two copies of what tiles share; the small one where copies of 16 have more bytes than
+SHARED_BYTES = 40 << 10
 WHOLE_CHUNK = 8  # iterations of a loop that runs as a whole between copies
 
 # Sums.
@@ -32,7 +32,5 @@ UNROLLED_TRIPS = 8  # of loops in threads
 UNROLLED_LOADS = 64  # in an unrolled body: half of the registers that a thread has at full occupancy, for f64
 UNROLLED_OPERATIONS = 1 << 14  # in an unrolled body
 PRELOADED = 64  # registers for all that is loaded before one loop
-INVARIANT_REGISTERS = 32  # for loads that a loop repeats
-GUARDED_LOADS = 3  # that are worth a version of the body without guards
 UNKNOWN_GRID = 1024  # blocks along an axis, where the host cannot tell how many are needed
 UNKNOWN_BLOCK = {"x": 128, "y": 1, "z": 1}  # threads, where the loops do not tell

@@ -12,6 +12,7 @@ The member that steps through memory by one is on axis x.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from math import prod
 
 from polysched import isl
 from polysched.heuristics import gpu as rules
@@ -115,7 +116,7 @@ def _tile(loops: Loops, y: int, x: int, scop: Scop, *, is_box: bool) -> tuple[Ax
     most, few = rules.TILE_POINTS, rules.FEW_TILE_POINTS
     points = most if is_box and _operands(loops, y) + _operands(loops, x) <= 2 else few
     height, width = (threads * points for threads in rules.TILE_THREADS)
-    while points > few and _threads(rows, height, points) * _threads(columns, width, points) < rules.LEAST_BLOCKS:
+    while points > few and _threads(rows, height, points) * _threads(columns, width, points) < prod(rules.TILE_THREADS):
         points //= 2
     vector = min(LIMITS.load // element_bytes(loops.statement, scop), points) if is_box else points
     return (

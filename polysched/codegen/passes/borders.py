@@ -19,7 +19,7 @@ from dataclasses import replace
 from typing import Any, TypeGuard
 
 from polysched.codegen.passes.full_part import part_of
-from polysched.heuristics.gpu import GUARDED_LOADS
+from polysched.heuristics.cpu import GUARDED_LOADS
 from polysched.ir.dtypes import i64
 from polysched.ir.effects import may_change
 from polysched.ir.linear import Linear, added, forms

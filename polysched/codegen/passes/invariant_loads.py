@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
-from polysched.heuristics.gpu import INVARIANT_REGISTERS
+from polysched.heuristics.cpu import INVARIANT_REGISTERS
 from polysched.ir.node import map_blocks, map_list, rewrite, walk
 from polysched.ir.nodes import Array, Const, Expr, For, Function, Let, Load, Stmt, Store, Var
 from polysched.ir.rename import fresh_names, used_names
