@@ -10,8 +10,8 @@ STENCIL_THREADS, STENCIL_POINTS = 8, 4  # along y, and how many points of a row 
 SHORT_ROW = 64  # elements of a row that gives each thread one point
 LEAST_BLOCKS = 128  # fewer leave a GPU idle
 DISTANT_CHUNK = 32  # iterations between two copies of rows that whole warps read
-CHUNK, SMALL_CHUNK = 16, 8  # between two copies of what tiles share; the small one where copies of 16 have more bytes than
-SHARED_BYTES = 40 << 10
+CHUNK, SMALL_CHUNK = 16, 8  # between two copies of what tiles share; the small one where those of 16 exceed
+SHARED_BYTES = 40 << 10  # of copies
 WHOLE_CHUNK = 8  # iterations of a loop that runs as a whole between copies
 
 # Sums.
