@@ -35,6 +35,7 @@ class State:
     history: History
     draft: Draft
     written: Written | None = None  # by whom, if its last edits are a strategy's
+    unwritten: str = "they are the user's"  # why they are not
 
     def after(self, draft: Draft, edits: Sequence[Edit]) -> State:
         """With more edits, which led to that draft."""
@@ -60,12 +61,12 @@ def found(function: Function, plan: Plan, target: TargetData, options: Options) 
     """What led to the plan: the edits of the default strategy, if they lead there; else the mapped tree."""
     met = tuple(each for each in options.constraints if not isinstance(each, TileSizes))  # tiles have theirs
     options = replace(options, constraints=met)
-    scripted = None
+    scripted: State | str = "the tree was given"
     if plan.scheduled.rung != "given":
         in_source_order = plan.scheduled.rung == "source order" or plan.mapping == IN_SOURCE_ORDER
         start: Start = "source" if in_source_order or options.scheduler == "source" else "ilp"
         scripted = _scripted(_begun(function, plan, start, options), plan, target, options)
-    return scripted or _as_mapped(function, plan, options)
+    return _as_mapped(function, plan, options, scripted) if isinstance(scripted, str) else scripted
 
 
 def mapped(function: Function, state: State, target: TargetData) -> State:
@@ -75,12 +76,13 @@ def mapped(function: Function, state: State, target: TargetData) -> State:
     """
     options, draft = state.history.options, state.draft
     plan = planned_by_hand(draft, state.prelude, target, options)
-    if scripted := _scripted(state, plan, target, options_by_hand(draft.nested, options)):
+    scripted = _scripted(state, plan, target, options_by_hand(draft.nested, options))
+    if isinstance(scripted, State):
         return scripted
     if lost := [edit for edit in state.history.edits if EDITS[edit.name].legality not in ("order", "run")]:
-        message = f"a tree for '{target.name}' would lose {lost[0]}, and no edits lead to it"
+        message = f"a tree for '{target.name}' would lose {lost[0]}, and {scripted}"
         raise InputError(message, hint="give the schedule to optimize(), which maps it, or map it by hand")
-    return _as_mapped(function, plan, options)
+    return _as_mapped(function, plan, options, scripted)
 
 
 def by_strategy(begun: State, target: TargetData, options: Options, answers: Mapping[str, Value]) -> State:
@@ -93,21 +95,22 @@ def by_strategy(begun: State, target: TargetData, options: Options, answers: Map
     return replace(begun.after(draft, script.edits), written=written)
 
 
-def _scripted(begun: State, plan: Plan, target: TargetData, options: Options) -> State | None:
-    """The edits of the strategy, if they lead to the loops of the plan, and in half of the time that is left."""
+def _scripted(begun: State, plan: Plan, target: TargetData, options: Options) -> State | str:
+    """The edits of the strategy, if they lead to the loops of the plan, and in half of the time that is left; else the
+    reason."""
     try:
         with isl.within(clock.left() / 2):
             state = by_strategy(begun, target, options, {})
             reached = planned_by_hand(state.draft, plan.prelude, target, options)
-    except PolyschedError:
-        return None
-    return state if reached.kernel == plan.kernel else None
+    except PolyschedError as error:
+        return f"no edits were found that lead to it: {str(error).splitlines()[0]}"
+    return state if reached.kernel == plan.kernel else "the edits that were found lead to other loops"
 
 
-def _as_mapped(function: Function, plan: Plan, options: Options) -> State:
+def _as_mapped(function: Function, plan: Plan, options: Options, why: str) -> State:
     """The mapped tree as it is; a mark says so, if there is none."""
     tree = plan.tree if marks_in(plan.tree) else _serial(plan.tree)
-    return _begun(function, plan, tree, options)
+    return replace(_begun(function, plan, tree, options), unwritten=why)
 
 
 def _serial(tree: Tree) -> Tree:

@@ -263,11 +263,12 @@ class Schedule:
         made anew.
 
         InputError if there is no such decision or value, IllegalSchedule if what follows from it breaks a dependence.
-        Only what a strategy wrote has decisions: `Compiled.schedule`, `auto` and `map` on CPUs, before further edits.
+        Only what a strategy wrote has decisions: `Compiled.schedule`, `auto` and `map`, before further edits.
         """
         if (written := self._state.written) is None:
-            hint = "ps.Schedule.auto(nest) and Schedule.map() have some on CPUs; edit what decide() gives"
-            raise InputError("no strategy wrote the last edits of this schedule: there are no decisions", hint=hint)
+            hint = "ps.Schedule.auto(nest) and Schedule.map() have some; edit what decide() gives"
+            why = f"there are no decisions, since no strategy wrote the last edits of this schedule: {self.unwritten}"
+            raise InputError(why, hint=hint)
         known = [decision.key for decision in self.decisions]
         if key not in known:
             raise InputError(f"there is no decision {key!r}", hint=f"the decisions are {', '.join(known)}")
@@ -282,6 +283,11 @@ class Schedule:
         """The script without what one of its `decisions` leads to: the answer is False, 0 or ""."""
         nothing = next((type(decision.value)() for decision in self.decisions if decision.key == key), 0)
         return self.decide(key, nothing)
+
+    @property
+    def unwritten(self) -> str:
+        """Why there are no `decisions`; "" if there are."""
+        return "" if self._state.written else self._state.unwritten
 
     @property
     def script(self) -> str:

@@ -67,8 +67,11 @@ def _stage_before(nest: Nest | Op | Function, what: str) -> str:
     return str(nest.ssa if what == "ssa" else nest.tensor)
 
 
+_NOTHING = "nothing can be done otherwise"
+
+
 def _decisions(schedule: Schedule) -> str:
-    return "\n".join(map(str, schedule.decisions)) or "there are no decisions: it is a tree, no script of edits"
+    return "\n".join(map(str, schedule.decisions)) or f"there are no decisions: {schedule.unwritten or _NOTHING}"
 
 
 def _stage(done: Compiled, what: str) -> str:
