@@ -116,21 +116,21 @@ def _without_barriers(path: Path, launches: Sequence[Launch]) -> Iterator[tuple[
     known = [_findings(path, launch) for launch in launches]
     harmless: list[Barrier] = []
     with tempfile.TemporaryDirectory(prefix="polysched-") as folder:
-        copy = Path(folder, "files")
-        shutil.copytree(path.resolve().parent, copy)
+        copy, own = Path(folder, "files"), path.resolve().parent
+        shutil.copytree(own, copy)
 
         def new(without: Sequence[Barrier]) -> str:
             changed = {it.file: Path(it.file).read_bytes() for it in without}
             for it in sorted(without, key=lambda it: -it.start):
                 changed[it.file] = changed[it.file][: it.start] + b"(void)0" + changed[it.file][it.end :]
             for file, data in changed.items():
-                (copy / Path(file).resolve().relative_to(path.resolve().parent)).write_bytes(data)
+                (copy / Path(file).resolve().relative_to(own)).write_bytes(data)
             mutants = (_findings(copy / path.name, launch) for launch in launches)
             found = next(
                 (next(iter(it)) for before, now in zip(known, mutants, strict=True) if (it := now - before)), ""
             )
             for file in changed:
-                shutil.copy(file, copy / Path(file).resolve().relative_to(path.resolve().parent))
+                shutil.copy(file, copy / Path(file).resolve().relative_to(own))
             return found
 
         for barrier in _barriers(read_cuda(path), launches[0].kernel):

@@ -251,4 +251,4 @@ def element_bytes(statement: Statement, scop: Scop) -> int:
 
 
 def _power_of_two(number: int) -> int:
-    return max(rules.SHORTEST_ROW, 1 << number.bit_length() - 1) if number else rules.SHORTEST_ROW
+    return max(rules.SHORTEST_ROW, (1 << number.bit_length()) // 2)

@@ -14,12 +14,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from polysched.codegen.declined import decline
 from polysched.codegen.emit.extents import trips
 from polysched.ir.build import binary, mul
 from polysched.ir.node import map_children, walk
 from polysched.ir.nodes import Const, Expr, For, Function, Let, Stmt, Var
 from polysched.ir.rename import fresh_names, used_names
-from polysched.trace import decline
 
 
 def fold_planes(fn: Function) -> Function:
@@ -29,7 +29,7 @@ def fold_planes(fn: Function) -> Function:
     def visit(node: Any) -> Any:
         if isinstance(node, For) and node.kind == "block.w":
             if (folded := _folded(node, names)) is None:
-                decline(node.kind, node.origin or node.var, "no loop on block.z with ends of its own is right inside")
+                decline(node, "no loop on block.z with ends of its own is right inside")
             return map_children(folded or replace(node, kind="serial"), visit)
         return map_children(node, visit)
 

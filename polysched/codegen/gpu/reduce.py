@@ -41,6 +41,7 @@ from itertools import takewhile
 from math import prod
 from typing import Any
 
+from polysched.codegen.declined import decline
 from polysched.codegen.emit.extents import bounded, trips
 from polysched.codegen.emit.survey import is_mapped
 from polysched.codegen.gpu.teams import Adder, Finish, Team
@@ -69,7 +70,6 @@ from polysched.ir.nodes import (
 )
 from polysched.ir.rename import fresh_names, rename_bound, used_names
 from polysched.target import LIMITS
-from polysched.trace import decline
 
 
 def reduce_on_gpu(fn: Function, *, shuffles: bool) -> Function:
@@ -334,7 +334,7 @@ def _serial(loop: For) -> For:
     def rule(node: Any) -> Any:
         if not _reduces(node):
             return None
-        decline(node.kind, node.origin or node.var, "the kernel around it is more than sums of which parts can be made")
+        decline(node, "the kernel around it is more than sums of which parts can be made")
         return replace(node, kind="serial", reduces=())
 
     return rewrite(loop, rule)

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from polysched.codegen.declined import decline
 from polysched.codegen.emit.extents import most_trips
 from polysched.ir.dtypes import boolean
 from polysched.ir.node import rewrite
 from polysched.ir.nodes import PARALLEL, Const, Expr, For, Function, Stmt
-from polysched.trace import decline
 
 _NEVER = Const(False, boolean)
 
@@ -25,7 +25,7 @@ def without_idle_threads(fn: Function) -> Function:
 
     def rule(node: Expr | Stmt) -> Expr | Stmt | None:
         if isinstance(node, For) and node.kind in PARALLEL and (reason := _why_idle(node)):
-            decline(node.kind, node.origin or node.var, reason)
+            decline(node, reason)
             return replace(node, kind="serial", when=(), reduces=())
         return None
 

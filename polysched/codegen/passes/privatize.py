@@ -27,6 +27,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from polysched.codegen.declined import decline
 from polysched.codegen.emit.extents import trips
 from polysched.codegen.passes.updates import Row, Update, in_variables, updates_in
 from polysched.heuristics.cpu import LEAST_PARTED, PARTS
@@ -50,7 +51,6 @@ from polysched.ir.nodes import (
 )
 from polysched.ir.rename import fresh_names, rename_bound, used_names
 from polysched.model.reduction import identity
-from polysched.trace import decline
 
 
 def privatize(fn: Function, *, vector: bool = True) -> Function:
@@ -79,7 +79,7 @@ class _Privatizer:
                 return self.on_threads(node, updates)
             if updates is not None and node.kind == "vector" and not any(update.row for update in updates):
                 return self.on_lanes(node, updates)
-            decline(node.kind, node.origin or node.var, "its body is more than sums of which parts can be made")
+            decline(node, "its body is more than sums of which parts can be made")
             return self.visit(replace(node, kind="serial", reduces=(), when=()))
         return map_children(node, self.visit)
 
