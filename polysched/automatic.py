@@ -10,7 +10,7 @@ from polysched.constraints import TileSizes
 from polysched.errors import InputError, PolyschedError
 from polysched.history import History, Start
 from polysched.ir.nodes import Function
-from polysched.mapped import IN_SOURCE_ORDER, options_by_hand
+from polysched.mapped import options_by_hand
 from polysched.model.tree import Band, Serial, Tree, children, marked_as, marks_in, with_children
 from polysched.options import Options
 from polysched.plan import Plan, planned_by_hand
@@ -24,6 +24,7 @@ from polysched.target import TargetData
 from polysched.transform.hand.applied import all_applied
 from polysched.transform.hand.draft import Draft
 from polysched.transform.hand.edit import draft_of
+from polysched.transform.hand.loops import nested
 from polysched.transform.hand.registry import EDITS, Edit
 
 
@@ -49,24 +50,34 @@ class Written:
     begun: State
     target: TargetData
     options: Options
+    keeps_order: bool
     answers: Mapping[str, Value]
     decisions: tuple[Decision, ...]
 
     def again(self, answers: Mapping[str, Value]) -> State:
         """With these answers, too."""
-        return by_strategy(self.begun, self.target, self.options, {**self.answers, **answers})
+        answers = {**self.answers, **answers}
+        script = Script(self.begun.draft, self.options, answers)
+        if self.target.has_grid:
+            gpu(script)
+        else:
+            cpu(script, keeps_order=self.keeps_order)
+        return replace(self, answers=answers, decisions=tuple(script.decisions)).after(script.edits)
+
+    def after(self, edits: Sequence[Edit]) -> State:
+        """What these edits lead to."""
+        history = self.begun.history
+        draft = all_applied(self.begun.draft, edits, history.options, len(history.edits) + 1)
+        return replace(self.begun.after(draft, edits), written=self)
 
 
 def found(function: Function, plan: Plan, target: TargetData, options: Options) -> State:
-    """What led to the plan: the edits of the default strategy, if they lead there; else the mapped tree."""
+    """What led to the plan: the edits of the default strategy; the mapped tree, where there are none."""
     met = tuple(each for each in options.constraints if not isinstance(each, TileSizes))  # tiles have theirs
     options = replace(options, constraints=met)
-    scripted: State | str = "the tree was given"
-    if plan.scheduled.rung != "given":
-        in_source_order = plan.scheduled.rung == "source order" or plan.mapping == IN_SOURCE_ORDER
-        start: Start = "source" if in_source_order or options.scheduler == "source" else "ilp"
-        scripted = _scripted(_begun(function, plan, start, options), plan, target, options)
-    return _as_mapped(function, plan, options, scripted) if isinstance(scripted, str) else scripted
+    begun = _begun(function, plan, _start_of(plan), options)
+    state = _scripted(begun, plan, target, options)
+    return _as_mapped(function, plan, options, state) if isinstance(state, str) else state
 
 
 def mapped(function: Function, state: State, target: TargetData) -> State:
@@ -85,26 +96,25 @@ def mapped(function: Function, state: State, target: TargetData) -> State:
     return _as_mapped(function, plan, options, scripted)
 
 
-def by_strategy(begun: State, target: TargetData, options: Options, answers: Mapping[str, Value]) -> State:
-    """With the edits of the default strategy for the target, which takes these answers to its decisions."""
-    script = Script(begun.draft, options, answers)
-    strategy = gpu if target.has_grid else cpu
-    strategy(script)
-    draft = all_applied(begun.draft, script.edits, begun.history.options, len(begun.history.edits) + 1)
-    written = Written(begun, target, options, answers, tuple(script.decisions))
-    return replace(begun.after(draft, script.edits), written=written)
-
-
 def _scripted(begun: State, plan: Plan, target: TargetData, options: Options) -> State | str:
-    """The edits of the strategy, if they lead to the loops of the plan, and in half of the time that is left; else the
-    reason."""
+    """What the edits of the plan lead to, checked in half of the time that is left; else the reason why it has none."""
+    found = plan.mapped
+    if found.unwritten:
+        return found.unwritten
+    written = Written(begun, target, options, found.keeps_order, {}, found.decisions)
     try:
         with isl.within(clock.left() / 2):
-            state = by_strategy(begun, target, options, {})
-            reached = planned_by_hand(state.draft, plan.prelude, target, options)
+            return written.after(found.edits)
     except PolyschedError as error:
         return f"no edits were found that lead to it: {str(error).splitlines()[0]}"
-    return state if reached.kernel == plan.kernel else "the edits that were found lead to other loops"
+
+
+def _start_of(plan: Plan) -> Start | Tree:
+    """Where the edits begin."""
+    start = plan.mapped.start
+    if nested(start) == nested(plan.scop.tree):
+        return "source"
+    return "ilp" if start == plan.scheduled.tree else start
 
 
 def _as_mapped(function: Function, plan: Plan, options: Options, why: str) -> State:

@@ -3,50 +3,57 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 from polysched import isl
 from polysched.codegen.gpu.barriers import place_barriers
 from polysched.codegen.gpu.first_thread import on_first_threads
-from polysched.codegen.gpu.mapping import map_to_gpu
 from polysched.codegen.lower import lower
 from polysched.codegen.threads import known, worth_threads
-from polysched.constraints import Innermost, TileSizes, fits
+from polysched.constraints import TileSizes
 from polysched.deps.coincidence import mark_coincident
 from polysched.deps.dependences import Dependences
 from polysched.deps.legality import require_legal
-from polysched.errors import BudgetExceeded, IllegalSchedule, InputError
+from polysched.errors import BudgetExceeded, InputError
 from polysched.heuristics.cpu import SIMD_OPERATIONS, STREAM_OPERATIONS
 from polysched.ir.nodes import Function
 from polysched.model.scop import Scop
 from polysched.model.tree import Band, Map, Product, Tree, marks_in, walk
 from polysched.options import Options
 from polysched.solve.honoured import unmet
+from polysched.strategy.cpu import cpu
+from polysched.strategy.decision import Decision
+from polysched.strategy.gpu import gpu
+from polysched.strategy.script import Script
 from polysched.target import TARGETS, TargetData
 from polysched.trace import optional, step, verifies_each
 from polysched.transform.fuse_rows import fuse_rows
-from polysched.transform.fuse_sums import fuse_sums
-from polysched.transform.fuse_tiles import fuse_tile_loops
 from polysched.transform.guard import fits_in, gain, is_hidden, may_be_for_nothing
-from polysched.transform.interleave import interleave_all
+from polysched.transform.hand.draft import Draft
+from polysched.transform.hand.loops import nested
+from polysched.transform.hand.reduces import with_reduces
+from polysched.transform.hand.registry import Edit
 from polysched.transform.join_lanes import join_lanes
-from polysched.transform.parallel import mark_parallel
-from polysched.transform.products import mark_products, order_products, require_products
-from polysched.transform.reductions import reduce_on_lanes, reduce_on_threads
-from polysched.transform.register_tile import register_tile_all
-from polysched.transform.split import split_all
-from polysched.transform.strides import stride_one_innermost
-from polysched.transform.tile import tile_all
-from polysched.transform.vectorize import vectorize
-from polysched.transform.wavefront import wavefront_all
+from polysched.transform.products import require_products
 
 
 def require_target(scheduled: Tree, target: TargetData, options: Options) -> None:
     """InputError if the schedule is for another target, or there will be no tiles to have the sizes asked for."""
     _require_axes(scheduled, target)
     _require_tiles(scheduled, target, options)
+
+
+@dataclass(frozen=True)
+class Mapped:
+    """A tree with marks, and the edits that lead to it."""
+
+    tree: Tree
+    start: Tree  # where the edits begin
+    edits: tuple[Edit, ...] = ()
+    decisions: tuple[Decision, ...] = ()
+    keeps_order: bool = False  # no edit moves iterations
+    unwritten: str = ""  # why they do not lead there
 
 
 def loops_within_budget(
@@ -58,30 +65,32 @@ def loops_within_budget(
     *,
     is_by_hand: bool,
     is_free: bool = False,
-) -> tuple[Tree, Function, str]:
+    keeps_order: bool = False,
+) -> tuple[Mapped, Function, str]:
     """The mapped tree, its loops, and which rung gave them: where isl's code generation outgrows its budget, the next
     simpler tree is tried. BudgetExceeded where that would not be the schedule that was asked for.
 
     `is_free`: nobody has asked for this schedule, so that source order may run where it is as good (transform/guard).
+    `keeps_order`: it is source order itself, for want of a better one.
     """
-    mapping = _map_to_gpu if target.has_grid else _map_to_cpu
+    mapping = _map_to_gpu if target.has_grid else partial(_map_to_cpu, keeps_order=keeps_order)
     if _has_marks(scheduled):
         mapping = _with_barriers if target.has_grid else _as_it_is
     if is_by_hand:
         options = options_by_hand(scheduled, options)
     names: dict[str, str] = {}  # of rungs, where they differ
 
-    def mapped() -> Tree:
-        tree = mapping(scheduled, scop, deps, options)
+    def mapped() -> Mapped:
+        found = mapping(scheduled, scop, deps, options)
         if is_free and not target.has_grid:
-            tree, names["mapped"] = optional("guard", _guarded, (tree, "mapped"), scop, deps, options)
-        return tree
+            found, names["mapped"] = optional("guard", _guarded, (found, "mapped"), scop, deps, options)
+        return found
 
-    rungs: dict[str, Callable[[], Tree]] = {
+    rungs: dict[str, Callable[[], Mapped]] = {
         "mapped": mapped,
         "mapped without tiles": lambda: mapping(scheduled, scop, deps, replace(options, tile=False, wavefront=False)),
-        "not mapped": lambda: scheduled,
-        "source order": lambda: scop.tree,
+        "not mapped": lambda: _not_mapped(scheduled),
+        "source order": lambda: _not_mapped(scop.tree),
     }
     if _has_marks(scheduled):  # as it is, it may need barriers, and there is nothing to leave out of it
         del rungs["mapped without tiles"], rungs["not mapped"]
@@ -92,12 +101,13 @@ def loops_within_budget(
     for rung, make in rungs.items():
         try:
             with isl.within(_MAPPING_SECONDS):
-                tree = step("legality of the mapping", require_legal, make(), deps, scop)
+                found = make()
+                tree = step("legality of the mapping", require_legal, found.tree, deps, scop)
             if tree in tried or not _may_be_lowered(tree, rung, scop, deps, options):
                 continue
             tried.append(tree)
             with isl.within(options.lower_seconds, options.lower_operations):
-                return tree, step("lower", lower, tree, scop), names.get(rung, rung) + reason
+                return found, step("lower", lower, tree, scop), names.get(rung, rung) + reason
         except BudgetExceeded as error:
             reason = f", since {error}"
     if is_by_hand:
@@ -105,10 +115,11 @@ def loops_within_budget(
         raise BudgetExceeded(f"no loops for the schedule by hand were found{reason}\n{hint}")
     if unmet(scop.tree, scop, deps, options.constraints) or _tile_sizes(options):
         raise BudgetExceeded(f"no loops that meet the constraints were found{reason}")
-    return scop.tree, scop.function, "the nest as it was given" + reason
+    return _not_mapped(scop.tree), scop.function, "the nest as it was given" + reason
 
 
 _GRIDS = [name for name, target in TARGETS.items() if target.has_grid]
+GIVEN = "the tree was given"
 IN_SOURCE_ORDER = "in source order, since the schedule found changes loops for nothing"
 FOR_THREADS = "mapped, which gains on threads alone"
 _MAPPING_SECONDS = 10.0  # to map a schedule, and to check what came of it
@@ -149,51 +160,42 @@ def _tile_sizes(options: Options) -> list[TileSizes]:
     return [c for c in options.constraints if isinstance(c, TileSizes)]
 
 
-def _map_to_cpu(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> Tree:
-    """Tiles, wavefronts where no loop is parallel, threads on the outermost loop, SIMD on the innermost."""
-    step = partial(_step_that_meets, scop, deps, options)
+def _map_to_cpu(
+    tree: Tree, scop: Scop, deps: Dependences, options: Options, *, keeps_order: bool = False
+) -> Mapped:
+    """Tiles, wavefronts where no loop is parallel, threads on the outermost loop, SIMD on the innermost; only
+    those if it `keeps_order`."""
     if options.vector and options.fusion != "none":
-        tree = step("fuse rows", fuse_rows, tree, scop, deps)
-    if options.tile and options.register_tiles and options.vector and not (options.tile_sizes or _tile_sizes(options)):
-        tree = step("products", partial(mark_products, reorder=options.reorder_reductions), tree, scop, deps)
-    if options.parallel or options.vector:
-        tree = step("split", split_all, tree, scop, deps)
-    if options.vector:
-        tree = step("strides", stride_one_innermost, tree, scop)
-    if options.tile:
-        if not _tile_sizes(options):
-            tree = step("fuse tile loops", fuse_tile_loops, tree, deps)
-        tree = step("tile", tile_all, tree, scop, deps, options)
-    if options.wavefront:
-        tree = step("wavefront", wavefront_all, tree, deps)
-    if options.register_tiles and options.vector:
-        tree = step("register tile", register_tile_all, tree, scop, deps, options.machine)
-        tree = step("interleave", interleave_all, tree, deps)
-    if options.vector:
-        tree = step("vectorize", vectorize, tree, deps)
-    if options.parallel:
-        tree = step("parallel", mark_parallel, tree)
-        tree = step("reduce on threads", reduce_on_threads, tree, deps)
-    asked = _asked_for_lanes(scop, options)
-    if options.vector:
-        tree = step("reduce on lanes", reduce_on_lanes, tree, scop, deps, asked)
-        tree = step("join lanes", join_lanes, tree, scop, deps)
-    return step("order products", order_products, tree, scop)
+        tree = _step_that_meets("fuse rows", fuse_rows, tree, scop, deps, options)
+    script = _begun(tree, scop, deps, options)
+    cpu(script, keeps_order=keeps_order)
+    written = with_reduces(script.tree, deps)
+    joined = _step_that_meets("join lanes", join_lanes, written, scop, deps, options) if options.vector else written
+    unwritten = "" if joined is written else "lanes are joined, which is no edit"
+    return replace(_written(script, tree, joined), keeps_order=keeps_order, unwritten=unwritten)
 
 
-def _guarded(mapped: tuple[Tree, str], scop: Scop, deps: Dependences, options: Options) -> tuple[Tree, str]:
+def _map_to_gpu(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> Mapped:
+    """Sums with what they start from and what is made of them, on blocks and threads."""
+    script = _begun(tree, scop, deps, options)
+    gpu(script)
+    return _written(script, tree, _barriers(with_reduces(script.tree, deps), scop, deps))
+
+
+def _guarded(mapped: tuple[Mapped, str], scop: Scop, deps: Dependences, options: Options) -> tuple[Mapped, str]:
     """The mapped tree, or source order mapped, if that is as good; and what is said of it."""
-    found, _ = mapped
+    found = mapped[0].tree
     guesses = bool(deps.guesses)
     if not may_be_for_nothing(found, scop, fits_cache=fits_in(scop, options.machine.l2), guesses=guesses):
         return mapped
+    source = mark_coincident(scop.tree, deps)
     if not _is_worth_threads(scop, STREAM_OPERATIONS) and is_hidden(found, scop, deps):
-        return mark_coincident(scop.tree, deps), IN_SOURCE_ORDER
-    source = _map_to_cpu(mark_coincident(scop.tree, deps), scop, deps, options)
-    gained = gain(found, source, scop, guesses=guesses)
+        return _not_mapped(source), IN_SOURCE_ORDER
+    in_order = _map_to_cpu(source, scop, deps, options, keeps_order=True)
+    gained = gain(found, in_order.tree, scop, guesses=guesses)
     if gained == "never" or (gained == "on threads" and not _is_worth_threads(scop, SIMD_OPERATIONS)):
-        return source, IN_SOURCE_ORDER
-    return found, "mapped" if gained == "always" else FOR_THREADS
+        return in_order, IN_SOURCE_ORDER
+    return mapped[0], "mapped" if gained == "always" else FOR_THREADS
 
 
 def _is_worth_threads(scop: Scop, operations: int) -> bool:
@@ -201,37 +203,39 @@ def _is_worth_threads(scop: Scop, operations: int) -> bool:
     return known(worth_threads(scop.statements, scop.context, (), operations)) is not False
 
 
-def _asked_for_lanes(scop: Scop, options: Options) -> tuple[str, ...]:
-    """The statements of which the last loop is the user's."""
-    patterns = [c.statement for c in options.constraints if isinstance(c, Innermost)]
-    return tuple(s.name for s in scop.statements if fits(s.name, patterns))
+def _begun(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> Script:
+    return Script(Draft(scop=scop, dependences=deps, nested=nested(tree), waits=True), options)
+
+
+def _written(script: Script, start: Tree, tree: Tree) -> Mapped:
+    return Mapped(tree, start, tuple(script.edits), tuple(script.decisions))
+
+
+def _not_mapped(tree: Tree) -> Mapped:
+    return Mapped(tree, tree, unwritten="it is not mapped")
 
 
 def _step_that_meets(
-    scop: Scop, deps: Dependences, options: Options, name: str, transform: Callable[..., Tree], tree: Tree, *args: Any
+    name: str, transform: Callable[..., Tree], tree: Tree, scop: Scop, deps: Dependences, options: Options
 ) -> Tree:
-    """The tree after a step, or as it was if it would no longer meet the user's constraints, with the loops of products
-    in their order."""
-    after = step(name, transform, tree, *args)
+    """The tree after a step that is no edit, or as it was if it would no longer meet the user's constraints."""
+    after = step(name, transform, tree, scop, deps)
     if verifies_each() and after is not tree:
-        require_legal(order_products(after, scop), deps, scop)
-    if not options.constraints:
-        return after
-    missed = unmet(order_products(after, scop), scop, deps, options.constraints)
-    if missed and transform is tile_all and _tile_sizes(options):
-        sizes, others = (" and ".join(map(str, cs)) for cs in (_tile_sizes(options), missed))
-        raise IllegalSchedule(f"{sizes} and {others} contradict each other")
-    return tree if missed else after
+        require_legal(after, deps, scop)
+    return tree if options.constraints and unmet(after, scop, deps, options.constraints) else after
 
 
-def _as_it_is(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> Tree:
+def _as_it_is(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> Mapped:
     require_products(tree, scop, reorder=options.reorder_reductions)
-    return tree
+    return Mapped(tree, tree, unwritten=GIVEN)
 
 
-def _with_barriers(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> Tree:
-    tree = step("first threads", on_first_threads, tree)
-    return step("barriers", place_barriers, tree, scop, deps)
+def _with_barriers(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> Mapped:
+    return Mapped(_barriers(tree, scop, deps), tree, unwritten=GIVEN)
+
+
+def _barriers(tree: Tree, scop: Scop, deps: Dependences) -> Tree:
+    return step("barriers", place_barriers, step("first threads", on_first_threads, tree), scop, deps)
 
 
 def _has_marks(tree: Tree) -> bool:
@@ -245,10 +249,3 @@ def options_by_hand(tree: Tree, options: Options) -> Options:
 
 def _has_tiles(tree: Tree) -> bool:
     return any(member.rounds for node in walk(tree) if isinstance(node, Band) for member in node.members)
-
-
-def _map_to_gpu(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> Tree:
-    """Sums with what they start from and what is made of them, on blocks and threads."""
-    if options.fusion != "none":
-        tree = _step_that_meets(scop, deps, options, "fuse sums", fuse_sums, tree, scop, deps)
-    return step("map to gpu", map_to_gpu, tree, scop, deps, options)

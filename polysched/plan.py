@@ -16,7 +16,7 @@ from polysched.deps.dependences import Dependences
 from polysched.deps.legality import require_legal
 from polysched.errors import BudgetExceeded
 from polysched.ir.nodes import Function
-from polysched.mapped import loops_within_budget, require_target
+from polysched.mapped import Mapped, loops_within_budget, require_target
 from polysched.model.scop import Scop
 from polysched.model.tree import Tree
 from polysched.model.tree_form import require_form
@@ -40,9 +40,14 @@ class Plan:
     scop: Scop
     dependences: Dependences
     scheduled: Scheduled
-    tree: Tree  # tiled and mapped
+    mapped: Mapped  # to the target: tiles, marks, and what led to them
     kernel: Function  # what it lowers to
     mapping: str  # the rung that gave it
+
+    @property
+    def tree(self) -> Tree:
+        """What is lowered."""
+        return self.mapped.tree
 
 
 def planned(function: Function, target: TargetData, options: Options, given: Tree | None = None) -> Plan:
@@ -95,15 +100,22 @@ def _mapped(
     is_free: bool = False,
 ) -> Plan:
     require_target(scheduled.tree, target, options)
-    tree, kernel, mapping = loops_within_budget(
-        scop, deps, scheduled.tree, target, options, is_by_hand=is_by_hand, is_free=is_free
+    mapped, kernel, mapping = loops_within_budget(
+        scop,
+        deps,
+        scheduled.tree,
+        target,
+        options,
+        is_by_hand=is_by_hand,
+        is_free=is_free,
+        keeps_order=scheduled.rung == "source order",
     )
     return Plan(
         prelude=edits,
         scop=scop,
         dependences=deps,
         scheduled=scheduled,
-        tree=tree,
+        mapped=mapped,
         kernel=kernel,
         mapping=mapping,
     )

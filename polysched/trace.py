@@ -105,7 +105,7 @@ def optional(name: str, fn: Callable[..., T], value: T, *args: Any, **options: A
         with isl.within(_OPTIONAL_SECONDS):
             return step(name, fn, value, *args, **options)
     except BudgetExceeded as error:
-        _note(Event(name, 0.0, False, value, fallback=f"left out, since {error}"))
+        left_out(name, error, value)
         return value
 
 
@@ -123,6 +123,11 @@ def timed(name: str, fn: Callable[..., T], value: Any, *args: Any, **options: An
     if _is_dumped(name):
         print(f"--- {name}\n{result if event.changed else '(unchanged)'}", file=sys.stderr)
     return result
+
+
+def left_out(name: str, reason: object, value: Any = None) -> None:
+    """Tells those who record that a step is not done, which leaves the value as it was."""
+    _note(Event(name, 0.0, False, value, fallback=f"left out, since {short(str(reason).partition(chr(10))[0], 200)}"))
 
 
 def decline(mark: str, loop: str, reason: str) -> None:

@@ -25,8 +25,9 @@ LAYERS = [
     ["targets"],
     ["verify", "explain", "counts", "sass", "plot"],
     ["compare"],
-    ["plan", "strategy"],
+    ["plan"],
     ["runtime", "prepare", "mapped"],
+    ["strategy"],
     ["codegen"],
     ["prelude"],
     ["solve", "transform", "trials"],
@@ -37,7 +38,7 @@ LAYERS = [
     ["options", "isl", "bounded", "worker"],
     ["constraints", "plain", "clock", "interrupt"],
     ["entry", "machine", "heuristics"],
-    ["brief", "errors", "version", "markup"],
+    ["brief", "errors", "version", "markup", "remembered"],
 ]
 LEVEL = {unit: level for level, units in enumerate(LAYERS) for unit in units}
 

@@ -7,14 +7,13 @@ from dataclasses import replace
 import pytest
 
 import polysched as ps
-from polysched import isl, mapped, pipeline
+from polysched import pipeline
 from polysched.errors import IllegalSchedule
 from polysched.examples import NESTS, gemm
 from polysched.ir.dtypes import f64
 from polysched.ir.nodes import Function, Load, Store, Var
-from polysched.model.tree import Band, Tree
-
-NEGATIVE = isl.UnionMap("{ [x] -> [-x] }")
+from polysched.strategy import cpu
+from polysched.strategy.script import Script
 
 
 @pytest.fixture(autouse=True)
@@ -40,21 +39,15 @@ def test_a_step_that_leaves_a_name_unbound_is_named(monkeypatch):
 
 
 def test_a_step_that_breaks_a_dependence_is_refused(monkeypatch):
-    def backwards(tree: Tree, *_: object) -> Tree:
-        def turned(node: Tree) -> Tree:
-            if isinstance(node, Band):
-                members = tuple(replace(m, schedule=m.schedule.apply_range(NEGATIVE)) for m in node.members)
-                return replace(node, members=members)
-            return replace(node, child=turned(node.child)) if hasattr(node, "child") else node
-
-        return turned(tree)
+    def backwards(script: Script) -> None:
+        script.do("reverse", "i")
 
     @ps.nest
     def scan(n: ps.size, x: ps.f64["n"]) -> None:
         for i in range(1, n):
             x[i] = x[i] + x[i - 1]
 
-    monkeypatch.setattr(mapped, "stride_one_innermost", backwards)
+    monkeypatch.setattr(cpu, "order", backwards)
     with pytest.raises(IllegalSchedule):
         ps.optimize(scan)
 

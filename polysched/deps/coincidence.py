@@ -15,6 +15,7 @@ from dataclasses import replace
 from polysched import isl
 from polysched.deps.dependences import Dependences
 from polysched.model.tree import Band, Filter, Member, Tree, children, with_children
+from polysched.remembered import remembered
 
 
 def mark_coincident(tree: Tree, dependences: Dependences) -> Tree:
@@ -49,19 +50,34 @@ def left_below(node: Tree, reaching: isl.UnionMap) -> isl.UnionMap:
                 reaching = in_one(member, reaching)
             return reaching
         case Filter(filter=filter):
-            return reaching.intersect_domain(filter).intersect_range(filter)
+            return _passing(filter, reaching)
         case _:
             return reaching
 
 
+@remembered
+def _passing(filter: isl.UnionSet, reaching: isl.UnionMap) -> isl.UnionMap:
+    return reaching.intersect_domain(filter).intersect_range(filter)
+
+
 def carried(member: Member, reaching: isl.UnionMap) -> isl.UnionMap:
     """The part of `reaching` that lies between different iterations of the member."""
-    return reaching.subtract(in_one(member, reaching))
+    return _carried(member.schedule, reaching)
+
+
+@remembered
+def _carried(schedule: isl.UnionMap, reaching: isl.UnionMap) -> isl.UnionMap:
+    return reaching.subtract(_in_one(schedule, reaching))
 
 
 def in_one(member: Member, reaching: isl.UnionMap) -> isl.UnionMap:
     """The part of `reaching` within one iteration of the member: `reaching & together(member)`."""
-    return keeping(member)(reaching)
+    return _in_one(member.schedule, reaching)
+
+
+@remembered
+def _in_one(schedule: isl.UnionMap, reaching: isl.UnionMap) -> isl.UnionMap:
+    return keeping(Member(schedule))(reaching)
 
 
 def keeping(member: Member) -> Callable[[isl.UnionMap], isl.UnionMap]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fnmatch import fnmatchcase
-from typing import Literal
+from functools import cached_property
+from typing import Any, Literal
 
 from polysched import isl
 from polysched.brief import brief
@@ -74,6 +75,9 @@ class Dependences:
     reorder_reductions: bool = False  # what was allowed: then `validity` leaves out reduction dependences
     trusted: tuple[Claim, ...] = ()  # what the user claims, by which some are left out
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
     def __repr__(self) -> str:
         return brief(self, f"{len(self.pairs)}: {', '.join(f'{each.kind} on {each.array}' for each in self.pairs)}")
 
@@ -121,7 +125,7 @@ class Dependences:
     def reduction(self) -> isl.UnionMap:
         return union(d for d in self.pairs if d.reduction)
 
-    @property
+    @cached_property
     def validity(self) -> isl.UnionMap:
         """What every schedule must respect."""
         return union(self.ordered)
@@ -131,7 +135,7 @@ class Dependences:
         """What should run close together: flow dependences (Bondhugula et al., PLDI 2008, section 3.3)."""
         return self.flow
 
-    @property
+    @cached_property
     def coincidence(self) -> isl.UnionMap:
         """What a parallel loop must not carry; reductions too, since their updates race."""
         return union(self.of("flow", "anti", "output"))

@@ -29,8 +29,9 @@ def named(tree: Tree) -> Tree:
             for member in node.members:
                 name = free(member.name or _what_it_counts(member), taken)
                 taken.add(name)
-                members.append(replace(member, name=name))
-            node = replace(node, members=tuple(members))
+                members.append(member if name == member.name else replace(member, name=name))
+            if any(new is not old for new, old in zip(members, node.members, strict=True)):
+                node = replace(node, members=tuple(members))
         return with_children(node, tuple(map(visit, children(node))))
 
     return visit(tree)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeVar
 
 from polysched import isl
+from polysched.remembered import remembered
 
 M = TypeVar("M")
 
@@ -111,7 +112,7 @@ class Member:
     @property
     def function(self) -> isl.UnionPwAff:
         """`schedule` as one function for each statement."""
-        return self.schedule.as_union_pw_multi_aff().get_union_pw_aff(0)
+        return _function(self.schedule)
 
     @property
     def pieces(self) -> list[isl.Aff]:
@@ -123,6 +124,11 @@ class Member:
     def rounds(self) -> bool:
         """Does it divide and round, as loops over tiles do?"""
         return any(aff.dim(isl.dim_type.div) > 0 for aff in self.pieces)
+
+
+@remembered
+def _function(schedule: isl.UnionMap) -> isl.UnionPwAff:
+    return schedule.as_union_pw_multi_aff().get_union_pw_aff(0)
 
 
 @dataclass(frozen=True, repr=False)

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from polysched import isl
+from polysched.constraints import Innermost, TileSizes, fits
 from polysched.deps.coincidence import carried, left_below
 from polysched.heuristics.cpu import FUSED_BLOCK, INTERLEAVED_ROWS, UPDATES_AT_ONCE
 from polysched.model.tree import (
@@ -40,6 +41,7 @@ from polysched.strategy.straight import straighten
 from polysched.transform.distribute import distribute
 from polysched.transform.epilogues import epilogues
 from polysched.transform.fuse_tiles import in_common
+from polysched.transform.hand.loops import loops
 from polysched.transform.interleave import row_to_interleave
 from polysched.transform.parallel import for_threads
 from polysched.transform.products import mark_products
@@ -54,28 +56,33 @@ from polysched.transform.vectorize import can_vectorize
 from polysched.transform.wavefront import is_parallel_inside
 
 
-def cpu(script: Script) -> None:
-    """The edits of the default strategy, one phase after the other."""
+def cpu(script: Script, *, keeps_order: bool = False) -> None:
+    """The edits of the default strategy, one phase after the other; of those that move iterations none, if it
+    `keeps_order`."""
     options = script.options
-    if options.tile and options.register_tiles and options.vector and not options.tile_sizes:
-        products(script)
+    has_sizes = any(isinstance(each, TileSizes) for each in options.constraints)
+    in_blocks = options.register_tiles and options.vector and not keeps_order
+    if options.tile and in_blocks and not (options.tile_sizes or has_sizes):
+        script.phase("products", products)
     if options.parallel or options.vector:
-        pieces(script)
+        script.phase("split", pieces)
+    if options.vector and not keeps_order:
+        script.phase("strides", order)
+    if options.tile and not keeps_order:
+        if not has_sizes:
+            script.phase("fuse tile loops", fuse_tiles)
+        script.phase("tile", tiles)
+    fronts = script.phase("wavefront", wavefronts) or [] if options.wavefront and not keeps_order else []
+    if in_blocks:
+        script.phase("register tile", register_tiles, fronts)
+        script.phase("interleave", interleaved, fronts)
+    fronts = [each.name for each in loops(script.draft.nested) if each.name in fronts and not is_innermost(each.band)]
     if options.vector:
-        order(script)
-    if options.tile:
-        fuse_tiles(script)
-        tiles(script)
-    fronts = wavefronts(script) if options.wavefront else []
-    if options.register_tiles and options.vector:
-        register_tiles(script)
-        interleaved(script)
-    if options.vector:
-        lanes(script, fronts if options.parallel else [])
+        script.phase("vectorize", lanes, fronts if options.parallel else [])
     if options.parallel:
-        threads(script, fronts)
+        script.phase("parallel", threads, fronts)
     if script.dependences.reorder_reductions:
-        sums(script)
+        script.phase("sums", sums)
 
 
 def products(script: Script) -> None:
@@ -218,11 +225,11 @@ def _fronts(tree: Tree, reaching: isl.UnionMap) -> Iterator[Band]:
         yield from _fronts(child, below)
 
 
-def register_tiles(script: Script) -> None:
-    """A block of what a statement writes in registers."""
+def register_tiles(script: Script, fronts: Sequence[str]) -> None:
+    """A block of what a statement writes in registers; not in wavefronts."""
     for band, around in script.bands():
         found = register_tile_of(band, script.scop, around, script.options.machine)
-        if found is None or register_tile(band, found, around) is band:
+        if found is None or {*names_of(band.members)} & {*fronts} or register_tile(band, found, around) is band:
             continue
         names = names_of(band.members)
         taken = (found.roles.serial, found.roles.unrolled, found.roles.vector, *found.window)
@@ -267,10 +274,10 @@ def _columns_of(script: Script, name: str, columns: int) -> int:
     return script.pick(f"columns.{name}", columns, sizes_around(columns), why)
 
 
-def interleaved(script: Script) -> None:
-    """Several rows at a time of loops whose iterations wait for each other."""
+def interleaved(script: Script, fronts: Sequence[str]) -> None:
+    """Several rows at a time of loops whose iterations wait for each other; not of wavefronts, which are parallel."""
     for band, row in list(_rows(script.tree, script.dependences.coincidence)):
-        if not (rows := _rows_of(script, row.name, INTERLEAVED_ROWS)):
+        if {*names_of(band.members)} & {*fronts} or not (rows := _rows_of(script, row.name, INTERLEAVED_ROWS)):
             continue
         *outer, last = names_of(band.members)
         block = script.block(row.name, rows, "r")
@@ -380,10 +387,16 @@ def sums(script: Script) -> None:
                     script.reorder([member.name, *(each for each in names_of(band.members) if each != member.name)])
                 script.do("parallel", member.name)
     if script.options.vector:
-        after = reduce_on_lanes(script.tree, script.scop, script.dependences)
+        after = reduce_on_lanes(script.tree, script.scop, script.dependences, _asked_for_lanes(script))
         for _, member in _sums(script.tree, after, Vector):
             if script.says(f"vectorize.{member.name}", "it carries sums alone, of rows"):
                 script.do("vectorize", member.name)
+
+
+def _asked_for_lanes(script: Script) -> tuple[str, ...]:
+    """The statements of which the last loop is the user's."""
+    patterns = [each.statement for each in script.options.constraints if isinstance(each, Innermost)]
+    return tuple(each.name for each in script.scop.statements if fits(each.name, patterns))
 
 
 def _sums(before: Tree, after: Tree, kind: type[Parallel] | type[Vector]) -> list[tuple[Band, Member]]:

@@ -20,6 +20,7 @@ from polysched.codegen.gpu.grid import choose_grid
 from polysched.codegen.gpu.mapping import Mapping, host_loops, parallelism, serial_first
 from polysched.codegen.gpu.nest import Nest
 from polysched.codegen.gpu.sums import sum_on_blocks, sums_in_teams
+from polysched.errors import IllegalSchedule, InputError
 from polysched.model.tree import Band, Tree, children, marks_in, own_marks
 from polysched.strategy.grid import add_up, on_grid, statements_in
 from polysched.strategy.pieces import split_in
@@ -35,7 +36,11 @@ from polysched.transform.wavefront import wavefront_of_points
 
 def gpu(script: Script) -> None:
     """The edits of the default strategy, one nest after the other. InputError where no edits say what it does."""
-    parts = fuse_sums(script) if script.options.fusion != "none" else []
+    parts = script.phase("fuse sums", fuse_sums) or [] if script.options.fusion != "none" else []
+    script.phase("map to gpu", _on_grids, parts, meets=False)
+
+
+def _on_grids(script: Script, parts: list[set[str]]) -> None:
     strategy = _Strategy(script, Mapping(script.scop, script.dependences, script.options), parts)
     while strategy.step():
         pass
@@ -68,6 +73,7 @@ class _Strategy:
     mapping: Mapping
     parts: list[set[str]]  # the statements of nests that were fused
     kept: set[str] = field(default_factory=set)  # keys of what is not to be done
+    refused: set[str] = field(default_factory=set)  # the first loops of nests that no edits put on a grid
 
     def step(self) -> bool:
         """Takes the next step; False if there is none."""
@@ -86,7 +92,15 @@ class _Strategy:
         band = self.mapping.flagged(tree, around)
         if not band.members:
             return self._below(band.child, around, hosts)
-        return self._mapped(band, around, hosts)
+        name, before = band.members[0].name, self.script.state
+        if name in self.refused:
+            return False
+        try:
+            return self._mapped(band, around, hosts)
+        except (InputError, IllegalSchedule) as error:
+            self.script.undo(before, f"grid of {name}", error)
+            self.refused.add(name)
+            return True
 
     def _mapped(self, band: Band, around: Around, hosts: Sequence[str]) -> bool:
         """As `Mapping.mapped_band`, by edits."""

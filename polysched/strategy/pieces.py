@@ -28,8 +28,14 @@ def split_in(script: Script, band: Band, parts: Sequence) -> None:
     """The loops of the band for each part in turn."""
     (own,) = isl.sets_of(script.scop.domain.intersect(band.members[0].schedule.domain()))
     name = band.members[0].name
+    left = own.intersect_params(script.scop.context)
     for part in parts.children[:-1]:
         (instances,) = isl.sets_of(part.filter)
+        if left.is_disjoint(instances):  # for sizes that there are
+            continue
+        left = left.subtract(instances)
+        if left.is_empty():
+            break
         before = {each.name for each in loops(script.draft.nested)}
         script.do("split_set", name, _condition(instances.gist(own)))
         name = next(each.name for each in loops(script.draft.nested) if each.name not in before)

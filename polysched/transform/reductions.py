@@ -10,7 +10,7 @@ What the mark names has to become private to the threads and lanes (codegen/pass
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from polysched import isl
 from polysched.deps.coincidence import carried, left_below, together
@@ -126,6 +126,9 @@ def _on_threads(band: Band, reaching: _Reaching, is_repeated: bool) -> Tree | No
 def _lanes(tree: Tree, scop: Scop, reaching: _Reaching, outer: tuple[Member, ...], asked: Collection[str]) -> Tree:
     if any(isinstance(mark, Vector | Unroll) for mark in own_marks(tree)):
         return tree
+    if isinstance(tree, Band) and len(tree.members) > 1 and is_innermost(tree):
+        *others, last = tree.members
+        tree = replace(tree, members=tuple(others), child=Band((last,), True, tree.child))
     if isinstance(tree, Band) and not own_marks(tree) and len(tree.members) == 1 and is_innermost(tree):
         names = reaching.reduced(tree.members[0])
         pays = _reads_rows(tree, scop, outer) or all(s.name in asked for s in statements_of(tree, scop))

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from polysched import isl
 from polysched.model.tree import Band, Member
+from polysched.remembered import remembered
 
 _MOST = 4  # times the outer member, in either direction
 
@@ -75,26 +76,38 @@ def _simplest(member: Member, outer: Member) -> Member:
 
 def _best_factor(member: Member, outer: Member) -> int:
     """The multiple of `outer` without which the member is simplest."""
+    return _best(member.schedule, outer.schedule)
+
+
+@remembered
+def _best(schedule: isl.UnionMap, outer: isl.UnionMap) -> int:
     factors = (0, *(k for k in range(-_MOST, _MOST + 1) if k))
-    return min(factors, key=lambda k: _size(without_multiple(member, outer, k)))
+    return min(factors, key=lambda k: _size(without_multiple(Member(schedule), Member(outer), k)))
 
 
 def without_multiple(member: Member, outer: Member, factor: int) -> Member:
     """The member less so many times another one."""
-    if not factor:
-        return member
-    return with_function(member, member.function.sub(outer.function.scale_val(isl.Val(factor))))
+    return replace(member, schedule=_less(member.schedule, outer.schedule, factor)) if factor else member
+
+
+@remembered
+def _less(schedule: isl.UnionMap, outer: isl.UnionMap, factor: int) -> isl.UnionMap:
+    times = Member(outer).function.scale_val(isl.Val(factor))
+    return isl.UnionMap.from_union_pw_aff(Member(schedule).function.sub(times))
 
 
 def _unshifted(member: Member) -> Member:
-    if len(member.pieces) != 1:
-        return member
-    (aff,) = member.pieces
-    constant = aff.get_constant_val()
-    if constant.is_zero() or not constant.is_int():
-        return member
-    moved = isl.PwAff.from_aff(aff.add_constant_val(isl.Val(0).sub(constant)))
-    return with_function(member, isl.UnionPwAff.from_pw_aff(moved))
+    return replace(member, schedule=_from_zero(member.schedule))
+
+
+@remembered
+def _from_zero(schedule: isl.UnionMap) -> isl.UnionMap:
+    affs = Member(schedule).pieces
+    constant = affs[0].get_constant_val()
+    if len(affs) != 1 or constant.is_zero() or not constant.is_int():
+        return schedule
+    moved = isl.PwAff.from_aff(affs[0].add_constant_val(isl.Val(0).sub(constant)))
+    return isl.UnionMap.from_union_pw_aff(isl.UnionPwAff.from_pw_aff(moved))
 
 
 def with_function(member: Member, function: isl.UnionPwAff) -> Member:

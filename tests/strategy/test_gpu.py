@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 from scripts import check_changed, check_script
 
 import polysched as ps
 from benchmarks.polybench import KERNELS
-from polysched import automatic
 from polysched.model.tree import Tree
 from polysched.operators import conv2d_nchw
+from polysched.transform.hand.bind import bind
+from polysched.transform.hand.registry import EDITS
 
 MACHINE = ps.Machine(vector_bytes=64, vector_registers=32, l1=32 << 10, l2=1 << 20, l3=32 << 20, cores=2)
 OPTIONS = ps.Options(machine=MACHINE)
@@ -94,20 +96,19 @@ def test_a_decision_changes_the_text_and_no_result():
         done.schedule.decide("threads.i", 2048)
 
 
-def test_what_it_cannot_say_is_the_mapped_tree(monkeypatch):
-    monkeypatch.setattr(automatic, "gpu", _fails)
+def test_a_nest_of_which_an_edit_is_refused_is_on_no_grid(monkeypatch):
+    def refuses_one(draft, loops, axis, threads=None):
+        if loops.startswith("i_2"):
+            raise ps.InputError("no")
+        return bind(draft, loops, axis, threads)
+
+    monkeypatch.setitem(EDITS, "bind", replace(EDITS["bind"], apply=refuses_one))
     nest = KERNELS["trmm"].nest
     found = ps.optimize(nest, "cuda", options=OPTIONS)
-    assert isinstance(found.schedule.history.start, Tree)
-    assert not found.schedule.decisions
-    assert found.schedule.unwritten == "no edits were found that lead to it: no edits say it"
+    assert found.fallbacks == {"grid of i_2": "left out, since no"}
+    assert '.bind("i_b"' in found.schedule.script and "i_2" not in found.schedule.script
+    found.verify(m=7, n=9)
     assert ps.optimize(nest, "cuda", schedule=found.schedule).source.text == found.source.text
-    with pytest.raises(ps.InputError, match=r"would lose .assume.*, and no .* lead to it: no edits say it\nhint: give"):
-        ps.Schedule(nest).assume("m >= 8").map("cuda")
-
-
-def _fails(_):
-    raise ps.InputError("no edits say it")
 
 
 def test_what_edits_of_data_were_made_before_stays():

@@ -68,7 +68,7 @@ TRIANGLE = "for (int j = 0; j < {n}; j++) for (int i = j + 1; i < {n}; i++) a[i]
 
 def test_a_simd_loop_is_not_skewed(tmp_path):
     done = compiled(tmp_path, "float a[256], A[256][256];", TRIANGLE.format(n=256))
-    assert done.rungs["mapping"] == LEFT and loops_of(done) == ["serial", "vector"]
+    assert loops_of(done) == ["serial", "vector"]
 
 
 def test_a_serial_nest_is_skewed(tmp_path):

@@ -19,6 +19,7 @@ from polysched.heuristics import gpu as rules
 from polysched.model.scop import Scop, Statement
 from polysched.model.tree import Band, Leaf, Member
 from polysched.options import Options
+from polysched.remembered import remembered
 from polysched.target import LIMITS
 from polysched.transform.roles import Around, Loops, statements_of
 from polysched.transform.sizes import element_bytes
@@ -179,7 +180,12 @@ def _length(statement: Statement, band: Band, position: int) -> int | None:
 
 def extent(member: Member, domain: isl.UnionSet) -> int | None:
     """How far the values of the member for these instances reach, if that is constant."""
-    reached = domain.apply(member.schedule)
+    return _extent(member.schedule, domain)
+
+
+@remembered
+def _extent(schedule: isl.UnionMap, domain: isl.UnionSet) -> int | None:
+    reached = domain.apply(schedule)
     if reached.is_empty():
         return 0
     values = isl.Set.from_union_set(reached)

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from polysched import isl
 from polysched.codegen.gpu.grid import Axis, Grid, choose_grid, extent
@@ -197,7 +198,12 @@ class Mapping:
 
     def is_single(self, member: Member) -> bool:
         """Has the member one value?"""
-        return extent(member, self.scop.domain.intersect_params(self.scop.context)) == 1
+        return extent(member, self.instances) == 1
+
+    @cached_property
+    def instances(self) -> isl.UnionSet:
+        """Those that there may be, of sizes in the context."""
+        return self.scop.domain.intersect_params(self.scop.context)
 
 
 def parallelism(band: Band) -> int:

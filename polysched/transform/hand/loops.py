@@ -38,8 +38,10 @@ from polysched.model.tree import (
     with_children,
 )
 from polysched.model.tree import Sequence as InOrder
+from polysched.remembered import remembered
 
 
+@remembered
 def nested(tree: Tree) -> Tree:
     """`tree` with every member in a band of its own, and a name for each; names that it has stay."""
     return named(_one_member_each(tree))
@@ -48,6 +50,9 @@ def nested(tree: Tree) -> Tree:
 def _one_member_each(tree: Tree) -> Tree:
     below = tuple(_one_member_each(child) for child in children(tree))
     if not isinstance(tree, Band):
+        return with_children(tree, below)
+    first, *others = tree.members
+    if not (others or first.coincident or tree.permutable or tree.separate):
         return with_children(tree, below)
     inner = below[0]
     for member in reversed(tree.members):
@@ -78,6 +83,7 @@ class Loop:
         return tuple(s.get_tuple_name() or "" for s in isl.sets_of(self.instances) if not s.is_empty())
 
 
+@remembered
 def loops(tree: Tree) -> tuple[Loop, ...]:
     """All loops of the tree, outer ones first."""
     assert isinstance(tree, Domain)

@@ -11,6 +11,7 @@ from polysched import isl
 from polysched.deps.coincidence import left_below, mark_coincident
 from polysched.deps.dependences import Dependences
 from polysched.model.tree import Band, Product, Tree, children, mark_of, nest_of, own_marks, with_children
+from polysched.remembered import remembered
 from polysched.transform.hand.loops import nested
 
 
@@ -48,12 +49,12 @@ def _are_alike(outer: Band, inner: Band) -> bool:
 
 def _is_permutable(band: Band, reaching: isl.UnionMap) -> bool:
     """Has every dependence a distance of zero or more along every member?"""
-    for member in band.members:
-        for pairs in isl.maps_of(reaching):
-            later = _backwards(member.schedule, pairs)
-            if not later.is_empty():
-                return False
-    return True
+    return all(_is_forward(member.schedule, reaching) for member in band.members)
+
+
+@remembered
+def _is_forward(schedule: isl.UnionMap, reaching: isl.UnionMap) -> bool:
+    return all(_backwards(schedule, pairs).is_empty() for pairs in isl.maps_of(reaching))
 
 
 def _backwards(schedule: isl.UnionMap, pairs: isl.Map) -> isl.UnionMap:
