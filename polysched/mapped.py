@@ -27,14 +27,12 @@ from polysched.strategy.decision import Decision
 from polysched.strategy.gpu import gpu
 from polysched.strategy.script import Script
 from polysched.target import TARGETS, TargetData
-from polysched.trace import optional, step, verifies_each
-from polysched.transform.fuse_rows import fuse_rows
+from polysched.trace import optional, step
 from polysched.transform.guard import fits_in, gain, is_hidden, may_be_for_nothing
 from polysched.transform.hand.draft import Draft
 from polysched.transform.hand.loops import nested
 from polysched.transform.hand.reduces import with_reduces
 from polysched.transform.hand.registry import Edit
-from polysched.transform.join_lanes import join_lanes
 from polysched.transform.products import require_products
 
 
@@ -165,14 +163,9 @@ def _map_to_cpu(
 ) -> Mapped:
     """Tiles, wavefronts where no loop is parallel, threads on the outermost loop, SIMD on the innermost; only
     those if it `keeps_order`."""
-    if options.vector and options.fusion != "none":
-        tree = _step_that_meets("fuse rows", fuse_rows, tree, scop, deps, options)
     script = _begun(tree, scop, deps, options)
     cpu(script, keeps_order=keeps_order)
-    written = with_reduces(script.tree, deps)
-    joined = _step_that_meets("join lanes", join_lanes, written, scop, deps, options) if options.vector else written
-    unwritten = "" if joined is written else "lanes are joined, which is no edit"
-    return replace(_written(script, tree, joined), keeps_order=keeps_order, unwritten=unwritten)
+    return replace(_written(script, tree, with_reduces(script.tree, deps)), keeps_order=keeps_order)
 
 
 def _map_to_gpu(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> Mapped:
@@ -213,16 +206,6 @@ def _written(script: Script, start: Tree, tree: Tree) -> Mapped:
 
 def _not_mapped(tree: Tree) -> Mapped:
     return Mapped(tree, tree, unwritten="it is not mapped")
-
-
-def _step_that_meets(
-    name: str, transform: Callable[..., Tree], tree: Tree, scop: Scop, deps: Dependences, options: Options
-) -> Tree:
-    """The tree after a step that is no edit, or as it was if it would no longer meet the user's constraints."""
-    after = step(name, transform, tree, scop, deps)
-    if verifies_each() and after is not tree:
-        require_legal(after, deps, scop)
-    return tree if options.constraints and unmet(after, scop, deps, options.constraints) else after
 
 
 def _as_it_is(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> Mapped:

@@ -40,9 +40,12 @@ from polysched.strategy.script import Script, names_of, word
 from polysched.strategy.straight import straighten
 from polysched.transform.distribute import distribute
 from polysched.transform.epilogues import epilogues
+from polysched.transform.fuse_rows import rows_to_fuse
 from polysched.transform.fuse_tiles import in_common
 from polysched.transform.hand.loops import loops
+from polysched.transform.hand.reduces import with_reduces
 from polysched.transform.interleave import row_to_interleave
+from polysched.transform.join_lanes import lanes_to_join
 from polysched.transform.parallel import for_threads
 from polysched.transform.products import mark_products
 from polysched.transform.reductions import reduce_on_lanes, reduce_on_threads
@@ -62,6 +65,8 @@ def cpu(script: Script, *, keeps_order: bool = False) -> None:
     options = script.options
     has_sizes = any(isinstance(each, TileSizes) for each in options.constraints)
     in_blocks = options.register_tiles and options.vector and not keeps_order
+    if options.vector and options.fusion != "none" and not keeps_order:
+        script.phase("fuse rows", rows)
     if options.tile and in_blocks and not (options.tile_sizes or has_sizes):
         script.phase("products", products)
     if options.parallel or options.vector:
@@ -83,6 +88,19 @@ def cpu(script: Script, *, keeps_order: bool = False) -> None:
         script.phase("parallel", threads, fronts)
     if script.dependences.reorder_reductions:
         script.phase("sums", sums)
+        if options.vector:
+            script.phase("join lanes", joined)
+
+
+def rows(script: Script) -> None:
+    """Sums along rows, what they start from and what is made of them, under one loop over the rows."""
+    for found in list(rows_to_fuse(script.tree, script.scop, script.dependences)):
+        nests = [names_of(nest.rows) for nest in found.nests]
+        if script.says(f"fuse.{nests[0][0]}", "a row stays in the cache from nest to nest"):
+            for names, nest in zip(nests, found.nests, strict=True):
+                script.reorder([*names, *names_of(nest.inner)])
+            for together in zip(*nests, strict=True):
+                script.do("fuse", *together)
 
 
 def products(script: Script) -> None:
@@ -391,6 +409,21 @@ def sums(script: Script) -> None:
         for _, member in _sums(script.tree, after, Vector):
             if script.says(f"vectorize.{member.name}", "it carries sums alone, of rows"):
                 script.do("vectorize", member.name)
+
+
+def joined(script: Script) -> None:
+    """Neighbours on lanes as one loop, where one of them adds up."""
+    kept: set[tuple[str, str]] = set()
+    while pair := next((pair for pair in _to_join(script) if pair not in kept), None):
+        if script.says(f"fuse.{pair[1]}", "a row is read once for both"):
+            script.do("fuse", *pair)
+        else:
+            kept.add(pair)
+
+
+def _to_join(script: Script) -> Iterator[tuple[str, str]]:
+    tree = with_reduces(script.tree, script.dependences)
+    return lanes_to_join(tree, script.scop, script.dependences)
 
 
 def _asked_for_lanes(script: Script) -> tuple[str, ...]:

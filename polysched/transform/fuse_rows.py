@@ -12,12 +12,12 @@
 A row then stays in the first cache from nest to nest, threads start once, and what lives within a row needs no memory
 but that of one row. It pays where each sum runs on lanes along its row, so where its order is free and it reads
 neighbours; not for products of matrices, of which rows share what they read. Legal where every dependence between the
-nests stays within one row.
+nests stays within one row. As edits: the loops over rows go in front, and are fused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
 
@@ -25,60 +25,67 @@ from polysched import isl
 from polysched.deps.coincidence import together
 from polysched.deps.dependences import Dependences
 from polysched.model.scop import Scop
-from polysched.model.tree import Band, Filter, Member, Sequence, Tree, children, is_innermost, with_children
+from polysched.model.tree import Band, Filter, Member, Sequence, Tree, children, is_innermost
 from polysched.transform.fuse_sums import are_same
 from polysched.transform.roles import Around, Loops, statements_of
 
 
-def fuse_rows(tree: Tree, scop: Scop, dependences: Dependences) -> Tree:
-    """`tree` with the neighbours in sequences that have their rows in common under one loop over these, where one of
-    them is a sum along rows; as it is if sums have an order."""
-    if not dependences.reorder_reductions:
-        return tree
-    return _Fusion(scop).fused(tree, Around((), dependences.coincidence))
+def rows_to_fuse(tree: Tree, scop: Scop, dependences: Dependences) -> Iterator[Rows]:
+    """Neighbours in sequences that have their rows in common, where one of them is a sum along rows; none if sums have
+    an order."""
+    if dependences.reorder_reductions:
+        yield from _Fusion(scop).found(tree, Around((), dependences.coincidence))
 
 
 @dataclass(frozen=True)
-class _Rows:
-    """Coincident loops over rows, around what runs in each."""
+class Nest:
+    """Loops over rows, and those inside of them."""
+
+    rows: tuple[Member, ...]
+    inner: tuple[Member, ...]
+    instances: isl.UnionSet
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Coincident loops over rows, and the nests that have them, in their order."""
 
     members: tuple[Member, ...]
-    parts: tuple[Filter, ...]
+    nests: tuple[Nest, ...]
 
     @property
-    def filter(self) -> isl.UnionSet:
-        return reduce(isl.UnionSet.union, (part.filter for part in self.parts))
-
-    def branch(self) -> Filter:
-        return Filter(self.filter, Band(self.members, True, Sequence(self.parts)))
+    def instances(self) -> isl.UnionSet:
+        return reduce(isl.UnionSet.union, (nest.instances for nest in self.nests))
 
 
 @dataclass(frozen=True)
 class _Fusion:
     scop: Scop
 
-    def fused(self, tree: Tree, around: Around) -> Tree:
+    def found(self, tree: Tree, around: Around) -> Iterator[Rows]:
         below = around.below(tree)
-        tree = with_children(tree, tuple(self.fused(child, below) for child in children(tree)))
-        if not isinstance(tree, Sequence):
-            return tree
-        done: list[Filter] = []
-        left = list(tree.children)
+        for child in children(tree):
+            yield from self.found(child, below)
+        done: list[Filter] = []  # before the sum, and in no rows
+        left = list(tree.children) if isinstance(tree, Sequence) else []
         while left:
             branch = left.pop(0)
-            rows = self.of_sum(branch, around)
-            if rows is not None:
-                while done and (more := self.joined(rows, done[-1], around, is_before=True)):
-                    rows = more
-                    done.pop()
-                while left and (more := self.joined(rows, left[0], around, is_before=False)):
-                    rows = more
-                    left.pop(0)
-                branch = rows.branch() if len(rows.parts) > 1 else branch
-            done.append(branch)
-        return done[0].child if len(done) == 1 else Sequence(tuple(done))
+            if (rows := self.of_sum(branch, around)) is None:
+                done.append(branch)
+                continue
+            while done and (more := self.joined(rows, done[-1], around, is_before=True)):
+                rows = more
+                done.pop()
+            while left and (more := self.joined(rows, left[0], around, is_before=False)):
+                rows = more
+                left.pop(0)
+            if len(rows.nests) > 1:
+                yield rows
+                done = []
+            else:
+                done.append(branch)
 
-    def of_sum(self, branch: Filter, around: Around) -> _Rows | None:
+    def of_sum(self, branch: Filter, around: Around) -> Rows | None:
         """The branch as rows, if it is a sum along them."""
         band = branch.child
         if not isinstance(band, Band) or not band.permutable or not is_innermost(band):
@@ -87,7 +94,7 @@ class _Fusion:
         serial = tuple(member for member in band.members if not member.coincident)
         if not members or not serial or not self.is_along_rows(band, around):
             return None
-        return _Rows(members, (_part(branch, band, serial),))
+        return Rows(members, (Nest(members, serial, branch.filter),))
 
     def is_along_rows(self, band: Band, around: Around) -> bool:
         """Does each statement add up neighbours, of which rows share none?"""
@@ -100,12 +107,12 @@ class _Fusion:
                 return False
         return True
 
-    def joined(self, rows: _Rows, other: Filter, around: Around, *, is_before: bool) -> _Rows | None:
+    def joined(self, rows: Rows, other: Filter, around: Around, *, is_before: bool) -> Rows | None:
         """The rows with a neighbour in them; None if it has other rows, or nothing to do with these."""
         band = other.child
         if not isinstance(band, Band) or not band.permutable or not is_innermost(band):
             return None
-        pairs = _between(rows.filter, other.filter, around.reaching)
+        pairs = _between(rows.instances, other.filter, around.reaching)
         own = self.own_members(rows, other.filter, band, pairs, around)
         if own is None:
             return None
@@ -113,24 +120,24 @@ class _Fusion:
         if any(not member.coincident for member in rest):
             if any(member.coincident for member in rest) or not self.is_along_rows(band, around):
                 return None
-        elif rest and not (self.has_rows(band, rest, around) and self.share(pairs, rows.filter, other.filter)):
+        elif rest and not (self.has_rows(band, rest, around) and self.share(pairs, rows.instances, other.filter)):
             return None
         members = tuple(
-            _common(member, rows.filter, each, other.filter) for member, each in zip(rows.members, own, strict=True)
+            _common(member, rows.instances, each, other.filter) for member, each in zip(rows.members, own, strict=True)
         )
-        part = _part(other, band, rest)
-        return _Rows(members, (part, *rows.parts) if is_before else (*rows.parts, part))
+        nest = Nest(own, rest, other.filter)
+        return Rows(members, (nest, *rows.nests) if is_before else (*rows.nests, nest))
 
     def own_members(
-        self, rows: _Rows, other: isl.UnionSet, band: Band, pairs: isl.UnionMap, around: Around
+        self, rows: Rows, other: isl.UnionSet, band: Band, pairs: isl.UnionMap, around: Around
     ) -> tuple[Member, ...] | None:
         """The members of the band that run over the same rows; None if there are none."""
-        instances, others = (each.intersect(self.scop.domain) for each in (rows.filter, other))
+        instances, others = (each.intersect(self.scop.domain) for each in (rows.instances, other))
         own: list[Member] = []
         for member in rows.members:
             for each in band.members:
                 if each.coincident and each not in own:
-                    common = _common(member, rows.filter, each, other)
+                    common = _common(member, rows.instances, each, other)
                     if pairs.is_subset(together(common)) and are_same((member,), instances, (each,), others):
                         own.append(each)
                         break
@@ -155,12 +162,6 @@ class _Fusion:
     def arrays(self, instances: isl.UnionSet) -> set[str]:
         names = {each.get_tuple_name() for each in isl.sets_of(instances)}
         return {access.array for s in self.scop.statements if s.name in names for access in s.reads}
-
-
-def _part(branch: Filter, band: Band, rest: Iterable[Member]) -> Filter:
-    """The branch inside of the loops over rows: what is left of its band."""
-    inner = tuple(rest)
-    return replace(branch, child=replace(band, members=inner) if inner else band.child)
 
 
 def _between(one: isl.UnionSet, other: isl.UnionSet, reaching: isl.UnionMap) -> isl.UnionMap:

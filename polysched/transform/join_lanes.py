@@ -1,4 +1,4 @@
-"""Neighbours that run on lanes over the same iterations, as one loop: a row is read once for two sums of it.
+"""Neighbours that run on lanes over the same iterations, to be one loop: a row is read once for two sums of it.
 
     sequence                                           sequence
       filter: S                                          filter: T0    s = 0
@@ -7,7 +7,7 @@
       filter: T0      s = 0                     ->           band: j
       filter: T                                                sequence
         mark: vector, of s                                       filter: S
-          band: j     s = s + e[j]                               filter: T
+          band: j_2   s = s + e[j]                               filter: T         fuse("j", "j_2")
 
 What stands between them and has nothing to do with the first goes before both. Legal where every dependence between the
 two stays within one iteration. Done where one of them reduces: other loops the scheduler has fused, or left.
@@ -15,89 +15,75 @@ two stays within one iteration. Done where one of them reduces: other loops the 
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from polysched import isl
 from polysched.deps.coincidence import left_below, together
 from polysched.deps.dependences import Dependences
 from polysched.model.scop import Scop
-from polysched.model.tree import Band, Filter, Leaf, Member, Sequence, Tree, Vector, children, mark_of, with_children
+from polysched.model.tree import Band, Filter, Leaf, Member, Tree, Vector, children, mark_of
+from polysched.model.tree import Sequence as InOrder
 from polysched.transform.fuse_sums import are_same
 
 
-def join_lanes(tree: Tree, scop: Scop, dependences: Dependences) -> Tree:
-    """`tree` with loops on lanes in the same sequence joined, if the order of reductions is free."""
-    if not dependences.reorder_reductions:
-        return tree
-    return _joined(tree, scop, dependences.coincidence, ())
+def lanes_to_join(tree: Tree, scop: Scop, dependences: Dependences) -> Iterator[tuple[str, str]]:
+    """The names of two loops each, inner ones first."""
+    return _below(tree, scop, dependences.coincidence, ())
 
 
-def _joined(tree: Tree, scop: Scop, reaching: isl.UnionMap, outer: tuple[Member, ...]) -> Tree:
+def _below(
+    tree: Tree, scop: Scop, reaching: isl.UnionMap, outer: tuple[Member, ...]
+) -> Iterator[tuple[str, str]]:
     below = left_below(tree, reaching)
     inside = (*outer, *tree.members) if isinstance(tree, Band) else outer
-    tree = with_children(tree, tuple(_joined(child, scop, below, inside) for child in children(tree)))
-    if not isinstance(tree, Sequence) or not outer:
-        return tree
-    parts: list[Filter] = []
-    for part in tree.children:
-        k = _last_on_lanes(parts, part, reaching)
-        both = None if k is None else _pair(parts[k], part, scop, reaching, outer)
-        if k is None or both is None:
-            parts.append(part)
-        else:
-            parts = [*parts[:k], *parts[k + 1 :], both]
-    return parts[0].child if len(parts) == 1 else Sequence(tuple(parts))
+    for child in children(tree):
+        yield from _below(child, scop, below, inside)
+    if isinstance(tree, InOrder) and outer:
+        for k, part in enumerate(tree.children):
+            one = _last_on_lanes(tree.children[:k], part, reaching)
+            if one is not None and (pair := _pair(one, part, scop, reaching, outer)):
+                yield pair
 
 
-def _last_on_lanes(parts: list[Filter], part: Filter, reaching: isl.UnionMap) -> int | None:
-    """The place of the last loop on lanes that may run as late as `part`."""
+def _last_on_lanes(parts: Sequence[Filter], part: Filter, reaching: isl.UnionMap) -> Filter | None:
+    """The last loop on lanes that may run as late as `part`."""
     if _on_lanes(part) is None:
         return None
     for k in range(len(parts) - 1, -1, -1):
         if _on_lanes(parts[k]) is not None:
             is_free = all(_between(parts[k], later, reaching).is_empty() for later in parts[k + 1 :])
-            return k if is_free else None
+            return parts[k] if is_free else None
     return None
 
 
-def _on_lanes(part: Filter) -> tuple[Vector, Band] | None:
+def _on_lanes(part: Filter) -> tuple[Vector, Member] | None:
     """The loop, if the part is one on lanes without others in it."""
     match part.child:
-        case Band(members=(_,), child=Leaf() | Sequence()) as band if mark := mark_of(band, Vector):
-            return mark, band
+        case Band(members=(member,), child=Leaf() | InOrder()) as band if mark := mark_of(band, Vector):
+            return mark, member
     return None
 
 
 def _pair(
     one: Filter, other: Filter, scop: Scop, reaching: isl.UnionMap, outer: tuple[Member, ...]
-) -> Filter | None:
-    """Both in one loop; None if neither reduces, or they have other iterations, or one waits for all of the other."""
+) -> tuple[str, str] | None:
+    """Their names; None if neither reduces, or they have other iterations, or one waits for all of the other."""
     first, second = _on_lanes(one), _on_lanes(other)
     assert first is not None and second is not None
-    (mark, band), (last_mark, last_band) = first, second
-    (member,), (last,) = band.members, last_band.members
-    names = (*mark.reduces, *last_mark.reduces)
-    schedule = _within(member, one).union(_within(last, other))
-    common = replace(member, schedule=schedule, coincident=not names, marks=(Vector(names),))
-    if not names or not _between(one, other, reaching).is_subset(together(common)):
+    (mark, member), (last_mark, last) = first, second
+    common = replace(member, schedule=_within(member, one).union(_within(last, other)))
+    if not (mark.reduces or last_mark.reduces):
+        return None
+    if not _between(one, other, reaching).is_subset(together(common)):
         return None
     instances, others = (part.filter.intersect(scop.domain) for part in (one, other))
-    if not are_same((*outer, member), instances, (*outer, last), others):
-        return None
-    inside = Sequence((*_leaves(one, band), *_leaves(other, last_band)))
-    loop = Band((common,), band.permutable and last_band.permutable, inside)
-    return Filter(one.filter.union(other.filter), loop)
+    are_alike = are_same((*outer, member), instances, (*outer, last), others)
+    return (member.name, last.name) if are_alike else None
 
 
 def _within(member: Member, part: Filter) -> isl.UnionMap:
     return member.schedule.intersect_domain(part.filter.universe())
-
-
-def _leaves(part: Filter, band: Band) -> tuple[Filter, ...]:
-    """What the loop of a part runs, in order."""
-    if isinstance(band.child, Sequence):
-        return band.child.children
-    return (replace(part, child=band.child),)
 
 
 def _between(one: Filter, other: Filter, reaching: isl.UnionMap) -> isl.UnionMap:

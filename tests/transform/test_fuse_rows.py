@@ -7,7 +7,10 @@ import polysched as ps
 from polysched.frontend.python import parse_nest
 from polysched.model.tree import Domain
 from polysched.model.tree_text import show_tree
-from polysched.transform.fuse_rows import fuse_rows
+from polysched.strategy.cpu import rows
+from polysched.strategy.script import Script
+from polysched.transform.hand.draft import Draft
+from polysched.transform.hand.loops import nested
 from tests.transform.scheduled import Scheduled, scheduled
 
 ARRAYS = 'x: f64["n", "n"], y: f64["n", "n"], s: f64["n"], m: f64["n"]'
@@ -27,10 +30,11 @@ def nest(*lines: str, reorder: bool = True) -> Scheduled:
 
 def fused(nest: Scheduled) -> str:
     """The tree below the domain, after it was seen to hold."""
-    tree = fuse_rows(nest.tree, nest.scop, nest.deps)
-    nest.assert_holds(tree)
-    assert isinstance(tree, Domain)
-    return "unchanged" if tree == nest.tree else show_tree(tree.child).split("\n", 1)[1]
+    script = Script(Draft(scop=nest.scop, dependences=nest.deps, nested=nested(nest.tree), waits=True), ps.Options())
+    rows(script)
+    nest.assert_holds(script.tree)
+    assert isinstance(script.tree, Domain)
+    return show_tree(script.tree.child).split("\n", 1)[1] if script.edits else "unchanged"
 
 
 def test_a_row_is_added_up_and_divided_at_once():
@@ -81,7 +85,7 @@ def softmax(x: ps.f32["n", "d"]) -> ps.f32["n", "d"]:
 def test_softmax_is_one_parallel_loop():
     done = ps.optimize(softmax, options=ps.Options(fast_math=True, reorder_reductions=True))
     assert done.source.text.count("omp parallel") == 1
-    assert "reduction(max:v0) reduction(max:" in done.source.text, "the maximum, and whether there is a NaN"
+    assert "reduction(max:acc) reduction(max:v0)" in done.source.text, "the maximum, and whether there is a NaN"
     assert "e = d <= 4096 ? e_few : malloc(sizeof(float) * d);" in done.source.text, "a row, not a matrix"
     assert "on 4 threads" in done.verify().ways
     for d in (4096, 4097):

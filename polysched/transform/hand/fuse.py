@@ -17,7 +17,7 @@ from dataclasses import replace
 
 from polysched import isl
 from polysched.errors import InputError
-from polysched.model.tree import Band, Filter, Member, Sequence, Set, Tree, with_children
+from polysched.model.tree import Band, Filter, Parallel, Sequence, Set, Tree, Vector, with_children
 from polysched.transform.hand.edit import Alternative, Draft, checked, reaching
 from polysched.transform.hand.loops import Loop, changed_at, loop, matching, unmarked
 from polysched.transform.hand.registry import edit
@@ -30,7 +30,8 @@ def fuse(draft: Draft, *loops: str, shift: int | None = None) -> Draft:
 
     The second of two runs `shift` iterations later; None is the least constant, not below zero, that leaves no distance
     negative, for each of several. What stands between the loops runs after the fused one where it needs the first, else
-    before it. IllegalSchedule if a dependence leads back; InputError if the loops are in no sequence together.
+    before it. Loops may be marked if both run on lanes, or both on threads. IllegalSchedule if a dependence leads back;
+    InputError if the loops are in no sequence together.
 
         for i: S            ->    for i:
         for j: T                      S(i)
@@ -50,7 +51,9 @@ def fuse(draft: Draft, *loops: str, shift: int | None = None) -> Draft:
 
 def _fuse(draft: Draft, one: str, other: str, shift: int | None) -> Draft:
     tree = draft.nested
-    first, second = unmarked(tree, one), unmarked(tree, other)
+    first, second = loop(tree, one), loop(tree, other)
+    if not _are_marked_alike(first, second):
+        first, second = unmarked(tree, one), unmarked(tree, other)
     place = _common_sequence(tree, first, second)
     pairs = reaching(tree, place, draft.dependences.validity)
     least = _least_shift(first, second, pairs)
@@ -67,6 +70,12 @@ def _fuse(draft: Draft, one: str, other: str, shift: int | None) -> Draft:
     elif least != applied:
         alternatives.append((f"shift by {least}", lambda: _fuse(draft, one, other, least)))
     return checked(draft, changed_at(tree, place, change), what, alternatives)
+
+
+def _are_marked_alike(first: Loop, second: Loop) -> bool:
+    """Do both run on lanes, or both on threads?"""
+    kinds = [[type(mark) for mark in each.member.marks] for each in (first, second)]
+    return kinds[0] == kinds[1] and kinds[0] in ([Vector], [Parallel])
 
 
 def _common_sequence(tree: Tree, first: Loop, second: Loop) -> tuple[int, ...]:
@@ -109,7 +118,7 @@ def _fused(node: Sequence | Set, first: Loop, second: Loop, shift: int, pairs: i
     ahead = second.member.schedule.apply_range(isl.UnionMap(f"{{ [x] -> [x + {shift}] }}"))
     schedule = _of(first.member.schedule, one, other).union(_of(ahead, other, one)).coalesce()
     body = flat((replace(one, child=first.band.child), replace(other, child=second.band.child)))
-    fused = Band((Member(schedule, name=first.name),), False, body)
+    fused = Band((replace(first.member, schedule=schedule),), False, body)
     around = (*node.children[:k], *earlier), (*later, *node.children[m + 1 :])
     if not any(around):
         return fused
