@@ -8,17 +8,26 @@ PYTEST := $(BIN)/python -m pytest -q -rs -n logical --dist worksteal
 # Tests start many processes, which would compile every module anew.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test test-all clean
+.PHONY: demo test lint types quick test-all clean
 
-demo: .venv/installed
+demo test lint types quick test-all: .venv/installed
+
+demo:
 	$(BIN)/polysched demo
 
-test: .venv/installed
+test:
+	$(MAKE) --no-print-directory --jobs=3 lint types quick
+
+lint:
 	$(BIN)/ruff check .
+
+types:
 	$(BIN)/mypy polysched
+
+quick:
 	$(PYTEST) -m "not slow"
 
-test-all: .venv/installed
+test-all:
 	$(PYTEST) -m slow
 
 .venv/installed: setup.cfg pyproject.toml

@@ -205,7 +205,7 @@ def _written(script: Script, start: Tree, tree: Tree) -> Mapped:
 
 
 def _not_mapped(tree: Tree) -> Mapped:
-    return Mapped(tree, tree, unwritten="it is not mapped")
+    return Mapped(tree, tree, unwritten="loops are left as they are")
 
 
 def _as_it_is(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> Mapped:
