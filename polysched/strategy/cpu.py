@@ -96,7 +96,7 @@ def rows(script: Script) -> None:
     """Sums along rows, what they start from and what is made of them, under one loop over the rows."""
     for found in list(rows_to_fuse(script.tree, script.scop, script.dependences)):
         nests = [names_of(nest.rows) for nest in found.nests]
-        if script.says(f"fuse.{nests[0][0]}", "a row stays in the cache from nest to nest"):
+        if script.says(f"fuse_rows.{nests[0][0]}", "a row stays in the cache from nest to nest"):
             for names, nest in zip(nests, found.nests, strict=True):
                 script.reorder([*names, *names_of(nest.inner)])
             for together in zip(*nests, strict=True):
@@ -415,7 +415,7 @@ def joined(script: Script) -> None:
     """Neighbours on lanes as one loop, where one of them adds up."""
     kept: set[tuple[str, str]] = set()
     while pair := next((pair for pair in _to_join(script) if pair not in kept), None):
-        if script.says(f"fuse.{pair[1]}", "a row is read once for both"):
+        if script.says(f"join.{pair[1]}", "a row is read once for both"):
             script.do("fuse", *pair)
         else:
             kept.add(pair)
