@@ -1,4 +1,4 @@
-"""polysched/codegen/gpu/mapping.py: coincident loops on blocks and threads, the rest as loops."""
+"""The trees that the default strategy for GPUs leads to: coincident loops on blocks and threads, the rest as loops."""
 
 from __future__ import annotations
 
@@ -14,18 +14,21 @@ import pytest
 from nests import loop, nest
 
 import polysched as ps
-from polysched.codegen.gpu.mapping import map_to_gpu
 from polysched.deps.legality import first_violation
 from polysched.examples import gemm, jacobi_2d, seidel_2d, stencil
 from polysched.frontend.python import parse_nest
 from polysched.ir.build import add, load, store, sub, var
 from polysched.ir.dtypes import f64
 from polysched.ir.nodes import Array, Function
-from polysched.model.tree import Map, marks_in
+from polysched.model.tree import Map, Tree, marks_in
 from polysched.model.tree_text import show_tree
 from polysched.runtime.emulate import emulate
-from polysched.transform.fuse_sums import fuse_sums
-from tests.transform.scheduled import random_scheduled, scheduled
+from polysched.strategy.gpu import gpu
+from polysched.strategy.script import Script
+from polysched.transform.hand.draft import Draft
+from polysched.transform.hand.loops import nested
+from polysched.transform.hand.reduces import with_reduces
+from tests.transform.scheduled import Scheduled, random_scheduled, scheduled
 
 EXAMPLES = [example.function for example in (stencil, gemm, jacobi_2d, seidel_2d)]
 i, j, n = var("i"), var("j"), var("n")
@@ -46,9 +49,15 @@ def parsed(arrays: str, *lines: str) -> Function:
     return parse_nest("\n".join((f"def f({declared}, n: size, m: size, p: size):", *lines)), "nests.py")
 
 
+def on_gpu(done: Scheduled) -> Tree:
+    script = Script(Draft(scop=done.scop, dependences=done.deps, nested=nested(done.tree), waits=True), ps.Options())
+    gpu(script)
+    return with_reduces(script.tree, done.deps)
+
+
 def mapped(fn: Function) -> str:
     done = scheduled(fn)
-    tree = map_to_gpu(done.tree, done.scop, done.deps)
+    tree = on_gpu(done)
     done.assert_holds(tree)
     return show_tree(tree)
 
@@ -63,7 +72,7 @@ def test_what_runs_before_and_after_a_product_is_on_its_points():
         "                C[i, j] += A[i, k] * B[k, j]",
     )
     done = scheduled(product)
-    tree = map_to_gpu(fuse_sums(done.tree, done.scop, done.deps), done.scop, done.deps)
+    tree = on_gpu(done)
     done.assert_holds(tree)
     inside = textwrap.dedent(show_tree(tree).split("thread.x\n")[1])
     assert inside == """\
@@ -135,7 +144,7 @@ def test_a_matrix_product_has_blocks_of_threads_of_points_around_chunks_of_its_s
 
 def axes(fn: Function) -> list[str]:
     done = scheduled(fn)
-    tree = map_to_gpu(done.tree, done.scop, done.deps)
+    tree = on_gpu(done)
     return [mark.axis for mark in marks_in(tree) if isinstance(mark, Map)]
 
 
@@ -230,7 +239,7 @@ def test_examples_are_legal_and_equal_the_interpreter_in_both_directions(fn):
 @pytest.mark.parametrize("seed", range(40))
 def test_random_nests_are_legal_and_equal_the_interpreter_in_both_directions(seed):
     done = random_scheduled(seed)
-    assert first_violation(map_to_gpu(done.tree, done.scop, done.deps), done.deps, done.scop) is None
+    assert first_violation(on_gpu(done), done.deps, done.scop) is None
     assert_legal_and_equal_to_the_interpreter(done.fn, (1, 2, 6))
 
 
