@@ -92,16 +92,17 @@ band:
     filter: S1
       band:
         [S1[i, j, k] -> floor((k)/16)]
-        [S1[i, j, k] -> k]
-        mark: unroll
-          band:
-            [S1[i, j, k] -> i] coincident
-            mark: unroll
-              band:
-                [S1[i, j, k] -> floor((j)/32)] coincident
-                mark: unroll
-                  band:
-                    [S1[i, j, k] -> j] coincident"""
+        band:
+          [S1[i, j, k] -> k]
+          mark: unroll
+            band:
+              [S1[i, j, k] -> i] coincident
+              mark: unroll
+                band:
+                  [S1[i, j, k] -> floor((j)/32)] coincident
+                  mark: unroll
+                    band:
+                      [S1[i, j, k] -> j] coincident"""
 
 
 def test_a_matrix_product_has_blocks_of_threads_of_points_around_chunks_of_its_sum():
@@ -129,16 +130,17 @@ def test_a_matrix_product_has_blocks_of_threads_of_points_around_chunks_of_its_s
         "                    [S[i, j, k] -> floor((j)/2) - 16*floor((j)/32)] coincident\n"
         "                    band:\n"
         "                      [S[i, j, k] -> floor((k)/16)]\n"
-        "                      [S[i, j, k] -> k]\n"
-        "                      mark: unroll\n"
-        "                        band:\n"
-        "                          [S[i, j, k] -> i] coincident\n"
-        "                          mark: unroll\n"
-        "                            band:\n"
-        "                              [S[i, j, k] -> floor((j)/32)] coincident\n"
-        "                              mark: unroll\n"
-        "                                band:\n"
-        "                                  [S[i, j, k] -> j] coincident"
+        "                      band:\n"
+        "                        [S[i, j, k] -> k]\n"
+        "                        mark: unroll\n"
+        "                          band:\n"
+        "                            [S[i, j, k] -> i] coincident\n"
+        "                            mark: unroll\n"
+        "                              band:\n"
+        "                                [S[i, j, k] -> floor((j)/32)] coincident\n"
+        "                                mark: unroll\n"
+        "                                  band:\n"
+        "                                    [S[i, j, k] -> j] coincident"
     )
 
 
