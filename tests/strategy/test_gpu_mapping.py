@@ -15,19 +15,22 @@ from nests import loop, nest
 
 import polysched as ps
 from polysched.deps.legality import first_violation
+from polysched.deps.phases import is_kernel
 from polysched.examples import gemm, jacobi_2d, seidel_2d, stencil
 from polysched.frontend.python import parse_nest
 from polysched.ir.build import add, load, store, sub, var
 from polysched.ir.dtypes import f64
 from polysched.ir.nodes import Array, Function
-from polysched.model.tree import Map, Tree, marks_in
+from polysched.model.tree import Band, Map, Tree, children, marks_in
 from polysched.model.tree_text import show_tree
 from polysched.runtime.emulate import emulate
-from polysched.strategy.gpu import gpu
+from polysched.strategy.bands import Bands
+from polysched.strategy.gpu import fuse_sums, gpu
 from polysched.strategy.script import Script
 from polysched.transform.hand.draft import Draft
 from polysched.transform.hand.loops import nested
 from polysched.transform.hand.reduces import with_reduces
+from polysched.transform.roles import Around
 from tests.transform.scheduled import Scheduled, random_scheduled, scheduled
 
 EXAMPLES = [example.function for example in (stencil, gemm, jacobi_2d, seidel_2d)]
@@ -49,9 +52,12 @@ def parsed(arrays: str, *lines: str) -> Function:
     return parse_nest("\n".join((f"def f({declared}, n: size, m: size, p: size):", *lines)), "nests.py")
 
 
+def begun(done: Scheduled) -> Script:
+    return Script(Draft(scop=done.scop, dependences=done.deps, nested=nested(done.tree), waits=True), ps.Options())
+
+
 def on_gpu(done: Scheduled) -> Tree:
-    script = Script(Draft(scop=done.scop, dependences=done.deps, nested=nested(done.tree), waits=True), ps.Options())
-    gpu(script)
+    gpu(script := begun(done))
     return with_reduces(script.tree, done.deps)
 
 
@@ -243,6 +249,23 @@ def test_random_nests_are_legal_and_equal_the_interpreter_in_both_directions(see
     done = random_scheduled(seed)
     assert first_violation(on_gpu(done), done.deps, done.scop) is None
     assert_legal_and_equal_to_the_interpreter(done.fn, (1, 2, 6))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_as_many_loops_stay_on_the_host_as_were_counted(seed):
+    done = random_scheduled(seed)
+    fuse_sums(script := begun(done))
+    counted = Bands(done.scop, done.deps).host_loops(script.tree, Around((), done.deps.coincidence))
+    gpu(script)
+    assert host_loops(script.tree) == counted
+
+
+def host_loops(tree: Tree) -> int:
+    """Without those of one iteration, which are parallel."""
+    if is_kernel(tree):
+        return 0
+    own = sum(not member.coincident for member in tree.members) if isinstance(tree, Band) else 0
+    return own + max(map(host_loops, children(tree)), default=0)
 
 
 @pytest.mark.slow
