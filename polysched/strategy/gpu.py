@@ -100,7 +100,7 @@ class _Strategy:
             return True
 
     def _mapped(self, band: Band, around: Around, hosts: Sequence[str]) -> bool:
-        """The first of the ways that the user has not said no to."""
+        """Takes the first of the ways that the user has not said no to; False if there is no step to take."""
         script, first = self.script, band.members[0].name
         for way in self.bands.ways(band, around):
             match way:
