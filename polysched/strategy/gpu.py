@@ -7,31 +7,28 @@
                 .bind("i_b", "block.y").bind("j_b", "block.x").bind("i_t", "thread.y").bind("j_t", "thread.x")
                 .unroll("i").unroll("j_g").unroll("j")
 
-Each step reads the tree in normal form, and does what `codegen/gpu/mapping.py` would do to the first nest that is on no
-grid yet; what the tree is then, the edits say.
+Each step reads the tree in normal form, and does what is best with the first band that is on no grid yet (`bands.py`).
+Loops outside of the first parallel ones stay on the host.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
-from polysched.codegen.gpu.grid import choose_grid
-from polysched.codegen.gpu.mapping import Mapping, host_loops, parallelism, serial_first
-from polysched.codegen.gpu.nest import Nest
-from polysched.codegen.gpu.sums import sum_on_blocks, sums_in_teams
 from polysched.errors import IllegalSchedule, InputError
 from polysched.model.tree import Band, Tree, children, marks_in, own_marks
-from polysched.strategy.grid import add_up, on_grid, statements_in
+from polysched.strategy.bands import AddedUp, Bands, Distributed, InPieces, InWavefronts, OnGrid, OnHost
+from polysched.strategy.grid import choose_grid
+from polysched.strategy.nest import Nest
+from polysched.strategy.on_grid import add_up, on_grid, statements_in
 from polysched.strategy.pieces import split_in
 from polysched.strategy.script import Script, names_of
 from polysched.strategy.straight import straighten
-from polysched.transform.distribute import distribute
+from polysched.strategy.sums import sums_in_teams
 from polysched.transform.fuse_sums import sums_to_fuse
 from polysched.transform.hand.loops import loops
 from polysched.transform.roles import Around
-from polysched.transform.split import split
-from polysched.transform.wavefront import wavefront_of_points
 
 
 def gpu(script: Script) -> None:
@@ -41,7 +38,7 @@ def gpu(script: Script) -> None:
 
 
 def _on_grids(script: Script, parts: list[set[str]]) -> None:
-    strategy = _Strategy(script, Mapping(script.scop, script.dependences, script.options), parts)
+    strategy = _Strategy(script, Bands(script.scop, script.dependences), parts)
     while strategy.step():
         pass
 
@@ -70,7 +67,7 @@ class _Strategy:
     """Looks for the first nest that is on no grid, and takes the next step with it."""
 
     script: Script
-    mapping: Mapping
+    bands: Bands
     parts: list[set[str]]  # the statements of nests that were fused
     kept: set[str] = field(default_factory=set)  # keys of what is not to be done
     refused: set[str] = field(default_factory=set)  # the first loops of nests that no edits put on a grid
@@ -89,7 +86,7 @@ class _Strategy:
     def _band(self, tree: Band, around: Around, hosts: Sequence[str]) -> bool:
         if marks_in(tree):
             return self._below(tree.child, around.below(tree), ())
-        band = self.mapping.flagged(tree, around)
+        band = self.bands.flagged(tree, around)
         if not band.members:
             return self._below(band.child, around, hosts)
         name, before = band.members[0].name, self.script.state
@@ -103,33 +100,31 @@ class _Strategy:
             return True
 
     def _mapped(self, band: Band, around: Around, hosts: Sequence[str]) -> bool:
-        """As `Mapping.mapped_band`, by edits."""
-        script, own, is_box = self.script, parallelism(band), all(map(self.mapping.is_bounded, band.members))
-        if self._gains_apart(band, around, own, is_box):
-            script.do("distribute", band.members[0].name)
-            return True
-        if own == 1 and self.mapping.gains_inside_of_first(band, around):
-            return self._on_host(serial_first(band), around, hosts)
-        if own and is_box:
-            self._on_grid(self.mapping.nest_of(band, around), around, hosts)
-            return True
-        if (sums := sum_on_blocks(band, script.scop, script.dependences, around)) is not None:
-            straighten(script, band.members, around.members)
-            add_up(script, sums, hosts)
-            return True
-        if not own and (parts := split(band, around.reaching, script.scop.domain)) is not None:
-            split_in(script, band, parts)
-            return True
-        return self._on_host(serial_first(band) if own else band, around, hosts)
-
-    def _gains_apart(self, band: Band, around: Around, own: int, is_box: bool) -> bool:
-        """Are more loops parallel when what the band runs is distributed?"""
-        parts = distribute(band, around.reaching)
-        if parts is None:
-            return False
-        if is_box and not self.mapping.gains_apart(parts, own, around):
-            return False
-        return self._says(f"distribute.{band.members[0].name}", "more loops are parallel then")
+        """Takes the first of the ways that the user has not said no to; False if there is no step to take."""
+        script, first = self.script, band.members[0].name
+        for way in self.bands.ways(band, around):
+            match way:
+                case Distributed() if self._says(f"distribute.{first}", "more loops are parallel then"):
+                    script.do("distribute", first)
+                    return True
+                case OnGrid(nest):
+                    self._on_grid(nest, around, hosts)
+                    return True
+                case AddedUp(sums):
+                    straighten(script, band.members, around.members)
+                    add_up(script, sums, hosts)
+                    return True
+                case InPieces(pieces):
+                    split_in(script, band, pieces)
+                    return True
+                case InWavefronts(skewed) if self._says(f"wavefront.{skewed.members[0].name}", _WAVEFRONT):
+                    straighten(script, skewed.members, around.members)
+                    script.do("wavefront", *names_of(skewed.members))
+                    return True
+                case OnHost(loop, inside):
+                    straighten(script, loop.members, around.members)
+                    return self._below(inside, around.below(loop), (*hosts, loop.members[0].name))
+        return False
 
     def _says(self, key: str, why: str) -> bool:
         """Is it to be done? Asked once, whatever step comes next."""
@@ -137,32 +132,6 @@ class _Strategy:
             return False
         self.kept.add(key)
         return self.script.says(key, why)
-
-    def _on_host(self, band: Band, around: Around, hosts: Sequence[str]) -> bool:
-        """The first loop of the band, or its wavefronts, one iteration after the other."""
-        first, *others = band.members
-        host = Band((first,), band.permutable)
-        below = around.below(host)
-        if not others:
-            straighten(self.script, (first,), around.members)
-            return self._below(band.child, below, (*hosts, first.name))
-        inner = replace(band, members=tuple(others))
-        if band.permutable and self._gains_by_wavefronts(band, replace(host, child=inner), around):
-            straighten(self.script, band.members, around.members)
-            self.script.do("wavefront", *names_of(band.members))
-            return True
-        straighten(self.script, (first,), around.members)
-        return self._band(inner, below, (*hosts, first.name))
-
-    def _gains_by_wavefronts(self, band: Band, host: Band, around: Around) -> bool:
-        """Is a kernel launched for each iteration of one loop then, rather than of several?"""
-        front = wavefront_of_points(band)
-        before, after = (
-            host_loops(replace(each, child=self.mapping.mapped(each.child, around.below(each))))
-            for each in (host, front)
-        )
-        why = "no loop is parallel, and all but one are along it"
-        return before > 1 and after == 1 and self._says(f"wavefront.{band.members[0].name}", why)
 
     def _on_grid(self, nest: Nest, around: Around, hosts: Sequence[str]) -> None:
         script = self.script
@@ -172,4 +141,7 @@ class _Strategy:
             add_up(script, sums, hosts)
         else:
             grid = choose_grid(nest.band, script.scop, around, script.options)
-            on_grid(script, self.mapping, nest, grid, hosts, self.parts)
+            on_grid(script, self.bands, nest, grid, hosts, self.parts)
+
+
+_WAVEFRONT = "no loop is parallel, and all but one are along it"

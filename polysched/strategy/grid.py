@@ -1,178 +1,213 @@
-"""A nest on the grid of a GPU, as edits: what `Mapping.on_grid` and `gpu/sums.py` make of it.
+"""How large blocks of threads are, how many points each thread has, and how far serial loops run between copies.
 
-    i, j, k     .tile("j", sizes=(128,), names=("j_b",)).cyclic("j", 16, 4, names=("j_t", "j_g"))
-                .tile("i", sizes=(64,), names=("i_b",)).tile("i", sizes=(8,), names=("i_t",))
-                .tile("k", sizes=(16,), names=("k_c",))
-                .reorder("i_b", "j_b", "i_t", "j_t", "k_c", "k", "i", "j_g", "j")
+    C[i, j] += A[i, k] * B[k, j]      8 x 16 threads of 8 x 8 points each; k by 16: both operands serve many points
+    t[i] += A[i, j] * x[j]            128 threads; j by 32: rows are read by whole warps
+    B[i, j] = A[i-1, j] + A[i+1, j]   8 x 32 threads of 4 x 4 points: rows next to each other, whose loads overlap, and
+                                      columns 32 apart, which differ by a constant in their addresses
+    anything else                     128, 8 x 32 or 2 x 4 x 32 threads
+
+The member that steps through memory by one is on axis x.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from math import prod
 
 from polysched import isl
-from polysched.codegen.gpu.grid import Axis, Grid
-from polysched.codegen.gpu.mapping import Mapping, thread_of
-from polysched.codegen.gpu.nest import Nest
-from polysched.codegen.gpu.sums import Placed, Sums
-from polysched.model.tree import Member
-from polysched.strategy.decision import sizes_around
-from polysched.strategy.script import Script, word
-from polysched.transform.hand.loops import loops
-from polysched.transform.tile import block_of
+from polysched.heuristics import gpu as rules
+from polysched.model.scop import Scop, Statement
+from polysched.model.tree import Band, Leaf, Member
+from polysched.options import Options
+from polysched.remembered import remembered
+from polysched.target import LIMITS
+from polysched.transform.roles import Around, Loops, statements_of
+from polysched.transform.sizes import element_bytes
+from polysched.transform.strides import far_accesses
 
 
-def on_grid(
-    script: Script, mapping: Mapping, nest: Nest, grid: Grid, hosts: Sequence[str], fused: Sequence[set[str]]
-) -> None:
-    """The nest on blocks and threads, inside of `hosts`; `fused` are statements that were in one nest before."""
-    members = nest.members
-    grid = _decided(script, grid, members)
-    on = _sides(script, mapping, grid, members)
-    taken = [*_planes(on, grid, members), *(side.member for side in grid.wide)]
-    left = [member.name for k, member in enumerate(members) if member.coincident and k not in taken]
-    serial = _serial(script, members, grid)
-    outer, points = [*hosts, *on.axes, *left], on.points
-    if nest.sequence is None:
-        script.reorder([*outer, *serial, *points])
-    else:
-        script.reorder([*outer, *points])
-        points = _points_of_each(script, nest, points, serial, fused)
-    for axis, name in (*on.blocks.items(), *on.threads.items()):
-        script.do("bind", name, axis)
-    for name in points:
-        script.do("unroll", name)
+@dataclass(frozen=True)
+class Axis:
+    """A member of the band on an axis of the grid."""
 
-
-def add_up(script: Script, sums: Sums, hosts: Sequence[str]) -> None:
-    """Loops on blocks and threads that add up together."""
-    outer, inner = ([(_placed(script, each), each.axis) for each in part] for part in (sums.outer, sums.inner))
-    parts = [[*outer, *inner]] if sums.nest.sequence is None else [outer, inner]
-    for k, part in enumerate(parts):
-        script.reorder([*(() if k else hosts), *(name for name, _ in part)])
-    for name, axis in (*outer, *inner):
-        if axis:
-            script.do("bind", name, axis)
-
-
-def statements_in(instances: isl.UnionSet) -> set[str]:
-    """Their names."""
-    return {part.get_tuple_name() or "" for part in isl.sets_of(instances)}
-
-
-@dataclass
-class _OnAxes:
-    """The names of loops, by axis, and of those over the points of a thread."""
-
-    blocks: dict[str, str] = field(default_factory=dict)
-    threads: dict[str, str] = field(default_factory=dict)
-    points: list[str] = field(default_factory=list)
+    member: int
+    threads: int
+    points: int = 1  # of each thread
+    vector: int | None = None  # how many of them are next to each other, before those of the next thread; None: all
 
     @property
-    def axes(self) -> list[str]:
-        """The loops on axes, outermost first."""
-        every = {**self.blocks, **self.threads}
-        return [every[axis] for level in ("block", "thread") for k in "wzyx" if (axis := f"{level}.{k}") in every]
+    def is_wide(self) -> bool:
+        """Has a block more than one point along it?"""
+        return self.threads * self.points > 1
 
 
-def _decided(script: Script, grid: Grid, members: Sequence[Member]) -> Grid:
-    """The grid as the user wants it."""
-    why = "iterations between copies to shared memory"
-    sides = tuple(_side(script, side, members[side.member].name) for side in grid.sides)
-    chunks = {
-        k: script.pick(f"chunk.{members[k].name}", size, sizes_around(size, range(2, 8)), why)
-        for k, size in grid.chunks.items()
-    }
-    return Grid(sides, {k: size for k, size in chunks.items() if size})
+@dataclass(frozen=True)
+class Grid:
+    """The sides, planes of single points first, x last; and how many iterations of a serial member run between copies
+    to shared memory."""
+
+    sides: tuple[Axis, ...]
+    chunks: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def wide(self) -> list[Axis]:
+        """The sides of a block."""
+        return [side for side in self.sides if side.is_wide]
 
 
-def _side(script: Script, side: Axis, name: str) -> Axis:
-    if not side.is_wide:
-        return side
-    n, m = side.threads, side.points
-    threads = script.pick(f"threads.{name}", n, sizes_around(n, range(1, 9)), "threads of a block") or 1
-    points = script.pick(f"points.{name}", m, sizes_around(m, range(1, 4)), "of a thread, which share loads") or 1
-    vector = None if side.vector in (None, side.points) else min(side.vector or points, points)
-    return replace(side, threads=threads, points=points, vector=vector)
+def choose_grid(band: Band, scop: Scop, around: Around, options: Options) -> Grid:
+    """The grid for a band with coincident members; threads have one point each without `options.register_tiles`."""
+    coincident = [k for k, member in enumerate(band.members) if member.coincident]
+    every = (*around.members, *band.members)
+    far = {k: far_accesses(scop, every, len(around.members) + k) for k in coincident}
+    x = min(coincident, key=lambda k: (far[k], -k))
+    wide = [k for k in coincident if (extent(band.members[k], scop.domain) or LIMITS.warp) >= LIMITS.warp // 2]
+    if x not in wide and wide:  # its few iterations, next to each other, are one thread's
+        coincident.remove(x)
+        x = min(wide, key=lambda k: (far[k], -k))
+    statements = tuple(statements_of(band, scop))
+    if len(statements) == 1 and isinstance(band.child, Leaf):
+        loops = Loops(statements[0], band, around)
+        if loops.move:
+            serial = [k for k in range(len(band.members)) if k not in coincident]
+            if serial and all(s == 0 for k in serial for s in loops.writes(k)):
+                y = tile_rows(loops, x, coincident) if options.register_tiles else None
+                if y is None:
+                    return Grid(_plain(x, coincident), _chunks(loops, serial, rules.DISTANT_CHUNK))
+                sides = _contraction(loops, y, x, coincident, serial, scop)
+                size = _bytes(loops, sides[-2:]) * (2 if options.double_buffer else 1)
+                fits = rules.CHUNK * size <= rules.SHARED_BYTES
+                return Grid(sides, _chunks(loops, serial, rules.CHUNK if fits else rules.SMALL_CHUNK))
+            accesses = len(statements[0].reads) + len(statements[0].writes)
+            if not serial and len(coincident) > 1 and options.register_tiles and far[x][0] < accesses:
+                return _without_sums(loops, x, coincident)
+    return Grid(_plain(x, coincident))
 
 
-def _sides(script: Script, mapping: Mapping, grid: Grid, members: Sequence[Member]) -> _OnAxes:
-    """The sides of the grid on x, y and z."""
-    on = _OnAxes()
-    for axis, side in zip("xyz", reversed(grid.wide), strict=False):
-        member, size = members[side.member], side.threads * side.points
-        if not mapping.is_single(block_of(member, size)):
-            on.blocks[f"block.{axis}"] = script.block(member.name, size, "b")
-        thread, points = _thread(script, member.name, side)
-        if side.threads > 1 and not mapping.is_single(thread_of(member, side)):
-            on.threads[f"thread.{axis}"] = thread
-        on.points = [*points, *on.points]
-    return on
+def tile_rows(loops: Loops, x: int, coincident: list[int]) -> int | None:
+    """The member for axis y of a tile: one operand serves all its points along x, and another one all those along y."""
+    rows = [k for k in coincident if k != x and _serves(loops, k, x) and _serves(loops, x, k)]
+    return rows[-1] if rows else None
 
 
-def _thread(script: Script, name: str, side: Axis) -> tuple[str, list[str]]:
-    """The loop over threads, and those over the points of one."""
-    if side.points == 1:
-        return name, []
-    if side.threads == 1:
-        return name, [name]
-    if side.vector in (None, side.points):
-        return script.block(name, side.points, "t"), [name]
-    thread, turn = f"{word(name)}_t", f"{word(name)}_g"
-    names = (thread,) if side.vector == 1 else (thread, turn)
-    script.do("cyclic", name, side.threads, vector=side.vector, names=names)
-    return thread, [*names[1:], name]
+def _contraction(
+    loops: Loops, y: int, x: int, coincident: list[int], serial: list[int], scop: Scop
+) -> tuple[Axis, ...]:
+    """A tile along y and x, in planes of all other members."""
+    planes = (Axis(k, 1) for k in coincident if k not in (x, y))
+    return (*planes, *_tile(loops, y, x, scop, is_box=_is_box(loops, serial)))
 
 
-def _planes(on: _OnAxes, grid: Grid, members: Sequence[Member]) -> list[int]:
-    """Which other members are on axes of blocks that are free."""
-    free = ["block.w", *(axis for k in "xyz" if (axis := f"block.{k}") not in on.blocks)]
-    planes = [side.member for side in grid.sides if not side.is_wide]
-    on_axes = planes[max(0, len(planes) - len(free)) :]
-    on.blocks |= {free.pop(): members[k].name for k in reversed(on_axes)}
-    return on_axes
+def _bytes(loops: Loops, tile: tuple[Axis, ...]) -> int:
+    """What one iteration of the serial loop reads for a tile, elements of 8 bytes."""
+    return sum(8 * side.threads * side.points * _operands(loops, side.member) for side in tile)
 
 
-def _serial(script: Script, members: Sequence[Member], grid: Grid) -> list[str]:
-    """The loops that a thread runs, with chunks of them."""
-    names = []
-    for k, member in enumerate(members):
-        if not member.coincident:
-            names += [script.block(member.name, grid.chunks[k], "c")] if k in grid.chunks else []
-            names.append(member.name)
-    return names
+def _operands(loops: Loops, member: int) -> int:
+    """The number of reads that move with the member, but for what is updated."""
+    own = {access.array for access in loops.statement.writes}
+    reads = zip(loops.statement.reads, loops.reads(member), strict=True)
+    return sum(stride != 0 and access.array not in own for access, stride in reads)
 
 
-def _points_of_each(
-    script: Script, nest: Nest, points: Sequence[str], serial: Sequence[str], fused: Sequence[set[str]]
-) -> list[str]:
-    """The loops over points around each part of the sequence, inside of the serial ones of the sum."""
-    assert nest.sequence is not None
-    of_sum = statements_in(nest.sequence.children[nest.place].filter)
-    parts = _parts([statements_in(branch.filter) for branch in nest.sequence.children], fused)
-    for part in reversed(parts[1:] if points else []):
-        script.do("distribute", points[0], before=part[0])
-    found = []
-    for part in parts:
-        inside = [each.name for each in loops(script.draft.nested) if {*each.statements} <= {*part}]
-        of_part = [name for name in inside if name not in serial]
-        if of_sum <= {*part}:
-            script.reorder([*serial, *of_part])
-        found += of_part
-    return found
+def _tile(loops: Loops, y: int, x: int, scop: Scop, *, is_box: bool) -> tuple[Axis, Axis]:
+    """8 x 16 threads of 8 x 8 points: of 4 x 4 where there are more operands to hold in registers, or loops to bound,
+    and more threads of these where there is work for few."""
+    rows, columns = (extent(loops.band.members[k], isl.UnionSet.from_set(loops.statement.domain)) for k in (y, x))
+    most, few = rules.TILE_POINTS, rules.FEW_TILE_POINTS
+    points = most if is_box and _operands(loops, y) + _operands(loops, x) <= 2 else few
+    height, width = (threads * points for threads in rules.TILE_THREADS)
+    while points > few and _threads(rows, height, points) * _threads(columns, width, points) < prod(rules.TILE_THREADS):
+        points //= 2
+    vector = min(LIMITS.load // element_bytes(loops.statement, scop), points) if is_box else points
+    return (
+        Axis(y, _threads(rows, height, points), points),
+        Axis(x, _threads(columns, width, points), points, vector),
+    )
 
 
-def _parts(branches: Sequence[set[str]], fused: Sequence[set[str]]) -> list[list[str]]:
-    """The statements in turn, those of neighbours that were in one nest before together."""
-    parts: list[list[str]] = []
-    for own in branches:
-        if parts and any({*parts[-1], *own} <= together for together in fused):
-            parts[-1] += sorted(own)
-        else:
-            parts.append(sorted(own))
-    return parts
+def _is_box(loops: Loops, serial: list[int]) -> bool:
+    """Do the ends of the serial loops stay where they are when the others step?"""
+    domain = loops.statement.domain
+    moved = {k for member in serial for k in _moved(loops.band.members[member], domain)}
+    for basic in domain.get_basic_sets():
+        for constraint in basic.get_constraints():
+            used = {k for k in range(domain.dim(isl.dim_type.set)) if constraint.involves_dims(isl.dim_type.set, k, 1)}
+            if used & moved and used - moved:
+                return False
+    return True
 
 
-def _placed(script: Script, placed: Placed) -> str:
-    return script.block(placed.member.name, placed.block, "b") if placed.block else placed.member.name
+def _moved(member: Member, domain: isl.Set) -> set[int]:
+    """The iterators that the member is a function of."""
+    own = isl.UnionSet.from_set(isl.Set.universe(domain.get_space()))
+    (aff,) = replace(member, schedule=member.schedule.intersect_domain(own)).pieces
+    return {k for k in range(domain.dim(isl.dim_type.set)) if aff.involves_dims(isl.dim_type.in_, k, 1)}
+
+
+def _threads(length: int | None, most: int, points: int) -> int:
+    """Threads with so many points each for `most` in all, halved while fewer reach `length`."""
+    threads = most // points
+    while length is not None and threads > 1 and points * (threads // 2) >= length:
+        threads //= 2
+    return threads
+
+
+def _serves(loops: Loops, along: int, across: int) -> bool:
+    """Is there a read that stays in place along one member, and moves with the other?"""
+    return any(a == 0 and b != 0 for a, b in zip(loops.reads(along), loops.reads(across), strict=True))
+
+
+def _chunks(loops: Loops, serial: list[int], iterations: int) -> dict[int, int]:
+    """As many iterations of the last serial loop of unknown length as make `iterations` with the short ones inside."""
+    inside = 1
+    for k in reversed(serial):
+        length = _length(loops.statement, loops.band, k)
+        if length is None:
+            size = 1
+            while size * inside < iterations:
+                size *= 2
+            return {k: size}
+        inside *= length
+    return {}
+
+
+def _length(statement: Statement, band: Band, position: int) -> int | None:
+    """The number of iterations of a member if it is constant and small."""
+    length = extent(band.members[position], isl.UnionSet.from_set(statement.domain))
+    return length if length is not None and length <= rules.WHOLE_CHUNK else None
+
+
+def extent(member: Member, domain: isl.UnionSet) -> int | None:
+    """How far the values of the member for these instances reach, if that is constant."""
+    return _extent(member.schedule, domain)
+
+
+@remembered
+def _extent(schedule: isl.UnionMap, domain: isl.UnionSet) -> int | None:
+    reached = domain.apply(schedule)
+    if reached.is_empty():
+        return 0
+    values = isl.Set.from_union_set(reached)
+    if not (values.dim_has_lower_bound(isl.dim_type.set, 0) and values.dim_has_upper_bound(isl.dim_type.set, 0)):
+        return None
+    span = values.dim_max(0).sub(values.dim_min(0))
+    return int(span.max_val().get_num_si()) + 1 if span.is_cst() else None
+
+
+def _without_sums(loops: Loops, x: int, coincident: list[int]) -> Grid:
+    """Several points a thread, whose addresses differ by constants along x, and whose loads overlap across it."""
+    *planes, second = [k for k in coincident if k != x]
+    columns = extent(loops.band.members[x], isl.UnionSet.from_set(loops.statement.domain))
+    is_short = columns is not None and columns <= rules.SHORT_ROW
+    row = Axis(x, LIMITS.warp, 1 if is_short else rules.STENCIL_POINTS, vector=1)
+    if not planes:
+        return Grid((Axis(second, rules.STENCIL_THREADS, rules.STENCIL_POINTS), row))
+    *outer, third = planes
+    sides = Axis(third, 1, rules.STENCIL_POINTS), Axis(second, rules.STENCIL_THREADS), row
+    return Grid((*(Axis(k, 1) for k in outer), *sides))
+
+
+def _plain(x: int, coincident: list[int]) -> tuple[Axis, ...]:
+    members = (*[k for k in coincident if k != x][:2], x)
+    return tuple(Axis(k, threads) for k, threads in zip(members, rules.THREADS[len(members)], strict=True))

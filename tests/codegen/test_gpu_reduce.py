@@ -1,4 +1,4 @@
-"""polysched/codegen/gpu/reduce.py and sums.py: sums by all threads of a GPU, in an order that is always the same."""
+"""codegen/gpu/reduce.py and strategy/sums.py: sums by all threads of a GPU, in an order that is always the same."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from opencl import on_device
 
 import polysched as ps
 from polysched.codegen.emit.opencl import emit_opencl
-from polysched.codegen.gpu import sums
 from polysched.errors import IllegalSchedule, PolyschedError
 from polysched.heuristics.gpu import FEW_TERMS, SUM_BLOCKS, SUM_THREADS
 from polysched.ir.build import add, binary, load, mul, store, sub, var
@@ -28,6 +27,7 @@ from polysched.model.tree import Map, marks_in
 from polysched.model.tree_text import show_tree
 from polysched.runtime.check import check
 from polysched.runtime.emulate import emulate
+from polysched.strategy import sums
 
 FREE = ps.Options(reorder_reductions=True)
 i, j, k, n, m = (var(name) for name in "ijknm")

@@ -11,40 +11,31 @@ Only where the order of reductions is free.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import reduce
 
 from polysched import isl
-from polysched.codegen.gpu.grid import extent, tile_rows
-from polysched.codegen.gpu.nest import Nest, alone
 from polysched.deps.coincidence import together
 from polysched.deps.dependences import Dependences
 from polysched.heuristics.gpu import COLUMN, COLUMNS, LEAST_BLOCKS, LONG_ROW, ROW_WARPS, SUM_PARTS
 from polysched.model.scop import Scop
-from polysched.model.tree import Band, Filter, Leaf, Map, Member, Tree
+from polysched.model.tree import Band, Filter, Leaf, Member
+from polysched.strategy.grid import extent, tile_rows
+from polysched.strategy.nest import Nest, alone
 from polysched.target import LIMITS
 from polysched.transform.reductions import reduced
 from polysched.transform.roles import Around, Loops, statements_of
 from polysched.transform.strides import far_accesses
-from polysched.transform.tile import block_of
 
 
 @dataclass(frozen=True)
 class Placed:
-    """A loop, on an axis or in a thread, with the arrays that it reduces; with a `block`, the loop over blocks of so
-    many of its iterations."""
+    """A loop, on an axis or in a thread; with a `block`, the loop over blocks of so many of its iterations."""
 
     member: Member
     axis: str = ""
-    reduces: tuple[str, ...] = ()
     block: int = 0
-
-    def around(self, tree: Tree) -> Band:
-        member = block_of(self.member, self.block) if self.block else self.member
-        if not self.axis:
-            return Band((member,), child=tree)
-        return Band((replace(member, coincident=not self.reduces, marks=(Map(self.axis, self.reduces),)),), True, tree)
 
 
 @dataclass(frozen=True)
@@ -54,16 +45,6 @@ class Sums:
     nest: Nest
     outer: tuple[Placed, ...]
     inner: tuple[Placed, ...] = ()
-
-    @property
-    def tree(self) -> Tree:
-        return _inside(self.outer, self.nest.around(_inside(self.inner, self.nest.band.child)))
-
-
-def _inside(loops: Sequence[Placed], tree: Tree) -> Tree:
-    for each in reversed(loops):
-        tree = each.around(tree)
-    return tree
 
 
 def sums_in_teams(nest: Nest, scop: Scop, dependences: Dependences, around: Around) -> Sums | None:
@@ -95,11 +76,11 @@ def sums_in_teams(nest: Nest, scop: Scop, dependences: Dependences, around: Arou
     rest = tuple(Placed(band.members[k]) for k in serial if k != lane)
     if far[lane] < min(far[k] for k in coincident) and not _is_shorter(band.members[lane], scop, LIMITS.warp):
         rows = _rows(members, scop, is_long=not _is_shorter(band.members[lane], scop, LONG_ROW))
-        return Sums(nest, rows, (Placed(band.members[lane], "thread.x", arrays), *rest))
+        return Sums(nest, rows, (Placed(band.members[lane], "thread.x"), *rest))
     ranks = {len(array.shape) for array in scop.arrays if array.name in arrays}
     if len(members) == 1 and ranks == {1} and not _is_shorter(band.members[lane], scop, COLUMN * SUM_PARTS):
         columns = Placed(members[0], "block.x", block=COLUMNS), Placed(members[0], "thread.x")
-        return Sums(nest, columns, (Placed(band.members[lane], "block.y", arrays), *rest))
+        return Sums(nest, columns, (Placed(band.members[lane], "block.y"), *rest))
     return None
 
 
@@ -132,11 +113,10 @@ def sum_on_blocks(band: Band, scop: Scop, dependences: Dependences, around: Arou
     alike = [k for k, member in enumerate(members) if k != lane and names[k] == names[lane]]
     outer = next((k for k in alike if not _is_shorter(members[k], scop, LEAST_BLOCKS)), None)
     rest = tuple(Placed(member) for k, member in enumerate(band.members) if k not in (lane, outer))
-    arrays = names[lane]
     if outer is None:
-        return Sums(alone(band), (Placed(members[lane], "block.x", arrays), *rest))
-    on_threads = Placed(members[lane], "thread.x", arrays)
-    return Sums(alone(band), (Placed(members[outer], "block.x", arrays), *rest, on_threads))
+        return Sums(alone(band), (Placed(members[lane], "block.x"), *rest))
+    on_threads = Placed(members[lane], "thread.x")
+    return Sums(alone(band), (Placed(members[outer], "block.x"), *rest, on_threads))
 
 
 def _far(band: Band, scop: Scop, around: Around) -> list[int]:

@@ -1,4 +1,4 @@
-"""polysched/codegen/gpu/mapping.py: coincident loops on blocks and threads, the rest as loops."""
+"""The trees that the default strategy for GPUs leads to: coincident loops on blocks and threads, the rest as loops."""
 
 from __future__ import annotations
 
@@ -14,18 +14,24 @@ import pytest
 from nests import loop, nest
 
 import polysched as ps
-from polysched.codegen.gpu.mapping import map_to_gpu
 from polysched.deps.legality import first_violation
+from polysched.deps.phases import is_kernel
 from polysched.examples import gemm, jacobi_2d, seidel_2d, stencil
 from polysched.frontend.python import parse_nest
 from polysched.ir.build import add, load, store, sub, var
 from polysched.ir.dtypes import f64
 from polysched.ir.nodes import Array, Function
-from polysched.model.tree import Map, marks_in
+from polysched.model.tree import Band, Map, Tree, children, marks_in
 from polysched.model.tree_text import show_tree
 from polysched.runtime.emulate import emulate
-from polysched.transform.fuse_sums import fuse_sums
-from tests.transform.scheduled import random_scheduled, scheduled
+from polysched.strategy.bands import Bands
+from polysched.strategy.gpu import fuse_sums, gpu
+from polysched.strategy.script import Script
+from polysched.transform.hand.draft import Draft
+from polysched.transform.hand.loops import nested
+from polysched.transform.hand.reduces import with_reduces
+from polysched.transform.roles import Around
+from tests.transform.scheduled import Scheduled, random_scheduled, scheduled
 
 EXAMPLES = [example.function for example in (stencil, gemm, jacobi_2d, seidel_2d)]
 i, j, n = var("i"), var("j"), var("n")
@@ -46,9 +52,18 @@ def parsed(arrays: str, *lines: str) -> Function:
     return parse_nest("\n".join((f"def f({declared}, n: size, m: size, p: size):", *lines)), "nests.py")
 
 
+def begun(done: Scheduled) -> Script:
+    return Script(Draft(scop=done.scop, dependences=done.deps, nested=nested(done.tree), waits=True), ps.Options())
+
+
+def on_gpu(done: Scheduled) -> Tree:
+    gpu(script := begun(done))
+    return with_reduces(script.tree, done.deps)
+
+
 def mapped(fn: Function) -> str:
     done = scheduled(fn)
-    tree = map_to_gpu(done.tree, done.scop, done.deps)
+    tree = on_gpu(done)
     done.assert_holds(tree)
     return show_tree(tree)
 
@@ -63,7 +78,7 @@ def test_what_runs_before_and_after_a_product_is_on_its_points():
         "                C[i, j] += A[i, k] * B[k, j]",
     )
     done = scheduled(product)
-    tree = map_to_gpu(fuse_sums(done.tree, done.scop, done.deps), done.scop, done.deps)
+    tree = on_gpu(done)
     done.assert_holds(tree)
     inside = textwrap.dedent(show_tree(tree).split("thread.x\n")[1])
     assert inside == """\
@@ -83,16 +98,17 @@ band:
     filter: S1
       band:
         [S1[i, j, k] -> floor((k)/16)]
-        [S1[i, j, k] -> k]
-        mark: unroll
-          band:
-            [S1[i, j, k] -> i] coincident
-            mark: unroll
-              band:
-                [S1[i, j, k] -> floor((j)/32)] coincident
-                mark: unroll
-                  band:
-                    [S1[i, j, k] -> j] coincident"""
+        band:
+          [S1[i, j, k] -> k]
+          mark: unroll
+            band:
+              [S1[i, j, k] -> i] coincident
+              mark: unroll
+                band:
+                  [S1[i, j, k] -> floor((j)/32)] coincident
+                  mark: unroll
+                    band:
+                      [S1[i, j, k] -> j] coincident"""
 
 
 def test_a_matrix_product_has_blocks_of_threads_of_points_around_chunks_of_its_sum():
@@ -120,22 +136,23 @@ def test_a_matrix_product_has_blocks_of_threads_of_points_around_chunks_of_its_s
         "                    [S[i, j, k] -> floor((j)/2) - 16*floor((j)/32)] coincident\n"
         "                    band:\n"
         "                      [S[i, j, k] -> floor((k)/16)]\n"
-        "                      [S[i, j, k] -> k]\n"
-        "                      mark: unroll\n"
-        "                        band:\n"
-        "                          [S[i, j, k] -> i] coincident\n"
-        "                          mark: unroll\n"
-        "                            band:\n"
-        "                              [S[i, j, k] -> floor((j)/32)] coincident\n"
-        "                              mark: unroll\n"
-        "                                band:\n"
-        "                                  [S[i, j, k] -> j] coincident"
+        "                      band:\n"
+        "                        [S[i, j, k] -> k]\n"
+        "                        mark: unroll\n"
+        "                          band:\n"
+        "                            [S[i, j, k] -> i] coincident\n"
+        "                            mark: unroll\n"
+        "                              band:\n"
+        "                                [S[i, j, k] -> floor((j)/32)] coincident\n"
+        "                                mark: unroll\n"
+        "                                  band:\n"
+        "                                    [S[i, j, k] -> j] coincident"
     )
 
 
 def axes(fn: Function) -> list[str]:
     done = scheduled(fn)
-    tree = map_to_gpu(done.tree, done.scop, done.deps)
+    tree = on_gpu(done)
     return [mark.axis for mark in marks_in(tree) if isinstance(mark, Map)]
 
 
@@ -230,8 +247,25 @@ def test_examples_are_legal_and_equal_the_interpreter_in_both_directions(fn):
 @pytest.mark.parametrize("seed", range(40))
 def test_random_nests_are_legal_and_equal_the_interpreter_in_both_directions(seed):
     done = random_scheduled(seed)
-    assert first_violation(map_to_gpu(done.tree, done.scop, done.deps), done.deps, done.scop) is None
+    assert first_violation(on_gpu(done), done.deps, done.scop) is None
     assert_legal_and_equal_to_the_interpreter(done.fn, (1, 2, 6))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_as_many_loops_stay_on_the_host_as_were_counted(seed):
+    done = random_scheduled(seed)
+    fuse_sums(script := begun(done))
+    counted = Bands(done.scop, done.deps).host_loops(script.tree, Around((), done.deps.coincidence))
+    gpu(script)
+    assert host_loops(script.tree) == counted
+
+
+def host_loops(tree: Tree) -> int:
+    """Without those of one iteration, which are parallel."""
+    if is_kernel(tree):
+        return 0
+    own = sum(not member.coincident for member in tree.members) if isinstance(tree, Band) else 0
+    return own + max(map(host_loops, children(tree)), default=0)
 
 
 @pytest.mark.slow

@@ -10,11 +10,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from polysched import isl
-from polysched.model.tree import Band, Filter, Member, Sequence, Tree, children, walk, with_children
+from polysched.model.tree import Band, Member, Sequence, Tree, walk
 
 
 @dataclass(frozen=True)
@@ -31,27 +30,6 @@ class Nest:
     def names(self) -> set[str]:
         """The statements."""
         return {part.get_tuple_name(isl.dim_type.in_) for part in isl.maps_of(self.members[0].schedule)}
-
-    def around(self, tree: Tree, loops: Callable[[Tree], Tree] = lambda tree: tree) -> Tree:
-        """What a thread runs: `tree` is the band's part, and `loops` are around each of the others."""
-        if self.sequence is None:
-            return tree
-        branches = self.sequence.children
-        parts = (tree if k == self.place else loops(branch.child) for k, branch in enumerate(branches))
-        return Sequence(tuple(_inside(branch, part) for branch, part in zip(branches, parts, strict=True)))
-
-
-def _inside(branch: Filter, tree: Tree) -> Filter:
-    """The branch around this tree, whose loops are then those of what the branch runs alone."""
-    own = branch.filter.universe()
-
-    def of_own(node: Tree) -> Tree:
-        node = with_children(node, tuple(map(of_own, children(node))))
-        if not isinstance(node, Band):
-            return node
-        return replace(node, members=tuple(replace(m, schedule=m.schedule.intersect_domain(own)) for m in node.members))
-
-    return replace(branch, child=of_own(tree))
 
 
 def alone(band: Band) -> Nest:

@@ -1,4 +1,4 @@
-"""polysched/codegen/gpu/grid.py: how many threads a block has, and how many points a thread."""
+"""polysched/strategy/grid.py: how many threads a block has, and how many points a thread."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import pytest
 from scops import scop, stmt
 
 from polysched import isl
-from polysched.codegen.gpu.grid import Axis, Grid, choose_grid, extent
 from polysched.deps.dataflow import dependences
 from polysched.model.scop import Scop
 from polysched.model.tree import Band, Member
 from polysched.options import Options
+from polysched.strategy.grid import Axis, Grid, choose_grid, extent
 from polysched.transform.roles import Around
 from tests.transform.scheduled import band, union_map
 

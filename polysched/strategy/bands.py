@@ -1,0 +1,218 @@
+"""What may be done with a band of a tree that goes to a GPU: what the strategy writes, and what it counts.
+
+    parallel members          on a grid, the others inside of it
+    several statements        distributed, where that makes more loops parallel
+    one parallel member       the first serial one on the host, where more are parallel inside
+    none parallel             on blocks and threads that add up; in pieces; in wavefronts, launched one after the other,
+                              where all loops but theirs are in kernels; or one iteration after the other on the host
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from polysched import isl
+from polysched.deps.coincidence import mark_under
+from polysched.deps.dependences import Dependences
+from polysched.model.scop import Scop
+from polysched.model.tree import Band, Leaf, Member, Sequence, Tree, children
+from polysched.strategy.grid import extent
+from polysched.strategy.nest import Nest, alone, loops_among
+from polysched.strategy.sums import Sums, sum_on_blocks
+from polysched.transform.distribute import distribute
+from polysched.transform.fuse_sums import are_same
+from polysched.transform.roles import Around
+from polysched.transform.split import split
+from polysched.transform.unskew import in_order, unskew, upright
+from polysched.transform.wavefront import wavefront_of_points
+
+
+@dataclass(frozen=True)
+class Distributed:
+    """The band for one part of what it runs after the other."""
+
+    parts: Sequence
+
+
+@dataclass(frozen=True)
+class OnGrid:
+    """On blocks and threads."""
+
+    nest: Nest
+
+
+@dataclass(frozen=True)
+class AddedUp:
+    """On blocks and threads that add up together."""
+
+    sums: Sums
+
+
+@dataclass(frozen=True)
+class InPieces:
+    """The band for one set of iterations after the other."""
+
+    pieces: Sequence
+
+
+@dataclass(frozen=True)
+class InWavefronts:
+    """A launch for each wavefront of the band."""
+
+    band: Band
+
+
+@dataclass(frozen=True)
+class OnHost:
+    """What is inside of the loop, once for each iteration."""
+
+    loop: Band
+    inside: Tree
+
+
+Way = Distributed | OnGrid | AddedUp | InPieces | InWavefronts | OnHost
+
+
+@dataclass(frozen=True)
+class Bands:
+    """The bands of trees for these statements."""
+
+    scop: Scop
+    dependences: Dependences
+
+    def ways(self, band: Band, around: Around) -> Iterator[Way]:
+        """What may be done with a band as `flagged` gives it, the best first."""
+        own, is_box = parallelism(band), all(map(self.is_bounded, band.members))
+        parts = distribute(band, around.reaching)
+        if parts is not None and (not is_box or self.gains_apart(parts, own, around)):
+            yield Distributed(parts)
+        if own == 1 and self.gains_inside_of_first(band, around):
+            yield from self._on_host(serial_first(band), around)
+        elif own and is_box:
+            yield OnGrid(self.nest_of(band, around))
+        elif (sums := sum_on_blocks(band, self.scop, self.dependences, around)) is not None:
+            yield AddedUp(sums)
+        elif not own and (pieces := split(band, around.reaching, self.scop.domain)) is not None:
+            yield InPieces(pieces)
+        else:
+            yield from self._on_host(serial_first(band), around)
+
+    def _on_host(self, band: Band, around: Around) -> Iterator[Way]:
+        """The first loop of the band, or wavefronts if a kernel is launched for each iteration of one loop then, rather
+        than of several."""
+        first, *others = band.members
+        loop = Band((first,), band.permutable)
+        inside = replace(band, members=tuple(others)) if others else band.child
+        if others and band.permutable and self.host_loops(inside, around.below(loop)):
+            front = wavefront_of_points(band)
+            if not self.host_loops(front.child, around.below(front)):
+                yield InWavefronts(band)
+        yield OnHost(loop, inside)
+
+    def host_loops(self, tree: Tree, around: Around) -> int:
+        """The most loops that stay on the host around a kernel, or around what runs on no threads."""
+        if not isinstance(tree, Band):
+            below = around.below(tree)
+            return max((self.host_loops(child, below) for child in children(tree)), default=0)
+        band = self.flagged(tree, around)
+        if not band.members:
+            return self.host_loops(band.child, around)
+        match next(self.ways(band, around)):
+            case Distributed(tree) | InPieces(tree):
+                return self.host_loops(tree, around)
+            case OnHost(loop, inside):
+                return 1 + self.host_loops(inside, around.below(loop))
+            case InWavefronts():
+                return 1
+            case _:
+                return 0
+
+    def gains_inside_of_first(self, band: Band, around: Around) -> bool:
+        """Does the first of several serial loops on the host make a grid of more than one dimension? Threads along one
+        alone would have all the others to themselves."""
+        first, *others = serial_first(band).members
+        if len(others) < 2 or others[0].coincident:
+            return False
+        below = around.below(Band((first,), band.permutable))
+        flagged = self.flagged(replace(band, members=tuple(others)), below)
+        return max(parallelism(flagged), *self.gains(distribute(flagged, below.reaching), below), 0) > 1
+
+    def gains_apart(self, parts: Sequence, own: int, around: Around) -> bool:
+        """Are more loops parallel in some of the parts than the `own` ones of the whole, and in none fewer?"""
+        gains = self.gains(parts, around)
+        return min(gains) >= own and max(gains) > own
+
+    def gains(self, parts: Sequence | None, around: Around) -> list[int]:
+        """The parallelism of each part."""
+        branches = parts.children if parts is not None else ()
+        return [parallelism(self.flagged(branch.child, around.below(branch))) for branch in branches]
+
+    def flagged(self, tree: Tree, around: Around) -> Band:
+        """The band, simplified inside of the host's loops and without loops of one iteration, with its coincident
+        members marked; and those of a band directly below if all of its own are."""
+        assert isinstance(tree, Band)
+        band = unskew(tree, around.members)
+        band = replace(band, members=tuple(member for member in band.members if not self.is_single(member)))
+        found = mark_under(replace(band, child=Leaf()), around.reaching)
+        assert isinstance(found, Band)
+        found = replace(found, members=tuple(upright(m) if m.coincident else m for m in found.members))
+        if isinstance(band.child, Band) and all(member.coincident for member in found.members):
+            inner = self.flagged(band.child, around.below(found))
+            return replace(inner, members=(*found.members, *inner.members))
+        return replace(found, child=band.child)
+
+    def nest_of(self, band: Band, around: Around) -> Nest:
+        """The band with its coincident members in front; where it is around a sum and what runs at each element before
+        and after it, that of the sum."""
+        place = loops_among(band.child)
+        if place is None or not all(member.coincident for member in band.members):
+            return alone(_serial_last(band))
+        assert isinstance(band.child, Sequence)
+        part = band.child.children[place]
+        inner = self.flagged(part.child, around.below(band).below(part))
+        own = part.filter.universe()
+        outer = tuple(replace(m, schedule=m.schedule.intersect_domain(own)) for m in band.members)
+        one = _serial_last(replace(inner, members=(*outer, *inner.members)))
+        every, mine = ((*around.members, *members) for members in (band.members, outer))
+        is_sum = isinstance(inner.child, Leaf) and not any(member.coincident for member in inner.members)
+        if not is_sum or not are_same(every, self.scop.domain, mine, self.scop.domain):
+            return alone(_serial_last(band))
+        return Nest(one, (*band.members, *one.members[len(outer) :]), band.child, place)
+
+    def is_bounded(self, member: Member) -> bool:
+        """Is there a bound on the member, the same for all statements? Grids are boxes."""
+        values = self.scop.domain.apply(member.schedule)
+        if values.is_empty():
+            return True
+        hull = isl.Set.from_basic_set(isl.Set.from_union_set(values).remove_divs().simple_hull())
+        kind = isl.dim_type.set
+        return bool(hull.dim_has_lower_bound(kind, 0) and hull.dim_has_upper_bound(kind, 0))
+
+    def is_single(self, member: Member) -> bool:
+        """Has the member one value?"""
+        return extent(member, self.instances) == 1
+
+    @cached_property
+    def instances(self) -> isl.UnionSet:
+        """Those that there may be, of sizes in the context."""
+        return self.scop.domain.intersect_params(self.scop.context)
+
+
+def parallelism(band: Band) -> int:
+    """The number of loops that may run in parallel, of which a grid has three."""
+    return min(3, sum(member.coincident for member in band.members))
+
+
+def serial_first(band: Band) -> Band:
+    """The band with its coincident members last."""
+    return replace(band, members=tuple(sorted(band.members, key=lambda member: member.coincident)))
+
+
+def _serial_last(band: Band) -> Band:
+    """The band with the coincident members in front, which no dependence has a distance along, and the others as they
+    run in a thread."""
+    coincident = tuple(member for member in band.members if member.coincident)
+    serial = in_order(replace(band, members=tuple(member for member in band.members if not member.coincident)))
+    return replace(band, members=(*coincident, *serial.members), permutable=False)
