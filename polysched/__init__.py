@@ -56,7 +56,7 @@ from polysched.frontend.tensor import (
 )
 from polysched.ir.dtypes import boolean, f16, f32, f64, i8, i16, i32, i64, size, u8, u16, u32, u64
 from polysched.ir.interp import interpret
-from polysched.machine import Machine
+from polysched.machine import A100, H100, Gpu, Machine
 from polysched.model.tree_text import show_tree
 from polysched.model.tree_yaml import from_yaml, to_yaml
 from polysched.options import Options
@@ -71,12 +71,15 @@ from polysched.verify import Verification, VerificationError
 from polysched.version import __version__
 
 __all__ = [
+    "A100",
+    "H100",
     "BudgetExceeded",
     "CheckReport",
     "Compiled",
     "Counts",
     "Edit",
     "Finding",
+    "Gpu",
     "IllegalSchedule",
     "InputError",
     "KernelError",

@@ -49,7 +49,6 @@ from polysched.runtime.timing import Timing
 from polysched.sass.inspect import inspect
 from polysched.sass.launches import Execution, executions
 from polysched.sass.report import Report
-from polysched.sass.toolkit import DEFAULT_ARCH
 from polysched.schedule import Schedule, schedule_of
 from polysched.solve.scheduler import Scheduled
 from polysched.target import TARGETS, TargetData
@@ -314,14 +313,15 @@ class Compiled:
             count += 1
         return count
 
-    def inspect(self, *, arch: str = DEFAULT_ARCH, flags: tuple[str, ...] | None = None) -> Report:
+    def inspect(self, *, arch: str | None = None, flags: tuple[str, ...] | None = None) -> Report:
         """What nvcc makes of the CUDA text: registers, occupancy, and the instructions of each loop; needs no GPU.
 
-        `flags` are nvcc's; None are those that keep the promises of the options. ToolchainError if nvcc is missing.
+        `arch` is by default that of `options.gpu`. `flags` are nvcc's, by default those that keep the promises of the
+        options. ToolchainError if nvcc is missing.
         """
         if not self._target.has_sass:
             raise InputError(f"inspect reads CUDA, and this is {self._target.language}")
-        return inspect(self.source.text, self.source.entry, arch=arch, flags=flags)
+        return inspect(self.source.text, self.source.entry, arch=arch or self.options.gpu.arch, flags=flags)
 
     def count_instructions(self, report: Report | None = None, /, **sizes: int) -> dict[str, Execution]:
         """What a thread of each kernel of the CUDA text executes at these sizes, by kernel; needs no GPU.

@@ -26,7 +26,7 @@ from polysched.constraints import (
     together,
 )
 from polysched.errors import InputError
-from polysched.machine import Machine
+from polysched.machine import Gpu, Machine
 from polysched.model.tree import Tree
 from polysched.model.tree_yaml import from_yaml, to_yaml
 from polysched.options import Options
@@ -126,16 +126,20 @@ def _options(data: Any) -> Options:
     values = with_tuples(data)
     if isinstance(texts := values.get("constraints"), tuple):
         values["constraints"] = tuple(map(_constraint, texts))
-    if isinstance(machine := values.get("machine"), dict):
-        values["machine"] = _machine(machine)
+    for name, kind in _PROCESSORS.items():
+        if isinstance(found := values.get(name), dict):
+            values[name] = _processor(kind, found)
     return replace(_DEFAULTS, **values)
 
 
-def _machine(data: dict[str, Any]) -> Machine:
+_PROCESSORS: dict[str, type[Machine | Gpu]] = {"machine": Machine, "gpu": Gpu}
+
+
+def _processor(kind: type[Machine | Gpu], data: dict[str, Any]) -> Machine | Gpu:
     try:
-        return Machine(**data)
+        return kind(**data)
     except TypeError as error:
-        raise InputError(f"{data!r} is no machine: {error}") from error
+        raise InputError(f"{data!r} is no {kind.__name__}: {error}") from error
 
 
 _CONSTRAINTS = {f.__name__: f for f in (order, innermost, outer_parallel, max_skew, separate, together, tile_sizes)}
@@ -144,7 +148,7 @@ _CONSTRAINTS = {f.__name__: f for f in (order, innermost, outer_parallel, max_sk
 def _as_plain(value: Any) -> Any:
     if isinstance(value, Constraint):
         return str(value)
-    if isinstance(value, Machine):
+    if isinstance(value, Machine | Gpu):
         return asdict(value)
     raise TypeError(f"{value!r} is no plain value")
 
@@ -178,4 +182,4 @@ def _written(option: Any) -> str:
     """The value of an option as one writes it."""
     if isinstance(option, tuple) and option and all(isinstance(each, Constraint) for each in option):
         return f"({', '.join(f'ps.{each}' for each in option)}{',' if len(option) == 1 else ''})"
-    return f"ps.{option!r}" if isinstance(option, Machine) else written(option)
+    return f"ps.{option!r}" if isinstance(option, Machine | Gpu) else written(option)

@@ -1,13 +1,15 @@
-"""What is known of the processor that code is made for: its vectors and its caches.
+"""What is known of the processor that code is made for: its vectors and its caches; of a GPU, its multiprocessors.
 
     machine()                       this one
     Machine(vector_bytes=32)        another one, for `Options(machine=...)`
+    H100                            132 multiprocessors, for `Options(gpu=...)`
 """
 
 from __future__ import annotations
 
 import os
 import platform
+import re
 from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
@@ -31,6 +33,25 @@ class Machine:
             value = getattr(self, field.name)
             if isinstance(value, bool) or not isinstance(value, int) or value < 0:
                 raise InputError(f"{field.name} of a machine is {value!r}, but is an integer of zero or more")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gpu:
+    """A GPU; the defaults are of a large one."""
+
+    arch: str = "sm_90"  # for which nvcc compiles what `Compiled.inspect` reads
+    multiprocessors: int = 128  # fewer blocks leave some idle
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.arch, str) or not re.fullmatch(r"sm_\d+[af]?", self.arch):
+            raise InputError(f"arch of a GPU is {self.arch!r}, but is as nvcc calls it: 'sm_90'")
+        count = self.multiprocessors
+        if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+            raise InputError(f"multiprocessors of a GPU are {count!r}, but are a positive integer")
+
+
+A100 = Gpu(arch="sm_80", multiprocessors=108)
+H100 = Gpu(arch="sm_90", multiprocessors=132)  # with SXM; 114 on a PCIe card
 
 
 @cache

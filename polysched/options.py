@@ -8,7 +8,7 @@ from typing import Literal, get_args, get_type_hints
 from polysched.constraints import Constraint
 from polysched.entry import entries
 from polysched.errors import InputError
-from polysched.machine import Machine, machine
+from polysched.machine import Gpu, Machine, machine
 
 Target = Literal["c", "cuda", "opencl", "hip"]
 
@@ -36,6 +36,7 @@ class Options:
     shared_memory: bool = True  # on GPUs, copy what the threads of a block read again and again to shared memory
     double_buffer: bool = False  # on GPUs, copy the next chunk to shared memory while computing with one
     machine: Machine = field(default_factory=machine)  # vectors and caches that tiles are made for
+    gpu: Gpu = field(default_factory=Gpu)  # whose multiprocessors blocks are to fill
     contract_floats: bool = True  # let compilers round a * b + c once, as they do by default
     vector: bool = True  # put the loop of least stride innermost, as SIMD where its iterations are independent
     expressions: Literal["all", "licm", "off"] = "all"  # passes over index arithmetic and conditions, to measure them
@@ -50,7 +51,7 @@ class Options:
     compile_seconds: float = 30.0  # budget of all of `optimize`; what does not fit is left out, or left as it was
 
     def __repr__(self) -> str:
-        defaults = {each.name: each.default for each in fields(self)} | {"machine": machine()}
+        defaults = {each.name: each.default for each in fields(self)} | {"machine": machine(), "gpu": Gpu()}
         changed = {name: getattr(self, name) for name in defaults if getattr(self, name) != defaults[name]}
         return f"Options({', '.join(f'{name}={value!r}' for name, value in changed.items())})"
 
@@ -66,6 +67,8 @@ class Options:
                 raise InputError(f"option {name} is {value!r}, but is zero or more")
         if not isinstance(self.machine, Machine):
             raise InputError(f"option machine is {self.machine!r}, but is a polysched.Machine")
+        if not isinstance(self.gpu, Gpu):
+            raise InputError(f"option gpu is {self.gpu!r}, but is a polysched.Gpu, as polysched.H100 is")
         if not (isinstance(self.constraints, tuple) and all(isinstance(c, Constraint) for c in self.constraints)):
             needed = 'constraints, as in (order("S", "i", "j"), max_skew(1))'
             raise InputError(f"option constraints is {self.constraints!r}, but is a tuple of {needed}")

@@ -26,4 +26,4 @@ def test_the_example_prints_the_output_below_it(tmp_path: Path, capsys: pytest.C
 def test_the_table_of_options_is_complete() -> None:
     rows = dict(re.findall(r"^\| `(\w+)` \| `?(.+?)`? \|", README, re.MULTILINE))
     defaults = {f.name: repr(f.default).replace("'", '"') for f in fields(Options) if f.default is not MISSING}
-    assert rows == defaults | {"machine": "this machine"}
+    assert rows == defaults | {"machine": "this machine", "gpu": "a large one"}

@@ -8,7 +8,6 @@ TILE_THREADS = 8, 16  # of a block with tiles of points
 TILE_POINTS, FEW_TILE_POINTS = 8, 4  # of a thread along each side; few where registers hold more operands than two
 STENCIL_THREADS, STENCIL_POINTS = 8, 4  # along y, and how many points of a row or column are one thread's
 SHORT_ROW = 64  # elements of a row that gives each thread one point
-LEAST_BLOCKS = 128  # fewer leave a GPU idle
 DISTANT_CHUNK = 32  # iterations between two copies of rows that whole warps read
 CHUNK, SMALL_CHUNK = 16, 8  # between two copies of what tiles share; the small one where those of 16 exceed
 SHARED_BYTES = 40 << 10  # of copies

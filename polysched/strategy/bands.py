@@ -16,6 +16,7 @@ from functools import cached_property
 from polysched import isl
 from polysched.deps.coincidence import mark_under
 from polysched.deps.dependences import Dependences
+from polysched.machine import Gpu
 from polysched.model.scop import Scop
 from polysched.model.tree import Band, Leaf, Member, Sequence, Tree, children
 from polysched.strategy.grid import extent
@@ -81,6 +82,7 @@ class Bands:
 
     scop: Scop
     dependences: Dependences
+    gpu: Gpu
 
     def ways(self, band: Band, around: Around) -> Iterator[Way]:
         """What may be done with a band as `flagged` gives it, the best first."""
@@ -92,7 +94,7 @@ class Bands:
             yield from self._on_host(serial_first(band), around)
         elif own and is_box:
             yield OnGrid(self.nest_of(band, around))
-        elif (sums := sum_on_blocks(band, self.scop, self.dependences, around)) is not None:
+        elif (sums := sum_on_blocks(band, self.scop, self.dependences, around, self.gpu)) is not None:
             yield AddedUp(sums)
         elif not own and (pieces := split(band, around.reaching, self.scop.domain)) is not None:
             yield InPieces(pieces)

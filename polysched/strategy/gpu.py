@@ -38,7 +38,7 @@ def gpu(script: Script) -> None:
 
 
 def _on_grids(script: Script, parts: list[set[str]]) -> None:
-    strategy = _Strategy(script, Bands(script.scop, script.dependences), parts)
+    strategy = _Strategy(script, Bands(script.scop, script.dependences, script.options.gpu), parts)
     while strategy.step():
         pass
 
@@ -135,7 +135,7 @@ class _Strategy:
 
     def _on_grid(self, nest: Nest, around: Around, hosts: Sequence[str]) -> None:
         script = self.script
-        sums = sums_in_teams(nest, script.scop, script.dependences, around)
+        sums = sums_in_teams(nest, script.scop, script.dependences, around, script.options.gpu)
         straighten(script, nest.members, around.members)
         if sums is not None:
             add_up(script, sums, hosts)

@@ -18,7 +18,8 @@ from functools import reduce
 from polysched import isl
 from polysched.deps.coincidence import together
 from polysched.deps.dependences import Dependences
-from polysched.heuristics.gpu import COLUMN, COLUMNS, LEAST_BLOCKS, LONG_ROW, ROW_WARPS, SUM_PARTS
+from polysched.heuristics.gpu import COLUMN, COLUMNS, LONG_ROW, ROW_WARPS, SUM_PARTS
+from polysched.machine import Gpu
 from polysched.model.scop import Scop
 from polysched.model.tree import Band, Filter, Leaf, Member
 from polysched.strategy.grid import extent, tile_rows
@@ -47,7 +48,7 @@ class Sums:
     inner: tuple[Placed, ...] = ()
 
 
-def sums_in_teams(nest: Nest, scop: Scop, dependences: Dependences, around: Around) -> Sums | None:
+def sums_in_teams(nest: Nest, scop: Scop, dependences: Dependences, around: Around, gpu: Gpu) -> Sums | None:
     """A nest of coincident members, then others, with one of these on threads as well; None where that does not pay,
     or is not allowed."""
     band = nest.band
@@ -75,7 +76,7 @@ def sums_in_teams(nest: Nest, scop: Scop, dependences: Dependences, around: Arou
     members = [nest.members[k] for k in coincident]
     rest = tuple(Placed(band.members[k]) for k in serial if k != lane)
     if far[lane] < min(far[k] for k in coincident) and not _is_shorter(band.members[lane], scop, LIMITS.warp):
-        rows = _rows(members, scop, is_long=not _is_shorter(band.members[lane], scop, LONG_ROW))
+        rows = _rows(members, scop, gpu, is_long=not _is_shorter(band.members[lane], scop, LONG_ROW))
         return Sums(nest, rows, (Placed(band.members[lane], "thread.x"), *rest))
     ranks = {len(array.shape) for array in scop.arrays if array.name in arrays}
     if len(members) == 1 and ranks == {1} and not _is_shorter(band.members[lane], scop, COLUMN * SUM_PARTS):
@@ -92,15 +93,15 @@ def _shared(nest: Nest, dependences: Dependences, statement: str) -> Iterator[st
             yield d.array
 
 
-def _rows(members: list[Member], scop: Scop, *, is_long: bool) -> tuple[Placed, ...]:
+def _rows(members: list[Member], scop: Scop, gpu: Gpu, *, is_long: bool) -> tuple[Placed, ...]:
     *planes, row = members
-    is_few = all(_is_shorter(member, scop, LEAST_BLOCKS) for member in members)
+    is_few = all(_is_shorter(member, scop, gpu.multiprocessors) for member in members)
     on_blocks = [Placed(member, f"block.{axis}") for axis, member in zip("yz", reversed(planes), strict=False)]
     rows = (Placed(row, "block.x", block=0 if is_few and is_long else ROW_WARPS),)
     return (*reversed(on_blocks), *rows, *(() if is_few and is_long else (Placed(row, "thread.y"),)))
 
 
-def sum_on_blocks(band: Band, scop: Scop, dependences: Dependences, around: Around) -> Sums | None:
+def sum_on_blocks(band: Band, scop: Scop, dependences: Dependences, around: Around, gpu: Gpu) -> Sums | None:
     """A band without coincident members whose first loop, or each if it is permutable, carries nothing but reductions
     of elements that it leaves in place: on blocks and threads. None if it is another one."""
     members = band.members if band.permutable else band.members[:1]
@@ -111,7 +112,7 @@ def sum_on_blocks(band: Band, scop: Scop, dependences: Dependences, around: Arou
     long = [k for k, member in enumerate(members) if not _is_shorter(member, scop, LIMITS.warp)]
     lane = min(long or range(len(members)), key=lambda k: (far[k], -k))
     alike = [k for k, member in enumerate(members) if k != lane and names[k] == names[lane]]
-    outer = next((k for k in alike if not _is_shorter(members[k], scop, LEAST_BLOCKS)), None)
+    outer = next((k for k in alike if not _is_shorter(members[k], scop, gpu.multiprocessors)), None)
     rest = tuple(Placed(member) for k, member in enumerate(band.members) if k not in (lane, outer))
     if outer is None:
         return Sums(alone(band), (Placed(members[lane], "block.x"), *rest))

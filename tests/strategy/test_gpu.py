@@ -125,3 +125,23 @@ def test_one_line_less_is_legal_or_refused_by_name(kernel):
 @pytest.mark.slow
 def test_random_nests_one_line_less():
     assert {True, False} <= {check_script(seed, "cuda") for seed in range(12)}
+
+
+@ps.nest
+def of_rows(A: ps.f32[130, 4096], x: ps.f32[4096], y: ps.f32[130]) -> None:
+    for i in range(130):
+        for j in range(4096):
+            y[i] += A[i, j] * x[j]
+
+
+@pytest.mark.parametrize(("gpu", "axes"), [(ps.A100, 3), (ps.H100, 2)])
+def test_fewer_rows_than_multiprocessors_have_a_block_each(gpu, axes):
+    schedule = ps.Schedule.auto(of_rows, "cuda", options=ps.Options(gpu=gpu, reorder_reductions=True))
+    assert schedule.script.count(".bind") == axes and f"gpu=ps.{gpu!r}" in schedule.script
+    assert ps.Schedule.from_json(of_rows, schedule.to_json()).history == schedule.history
+
+
+@pytest.mark.parametrize("wrong", [{"arch": "90"}, {"multiprocessors": 0}, {"multiprocessors": True}])
+def test_what_is_no_gpu(wrong):
+    with pytest.raises(ps.InputError, match=next(iter(wrong))):
+        ps.Gpu(**wrong)

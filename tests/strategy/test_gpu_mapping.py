@@ -21,6 +21,7 @@ from polysched.frontend.python import parse_nest
 from polysched.ir.build import add, load, store, sub, var
 from polysched.ir.dtypes import f64
 from polysched.ir.nodes import Array, Function
+from polysched.machine import Gpu
 from polysched.model.tree import Band, Map, Tree, children, marks_in
 from polysched.model.tree_text import show_tree
 from polysched.runtime.emulate import emulate
@@ -255,7 +256,7 @@ def test_random_nests_are_legal_and_equal_the_interpreter_in_both_directions(see
 def test_as_many_loops_stay_on_the_host_as_were_counted(seed):
     done = random_scheduled(seed)
     fuse_sums(script := begun(done))
-    counted = Bands(done.scop, done.deps).host_loops(script.tree, Around((), done.deps.coincidence))
+    counted = Bands(done.scop, done.deps, Gpu()).host_loops(script.tree, Around((), done.deps.coincidence))
     gpu(script)
     assert host_loops(script.tree) == counted
 
