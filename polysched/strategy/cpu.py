@@ -49,7 +49,7 @@ from polysched.transform.join_lanes import lanes_to_join
 from polysched.transform.parallel import for_threads
 from polysched.transform.products import mark_products
 from polysched.transform.reductions import reduce_on_lanes, reduce_on_threads
-from polysched.transform.register_tile import register_tile, register_tile_of
+from polysched.transform.register_tile import register_tile_of
 from polysched.transform.roles import Around, Roles, roles, statements_of
 from polysched.transform.separate import separate
 from polysched.transform.strides import nearest
@@ -186,11 +186,9 @@ def _diamonds(script: Script, band: Band, sizes: Sequence[int]) -> None:
     first, second, *others = names_of(band.members)
     blocks = [f"{word(first)}_o", f"{word(second)}_o"]
     script.do("diamond", first, second, size=sizes[1], names=blocks)
-    rest = [(name, size) for name, size in zip(others, sizes[2:], strict=True) if size]
-    for name, size in rest:
-        script.do("tile", name, sizes=(size,), names=(f"{word(name)}_o",))
+    rest = [script.block(name, size, "o") for name, size in zip(others, sizes[2:], strict=True) if size]
     if rest:
-        script.do("reorder", *blocks, *(f"{word(name)}_o" for name, _ in rest), first, second, *others)
+        script.do("reorder", *blocks, *rest, first, second, *others)
 
 
 def _blocks(script: Script, band: Band, sizes: Sequence[int]) -> None:
@@ -200,8 +198,8 @@ def _blocks(script: Script, band: Band, sizes: Sequence[int]) -> None:
     if some == list(range(some[0], some[-1] + 1)):  # nothing in between
         script.do("tile", *(names[k] for k in some), sizes=[sizes[k] for k in some], names=blocks)
     else:
-        for k, block in zip(some, blocks, strict=True):
-            script.do("tile", names[k], sizes=(sizes[k],), names=(block,))
+        for k in some:
+            script.block(names[k], sizes[k], "o")
     if some != list(range(len(some))):
         script.do("reorder", *blocks, *names)
 
@@ -244,10 +242,10 @@ def _fronts(tree: Tree, reaching: isl.UnionMap) -> Iterator[Band]:
 
 
 def register_tiles(script: Script, fronts: Sequence[str]) -> None:
-    """A block of what a statement writes in registers; not in wavefronts."""
+    """A block of what a statement writes in registers, its sum without what skews it; not in wavefronts."""
     for band, around in script.bands():
         found = register_tile_of(band, script.scop, around, script.options.machine)
-        if found is None or {*names_of(band.members)} & {*fronts} or register_tile(band, found, around) is band:
+        if found is None or {*names_of(band.members)} & {*fronts}:
             continue
         names = names_of(band.members)
         taken = (found.roles.serial, found.roles.unrolled, found.roles.vector, *found.window)
@@ -334,7 +332,7 @@ def _innermost(tree: Tree, reaching: isl.UnionMap, depth: int = 0) -> Iterator[t
         return
     if isinstance(tree, Band) and is_innermost(tree):
         *outer, last = tree.members
-        reaching = left_below(Band(tuple(outer)), reaching) if outer else reaching
+        reaching = left_below(Band(tuple(outer)), reaching)
         yield replace(tree, members=(last,)), reaching, depth + len(outer)
         return
     below, depth = left_below(tree, reaching), depth + (len(tree.members) if isinstance(tree, Band) else 0)
@@ -374,6 +372,8 @@ def threads(script: Script, fronts: Sequence[str]) -> None:
 
 
 def _to_thread(tree: Tree, domain: isl.UnionSet | None, *, is_repeated: bool) -> Iterator[tuple[Band, Member]]:
+    """One loop on a path: threads started inside threads only cost. Nor do they pay for a single loop that others
+    repeat: it would have to be very long."""
     if isinstance(tree, Domain):
         domain = tree.domain
     if mark_of(tree, Product) or (mark_of(tree, Vector) and is_repeated):

@@ -6,7 +6,8 @@
     p[i, j] = min(p[i, j], p[i, k] + p[k, j])   ->    filter: i < k and j = k     band: i, j   coincident
                                                       filter: i = k and j < k     ...
 
-The parts are where the ends of dependences divide the domain: what is a source or a sink, and what is not.
+The parts are where the ends of dependences divide the domain: what is a source or a sink, and what is not. Each is
+taken off by an edit, as split_set("i", "k >= i + 1 and k >= j + 1").
 """
 
 from __future__ import annotations
@@ -15,27 +16,10 @@ from dataclasses import replace
 
 from polysched import isl
 from polysched.deps.cluster import strongly_connected
-from polysched.deps.coincidence import left_below, mark_under
-from polysched.deps.dependences import Dependences
-from polysched.model.scop import Scop
-from polysched.model.tree import Band, Filter, Leaf, Sequence, Tree, children, walk, with_children
+from polysched.deps.coincidence import mark_under
+from polysched.model.tree import Band, Filter, Leaf, Sequence, Tree
 
 _MOST = 16  # parts
-
-
-def split_all(tree: Tree, scop: Scop, dependences: Dependences) -> Tree:
-    """`tree` with each innermost band in parts of which every one has a parallel loop, where the whole has none; as it
-    is, where that takes isl too long."""
-    return isl.decided(lambda: _split_below(tree, dependences.coincidence, scop.domain), unknown=tree)
-
-
-def _split_below(tree: Tree, reaching: isl.UnionMap, domain: isl.UnionSet) -> Tree:
-    if not any(map(is_serial, walk(tree))):
-        return tree
-    if isinstance(tree, Band) and is_serial(tree) and (pieces := split(tree, reaching, domain)) is not None:
-        return mark_under(pieces, reaching)
-    below = left_below(tree, reaching)
-    return with_children(tree, tuple(_split_below(child, below, domain) for child in children(tree)))
 
 
 def is_serial(node: Tree) -> bool:

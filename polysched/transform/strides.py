@@ -1,30 +1,17 @@
-"""Puts the loop with the shortest strides innermost in each permutable band.
+"""Which loop of a permutable band has the shortest strides, to run innermost.
 
     for i: for j: for k: C[i, j] += A[i, k] * B[k, j]       along j: C 1, A 0, B 1       along k: C 0, A 1, B far
 
-    band: i, j, k       ->       band: i, k, j
+    band: i, j, k       ->       band: i, k, j        reorder("i", "k", "j")
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import reduce
 
 from polysched import isl
 from polysched.model.scop import Access, Scop, Statement
-from polysched.model.tree import Band, Member, Tree, children, is_innermost, with_children
-
-
-def stride_one_innermost(tree: Tree, scop: Scop, outer: tuple[Member, ...] = ()) -> Tree:
-    """`tree` with the members of innermost permutable bands reordered; `outer` are the members around `tree`."""
-    inside = (*outer, *tree.members) if isinstance(tree, Band) else outer
-    if isinstance(tree, Band) and tree.permutable and len(tree.members) > 1 and is_innermost(tree):
-        best = nearest(tree, scop, outer)
-        if best == len(tree.members) - 1:
-            return tree
-        others = (*tree.members[:best], *tree.members[best + 1 :])
-        return replace(tree, members=(*others, tree.members[best]))
-    return with_children(tree, tuple(stride_one_innermost(child, scop, inside) for child in children(tree)))
+from polysched.model.tree import Band, Member
 
 
 def nearest(band: Band, scop: Scop, outer: tuple[Member, ...]) -> int:

@@ -1,7 +1,7 @@
 """Tiling: the loops of a permutable band in blocks (Irigoin and Triolet, POPL 1988).
 
     band: i, j            band: floor(i/32), floor(j/32)
-                   ->         band: i, j
+                   ->         band: i, j         tile("i", "j", sizes=(32, 32), names=("i_o", "j_o"))
 """
 
 from __future__ import annotations
@@ -9,15 +9,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from polysched import isl
-from polysched.deps.dependences import Dependences
 from polysched.errors import InputError
 from polysched.model.scop import Scop
-from polysched.model.tree import Band, Member, Sequence, Tree, children, with_children
+from polysched.model.tree import Band, Member
 from polysched.options import Options
 from polysched.transform.diamond import diamond
-from polysched.transform.epilogues import epilogues
 from polysched.transform.roles import Around
-from polysched.transform.separate import separate
 from polysched.transform.sizes import asked_sizes, tile_sizes
 
 
@@ -31,28 +28,6 @@ def tile(band: Band, sizes: tuple[int, ...]) -> Band:
         raise ValueError("only a permutable band can be tiled")
     blocks = [block_of(member, size) for member, size in zip(band.members, sizes, strict=True) if size]
     return Band(tuple(blocks), permutable=True, child=band)
-
-
-def tile_all(tree: Tree, scop: Scop, dependences: Dependences, options: Options) -> Tree:
-    """`tree` with every permutable band tiled that gains by it; not what a product of matrices does on the way."""
-    return _tiled(tree, scop, Around((), dependences.coincidence), options)
-
-
-def _tiled(tree: Tree, scop: Scop, around: Around, options: Options) -> Tree:
-    below = around.below(tree)
-    left = epilogues(tree, scop) if isinstance(tree, Sequence) else frozenset()
-    parts = (
-        child if place in left else _tiled(child, scop, below, options) for place, child in enumerate(children(tree))
-    )
-    tree = with_children(tree, tuple(parts))
-    if not isinstance(tree, Band):
-        return tree
-    sizes, diamonds = tiling_of(tree, scop, around, options)
-    if not any(sizes):
-        return tree
-    if diamonds is not None:
-        return replace(tile(diamonds, (sizes[1], *sizes[1:])), child=tree)  # the loops inside stay as they are
-    return separate(tile(replace(tree, permutable=True), sizes), scop, around)
 
 
 def tiling_of(band: Band, scop: Scop, around: Around, options: Options) -> tuple[tuple[int, ...], Band | None]:

@@ -1,7 +1,7 @@
 """Wavefronts: parallelism where every loop of a permutable band carries a dependence (Bondhugula et al., PLDI 2008,
 section 5.3).
 
-    band: t, i       ->       band: t + i
+    band: t, i       ->       band: t + i                    wavefront("t", "i")
                                 band: i        coincident: the iterations of one wavefront are independent
 
 Every member of a permutable band has distances of zero or more on the dependences that order it. So one that the sum
@@ -15,8 +15,7 @@ from functools import reduce
 
 from polysched import isl
 from polysched.deps.coincidence import carried, left_below
-from polysched.deps.dependences import Dependences
-from polysched.model.tree import Band, Member, Tree, children, with_children
+from polysched.model.tree import Band, Member
 
 
 def wavefront(band: Band) -> Band:
@@ -45,22 +44,6 @@ def wavefront_of_points(band: Band) -> Band:
     total = reduce(isl.UnionPwAff.add, (member.function for member in rest), first.function)
     inner = tuple(replace(member, coincident=True) for member in rest)
     return Band((Member(isl.UnionMap.from_union_pw_aff(total)),), permutable=True, child=replace(band, members=inner))
-
-
-def wavefront_all(tree: Tree, dependences: Dependences) -> Tree:
-    """`tree` with a wavefront in the first band of each nest that could have one, unless a loop there is parallel."""
-    return _skewed(tree, dependences.coincidence)
-
-
-def _skewed(tree: Tree, reaching: isl.UnionMap) -> Tree:
-    """`reaching` are the dependences that nothing above the node orders."""
-    if isinstance(tree, Band):
-        if any(member.coincident for member in tree.members):
-            return tree
-        if tree.permutable and len(tree.members) > 1:
-            return wavefront(tree) if is_parallel_inside(tree, reaching) else tree
-    below = left_below(tree, reaching)
-    return with_children(tree, tuple(_skewed(child, below) for child in children(tree)))
 
 
 def is_parallel_inside(band: Band, reaching: isl.UnionMap) -> bool:

@@ -17,8 +17,8 @@ from polysched.ir.node import walk
 from polysched.ir.nodes import Array, Call, Const, For, Var
 from polysched.ir.text import show
 from polysched.model.extract import extract
-from polysched.transform.parallel import mark_parallel
-from tests.transform.scheduled import random_scheduled, scheduled, tiled
+from polysched.strategy.cpu import threads
+from tests.transform.scheduled import random_scheduled, scheduled, tiled, written
 
 i, j, m = var("i"), var("j"), var("m")
 A, B = Array("A", f64, (n, n)), Array("B", f64, (n, n))
@@ -94,8 +94,8 @@ def test_lowered_loops_say_when_and_uneven_ones_are_shared_out_one_by_one():
     copy, triangle = (
         scheduled(nest("f", "n", (A, B), loop("i", 0, n, loop("j", 0, end, COPY)))) for end in (n, add(i, 1))
     )
-    (even,) = parallel_loops(lower(mark_parallel(copy.tree), copy.scop))
-    (uneven,) = parallel_loops(lower(mark_parallel(triangle.tree), triangle.scop))
+    (even,) = parallel_loops(lower(written(copy, threads, []), copy.scop))
+    (uneven,) = parallel_loops(lower(written(triangle, threads, []), triangle.scop))
     assert (even.kind, uneven.kind) == ("parallel", "dynamic")
     assert [show(cond) for cond in even.when] == [f"f64(n) * (f64(n) * 2.0) >= {OPERATIONS}.0"]
 
@@ -104,7 +104,7 @@ def test_inside_of_a_serial_loop_iterations_stay_on_their_threads():
     fn = nests.lu()
     nest = scheduled(fn)
     for tree in (nest.tree, tiled(nest, 2)):
-        for node in parallel_loops(lower(mark_parallel(tree), nest.scop)):
+        for node in parallel_loops(lower(written(nest, threads, [], tree=tree), nest.scop)):
             assert node.kind == "parallel"
 
 
@@ -113,7 +113,7 @@ def test_conditions_of_random_nests_can_be_told_where_the_loop_is(seed):
     """They are over sizes, and names that are bound around: the verifier holds this of lowered functions."""
     nest = random_scheduled(seed)
     for tree in (nest.tree, tiled(nest, 2)):
-        marked = mark_parallel(tree)
+        marked = written(nest, threads, [], tree=tree)
         nest.assert_holds(marked)
         for node in parallel_loops(lower(marked, nest.scop)):
             assert len(node.when) <= 1

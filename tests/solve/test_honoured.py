@@ -8,11 +8,12 @@ from polysched.deps.dataflow import dependences
 from polysched.errors import IllegalSchedule, InputError
 from polysched.model.extract import extract
 from polysched.model.tree import Band, Context, Domain, Filter, Leaf, Member, Sequence
+from polysched.model.tree_text import show_tree
 from polysched.options import Options
 from polysched.solve.honoured import require_met, unmet
 from polysched.solve.scheduler import find_schedule
-from polysched.transform.tile import tile_all
 from tests import nests
+from tests.transform.scheduled import scheduled, tiled
 
 
 def stencil_and_its_schedule():
@@ -49,11 +50,11 @@ def test_loops_in_common():
 
 
 def test_tiles_leave_what_is_said_about_rows():
-    model, deps, tree = jacobi_and_its_schedule()
-    tiled = tile_all(tree, model, deps, Options(tile_sizes=(16, 16)))
+    nest = scheduled(nests.jacobi_1d())
+    tree = tiled(nest, 16, 16)
     met = (order("*", "t", "2t + i"), max_skew(2), together("*"), separate("*", depth=2))
     missed = (order("*", "t", "i"), max_skew(1), separate("*", depth=1))
-    assert tiled != tree and unmet(tiled, model, deps, (*met, *missed)) == missed
+    assert "floor" in show_tree(tree) and unmet(tree, nest.scop, nest.deps, (*met, *missed)) == missed
 
 
 def test_lanes_inside_of_the_loops_around():

@@ -2,12 +2,15 @@
 
     nest = scheduled(gemm())
     nest.assert_holds(tiled(nest, 32))
+    nest.assert_holds(written(nest, order))             the tree after a phase of the strategy for CPUs
 """
 
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import nests
 
@@ -16,13 +19,18 @@ from polysched.codegen.lower import lower
 from polysched.deps.dataflow import dependences
 from polysched.deps.dependences import Dependences
 from polysched.deps.legality import require_legal
+from polysched.frontend.python import parse_nest
 from polysched.ir.nodes import Function
 from polysched.model.extract import extract
 from polysched.model.scop import Scop
-from polysched.model.tree import Band, Member, Tree
+from polysched.model.tree import Band, Domain, Member, Tree
 from polysched.options import Options
 from polysched.solve.scheduler import find_schedule
-from polysched.transform.tile import tile_all
+from polysched.strategy.cpu import tiles
+from polysched.strategy.script import Script
+from polysched.transform.hand.draft import Draft
+from polysched.transform.hand.loops import nested
+from polysched.transform.hand.reduces import with_reduces
 
 
 @dataclass(frozen=True)
@@ -46,9 +54,38 @@ def scheduled(fn: Function, *, reorder_reductions: bool = False) -> Scheduled:
     return Scheduled(fn, scop, deps, find_schedule(scop, deps, Options()).tree)
 
 
+def in_source_order(text: str) -> Scheduled:
+    """The nest of a text, in the order of the text."""
+    fn = parse_nest(text.strip(), "nest.py")
+    scop = extract(fn)
+    return Scheduled(fn, scop, dependences(scop), scop.tree)
+
+
+def on_loops(scop: Scop, tree: Tree, deps: Dependences | None = None) -> Scheduled:
+    """The statements of a scop on these loops, whose order need not be legal."""
+    return Scheduled(scop.function, scop, dependences(scop) if deps is None else deps, Domain(scop.domain, tree))
+
+
+def script_of(
+    nest: Scheduled, phase: Callable[..., Any], *args: Any, options: Options | None = None, tree: Tree | None = None
+) -> Script:
+    """What a phase of the strategy for CPUs writes for the nest, or for another tree of it."""
+    draft = Draft(scop=nest.scop, dependences=nest.deps, nested=nested(tree or nest.tree), waits=True)
+    script = Script(draft, options or Options())
+    phase(script, *args)
+    return script
+
+
+def written(
+    nest: Scheduled, phase: Callable[..., Any], *args: Any, options: Options | None = None, tree: Tree | None = None
+) -> Tree:
+    """The tree after that phase."""
+    return with_reduces(script_of(nest, phase, *args, options=options, tree=tree).tree, nest.deps)
+
+
 def tiled(nest: Scheduled, *sizes: int) -> Tree:
     """Its loops in tiles of these sizes."""
-    return tile_all(nest.tree, nest.scop, nest.deps, Options(tile_sizes=sizes))
+    return written(nest, tiles, options=Options(tile_sizes=sizes))
 
 
 def random_scheduled(seed: int) -> Scheduled:

@@ -16,11 +16,10 @@ from polysched.model.tree import Band, Domain, Tree
 from polysched.model.tree import walk as nodes
 from polysched.model.tree_text import show_tree
 from polysched.options import Options
+from polysched.strategy.cpu import tiles, wavefronts
 from polysched.transform.diamond import diamond
 from polysched.transform.roles import Around
-from polysched.transform.tile import tile_all
-from polysched.transform.wavefront import wavefront_all
-from tests.transform.scheduled import Scheduled, band, random_scheduled, scheduled
+from tests.transform.scheduled import Scheduled, band, random_scheduled, scheduled, written
 
 NOTHING = isl.UnionMap("{ }")
 time_and_space = band("S[t, i] -> t", "S[t, i] -> t + i")
@@ -32,7 +31,7 @@ def around(dependences: str) -> Around:
 
 def tiled(nest: Scheduled, *sizes: int, use_diamonds: bool = True) -> Tree:
     options = Options(tile_sizes=sizes, diamond=use_diamonds)
-    return wavefront_all(tile_all(nest.tree, nest.scop, nest.deps, options), nest.deps)
+    return written(nest, wavefronts, tree=written(nest, tiles, options=options))
 
 
 def test_a_stencil_is_tiled_along_both_of_its_edges():
@@ -96,11 +95,11 @@ def test_every_wavefront_has_as_many_tiles_as_the_space():
 
 def tiles_of_fronts(tree: Tree, **sizes: int) -> list[int]:
     """How many tiles each wavefront has, the first one first."""
-    front, blocks = [node for node in nodes(tree) if isinstance(node, Band)][:2]
+    members = [member for node in nodes(tree) if isinstance(node, Band) for member in node.members if member.rounds]
     assert isinstance(tree, Domain)
     given = " and ".join(f"{name} = {value}" for name, value in sizes.items())
     instances = tree.domain.intersect_params(isl.Set(f"[{', '.join(sizes)}] -> {{ : {given} }}"))
-    schedules = (member.schedule.intersect_domain(instances) for member in (*front.members, *blocks.members))
+    schedules = (member.schedule.intersect_domain(instances) for member in members)
     tiles = isl.Set.from_union_set(reduce(isl.UnionMap.flat_range_product, schedules).range())
     found: Counter[int] = Counter()
     tiles.foreach_point(lambda tile: found.update([tile.get_coordinate_val(isl.dim_type.set, 0).to_python()]))

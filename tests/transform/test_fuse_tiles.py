@@ -10,13 +10,12 @@ from contractions import random_contraction
 from polysched.deps.dataflow import dependences
 from polysched.frontend.python import parse_nest
 from polysched.model.extract import extract
-from polysched.model.tree import Band, Domain, Filter, Sequence, Tree, walk
+from polysched.model.tree import Band, Domain, Filter, Sequence, Tree
 from polysched.model.tree_text import show_tree
 from polysched.options import Options
 from polysched.solve.scheduler import find_schedule
-from polysched.transform import fuse_tiles
-from polysched.transform.fuse_tiles import fuse_tile_loops
-from tests.transform.scheduled import Scheduled, band
+from polysched.strategy import cpu
+from tests.transform.scheduled import Scheduled, band, in_source_order, script_of, written
 
 SWEEPS = """
 def f(p: f64["n", "n"], v: f64["n", "n"], T: size, n: size):
@@ -46,12 +45,12 @@ def in_time(text: str, *bands: Band) -> Scheduled:
 def fused(nest: Scheduled, monkeypatch: pytest.MonkeyPatch) -> str:
     """The tree below the domain, as text, after its loops in blocks of two were seen to compute the same."""
     nest.assert_holds(nest.tree)
-    monkeypatch.setattr(fuse_tiles, "FUSED_BLOCK", 2)
-    tree = fuse_tile_loops(nest.tree, nest.deps)
-    nest.assert_holds(tree)
+    monkeypatch.setattr(cpu, "FUSED_BLOCK", 2)
+    script = script_of(nest, cpu.fuse_tiles)
     monkeypatch.undo()
-    assert isinstance(tree, Domain)
-    return "unchanged" if tree == nest.tree else show_tree(tree.child)
+    nest.assert_holds(script.tree)
+    assert isinstance(script.tree, Domain)
+    return show_tree(script.tree.child) if script.edits else "unchanged"
 
 
 def test_two_sweeps_over_the_same_columns_run_in_common_blocks_of_them(monkeypatch):
@@ -70,7 +69,7 @@ band:
         band: permutable
           [S1[t, i, j] -> i] coincident
           [S1[t, i, j] -> j]"""
-    assert "floor((i)/64)" in show_tree(fuse_tile_loops(nest.tree, nest.deps))
+    assert "floor((i)/64)" in show_tree(written(nest, cpu.fuse_tiles))
 
 
 def test_the_loop_in_common_may_stand_anywhere_in_its_band(monkeypatch):
@@ -95,6 +94,24 @@ def f(p: f64["n", "n"], v: f64["n", "n"], T: size, n: size):
                 v[i, j] = v[i - 1, j] * p[i, j]
 """
 NEXT = SWEEPS.replace("p[i, n - j]", "p[n - 1 - i, n - j]")
+COLUMN_FIRST = """
+def f(p: f64["n", "n"], v: f64["n"], T: size, n: size):
+    for t in range(T):
+        for i in range(n):
+            v[i] = v[i] * 0.5 + p[i, n - 1]
+        for i in range(n):
+            for j in range(1, n):
+                p[i, j] = p[i, j - 1] * 0.5 + v[i]
+"""
+COLUMN_LAST = """
+def f(p: f64["n", "n"], v: f64["n"], T: size, n: size):
+    for t in range(T):
+        for i in range(n):
+            for j in range(1, n):
+                p[i, j] = p[i, j - 1] * 0.5 + v[i]
+        for i in range(n):
+            v[i] = v[i] * 0.5 + p[i, n - 1]
+"""
 APART = SWEEPS.replace("p[i, n - j]", "0.5").replace("+ v[j, i]", "+ 0.5")
 
 
@@ -105,8 +122,8 @@ APART = SWEEPS.replace("p[i, n - j]", "0.5").replace("+ v[j, i]", "+ 0.5")
         (WAITING, (FIRST, band("S1[t, i, j] -> i", "S1[t, i, j] -> j", coincident=(1,)))),
         (APART, (FIRST, SECOND)),
         (SWEEPS, (FIRST, band("S1[t, i, j] -> i + 2", "S1[t, i, j] -> j", coincident=(0,)))),
-        (SWEEPS, (FIRST, Band(SECOND.members[:1], True, Band(SECOND.members[1:])))),
-        (SWEEPS, (Band(FIRST.members[:1], True, Band(FIRST.members[1:])), SECOND)),
+        (COLUMN_LAST, (FIRST, band("S1[t, i] -> i"))),
+        (COLUMN_FIRST, (band("S0[t, i] -> i"), SECOND)),
     ],
     ids=[
         "elements of other blocks",
@@ -121,11 +138,19 @@ def test_nests_that_stay_apart(text, bands, monkeypatch):
     assert fused(in_time(text, *bands), monkeypatch) == "unchanged"
 
 
+ONCE = """
+def f(p: f64["n", "n"], v: f64["n", "n"], n: size):
+    for i in range(n):
+        for j in range(1, n):
+            p[i, j] = p[i, j - 1] * 0.5 + v[j, i]
+    for i in range(n):
+        for j in range(1, n):
+            v[j, i] = v[j - 1, i] * p[i, n - j]
+"""
+
+
 def test_without_a_loop_around_them_they_stay():
-    nest = in_time(SWEEPS, FIRST, SECOND)
-    (time,) = (node for node in walk(nest.tree) if isinstance(node, Band) and isinstance(node.child, Sequence))
-    alone = Domain(nest.scop.domain, time.child)
-    assert fuse_tile_loops(alone, nest.deps) == alone
+    assert script_of(in_source_order(ONCE), cpu.fuse_tiles).edits == []
 
 
 THREE = """

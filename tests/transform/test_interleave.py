@@ -8,11 +8,11 @@ import pytest
 from contractions import random_contraction
 
 from polysched.frontend.python import parse_nest
-from polysched.model.tree import Band, Domain, Tree, Unroll, children, marked_as, marks_in, walk, with_children
+from polysched.model.tree import Band, Tree, Unroll, children, marked_as, marks_in, walk, with_children
 from polysched.model.tree_text import show_tree
-from polysched.transform import interleave
-from polysched.transform.interleave import interleave_all
-from tests.transform.scheduled import Scheduled, band, scheduled
+from polysched.strategy import cpu
+from polysched.transform.interleave import row_to_interleave
+from tests.transform.scheduled import Scheduled, band, scheduled, script_of, written
 
 
 def nest_of(statement: str, arrays: str = 'p: f64["n", "n"], q: f64["n", "n"]') -> Scheduled:
@@ -25,14 +25,13 @@ def nest_of(statement: str, arrays: str = 'p: f64["n", "n"], q: f64["n", "n"]') 
 
 def interleaved(nest: Scheduled, monkeypatch: pytest.MonkeyPatch, tree: Tree | None = None) -> str:
     """The tree below the domain, as text, after its loops with two rows at a time were seen to compute the same."""
-    tree = tree or nest.tree
-    nest.assert_holds(tree)
-    monkeypatch.setattr(interleave, "INTERLEAVED_ROWS", 2)
-    done = interleave_all(tree, nest.deps)
-    nest.assert_holds(done)
+    nest.assert_holds(tree or nest.tree)
+    monkeypatch.setattr(cpu, "INTERLEAVED_ROWS", 2)
+    script = script_of(nest, cpu.interleaved, [], tree=tree)
     monkeypatch.undo()
-    assert isinstance(done, Domain)
-    return "unchanged" if done == tree else show_tree(next(node for node in walk(done) if isinstance(node, Band)))
+    nest.assert_holds(script.tree)
+    first = next(node for node in walk(script.tree) if isinstance(node, Band))
+    return show_tree(first) if script.edits else "unchanged"
 
 
 DIVISIONS = "p[i, j] = 1.0 / (p[i, j - 1] + 2.0)"
@@ -48,7 +47,7 @@ band:
     mark: unroll
       band:
         [S[i, j] -> i] coincident"""
-    assert "floor((i)/8)" in show_tree(interleave_all(nest.tree, nest.deps))
+    assert "floor((i)/8)" in show_tree(written(nest, cpu.interleaved, []))
 
 
 def test_statements_in_a_sequence_stay_together(monkeypatch):
@@ -66,15 +65,17 @@ band:
           filter: S1"""
 
 
-def test_other_loops_stay_around_the_rows(monkeypatch):
-    text = """
+DEEP = """
 def f(p: f64["n", "n", "n"], n: size):
     for h in range(n):
         for i in range(n):
             for j in range(1, n):
                 p[h, i, j] = p[h, i, j - 1] * 0.5 + p[h, i, j]
 """
-    done = interleaved(scheduled(parse_nest(text.strip(), "rows.py")), monkeypatch)
+
+
+def test_other_loops_stay_around_the_rows(monkeypatch):
+    done = interleaved(scheduled(parse_nest(DEEP.strip(), "rows.py")), monkeypatch)
     lines = [line.strip() for line in done.splitlines() if "[S" in line]
     assert lines == [
         "[S[h, i, j] -> i] coincident",
@@ -128,7 +129,7 @@ def test_bands_that_stay(name, monkeypatch):
 
 
 def test_what_is_unrolled_already_stays(monkeypatch):
-    nest = nest_of(DIVISIONS)
+    nest = scheduled(parse_nest(DEEP.strip(), "rows.py"))
 
     def marked(tree: Tree) -> Tree:
         if isinstance(tree, Band):
@@ -138,10 +139,11 @@ def test_what_is_unrolled_already_stays(monkeypatch):
     assert interleaved(nest, monkeypatch, marked(nest.tree)) == "unchanged"
 
 
-def test_a_band_that_is_not_permutable_stays(monkeypatch):
+def test_a_band_that_is_not_permutable_stays():
     nest = nest_of(DIVISIONS)
-    fixed = band("S[i, j] -> i", "S[i, j] -> j", permutable=False, coincident=(0,))
-    assert interleaved(nest, monkeypatch, Domain(nest.scop.domain, fixed)) == "unchanged"
+    rows, fixed = (band("S[i, j] -> i", "S[i, j] -> j", permutable=is_, coincident=(0,)) for is_ in (True, False))
+    assert row_to_interleave(rows, nest.deps.coincidence) == rows.members[0]
+    assert row_to_interleave(fixed, nest.deps.coincidence) is None
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -151,5 +153,4 @@ def test_random_nests_are_legal_and_compute_the_same_bits(seed, monkeypatch):
 
 def test_some_random_nests_are_interleaved():
     nests = [scheduled(random_contraction(random.Random(seed))) for seed in range(20)]
-    trees = [interleave_all(nest.tree, nest.deps) for nest in nests]
-    assert any(map(marks_in, trees))
+    assert any(marks_in(written(nest, cpu.interleaved, [])) for nest in nests)

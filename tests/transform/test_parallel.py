@@ -4,90 +4,125 @@ from __future__ import annotations
 
 import nests
 import pytest
+from scops import scop, stmt
 
-from polysched import isl
-from polysched.model.tree import (
-    Band,
-    Filter,
-    Parallel,
-    Sequence,
-    Tree,
-    Vector,
-    children,
-    marked_as,
-    own_marks,
-    with_children,
-)
+from polysched.model.tree import Band, Parallel, Sequence, Tree, Vector, children, marks_in, own_marks, walk
 from polysched.model.tree_text import show_tree
-from polysched.transform.parallel import mark_parallel
-from tests.transform.scheduled import band, random_scheduled, scheduled
+from polysched.strategy.cpu import lanes, threads
+from polysched.strategy.script import Script
+from tests.transform.scheduled import (
+    Scheduled,
+    band,
+    in_source_order,
+    on_loops,
+    random_scheduled,
+    scheduled,
+    script_of,
+    written,
+)
 
 k, i, j = "S[k, i, j] -> k", "S[k, i, j] -> i", "S[k, i, j] -> j"
 
 
+def cube(writes: str, *reads: str) -> Scheduled:
+    nest = scop("[n] -> { : }", stmt("{ S[k, i, j] : 0 <= k, i, j < n }", writes=writes, reads=reads))
+    return on_loops(nest, band(k, i, j))
+
+
 def test_the_parallel_loop_of_a_permutable_band_moves_outermost():
-    assert show_tree(mark_parallel(band(k, i, j, coincident=(1, 2)))) == (
+    assert show_tree(written(cube("c[i, j]", "c[i, j]", "a[k]"), threads, []).child) == (
         "mark: parallel\n"
-        "  band: permutable\n"
+        "  band:\n"
         "    [S[k, i, j] -> i] coincident\n"
-        "    [S[k, i, j] -> k]\n"
-        "    [S[k, i, j] -> j] coincident"
+        "    band: permutable\n"
+        "      [S[k, i, j] -> k]\n"
+        "      [S[k, i, j] -> j] coincident"
     )
 
 
 def test_in_a_fixed_order_the_loops_before_it_stay_outside():
-    assert show_tree(mark_parallel(band(k, i, j, permutable=False, coincident=(1, 2)))) == (
+    assert show_tree(written(cube("a[k, i, j]", "a[k - 1, i + 1, j]"), threads, []).child) == (
         "band:\n"
         "  [S[k, i, j] -> k]\n"
         "  mark: parallel\n"
         "    band:\n"
         "      [S[k, i, j] -> i] coincident\n"
-        "      [S[k, i, j] -> j] coincident"
+        "      band:\n"
+        "        [S[k, i, j] -> j] coincident"
     )
 
 
-def test_one_member_that_is_first_gets_the_mark_and_nothing_moves():
-    loop = band(i, permutable=False, coincident=(0,))
-    assert mark_parallel(loop) == marked_as(loop, Parallel())
+ALONE = """
+def f(a: f64["n"], n: size):
+    for i in range(n):
+        a[i] = a[i] * 2.0
+"""
+REPEATED = """
+def f(a: f64["m", "n"], m: size, n: size):
+    for k in range(1, m):
+        for i in range(n - 1):
+            a[k, i] = a[k - 1, i + 1] * 2.0
+"""
+PAIR = """
+def f(a: f64["n", "n"], b: f64["n", "n"], n: size):
+    for i in range(n):
+        for j in range(n):
+            a[i, j] = 0.0
+        for j in range(n):
+            b[i, j] = a[i, n - 1 - j]
+"""
+
+
+def test_one_loop_that_is_first_gets_the_mark_and_nothing_moves():
+    assert [str(edit) for edit in script_of(in_source_order(ALONE), threads, []).edits] == ['.parallel("i")']
 
 
 def test_threads_are_not_started_inside_threads():
-    tree = with_children(band(i, coincident=(0,)), (band(j, coincident=(0,)),))
-    assert show_tree(mark_parallel(tree)).count("mark: parallel") == 1
+    tree = written(in_source_order(PAIR), threads, [])
+    assert marks_in(tree) == [Parallel()]
+    assert all(member.coincident for node in walk(tree) if isinstance(node, Band) for member in node.members)
 
 
 def test_nests_side_by_side_are_marked_each():
-    branches = tuple(
-        Filter(isl.UnionSet(f"{{ S[k, i, j] : i % 3 = {part} }}"), band(i, j, coincident=flags))
-        for part, flags in enumerate([(0,), (), (0,)])
-    )
-    marked = mark_parallel(with_children(band(k), (Sequence(branches),)))
-    assert [bool(own_marks(branch.child)) for branch in children(children(marked)[0])] == [True, False, True]
+    nest = in_source_order("""
+def f(a: f64["n", "n"], b: f64["n", "n"], c: f64["n", "n"], n: size):
+    for k in range(n):
+        for i in range(n):
+            for j in range(n):
+                a[i, j] = a[i, j] * 0.5 + c[n - 1 - i, n - 1 - j]
+        for i in range(1, n):
+            for j in range(1, n):
+                b[i, j] = b[i - 1, j] + b[i, j - 1] + a[n - 1 - i, n - 1 - j]
+        for i in range(n):
+            for j in range(n):
+                c[i, j] = c[i, j] * 0.5 + b[n - 1 - i, n - 1 - j]
+""")
+    (sequence,) = (node for node in walk(written(nest, threads, [])) if isinstance(node, Sequence))
+    assert [bool(own_marks(branch.child)) for branch in sequence.children] == [True, False, True]
 
 
 def test_one_loop_alone_has_threads_unless_others_repeat_it():
-    loop = band(i, coincident=(0,))
-    assert mark_parallel(loop) == marked_as(loop, Parallel())
-    repeated = with_children(band(k), (loop,))
-    assert mark_parallel(repeated) == repeated
+    assert marks_in(written(in_source_order(ALONE), threads, [])) == [Parallel()]
+    assert script_of(in_source_order(REPEATED), threads, []).edits == []
 
 
-def test_a_simd_loop_has_threads_instead_of_lanes_unless_others_repeat_it():
-    loop = band(i, coincident=(0,))
-    assert mark_parallel(marked_as(loop, Vector())) == marked_as(loop, Parallel())
-    repeated = with_children(band(k), (marked_as(loop, Vector()),))
-    assert mark_parallel(repeated) == repeated
+def test_a_loop_has_threads_instead_of_lanes_unless_others_repeat_it():
+    def both(script: Script) -> None:
+        lanes(script, [])
+        threads(script, [])
+
+    assert marks_in(written(in_source_order(ALONE), both)) == [Parallel()]
+    assert marks_in(written(in_source_order(REPEATED), both)) == [Vector()]
 
 
 def test_a_serial_nest_stays():
-    sweep = scheduled(nests.reversed_sweep())
-    assert mark_parallel(sweep.tree) == sweep.tree
+    assert script_of(scheduled(nests.reversed_sweep()), threads, []).edits == []
 
 
 @pytest.mark.parametrize("seed", range(15))
 def test_random_nests_have_one_mark_on_a_path_and_it_is_true(seed):
     nest = random_scheduled(seed)
-    marked = mark_parallel(nest.tree)
+    marked = written(nest, threads, [])
     for path in paths(marked):
         loops = [node for node in path if isinstance(node, Band)]
         *outer, last = loops or [Band((), True)]

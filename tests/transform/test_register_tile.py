@@ -16,13 +16,14 @@ from polysched.ir.dtypes import f64
 from polysched.ir.node import walk as walk_ir
 from polysched.ir.nodes import Alloc, Array, If, Stmt
 from polysched.machine import Machine
-from polysched.model.tree import Tree, Unroll, Vector, marks_in
+from polysched.model.tree import Band, Tree, Unroll, Vector, marks_in, walk
 from polysched.model.tree_text import show_tree
-from polysched.transform.register_tile import register_tile_all
-from polysched.transform.strides import stride_one_innermost
-from tests.transform.scheduled import Scheduled, random_scheduled, scheduled, tiled
+from polysched.options import Options
+from polysched.strategy import cpu
+from tests.transform.scheduled import Scheduled, random_scheduled, scheduled, script_of, tiled, written
 
-TINY = Machine(vector_bytes=8, vector_registers=4)  # register tiles of 4 rows and 3 columns
+# Register tiles of 4 rows and 3 columns.
+TINY = Options(machine=Machine(vector_bytes=8, vector_registers=4))
 i, j, k = var("i"), var("j"), var("k")
 TERMS = tuple(var(name) for name in "qrs")
 A, B, C = (Array(name, f64, (n, n)) for name in "ABC")
@@ -30,7 +31,7 @@ X, Y = (Array(name, f64, (n,)) for name in "XY")
 
 
 def register_tiled(nest: Scheduled) -> Tree:
-    return register_tile_all(nest.tree, nest.scop, nest.deps, TINY)
+    return written(nest, cpu.register_tiles, [], options=TINY)
 
 
 def cube(body: Stmt) -> Scheduled:
@@ -99,8 +100,7 @@ def test_updates_that_need_each_other_are_not_made_at_a_time():
 
 def test_several_statements_and_statements_that_reuse_nothing_stay():
     for fn in (nests.jacobi_2d(), nests.seidel_2d(), nests.guarded()):
-        nest = scheduled(fn)
-        assert register_tiled(nest) == nest.tree
+        assert script_of(scheduled(fn), cpu.register_tiles, [], options=TINY).edits == []
 
 
 def test_the_statements_of_a_nest_are_tiled_each():
@@ -131,7 +131,7 @@ def test_triangles_and_transposes_hold_inside_of_tiles_too(body):
 @pytest.mark.parametrize("seed", range(25))
 def test_random_nests_stay_legal_and_compute_the_same_bits(seed):
     nest = random_scheduled(seed)
-    nest = replace(nest, tree=stride_one_innermost(nest.tree, nest.scop))
+    nest = replace(nest, tree=written(nest, cpu.order))
     nest.assert_holds(register_tiled(nest))
 
 
@@ -147,8 +147,10 @@ def convolution(rows: Operand, columns: Operand, *trips: Operand, reorder: bool 
 
 
 def outside(tree: Tree) -> list[str]:
-    """The loops of the band at the top."""
-    return [str(member.function).rpartition("[(")[2].rpartition(")]")[0] for member in tree.child.child.members]
+    """The loops down to the last one over blocks."""
+    members = [member for node in walk(tree) if isinstance(node, Band) for member in node.members]
+    last = max(k for k, member in enumerate(members) if member.rounds)
+    return [str(member.function).rpartition("[(")[2].rpartition(")]")[0] for member in members[: last + 1]]
 
 
 def test_the_window_of_a_convolution_is_inside_of_blocks_that_fill_its_rows():

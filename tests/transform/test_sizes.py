@@ -15,10 +15,10 @@ from polysched.machine import Machine
 from polysched.model.extract import extract
 from polysched.model.tree import Band, walk
 from polysched.options import Options
+from polysched.strategy.cpu import order
 from polysched.transform.roles import Around
 from polysched.transform.sizes import Block, register_block, tile_sizes, values_of
-from polysched.transform.strides import stride_one_innermost
-from tests.transform.scheduled import band, scheduled
+from tests.transform.scheduled import band, scheduled, written
 
 WIDE = Machine(vector_bytes=64, vector_registers=32, l1=32 << 10, l2=1 << 20)
 SMALL = Machine(vector_bytes=16, vector_registers=8, l1=512, l2=4 << 10)
@@ -91,7 +91,7 @@ A: f64["n", "n"], B: f64["n", "n"], n: size):
 def sizes(fn: Function, machine: Machine = WIDE, **options) -> dict[str, int] | None:
     """The size along each loop of the only band of several members."""
     made = scheduled(fn)
-    tree = stride_one_innermost(made.tree, made.scop)
+    tree = written(made, order)
     (band,) = (node for node in walk(tree) if isinstance(node, Band) and len(node.members) > 1)
     around = Around((), made.deps.coincidence)
     found = tile_sizes(band, made.scop, around, Options(machine=machine, **options))

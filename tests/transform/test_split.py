@@ -19,8 +19,9 @@ from polysched.ir.node import walk
 from polysched.ir.nodes import For
 from polysched.model.scop import Scop
 from polysched.model.tree import Band, Filter, Leaf, Sequence, Tree, children, with_children
-from polysched.transform.split import split, split_all
-from tests.transform.scheduled import scheduled
+from polysched.strategy.pieces import pieces
+from polysched.transform.split import split
+from tests.transform.scheduled import scheduled, written
 
 
 @ps.nest
@@ -79,7 +80,7 @@ def test_the_parts_of_random_nests_are_legal_and_all_there(seed):
         if parts is not None:
             tree = replaced(done.tree, band, parts)
             assert first_violation(tree, done.deps, done.scop, check_flags=False) is None
-            assert first_violation(split_all(done.tree, done.scop, done.deps), done.deps, done.scop) is None
+            assert first_violation(written(done, pieces), done.deps, done.scop) is None
             filters = [branch.filter for branch in parts.children if isinstance(branch, Filter)]
             for k, one in enumerate(filters):
                 assert all(one.is_disjoint(other) for other in filters[k + 1 :])

@@ -6,20 +6,24 @@ import nests
 import pytest
 from scops import scop, stmt
 
-from polysched.model.tree import Band, with_children
+from polysched.deps.dependences import Dependences
+from polysched.model.tree import Band
 from polysched.model.tree import walk as nodes
-from polysched.transform.strides import stride_one_innermost
-from tests.transform.scheduled import band, random_scheduled, scheduled
+from polysched.strategy import cpu
+from tests.transform.scheduled import band, on_loops, random_scheduled, scheduled, script_of, written
 
 i, j, k = "S[i, j, k] -> i", "S[i, j, k] -> j", "S[i, j, k] -> k"
 CUBE = "{ S[i, j, k] : 0 <= i, j, k < n }"
-LOOPS = band(i, j, k, coincident=(0, 1))
+LOOPS = band(i, j, k)
 
 
-def order(nest, tree=LOOPS) -> str:
-    """The loops of the innermost bands, as a word."""
-    bands = [node for node in nodes(stride_one_innermost(tree, nest)) if isinstance(node, Band)]
-    return "".join("ijk"[LOOPS.members.index(member)] for node in bands for member in node.members)
+def order(nest) -> str:
+    """The loops, as a word, where nothing asks for any order."""
+    return loops(written(on_loops(nest, LOOPS, Dependences(())), cpu.order))
+
+
+def loops(tree) -> str:
+    return "".join(member.name for node in nodes(tree) if isinstance(node, Band) for member in node.members)
 
 
 def cube(writes, *reads):
@@ -48,29 +52,33 @@ def test_the_loop_with_the_fewest_far_accesses_is_last_and_the_others_keep_their
 
 
 def test_flags_move_with_their_loops():
-    (tree,) = [stride_one_innermost(LOOPS, cube("C[i, j]", "A[i, k]", "B[k, j]"))]
+    product = cube("C[i, j]", "C[i, j]", "A[i, k]", "B[k, j]")
+    tree = written(on_loops(product, LOOPS), cpu.order).child
     assert tree.permutable and [member.coincident for member in tree.members] == [True, False, True]
 
 
 def test_loops_in_a_fixed_order_stay():
-    fixed = band(i, j, k, permutable=False)
-    assert stride_one_innermost(fixed, cube("b[k, j, i]", "a[k, j, i]")) == fixed
+    total = cube("s[]", "s[]", "a[k, j, i]")
+    assert script_of(on_loops(total, LOOPS), cpu.order).edits == []
 
 
 def test_only_innermost_bands_are_reordered_and_the_loops_around_stand_still():
-    tree = with_children(band(i), (band(j, k),))
-    assert stride_one_innermost(tree, cube("b[k, j]", "a[k, i]")) == with_children(band(i), (band(k, j),))
-    outer = with_children(band(i, j), (band(k),))
-    assert stride_one_innermost(outer, cube("b[j, i]", "a[j, i]")) == outer
+    """Another order of i and j, or of j and k, runs some iterations before those that they wait for."""
+    inner = on_loops(cube(["b[k, j]", "c[i, j]"], "a[k, i]", "c[i - 1, j + 1]"), LOOPS)
+    tree = written(inner, cpu.order).child
+    assert [len(node.members) for node in nodes(tree) if isinstance(node, Band)] == [1, 2] and loops(tree) == "ikj"
+    outer = on_loops(cube(["b[j, i]", "c[i, j, k]"], "a[j, i]", "c[i, j - 1, k + 1]"), LOOPS)
+    script = script_of(outer, cpu.order)
+    assert script.edits == [] and len(script.tree.child.members) == 2
 
 
 def test_a_skewed_loop_is_judged_with_the_others_standing():
     """Along t + i, with t standing, i steps."""
     nest = scheduled(nests.jacobi_1d())
-    assert stride_one_innermost(nest.tree, nest.scop) == nest.tree
+    assert script_of(nest, cpu.order).edits == []
 
 
 @pytest.mark.parametrize("seed", range(15))
 def test_random_nests_stay_legal_and_compute_the_same_bits(seed):
     nest = random_scheduled(seed)
-    nest.assert_holds(stride_one_innermost(nest.tree, nest.scop))
+    nest.assert_holds(written(nest, cpu.order))

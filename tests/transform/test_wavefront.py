@@ -6,13 +6,19 @@ import nests
 import pytest
 
 import polysched as ps
-from polysched import isl
-from polysched.deps.dependences import Dependences
-from polysched.model.tree import Filter, Sequence, with_children
-from polysched.model.tree import walk as nodes
 from polysched.model.tree_text import show_tree
-from polysched.transform.wavefront import wavefront, wavefront_all
-from tests.transform.scheduled import band, random_scheduled, scheduled, tiled
+from polysched.strategy.cpu import wavefronts
+from polysched.transform.wavefront import wavefront
+from tests.transform.scheduled import (
+    Scheduled,
+    band,
+    in_source_order,
+    random_scheduled,
+    scheduled,
+    script_of,
+    tiled,
+    written,
+)
 
 i, j, k = "S[i, j, k] -> i", "S[i, j, k] -> j", "S[i, j, k] -> k"
 
@@ -46,47 +52,73 @@ def test_blocks_add_up_too():
     assert show_tree(front).splitlines()[1] == "  [S[i, j] -> floor((i)/4) + floor((j)/8)]"
 
 
-NOTHING = Dependences(())
-
 @pytest.mark.parametrize("wrong", [band(i, j, permutable=False), band(i)], ids=["fixed order", "one loop"])
 def test_what_has_no_wavefront_is_refused(wrong):
     with pytest.raises(ValueError, match="a wavefront needs a permutable band of two or more members"):
         wavefront(wrong)
 
 
+def square(statement: str) -> Scheduled:
+    return in_source_order(f"""
+def f(a: f64["n", "n"], n: size):
+    for i in range(1, n):
+        for j in range(1, n - 1):
+            {statement}
+""")
+
+
 @pytest.mark.parametrize(
-    "tree",
-    [band(i, j, coincident=(0,)), band(i, j, coincident=(1,)), band(i, j, permutable=False), band(i)],
-    ids=["first is parallel", "second is parallel", "fixed order", "one loop"],
+    ("statement", "count"),
+    [
+        ("a[i, j] = a[i - 1, j] + a[i, j - 1]", 1),
+        ("a[i, j] = a[i, j - 1] * 0.5", 0),
+        ("a[i, j] = a[i - 1, j] * 0.5", 0),
+        ("a[i, j] = a[i - 1, j + 1] + a[i, j - 1]", 0),
+    ],
+    ids=["both wait", "first is parallel", "second is parallel", "fixed order"],
 )
-def test_nothing_changes_where_a_loop_is_parallel_or_none_can_be(tree):
-    assert wavefront_all(tree, NOTHING) == tree
+def test_nothing_changes_where_a_loop_is_parallel_or_none_can_be(statement, count):
+    assert len(script_of(square(statement), wavefronts).edits) == count
+
+
+def test_one_loop_has_none():
+    assert script_of(scheduled(nests.reversed_sweep()), wavefronts).edits == []
+
+
+PAIR = """
+def f(a: f64["n", "n", "n"], b: f64["n", "n", "n"], n: size):
+    for i in range(1, n):
+        for j in range(1, n):
+            for k in range(1, n):
+                a[i, j, k] = a[i, j - 1, k] + a[i, j, k - 1] + b[{before}, n - j, n - k]
+        for j in range(1, n):
+            for k in range(1, n):
+                b[i, j, k] = b[i, j - 1, k] + b[i, j, k - 1] + a[i, n - j, n - k]
+"""
 
 
 def test_a_parallel_loop_outside_is_enough():
-    tree = with_children(band(i, coincident=(0,)), (band(j, k),))
-    assert wavefront_all(tree, NOTHING) == tree
+    assert script_of(in_source_order(PAIR.format(before="0")), wavefronts).edits == []
 
 
 def test_each_nest_gets_its_own_below_the_loops_they_share():
-    inner = band(j, k)
-    branches = tuple(Filter(isl.UnionSet(f"{{ S[i, j, k] : i % 2 = {k} }}"), inner) for k in (0, 1))
-    tree = with_children(band(i), (Sequence(branches),))
-    assert show_tree(wavefront_all(tree, NOTHING)).count("[S[i, j, k] -> j + k]") == 2
+    nest = in_source_order(PAIR.format(before="i - 1"))
+    tree = written(nest, wavefronts)
+    assert show_tree(tree).count("[i, j, k] -> j + k]") == 2
+    nest.assert_holds(tree)
 
 
 def test_only_the_first_band_of_a_nest_is_skewed():
     seidel = scheduled(nests.seidel_2d())
     tiles = tiled(seidel, 4)
-    fronts = wavefront_all(tiles, seidel.deps)
-    assert sum(1 for _ in nodes(fronts)) == sum(1 for _ in nodes(tiles)) + 1
-    seidel.assert_holds(fronts)
+    assert [edit.name for edit in script_of(seidel, wavefronts, tree=tiles).edits] == ["wavefront"]
+    seidel.assert_holds(written(seidel, wavefronts, tree=tiles))
 
 
 @pytest.mark.parametrize("seed", range(15))
 def test_wavefronts_of_random_nests_are_legal_and_compute_the_same_bits(seed):
     nest = random_scheduled(seed)
-    nest.assert_holds(wavefront_all(nest.tree, nest.deps))
+    nest.assert_holds(written(nest, wavefronts))
 
 
 def test_updates_in_any_order_are_no_wavefront():

@@ -25,8 +25,6 @@ from polysched.model.tree import (
     Domain,
     Filter,
     Full,
-    Leaf,
-    Mark,
     Member,
     Product,
     Set,
@@ -34,7 +32,6 @@ from polysched.model.tree import (
     children,
     mark_of,
     own_marks,
-    walk,
     with_children,
 )
 from polysched.model.tree import Sequence as InOrder
@@ -263,8 +260,3 @@ def adjacent(tree: Tree, names: Sequence[str]) -> list[Loop]:
     if len({len(place.path) - k for k, place in enumerate(found)}) > 1:
         raise InputError(f"other loops are between {', '.join(names)}", hint="reorder them first")
     return found
-
-
-def is_perfect(tree: Tree) -> bool:
-    """Are there only loops below, one in the other?"""
-    return all(isinstance(node, Band | Leaf | Mark) for node in walk(tree))
