@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from polysched import isl
-from polysched.errors import InputError
 from polysched.model.scop import Scop
 from polysched.model.tree import Band, Member
 from polysched.options import Options
@@ -31,13 +30,10 @@ def tile(band: Band, sizes: tuple[int, ...]) -> Band:
 
 
 def tiling_of(band: Band, scop: Scop, around: Around, options: Options) -> tuple[tuple[int, ...], Band | None]:
-    """The sizes of the band's tiles, none or zeros if it gains by none, and what to tile instead where they are
-    diamonds. InputError if the options ask for tiles of loops that are not permutable."""
+    """The sizes of a permutable band's tiles, none or zeros if it gains by none, and what to tile instead where they
+    are diamonds."""
     asked = asked_sizes(band, scop, around, options)
-    if not band.permutable and len(band.members) > 1 and any(asked or ()):
-        raise InputError("tile_sizes: the loops of a band that is not permutable have no tiles")
-    found = tile_sizes(band, scop, around, options) if asked is None and band.permutable else asked
-    sizes = found or ()
+    sizes = (tile_sizes(band, scop, around, options) if asked is None else asked) or ()
     is_even = bool(sizes) and all(sizes[:2]) and (asked is None or sizes[:1] == sizes[1:2])  # diamonds have one size
     return sizes, diamond(band, around) if options.diamond and options.wavefront and is_even else None
 
