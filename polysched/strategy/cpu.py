@@ -31,7 +31,6 @@ from polysched.model.tree import (
     mark_of,
     marks_in,
     own_marks,
-    walk,
 )
 from polysched.model.tree import Sequence as InOrder
 from polysched.strategy.decision import sizes_around
@@ -48,7 +47,7 @@ from polysched.transform.interleave import row_to_interleave
 from polysched.transform.join_lanes import lanes_to_join
 from polysched.transform.parallel import for_threads
 from polysched.transform.products import mark_products
-from polysched.transform.reductions import reduce_on_lanes, reduce_on_threads
+from polysched.transform.reductions import sums_for_lanes, sums_for_threads
 from polysched.transform.register_tile import register_tile_of
 from polysched.transform.roles import Around, Roles, roles, statements_of
 from polysched.transform.separate import separate
@@ -398,15 +397,14 @@ def _to_thread(tree: Tree, domain: isl.UnionSet | None, *, is_repeated: bool) ->
 def sums(script: Script) -> None:
     """Sums that threads or lanes share where no loop is parallel."""
     if script.options.parallel:
-        after = reduce_on_threads(script.tree, script.dependences)
-        for band, member in _sums(script.tree, after, Parallel):
+        for band, member in list(sums_for_threads(script.tree, script.dependences)):
             if script.says(f"parallel.{member.name}", "it carries sums alone, which threads may share"):
                 if band.permutable:
                     script.reorder([member.name, *(each for each in names_of(band.members) if each != member.name)])
                 script.do("parallel", member.name)
     if script.options.vector:
-        after = reduce_on_lanes(script.tree, script.scop, script.dependences, _asked_for_lanes(script))
-        for _, member in _sums(script.tree, after, Vector):
+        asked = _asked_for_lanes(script)
+        for member in list(sums_for_lanes(script.tree, script.scop, script.dependences, asked)):
             if script.says(f"vectorize.{member.name}", "it carries sums alone, of rows"):
                 script.do("vectorize", member.name)
 
@@ -430,11 +428,3 @@ def _asked_for_lanes(script: Script) -> tuple[str, ...]:
     """The statements of which the last loop is the user's."""
     patterns = [each.statement for each in script.options.constraints if isinstance(each, Innermost)]
     return tuple(each.name for each in script.scop.statements if fits(each.name, patterns))
-
-
-def _sums(before: Tree, after: Tree, kind: type[Parallel] | type[Vector]) -> list[tuple[Band, Member]]:
-    """The loops of the tree before that are marked in the one after, with their bands."""
-    bands = [node for node in walk(after) if isinstance(node, Band)]
-    marked = {m.name for band in bands for m in band.members if any(isinstance(mark, kind) for mark in m.marks)}
-    found = ((band, member) for band in walk(before) if isinstance(band, Band) for member in band.members)
-    return [(band, member) for band, member in found if member.name in marked and not member.marks]

@@ -14,9 +14,8 @@ from polysched.deps.dataflow import dependences
 from polysched.deps.legality import first_violation
 from polysched.model.tree import Band, Parallel, Vector, children, marked_as, marks_in, walk, with_children
 from polysched.model.tree_isl import mark_text, parse_mark
-from polysched.model.tree_text import show_tree
 from polysched.runtime.cpu import load
-from polysched.transform.reductions import reduce_on_lanes, reduce_on_threads
+from polysched.transform.reductions import sums_for_lanes, sums_for_threads
 from tests.transform.scheduled import band
 
 FREE = ps.Options(reorder_reductions=True)
@@ -100,15 +99,12 @@ SUM = scop("[n] -> { : }", stmt("{ S[i] : 0 <= i < n }", writes="s[0]", reads=["
 i = "S[i] -> i"
 
 
-def test_the_loop_of_a_sum_is_marked_for_threads_with_what_it_adds_to():
-    deps = dependences(SUM, reorder_reductions=True)
-    assert show_tree(reduce_on_threads(band(i), deps)) == "mark: parallel:s\n  band:\n    [S[i] -> i]"
-    assert show_tree(reduce_on_lanes(band(i), SUM, deps)) == "mark: vector:s\n  band:\n    [S[i] -> i]"
-
-
-def test_nothing_is_marked_where_the_order_of_updates_is_kept():
-    deps = dependences(SUM)
-    assert reduce_on_threads(band(i), deps) == band(i) == reduce_on_lanes(band(i), SUM, deps)
+@pytest.mark.parametrize("is_free", [False, True])
+def test_the_loop_of_a_sum_is_for_threads_and_lanes_where_its_order_is_free(is_free):
+    deps = dependences(SUM, reorder_reductions=is_free)
+    loop = band(i)
+    assert list(sums_for_threads(loop, deps)) == [(loop, loop.members[0])] * is_free
+    assert list(sums_for_lanes(loop, SUM, deps)) == [loop.members[0]] * is_free
 
 
 @pytest.mark.parametrize("mark", [Parallel(("s",)), Vector(("s", "t"))])
