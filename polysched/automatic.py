@@ -74,10 +74,9 @@ class Written:
 def found(function: Function, plan: Plan, target: TargetData, options: Options) -> State:
     """What led to the plan: the edits of the default strategy; the mapped tree, where there are none."""
     met = tuple(each for each in options.constraints if not isinstance(each, TileSizes))  # tiles have theirs
-    options = replace(options, constraints=met)
-    begun = _begun(function, plan, _start_of(plan), options)
-    state = _scripted(begun, plan, target, options)
-    return _as_mapped(function, plan, options, state) if isinstance(state, str) else state
+    own = replace(options, constraints=met)
+    state = _scripted(_begun(function, plan, _start_of(plan), own), plan, target, options)
+    return _as_mapped(function, plan, own, state) if isinstance(state, str) else state
 
 
 def mapped(function: Function, state: State, target: TargetData) -> State:

@@ -37,17 +37,17 @@ class Machine:
 
 @dataclass(frozen=True, kw_only=True)
 class Gpu:
-    """A GPU; the defaults are of a large one."""
+    """A GPU; by default about as large as an H100."""
 
     arch: str = "sm_90"  # for which nvcc compiles what `Compiled.inspect` reads
     multiprocessors: int = 128  # fewer blocks leave some idle
 
     def __post_init__(self) -> None:
         if not isinstance(self.arch, str) or not re.fullmatch(r"sm_\d+[af]?", self.arch):
-            raise InputError(f"arch of a GPU is {self.arch!r}, but is as nvcc calls it: 'sm_90'")
+            raise InputError(f"arch of a GPU is {self.arch!r}, but must be as nvcc names it: 'sm_90'")
         count = self.multiprocessors
         if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-            raise InputError(f"multiprocessors of a GPU are {count!r}, but are a positive integer")
+            raise InputError(f"multiprocessors of a GPU are {count!r}, but must be a positive integer")
 
 
 A100 = Gpu(arch="sm_80", multiprocessors=108)

@@ -15,7 +15,7 @@ from polysched.constraints import TileSizes
 from polysched.deps.coincidence import mark_coincident
 from polysched.deps.dependences import Dependences
 from polysched.deps.legality import require_legal
-from polysched.errors import BudgetExceeded, InputError
+from polysched.errors import BudgetExceeded, IllegalSchedule, InputError
 from polysched.heuristics.cpu import SIMD_OPERATIONS, STREAM_OPERATIONS
 from polysched.ir.nodes import Function
 from polysched.model.scop import Scop
@@ -27,7 +27,7 @@ from polysched.strategy.decision import Decision
 from polysched.strategy.gpu import gpu
 from polysched.strategy.script import Script
 from polysched.target import TARGETS, TargetData
-from polysched.trace import optional, step
+from polysched.trace import optional, step, verifies_each
 from polysched.transform.guard import fits_in, gain, is_hidden, may_be_for_nothing
 from polysched.transform.hand.draft import Draft
 from polysched.transform.hand.loops import nested
@@ -100,7 +100,7 @@ def loops_within_budget(
         try:
             with isl.within(_MAPPING_SECONDS):
                 found = make()
-                tree = step("legality of the mapping", require_legal, found.tree, deps, scop)
+                tree = _legal(found, scop, deps)
             if tree in tried or not _may_be_lowered(tree, rung, scop, deps, options):
                 continue
             tried.append(tree)
@@ -108,12 +108,27 @@ def loops_within_budget(
                 return found, step("lower", lower, tree, scop), names.get(rung, rung) + reason
         except BudgetExceeded as error:
             reason = f", since {error}"
+        except _Illegal as error:
+            reason = f", since edits of the strategy's are illegal: {error}"
     if is_by_hand:
         hint = "hint: edit in another order, or allow more, as in Options(lower_seconds=60)"
         raise BudgetExceeded(f"no loops for the schedule by hand were found{reason}\n{hint}")
     if unmet(scop.tree, scop, deps, options.constraints) or _tile_sizes(options):
         raise BudgetExceeded(f"no loops that meet the constraints were found{reason}")
     return _not_mapped(scop.tree), scop.function, "the nest as it was given" + reason
+
+
+class _Illegal(Exception):
+    """What a strategy wrote breaks a dependence."""
+
+
+def _legal(found: Mapped, scop: Scop, deps: Dependences) -> Tree:
+    try:
+        return step("legality of the mapping", require_legal, found.tree, deps, scop)
+    except IllegalSchedule as error:
+        if not found.edits or verifies_each():
+            raise
+        raise _Illegal(str(error).partition("\n")[0]) from error
 
 
 _GRIDS = [name for name, target in TARGETS.items() if target.has_grid]

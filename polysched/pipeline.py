@@ -41,6 +41,7 @@ from polysched.options import Options, Target, require_options
 from polysched.plan import planned, planned_by_hand
 from polysched.prelude.padding.choice import said_of_zeros
 from polysched.prepare import function_of, require_exact
+from polysched.remembered import forget
 from polysched.results import kept
 from polysched.schedule import Schedule, as_options
 from polysched.target import TARGETS, TargetData, require_known
@@ -84,8 +85,11 @@ def optimize(
 
 
 def _in_time(function: Function, target: Target, schedule: Schedule | Tree | None, options: Options) -> Compiled:
-    with record() as events, isl.within(options.compile_seconds):
-        done = _compiled(function, TARGETS[target], schedule, options)
+    try:
+        with record() as events, isl.within(options.compile_seconds):
+            done = _compiled(function, TARGETS[target], schedule, options)
+    finally:
+        forget()
     return replace(done, events=tuple(events))
 
 

@@ -1,4 +1,4 @@
-"""Functions that remember what they gave for the same objects: isl's are slow to compare, and trees share them."""
+"""Functions memoized by the identity of their arguments: isl's objects are slow to compare, and trees share them."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar
 
+_all_known: list[dict[tuple[int, ...], tuple[Any, tuple[Any, ...]]]] = []
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def remembered(function: F) -> F:
-    """The function, which is not called again for arguments that it has had, told by identity. They never change."""
+    """The function, memoized by argument identity; arguments must be immutable."""
     known: dict[tuple[int, ...], tuple[Any, tuple[Any, ...]]] = {}
+    _all_known.append(known)
 
     @wraps(function)
     def from_memory(*arguments: Any) -> Any:
@@ -24,6 +27,12 @@ def remembered(function: F) -> F:
         return found[0]
 
     return from_memory  # type: ignore[return-value]
+
+
+def forget() -> None:
+    """Frees what all of them hold."""
+    for known in _all_known:
+        known.clear()
 
 
 _MOST = 4096

@@ -123,8 +123,8 @@ class Schedule:
     def auto(nest: Nest | Op | Function, target: Target = "c", *, options: Options | None = None) -> Schedule:
         """What `optimize` does by itself, as a schedule that gives the same kernel, to be printed and changed.
 
-        It is a script of edits where there is one for each step that was taken; else it starts from the mapped tree.
-        What is done to the nest before is its `prelude`. InputError for a nest that cannot be compiled.
+        It is a script of edits, but where loops stay as they are or time runs out: then it starts from that tree. What
+        is done to the nest before is its `prelude`. InputError for a nest that cannot be compiled.
         """
         options = Options() if options is None else options
         require_options(options)
@@ -134,10 +134,10 @@ class Schedule:
 
     def map(self, target: Target = "c") -> Schedule:
         """This schedule with tiles, threads and SIMD, or a grid, as `optimize` adds them for `target`: further edits,
-        where there is one for each step that was taken; else it starts from the mapped tree. One that has marks says
-        itself what runs how, and stays as it is.
+        but where loops stay as they are or time runs out: then it starts from that tree. One that has marks says itself
+        what runs how, and stays as it is.
 
-        InputError where neither can be: no edits lead there, and a tree would lose what an edit says of data.
+        InputError where that tree would lose what an edit says of data.
         """
         require_known(target)
         options, data = self.history.options, TARGETS[target]

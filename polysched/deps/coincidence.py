@@ -23,6 +23,7 @@ def mark_coincident(tree: Tree, dependences: Dependences) -> Tree:
     return mark_under(tree, dependences.coincidence)
 
 
+@remembered
 def mark_under(tree: Tree, reaching: isl.UnionMap) -> Tree:
     """As `mark_coincident`, for a tree whose root is reached by the dependences `reaching`."""
     below = left_below(tree, reaching)

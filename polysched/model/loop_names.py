@@ -17,10 +17,14 @@ from itertools import count
 from polysched import isl
 from polysched.model.tree import Band, Member, Tree, children, with_children
 from polysched.model.tree_text import member_text
+from polysched.remembered import remembered
 
 
 def named(tree: Tree) -> Tree:
     """`tree` with a name for each member that has none, or that of one before it."""
+    every = _names(tree)
+    if all(every) and len({*every}) == len(every):
+        return tree
     taken: set[str] = set()
 
     def visit(node: Tree) -> Tree:
@@ -35,6 +39,12 @@ def named(tree: Tree) -> Tree:
         return with_children(node, tuple(map(visit, children(node))))
 
     return visit(tree)
+
+
+@remembered
+def _names(tree: Tree) -> tuple[str, ...]:
+    own = tuple(member.name for member in tree.members) if isinstance(tree, Band) else ()
+    return sum(map(_names, children(tree)), own)
 
 
 def free(name: str, taken: set[str]) -> str:

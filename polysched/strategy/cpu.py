@@ -35,7 +35,7 @@ from polysched.model.tree import (
 from polysched.model.tree import Sequence as InOrder
 from polysched.strategy.decision import sizes_around
 from polysched.strategy.pieces import pieces
-from polysched.strategy.script import Script, names_of, word
+from polysched.strategy.script import Script, names_of
 from polysched.strategy.straight import straighten
 from polysched.transform.distribute import distribute
 from polysched.transform.epilogues import epilogues
@@ -128,7 +128,7 @@ def fuse_tiles(script: Script) -> None:
     for one, first, other, second in list(_neighbours(script.tree, Around((), script.dependences.coincidence))):
         if not script.says(f"fuse.{first.name}", "the second reads blocks that the first has just written"):
             continue
-        names = [f"{word(first.name)}_f", f"{word(second.name)}_f"]
+        names = script.named("f", first.name, second.name)
         for band, member, name in ((one, first, names[0]), (other, second, names[1])):
             script.do("tile", member.name, sizes=(FUSED_BLOCK,), names=(name,))
             script.do("reorder", name, *names_of(band.members))
@@ -159,8 +159,8 @@ def tiles(script: Script) -> None:
         if is_diamond and script.says(f"diamond.{names[0]}", "all tiles along a wavefront start at once"):
             _diamonds(script, band, sizes)
         elif any(sizes):
-            _blocks(script, band, sizes)
-            _separated(script, replace(band, permutable=True), sizes, around)
+            first = _blocks(script, band, sizes)
+            _separated(script, first, replace(band, permutable=True), sizes, around)
 
 
 def _size(script: Script, name: str, size: int) -> int:
@@ -183,36 +183,37 @@ def _to_tile(script: Script, tree: Tree, around: Around) -> Iterator[tuple[Band,
 
 def _diamonds(script: Script, band: Band, sizes: Sequence[int]) -> None:
     first, second, *others = names_of(band.members)
-    blocks = [f"{word(first)}_o", f"{word(second)}_o"]
+    blocks = script.named("o", first, second)
     script.do("diamond", first, second, size=sizes[1], names=blocks)
     rest = [script.block(name, size, "o") for name, size in zip(others, sizes[2:], strict=True) if size]
     if rest:
         script.do("reorder", *blocks, *rest, first, second, *others)
 
 
-def _blocks(script: Script, band: Band, sizes: Sequence[int]) -> None:
+def _blocks(script: Script, band: Band, sizes: Sequence[int]) -> str:
+    """The name of the first loop over blocks."""
     names = names_of(band.members)
     some = [k for k, size in enumerate(sizes) if size]
-    blocks = [f"{word(names[k])}_o" for k in some]
     if some == list(range(some[0], some[-1] + 1)):  # nothing in between
+        blocks = script.named("o", *(names[k] for k in some))
         script.do("tile", *(names[k] for k in some), sizes=[sizes[k] for k in some], names=blocks)
     else:
-        for k in some:
-            script.block(names[k], sizes[k], "o")
+        blocks = [script.block(names[k], sizes[k], "o") for k in some]
     if some != list(range(len(some))):
         script.do("reorder", *blocks, *names)
+    return blocks[0]
 
 
-def _separated(script: Script, band: Band, sizes: tuple[int, ...], around: Around) -> None:
+def _separated(script: Script, first: str, band: Band, sizes: tuple[int, ...], around: Around) -> None:
     """Statements that gain by it apart in the tiles where nothing ties them."""
     blocks = tile(band, sizes)
     if separate(blocks, script.scop, around) is blocks:
         return
     inside = around.below(blocks)
     apart = [each.name for each in statements_of(band, script.scop) if roles(each, band, inside) is not None]
-    first = next(name for name, size in zip(names_of(band.members), sizes, strict=True) if size)
-    if script.says(f"separate.{first}", "statements that no dependence ties in a tile run one after the other"):
-        script.do("separate", f"{word(first)}_o", *apart)
+    tiled = next(name for name, size in zip(names_of(band.members), sizes, strict=True) if size)
+    if script.says(f"separate.{tiled}", "statements that no dependence ties in a tile run one after the other"):
+        script.do("separate", first, *apart)
 
 
 def wavefronts(script: Script) -> list[str]:
@@ -356,7 +357,7 @@ def _to_vectorize(tree: Tree, reaching: isl.UnionMap, has_threads: bool) -> Iter
 def threads(script: Script, fronts: Sequence[str]) -> None:
     """The outermost parallel loop of each nest on threads."""
     for name in fronts:
-        if script.says(f"parallel.{name}", "independent along a wavefront"):
+        if script.says(f"front.{name}", "independent along a wavefront"):
             script.do("parallel", name)
     for band, member in list(_to_thread(script.tree, None, is_repeated=False)):
         free = {each.name: each for each in band.members if each.coincident and not each.marks}
@@ -366,7 +367,7 @@ def threads(script: Script, fronts: Sequence[str]) -> None:
             continue
         member = free[name]
         if band.permutable:
-            script.reorder([member.name, *(each for each in names_of(band.members) if each != member.name)])
+            script.to_front(member.name, band.members)
         script.do("parallel", member.name)
 
 
@@ -398,14 +399,14 @@ def sums(script: Script) -> None:
     """Sums that threads or lanes share where no loop is parallel."""
     if script.options.parallel:
         for band, member in list(sums_for_threads(script.tree, script.dependences)):
-            if script.says(f"parallel.{member.name}", "it carries sums alone, which threads may share"):
+            if script.says(f"sum_threads.{member.name}", "it carries sums alone, which threads may share"):
                 if band.permutable:
-                    script.reorder([member.name, *(each for each in names_of(band.members) if each != member.name)])
+                    script.to_front(member.name, band.members)
                 script.do("parallel", member.name)
     if script.options.vector:
         asked = _asked_for_lanes(script)
         for member in list(sums_for_lanes(script.tree, script.scop, script.dependences, asked)):
-            if script.says(f"vectorize.{member.name}", "it carries sums alone, of rows"):
+            if script.says(f"sum_lanes.{member.name}", "it carries sums alone, of rows"):
                 script.do("vectorize", member.name)
 
 

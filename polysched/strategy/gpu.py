@@ -32,7 +32,7 @@ from polysched.transform.roles import Around
 
 
 def gpu(script: Script) -> None:
-    """The edits of the default strategy, one nest after the other. InputError where no edits say what it does."""
+    """The edits of the default strategy, one nest after the other."""
     parts = script.phase("fuse sums", fuse_sums) or [] if script.options.fusion != "none" else []
     script.phase("map to gpu", _on_grids, parts, meets=False)
 
@@ -69,7 +69,7 @@ class _Strategy:
     script: Script
     bands: Bands
     parts: list[set[str]]  # the statements of nests that were fused
-    kept: set[str] = field(default_factory=set)  # keys of what is not to be done
+    asked: set[str] = field(default_factory=set)  # keys of decisions
     refused: set[str] = field(default_factory=set)  # the first loops of nests that no edits put on a grid
 
     def step(self) -> bool:
@@ -100,7 +100,7 @@ class _Strategy:
             return True
 
     def _mapped(self, band: Band, around: Around, hosts: Sequence[str]) -> bool:
-        """Takes the first of the ways that the user has not said no to; False if there is no step to take."""
+        """Takes the first way that the user has not declined; False if there is no step to take."""
         script, first = self.script, band.members[0].name
         for way in self.bands.ways(band, around):
             match way:
@@ -128,9 +128,9 @@ class _Strategy:
 
     def _says(self, key: str, why: str) -> bool:
         """Is it to be done? Asked once, whatever step comes next."""
-        if key in self.kept:
+        if key in self.asked:
             return False
-        self.kept.add(key)
+        self.asked.add(key)
         return self.script.says(key, why)
 
     def _on_grid(self, nest: Nest, around: Around, hosts: Sequence[str]) -> None:

@@ -17,7 +17,7 @@ from polysched.strategy.bands import Bands
 from polysched.strategy.decision import sizes_around
 from polysched.strategy.grid import Axis, Grid
 from polysched.strategy.nest import Nest
-from polysched.strategy.script import Script, word
+from polysched.strategy.script import Script
 from polysched.strategy.sums import Placed, Sums
 from polysched.transform.hand.loops import loops
 from polysched.transform.tile import block_of
@@ -119,7 +119,7 @@ def _thread(script: Script, name: str, side: Axis) -> tuple[str, list[str]]:
         return name, [name]
     if side.vector in (None, side.points):
         return script.block(name, side.points, "t"), [name]
-    thread, turn = f"{word(name)}_t", f"{word(name)}_g"
+    (thread,), (turn,) = script.named("t", name), script.named("g", name)
     names = (thread,) if side.vector == 1 else (thread, turn)
     script.do("cyclic", name, side.threads, vector=side.vector, names=names)
     return thread, [*names[1:], name]

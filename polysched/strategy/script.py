@@ -11,13 +11,14 @@ from polysched.constraints import Constraint, TileSizes
 from polysched.deps.dependences import Dependences
 from polysched.deps.legality import require_legal
 from polysched.errors import IllegalSchedule, InputError, PolyschedError
+from polysched.model.loop_names import free
 from polysched.model.scop import Scop
 from polysched.model.tree import Band, Member, Product, Tree, children, mark_of
 from polysched.options import Options
 from polysched.solve.honoured import unmet
 from polysched.strategy.decision import Decision, Value
 from polysched.trace import left_out, step, verifies_each
-from polysched.transform.hand.applied import applied
+from polysched.transform.hand.applied import made
 from polysched.transform.hand.draft import Draft
 from polysched.transform.hand.loops import loops
 from polysched.transform.hand.reduces import with_reduces
@@ -40,7 +41,7 @@ class Script:
     refusal: PolyschedError | None = None  # of the last edit that was refused
 
     def pick(self, key: str, value: T, candidates: Sequence[T], why: str) -> T:
-        """The value, or the user's answer to that; recorded. InputError for an answer that is none."""
+        """The value, or the user's answer to that; recorded. InputError for an invalid answer."""
         decision = Decision(key, value, tuple(candidates), why)
         if key in self.answers:
             decision = decision.or_else(self.answers[key])
@@ -48,8 +49,8 @@ class Script:
         return decision.value  # type: ignore[return-value]  # of the same type
 
     def phase(self, name: str, write: Callable[..., R], *args: Any, meets: bool = True) -> R | None:
-        """What `write` adds to the script, as a named step; nothing where an edit is refused that no answer of the
-        user's led to, or where it would break one of the user's constraints, which it otherwise `meets`."""
+        """What `write` adds to the script, as a named step; nothing where an edit is refused, or where it would break a
+        constraint of the user's, which it otherwise `meets`. Raises if the user's answer to a decision led to that."""
         before, found = self.state, list[R]()
 
         def written(_: Tree) -> Tree:
@@ -64,15 +65,22 @@ class Script:
         if after is not before.draft.tree and verifies_each():
             require_legal(with_reduces(after, self.dependences), self.dependences, self.scop)
         if meets and (missed := unmet(after, self.scop, self.dependences, self.options.constraints)):
-            self._require_no_tiles(name, missed)
+            self._require_unasked(name, before, missed)
             self.back_to(before)
             return None
         return found[0]
 
-    def _require_no_tiles(self, name: str, missed: Sequence[Constraint]) -> None:
-        if asked := [each for each in self.options.constraints if name == "tile" and isinstance(each, TileSizes)]:
-            sizes, others = (" and ".join(map(str, each)) for each in (asked, missed))
-            raise IllegalSchedule(f"{sizes} and {others} contradict each other")
+    def _require_unasked(self, name: str, before: Script, missed: Sequence[Constraint]) -> None:
+        """IllegalSchedule if the user has asked for what misses these constraints."""
+        tiles = [each for each in self.options.constraints if name == "tile" and isinstance(each, TileSizes)]
+        if asked := [str(each) for each in (*tiles, *self._answered(before))]:
+            one, other = (" and ".join(map(str, each)) for each in (asked, missed))
+            raise IllegalSchedule(f"{one} and {other} contradict each other")
+
+    def _answered(self, before: Script) -> list[str]:
+        """The user's answers that were taken since."""
+        since = self.decisions[len(before.decisions) :]
+        return [f"{each.key} = {each.value!r}" for each in since if each.key in self.answers]
 
     @property
     def state(self) -> Script:
@@ -80,8 +88,9 @@ class Script:
         return replace(self, edits=[*self.edits], decisions=[*self.decisions])
 
     def undo(self, before: Script, name: str, error: PolyschedError) -> None:
-        """Leaves a step out because of an edit that was refused; raises what no edit, or the user's answers, led to."""
-        if self.answers or error is not self.refusal:
+        """Leaves a step out because of an edit that was refused; raises what no edit, or an answer of the user's, led
+        to."""
+        if error is not self.refusal or self._answered(before):
             raise error
         left_out(name, error)
         self.back_to(before)
@@ -98,12 +107,20 @@ class Script:
         """One edit more."""
         edit = Edit.of(name, *args, **kwargs)
         try:
-            self.draft = applied(replace(self.draft, waits=True), edit, self.options)
-        except PolyschedError as error:
+            self.draft = made(replace(self.draft, waits=True), edit)
+        except (InputError, IllegalSchedule) as error:
             error.add_note(f"edit {len(self.edits) + 1} of the script: {edit}")
-            self.refusal = error
-            raise
+            raise self.refused(error) from error.__cause__
         self.edits.append(edit)
+
+    def refused(self, error: PolyschedError) -> PolyschedError:
+        """The error, for which a phase may be left out."""
+        self.refusal = error
+        return error
+
+    def to_front(self, name: str, members: Sequence[Member]) -> None:
+        """One loop around the others of a permutable band."""
+        self.reorder([name, *(each for each in names_of(members) if each != name)])
 
     def reorder(self, names: Sequence[str]) -> None:
         """Nested loops in this order, if they are in another one."""
@@ -112,9 +129,18 @@ class Script:
 
     def block(self, name: str, size: int, letter: str) -> str:
         """The loop in blocks of so many iterations; the name of that over the blocks."""
-        block = f"{word(name)}_{letter}"
+        (block,) = self.named(letter, name)
         self.do("tile", name, sizes=(size,), names=(block,))
         return block
+
+    def named(self, letter: str, *names: str) -> list[str]:
+        """A name that is free for a new loop made of each of these."""
+        taken = {each.name for each in loops(self.draft.nested)}
+        found = []
+        for name in names:
+            found.append(free(f"{_word(name)}_{letter}", taken))
+            taken.add(found[-1])
+        return found
 
     def in_order(self, names: Iterable[str]) -> list[str]:
         """The loops as they stand in the tree."""
@@ -153,7 +179,7 @@ def names_of(members: Sequence[Member]) -> list[str]:
     return [member.name for member in members]
 
 
-def word(name: str) -> str:
-    """A name for a new loop that is made of that of another one: 2t+i gives l2t_i."""
+def _word(name: str) -> str:
+    """2t+i gives l2t_i."""
     plain = re.sub(r"\W+", "_", name.replace("-", "neg_")).strip("_")
     return plain if plain[:1].isalpha() else f"l{plain}"

@@ -35,7 +35,7 @@ def _straightened(script: Script, before: Member, after: Member, outer: Sequence
         if upwards is not None or downwards is not None:
             break
     else:
-        raise InputError(f"no edits make loop '{name}' simpler")
+        raise script.refused(InputError(f"no edits make loop '{name}' simpler"))
     for each, factor in skews:
         script.do("skew", name, by=each.name, factor=-factor)
     if upwards is None:

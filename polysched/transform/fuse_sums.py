@@ -24,30 +24,14 @@ from polysched import isl
 from polysched.deps.coincidence import together
 from polysched.deps.dependences import Dependences
 from polysched.model.scop import Scop, Statement
-from polysched.model.tree import Band, Filter, Member, Sequence, Tree, children, walk, with_children
+from polysched.model.tree import Band, Filter, Member, Sequence, Tree, children, walk
 from polysched.transform.roles import Around, Loops, statements_of
 
 
-def fuse_sums(tree: Tree, scop: Scop, dependences: Dependences) -> Tree:
-    """`tree` with every nest that adds to one element in all of its serial loops around what stands in the same
-    sequence and does something to that element alone."""
-    return _fused(tree, scop, Around((), dependences.coincidence))
-
-
 def sums_to_fuse(tree: Tree, scop: Scop, dependences: Dependences) -> Iterator[list[tuple[Member, ...]]]:
-    """For each of these nests, the loops of all that it is made of that become one, in the same order."""
+    """For each nest that adds to one element in all of its serial loops, with what stands in the same sequence and does
+    something to that element alone: the loops of each that become one, in the same order."""
     return _to_fuse(tree, scop, Around((), dependences.coincidence))
-
-
-def _fused(tree: Tree, scop: Scop, around: Around) -> Tree:
-    below = around.below(tree)
-    tree = with_children(tree, tuple(_fused(child, scop, below) for child in children(tree)))
-    if not isinstance(tree, Sequence):
-        return tree
-    branches, nests = _in_sequence(tree, scop, around)
-    if not nests:
-        return tree
-    return branches[0].child if len(branches) == 1 else Sequence(tuple(branches))
 
 
 def _to_fuse(tree: Tree, scop: Scop, around: Around) -> Iterator[list[tuple[Member, ...]]]:

@@ -69,7 +69,7 @@ def on_loops(scop: Scop, tree: Tree, deps: Dependences | None = None) -> Schedul
 def script_of(
     nest: Scheduled, phase: Callable[..., Any], *args: Any, options: Options | None = None, tree: Tree | None = None
 ) -> Script:
-    """What a phase of the strategy for CPUs writes for the nest, or for another tree of it."""
+    """What a phase of a strategy writes for the nest, or for another tree of it."""
     draft = Draft(scop=nest.scop, dependences=nest.deps, nested=nested(tree or nest.tree), waits=True)
     script = Script(draft, options or Options())
     phase(script, *args)

@@ -10,8 +10,8 @@ from contractions import random_contraction
 from polysched.frontend.python import parse_nest
 from polysched.model.tree import Domain
 from polysched.model.tree_text import show_tree
-from polysched.transform.fuse_sums import fuse_sums
-from tests.transform.scheduled import Scheduled, scheduled
+from polysched.strategy.gpu import fuse_sums
+from tests.transform.scheduled import Scheduled, scheduled, script_of, written
 
 ARRAYS = 'C: f64["n", "n"], A: f64["n", "n"], b: f64["n"]'
 
@@ -23,10 +23,10 @@ def nest(*lines: str) -> Scheduled:
 
 def fused(nest: Scheduled) -> str:
     """The tree below the domain, after it was seen to hold."""
-    tree = fuse_sums(nest.tree, nest.scop, nest.deps)
-    nest.assert_holds(tree)
-    assert isinstance(tree, Domain)
-    return "unchanged" if tree == nest.tree else show_tree(tree.child).split("\n", 1)[1]
+    script = script_of(nest, fuse_sums)
+    nest.assert_holds(script.tree)
+    assert isinstance(script.tree, Domain)
+    return show_tree(script.tree.child).split("\n", 1)[1] if script.edits else "unchanged"
 
 
 PRODUCT = (
@@ -115,4 +115,4 @@ def test_left_apart(lines):
 @pytest.mark.parametrize("seed", range(12))
 def test_random_nests(seed):
     done = scheduled(random_contraction(random.Random(seed)))
-    done.assert_holds(fuse_sums(done.tree, done.scop, done.deps))
+    done.assert_holds(written(done, fuse_sums))

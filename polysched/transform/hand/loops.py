@@ -44,6 +44,7 @@ def nested(tree: Tree) -> Tree:
     return named(_one_member_each(tree))
 
 
+@remembered
 def _one_member_each(tree: Tree) -> Tree:
     below = tuple(_one_member_each(child) for child in children(tree))
     if not isinstance(tree, Band):
@@ -89,12 +90,17 @@ def loops(tree: Tree) -> tuple[Loop, ...]:
 
 def _loops(tree: Tree, path: tuple[int, ...], instances: isl.UnionSet, around: tuple[Band, ...]) -> Iterator[Loop]:
     if isinstance(tree, Filter):
-        instances = instances.intersect(tree.filter)
+        instances = _passing(instances, tree.filter)
     if isinstance(tree, Band):
         yield Loop(tree, path, instances, around)
         around = (*around, tree)
     for k, child in enumerate(children(tree)):
         yield from _loops(child, (*path, k), instances, around)
+
+
+@remembered
+def _passing(instances: isl.UnionSet, filter: isl.UnionSet) -> isl.UnionSet:
+    return instances.intersect(filter)
 
 
 def loop(tree: Tree, name: str) -> Loop:
@@ -145,15 +151,24 @@ def _fits(loop: Loop, statement: str | None, name: str) -> bool:
 
 def arrival(place: Loop) -> isl.UnionMap:
     """{ S[i, j] -> [values of the loops around] }"""
-    nowhere = isl.UnionMap.from_domain_and_range(place.instances.universe(), isl.UnionSet("{ [] }"))
-    return reduce(isl.UnionMap.flat_range_product, (band.members[0].schedule for band in place.around), nowhere)
+    return _arrival(place.instances, [band.members[0].schedule for band in place.around])
+
+
+def _arrival(instances: isl.UnionSet, around: Sequence[isl.UnionMap]) -> isl.UnionMap:
+    nowhere = isl.UnionMap.from_domain_and_range(instances.universe(), isl.UnionSet("{ [] }"))
+    return reduce(isl.UnionMap.flat_range_product, around, nowhere)
 
 
 def most_iterations(place: Loop, context: isl.Set | None = None) -> int | None:
     """A constant that the loop's last value less its first one, plus one, never exceeds, whatever the values of the
     loops around; for sizes in the context, if there is one. None if there is no such constant."""
     instances = place.instances if context is None else place.instances.intersect_params(context)
-    values = arrival(place).intersect_domain(instances).reverse().apply_range(place.member.schedule)
+    return _longest(place.member.schedule, instances, *(band.members[0].schedule for band in place.around))
+
+
+@remembered
+def _longest(schedule: isl.UnionMap, instances: isl.UnionSet, *around: isl.UnionMap) -> int | None:
+    values = _arrival(instances, around).intersect_domain(instances).reverse().apply_range(schedule)
     spans = values.reverse().apply_range(values).deltas()
     if spans.is_empty():
         return 0

@@ -24,6 +24,7 @@ def normal_form(tree: Tree, dependences: Dependences) -> Tree:
     return mark_coincident(_joined(nested(tree), dependences.validity), dependences)
 
 
+@remembered
 def _joined(tree: Tree, reaching: isl.UnionMap) -> Tree:
     """`reaching` are the dependences that nothing above the node orders."""
     if mark_of(tree, Product):

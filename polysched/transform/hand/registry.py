@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from inspect import Signature, getdoc, signature
 from typing import Any, Literal, TypeVar
 
@@ -41,13 +42,18 @@ class EditKind:
     @property
     def signature(self) -> Signature:
         """That of the edit without the draft."""
-        every = signature(self.apply, eval_str=True)
-        return every.replace(parameters=tuple(every.parameters.values())[1:])
+        return _signature_of(self.apply)
 
     @property
     def summary(self) -> str:
         """The first sentence of its docstring."""
         return " ".join((getdoc(self.apply) or "").partition("\n\n")[0].split())
+
+
+@cache
+def _signature_of(apply: Callable[..., Draft]) -> Signature:
+    every = signature(apply, eval_str=True)
+    return every.replace(parameters=tuple(every.parameters.values())[1:])
 
 
 EDITS: dict[str, EditKind] = {}
