@@ -16,7 +16,10 @@ RUNS = 7
 STAGES = {
     "dependences": ("dependences",),
     "schedule": ("schedule", "legality"),
-    "mapping": ("strides", "tile", "wavefront", "vectorize", "parallel", "legality of the mapping"),
+    "mapping": (
+        *("strides", "tile", "wavefront", "register tile", "interleave", "vectorize", "parallel"),
+        "legality of the mapping",
+    ),
     "AST": ("lower",),
     "expressions and printing": ("expand", "extract", "contract", "linearize", "simplify", "normalize", "licm", "emit"),
 }

@@ -111,9 +111,9 @@ def _scripted(begun: State, plan: Plan, target: TargetData, options: Options) ->
 def _start_of(plan: Plan) -> Start | Tree:
     """Where the edits begin."""
     start = plan.mapped.start
-    if nested(start) == nested(plan.scop.tree):
-        return "source"
-    return "ilp" if start == plan.scheduled.tree else start
+    if plan.scheduled.rung != "given" and start == plan.scheduled.tree:
+        return "ilp"
+    return "source" if nested(start) == nested(plan.scop.tree) else start
 
 
 def _as_mapped(function: Function, plan: Plan, options: Options, why: str) -> State:

@@ -139,7 +139,7 @@ def _processor(kind: type[Machine | Gpu], data: dict[str, Any]) -> Machine | Gpu
     try:
         return kind(**data)
     except TypeError as error:
-        raise InputError(f"{data!r} is no {kind.__name__}: {error}") from error
+        raise InputError(f"{data!r} is no {kind.__name__.lower()}: {error}") from error
 
 
 _CONSTRAINTS = {f.__name__: f for f in (order, innermost, outer_parallel, max_skew, separate, together, tile_sizes)}

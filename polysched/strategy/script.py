@@ -18,7 +18,6 @@ from polysched.options import Options
 from polysched.solve.honoured import unmet
 from polysched.strategy.decision import Decision, Value
 from polysched.trace import left_out, step, verifies_each
-from polysched.transform.hand.applied import made
 from polysched.transform.hand.draft import Draft
 from polysched.transform.hand.loops import loops
 from polysched.transform.hand.reduces import with_reduces
@@ -107,7 +106,7 @@ class Script:
         """One edit more."""
         edit = Edit.of(name, *args, **kwargs)
         try:
-            self.draft = made(replace(self.draft, waits=True), edit)
+            self.draft = edit.made(replace(self.draft, waits=True))
         except (InputError, IllegalSchedule) as error:
             error.add_note(f"edit {len(self.edits) + 1} of the script: {edit}")
             raise self.refused(error) from error.__cause__

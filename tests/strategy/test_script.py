@@ -97,3 +97,9 @@ def test_each_decision_can_be_left_out(reordered, tile):
             schedule.without(key)
         except ps.InputError as error:
             assert "nothing is left that runs in parallel" in str(error)
+
+
+def test_phases_are_steps_and_edits_are_not():
+    names = [event.name for event in ps.optimize(taken, options=ps.Options(diamond=False)).events]
+    assert [names.count(phase) for phase in ("strides", "tile", "register tile", "parallel")] == [1] * 4
+    assert not {"reorder", "unroll"} & {*names}

@@ -30,12 +30,7 @@ MORE = "allow more, as in Options(edit_seconds=60, isl_operations=10**9)"
 def applied(draft: Draft, edit: Edit, options: Options) -> Draft:
     """The draft after the edit; IllegalSchedule if it is illegal, or if that is not decided in time."""
     with _in_time(edit, options):
-        return made(draft, edit)
-
-
-def made(draft: Draft, edit: Edit) -> Draft:
-    """The same without a budget of its own."""
-    return timed(edit.name, lambda start: edit.kind.apply(start, *edit.args, **dict(edit.kwargs)), draft)
+        return timed(edit.name, edit.made, draft)
 
 
 def all_applied(draft: Draft, edits: Sequence[Edit], options: Options, number: int = 1) -> Draft:

@@ -95,6 +95,10 @@ class Edit:
     def kind(self) -> EditKind:
         return EDITS[self.name]
 
+    def made(self, draft: Draft) -> Draft:
+        """The draft after it, within no budget of its own."""
+        return self.kind.apply(draft, *self.args, **dict(self.kwargs))
+
 
 def plain_edit(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Edit:
     """The edit with its arguments as plain data; InputError where one is of another kind than the edit's."""
