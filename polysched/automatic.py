@@ -10,7 +10,6 @@ from polysched.constraints import TileSizes
 from polysched.errors import InputError, PolyschedError
 from polysched.history import History, Start
 from polysched.ir.nodes import Function
-from polysched.mapped import options_by_hand
 from polysched.model.tree import Band, Serial, Tree, children, marked_as, marks_in, with_children
 from polysched.options import Options
 from polysched.plan import Plan, planned_by_hand
@@ -75,7 +74,7 @@ def found(function: Function, plan: Plan, target: TargetData, options: Options) 
     """What led to the plan: the edits of the default strategy; the mapped tree, where there are none."""
     met = tuple(each for each in options.constraints if not isinstance(each, TileSizes))  # tiles have theirs
     own = replace(options, constraints=met)
-    state = _scripted(_begun(function, plan, _start_of(plan), own), plan, target, options)
+    state = _scripted(_begun(function, plan, _start_of(plan), own), plan, target)
     return _as_mapped(function, plan, own, state) if isinstance(state, str) else state
 
 
@@ -86,7 +85,7 @@ def mapped(function: Function, state: State, target: TargetData) -> State:
     """
     options, draft = state.history.options, state.draft
     plan = planned_by_hand(draft, state.prelude, target, options)
-    scripted = _scripted(state, plan, target, options_by_hand(draft.nested, options))
+    scripted = _scripted(state, plan, target)
     if isinstance(scripted, State):
         return scripted
     if lost := [edit for edit in state.history.edits if EDITS[edit.name].legality not in ("order", "run")]:
@@ -95,15 +94,19 @@ def mapped(function: Function, state: State, target: TargetData) -> State:
     return _as_mapped(function, plan, options, scripted)
 
 
-def _scripted(begun: State, plan: Plan, target: TargetData, options: Options) -> State | str:
+def _scripted(begun: State, plan: Plan, target: TargetData) -> State | str:
     """What the edits of the plan lead to, checked in half of the time that is left; else the reason why it has none."""
     found = plan.mapped
     if found.unwritten:
         return found.unwritten
-    written = Written(begun, target, options, found.keeps_order, {}, found.decisions)
+    written = Written(begun, target, found.options, found.keeps_order, {}, found.decisions)
     try:
         with isl.within(clock.left() / 2):
-            return written.after(found.edits)
+            state = written.after(found.edits)
+            if not marks_in(plan.tree):  # it would be mapped anew
+                again = planned_by_hand(state.draft, plan.prelude, target, state.history.options)
+                return state if again.kernel == plan.kernel else "nothing in it runs in parallel"
+            return state
     except PolyschedError as error:
         return f"no edits were found that lead to it: {str(error).splitlines()[0]}"
 

@@ -48,6 +48,7 @@ class Mapped:
 
     tree: Tree
     start: Tree  # where the edits begin
+    options: Options  # which the strategy was given
     edits: tuple[Edit, ...] = ()
     decisions: tuple[Decision, ...] = ()
     keeps_order: bool = False  # no edit moves iterations
@@ -74,8 +75,8 @@ def loops_within_budget(
     mapping = _map_to_gpu if target.has_grid else partial(_map_to_cpu, keeps_order=keeps_order)
     if _has_marks(scheduled):
         mapping = _with_barriers if target.has_grid else _as_it_is
-    if is_by_hand:
-        options = options_by_hand(scheduled, options)
+    if is_by_hand and _has_tiles(scheduled):  # which are all that it gets then
+        options = replace(options, tile=False, register_tiles=False)
     names: dict[str, str] = {}  # of rungs, where they differ
 
     def mapped() -> Mapped:
@@ -87,8 +88,8 @@ def loops_within_budget(
     rungs: dict[str, Callable[[], Mapped]] = {
         "mapped": mapped,
         "mapped without tiles": lambda: mapping(scheduled, scop, deps, replace(options, tile=False, wavefront=False)),
-        "not mapped": lambda: _not_mapped(scheduled),
-        "source order": lambda: _not_mapped(scop.tree),
+        "not mapped": lambda: _not_mapped(scheduled, options),
+        "source order": lambda: _not_mapped(scop.tree, options),
     }
     if _has_marks(scheduled):  # as it is, it may need barriers, and there is nothing to leave out of it
         del rungs["mapped without tiles"], rungs["not mapped"]
@@ -115,7 +116,7 @@ def loops_within_budget(
         raise BudgetExceeded(f"no loops for the schedule by hand were found{reason}\n{hint}")
     if unmet(scop.tree, scop, deps, options.constraints) or _tile_sizes(options):
         raise BudgetExceeded(f"no loops that meet the constraints were found{reason}")
-    return _not_mapped(scop.tree), scop.function, "the nest as it was given" + reason
+    return _not_mapped(scop.tree, options), scop.function, "the nest as it was given" + reason
 
 
 class _Illegal(Exception):
@@ -132,7 +133,7 @@ def _legal(found: Mapped, scop: Scop, deps: Dependences) -> Tree:
 
 
 _GRIDS = [name for name, target in TARGETS.items() if target.has_grid]
-GIVEN = "the tree was given"
+_GIVEN = "the tree was given"
 IN_SOURCE_ORDER = "in source order, since the schedule found changes loops for nothing"
 FOR_THREADS = "mapped, which gains on threads alone"
 _MAPPING_SECONDS = 10.0  # to map a schedule, and to check what came of it
@@ -198,7 +199,7 @@ def _guarded(mapped: tuple[Mapped, str], scop: Scop, deps: Dependences, options:
         return mapped
     source = mark_coincident(scop.tree, deps)
     if not _is_worth_threads(scop, STREAM_OPERATIONS) and is_hidden(found, scop, deps):
-        return _not_mapped(source), IN_SOURCE_ORDER
+        return _not_mapped(source, options), IN_SOURCE_ORDER
     in_order = _map_to_cpu(source, scop, deps, options, keeps_order=True)
     gained = gain(found, in_order.tree, scop, guesses=guesses)
     if gained == "never" or (gained == "on threads" and not _is_worth_threads(scop, SIMD_OPERATIONS)):
@@ -216,20 +217,20 @@ def _begun(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> Scrip
 
 
 def _written(script: Script, start: Tree, tree: Tree) -> Mapped:
-    return Mapped(tree, start, tuple(script.edits), tuple(script.decisions))
+    return Mapped(tree, start, script.options, tuple(script.edits), tuple(script.decisions))
 
 
-def _not_mapped(tree: Tree) -> Mapped:
-    return Mapped(tree, tree, unwritten="loops are left as they are")
+def _not_mapped(tree: Tree, options: Options) -> Mapped:
+    return Mapped(tree, tree, options, unwritten="loops are left as they are")
 
 
 def _as_it_is(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> Mapped:
     require_products(tree, scop, reorder=options.reorder_reductions)
-    return Mapped(tree, tree, unwritten=GIVEN)
+    return Mapped(tree, tree, options, unwritten=_GIVEN)
 
 
 def _with_barriers(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> Mapped:
-    return Mapped(_barriers(tree, scop, deps), tree, unwritten=GIVEN)
+    return Mapped(_barriers(tree, scop, deps), tree, options, unwritten=_GIVEN)
 
 
 def _barriers(tree: Tree, scop: Scop, deps: Dependences) -> Tree:
@@ -238,11 +239,6 @@ def _barriers(tree: Tree, scop: Scop, deps: Dependences) -> Tree:
 
 def _has_marks(tree: Tree) -> bool:
     return bool(marks_in(tree))
-
-
-def options_by_hand(tree: Tree, options: Options) -> Options:
-    """The options for a schedule by hand, whose tiles are all that it gets if it has some."""
-    return replace(options, tile=False, register_tiles=False) if _has_tiles(tree) else options
 
 
 def _has_tiles(tree: Tree) -> bool:

@@ -103,3 +103,16 @@ def test_phases_are_steps_and_edits_are_not():
     names = [event.name for event in ps.optimize(taken, options=ps.Options(diamond=False)).events]
     assert [names.count(phase) for phase in ("strides", "tile", "register tile", "parallel")] == [1] * 4
     assert not {"reorder", "unroll"} & {*names}
+
+
+@ps.nest
+def sweep(n: ps.size, m: ps.size, x: ps.f64["n", "m"]):
+    for i in range(1, n):
+        for j in range(1, m):
+            x[i, j] = x[i, j] + x[i, j - 1] + x[i - 1, j]
+
+
+@pytest.mark.parametrize("off", [{}, {"parallel": False, "vector": False}, {"wavefront": False, "tile": False}])
+def test_what_is_found_gives_the_same_text_where_no_loop_is_marked(off):
+    done = ps.optimize(sweep, options=ps.Options(**off))
+    assert ps.optimize(sweep, schedule=done.schedule).source == done.source
