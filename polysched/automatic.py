@@ -35,7 +35,7 @@ class State:
     history: History
     draft: Draft
     written: Written | None = None  # by whom, if its last edits are a strategy's
-    unwritten: str = "they are the user's"  # why they are not
+    unwritten: str = "its last edits were read or made by hand"  # why they are not
 
     def after(self, draft: Draft, edits: Sequence[Edit]) -> State:
         """With more edits, which led to that draft."""

@@ -267,7 +267,7 @@ class Schedule:
         """
         if (written := self._state.written) is None:
             hint = "ps.Schedule.auto(nest) and Schedule.map() have some; edit what decide() gives"
-            why = f"there are no decisions, since no strategy wrote the last edits of this schedule: {self.unwritten}"
+            why = f"this schedule has no decisions: {self.unwritten}"
             raise InputError(why, hint=hint)
         known = [decision.key for decision in self.decisions]
         if key not in known:

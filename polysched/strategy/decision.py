@@ -29,10 +29,14 @@ class Decision:
         """The same choice with another value; InputError if it can have no such one."""
         is_known = value in self.candidates or (type(value) is int and value >= 0)
         if type(value) is not type(self.value) or not is_known:
+            kind = "any number, as" if type(self.value) is int else "one of"
             raise InputError(
-                f"{self.key} cannot be {value!r}", hint=f"as one of {', '.join(map(repr, self.candidates))}"
+                f"{self.key} cannot be {value!r}", hint=f"{kind} {', '.join(map(repr, self.candidates))}"
             )
-        return replace(self, value=value)
+        if value == self.value:
+            return self
+        known = self.candidates if value in self.candidates else tuple(sorted((*self.candidates, value)))
+        return replace(self, value=value, candidates=known, why="as you decided")
 
 
 def sizes_around(size: int, powers: range = range(3, 10)) -> tuple[int, ...]:

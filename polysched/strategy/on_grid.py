@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from math import gcd
 
 from polysched import isl
 from polysched.model.tree import Member
@@ -91,9 +92,9 @@ def _side(script: Script, side: Axis, name: str) -> Axis:
     if not side.is_wide:
         return side
     n, m = side.threads, side.points
-    threads = script.pick(f"threads.{name}", n, sizes_around(n, range(1, 9)), "threads of a block") or 1
-    points = script.pick(f"points.{name}", m, sizes_around(m, range(1, 4)), "of a thread, which share loads") or 1
-    vector = None if side.vector in (None, side.points) else min(side.vector or points, points)
+    threads = script.pick(f"threads.{name}", n, sizes_around(n, range(1, 9)), "threads of a block along it") or 1
+    points = script.pick(f"points.{name}", m, sizes_around(m, range(1, 4)), "of a thread, which may share loads") or 1
+    vector = None if side.vector in (None, side.points) else gcd(side.vector or points, points)
     return replace(side, threads=threads, points=points, vector=vector)
 
 

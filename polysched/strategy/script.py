@@ -17,7 +17,7 @@ from polysched.model.tree import Band, Member, Product, Tree, children, mark_of
 from polysched.options import Options
 from polysched.solve.honoured import unmet
 from polysched.strategy.decision import Decision, Value
-from polysched.trace import left_out, step, verifies_each
+from polysched.trace import left_out, timed, verifies_each
 from polysched.transform.hand.draft import Draft
 from polysched.transform.hand.loops import loops
 from polysched.transform.hand.reduces import with_reduces
@@ -57,7 +57,7 @@ class Script:
             return self.tree
 
         try:
-            after = step(name, written, before.draft.tree)
+            after = timed(name, written, before.draft.tree)
         except (InputError, IllegalSchedule) as error:
             self.undo(before, name, error)
             return None

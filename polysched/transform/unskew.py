@@ -41,7 +41,7 @@ def upright(member: Member) -> Member:
     """The member, whose iterations may run in any order, the other way round if it falls with all iterators."""
     kind = isl.dim_type.in_
     factors = [_coefficient(aff, kind, k) for aff in member.pieces for k in range(aff.dim(kind))]
-    return with_function(member, member.function.neg()) if factors and max(factors) <= 0 else member
+    return with_function(member, member.function.neg()) if min(factors, default=0) < 0 >= max(factors) else member
 
 
 def _is_constant(member: Member) -> bool:
