@@ -35,4 +35,4 @@ def forget() -> None:
         known.clear()
 
 
-_MOST = 4096
+_MOST = 1024
