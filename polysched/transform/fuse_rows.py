@@ -18,7 +18,7 @@ nests stays within one row. As edits: the loops over rows go in front, and are f
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 
 from polysched import isl
@@ -26,7 +26,7 @@ from polysched.deps.coincidence import together
 from polysched.deps.dependences import Dependences
 from polysched.model.scop import Scop
 from polysched.model.tree import Band, Filter, Member, Sequence, Tree, children, is_innermost
-from polysched.transform.fuse_sums import are_same
+from polysched.transform.fuse_sums import are_same, as_one, either_way
 from polysched.transform.roles import Around, Loops, statements_of
 
 
@@ -112,7 +112,7 @@ class _Fusion:
         band = other.child
         if not isinstance(band, Band) or not band.permutable or not is_innermost(band):
             return None
-        pairs = _between(rows.instances, other.filter, around.reaching)
+        pairs = either_way(rows.instances, other.filter, around.reaching)
         own = self.own_members(rows, other.filter, band, pairs, around)
         if own is None:
             return None
@@ -123,7 +123,7 @@ class _Fusion:
         elif rest and not (self.has_rows(band, rest, around) and self.share(pairs, rows.instances, other.filter)):
             return None
         members = tuple(
-            _common(member, rows.instances, each, other.filter) for member, each in zip(rows.members, own, strict=True)
+            as_one(member, rows.instances, each, other.filter) for member, each in zip(rows.members, own, strict=True)
         )
         nest = Nest(own, rest, other.filter)
         return Rows(members, (nest, *rows.nests) if is_before else (*rows.nests, nest))
@@ -137,7 +137,7 @@ class _Fusion:
         for member in rows.members:
             for each in band.members:
                 if each.coincident and each not in own:
-                    common = _common(member, rows.instances, each, other)
+                    common = as_one(member, rows.instances, each, other)
                     if pairs.is_subset(together(common)) and are_same((member,), instances, (each,), others):
                         own.append(each)
                         break
@@ -162,13 +162,3 @@ class _Fusion:
     def arrays(self, instances: isl.UnionSet) -> set[str]:
         names = {each.get_tuple_name() for each in isl.sets_of(instances)}
         return {access.array for s in self.scop.statements if s.name in names for access in s.reads}
-
-
-def _between(one: isl.UnionSet, other: isl.UnionSet, reaching: isl.UnionMap) -> isl.UnionMap:
-    both = reaching.union(reaching.reverse())
-    return both.intersect_domain(one).intersect_range(other)
-
-
-def _common(member: Member, one: isl.UnionSet, each: Member, other: isl.UnionSet) -> Member:
-    inside = member.schedule.intersect_domain(one.universe())
-    return replace(member, schedule=inside.union(each.schedule.intersect_domain(other.universe())))

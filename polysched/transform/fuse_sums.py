@@ -112,7 +112,9 @@ def _joined(
 def _with(nest: _Nest, other: Filter, own: tuple[Member, ...], *, is_first: bool) -> _Nest:
     """The nest with the branch inside of its loops, before or after all that it has."""
     assert isinstance(other.child, Band)
-    members = tuple(_common(member, nest, each, other) for member, each in zip(nest.members, own, strict=True))
+    members = tuple(
+        as_one(member, nest.filter, each, other.filter) for member, each in zip(nest.members, own, strict=True)
+    )
     part = replace(other, child=other.child.child)
     parts = (part, *nest.parts) if is_first else (*nest.parts, part)
     return _Nest(members, parts, (*nest.fused, own))
@@ -124,10 +126,6 @@ def _depend(other: Filter, passed: Several[Filter], reaching: isl.UnionMap) -> b
     return any(not waited_for.intersect_range(part.filter).is_empty() for part in passed)
 
 
-def _between(one: Filter, other: isl.UnionSet, reaching: isl.UnionMap) -> isl.UnionMap:
-    return reaching.intersect_domain(one.filter).intersect_range(other)
-
-
 def _own(nest: _Nest, other: Filter, domain: isl.UnionSet, around: Around) -> tuple[Member, ...] | None:
     """The branch's own loops, in the order of those of the nest that they can be one with; None if it has other loops,
     or nothing to do with the nest."""
@@ -136,13 +134,13 @@ def _own(nest: _Nest, other: Filter, domain: isl.UnionSet, around: Around) -> tu
         return None
     if len(band.members) != len(nest.members) or any(isinstance(node, Band) for node in walk(band.child)):
         return None
-    reaching = around.reaching.union(around.reaching.reverse())
-    pairs = _between(other, nest.filter, reaching)
+    pairs = either_way(other.filter, nest.filter, around.reaching)
     if pairs.is_empty():
         return None
     own, rest = [], list(band.members)
     for member in nest.members:
-        found = next((each for each in rest if pairs.is_subset(together(_common(member, nest, each, other)))), None)
+        both = ((each, as_one(member, nest.filter, each, other.filter)) for each in rest)
+        found = next((each for each, one in both if pairs.is_subset(together(one))), None)
         if found is None:
             return None
         rest.remove(found)
@@ -153,9 +151,15 @@ def _own(nest: _Nest, other: Filter, domain: isl.UnionSet, around: Around) -> tu
     return tuple(own)
 
 
-def _common(member: Member, nest: _Nest, each: Member, other: Filter) -> Member:
-    inside = member.schedule.intersect_domain(nest.filter.universe())
-    return replace(member, schedule=inside.union(each.schedule.intersect_domain(other.filter.universe())))
+def as_one(member: Member, one: isl.UnionSet, each: Member, other: isl.UnionSet) -> Member:
+    """One loop for both: with the values of the member at the instances of one, and of `each` at those of the other."""
+    inside = member.schedule.intersect_domain(one.universe())
+    return replace(member, schedule=inside.union(each.schedule.intersect_domain(other.universe())))
+
+
+def either_way(one: isl.UnionSet, other: isl.UnionSet, reaching: isl.UnionMap) -> isl.UnionMap:
+    """The dependences from these instances to the others, and those back, turned round."""
+    return reaching.union(reaching.reverse()).intersect_domain(one).intersect_range(other)
 
 
 def are_same(

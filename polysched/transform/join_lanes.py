@@ -16,7 +16,6 @@ two stays within one iteration. Done where one of them reduces: other loops the 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from polysched import isl
 from polysched.deps.coincidence import left_below, together
@@ -24,7 +23,7 @@ from polysched.deps.dependences import Dependences
 from polysched.model.scop import Scop
 from polysched.model.tree import Band, Filter, Leaf, Member, Tree, Vector, children, mark_of
 from polysched.model.tree import Sequence as InOrder
-from polysched.transform.fuse_sums import are_same
+from polysched.transform.fuse_sums import are_same, as_one, either_way
 
 
 def lanes_to_join(tree: Tree, scop: Scop, dependences: Dependences) -> Iterator[tuple[str, str]]:
@@ -52,7 +51,7 @@ def _last_on_lanes(parts: Sequence[Filter], part: Filter, reaching: isl.UnionMap
         return None
     for k in range(len(parts) - 1, -1, -1):
         if _on_lanes(parts[k]) is not None:
-            is_free = all(_between(parts[k], later, reaching).is_empty() for later in parts[k + 1 :])
+            is_free = all(either_way(parts[k].filter, later.filter, reaching).is_empty() for later in parts[k + 1 :])
             return parts[k] if is_free else None
     return None
 
@@ -72,20 +71,11 @@ def _pair(
     first, second = _on_lanes(one), _on_lanes(other)
     assert first is not None and second is not None
     (mark, member), (last_mark, last) = first, second
-    common = replace(member, schedule=_within(member, one).union(_within(last, other)))
+    common = as_one(member, one.filter, last, other.filter)
     if not (mark.reduces or last_mark.reduces):
         return None
-    if not _between(one, other, reaching).is_subset(together(common)):
+    if not either_way(one.filter, other.filter, reaching).is_subset(together(common)):
         return None
     instances, others = (part.filter.intersect(scop.domain) for part in (one, other))
     are_alike = are_same((*outer, member), instances, (*outer, last), others)
     return (member.name, last.name) if are_alike else None
-
-
-def _within(member: Member, part: Filter) -> isl.UnionMap:
-    return member.schedule.intersect_domain(part.filter.universe())
-
-
-def _between(one: Filter, other: Filter, reaching: isl.UnionMap) -> isl.UnionMap:
-    both = reaching.union(reaching.reverse())
-    return both.intersect_domain(one.filter).intersect_range(other.filter)
