@@ -291,9 +291,10 @@ class Compiled:
             ways["in a random order"] = partial(program, **{order: 1})
         return ways
 
-    def _in_source_order(self, nest: Function) -> CpuProgram:
+    def _in_source_order(self, nest: Function | None = None) -> CpuProgram:
         """The nest as it was given, or with what is computed beside it, in C; not vectorized, which gcc does wrong for
         some outer loops."""
+        nest = nest or self.nest
         return load(emit_c(linearize(nest)), nest, self.valid_sizes, quickly=True)
 
     def _chosen(self) -> int:

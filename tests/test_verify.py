@@ -467,5 +467,5 @@ def test_the_nest_as_C_stores_in_source_order():
     """gcc 12 -O3 vectorizes the outer loop, and leaves the elements of earlier rows."""
     n, done = 130, ps.optimize(last_row)
     a, b = np.zeros(2 * n + 1), np.arange(1.0, n + 1)
-    done._in_source_order(done.nest)(A=a, B=b)
+    done._in_source_order()(A=a, B=b)
     np.testing.assert_array_equal(a[1 : 2 * n - 3], b[np.minimum(np.arange(2 * n - 4), n - 1)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 # Register tiles: rows that are unrolled, and columns in a few vectors.
 VECTORS_OF_ROW = 3
-ROWS_OF_16_REGISTERS, ROWS_OF_32_REGISTERS = 4, 8  # sums in 12 and in 24 of them, the others for operands
+SUMS_IN_16_REGISTERS, SUMS_IN_32_REGISTERS = 12, 24  # the others are for operands
 FEW_BLOCKS = 8  # of which one that is not full is worth avoiding
 UPDATES_AT_ONCE = 4  # of a row, where there is no loop to unroll
 WINDOW_TERMS = 64  # of a sliding window that is unrolled as a whole

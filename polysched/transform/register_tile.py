@@ -42,8 +42,7 @@ def register_tile_of(band: Band, scop: Scop, around: Around, machine: Machine) -
     found = roles(statements[0], band, around) if len(statements) == 1 else None
     if found is None or _lanes_wait(band, found, around):
         return None
-    unrolled = None if found.unrolled is None else band.members[found.unrolled]
-    block = register_block(statements[0], scop, machine, unrolled)
+    block = register_block(statements[0], scop, machine, *found.rows_and_columns(band))
     return RegisterTile(found, block, _window(band, found, statements[0]))
 
 

@@ -28,6 +28,11 @@ class Roles:
     gathers: int = 0  # reads that step further than by one along `vector`
     sums: tuple[int, ...] = ()  # what the statement writes stays in place along them too
 
+    def rows_and_columns(self, band: Band) -> tuple[Member | None, Member | None]:
+        """The members that are unrolled and that run as SIMD."""
+        unrolled, vector = (None if k is None else band.members[k] for k in (self.unrolled, self.vector))
+        return unrolled, vector
+
 
 @dataclass(frozen=True)
 class Around:

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from math import prod
@@ -34,15 +35,25 @@ class Block:
     columns: int
 
 
-def register_block(statement: Statement, scop: Scop, machine: Machine, unrolled: Member | None = None) -> Block:
-    """Three vectors wide, and as many rows high as leaves registers for operands, or somewhat fewer where a few blocks
-    then fill the loop that is unrolled."""
+def register_block(
+    statement: Statement, scop: Scop, machine: Machine, unrolled: Member | None = None, vector: Member | None = None
+) -> Block:
+    """Three vectors wide, and as many rows high as leaves registers for operands; two vectors and more rows, or somewhat
+    fewer rows, where a few blocks then fill the loop."""
     lanes = max(1, machine.vector_bytes // element_bytes(statement, scop))
-    rows = rules.ROWS_OF_32_REGISTERS if machine.vector_registers >= 32 else rules.ROWS_OF_16_REGISTERS
-    values = values_of(unrolled, statement) if unrolled else None
-    if values is not None and len(values) <= rules.FEW_BLOCKS * rows:
-        rows = next((n for n in range(rows, rows // 2 - 1, -1) if values.start % n == values.stop % n == 0), rows)
-    return Block(rows, columns=rules.VECTORS_OF_ROW * lanes)
+    sums = rules.SUMS_IN_32_REGISTERS if machine.vector_registers >= 32 else rules.SUMS_IN_16_REGISTERS
+    vectors = _filling(vector, statement, lanes, range(rules.VECTORS_OF_ROW, 1, -1))
+    most = sums // vectors
+    rows = _filling(unrolled, statement, 1, range(most, most // 2 - 1, -1))
+    return Block(rows, columns=vectors * lanes)
+
+
+def _filling(member: Member | None, statement: Statement, unit: int, counts: Sequence[int]) -> int:
+    """The first of `counts` of whose units a few blocks fill the loop; the first of all, if there is none."""
+    values = values_of(member, statement) if member else None
+    if values is None or len(values) > rules.FEW_BLOCKS * counts[0] * unit:
+        return counts[0]
+    return next((n for n in counts if values.start % (n * unit) == values.stop % (n * unit) == 0), counts[0])
 
 
 def tile_sizes(band: Band, scop: Scop, around: Around, options: Options) -> tuple[int, ...] | None:
@@ -55,8 +66,7 @@ def tile_sizes(band: Band, scop: Scop, around: Around, options: Options) -> tupl
     for statement in statements:
         found = roles(statement, band, around)
         if found is not None:
-            unrolled = None if found.unrolled is None else band.members[found.unrolled]
-            block = register_block(statement, scop, options.machine, unrolled)
+            block = register_block(statement, scop, options.machine, *found.rows_and_columns(band))
             element = element_bytes(statement, scop)
             if len(statements) > 1:
                 return _shared(found, len(band.members), block)
