@@ -116,9 +116,9 @@ def ps_array(name, size):
 RANDOM_NESTS = 500
 
 
-@pytest.mark.parametrize("batch", range(50))
+@pytest.mark.parametrize("batch", range(100))
 def test_random_nests_are_legal_and_equal_the_interpreter_bit_for_bit(batch):
-    for seed in range(batch, RANDOM_NESTS, 50):
+    for seed in range(batch, RANDOM_NESTS, 100):
         check_random_nest(seed)
 
 
