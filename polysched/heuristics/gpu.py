@@ -10,7 +10,7 @@ STENCIL_THREADS, STENCIL_POINTS = 8, 4  # along y, and how many points of a row 
 SHORT_ROW = 64  # elements of a row that gives each thread one point
 DISTANT_CHUNK = 32  # iterations between two copies of rows that whole warps read
 CHUNK, SMALL_CHUNK = 16, 8  # between two copies of what tiles share; the small one where those of 16 exceed
-SHARED_BYTES = 40 << 10  # of copies
+SHARED_BYTES = 40 << 10  # of copies, whose rows may be padded
 WHOLE_CHUNK = 8  # iterations of a loop that runs as a whole between copies
 
 # Sums.

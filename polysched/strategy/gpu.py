@@ -22,6 +22,7 @@ from polysched.strategy.bands import AddedUp, Bands, Distributed, InPieces, InWa
 from polysched.strategy.grid import choose_grid
 from polysched.strategy.nest import Nest
 from polysched.strategy.on_grid import add_up, on_grid, statements_in
+from polysched.strategy.own_tiles import on_own_tiles, own_tiles
 from polysched.strategy.pieces import split_in
 from polysched.strategy.script import Script, names_of
 from polysched.strategy.straight import straighten
@@ -70,7 +71,7 @@ class _Strategy:
     bands: Bands
     parts: list[set[str]]  # the statements of nests that were fused
     asked: set[str] = field(default_factory=set)  # keys of decisions
-    refused: set[str] = field(default_factory=set)  # the first loops of nests that no edits put on a grid
+    refused: set[str] = field(default_factory=set)  # the first loops of nests, or of tiles, that no edits put on a grid
 
     def step(self) -> bool:
         """Takes the next step; False if there is none."""
@@ -86,6 +87,8 @@ class _Strategy:
     def _band(self, tree: Band, around: Around, hosts: Sequence[str]) -> bool:
         if marks_in(tree):
             return self._below(tree.child, around.below(tree), ())
+        if self._tiled(tree, around, hosts):
+            return True
         band = self.bands.flagged(tree, around)
         if not band.members:
             return self._below(band.child, around, hosts)
@@ -98,6 +101,20 @@ class _Strategy:
             self.script.undo(before, f"grid of {name}", error)
             self.refused.add(name)
             return True
+
+    def _tiled(self, band: Band, around: Around, hosts: Sequence[str]) -> bool:
+        """Puts tiles that there are on a grid; False if there are none, or if that has been tried."""
+        script, key = self.script, f"tiles of {band.members[0].name}"
+        tiles = own_tiles(band, script.scop, around) if key not in self.refused else None
+        if tiles is None:
+            return False
+        before = script.state
+        try:
+            on_own_tiles(script, tiles, hosts)
+        except (InputError, IllegalSchedule) as error:
+            script.undo(before, f"grid of {key}", error)
+            self.refused.add(key)
+        return True
 
     def _mapped(self, band: Band, around: Around, hosts: Sequence[str]) -> bool:
         """Takes the first way that the user has not declined; False if there is no step to take."""

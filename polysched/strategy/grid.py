@@ -44,15 +44,22 @@ class Axis:
 @dataclass(frozen=True)
 class Grid:
     """The sides, planes of single points first, x last; and how many iterations of a serial member run between copies
-    to shared memory."""
+    to shared memory, each of which reads so many bytes for a point along a side."""
 
     sides: tuple[Axis, ...]
     chunks: dict[int, int] = field(default_factory=dict)
+    reads: dict[int, int] = field(default_factory=dict, compare=False)
 
     @property
     def wide(self) -> list[Axis]:
         """The sides of a block."""
         return [side for side in self.sides if side.is_wide]
+
+    @property
+    def longest_chunk(self) -> int:
+        """How many iterations read what shared memory holds."""
+        read = sum(side.threads * side.points * self.reads.get(side.member, 0) for side in self.sides)
+        return rules.SHARED_BYTES // max(1, read)
 
 
 def choose_grid(band: Band, scop: Scop, around: Around, options: Options) -> Grid:
@@ -75,9 +82,10 @@ def choose_grid(band: Band, scop: Scop, around: Around, options: Options) -> Gri
                 if y is None:
                     return Grid(_plain(x, coincident), _chunks(loops, serial, rules.DISTANT_CHUNK))
                 sides = _contraction(loops, y, x, coincident, serial, scop)
-                size = _bytes(loops, sides[-2:]) * (2 if options.double_buffer else 1)
-                fits = rules.CHUNK * size <= rules.SHARED_BYTES
-                return Grid(sides, _chunks(loops, serial, rules.CHUNK if fits else rules.SMALL_CHUNK))
+                buffers = 2 if options.double_buffer else 1
+                grid = Grid(sides, reads={k: buffers * _bytes(loops, k, scop) for k in (y, x)})
+                chunk = rules.CHUNK if grid.longest_chunk >= rules.CHUNK else rules.SMALL_CHUNK
+                return replace(grid, chunks=_chunks(loops, serial, chunk))
             accesses = len(statements[0].reads) + len(statements[0].writes)
             if not serial and len(coincident) > 1 and options.register_tiles and far[x][0] < accesses:
                 return _without_sums(loops, x, coincident)
@@ -98,16 +106,17 @@ def _contraction(
     return (*planes, *_tile(loops, y, x, scop, is_box=_is_box(loops, serial)))
 
 
-def _bytes(loops: Loops, tile: tuple[Axis, ...]) -> int:
-    """What one iteration of the serial loop reads for a tile, elements of 8 bytes."""
-    return sum(8 * side.threads * side.points * _operands(loops, side.member) for side in tile)
+def _bytes(loops: Loops, member: int, scop: Scop) -> int:
+    """What one iteration of the serial loop reads for a point along the member."""
+    size = {array.name: array.dtype.bits // 8 or 1 for array in scop.arrays}
+    return sum(size[name] for name in _operands(loops, member))
 
 
-def _operands(loops: Loops, member: int) -> int:
-    """The number of reads that move with the member, but for what is updated."""
+def _operands(loops: Loops, member: int) -> list[str]:
+    """The arrays of the reads that move with the member, but for what is updated."""
     own = {access.array for access in loops.statement.writes}
     reads = zip(loops.statement.reads, loops.reads(member), strict=True)
-    return sum(stride != 0 and access.array not in own for access, stride in reads)
+    return [access.array for access, stride in reads if stride != 0 and access.array not in own]
 
 
 def _tile(loops: Loops, y: int, x: int, scop: Scop, *, is_box: bool) -> tuple[Axis, Axis]:
@@ -115,7 +124,7 @@ def _tile(loops: Loops, y: int, x: int, scop: Scop, *, is_box: bool) -> tuple[Ax
     and more threads of these where there is work for few."""
     rows, columns = (extent(loops.band.members[k], isl.UnionSet.from_set(loops.statement.domain)) for k in (y, x))
     most, few = rules.TILE_POINTS, rules.FEW_TILE_POINTS
-    points = most if is_box and _operands(loops, y) + _operands(loops, x) <= 2 else few
+    points = most if is_box and len(_operands(loops, y) + _operands(loops, x)) <= 2 else few
     height, width = (threads * points for threads in rules.TILE_THREADS)
     while points > few and _threads(rows, height, points) * _threads(columns, width, points) < prod(rules.TILE_THREADS):
         points //= 2

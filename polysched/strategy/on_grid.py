@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from math import gcd
+from math import gcd, prod
 
 from polysched import isl
 from polysched.model.tree import Member
@@ -20,6 +20,7 @@ from polysched.strategy.grid import Axis, Grid
 from polysched.strategy.nest import Nest
 from polysched.strategy.script import Script
 from polysched.strategy.sums import Placed, Sums
+from polysched.target import LIMITS
 from polysched.transform.hand.loops import loops
 from polysched.transform.tile import block_of
 
@@ -79,23 +80,32 @@ class _OnAxes:
 
 def _decided(script: Script, grid: Grid, members: Sequence[Member]) -> Grid:
     """The grid as the user wants it."""
-    why = "iterations between copies to shared memory"
-    sides = tuple(_side(script, side, members[side.member].name) for side in grid.sides)
-    chunks = {
-        k: script.pick(f"chunk.{members[k].name}", size, sizes_around(size, range(2, 8)), why)
-        for k, size in grid.chunks.items()
-    }
-    return Grid(sides, {k: size for k, size in chunks.items() if size})
+    sides = list(grid.sides)
+    for k, side in enumerate(sides):
+        if side.is_wide:
+            beside = prod(each.threads for each in (*sides[:k], *sides[k + 1 :]))
+            sides[k] = _side(script, side, members[side.member].name, LIMITS.block // beside)
+    grid = replace(grid, sides=tuple(sides))
+    chunks = {k: _chunk(script, size, members[k].name, grid.longest_chunk) for k, size in grid.chunks.items()}
+    return replace(grid, chunks={k: size for k, size in chunks.items() if size})
 
 
-def _side(script: Script, side: Axis, name: str) -> Axis:
-    if not side.is_wide:
-        return side
+def _side(script: Script, side: Axis, name: str, most: int) -> Axis:
     n, m = side.threads, side.points
-    threads = script.pick(f"threads.{name}", n, sizes_around(n, range(1, 9)), "threads of a block along it") or 1
-    points = script.pick(f"points.{name}", m, sizes_around(m, range(1, 4)), "of a thread, which may share loads") or 1
+    threads = script.pick(f"threads.{name}", n, _some(n, range(9), most), "threads of a block along it") or 1
+    points = script.pick(f"points.{name}", m, _some(m, range(4)), "of a thread, which may share loads") or 1
     vector = None if side.vector in (None, side.points) else gcd(side.vector or points, points)
     return replace(side, threads=threads, points=points, vector=vector)
+
+
+def _chunk(script: Script, size: int, name: str, most: int) -> int:
+    why = "iterations between copies to shared memory"
+    return script.pick(f"chunk.{name}", size, (0, *_some(size, range(2, 8), most)), why)
+
+
+def _some(size: int, powers: range, most: int = LIMITS.block) -> tuple[int, ...]:
+    """The size, and what is worth a try of what is possible."""
+    return tuple(n for n in sizes_around(size, powers) if 0 < n <= most or n == size)
 
 
 def _sides(script: Script, bands: Bands, grid: Grid, members: Sequence[Member]) -> _OnAxes:

@@ -38,8 +38,8 @@ class Block:
 def register_block(
     statement: Statement, scop: Scop, machine: Machine, unrolled: Member | None = None, vector: Member | None = None
 ) -> Block:
-    """Three vectors wide, and as many rows high as leaves registers for operands; two vectors and more rows, or somewhat
-    fewer rows, where a few blocks then fill the loop."""
+    """Three vectors wide, and as many rows high as leaves registers for operands; two vectors and more rows, or
+    somewhat fewer rows, where a few blocks then fill the loop."""
     lanes = max(1, machine.vector_bytes // element_bytes(statement, scop))
     sums = rules.SUMS_IN_32_REGISTERS if machine.vector_registers >= 32 else rules.SUMS_IN_16_REGISTERS
     vectors = _filling(vector, statement, lanes, range(rules.VECTORS_OF_ROW, 1, -1))

@@ -193,6 +193,23 @@ def test_as_many_rows_as_fill_the_loop_if_at_least_half_do(domain, along, values
     assert register_block(statement, scop, SMALL, member).rows == fewer_rows
 
 
+@pytest.mark.parametrize(
+    ("length", "wide", "small"),
+    [
+        (48, Block(8, 24), Block(4, 6)),
+        (32, Block(12, 16), Block(6, 4)),  # two vectors, and as many sums
+        (40, Block(8, 24), Block(6, 4)),
+        (46, Block(8, 24), Block(4, 6)),  # which no number of vectors fills
+        (1600, Block(8, 24), Block(4, 6)),
+    ],
+)
+def test_as_many_columns_as_fill_the_loop(length, wide, small):
+    scop = scops.scop("{ : }", scops.stmt(f"{{ S[j] : 0 <= j < {length} }}", writes="C[j]"))
+    (member,), (statement,) = band("S[j] -> j").members, scop.statements
+    assert register_block(statement, scop, WIDE, vector=member) == wide
+    assert register_block(statement, scop, SMALL, vector=member) == small
+
+
 WEIGHTS = """
 out: f32[3, 3, 256], data: f32[16, {rows} + 2, 58, 256], grad: f32[16, {rows}, 56, 256]):
     for r in range(3):
