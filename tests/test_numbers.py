@@ -47,7 +47,6 @@ REVIEWED = {
     "solve/record.py": ({1e3}, "milliseconds"),
     "strategy/cpu.py": ({5}, "candidates"),
     "strategy/decision.py": ({10}, "candidates"),
-    "strategy/grid.py": ({8}, "bytes of the largest elements"),
     "strategy/on_grid.py": ({8, 9, 4}, "candidates"),
     "transform/diamond.py": ({8}, "skews that are tried"),
     "transform/guard.py": ({1000}, "more loops than any nest has"),
