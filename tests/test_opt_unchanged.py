@@ -167,3 +167,10 @@ def test_tiles_over_time_of_data_in_a_cache_are_for_threads_alone(tmp_path):
     text = rewritten(data)
     assert "if (threads > 1) {\n        for (long long c0" in text and "#pragma omp parallel for" in text
     assert len(results(tmp_path, data, ("-fopenmp",))) == 1
+
+
+def test_a_sum_of_what_a_subscript_in_a_local_loads_keeps_its_text():
+    """Nothing that is stored overlaps what `ip` points to."""
+    loops = "s = 0; for (int i = 0; i < N; i++) { int at = k + i; s += a[at] * b[ip[i]]; }"
+    data = file(f"{SMALL}\nint ix[N]; double s;", loops, "int *restrict ip, int k", "kernel(ix, 0);")
+    assert rewritten(data) == data.decode()

@@ -6,6 +6,7 @@ for (i = 0; i < n; i++) a[i] = b[i] + 1;    ->    the same, on threads: one thre
 from __future__ import annotations
 
 from collections import Counter
+from itertools import combinations
 
 from polysched import isl
 from polysched.compiled import Compiled
@@ -22,7 +23,7 @@ def runs_the_same_loops(done: Compiled, region: Region) -> bool:
     constant loops that a private scalar lives through."""
     loops = [node for node in walk(done.kernel.body) if isinstance(node, For)]
     source = macro_statements(region.function)
-    if not {array.name for array in source.arrays} <= region.unaliased or {loop.kind for loop in loops} - _PLAIN:
+    if _may_overlap(source, region) or {loop.kind for loop in loops} - _PLAIN:
         return False
     if done.scop.dead:
         return False
@@ -32,6 +33,13 @@ def runs_the_same_loops(done: Compiled, region: Region) -> bool:
     if _shape(done.kernel) != _shape(source):
         return False
     return isl.decided(lambda: flatten(done.tree).is_equal(flatten(done.scop.tree)), unknown=False)
+
+
+def _may_overlap(fn: Function, region: Region) -> bool:
+    """Might what is stored overlap something else, as far as a compiler knows?"""
+    stored = {node.array for node in walk(fn.body) if isinstance(node, Store)}
+    pairs = combinations([array.name for array in fn.arrays], 2)
+    return any({*pair} & stored and not {*pair} & region.unaliased for pair in pairs)
 
 
 _PLAIN = {"serial", "parallel", "dynamic", "vector"}
@@ -58,7 +66,8 @@ def _is_one_place(loop: For) -> bool:
 def _shape(fn: Function) -> Counter[str]:
     """How many there are of what takes time."""
     nodes = list(walk(fn.body))
-    allocated = sum(isinstance(node, Alloc) and bool(node.array.shape) for node in nodes)
-    return Counter(type(n).__name__ for n in nodes if isinstance(n, For | If | Select | Store)) + Counter(
-        arrays=allocated
-    )
+    allocated = [node.array for node in nodes if isinstance(node, Alloc)]
+    locals_ = {array.name for array in allocated if not array.shape}  # in registers, as what the kernel makes of them
+    timed = (n for n in nodes if isinstance(n, For | If | Select | Store))
+    shape = Counter(type(n).__name__ for n in timed if not (isinstance(n, Store) and n.array in locals_))
+    return shape + Counter(arrays=sum(bool(array.shape) for array in allocated))

@@ -47,10 +47,8 @@ def own_tiles(band: Band, scop: Scop, around: Around) -> OwnTiles | None:
     parallel = [k for k, member in enumerate(flat.members) if member.coincident]
     pairs = permutations(parallel, 2)
     sizes = {(a, b): size for a, b in pairs if (size := _size(members[a], members[b], scop))}
-    chains = [_chain(k, sizes) for k in parallel if not any(inner == k for _, inner in sizes)]
-    if not sizes or sum(map(len, chains)) != len(parallel):  # no tiles, a loop of two, or two of each other
-        return None
-    if not all(pair in sizes for chain in chains for pair in pairwise(chain)):  # a tile of two loops
+    chains = _chains(parallel, sizes)
+    if not chains:
         return None
     every, depth = (*around.members, *members), len(around.members)
     *others, x = sorted(chains, key=lambda chain: (-far_accesses(scop, every, depth + chain[-1])[0], chain))
@@ -86,6 +84,15 @@ def _nested(band: Band) -> Iterator[Member]:
     yield from band.members
     if isinstance(band.child, Band) and not own_marks(band.child):
         yield from _nested(band.child)
+
+
+def _chains(parallel: Sequence[int], sizes: Mapping[tuple[int, int], int]) -> list[list[int]]:
+    """Each loop with its tiles, outermost first; none if there are no tiles, or if a loop is in two of them, or a tile
+    is one of two loops."""
+    chains = [_chain(k, sizes) for k in parallel if not any(inner == k for _, inner in sizes)]
+    are_apart = sum(map(len, chains)) == len(parallel)
+    are_nested = all(pair in sizes for chain in chains for pair in pairwise(chain))
+    return chains if sizes and are_apart and are_nested else []
 
 
 def _chain(outer: int, sizes: Mapping[tuple[int, int], int]) -> list[int]:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import combinations, takewhile
+from itertools import combinations, pairwise, takewhile
 from math import prod
 from typing import Literal
 
@@ -45,10 +45,10 @@ def may_be_for_nothing(found: Tree, scop: Scop, *, fits_cache: bool, guesses: bo
     `fits_cache`: do all arrays fit one? `guesses`: are some of the dependences not known to exist?
     """
     skewed = _is_skewed(found) and not _is_skewed(scop.tree)
-    tiled = any(member.rounds for node in walk_tree(found) if isinstance(node, Band) for member in node.members)
+    ours, theirs = _paths(found, scop), _paths(scop.tree, scop)
+    tiled = any(_is_tiled(loops, scop) for arrivals in ours.values() for loops in arrivals)
     if tiled and not (skewed and (fits_cache or guesses)):
         return False
-    ours, theirs = _paths(found, scop), _paths(scop.tree, scop)
     return skewed or _is_taken_apart(ours, theirs) or _is_farther(_uses(ours, scop), _uses(theirs, scop))
 
 
@@ -188,6 +188,26 @@ def _at(statement: Statement, loops: tuple[_Loop, ...]) -> _Use:
         return _Use(outside, True, 0)  # it runs once
     far = sum(stride(access, along) is None for access in (*statement.reads, *statement.writes))
     return _Use(outside, innermost.is_marked(Parallel) or innermost.is_marked(Vector), far)
+
+
+def _is_tiled(loops: tuple[_Loop, ...], scop: Scop) -> bool:
+    """Does a loop over tiles change the order? One right around its own iterations does not, nor does one of a tile."""
+    several = [loop for loop in loops if not (loop.member.rounds and _is_single(loop, scop))]
+    return any(
+        outer.member.rounds and (inner.member.rounds or _used(outer) != _used(inner))
+        for outer, inner in pairwise(several)
+    )
+
+
+def _is_single(loop: _Loop, scop: Scop) -> bool:
+    values = scop.domain.intersect_params(scop.context).apply(loop.member.schedule)
+    return not values.is_empty() and bool(isl.Set.from_union_set(values).is_singleton())
+
+
+def _used(loop: _Loop) -> set[int]:
+    """The iterators that it is a function of."""
+    kind = isl.dim_type.in_
+    return {k for aff in loop.member.pieces for k in range(aff.dim(kind)) if aff.involves_dims(kind, k, 1)}
 
 
 def _is_skewed(tree: Tree) -> bool:

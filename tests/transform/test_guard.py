@@ -83,3 +83,14 @@ def test_data_beyond_the_cache_is_worth_skewed_tiles(tmp_path, n, left):
     machine = ps.Machine(l2=1 << 20)
     done = compiled(tmp_path, f"float A[{n}][{n}], B[{n}][{n}];", loops, machine=machine)
     assert done.rungs["mapping"] == (LEFT if left else "mapped")
+
+
+def test_a_tile_right_around_its_iterations_is_no_gain(tmp_path):
+    """Columns are one tile, rows stand as they stood: skewing is for nothing where a recurrence hides the rest."""
+    loops = """\
+    for (int i = 0; i < 256; i++)
+        for (int j = 1; j < 256; j++) { a[j] = 1 - a[j - 1]; b[j][i] = a[j] + c[j][i] * d[j]; }"""
+    declared = "float a[32000], b[256][256], c[256][256], d[32000];"
+    done = compiled(tmp_path, declared, loops, machine=ps.Machine(l2=512 << 10))
+    assert done.rungs["mapping"] == LEFT and loops_of(done) == ["serial", "serial"]
+    done.verify()
