@@ -1,8 +1,8 @@
 """Tiles that a schedule has before it goes on a grid, as those made by hand: blocks, threads and points as they are.
 
-    i_b, j_b, i, j, l_c, l              .bind("i_b", "block.y").bind("j_b", "block.x")
-                                        .bind("i", "thread.y").bind("j", "thread.x")
-    i_b, j_b, i_t, j_t, l, i, j         .bind("i_t", "thread.y").bind("j_t", "thread.x").unroll("i").unroll("j")
+    i_b, j_b, i, j, l_c, l              .bind("j_b", "block.x").bind("i_b", "block.y")
+                                        .bind("j", "thread.x").bind("i", "thread.y")
+    i_b, j_b, i_t, j_t, l, i, j         .bind("j_t", "thread.x").bind("i_t", "thread.y").unroll("i").unroll("j")
 
 A loop is inside a tile's if each of its values is in one of these, which has a constant number of them at most.
 """
@@ -21,13 +21,14 @@ from polysched.model.scop import Scop
 from polysched.model.tree import Band, Leaf, Member, own_marks
 from polysched.strategy.script import Script
 from polysched.target import LIMITS
+from polysched.trace import left_out
 from polysched.transform.roles import Around
-from polysched.transform.strides import far_accesses
+from polysched.transform.strides import far_accesses, step, stride
 
 
 @dataclass(frozen=True)
 class OwnTiles:
-    """Loops by what they become; blocks and threads by axis, outermost first."""
+    """Loops by what they become; blocks and threads by axis, innermost first."""
 
     blocks: Mapping[str, str]
     threads: Mapping[str, str]
@@ -37,47 +38,72 @@ class OwnTiles:
 
 
 def own_tiles(band: Band, scop: Scop, around: Around) -> OwnTiles | None:
-    """What a band and those right inside become if parallel loops among them are tiled, that which steps through
-    memory, too, and a block has threads for a tile."""
+    """What a band and those right inside become if their tiles are of parallel loops, the one that steps least far
+    through memory among them, and of sums, if a block has threads for a tile, and if no more loops are parallel inside
+    of the first serial one. Four parallel loops have an axis."""
     members = tuple(_nested(band))
     if not any(member.rounds for member in members):
         return None
-    flat = mark_under(Band(members, child=Leaf()), around.reaching)
-    assert isinstance(flat, Band)
-    parallel = [k for k, member in enumerate(flat.members) if member.coincident]
-    pairs = permutations(parallel, 2)
+    parallel = _parallel(members, around)
+    pairs = permutations(range(len(members)), 2)
     sizes = {(a, b): size for a, b in pairs if (size := _size(members[a], members[b], scop))}
-    chains = _chains(parallel, sizes)
-    if not chains:
-        return None
     every, depth = (*around.members, *members), len(around.members)
-    *others, x = sorted(chains, key=lambda chain: (-far_accesses(scop, every, depth + chain[-1])[0], chain))
-    axes = dict(zip("xyz", [x, *sorted(others, reverse=True)], strict=False))
-    threads = {axis: chain[:2] for axis, chain in axes.items() if len(chain) > 1}
-    if "x" not in threads or not _fit({axis: sizes[outer, inner] for axis, (outer, inner) in threads.items()}):
+    if not all(_adds_up(scop, every, depth + inner) for _, inner in sizes if inner not in parallel):
         return None
-    points = sorted(k for chain in axes.values() for k in chain[2:])
-    blocks = {axis: chain[0] for axis, chain in axes.items()}
-    taken = {*points, *blocks.values(), *(inner for _, inner in threads.values())}
-    steps = [pair for chain in axes.values() for pair in pairwise(chain[1:])]
-    is_few = prod(sizes[pair] for pair in steps) <= rules.TILE_POINTS**2
-    names = [member.name for member in members]
+    chains, inside = _chains(parallel, sizes), _chains(_parallel_inside(members, parallel, around), sizes)
+    if not chains or len(inside) > len(chains) or any(members[chain[0]].rounds and len(chain) == 1 for chain in chains):
+        return None
+    far = {chain[-1]: far_accesses(scop, every, depth + chain[-1])[0] for chain in chains}
+    axes = _axes(chains, far)
+    return _placed([member.name for member in members], axes, sizes) if axes and _fit(axes, sizes) else None
+
+
+def _axes(chains: Sequence[list[int]], far: Mapping[int, int]) -> dict[str, list[int]]:
+    """The chains by axis, those with tiles first; none if that along x has no tiles, or if there is no axis for one."""
+    *others, x = sorted(chains, key=lambda chain: (-far[chain[-1]], chain))
+    others.sort(key=lambda chain: (len(chain) > 1, chain), reverse=True)
+    if len(x) == 1 or any(len(chain) > 1 for chain in others[2:]):
+        return {}
+    return dict(zip("xyzw", [x, *others], strict=False))
+
+
+def _fit(axes: Mapping[str, list[int]], sizes: Mapping[tuple[int, int], int]) -> bool:
+    """Has a block threads for a tile? If not, says so."""
+    threads = {axis: sizes[chain[0], chain[1]] for axis, chain in axes.items() if len(chain) > 1}
+    many = [f"{size} along {axis}" for axis, size in threads.items() if size > LIMITS.threads[axis]]
+    if (count := prod(threads.values())) > LIMITS.block:
+        many.append(f"{count} in all")
+    if many:
+        left_out("tiles on the grid", f"blocks would have too many threads: {', '.join(many)}")
+    return not many
+
+
+def _placed(names: Sequence[str], axes: Mapping[str, list[int]], sizes: Mapping[tuple[int, int], int]) -> OwnTiles:
+    """Blocks, threads and points of these chains, and the other loops."""
+    blocks = {f"block.{axis}": names[chain[0]] for axis, chain in axes.items()}
+    threads = {f"thread.{axis}": names[chain[1]] for axis, chain in axes.items() if len(chain) > 1}
+    points = [names[k] for k in sorted(k for chain in axes.values() for k in chain[2:])]
+    taken = {*blocks.values(), *threads.values(), *points}
+    count = prod(sizes[pair] for chain in axes.values() for pair in pairwise(chain[1:]))
     return OwnTiles(
-        {f"block.{axis}": names[blocks[axis]] for axis in reversed(blocks)},
-        {f"thread.{axis}": names[threads[axis][1]] for axis in reversed(threads)},
-        [name for k, name in enumerate(names) if k not in taken],
-        [names[k] for k in points],
-        is_few,
+        blocks, threads, [name for name in names if name not in taken], points, count <= rules.TILE_POINTS**2
     )
 
 
 def on_own_tiles(script: Script, tiles: OwnTiles, hosts: Sequence[str]) -> None:
     """The tiles on the grid, inside of `hosts`."""
-    script.reorder([*hosts, *tiles.blocks.values(), *tiles.threads.values(), *tiles.inside, *tiles.points])
+    blocks, threads = [*tiles.blocks.values()], [*tiles.threads.values()]
+    script.reorder([*hosts, *reversed(blocks), *reversed(threads), *tiles.inside, *tiles.points])
     for axis, name in (*tiles.blocks.items(), *tiles.threads.items()):
         script.do("bind", name, axis)
     for name in tiles.points if tiles.is_few else ():
         script.do("unroll", name)
+
+
+def _adds_up(scop: Scop, loops: tuple[Member, ...], k: int) -> bool:
+    """Does what is written stay in place along the loop?"""
+    steps = ((statement, step(statement, loops, k)) for statement in scop.statements)
+    return all(along is None or stride(access, along) == 0 for statement, along in steps for access in statement.writes)
 
 
 def _nested(band: Band) -> Iterator[Member]:
@@ -86,9 +112,25 @@ def _nested(band: Band) -> Iterator[Member]:
         yield from _nested(band.child)
 
 
-def _chains(parallel: Sequence[int], sizes: Mapping[tuple[int, int], int]) -> list[list[int]]:
-    """Each loop with its tiles, outermost first; none if there are no tiles, or if a loop is in two of them, or a tile
-    is one of two loops."""
+def _parallel(members: Sequence[Member], around: Around) -> list[int]:
+    """Which loops are parallel, however they stand."""
+    flat = mark_under(Band(tuple(members), child=Leaf()), around.reaching)
+    assert isinstance(flat, Band)
+    return [k for k, member in enumerate(flat.members) if member.coincident]
+
+
+def _parallel_inside(members: Sequence[Member], parallel: Sequence[int], around: Around) -> list[int]:
+    """Which others are if the first serial one is outside of them."""
+    first = next((k for k in range(len(members)) if k not in parallel), None)
+    if first is None:
+        return []
+    return [k for k in _parallel(members, around.below(Band((members[first],)))) if k != first]
+
+
+def _chains(parallel: Sequence[int], every: Mapping[tuple[int, int], int]) -> list[list[int]]:
+    """Each parallel loop with its tiles, outermost first; none if there are no tiles, if a loop is in two of them, or
+    if a tile is one of two loops."""
+    sizes = {pair: size for pair, size in every.items() if {*pair} <= {*parallel}}
     chains = [_chain(k, sizes) for k in parallel if not any(inner == k for _, inner in sizes)]
     are_apart = sum(map(len, chains)) == len(parallel)
     are_nested = all(pair in sizes for chain in chains for pair in pairwise(chain))
@@ -112,10 +154,3 @@ def _size(outer: Member, inner: Member, scop: Scop) -> int | None:
     apart = isl.Set.from_union_set(values.reverse().apply_range(values).deltas())
     apart = apart.project_out(isl.dim_type.param, 0, apart.dim(isl.dim_type.param))
     return int(apart.dim_max_val(0).to_python()) + 1 if apart.is_bounded() else None
-
-
-def _fit(threads: Mapping[str, int]) -> bool:
-    """Has a block so many threads along its axes?"""
-    return prod(threads.values()) <= LIMITS.block and all(
-        size <= LIMITS.threads[axis] for axis, size in threads.items()
-    )

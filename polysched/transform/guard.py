@@ -31,6 +31,7 @@ from polysched.ir.nodes import Binary, Call, Const, Load, Store
 from polysched.model.scop import Scop, Statement
 from polysched.model.tree import Band, Domain, Filter, Member, Parallel, Tree, Unroll, Vector, children
 from polysched.model.tree import walk as walk_tree
+from polysched.remembered import remembered
 from polysched.transform.strides import step, stride
 
 Gain = Literal["always", "on threads", "never"]
@@ -46,7 +47,7 @@ def may_be_for_nothing(found: Tree, scop: Scop, *, fits_cache: bool, guesses: bo
     """
     skewed = _is_skewed(found) and not _is_skewed(scop.tree)
     ours, theirs = _paths(found, scop), _paths(scop.tree, scop)
-    tiled = any(_is_tiled(loops, scop) for arrivals in ours.values() for loops in arrivals)
+    tiled = any(_is_tiled(name, loops, scop) for name, arrivals in ours.items() for loops in arrivals)
     if tiled and not (skewed and (fits_cache or guesses)):
         return False
     return skewed or _is_taken_apart(ours, theirs) or _is_farther(_uses(ours, scop), _uses(theirs, scop))
@@ -190,24 +191,25 @@ def _at(statement: Statement, loops: tuple[_Loop, ...]) -> _Use:
     return _Use(outside, innermost.is_marked(Parallel) or innermost.is_marked(Vector), far)
 
 
-def _is_tiled(loops: tuple[_Loop, ...], scop: Scop) -> bool:
-    """Does a loop over tiles change the order? One right around its own iterations does not, nor does one of a tile."""
-    several = [loop for loop in loops if not (loop.member.rounds and _is_single(loop, scop))]
-    return any(
-        outer.member.rounds and (inner.member.rounds or _used(outer) != _used(inner))
-        for outer, inner in pairwise(several)
-    )
+def _is_tiled(name: str, loops: tuple[_Loop, ...], scop: Scop) -> bool:
+    """Does a loop over tiles change the order of the statement? Not where it is right around its own iterations, or
+    where there is one tile."""
+    members = [loop.member for loop in loops]
+    several = [member for member in members if not (member.rounds and _is_single(member.schedule, scop.domain))]
+    return any(outer.rounds and _used(outer, name) != _used(inner, name) for outer, inner in pairwise(several))
 
 
-def _is_single(loop: _Loop, scop: Scop) -> bool:
-    values = scop.domain.intersect_params(scop.context).apply(loop.member.schedule)
+@remembered
+def _is_single(schedule: isl.UnionMap, domain: isl.UnionSet) -> bool:
+    values = domain.apply(schedule)
     return not values.is_empty() and bool(isl.Set.from_union_set(values).is_singleton())
 
 
-def _used(loop: _Loop) -> set[int]:
-    """The iterators that it is a function of."""
+def _used(member: Member, statement: str) -> set[int]:
+    """The iterators of the statement that the member is a function of."""
     kind = isl.dim_type.in_
-    return {k for aff in loop.member.pieces for k in range(aff.dim(kind)) if aff.involves_dims(kind, k, 1)}
+    own = (aff for aff in member.pieces if aff.get_domain_space().get_tuple_name(isl.dim_type.set) == statement)
+    return {k for aff in own for k in range(aff.dim(kind)) if aff.involves_dims(kind, k, 1)}
 
 
 def _is_skewed(tree: Tree) -> bool:
