@@ -125,6 +125,12 @@ class Member:
         """Does it divide and round, as loops over tiles do?"""
         return any(aff.dim(isl.dim_type.div) > 0 for aff in self.pieces)
 
+    def iterators(self, statement: str) -> set[int]:
+        """The positions of the statement's iterators that it is a function of."""
+        kind = isl.dim_type.in_
+        own = (aff for aff in self.pieces if aff.get_domain_space().get_tuple_name(isl.dim_type.set) == statement)
+        return {k for aff in own for k in range(aff.dim(kind)) if aff.involves_dims(kind, k, 1)}
+
 
 @remembered
 def _function(schedule: isl.UnionMap) -> isl.UnionPwAff:

@@ -39,7 +39,7 @@ def _may_overlap(fn: Function, region: Region) -> bool:
     """Might what is stored overlap something else, as far as a compiler knows?"""
     stored = {node.array for node in walk(fn.body) if isinstance(node, Store)}
     pairs = combinations([array.name for array in fn.arrays], 2)
-    return any({*pair} & stored and not {*pair} & region.unaliased for pair in pairs)
+    return any(region.may_overlap(one, other, stored) for one, other in pairs)
 
 
 _PLAIN = {"serial", "parallel", "dynamic", "vector"}

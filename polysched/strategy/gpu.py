@@ -13,7 +13,7 @@ Loops outside of the first parallel ones stay on the host.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from polysched.errors import IllegalSchedule, InputError
@@ -63,6 +63,9 @@ def fuse_sums(script: Script) -> list[set[str]]:
     return parts
 
 
+_Step = Callable[[Band, Around, Sequence[str]], bool]
+
+
 @dataclass(frozen=True)
 class _Strategy:
     """Looks for the first nest that is on no grid, and takes the next step with it."""
@@ -87,34 +90,31 @@ class _Strategy:
     def _band(self, tree: Band, around: Around, hosts: Sequence[str]) -> bool:
         if marks_in(tree):
             return self._below(tree.child, around.below(tree), ())
-        if self._tiled(tree, around, hosts):
+        if self._tried(f"tiles of {tree.members[0].name}", self._tiled, tree, around, hosts):
             return True
         band = self.bands.flagged(tree, around)
         if not band.members:
             return self._below(band.child, around, hosts)
-        name, before = band.members[0].name, self.script.state
-        if name in self.refused:
+        return self._tried(band.members[0].name, self._mapped, band, around, hosts)
+
+    def _tried(self, key: str, write: _Step, band: Band, around: Around, hosts: Sequence[str]) -> bool:
+        """Has `write` taken a step? So has what forgets a refused one, which is not tried again."""
+        if key in self.refused:
             return False
+        before = self.script.state
         try:
-            return self._mapped(band, around, hosts)
+            return write(band, around, hosts)
         except (InputError, IllegalSchedule) as error:
-            self.script.undo(before, f"grid of {name}", error)
-            self.refused.add(name)
+            self.script.undo(before, f"grid of {key}", error)
+            self.refused.add(key)
             return True
 
     def _tiled(self, band: Band, around: Around, hosts: Sequence[str]) -> bool:
-        """Puts tiles that there are on a grid; False if there are none, or if that has been tried."""
-        script, key = self.script, f"tiles of {band.members[0].name}"
-        tiles = own_tiles(band, script.scop, around) if key not in self.refused else None
-        if tiles is None:
-            return False
-        before = script.state
-        try:
-            on_own_tiles(script, tiles, hosts)
-        except (InputError, IllegalSchedule) as error:
-            script.undo(before, f"grid of {key}", error)
-            self.refused.add(key)
-        return True
+        """Puts tiles that there are on a grid; False if there are none."""
+        tiles = own_tiles(band, self.script.scop, around)
+        if tiles is not None:
+            on_own_tiles(self.script, tiles, hosts)
+        return tiles is not None
 
     def _mapped(self, band: Band, around: Around, hosts: Sequence[str]) -> bool:
         """Takes the first way that the user has not declined; False if there is no step to take."""

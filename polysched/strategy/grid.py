@@ -22,7 +22,7 @@ from polysched.options import Options
 from polysched.remembered import remembered
 from polysched.target import LIMITS
 from polysched.transform.roles import Around, Loops, statements_of
-from polysched.transform.sizes import element_bytes
+from polysched.transform.sizes import bytes_of_elements, element_bytes
 from polysched.transform.strides import far_accesses
 
 
@@ -108,7 +108,7 @@ def _contraction(
 
 def _bytes(loops: Loops, member: int, scop: Scop) -> int:
     """What one iteration of the serial loop reads for a point along the member."""
-    size = {array.name: array.dtype.bits // 8 or 1 for array in scop.arrays}
+    size = bytes_of_elements(scop)
     return sum(size[name] for name in _operands(loops, member))
 
 
@@ -138,20 +138,13 @@ def _tile(loops: Loops, y: int, x: int, scop: Scop, *, is_box: bool) -> tuple[Ax
 def _is_box(loops: Loops, serial: list[int]) -> bool:
     """Do the ends of the serial loops stay where they are when the others step?"""
     domain = loops.statement.domain
-    moved = {k for member in serial for k in _moved(loops.band.members[member], domain)}
+    moved = {k for member in serial for k in loops.band.members[member].iterators(loops.statement.name)}
     for basic in domain.get_basic_sets():
         for constraint in basic.get_constraints():
             used = {k for k in range(domain.dim(isl.dim_type.set)) if constraint.involves_dims(isl.dim_type.set, k, 1)}
             if used & moved and used - moved:
                 return False
     return True
-
-
-def _moved(member: Member, domain: isl.Set) -> set[int]:
-    """The iterators that the member is a function of."""
-    own = isl.UnionSet.from_set(isl.Set.universe(domain.get_space()))
-    (aff,) = replace(member, schedule=member.schedule.intersect_domain(own)).pieces
-    return {k for k in range(domain.dim(isl.dim_type.set)) if aff.involves_dims(isl.dim_type.in_, k, 1)}
 
 
 def _threads(length: int | None, most: int, points: int) -> int:

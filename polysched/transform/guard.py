@@ -31,7 +31,7 @@ from polysched.ir.nodes import Binary, Call, Const, Load, Store
 from polysched.model.scop import Scop, Statement
 from polysched.model.tree import Band, Domain, Filter, Member, Parallel, Tree, Unroll, Vector, children
 from polysched.model.tree import walk as walk_tree
-from polysched.remembered import remembered
+from polysched.transform.parallel import runs_once
 from polysched.transform.strides import step, stride
 
 Gain = Literal["always", "on threads", "never"]
@@ -195,21 +195,8 @@ def _is_tiled(name: str, loops: tuple[_Loop, ...], scop: Scop) -> bool:
     """Does a loop over tiles change the order of the statement? Not where it is right around its own iterations, or
     where there is one tile."""
     members = [loop.member for loop in loops]
-    several = [member for member in members if not (member.rounds and _is_single(member.schedule, scop.domain))]
-    return any(outer.rounds and _used(outer, name) != _used(inner, name) for outer, inner in pairwise(several))
-
-
-@remembered
-def _is_single(schedule: isl.UnionMap, domain: isl.UnionSet) -> bool:
-    values = domain.apply(schedule)
-    return not values.is_empty() and bool(isl.Set.from_union_set(values).is_singleton())
-
-
-def _used(member: Member, statement: str) -> set[int]:
-    """The iterators of the statement that the member is a function of."""
-    kind = isl.dim_type.in_
-    own = (aff for aff in member.pieces if aff.get_domain_space().get_tuple_name(isl.dim_type.set) == statement)
-    return {k for aff in own for k in range(aff.dim(kind)) if aff.involves_dims(kind, k, 1)}
+    several = [member for member in members if not (member.rounds and runs_once(member, scop.domain))]
+    return any(outer.rounds and outer.iterators(name) != inner.iterators(name) for outer, inner in pairwise(several))
 
 
 def _is_skewed(tree: Tree) -> bool:

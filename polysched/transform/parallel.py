@@ -9,15 +9,18 @@ from __future__ import annotations
 
 from polysched import isl
 from polysched.model.tree import Band, Member
+from polysched.remembered import remembered
 
 
 def for_threads(band: Band, domain: isl.UnionSet | None) -> int | None:
     """The first coincident member that runs more than once; None if there is none."""
     parallel = (k for k, member in enumerate(band.members) if member.coincident)
-    return next((k for k in parallel if not _runs_once(band.members[k], domain)), None)
+    return next((k for k in parallel if not runs_once(band.members[k], domain)), None)
 
 
-def _runs_once(member: Member, domain: isl.UnionSet | None) -> bool:
+@remembered
+def runs_once(member: Member, domain: isl.UnionSet | None) -> bool:
+    """Has the member one value for these instances, if they are known?"""
     if domain is None:
         return False
     values = member.schedule.intersect_domain(domain).range()

@@ -140,7 +140,7 @@ class _Box:
         values = tuple(each for member in band.members if (each := values_of(member, statement)))
         if len(values) < len(band.members):
             return None
-        size = {array.name: array.dtype.bits // 8 or 1 for array in scop.arrays}
+        size = bytes_of_elements(scop)
         accesses = tuple((a.relation, size[a.array]) for a in (*statement.reads, *statement.writes))
         return _Box(band, isl.UnionSet.from_set(statement.domain), values, accesses)
 
@@ -257,7 +257,12 @@ def _reuses(band: Band, scop: Scop, around: Around) -> bool:
 def element_bytes(statement: Statement, scop: Scop) -> int:
     """The size of what the statement writes."""
     written = {access.array for access in statement.writes}
-    return max((array.dtype.bits // 8 for array in scop.arrays if array.name in written), default=8) or 1
+    return max((size for name, size in bytes_of_elements(scop).items() if name in written), default=8)
+
+
+def bytes_of_elements(scop: Scop) -> dict[str, int]:
+    """The size of an element of each array."""
+    return {array.name: array.dtype.bits // 8 or 1 for array in scop.arrays}
 
 
 def _power_of_two(number: int) -> int:

@@ -26,6 +26,7 @@ from polysched.runtime.emulate import CPP_FLAGS, Emulated, emulate, emulated_tex
 from polysched.runtime.toolchain import compile_shared
 from tests.codegen.operations import awkward_values, every_operation
 from tests.codegen.programs import random_program
+from tests.emulated import assert_as_interpreted
 from tests.nests import arguments_for, canonical, loop, nest, outcome, random_nest
 
 n, i, j, t, b, r = (var(name) for name in "nijtbr")
@@ -36,13 +37,7 @@ V, W = Array("V", i64, (n,)), Array("W", i64, (n,))
 
 def assert_runs_as_interpreted(fn, arguments):
     """On the CPU, threads first to last and last to first."""
-    program = emulate(emit_cuda(linearize(fn)), fn)
-    expected = outcome(fn, arguments)
-    for program.reverse in (False, True):
-        given = {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in arguments.items()}
-        program(**given)
-        for name in expected:
-            np.testing.assert_array_equal(given[name], expected[name], err_msg=name, strict=True)
+    assert_as_interpreted(emulate(emit_cuda(linearize(fn)), fn), fn, arguments)
 
 
 def tile(var_name, start, end, size, axis, *body):

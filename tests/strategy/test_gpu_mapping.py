@@ -9,7 +9,6 @@ import textwrap
 from math import prod
 
 import nests
-import numpy as np
 import pytest
 from nests import loop, nest
 
@@ -32,6 +31,7 @@ from polysched.transform.hand.draft import Draft
 from polysched.transform.hand.loops import nested
 from polysched.transform.hand.reduces import with_reduces
 from polysched.transform.roles import Around
+from tests.emulated import assert_as_interpreted
 from tests.transform.scheduled import Scheduled, random_scheduled, scheduled
 
 EXAMPLES = [example.function for example in (stencil, gemm, jacobi_2d, seidel_2d)]
@@ -231,13 +231,7 @@ def assert_legal_and_equal_to_the_interpreter(fn: Function, sizes: tuple[int, ..
     assert first_violation(done.tree, done.dependences, done.scop) is None
     program = emulate(done.source, fn, done.scop.valid_sizes)
     for size in sizes:
-        arguments = nests.arguments_for(fn, random.Random(size), size)
-        expected = nests.outcome(fn, arguments)
-        for program.reverse in (False, True):
-            given = arguments | {name: arguments[name].copy() for name in expected}
-            program(**given)
-            for name in expected:
-                np.testing.assert_array_equal(given[name], expected[name], err_msg=name, strict=True)
+        assert_as_interpreted(program, fn, nests.arguments_for(fn, random.Random(size), size))
 
 
 @pytest.mark.parametrize("fn", [*EXAMPLES, copy(), recurrence()], ids=lambda fn: fn.name)

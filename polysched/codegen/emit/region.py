@@ -207,7 +207,7 @@ class _Block(Printer):
         for test in _conjuncts(condition(valid_sizes.gist(self.assumed_signs()))):
             yield self.expr(test, BINDING["|"])
         for one, other in combinations([array for array in self.fn.arrays if array.name in self.names], 2):
-            if {one.name, other.name} & self.written and not {one.name, other.name} & self.region.unaliased:
+            if self.region.may_overlap(one.name, other.name, self.written):
                 self.needs_apart = True
                 yield f"{self.macros['apart']}({self.place(one)}, {self.place(other)})"
         if self.only_on_threads:

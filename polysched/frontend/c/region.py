@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 
 from polysched.errors import Loc
@@ -48,3 +48,7 @@ class Region:
     conditions: tuple[Held, ...] = ()  # what held, where the text was read
     taken: frozenset[str]  # identifiers and macros of the file, and what its headers declare: generated names differ
     replaced: Mapping[str, Loc] = field(default_factory=dict)  # keywords that are macros there, and their definitions
+
+    def may_overlap(self, one: str, other: str, written: Set[str]) -> bool:
+        """Might two arrays overlap, one of which is written, as far as the C text shows?"""
+        return bool({one, other} & written) and not {one, other} & self.unaliased
