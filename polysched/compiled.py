@@ -97,11 +97,12 @@ class Compiled:
 
     @property
     def scop(self) -> Scop:
-        return self.plan.scop
+        """The model of what the kernel runs: without what is computed where it is used."""
+        return self.plan.mapped.scop
 
     @property
     def dependences(self) -> Dependences:
-        return self.plan.dependences
+        return self.plan.mapped.dependences
 
     @property
     def scheduled(self) -> Scheduled:
@@ -351,8 +352,8 @@ class Compiled:
         With `line`, only the loops around the statements of that source line, or in the loop there.
         """
         text = explain(
-            self.scop,
-            self.dependences,
+            self.plan.scop,
+            self.plan.dependences,
             self.scheduled.tree,
             found=self.scheduled.rung,
             mapped=self.tree,

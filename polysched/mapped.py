@@ -46,6 +46,8 @@ def require_target(scheduled: Tree, target: TargetData, options: Options) -> Non
 class Mapped:
     """A tree with marks, and the edits that lead to it."""
 
+    scop: Scop  # whose instances it runs: edits may compute values elsewhere
+    dependences: Dependences
     tree: Tree
     start: Tree  # where the edits begin
     options: Options  # which the strategy was given
@@ -88,8 +90,8 @@ def loops_within_budget(
     rungs: dict[str, Callable[[], Mapped]] = {
         "mapped": mapped,
         "mapped without tiles": lambda: mapping(scheduled, scop, deps, replace(options, tile=False, wavefront=False)),
-        "not mapped": lambda: _not_mapped(scheduled, options),
-        "source order": lambda: _not_mapped(scop.tree, options),
+        "not mapped": lambda: _not_mapped(scheduled, scop, deps, options),
+        "source order": lambda: _not_mapped(scop.tree, scop, deps, options),
     }
     if _has_marks(scheduled):  # as it is, it may need barriers, and there is nothing to leave out of it
         del rungs["mapped without tiles"], rungs["not mapped"]
@@ -101,12 +103,12 @@ def loops_within_budget(
         try:
             with isl.within(_MAPPING_SECONDS):
                 found = make()
-                tree = _legal(found, scop, deps)
-            if tree in tried or not _may_be_lowered(tree, rung, scop, deps, options):
+                tree = _legal(found)
+            if tree in tried or not _may_be_lowered(found, rung, options):
                 continue
             tried.append(tree)
             with isl.within(options.lower_seconds, options.lower_operations):
-                return found, step("lower", lower, tree, scop), names.get(rung, rung) + reason
+                return found, step("lower", lower, tree, found.scop), names.get(rung, rung) + reason
         except BudgetExceeded as error:
             reason = f", since {error}"
         except _Illegal as error:
@@ -116,16 +118,16 @@ def loops_within_budget(
         raise BudgetExceeded(f"no loops for the schedule by hand were found{reason}\n{hint}")
     if unmet(scop.tree, scop, deps, options.constraints) or _tile_sizes(options):
         raise BudgetExceeded(f"no loops that meet the constraints were found{reason}")
-    return _not_mapped(scop.tree, options), scop.function, "the nest as it was given" + reason
+    return _not_mapped(scop.tree, scop, deps, options), scop.function, "the nest as it was given" + reason
 
 
 class _Illegal(Exception):
     """What a strategy wrote breaks a dependence."""
 
 
-def _legal(found: Mapped, scop: Scop, deps: Dependences) -> Tree:
+def _legal(found: Mapped) -> Tree:
     try:
-        return step("legality of the mapping", require_legal, found.tree, deps, scop)
+        return step("legality of the mapping", require_legal, found.tree, found.dependences, found.scop)
     except IllegalSchedule as error:
         if not found.edits or verifies_each():
             raise
@@ -139,11 +141,11 @@ FOR_THREADS = "mapped, which gains on threads alone"
 _MAPPING_SECONDS = 10.0  # to map a schedule, and to check what came of it
 
 
-def _may_be_lowered(tree: Tree, rung: str, scop: Scop, deps: Dependences, options: Options) -> bool:
+def _may_be_lowered(found: Mapped, rung: str, options: Options) -> bool:
     """Does it meet the user's constraints, as the scheduled tree and what is mapped from it do?"""
     if rung != "mapped" and _tile_sizes(options):
         return False
-    return rung != "source order" or not unmet(tree, scop, deps, options.constraints)
+    return rung != "source order" or not unmet(found.tree, found.scop, found.dependences, options.constraints)
 
 
 def _require_axes(tree: Tree, target: TargetData) -> None:
@@ -181,14 +183,16 @@ def _map_to_cpu(
     those if it `keeps_order`."""
     script = _begun(tree, scop, deps, options)
     cpu(script, keeps_order=keeps_order)
-    return replace(_written(script, tree, with_reduces(script.tree, deps)), keeps_order=keeps_order)
+    mapped = _written(script, tree, with_reduces(script.tree, script.dependences))
+    return replace(mapped, keeps_order=keeps_order)
 
 
 def _map_to_gpu(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> Mapped:
     """Sums with what they start from and what is made of them, on blocks and threads."""
     script = _begun(tree, scop, deps, options)
     gpu(script)
-    return _written(script, tree, _barriers(with_reduces(script.tree, deps), scop, deps))
+    mapped = with_reduces(script.tree, script.dependences)
+    return _written(script, tree, _barriers(mapped, script.scop, script.dependences))
 
 
 def _guarded(mapped: tuple[Mapped, str], scop: Scop, deps: Dependences, options: Options) -> tuple[Mapped, str]:
@@ -199,7 +203,7 @@ def _guarded(mapped: tuple[Mapped, str], scop: Scop, deps: Dependences, options:
         return mapped
     source = mark_coincident(scop.tree, deps)
     if not _is_worth_threads(scop, STREAM_OPERATIONS) and is_hidden(found, scop, deps):
-        return _not_mapped(source, options), IN_SOURCE_ORDER
+        return _not_mapped(source, scop, deps, options), IN_SOURCE_ORDER
     in_order = _map_to_cpu(source, scop, deps, options, keeps_order=True)
     gained = gain(found, in_order.tree, scop, guesses=guesses)
     if gained == "never" or (gained == "on threads" and not _is_worth_threads(scop, SIMD_OPERATIONS)):
@@ -217,20 +221,21 @@ def _begun(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> Scrip
 
 
 def _written(script: Script, start: Tree, tree: Tree) -> Mapped:
-    return Mapped(tree, start, script.options, tuple(script.edits), tuple(script.decisions))
+    edits, decisions = tuple(script.edits), tuple(script.decisions)
+    return Mapped(script.scop, script.dependences, tree, start, script.options, edits, decisions)
 
 
-def _not_mapped(tree: Tree, options: Options) -> Mapped:
-    return Mapped(tree, tree, options, unwritten="loops are left as they are")
+def _not_mapped(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> Mapped:
+    return Mapped(scop, deps, tree, tree, options, unwritten="loops are left as they are")
 
 
 def _as_it_is(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> Mapped:
     require_products(tree, scop, reorder=options.reorder_reductions)
-    return Mapped(tree, tree, options, unwritten=_GIVEN)
+    return Mapped(scop, deps, tree, tree, options, unwritten=_GIVEN)
 
 
 def _with_barriers(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> Mapped:
-    return Mapped(_barriers(tree, scop, deps), tree, options, unwritten=_GIVEN)
+    return Mapped(scop, deps, _barriers(tree, scop, deps), tree, options, unwritten=_GIVEN)
 
 
 def _barriers(tree: Tree, scop: Scop, deps: Dependences) -> Tree:

@@ -19,7 +19,20 @@ from functools import reduce
 
 from polysched import isl
 from polysched.deps.coincidence import left_below
-from polysched.model.tree import Band, Domain, Filter, Leaf, Map, Storage, Tree, children, mark_of, walk
+from polysched.model.tree import (
+    Band,
+    Domain,
+    Filter,
+    Leaf,
+    Map,
+    Sequence,
+    Storage,
+    Tree,
+    children,
+    mark_of,
+    marks_in,
+    walk,
+)
 
 
 def left_to_threads(kernel: Tree, pairs: isl.UnionMap) -> isl.UnionMap:
@@ -70,6 +83,12 @@ def thread_coordinates(tree: Tree) -> dict[str, isl.UnionMap]:
         for axis, values in thread_coordinates(child).items():
             found[axis] = found[axis].union(values) if axis in found else values
     return {axis: v.intersect_domain(tree.filter) for axis, v in found.items()} if isinstance(tree, Filter) else found
+
+
+def is_in_rows(tree: Tree, on: tuple[str, ...]) -> bool:
+    """Is it a sequence inside of loops on axes, `on` blocks alone, with loops on thread.x, and on no other threads?"""
+    inside = {mark.axis for mark in marks_in(tree) if isinstance(mark, Map)} if isinstance(tree, Sequence) else None
+    return inside == {"thread.x"} and bool(on) and all(axis.startswith("block") for axis in on)
 
 
 def is_kernel(tree: Tree) -> bool:

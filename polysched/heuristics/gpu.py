@@ -20,6 +20,7 @@ SUM_PARTS = 32  # blocks that share the elements of a sum
 FEW_TERMS = 32 * SUM_THREADS  # that one block adds up sooner than two kernels are launched
 ROW_WARPS = 8  # of a block whose warps have a row each
 LONG_ROW = 1024  # terms for which a row has all threads of a block
+ROW_ELEMENTS = 8  # of a row that each thread of its block has, if there are so many
 COLUMNS = 128  # of a block, with so many threads each:
 COLUMN = 4
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from polysched import isl
 from polysched.constraints import Innermost, TileSizes, fits
@@ -35,11 +36,11 @@ from polysched.model.tree import (
 from polysched.model.tree import Sequence as InOrder
 from polysched.strategy.decision import sizes_around
 from polysched.strategy.pieces import pieces
+from polysched.strategy.rows import fuse_rows, join_lanes
 from polysched.strategy.script import Script, names_of
 from polysched.strategy.straight import straighten
 from polysched.transform.distribute import distribute
 from polysched.transform.epilogues import epilogues
-from polysched.transform.fuse_rows import rows_to_fuse
 from polysched.transform.fuse_tiles import in_common
 from polysched.transform.hand.loops import loops
 from polysched.transform.hand.reduces import with_reduces
@@ -65,7 +66,7 @@ def cpu(script: Script, *, keeps_order: bool = False) -> None:
     has_sizes = any(isinstance(each, TileSizes) for each in options.constraints)
     in_blocks = options.register_tiles and options.vector and not keeps_order
     if options.vector and options.fusion != "none" and not keeps_order:
-        script.phase("fuse rows", rows)
+        script.phase("fuse rows", fuse_rows)
     if options.tile and in_blocks and not (options.tile_sizes or has_sizes):
         script.phase("products", products)
     if options.parallel or options.vector:
@@ -88,18 +89,7 @@ def cpu(script: Script, *, keeps_order: bool = False) -> None:
     if script.dependences.reorder_reductions:
         script.phase("sums", sums)
         if options.vector:
-            script.phase("join lanes", joined)
-
-
-def rows(script: Script) -> None:
-    """Sums along rows, what they start from and what is made of them, under one loop over the rows."""
-    for found in list(rows_to_fuse(script.tree, script.scop, script.dependences)):
-        nests = [names_of(nest.rows) for nest in found.nests]
-        if script.says(f"fuse_rows.{nests[0][0]}", "a row stays in the cache from nest to nest"):
-            for names, nest in zip(nests, found.nests, strict=True):
-                script.reorder([*names, *names_of(nest.inner)])
-            for together in zip(*nests, strict=True):
-                script.do("fuse", *together)
+            script.phase("join lanes", join_lanes, partial(_to_join, script))
 
 
 def products(script: Script) -> None:
@@ -408,16 +398,6 @@ def sums(script: Script) -> None:
         for member in list(sums_for_lanes(script.tree, script.scop, script.dependences, asked)):
             if script.says(f"sum_lanes.{member.name}", "it carries sums alone, of rows"):
                 script.do("vectorize", member.name)
-
-
-def joined(script: Script) -> None:
-    """Neighbours on lanes as one loop, where one of them adds up."""
-    kept: set[tuple[str, str]] = set()
-    while pair := next((pair for pair in _to_join(script) if pair not in kept), None):
-        if script.says(f"join.{pair[1]}", "a row is read once for both"):
-            script.do("fuse", *pair)
-        else:
-            kept.add(pair)
 
 
 def _to_join(script: Script) -> Iterator[tuple[str, str]]:

@@ -24,6 +24,7 @@ from polysched.strategy.nest import Nest
 from polysched.strategy.on_grid import add_up, on_grid, statements_in
 from polysched.strategy.own_tiles import on_own_tiles, own_tiles
 from polysched.strategy.pieces import split_in
+from polysched.strategy.rows import rows_on_blocks
 from polysched.strategy.script import Script, names_of
 from polysched.strategy.straight import straighten
 from polysched.strategy.sums import sums_in_teams
@@ -34,6 +35,8 @@ from polysched.transform.roles import Around
 
 def gpu(script: Script) -> None:
     """The edits of the default strategy, one nest after the other."""
+    if script.options.fusion != "none":
+        script.phase("rows", rows_on_blocks)
     parts = script.phase("fuse sums", fuse_sums) or [] if script.options.fusion != "none" else []
     script.phase("map to gpu", _on_grids, parts, meets=False)
 

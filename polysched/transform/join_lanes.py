@@ -15,7 +15,8 @@ two stays within one iteration. Done where one of them reduces: other loops the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 
 from polysched import isl
 from polysched.deps.coincidence import left_below, together
@@ -26,56 +27,64 @@ from polysched.model.tree import Sequence as InOrder
 from polysched.transform.fuse_sums import are_same, as_one, either_way
 
 
-def lanes_to_join(tree: Tree, scop: Scop, dependences: Dependences) -> Iterator[tuple[str, str]]:
-    """The names of two loops each, inner ones first."""
-    return _below(tree, scop, dependences.coincidence, ())
-
-
-def _below(
-    tree: Tree, scop: Scop, reaching: isl.UnionMap, outer: tuple[Member, ...]
+def lanes_to_join(
+    tree: Tree, scop: Scop, dependences: Dependences, names: Collection[str] = ()
 ) -> Iterator[tuple[str, str]]:
-    below = left_below(tree, reaching)
-    inside = (*outer, *tree.members) if isinstance(tree, Band) else outer
-    for child in children(tree):
-        yield from _below(child, scop, below, inside)
-    if isinstance(tree, InOrder) and outer:
-        for k, part in enumerate(tree.children):
-            one = _last_on_lanes(tree.children[:k], part, reaching)
-            if one is not None and (pair := _pair(one, part, scop, reaching, outer)):
-                yield pair
+    """The names of two loops each, inner ones first: of loops on lanes, or of those `names` that will be."""
+    return _Joining(scop, names).below(tree, dependences.coincidence, ())
 
 
-def _last_on_lanes(parts: Sequence[Filter], part: Filter, reaching: isl.UnionMap) -> Filter | None:
-    """The last loop on lanes that may run as late as `part`."""
-    if _on_lanes(part) is None:
+@dataclass(frozen=True)
+class _Joining:
+    scop: Scop
+    names: Collection[str]
+
+    def below(
+        self, tree: Tree, reaching: isl.UnionMap, outer: tuple[Member, ...]
+    ) -> Iterator[tuple[str, str]]:
+        below = left_below(tree, reaching)
+        inside = (*outer, *tree.members) if isinstance(tree, Band) else outer
+        for child in children(tree):
+            yield from self.below(child, below, inside)
+        if isinstance(tree, InOrder) and outer:
+            for k, part in enumerate(tree.children):
+                one = self.last_on_lanes(tree.children[:k], part, reaching)
+                if one is not None and (pair := self.pair(one, part, reaching, outer)):
+                    yield pair
+
+    def last_on_lanes(self, parts: Sequence[Filter], part: Filter, reaching: isl.UnionMap) -> Filter | None:
+        """The last loop on lanes that may run as late as `part`."""
+        if self.on_lanes(part) is None:
+            return None
+        for k in range(len(parts) - 1, -1, -1):
+            if self.on_lanes(parts[k]) is not None:
+                is_free = all(
+                    either_way(parts[k].filter, later.filter, reaching).is_empty() for later in parts[k + 1 :]
+                )
+                return parts[k] if is_free else None
         return None
-    for k in range(len(parts) - 1, -1, -1):
-        if _on_lanes(parts[k]) is not None:
-            is_free = all(either_way(parts[k].filter, later.filter, reaching).is_empty() for later in parts[k + 1 :])
-            return parts[k] if is_free else None
-    return None
 
-
-def _on_lanes(part: Filter) -> tuple[Vector, Member] | None:
-    """The loop, if the part is one on lanes without others in it."""
-    match part.child:
-        case Band(members=(member,), child=Leaf() | InOrder()) as band if mark := mark_of(band, Vector):
-            return mark, member
-    return None
-
-
-def _pair(
-    one: Filter, other: Filter, scop: Scop, reaching: isl.UnionMap, outer: tuple[Member, ...]
-) -> tuple[str, str] | None:
-    """Their names; None if neither reduces, or they have other iterations, or one waits for all of the other."""
-    first, second = _on_lanes(one), _on_lanes(other)
-    assert first is not None and second is not None
-    (mark, member), (last_mark, last) = first, second
-    common = as_one(member, one.filter, last, other.filter)
-    if not (mark.reduces or last_mark.reduces):
+    def on_lanes(self, part: Filter) -> tuple[bool, Member] | None:
+        """Whether the loop adds up, and itself, if the part is one on lanes without others in it."""
+        match part.child:
+            case Band(members=(member,), child=Leaf() | InOrder()) as band:
+                if mark := mark_of(band, Vector):
+                    return bool(mark.reduces), member
+                return (not member.coincident, member) if member.name in self.names else None
         return None
-    if not either_way(one.filter, other.filter, reaching).is_subset(together(common)):
-        return None
-    instances, others = (part.filter.intersect(scop.domain) for part in (one, other))
-    are_alike = are_same((*outer, member), instances, (*outer, last), others)
-    return (member.name, last.name) if are_alike else None
+
+    def pair(
+        self, one: Filter, other: Filter, reaching: isl.UnionMap, outer: tuple[Member, ...]
+    ) -> tuple[str, str] | None:
+        """Their names; None if neither adds up, or they have other iterations, or one waits for all of the other."""
+        first, second = self.on_lanes(one), self.on_lanes(other)
+        assert first is not None and second is not None
+        (adds, member), (last_adds, last) = first, second
+        common = as_one(member, one.filter, last, other.filter)
+        if not (adds or last_adds):
+            return None
+        if not either_way(one.filter, other.filter, reaching).is_subset(together(common)):
+            return None
+        instances, others = (part.filter.intersect(self.scop.domain) for part in (one, other))
+        are_alike = are_same((*outer, member), instances, (*outer, last), others)
+        return (member.name, last.name) if are_alike else None

@@ -14,10 +14,10 @@ that sums up in T, or a condition in it, would read in all threads what the firs
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from polysched import isl
-from polysched.deps.phases import is_kernel
+from polysched.deps.phases import is_in_rows, is_kernel
 from polysched.model.tree import (
     Band,
     Domain,
@@ -44,11 +44,21 @@ def on_first_threads(tree: Tree) -> Tree:
 def _kernels(tree: Tree, instances: isl.UnionSet) -> Tree:
     if not is_kernel(tree):
         return _below(tree, instances, _kernels)
-    loops = [mark for mark in marks_in(tree) if isinstance(mark, Map)]
-    sums = {mark.axis for mark in loops if mark.reduces}  # whose first thread it is, the code for sums sees to
-    for axis in sorted({mark.axis for mark in loops} - sums, reverse=True):
+    axes = {mark.axis for mark in marks_in(tree) if isinstance(mark, Map)}
+    for axis in sorted(axes - set(_teams(tree)), reverse=True):
         tree = _on_axis(tree, axis, instances)
     return tree
+
+
+def _teams(tree: Tree, on: tuple[str, ...] = ()) -> Iterator[str]:
+    """The axes of sums whose first thread the code for them sees to: all but those of loops one after the other."""
+    if mark := mark_of(tree, Map):
+        on = (*on, mark.axis)
+        if mark.reduces:
+            yield mark.axis
+    if not is_in_rows(tree, on):
+        for child in children(tree):
+            yield from _teams(child, on)
 
 
 def _on_axis(tree: Tree, axis: str, instances: isl.UnionSet) -> Tree:

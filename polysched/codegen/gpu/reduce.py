@@ -44,6 +44,7 @@ from typing import Any
 from polysched.codegen.declined import decline
 from polysched.codegen.emit.extents import bounded, trips
 from polysched.codegen.emit.survey import is_mapped
+from polysched.codegen.gpu.rows import in_rows, is_in_rows
 from polysched.codegen.gpu.teams import Adder, Finish, Team
 from polysched.codegen.gpu.thread_nest import inside, on_threads
 from polysched.codegen.passes.tile_nest import side_of
@@ -100,7 +101,9 @@ class _Reducer:
         rest = list(body)
         while rest:
             stmt = rest.pop(0)
-            if isinstance(stmt, For) and is_mapped(stmt) and any(map(_reduces, walk(stmt))):
+            if isinstance(stmt, For) and is_in_rows(stmt):
+                done.append(in_rows(stmt, self.arrays, self.teams, self.added))
+            elif isinstance(stmt, For) and is_mapped(stmt) and any(map(_reduces, walk(stmt))):
                 ends = _Ends(_at_end(done[::-1], stmt)[::-1], _at_end(rest, stmt))
                 done, rest = done[: len(done) - len(ends.before)], rest[len(ends.after) :]
                 done += self.kernels(stmt, ends) or (*ends.before, _serial(stmt), *ends.after)
@@ -169,7 +172,7 @@ class _Reducer:
             return self.on_columns(around, loop, updates, team, nest, ends)
         team = Team(Var(member), size, place, when)
         own = _strided(loop, team.thread, team.size)
-        return nest(team, self.teams.summed(own, updates, team, lambda *of: ends.around(*self.added(*of))))
+        return nest(team, self.teams.summed((own,), updates, team, lambda *of: ends.around(*self.added(*of))))
 
     def on_columns(
         self, around: list[For], loop: For, updates: list[Update], team: Team, nest: _Nest, ends: _Ends
@@ -187,7 +190,7 @@ class _Reducer:
             return (Store(parts[update.array.name].name, (Var(block), *update.index), value),)
 
         first = add(mul(Var(block), team.size), team.thread)
-        share = nest(team, self.teams.summed(_strided(loop, first, team.size * SUM_PARTS), updates, team, keep))
+        share = nest(team, self.teams.summed((_strided(loop, first, team.size * SUM_PARTS),), updates, team, keep))
         added = For(number, Const(0), blocks, 1, self.all_added(updates, parts, number))
         combine: tuple[Stmt, ...] = (*ends.before, added, *ends.after)
         for each in reversed(around):
@@ -246,7 +249,7 @@ class _Reducer:
         """The threads of a block, each with its share of a loop."""
         thread = Var(next(self.names))
         own = share(thread)
-        body = self.teams.summed(own, updates, Team(thread, SUM_THREADS, repeats=repeats), finish)
+        body = self.teams.summed((own,), updates, Team(thread, SUM_THREADS, repeats=repeats), finish)
         return For(thread.name, Const(0), Const(SUM_THREADS), 1, body, "thread.x", origin=own.origin)
 
     def added(self, update: Update, value: Expr) -> tuple[Store]:

@@ -37,7 +37,6 @@ from polysched.ir.nodes import (
     Call,
     Const,
     Expr,
-    For,
     If,
     Load,
     Select,
@@ -91,24 +90,26 @@ class Adder:
     taken: set[str]  # names; grows by those of variables
     shuffles: bool
 
-    def summed(self, loop: For, updates: list[Update], team: Team, finish: Finish) -> tuple[Stmt, ...]:
-        """The loop with variables for what it updates; they are combined, and the first thread finishes with them."""
+    def summed(
+        self, body: tuple[Stmt, ...], updates: list[Update], team: Team, finish: Finish
+    ) -> tuple[Stmt, ...]:
+        """The body with variables for what it updates; they are combined, and the first thread finishes with them."""
         variables = {update.array.name: self._variable(update) for update in updates}
-        body: list[Stmt] = []
+        done: list[Stmt] = []
         for update in updates:
             variable = variables[update.array.name]
-            body += [Alloc(variable), Store(variable.name, (), identity(update.op, variable.dtype))]
+            done += [Alloc(variable), Store(variable.name, (), identity(update.op, variable.dtype))]
         moved = in_variables(
             {name: variable.name for name, variable in variables.items()},
-            [node for node in walk(loop) if isinstance(node, Store)],
+            [node for node in walk(body) if isinstance(node, Store)],
         )
         names = fresh_names("r", self.taken)
-        own: tuple[Stmt, ...] = rename_bound((rewrite(loop, moved),), lambda _: next(names))
-        body += [If(conjunction(team.when), own)] if team.when else own
+        own: tuple[Stmt, ...] = rename_bound(rewrite(body, moved), lambda _: next(names))
+        done += [If(conjunction(team.when), own)] if team.when else own
         for update in updates:
             steps, value = self._combined(update, variables[update.array.name].name, team)
-            body += [*steps, If(team.is_first, finish(update, value))]
-        return tuple(body)
+            done += [*steps, If(team.is_first, finish(update, value))]
+        return tuple(done)
 
     def _combined(self, update: Update, variable: str, team: Team) -> tuple[list[Stmt], Expr]:
         """How the threads of a team combine their variables, and what the first one has then."""

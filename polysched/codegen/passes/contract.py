@@ -8,7 +8,8 @@
         b[i] = s[i]                               b[i] = s
 
 With `rows`, one that an iteration of a parallel loop uses along some dimensions alone becomes an array of these: the
-row of a matrix, which then stays in a cache.
+row of a matrix, which then stays in a cache. What several loops over the threads of a block use is a variable of the
+block, in shared memory.
 
 Needs: names are bound once.
 Keeps: every value; only where a temporary lives changes. A loop may hold the declaration if every element is used in
@@ -24,7 +25,7 @@ from typing import Any
 
 from polysched import isl
 from polysched.ir.node import rewrite, substitute, walk
-from polysched.ir.nodes import PARALLEL, Alloc, Array, Expr, For, Function, If, Let, Load, Stmt, Store, Var
+from polysched.ir.nodes import PARALLEL, Alloc, Array, Barrier, Expr, For, Function, If, Let, Load, Stmt, Store, Var
 from polysched.model.affine import AffineSpace
 from polysched.model.extract import extract
 from polysched.model.scop import Scop
@@ -80,21 +81,31 @@ def _stays(var: str, array: str, scop: Callable[[], Scop]) -> bool:
 
 
 def _declared_inside(
-    body: tuple[Stmt, ...], array: Array, stays: Callable[[str], bool]
+    body: tuple[Stmt, ...], array: Array, stays: Callable[[str], bool], axis: str = ""
 ) -> tuple[Stmt, ...] | None:
-    """`body` with the temporary declared in the innermost block that can hold it; None if that makes no scalar."""
+    """`body`, which is in a loop on that axis of a grid, with the temporary declared in the innermost block that can
+    hold it; None if that makes no scalar."""
     users = [stmt for stmt in body if _subscripts(stmt, array.name)]
     match users:
-        case [For(var=var, body=inner) as loop] if stays(var):
-            new = _declared_inside(inner, array, stays)
+        case [For(var=var, body=inner, kind=kind) as loop] if stays(var):
+            new = _declared_inside(inner, array, stays, kind if kind.startswith(("block", "thread")) else axis)
             return None if new is None else _replaced(body, loop, replace(loop, body=new))
         case [If(cond=cond, then=then, other=()) as branch] if not _subscripts(cond, array.name):
-            new = _declared_inside(then, array, stays)
+            new = _declared_inside(then, array, stays, axis)
             return None if new is None else _replaced(body, branch, replace(branch, then=new))
     subscripts = set(_subscripts(body, array.name))
     if len(subscripts) != 1 or not is_fixed(subscripts.pop(), body):
         return None
-    return (Alloc(replace(array, shape=())), *rewrite(body, _scalar_rule(array.name)))
+    inside: tuple[Stmt, ...] = rewrite(body, _scalar_rule(array.name))
+    if axis.startswith("block") and any(map(_is_on_threads, walk(tuple(users)))):
+        first = next((stmt for stmt in body if not isinstance(stmt, Alloc)), None)
+        before = () if isinstance(first, Barrier) else (Barrier(),)  # until nobody uses what it held before
+        return (Alloc(replace(array, shape=(), space="shared")), *before, *inside)
+    return (Alloc(replace(array, shape=())), *inside)
+
+
+def _is_on_threads(node: Any) -> bool:
+    return isinstance(node, For) and node.kind.startswith("thread")
 
 
 def _row_inside(body: tuple[Stmt, ...], array: Array, stays: Callable[[str], bool]) -> tuple[Stmt, ...] | None:

@@ -6,7 +6,8 @@
 
 On a GPU the code for sums (`codegen/gpu/reduce.py`) has a kernel's outermost loop add up, or that on thread.x, or both
 if they add to the same arrays, or one on blocks inside of threads, which get partners on thread.y; nothing but loops on
-axes may be around, and statements without loops before and after in a thread. No other is said to reduce, so that it is
+axes may be around, and statements without loops before and after in a thread. Rows: loops on thread.x one after the
+other in a loop on blocks, of which those that reduce have a constant length. No other is said to reduce, so that it is
 refused.
 """
 
@@ -17,6 +18,7 @@ from dataclasses import dataclass, replace
 from polysched import isl
 from polysched.deps.coincidence import left_below
 from polysched.deps.dependences import Dependences
+from polysched.deps.phases import is_in_rows
 from polysched.errors import InputError
 from polysched.model.tree import (
     Band,
@@ -32,6 +34,7 @@ from polysched.model.tree import (
     walk,
     with_children,
 )
+from polysched.target import LIMITS
 from polysched.transform.fuse_sums import are_same
 from polysched.transform.reductions import reduced
 
@@ -66,16 +69,24 @@ class _Around:
     on: tuple[str, ...] = ()  # which axes
     axes: bool = True  # loops on axes alone
     among: bool = False  # statements before and after
+    rows: bool = False  # loops on thread.x, one after the other, and what is on none
     sums: tuple[str, ...] = ()  # what the axes reduce
+
+    def is_short(self, member: Member) -> bool:
+        """Can each thread of a block have one value of the member, whatever the sizes?"""
+        values = member.schedule.intersect_domain(self.domain).range().project_out_all_params()
+        return values.is_subset(isl.UnionSet(f"{{ [x] : 0 <= x < {LIMITS.block} }}"))
 
     @property
     def is_in_threads(self) -> bool:
         return bool(self.on) and self.on[-1].startswith("thread")
 
-    def may_reduce(self, mark: Concurrent, found: tuple[str, ...]) -> tuple[str, ...]:
+    def may_reduce(self, mark: Concurrent, found: tuple[str, ...], member: Member) -> tuple[str, ...]:
         """All the arrays found, if there is code for their sums here; else none."""
         if not isinstance(mark, Map) or (not self.on and mark.axis != "block.w"):
             return found
+        if self.rows:
+            return found if self.axes and not self.sums and self.is_short(member) else ()
         if self.sums:  # those of blocks, which their threads share
             return found if mark.axis == "thread.x" and self.sums == found else ()
         in_columns = mark.axis in ("block.x", "block.y", "block.z") and self.is_in_threads and "thread.y" not in self.on
@@ -88,13 +99,15 @@ def _with_reduces(tree: Tree, dependences: Dependences, reaching: isl.UnionMap, 
         around = replace(around, domain=tree.domain)
     if isinstance(tree, Band) and (mark := mark_of(tree, Concurrent)):
         first, *others = tree.members
-        names = around.may_reduce(mark, reduced(first, dependences, reaching))
+        names = around.may_reduce(mark, reduced(first, dependences, reaching), first)
         if isinstance(mark, Map):
             around = replace(around, on=(*around.on, mark.axis), sums=(*around.sums, *names))
         marks = tuple(replace(each, reduces=names) if each is mark else each for each in first.marks)
         tree = replace(tree, members=(replace(first, marks=marks), *others))
     elif isinstance(tree, Sequence) and around.is_in_threads and _is_around_one(tree, around):
         around = replace(around, among=True)
+    elif is_in_rows(tree, around.on):
+        around = replace(around, rows=True)
     elif not isinstance(tree, Filter):
         around = replace(around, axes=not around.on)
     if isinstance(tree, Band):

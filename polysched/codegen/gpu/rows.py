@@ -1,0 +1,96 @@
+"""Rows: kernels whose blocks add up between other loops on their threads.
+
+    for i in 0..n (block.x):                        for i in 0..n (block.x):
+        for t in 0..1 (thread.x): m = -inf              for t in 0..1 (thread.x): m = -inf
+        barrier                                         barrier
+        for t in 0..min(d, 256) (thread.x,              for t in 0..256 (thread.x):
+                                 reduces m):                acc = -inf
+            for j in t..d by 256:              ->           if t < d:
+                m = max(m, x[i, j])                             for j in t..d by 256: acc = max(acc, x[i, j])
+        barrier                                             <tree over t>
+        for t in 0..min(d, 256) (thread.x):                 if t == 0: m = max(m, acc)
+            for j in t..d by 256:                       barrier
+                y[i, j] = x[i, j] - m                   ...
+
+Each sum has all threads of the block, so that they meet at the barriers of its tree; iteration t stays on thread t, as
+in the loops beside it. What is not on threads is on the first one (`first_thread.py`), as is the end of each sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from polysched.codegen.declined import decline
+from polysched.codegen.emit.extents import most_trips
+from polysched.codegen.emit.survey import is_mapped
+from polysched.codegen.gpu.teams import Adder, Finish, Team
+from polysched.codegen.passes.updates import Update, updates_in
+from polysched.heuristics.gpu import UNKNOWN_BLOCK
+from polysched.ir.build import binary, conjunction
+from polysched.ir.node import rewrite, walk
+from polysched.ir.nodes import Array, Const, For, If, Stmt, Var
+from polysched.target import LIMITS
+
+
+def is_in_rows(kernel: For) -> bool:
+    """Are there loops on thread.x, some of which reduce, one after the other in its loops on blocks?"""
+    loop = kernel
+    while len(loop.body) == 1 and _is_on_blocks(loop.body[0]):
+        (loop,) = loop.body  # type: ignore[assignment]  # a loop on blocks
+    is_one = len(loop.body) == 1 and isinstance(loop.body[0], For)
+    inside = {node.kind for node in walk(loop.body) if isinstance(node, For) and is_mapped(node)}
+    sums = {node.kind for node in walk(kernel) if isinstance(node, For) and node.reduces}
+    return _is_on_blocks(loop) and not is_one and inside == sums == {"thread.x"}
+
+
+def in_rows(kernel: For, arrays: Mapping[str, Array], adder: Adder, finish: Finish) -> For:
+    """The kernel with its sums on all threads of a block; on one thread if there is one that they cannot add up."""
+    lanes = [node for node in walk(kernel) if isinstance(node, For) and node.kind == "thread.x"]
+    lengths = [most_trips(Const(0) if each.reduces else each.lo, each.hi, each.step) for each in lanes]
+    most = max(UNKNOWN_BLOCK["x"] if length is None else length for length in lengths)
+    size = max(LIMITS.warp, 1 << (most - 1).bit_length())
+    updates = {each.var: updates_in(each, arrays) for each in lanes if each.reduces}
+    are_lanes = all(each.step == 1 and most_trips(each.lo, Const(0), 1) == 0 for each in lanes if each.reduces)
+    if not are_lanes or size > LIMITS.block or any(_are_no_parts(found) for found in updates.values()):
+        return _on_one_thread(kernel)
+
+    def rule(node: Any) -> Any:
+        if not isinstance(node, For) or not node.reduces:
+            return None
+        own, thread = updates[node.var], Var(node.var)
+        assert own is not None
+        body = adder.summed(_inside(node, size), own, Team(thread, size), finish)
+        return replace(node, lo=Const(0), hi=Const(size), body=body, reduces=())
+
+    return rewrite(kernel, rule)
+
+
+def _is_on_blocks(node: Any) -> bool:
+    return isinstance(node, For) and node.kind.startswith("block")
+
+
+def _are_no_parts(found: list[Update] | None) -> bool:
+    return found is None or any(update.row for update in found)
+
+
+def _inside(loop: For, size: int) -> tuple[Stmt, ...]:
+    """The body, if the thread's number is an iteration."""
+    thread = Var(loop.var)
+    low = [binary(">=", thread, loop.lo)] if loop.lo != Const(0) else []
+    high = [binary("<", thread, loop.hi)] if loop.hi != Const(size) else []
+    return (If(conjunction([*low, *high]), loop.body),) if low or high else loop.body
+
+
+def _on_one_thread(kernel: For) -> For:
+    """The kernel with one thread in a block."""
+
+    def rule(node: Any) -> Any:
+        if not isinstance(node, For) or node.kind != "thread.x":
+            return None
+        if node.reduces:
+            decline(node, "not all that it adds up are parts of fixed elements")
+        return replace(node, kind="serial", reduces=(), body=rewrite(node.body, rule))
+
+    return rewrite(kernel, rule)
