@@ -44,6 +44,11 @@ def layer_norm(x: ps.f32["n", "d"], g: ps.f32["d"], b: ps.f32["d"]) -> ps.f32["n
 
 
 @ps.op
+def rms_norm(x: ps.f32["n", "d"], g: ps.f32["d"]) -> ps.f32["n", "d"]:
+    return x / np.sqrt(np.mean(x * x, axis=1, keepdims=True) + 1e-5) * g
+
+
+@ps.op
 def gelu(x: ps.f32["n", "d"]) -> ps.f32["n", "d"]:
     return 0.5 * x * (1.0 + np.tanh(0.7978845608 * (x + 0.044715 * x * x * x)))
 
@@ -58,6 +63,7 @@ OPERATORS: dict[str, tuple[Any, tuple[tuple[int, ...], ...]]] = {
     "softmax": (softmax, ((512, 1000),)),
     "log_softmax": (log_softmax, ((512, 1000),)),
     "layer_norm": (layer_norm, ((512, 768), (768,), (768,))),
+    "rms_norm": (rms_norm, ((512, 768), (768,))),
     "gelu": (gelu, ((512, 1000),)),
     "batch_norm": (batch_norm, ((16, 64, 784), (64,), (64,))),
 }
@@ -86,17 +92,25 @@ def _ours(name: str) -> Callable[[], object]:
 
 def _theirs(name: str) -> Callable[[], object]:
     import torch
-    import torch.nn.functional as functions
 
     torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
     torch.set_grad_enabled(False)
-    x, *more = map(torch.from_numpy, _arguments(OPERATORS[name][1]))
-    calls: dict[str, Callable[[], object]] = {
-        "softmax": lambda: functions.softmax(x, 1),
-        "log_softmax": lambda: functions.log_softmax(x, 1),
-        "layer_norm": lambda: functions.layer_norm(x, x.shape[1:], *more, _EPSILON),
-        "gelu": lambda: functions.gelu(x, approximate="tanh"),
-        "batch_norm": lambda: functions.batch_norm(x, None, None, *more, training=True, eps=_EPSILON),
+    call = pytorch(name)
+    given = [torch.from_numpy(each) for each in _arguments(OPERATORS[name][1])]
+    return lambda: call(*given)
+
+
+def pytorch(name: str) -> Callable[..., Any]:
+    """PyTorch's function for the operator, on the same arguments."""
+    import torch.nn.functional as functions
+
+    calls: dict[str, Callable[..., Any]] = {
+        "softmax": lambda x: functions.softmax(x, 1),
+        "log_softmax": lambda x: functions.log_softmax(x, 1),
+        "layer_norm": lambda x, g, b: functions.layer_norm(x, x.shape[1:], g, b, _EPSILON),
+        "rms_norm": lambda x, g: functions.rms_norm(x, x.shape[1:], g, _EPSILON),
+        "gelu": lambda x: functions.gelu(x, approximate="tanh"),
+        "batch_norm": lambda x, g, b: functions.batch_norm(x, None, None, g, b, training=True, eps=_EPSILON),
     }
     return calls[name]
 

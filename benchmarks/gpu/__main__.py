@@ -3,6 +3,7 @@
 suite         the 30 PolyBench kernels, and the same in source order
 gemm          products of matrices against cuBLAS
 techniques    what each technique is worth: the nest without it
+rows          operators along rows, as one kernel and as several, against PyTorch
 
 A line for each as it comes: milliseconds of the device by its events, median and least, without copies from and to the
 host; the floor, which is the larger of bytes over bandwidth and operations over peak, where every array is read and
@@ -21,12 +22,16 @@ from math import exp, log
 from statistics import fmean
 from typing import Any
 
+import numpy as np
+
 import polysched as ps
 from benchmarks.gpu.cublas import time_product
 from benchmarks.gpu.machine import Peaks, this_gpu
-from benchmarks.gpu.measure import Job, Measured, dry, measure
+from benchmarks.gpu.measure import Job, Measured, arguments, dry, measure
 from benchmarks.gpu.processes import run_all
+from benchmarks.gpu.pytorch import time_rows
 from benchmarks.gpu.work import least
+from benchmarks.operators.against_pytorch import OPTIONS
 from benchmarks.polybench import KERNELS
 from benchmarks.polybench.sizes import SETS
 from polysched.errors import LaunchError
@@ -47,6 +52,12 @@ WITHOUT: dict[str, dict[str, int]] = {
     "conv2d": {},
     "jacobi-2d": {"tsteps": 20, "n": 4096},
     "heat-3d": {"tsteps": 20, "n": 256},
+}
+ROWS = {
+    "softmax": ((128, 1000), (4096, 128), (8, 32000), (16384, 2048)),
+    "log_softmax": ((4096, 128), (16384, 2048)),
+    "layer_norm": ((128, 768), (8, 8192), (16384, 2048)),
+    "rms_norm": ((128, 768), (8, 8192), (16384, 2048)),
 }
 
 
@@ -70,6 +81,8 @@ def main() -> int:
         print(_line(job, measured, gpu), flush=True)
     if "gemm" in args.tables:
         _print_cublas(found)
+    if "rows" in args.tables:
+        _print_pytorch(found)
     _print_summary(found, gpu)
     print(f"{time.monotonic() - start:.0f} s in all")
     return int(any(measured.fault for _, measured in found if measured.variant == "ours"))
@@ -80,7 +93,7 @@ def _arguments() -> argparse.Namespace:
         prog="python -m benchmarks.gpu", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("tables", nargs="*", default=list(TABLES), metavar="TABLE", help=", ".join(TABLES))
-    names = [*KERNELS, *(name for name in WITHOUT if name not in KERNELS)]
+    names = [*KERNELS, *(name for name in WITHOUT if name not in KERNELS), *ROWS]
     parser.add_argument("--kernel", choices=names, nargs="+", default=names, metavar="NAME")
     parser.add_argument("--dataset", choices=SETS, default="large", help="the sizes of the suite")
     parser.add_argument("--limit", type=float, default=8.0, help="seconds that a variant may have the GPU")
@@ -111,7 +124,16 @@ def _techniques(dataset: str) -> list[Job]:
     return [Job(name, sizes, {"ours": {}, **variants, "source order": SOURCE}) for name, sizes in WITHOUT.items()]
 
 
-TABLES = {"suite": _suite, "gemm": _gemm, "techniques": _techniques}
+def _rows(dataset: str) -> list[Job]:
+    apart = {**OPTIONS, "fuse_rows.i": False}
+    return [
+        Job(name, {"n": n, "d": d}, {"ours": OPTIONS, "several kernels": apart})
+        for name, shapes in ROWS.items()
+        for n, d in shapes
+    ]
+
+
+TABLES = {"suite": _suite, "gemm": _gemm, "techniques": _techniques, "rows": _rows}
 
 
 # --- what is printed
@@ -137,6 +159,20 @@ def _print_cublas(found: Sequence[tuple[Job, Measured]]) -> None:
                 return
             share = f"ours reaches {theirs / ours.median:.0%} of it"
             print(f"{job.name}, {PRODUCT['n']}: cuBLAS takes {theirs:.3f} ms, {share}", flush=True)
+
+
+def _print_pytorch(found: Sequence[tuple[Job, Measured]]) -> None:
+    for job, ours in found:
+        if job.name in ROWS and ours.variant == "ours" and not ours.fault:
+            given = [value for value in arguments(job).values() if isinstance(value, np.ndarray)]
+            try:
+                theirs = list(time_rows(job.name, given[:-1], runs=50))
+            except ImportError as error:
+                print(f"PyTorch: {error}")
+                return
+            shape = " x ".join(map(str, job.sizes.values()))
+            figures = "; ".join(f"{who} {ms:.4f} ms, {ms / ours.median:.2f} of ours" for who, ms in theirs)
+            print(f"{job.name} {shape}: ours {ours.median:.4f} ms; {figures}", flush=True)
 
 
 def _print_summary(found: Sequence[tuple[Job, Measured]], gpu: Peaks) -> None:

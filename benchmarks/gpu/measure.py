@@ -16,9 +16,11 @@ import numpy as np
 import polysched as ps
 from benchmarks.operators import nests
 from benchmarks.polybench import KERNELS, data
+from benchmarks.rows import OPERATORS
 from polysched.errors import PolyschedError
 from polysched.ir.interp import evaluate
 from polysched.ir.nodes import Function
+from polysched.prepare import function_of
 from polysched.runtime.arguments import written
 from polysched.runtime.cuda import build
 
@@ -28,14 +30,16 @@ _TOLERANCE = {64: 1e-8, 32: 1e-4, 16: 1e-2}  # of the largest value: how far sum
 
 @dataclass(frozen=True)
 class Job:
-    """A nest and its variants: options beside the defaults, by name."""
+    """A nest and its variants, by name: options beside the defaults, and decisions, whose keys have a dot."""
 
-    name: str  # of a PolyBench kernel, or of a nest in benchmarks/operators/nests.py
+    name: str  # of a PolyBench kernel, of a nest in benchmarks/operators/nests.py, or of an operator along rows
     sizes: dict[str, int]
     variants: dict[str, dict[str, Any]] = field(default_factory=lambda: {"ours": {}})
 
     @property
     def function(self) -> Function:
+        if self.name in OPERATORS:
+            return function_of(OPERATORS[self.name][0])
         nest = KERNELS[self.name].nest if self.name in KERNELS else getattr(nests, self.name)
         return nest.function
 
@@ -87,11 +91,19 @@ def _compiled(job: Job, arch: str) -> Iterator[tuple[str, tuple[ps.Compiled | st
     for variant, changes in job.variants.items():
         start = time.perf_counter()
         try:
-            done: ps.Compiled | str = ps.optimize(job.function, "cuda", options=_options(changes))
+            done: ps.Compiled | str = _optimized(job, changes)
             build(done.source, arch, contract=True)
         except PolyschedError as error:
             done = f"{type(error).__name__}: {error}"
         yield variant, (done, time.perf_counter() - start)
+
+
+def _optimized(job: Job, changes: dict[str, Any]) -> ps.Compiled:
+    decided = {key: value for key, value in changes.items() if "." in key}
+    done = ps.optimize(job.function, "cuda", options=_options({k: v for k, v in changes.items() if k not in decided}))
+    for key, value in decided.items():
+        done = ps.optimize(job.function, "cuda", schedule=done.schedule.decide(key, value))
+    return done
 
 
 def _options(changes: dict[str, Any]) -> ps.Options:

@@ -103,8 +103,8 @@ def _unshifted(member: Member) -> Member:
 @remembered
 def _from_zero(schedule: isl.UnionMap) -> isl.UnionMap:
     affs = Member(schedule).pieces
-    constant = affs[0].get_constant_val()
-    if len(affs) != 1 or constant.is_zero() or not constant.is_int():
+    constant = affs[0].get_constant_val() if len(affs) == 1 else isl.Val(0)  # no piece at all: it never runs
+    if constant.is_zero() or not constant.is_int():
         return schedule
     moved = isl.PwAff.from_aff(affs[0].add_constant_val(isl.Val(0).sub(constant)))
     return isl.UnionMap.from_union_pw_aff(isl.UnionPwAff.from_pw_aff(moved))
