@@ -44,6 +44,7 @@ from typing import Any
 from polysched.codegen.declined import decline
 from polysched.codegen.emit.extents import bounded, trips
 from polysched.codegen.emit.survey import is_mapped
+from polysched.codegen.gpu.elements import guards_of
 from polysched.codegen.gpu.rows import in_rows, is_in_rows
 from polysched.codegen.gpu.teams import Adder, Finish, Team
 from polysched.codegen.gpu.thread_nest import inside, on_threads
@@ -135,11 +136,14 @@ class _Reducer:
         if any(ends.stores) and not ends.fit(loop, updates):
             return None
         if around:
-            return self.in_teams(around, loop, updates, ends)
+            guarded = guards_of(loop, around, updates)
+            if guarded is None or (guarded[0] and any(ends.stores)):
+                return None
+            return self.in_teams(around, guarded[1], updates, ends, guarded[0])
         return self.on_blocks(loop, updates, ends) if _is_on_threads(loop) else None
 
     def in_teams(
-        self, around: list[For], loop: For, updates: list[Update], ends: _Ends
+        self, around: list[For], loop: For, updates: list[Update], ends: _Ends, guards: Sequence[Expr]
     ) -> tuple[Stmt, ...] | None:
         blocks = [each for each in around if each.kind.startswith("block")]
         threads = around[len(blocks) :]
@@ -154,7 +158,7 @@ class _Reducer:
         counters, member = {side.loop.var: next(self.names) for side in sides}, next(self.names)
         setup: list[Stmt] = []
         when: tuple[Expr, ...] = ()
-        if conditions := [condition for side in sides for condition in inside(side)]:
+        if conditions := [*(condition for side in sides for condition in inside(side)), *guards]:
             exists = next(self.names)
             setup.append(Let(exists, conjunction(conditions)))
             when = (Var(exists, boolean),)
@@ -169,13 +173,20 @@ class _Reducer:
 
         if axis != loop.kind:
             team = Team(Var(member), size, place, when, "columns")
-            return self.on_columns(around, loop, updates, team, nest, ends)
+            return self.on_columns(around, loop, updates, team, nest, ends, guards)
         team = Team(Var(member), size, place, when)
         own = _strided(loop, team.thread, team.size)
         return nest(team, self.teams.summed((own,), updates, team, lambda *of: ends.around(*self.added(*of))))
 
     def on_columns(
-        self, around: list[For], loop: For, updates: list[Update], team: Team, nest: _Nest, ends: _Ends
+        self,
+        around: list[For],
+        loop: For,
+        updates: list[Update],
+        team: Team,
+        nest: _Nest,
+        ends: _Ends,
+        guards: Sequence[Expr],
     ) -> tuple[Stmt, ...] | None:
         """Blocks for parts of the loop as well, and the nest again to add these up."""
         count = bounded(trips(loop), {each.var: each for each in around})
@@ -193,6 +204,7 @@ class _Reducer:
         share = nest(team, self.teams.summed((_strided(loop, first, team.size * SUM_PARTS),), updates, team, keep))
         added = For(number, Const(0), blocks, 1, self.all_added(updates, parts, number))
         combine: tuple[Stmt, ...] = (*ends.before, added, *ends.after)
+        combine = (If(conjunction(guards), combine),) if guards else combine
         for each in reversed(around):
             combine = (replace(each, body=combine),)
         combine = rename_bound(combine, lambda _: next(self.names))

@@ -19,18 +19,19 @@ in the loops beside it. What is not on threads is on the first one (`first_threa
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from polysched.codegen.declined import decline
 from polysched.codegen.emit.extents import most_trips
 from polysched.codegen.emit.survey import is_mapped
+from polysched.codegen.gpu.elements import guards_of
 from polysched.codegen.gpu.teams import Adder, Finish, Team
 from polysched.codegen.passes.updates import Update, updates_in
 from polysched.heuristics.gpu import UNKNOWN_BLOCK
 from polysched.ir.build import binary, conjunction
 from polysched.ir.node import rewrite, walk
-from polysched.ir.nodes import Array, Const, For, If, Stmt, Var
+from polysched.ir.nodes import Array, Const, Expr, For, If, Stmt, Var
 from polysched.target import LIMITS
 
 
@@ -51,28 +52,42 @@ def in_rows(kernel: For, arrays: Mapping[str, Array], adder: Adder, finish: Fini
     lengths = [most_trips(Const(0) if each.reduces else each.lo, each.hi, each.step) for each in lanes]
     most = max(UNKNOWN_BLOCK["x"] if length is None else length for length in lengths)
     size = max(LIMITS.warp, 1 << (most - 1).bit_length())
-    updates = {each.var: updates_in(each, arrays) for each in lanes if each.reduces}
-    are_lanes = all(each.step == 1 and most_trips(each.lo, Const(0), 1) == 0 for each in lanes if each.reduces)
-    if not are_lanes or size > LIMITS.block or any(_are_no_parts(found) for found in updates.values()):
+    sums = {each.var: _sum(each, kernel, arrays) for each in lanes if each.reduces}
+    if size > LIMITS.block or None in sums.values():
         return _on_one_thread(kernel)
 
     def rule(node: Any) -> Any:
-        if not isinstance(node, For) or not node.reduces:
+        if not isinstance(node, For) or (own := sums.get(node.var)) is None:
             return None
-        own, thread = updates[node.var], Var(node.var)
-        assert own is not None
-        body = adder.summed(_inside(node, size), own, Team(thread, size), finish)
+        team = Team(Var(node.var), size, when=own.guards)
+        body = adder.summed(_inside(own.loop, size), own.updates, team, finish)
         return replace(node, lo=Const(0), hi=Const(size), body=body, reduces=())
 
     return rewrite(kernel, rule)
 
 
+@dataclass(frozen=True)
+class _Sum:
+    """What a loop updates, when a block does, and the loop without that condition."""
+
+    updates: list[Update]
+    guards: tuple[Expr, ...]
+    loop: For
+
+
+def _sum(loop: For, kernel: For, arrays: Mapping[str, Array]) -> _Sum | None:
+    """The loop as a sum; None if there are no parts of it, or its iterations are no numbers of threads."""
+    updates = updates_in(loop, arrays)
+    if updates is None or any(each.row for each in updates):
+        return None
+    if loop.step != 1 or most_trips(loop.lo, Const(0), 1) != 0:
+        return None
+    guarded = guards_of(loop, [node for node in walk(kernel) if _is_on_blocks(node)], updates)
+    return None if guarded is None else _Sum(updates, *guarded)
+
+
 def _is_on_blocks(node: Any) -> bool:
     return isinstance(node, For) and node.kind.startswith("block")
-
-
-def _are_no_parts(found: list[Update] | None) -> bool:
-    return found is None or any(update.row for update in found)
 
 
 def _inside(loop: For, size: int) -> tuple[Stmt, ...]:

@@ -1,0 +1,77 @@
+"""Whose is an element that a loop updates? Threads and blocks finish what they have added up, even if that is nothing.
+
+    for b in ..: for k in 128 * b..128 * b + 128:       y[k] tells k, and k tells b: each pair has an element of its own
+        for i in ..: y[k] += a[i]
+    for b in ..: for k in ..:                           y[b] is the element of all k, of which the condition tells one:
+        for i in ..:                                    the others have nothing to finish
+            if k == 3 * b + 2: y[b] += a[i]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from polysched.codegen.emit.extents import most_trips
+from polysched.codegen.passes.tile_nest import Side, side_of
+from polysched.codegen.passes.updates import Update
+from polysched.ir.effects import may_change
+from polysched.ir.node import walk
+from polysched.ir.nodes import Alloc, Binary, Expr, For, If, Var
+from polysched.target import LIMITS
+
+
+def guards_of(loop: For, around: Sequence[For], updates: Sequence[Update]) -> tuple[tuple[Expr, ...], For] | None:
+    """Conditions around all that the loop does, which say whose the elements that it updates are where their subscripts
+    do not, and the loop without them; None if these leave that open. `around` are the loops of the kernel around it."""
+    own = {node.array.name for node in walk(tuple(around)) if isinstance(node, Alloc)}  # of a block, or of a thread
+    told = [_names(update.index) for update in updates if update.array.name not in own]
+    conditions: list[Expr] = []
+    while not all(_tell(names, conditions, around) for names in told):
+        match loop.body:
+            case (If(cond=cond, then=then, other=()),) if not may_change(cond) and loop.var not in _names(cond):
+                conditions.append(cond)
+                loop = replace(loop, body=then)
+            case _:
+                return None
+    return tuple(conditions), loop
+
+
+def _tell(names: set[str], conditions: Sequence[Expr], around: Sequence[For]) -> bool:
+    """Is there one iteration of the loops around for the values of these variables, where the conditions hold?"""
+    unknown = {each.var for each in around if most_trips(each.lo, each.hi, each.step) != 1} - names
+    equations = [sides for condition in conditions for sides in _equations(condition)]
+    for _ in around:
+        for variable, other in equations:
+            if not unknown & _names(other):
+                unknown.discard(variable)
+        for each in around:
+            if each.var not in unknown and (side := side_of(each, [each.var], LIMITS.block)):
+                unknown -= _of_tile(side, unknown)
+    return not unknown
+
+
+def _of_tile(side: Side, unknown: set[str]) -> set[str]:
+    """The one variable of which each value leads to other iterations of the side, if the others are known."""
+    factors = {atom: factor for atom, factor in side.start.items() if atom is not None and factor}
+    open_atoms = [atom for atom in factors if unknown & _names(atom)]
+    match open_atoms:
+        case [Var(name) as atom] if abs(factors[atom]) >= side.trips:
+            return {name}
+    return set()
+
+
+def _equations(condition: Expr) -> Iterator[tuple[str, Expr]]:
+    """Variables, and what they are where the condition holds."""
+    match condition:
+        case Binary("&&", left, right):
+            yield from (*_equations(left), *_equations(right))
+        case Binary("==", left, right):
+            for one, other in ((left, right), (right, left)):
+                if isinstance(one, Var) and one.name not in _names(other):
+                    yield one.name, other
+
+
+def _names(expr: Any) -> set[str]:
+    return {node.name for node in walk(expr) if isinstance(node, Var)}

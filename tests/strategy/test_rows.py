@@ -1,0 +1,170 @@
+# ruff: noqa: F821, UP037
+"""Operators along rows are one kernel of a GPU: a block for each row, its threads along it."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+import polysched as ps
+from polysched.frontend.op.op import Op, parse_op
+
+FREE = ps.Options(reorder_reductions=True)
+
+
+@ps.op
+def softmax(x: ps.f32["n", "d"]) -> ps.f32["n", "d"]:
+    e = np.exp(x - np.max(x, axis=1, keepdims=True))
+    return e / np.sum(e, axis=1, keepdims=True)
+
+
+def test_a_softmax_is_one_kernel():
+    done = ps.optimize(softmax, "cuda", options=FREE)
+    assert str(done.schedule.script) == """\
+schedule = (
+    ps.Schedule(softmax, "ilp", options=ps.Options(reorder_reductions=True))
+    .fuse("i", "i_2", "i_3", "i_4", "i_5", "i_6", "i_7", "i_8", "i_9")
+    .inline("e")
+    .fuse("j", "j_2")
+    .bind("i", "block.x")
+    .bind("j", "thread.x", threads=256)
+    .bind("j_4", "thread.x", threads=256)
+    .bind("j_5", "thread.x", threads=256)
+)"""
+    (kernel,) = done.source.kernels
+    assert kernel.block == (256, 1, 1)
+    assert "polysched_malloc" not in done.source.text
+    for d in (1, 31, 300):
+        done.verify(n=3, d=d)
+
+
+def test_its_script_says_the_same():
+    done = ps.optimize(softmax, "cuda", options=FREE)
+    assert ps.optimize(softmax, "cuda", schedule=done.schedule).source.text == done.source.text
+
+
+def test_its_decisions():
+    schedule = ps.optimize(softmax, "cuda", options=FREE).schedule
+    values = {decision.key: decision.value for decision in schedule.decisions}
+    assert values == {"fuse_rows.i": True, "inline.e": True, "join.j_2": True, "threads.i": 256}
+    stored = ps.optimize(softmax, "cuda", schedule=schedule.decide("inline.e", False).decide("threads.i", 64))
+    (kernel,) = stored.source.kernels
+    assert kernel.block == (64, 1, 1) and "e[" in stored.source.device
+    stored.verify(n=2, d=150)
+    apart = ps.optimize(softmax, "cuda", schedule=schedule.decide("fuse_rows.i", False))
+    assert len(apart.source.kernels) > 1
+
+
+def test_in_the_order_of_the_source_rows_stay_apart():
+    assert len(ps.optimize(softmax, "cuda").source.kernels) > 1
+
+
+def test_threads_follow_the_length_of_the_row():
+    def threads(d: int) -> int:
+        op = parse_op(
+            "import numpy as np\n"
+            f"def f(x: ps.f32['n', {d}]) -> ps.f32['n', {d}]:\n"
+            "    c = x - np.mean(x, axis=1, keepdims=True)\n"
+            "    return c / np.sum(c * c, axis=1, keepdims=True)\n",
+            "rows.py",
+        )
+        (kernel,) = ps.optimize(op, "cuda", options=FREE).source.kernels
+        return kernel.block[0]
+
+    assert [threads(d) for d in (40, 256, 768, 2048, 40000)] == [32, 32, 128, 256, 1024]
+
+
+def test_what_others_read_is_stored_as_well():
+    op = parse_op(
+        "import numpy as np\n"
+        "def f(x: ps.f32['n', 'd'], w: ps.f32['d', 'm']) -> ps.f32['n', 'm']:\n"
+        "    e = np.exp(x - np.max(x, axis=1, keepdims=True))\n"
+        "    return (e / np.sum(e, axis=1, keepdims=True)) @ w\n",
+        "rows.py",
+    )
+    done = ps.optimize(op, "cuda", options=FREE)
+    assert "inline.e" not in {decision.key for decision in done.schedule.decisions}
+    assert len(done.source.kernels) == 2
+    done.verify(n=3, d=40, m=5)
+
+
+def test_sums_over_planes_that_share_a_column():
+    op = parse_op(
+        "import numpy as np\n"
+        "def f(x: ps.f64['n', 'c', 's']) -> ps.f64['n', 'c', 's']:\n"
+        "    y = x - np.mean(x, axis=(0, 2), keepdims=True)\n"
+        "    return y / np.sqrt(np.mean(y * y, axis=(0, 2), keepdims=True) + 1e-5)\n",
+        "planes.py",
+    )
+    done = ps.optimize(op, "cuda", options=FREE)
+    assert len(done.source.kernels) == 1
+    done.verify(n=3, c=2, s=70)
+
+
+@ps.nest
+def totals(s: ps.f64["n", 8], y: ps.f64["n", "d"], x: ps.f64["n", "d"], n: ps.size, d: ps.size):
+    for i in range(n):
+        for j in range(d):
+            for k in range(8):
+                s[i, k] += x[i, j]
+        for m in range(d):
+            y[i, m] = x[i, m] * s[i, 0]
+
+
+def test_a_sum_that_has_no_parts_leaves_its_kernel_one_thread():
+    by_hand = ps.Schedule(totals, options=FREE).bind("i", "block.x")
+    by_hand = by_hand.bind("j", "thread.x", threads=32).bind("m", "thread.x", threads=32)
+    done = ps.optimize(totals, "cuda", schedule=by_hand)
+    (declined,) = done.declined
+    assert "are parts of fixed elements" in str(declined) and done.source.kernels[0].block == (1, 1, 1)
+    done.verify(n=3, d=40)
+
+
+@ps.nest
+def shared(y: ps.f64["n", "d"], x: ps.f64["n", "d"], n: ps.size, d: ps.size):
+    for i in range(n):
+        s = 2.0 * x[i, 0]
+        for j in range(d):
+            y[i, j] = s * x[i, j]
+
+
+def test_what_the_threads_of_a_block_share_is_no_variable_of_one():
+    """Declared in each of them, only the first one knew what it held."""
+    by_hand = ps.Schedule(shared).bind("i", "block.x").bind("j", "thread.x", threads=32)
+    done = ps.optimize(shared, "cuda", schedule=by_hand)
+    assert "__shared__" in done.source.device
+    done.verify(n=3, d=40)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_rows_equal_the_interpreter_in_both_directions(seed):
+    rng = random.Random(seed)
+    op = random_rows(rng)
+    done = ps.optimize(op, "cuda", options=ps.Options(reorder_reductions=True, fast_math=rng.random() < 0.3))
+    if rng.random() < 0.6:
+        decision = rng.choice(done.schedule.decisions)
+        changed = done.schedule.decide(decision.key, rng.choice(decision.candidates))
+        done = ps.optimize(op, "cuda", schedule=changed)
+    done.verify(n=rng.randint(1, 4), d=rng.choice((1, 5, 33, 130)))
+
+
+def random_rows(rng: random.Random) -> Op:
+    """Up to three sums of rows, each followed by something element by element."""
+    dtype = rng.choice(("f32", "f64"))
+    lines, last, total = [], "x", ""
+    for k in range(rng.randint(1, 3)):
+        reduction = rng.choice(("sum", "max", "min", "mean"))
+        lines.append(f"    m{k} = np.{reduction}({last}, axis=1, keepdims=True)")
+        total = rng.choice([f"m{k}", total or f"m{k}"])
+        value = rng.choice(("np.exp(-{0} * {0})", "{0} * 0.5", "({0} - {1})", "({0} + 1.0) * {1}", "np.abs({0} - {1})"))
+        lines.append(f"    y{k} = " + value.format(rng.choice(("x", last)), total))
+        last = f"y{k}"
+    text = "\n".join([
+        "import numpy as np",
+        f"def f(x: ps.{dtype}['n', 'd'], g: ps.{dtype}['d']) -> ps.{dtype}['n', 'd']:",
+        *lines,
+        f"    return {last} * g" if rng.random() < 0.5 else f"    return {last} + g / (1.0 + np.abs({total}))",
+    ])  # fmt: skip
+    return parse_op(text, "rows.py")
