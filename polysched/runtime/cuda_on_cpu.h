@@ -34,6 +34,7 @@ template <size_t bytes> constexpr size_t polysched_alignment() { return bytes; }
 #define __cluster_dims__(...)
 #define __maxnreg__(...)
 #define __CUDA_ARCH__ 900
+#define POLYSCHED_HIDDEN(end) /* PTX, in the texts that polysched makes */
 
 /* Time passes with each look at it. */
 POLYSCHED_OWN static long long clock64()

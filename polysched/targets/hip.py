@@ -33,6 +33,7 @@ HIP = replace(
     copy="",
     arrivals=(),
     hides="",  # which is for ptxas
+    hiding="",
     shuffle="",
     includes=("hip/hip_runtime.h",),
     reserved=frozenset({*(f"hip{name}" for name in _CALLS), "HIP", "hipcc", "hiprtc", "CUDA", "nvcc", "NVRTC"}),

@@ -44,7 +44,8 @@ class Dialect:
     pragmas: Mapping[str, str]
     signed_wraps: bool  # False: overflow of a signed integer is undefined, and has to be spelled unsigned
     index: str = ""  # the type of index arithmetic of kernels, which templates fix; "": that of i64
-    hides: str = ""  # a statement that hides how `end`, a bound in it, came about
+    hides: str = ""  # a statement that hides how `end`, the least or greatest of two in it, came about
+    hiding: str = ""  # what defines it
     inlined: str = ""  # what a function that kernels are made of begins with
     zero_divisor: str = ""  # a variable that tells of integers divided by zero; "": what then happens is the language's
     shuffle: str = ""  # a value of the lane of a warp that is so much further
@@ -77,6 +78,18 @@ def _ids(spelling: str, axes: str, *functions: str) -> Mapping[str, str]:
         }
     )
 
+
+_HIDING = """\
+/* ptxas of CUDA 12.8 to 13.3 drops the minus of max(max(-a, b), c) on sm_90, which it makes one instruction of. */
+#ifndef POLYSCHED_HIDDEN
+#ifdef __CUDA_ARCH__
+#define POLYSCHED_HIDDEN(end) \\
+    if constexpr (sizeof(end) == 4) asm("cvt.s32.s64 %0, %1;" : "=r"(end) : "l"((int64_t)(end)))
+#else
+#define POLYSCHED_HIDDEN(end)
+#endif
+#endif
+"""
 
 C = Dialect(
     name="C",
@@ -131,9 +144,8 @@ CUDA = KernelDialect(
     copy="__pipeline_memcpy_async(&{to}, &{element}, {size}, {missing});",
     arrivals=("__pipeline_commit();", "__pipeline_wait_prior(0);"),
     index="index_t",
-    # ptxas of CUDA 12.8 to 13.3 drops the minus of max(-a, -b, c) on sm_90, which counts of iterations are made of: it
-    # is not to see through bounds.
-    hides='if constexpr (sizeof(end) == 4) asm("" : "+r"(end));',
+    hides="POLYSCHED_HIDDEN(end);",
+    hiding=_HIDING,
     shuffle="__shfl_down_sync(0xffffffff, {value}, {distance})",
     inlined="__device__ __forceinline__",
     ids=_ids("(index_t){}.{}", "xyz", "blockIdx", "gridDim", "threadIdx", "blockDim"),

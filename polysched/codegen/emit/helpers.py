@@ -40,10 +40,12 @@ _NEEDS = {
     ADD_DOTS: ("dot",),
 }
 
-_INDEX_BODIES = {op: f"$T end = b {sign} a ? b : a; $hides return end;" for op, sign in (("min", "<"), ("max", ">"))}
+_END_BODIES = {op: f"$T end = b {sign} a ? b : a; $hides return end;" for op, sign in (("min", "<"), ("max", ">"))}
 
 # The type of index arithmetic in texts that can have it in 32 or in 64 bits: the dialect's `index`.
 INDEX = DType("index", "i", 64)
+
+_HIDDEN = (INDEX, ALL["i32"], ALL["u32"])  # the types of which `Dialect.hides` hides the least and the greatest
 
 NAMES = frozenset(f"{op}_{dtype}" for op in (*_BODIES, ADD_DOTS) for dtype in (*ALL, INDEX))
 
@@ -61,6 +63,8 @@ def definitions(used: Iterable[tuple[str, DType]], dialect: Dialect) -> list[str
     if any(op == "divisor" for op, _ in order):
         what = "/* not 0: an integer was to be divided by 0 */"
         lines = ["", f"__attribute__((weak)) int {dialect.zero_divisor};  {what}", *lines]
+    if dialect.hides and any(op in _END_BODIES and dtype in _HIDDEN for op, dtype in order):
+        lines = ["", *dialect.hiding.splitlines(), *lines]
     return lines[1:]
 
 
@@ -68,7 +72,7 @@ def _definition(op: str, dtype: DType, dialect: Dialect) -> list[str]:
     if op == ADD_DOTS:
         return dot_rows.definition(name_of(op, dtype), name_of("dot", dtype))
     own = dialect.index if dtype == INDEX else dialect.types[dtype.name]
-    bodies = _BODIES | _INDEX_BODIES if dtype == INDEX else _BODIES
+    bodies = _BODIES | _END_BODIES if dialect.hides and dtype in _HIDDEN else _BODIES
     body = Template(bodies[op]).substitute(
         T=own,
         U=dialect.types.get(f"u{dtype.bits}"),  # there is none of a float
