@@ -4,7 +4,8 @@
     T: c[i] = b[i] + b[i-1]                       none:         one loop each
 
 smart  where values flow between loops of equal depth (Pluto's cut by dimensionality: Bondhugula et al., CC 2008),
-       unless a loop that would be parallel alone, or a dimension of tiling, gets lost, or loops must be scaled
+       unless a loop that would be parallel alone, or a dimension of tiling, gets lost, or loops must be scaled, or
+       shifted so far that they meet in less than half of their iterations
 max    wherever a common hyperplane exists
 none   never
 """
@@ -13,8 +14,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Literal
 
+from polysched import isl
 from polysched.deps.cluster import Pair, strongly_connected
 from polysched.solve.bands import BandSearch, Plan
 from polysched.solve.demands import Demands
@@ -37,6 +40,7 @@ class Fusion:
     """Decides for one scop."""
 
     search: BandSearch
+    domain: isl.UnionSet
     policy: Policy
     is_lenient: bool  # a component that takes too long is left without a band
 
@@ -71,7 +75,19 @@ class Fusion:
             return None
         names = tuple(name for name in found if name in {*one.names, *other.names})  # in source order
         both = self.search.widest(names, among(names, edges), found)
-        return both if both.solves and (self.policy == "max" or _pays(both, one, other)) else None
+        pays = self.policy == "max" or (_pays(both, one, other) and self._meet(both, one, other))
+        return both if both.solves and pays else None
+
+    def _meet(self, both: Plan, one: Plan, other: Plan) -> bool:
+        """Do both have half of the values of each common loop, as far as these are known to be constant?"""
+        for solve in both.solves:
+            spans = [_span(solve.schedule, self.domain, plan.names) for plan in (one, other)]
+            known = [span for span in spans if span is not None]
+            if len(known) == len(spans):
+                common = min(last for _, last in known) - max(first for first, _ in known) + 1
+                if 2 * common <= min(last - first for first, last in known):
+                    return False
+        return True
 
     def _may_merge(self, one: Plan, other: Plan, edges: Sequence[Edge], found: Found) -> bool:
         if self.policy != "smart":
@@ -86,6 +102,22 @@ def _pays(both: Plan, one: Plan, other: Plan) -> bool:
     keeps_parallel = both.starts_parallel or not (one.starts_parallel or other.starts_parallel)
     keeps_tiles = len(both.solves) >= max(len(one.solves), len(other.solves))
     return keeps_parallel and keeps_tiles and both.steepest <= max(one.steepest, other.steepest)
+
+
+def _span(schedule: isl.UnionMap, domain: isl.UnionSet, names: Iterable[str]) -> tuple[int, int] | None:
+    """The least and the greatest value for these statements, if they are constant."""
+    own = (part for part in isl.sets_of(domain) if part.get_tuple_name() in set(names))
+    values = reduce(isl.UnionSet.union, map(isl.UnionSet.from_set, own)).apply(schedule)
+    if values.is_empty():
+        return None
+    reached = isl.Set.from_union_set(values)
+    if not (reached.dim_has_lower_bound(isl.dim_type.set, 0) and reached.dim_has_upper_bound(isl.dim_type.set, 0)):
+        return None
+    ends = reached.dim_min(0), reached.dim_max(0)
+    if not all(end.is_cst() for end in ends):
+        return None
+    first, last = (int(end.max_val().get_num_si()) for end in ends)
+    return first, last
 
 
 def among(names: Iterable[str], edges: Iterable[Edge]) -> tuple[Edge, ...]:

@@ -142,7 +142,8 @@ def _pluto(rung: Rung, scop: Scop, dependences: Dependences, options: Options, d
     per_component = rung == "pluto per SCC"
     search = BandSearch(form=_form(scop, dependences, options), solver=options.solver, deadline=deadline)
     policy = "none" if per_component else options.fusion
-    builder = _Builder(scop=scop, fusion=Fusion(search=search, policy=policy, is_lenient=per_component))
+    fusion = Fusion(search=search, domain=scop.domain, policy=policy, is_lenient=per_component)
+    builder = _Builder(scop=scop, fusion=fusion)
     found: Found = {s.name: () for s in scop.statements}
     order = builder.order(tuple(found), edges(scop, dependences), found)
     if per_component and not builder.solves:

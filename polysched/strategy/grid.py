@@ -87,8 +87,9 @@ def choose_grid(band: Band, scop: Scop, around: Around, options: Options) -> Gri
                 chunk = rules.CHUNK if grid.longest_chunk >= rules.CHUNK else rules.SMALL_CHUNK
                 return replace(grid, chunks=_chunks(loops, serial, chunk))
             accesses = len(statements[0].reads) + len(statements[0].writes)
-            if not serial and len(coincident) > 1 and options.register_tiles and far[x][0] < accesses:
-                return _without_sums(loops, x, coincident)
+            is_line = len(coincident) == 1 and around.members  # which is launched again and again, and seldom long
+            if not serial and options.register_tiles and far[x][0] < accesses and not is_line:
+                return _without_sums(loops, x, coincident, scop)
     return Grid(_plain(x, coincident))
 
 
@@ -197,16 +198,17 @@ def _extent(schedule: isl.UnionMap, domain: isl.UnionSet) -> int | None:
     return int(span.max_val().get_num_si()) + 1 if span.is_cst() else None
 
 
-def _without_sums(loops: Loops, x: int, coincident: list[int]) -> Grid:
-    """Several points a thread, whose addresses differ by constants along x, and whose loads overlap across it."""
-    *planes, second = [k for k in coincident if k != x]
-    columns = extent(loops.band.members[x], isl.UnionSet.from_set(loops.statement.domain))
-    is_short = columns is not None and columns <= rules.SHORT_ROW
-    row = Axis(x, LIMITS.warp, 1 if is_short else rules.STENCIL_POINTS, vector=1)
-    if not planes:
-        return Grid((Axis(second, rules.STENCIL_THREADS, rules.STENCIL_POINTS), row))
-    *outer, third = planes
-    sides = Axis(third, 1, rules.STENCIL_POINTS), Axis(second, rules.STENCIL_THREADS), row
+def _without_sums(loops: Loops, x: int, coincident: list[int], scop: Scop) -> Grid:
+    """A warp along x; several points a thread across it, which share loads, or along it where there is nothing else."""
+    others = [k for k in coincident if k != x]
+    if not others:
+        return Grid((Axis(x, rules.THREADS[1][0], rules.LINE_POINTS, vector=1),))
+    *outer, second = others
+    points = min(rules.TILE_POINTS, max(1, rules.COLUMN_BYTES // element_bytes(loops.statement, scop)))
+    if not outer:
+        return Grid((Axis(second, rules.STENCIL_THREADS, points), Axis(x, LIMITS.warp)))
+    *outer, third = outer
+    sides = Axis(third, 1, points), Axis(second, rules.STENCIL_THREADS), Axis(x, LIMITS.warp)
     return Grid((*(Axis(k, 1) for k in outer), *sides))
 
 

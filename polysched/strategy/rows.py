@@ -121,4 +121,5 @@ def _threads(script: Script, lanes: Sequence[Loop]) -> tuple[int, tuple[int, ...
     size = SUM_THREADS
     if len(known) == len(lengths):
         size = 1 << max(0, max(known) // ROW_ELEMENTS - 1).bit_length()
-    return min(max(size, LIMITS.warp), LIMITS.block), tuple(LIMITS.warp << k for k in range(6))
+    powers = range(LIMITS.warp.bit_length() - 1, LIMITS.block.bit_length())
+    return min(max(size, LIMITS.warp), LIMITS.block), tuple(1 << k for k in powers)
