@@ -44,7 +44,8 @@ class Dialect:
     pragmas: Mapping[str, str]
     signed_wraps: bool  # False: overflow of a signed integer is undefined, and has to be spelled unsigned
     index: str = ""  # the type of index arithmetic of kernels, which templates fix; "": that of i64
-    hides: str = ""  # a statement that hides how `end`, the least or greatest of two in it, came about
+    opaque: str = ""  # a statement that hides from the compiler's optimizer how `end`, an index, came about
+    hides: str = ""  # the same from its assembler
     hiding: str = ""  # what defines it
     inlined: str = ""  # what a function that kernels are made of begins with
     zero_divisor: str = ""  # a variable that tells of integers divided by zero; "": what then happens is the language's
@@ -144,6 +145,8 @@ CUDA = KernelDialect(
     copy="__pipeline_memcpy_async(&{to}, &{element}, {size}, {missing});",
     arrivals=("__pipeline_commit();", "__pipeline_wait_prior(0);"),
     index="index_t",
+    # Counts of iterations would be made of such maxima.
+    opaque='if constexpr (sizeof(end) == 4) asm("" : "+r"(end));',
     hides="POLYSCHED_HIDDEN(end);",
     hiding=_HIDING,
     shuffle="__shfl_down_sync(0xffffffff, {value}, {distance})",

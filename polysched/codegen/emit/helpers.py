@@ -16,6 +16,7 @@ from polysched.ir.dtypes import ALL, DType
 # In order of definition. Divisors of -1 are special: the smallest integer divided by -1 wraps, but traps in C.
 # $T is the type, $U the unsigned one of its width; f16 compares as float.
 _BODIES = {
+    "negated": "$T end = -a; $hides return end;",
     "divisor": "if (b == 0) return $zero_divisor = 1; return b;",
     "min": "return ${wide}b < ${wide}a ? b : a;",
     "max": "return ${wide}b > ${wide}a ? b : a;",
@@ -40,12 +41,12 @@ _NEEDS = {
     ADD_DOTS: ("dot",),
 }
 
-_END_BODIES = {op: f"$T end = b {sign} a ? b : a; $hides return end;" for op, sign in (("min", "<"), ("max", ">"))}
+_ENDS = {op: f"$T end = b {sign} a ? b : a; $hides return end;" for op, sign in (("min", "<"), ("max", ">"))}
 
 # The type of index arithmetic in texts that can have it in 32 or in 64 bits: the dialect's `index`.
 INDEX = DType("index", "i", 64)
 
-_HIDDEN = (INDEX, ALL["i32"], ALL["u32"])  # the types of which `Dialect.hides` hides the least and the greatest
+_HIDDEN = ALL["i32"], ALL["u32"]  # the types of which `Dialect.hides` hides the least and the greatest
 
 NAMES = frozenset(f"{op}_{dtype}" for op in (*_BODIES, ADD_DOTS) for dtype in (*ALL, INDEX))
 
@@ -63,7 +64,7 @@ def definitions(used: Iterable[tuple[str, DType]], dialect: Dialect) -> list[str
     if any(op == "divisor" for op, _ in order):
         what = "/* not 0: an integer was to be divided by 0 */"
         lines = ["", f"__attribute__((weak)) int {dialect.zero_divisor};  {what}", *lines]
-    if dialect.hides and any(op in _END_BODIES and dtype in _HIDDEN for op, dtype in order):
+    if dialect.hides and any(op == "negated" or (op in _ENDS and dtype in _HIDDEN) for op, dtype in order):
         lines = ["", *dialect.hiding.splitlines(), *lines]
     return lines[1:]
 
@@ -72,12 +73,13 @@ def _definition(op: str, dtype: DType, dialect: Dialect) -> list[str]:
     if op == ADD_DOTS:
         return dot_rows.definition(name_of(op, dtype), name_of("dot", dtype))
     own = dialect.index if dtype == INDEX else dialect.types[dtype.name]
-    bodies = _BODIES | _END_BODIES if dialect.hides and dtype in _HIDDEN else _BODIES
+    bodies = _BODIES | _ENDS if dtype == INDEX or (dialect.hides and dtype in _HIDDEN) else _BODIES
+    hides = dialect.opaque if dtype == INDEX and op in _ENDS else dialect.hides
     body = Template(bodies[op]).substitute(
         T=own,
         U=dialect.types.get(f"u{dtype.bits}"),  # there is none of a float
         zero_divisor=dialect.zero_divisor,
-        hides=dialect.hides,
+        hides=hides,
         wide="(float)" if dtype.name == "f16" else "",
         truncdiv=name_of("truncdiv", dtype),
         truncmod=name_of("truncmod", dtype),
@@ -87,5 +89,5 @@ def _definition(op: str, dtype: DType, dialect: Dialect) -> list[str]:
     lines = [f"    {statement.strip()};" for statement in body.split(";") if statement.strip()]
     template = [f"template <typename {own}>"] if dtype == INDEX else []
     by = f", {dialect.types['u64']} by" if op.endswith("_by") else ""
-    a = "" if op == "divisor" else f"{own} a, "
-    return [*template, f"{dialect.helper} {own} {name_of(op, dtype)}({a}{own} b{by})", "{", *lines, "}"]
+    operands = {"divisor": f"{own} b", "negated": f"{own} a"}.get(op, f"{own} a, {own} b{by}")
+    return [*template, f"{dialect.helper} {own} {name_of(op, dtype)}({operands})", "{", *lines, "}"]

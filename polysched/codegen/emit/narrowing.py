@@ -34,7 +34,7 @@ from polysched.ir.bounds import Range
 from polysched.ir.build import sub
 from polysched.ir.dtypes import DType, i32, i64, u64
 from polysched.ir.node import walk
-from polysched.ir.nodes import Binary, Const, Expr, For, Function, Var
+from polysched.ir.nodes import Binary, Const, Expr, For, Function, Unary, Var
 from polysched.ir.polynomial import Polynomial
 
 
@@ -124,7 +124,17 @@ class IndexPrinter(Printer):
                 operands = f"{self.expr(left)}, {self.names(name)}, {self.names(reciprocal)}"
                 helper = f"{op}_by".replace("trunc", "count" if self.is_count(left) else "trunc")
                 return f"{self.helper(helper, INDEX)}({operands})", PRIMARY
+            case Binary("min" | "max" as op, left, right) if self.dialect.hides and self.is_index(expr):
+                return f"{self.helper(op, INDEX)}({self.value(left)}, {self.value(right)})", PRIMARY
         return super().binary(expr)
+
+    def value(self, expr: Expr) -> str:
+        """The text of an operand of a maximum, or of what may become one: negated so that `Dialect.hides` sees it."""
+        match expr:
+            case Unary("-", arg) | Binary("*", arg, Const(-1)) if self.dialect.hides and self.is_index(arg):
+                self.use(expr)
+                return f"{self.helper('negated', INDEX)}({self.expr(arg)})"
+        return self.expr(expr)
 
     def loop(self, loop: For) -> None:
         self.use(Binary("+", Var(loop.var), Const(loop.step)))  # as it ends

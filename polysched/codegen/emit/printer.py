@@ -165,9 +165,13 @@ class Printer(Speller):
     def let(self, stmt: Let) -> None:
         name = self.names(stmt.name)
         own = self.integer(stmt.name) if stmt.value.dtype == i64 else self.type(stmt.value.dtype)
-        self.line(f"const {own} {name} = {self.expr(stmt.value)};")
+        self.line(f"const {own} {name} = {self.value(stmt.value)};")
         if stmt.name not in self.read:
             self.line(f"(void){name};")
+
+    def value(self, expr: Expr) -> str:
+        """The text of what a name is bound to."""
+        return self.expr(expr)
 
     def store(self, stmt: Store) -> None:
         target = self.element(stmt.array, stmt.index)
