@@ -281,13 +281,25 @@ def is_exhausted() -> bool:
 def maps_of(union: islpy.UnionMap) -> list[islpy.Map]:
     """The maps of a union map, sorted by tuple names and then text: isl's own order is not fixed."""
     maps = [union.get_map_list().get_at(k) for k in range(union.n_map())]
-    return sorted(maps, key=lambda m: (_tuple(m, dim_type.in_), _tuple(m, dim_type.out), str(m)))
+    return sorted(maps, key=lambda m: (_tuple(m, dim_type.in_), _tuple(m, dim_type.out), text(m))) if maps[1:] else maps
 
 
 def sets_of(union: islpy.UnionSet) -> list[islpy.Set]:
     """The sets of a union set, sorted by tuple name and then text."""
     sets = [union.get_set_list().get_at(k) for k in range(union.n_set())]
-    return sorted(sets, key=lambda s: (s.get_tuple_name() or "", str(s)))
+    return sorted(sets, key=lambda s: (s.get_tuple_name() or "", text(s))) if sets[1:] else sets
+
+
+def text(points: islpy.Map | islpy.Set) -> str:
+    """As isl prints it. That does not stop in between, since isl's printer reads what an alarm has left half done."""
+    if _armed is clock.NEVER or _CONTEXT is None:
+        return str(points)
+    if _CONTEXT.abort.stop():
+        raise BudgetExceeded("isl ran out of time")
+    try:
+        return str(points)
+    finally:
+        _CONTEXT.abort.set(_armed.left)
 
 
 def union_map(maps: Iterable[islpy.Map]) -> islpy.UnionMap:

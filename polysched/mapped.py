@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
-from polysched import isl
+from polysched import clock, isl
 from polysched.codegen.gpu.barriers import place_barriers
 from polysched.codegen.gpu.first_thread import on_first_threads
 from polysched.codegen.lower import lower
@@ -101,7 +101,7 @@ def loops_within_budget(
     tried: list[Tree] = []
     for rung, make in rungs.items():
         try:
-            with isl.within(_MAPPING_SECONDS):
+            with isl.within(min(_MAPPING_SECONDS, clock.left() / 3)):  # and leaves time for the next rungs
                 found = make()
                 tree = _legal(found)
             if tree in tried or not _may_be_lowered(found, rung, options):

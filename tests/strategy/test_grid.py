@@ -43,11 +43,16 @@ def test_sums_of_rows_have_128_threads_in_chunks_of_32():
     assert grid(rows, "i", "j", parallel="i") == Grid((Axis(0, 128),), {1: 32})
 
 
-def test_a_stencil_has_rows_next_to_each_other_and_columns_32_apart():
+def test_a_thread_of_a_stencil_has_points_across_a_warp():
     jacobi = nest("{ S[i, j] : 0 < i, j < n }", "b[i, j]", "a[i - 1, j]", "a[i + 1, j]", "a[i, j - 1]")
-    assert grid(jacobi, "i", "j", parallel="ij") == Grid((Axis(0, 8, 4), Axis(1, 32, 4, vector=1)))
+    assert grid(jacobi, "i", "j", parallel="ij") == Grid((Axis(0, 8, 4), Axis(1, 32)))
     heat = nest(CUBE, "b[i, j, k]", "a[i, j, k + 1]")
-    assert grid(heat, "i", "j", "k", parallel="ijk").sides == (Axis(0, 1, 4), Axis(1, 8), Axis(2, 32, 4, vector=1))
+    assert grid(heat, "i", "j", "k", parallel="ijk").sides == (Axis(0, 1, 4), Axis(1, 8), Axis(2, 32))
+
+
+def test_a_thread_of_a_line_has_four_points_128_apart():
+    line = nest("{ S[i] : 0 <= i < n }", "b[i]", "a[i]")
+    assert grid(line, "i", parallel="i") == Grid((Axis(0, 128, 4, vector=1),))
 
 
 def test_four_parallel_loops_are_planes_of_three():

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import random
 
-import numpy as np
 import pytest
 
 import polysched as ps
 from polysched.frontend.op.op import Op, parse_op
+from polysched.frontend.python import parse_nest
 
 FREE = ps.Options(reorder_reductions=True)
 
@@ -136,6 +136,35 @@ def test_what_the_threads_of_a_block_share_is_no_variable_of_one():
     done = ps.optimize(shared, "cuda", schedule=by_hand)
     assert "__shared__" in done.source.device
     done.verify(n=3, d=40)
+
+
+def test_a_team_that_has_nothing_to_add_up_finishes_no_element():
+    """isl finds k = 3 k_b + 2, by which it spells the subscript: the element of all threads of the block."""
+    planes = parse_nest(
+        "def planes(A: i32[n + 4], B: i64[1], n: size):\n"
+        "    for i in range(n):\n"
+        "        for j in range(n):\n"
+        "            for k in range(-1, 3, 3):\n"
+        "                A[k + 1] *= ps.i32(B[0])\n",
+        "planes.py",
+    )
+    by_hand = ps.Schedule(planes, "ilp", options=FREE).tile("k", sizes=(128,), names=("k_b",))
+    by_hand = by_hand.reorder("i", "k_b", "k", "j").bind("k_b", "block.x").bind("k", "thread.x").bind("j", "block.y")
+    ps.optimize(planes, "cuda", schedule=by_hand).verify(n=3)
+
+
+@pytest.mark.parametrize("fusion", ["smart", "max", "none"])
+def test_a_statement_that_never_runs(fusion):
+    op = parse_nest(
+        "def f(A: f64[n + 4], n: size):\n"
+        "    for i in range(2, n):\n"
+        "        if i > n:\n"
+        "            A[i] = 1.0\n"
+        "        else:\n"
+        "            A[i] = A[i] + 1.0\n",
+        "never.py",
+    )
+    ps.optimize(op, "cuda", options=ps.Options(fusion=fusion)).verify(n=9)
 
 
 @pytest.mark.parametrize("seed", range(40))
