@@ -76,7 +76,7 @@ class Clock:
 
 
 class _OutOfTime(Exception):
-    """There was none left to run a kernel in all ways."""
+    """There was none left to interpret the nest, or to run a kernel in all ways."""
 
 
 @dataclass
@@ -209,7 +209,11 @@ class Trial:
         for arguments in self.candidates(sizes, style):
             expected = _with_bounds(arguments, names)
             try:
-                interpret(nest, expected)
+                with running(self.clock.deadline.left):
+                    interpret(nest, expected)
+            except BudgetExceeded as error:
+                self.clock.goes_on(sizes)
+                raise _OutOfTime from error
             except (IndexError, ZeroDivisionError, OverflowError, ValueError, LaunchError) as error:
                 reason = reason or str(error)
                 continue

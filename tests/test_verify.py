@@ -16,6 +16,7 @@ from polysched import isl
 from polysched.codegen.emit.c import emit_c
 from polysched.errors import BudgetExceeded
 from polysched.examples import gemm, stencil
+from polysched.frontend.python import parse_nest
 from polysched.ir.build import add, binary, mul, store, sub, var
 from polysched.ir.dtypes import i64
 from polysched.ir.node import rewrite
@@ -469,3 +470,17 @@ def test_the_nest_as_C_stores_in_source_order():
     a, b = np.zeros(2 * n + 1), np.arange(1.0, n + 1)
     done._in_source_order()(A=a, B=b)
     np.testing.assert_array_equal(a[1 : 2 * n - 3], b[np.minimum(np.arange(2 * n - 4), n - 1)])
+
+
+def test_the_interpreter_stops_when_the_time_is_up():
+    nest = parse_nest(
+        "def f(A: f64[n], B: f64[1], n: size):\n"
+        "    for i in range(n):\n"
+        "        for j in range(n):\n"
+        "            for k in range(n):\n"
+        "                for l in range(n):\n"
+        "                    for m in range(n):\n"
+        "                        B[0] = A[m]\n",
+        "f.py",
+    )
+    assert "s were over before n=33" in str(ps.optimize(nest).verify(seconds=8.0))

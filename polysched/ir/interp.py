@@ -18,6 +18,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from polysched import clock
 from polysched.errors import LaunchError
 from polysched.ir.arithmetic import Value, binary, call, cast, fit, unary
 from polysched.ir.defaults import default_arguments
@@ -63,7 +64,8 @@ def interpret(fn: Function, arguments: Mapping[str, Any], log: list[Touch] | Non
     """Runs `fn` on `arguments`, which name every size, scalar and array without a default; arrays are changed in place.
 
     Raises ZeroDivisionError, and IndexError naming array and index (a negative subscript is out of bounds too).
-    LaunchError for an array of its own that takes more memory than is sensible here.
+    LaunchError for an array of its own that takes more memory than is sensible here; BudgetExceeded when the time of
+    what runs now is up (`clock.running`).
     """
     arguments = {**default_arguments(fn), **arguments}
     values: Values = {name: int(arguments[name]) for name in fn.sizes}
@@ -152,6 +154,7 @@ class _Compiler:
         iterations, body, var = self.iterations(stmt), self.block(stmt.body), stmt.var
 
         def run(values: Values) -> None:
+            clock.check("the interpreter")
             around = values[_ITERATION]
             for i in iterations(values):
                 values[var], values[_ITERATION] = i, (*around, i)
