@@ -99,9 +99,9 @@ def loops_within_budget(
         del rungs["source order"]
     reason = ""
     tried: list[Tree] = []
-    for rung, make in rungs.items():
+    for k, (rung, make) in enumerate(rungs.items()):
         try:
-            with isl.within(min(_MAPPING_SECONDS, clock.left() / 3)):  # and leaves time for the next rungs
+            with isl.within(min(_MAPPING_SECONDS, clock.left() / min(3, len(rungs) - k))):  # the next ones need some
                 found = make()
                 tree = _legal(found)
             if tree in tried or not _may_be_lowered(found, rung, options):

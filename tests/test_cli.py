@@ -61,7 +61,7 @@ def test_the_tree_of_a_nest(file, capsys):
 def test_the_edits_that_make_it(file, capsys):
     expected = 'schedule = (\n    ps.Schedule(double, "ilp")\n    .parallel("i")\n)\n'
     assert shown(capsys, "script", f"{file}:double") == expected
-    assert '.bind("i", "thread.x")' in shown(capsys, "script", f"{file}:double", "--target", "cuda")
+    assert '.bind("i_t", "thread.x")' in shown(capsys, "script", f"{file}:double", "--target", "cuda")
     assert "\nparallel.i = 'i'  of '', 'i': the outermost" in shown(capsys, "decisions", f"{file}:double")
     assert shown(capsys, "decisions", f"{file}:double", "--target", "cuda").startswith("threads.i = 128  of ")
     assert shown(capsys, "decisions", f"{file}:scan", "--target", "cuda").startswith("there are no decisions: ")

@@ -153,6 +153,41 @@ def test_a_team_that_has_nothing_to_add_up_finishes_no_element():
     ps.optimize(planes, "cuda", schedule=by_hand).verify(n=3)
 
 
+def test_a_subscript_that_several_blocks_have_is_no_sign_of_whose_it_is():
+    half = parse_nest(
+        "def half(y: f64[n], x: f64[n, d], n: size, d: size):\n"
+        "    for k in range(n):\n"
+        "        for j in range(d):\n"
+        "            if k % 4 == 0 or k % 4 == 3:\n"
+        "                y[k // 2] += x[k, j]\n",
+        "half.py",
+    )
+    by_hand = ps.Schedule(half, options=FREE).bind("k", "block.x").bind("j", "thread.x")
+    ps.optimize(half, "cuda", schedule=by_hand).verify(n=9, d=50)
+
+
+CAUSAL = parse_nest(
+    "def causal(y: f64[200, 200], x: f64[200, 200]):\n"
+    "    for i in range(200):\n"
+    "        m = 0.0\n"
+    "        for j in range(i + 1):\n"
+    "            m = max(m, x[i, j])\n"
+    "        s = 0.0\n"
+    "        for k in range(i + 1):\n"
+    "            s += x[i, k] - m\n"
+    "        for p in range(i + 1):\n"
+    "            y[i, p] = (x[i, p] - m) / s\n",
+    "causal.py",
+)
+
+
+@pytest.mark.parametrize("threads", [32, 256])
+def test_rows_of_a_triangle(threads):
+    """With 256 threads isl says p <= i, which bounds no thread by a constant."""
+    schedule = ps.optimize(CAUSAL, "cuda", options=FREE).schedule
+    ps.optimize(CAUSAL, "cuda", schedule=schedule.decide("threads.i", threads)).verify()
+
+
 @pytest.mark.parametrize("fusion", ["smart", "max", "none"])
 def test_a_statement_that_never_runs(fusion):
     op = parse_nest(

@@ -7,7 +7,7 @@ import polysched as ps
 from polysched.frontend.python import parse_nest
 from polysched.model.tree import Domain
 from polysched.model.tree_text import show_tree
-from polysched.strategy.cpu import rows
+from polysched.strategy.rows import fuse_rows
 from polysched.strategy.script import Script
 from polysched.transform.hand.draft import Draft
 from polysched.transform.hand.loops import nested
@@ -31,7 +31,7 @@ def nest(*lines: str, reorder: bool = True) -> Scheduled:
 def fused(nest: Scheduled) -> str:
     """The tree below the domain, after it was seen to hold."""
     script = Script(Draft(scop=nest.scop, dependences=nest.deps, nested=nested(nest.tree), waits=True), ps.Options())
-    rows(script)
+    fuse_rows(script)
     nest.assert_holds(script.tree)
     assert isinstance(script.tree, Domain)
     return show_tree(script.tree.child).split("\n", 1)[1] if script.edits else "unchanged"

@@ -14,9 +14,10 @@ from dataclasses import replace
 from typing import Any
 
 from polysched.codegen.emit.extents import most_trips
-from polysched.codegen.passes.tile_nest import Side, side_of
+from polysched.codegen.passes.tile_nest import side_of
 from polysched.codegen.passes.updates import Update
 from polysched.ir.effects import may_change
+from polysched.ir.linear import Linear, forms
 from polysched.ir.node import walk
 from polysched.ir.nodes import Alloc, Binary, Expr, For, If, Var
 from polysched.target import LIMITS
@@ -26,9 +27,9 @@ def guards_of(loop: For, around: Sequence[For], updates: Sequence[Update]) -> tu
     """Conditions around all that the loop does, which say whose the elements that it updates are where their subscripts
     do not, and the loop without them; None if these leave that open. `around` are the loops of the kernel around it."""
     own = {node.array.name for node in walk(tuple(around)) if isinstance(node, Alloc)}  # of a block, or of a thread
-    told = [_names(update.index) for update in updates if update.array.name not in own]
+    elements = [update.index for update in updates if update.array.name not in own]
     conditions: list[Expr] = []
-    while not all(_tell(names, conditions, around) for names in told):
+    while not all(_tell(index, conditions, around) for index in elements):
         match loop.body:
             case (If(cond=cond, then=then, other=()),) if not may_change(cond) and loop.var not in _names(cond):
                 conditions.append(cond)
@@ -38,26 +39,30 @@ def guards_of(loop: For, around: Sequence[For], updates: Sequence[Update]) -> tu
     return tuple(conditions), loop
 
 
-def _tell(names: set[str], conditions: Sequence[Expr], around: Sequence[For]) -> bool:
-    """Is there one iteration of the loops around for the values of these variables, where the conditions hold?"""
-    unknown = {each.var for each in around if most_trips(each.lo, each.hi, each.step) != 1} - names
+def _tell(index: Sequence[Expr], conditions: Sequence[Expr], around: Sequence[For]) -> bool:
+    """Is there one iteration of the loops around for the element of this subscript, where the conditions hold?"""
+    unknown = {each.var for each in around if most_trips(each.lo, each.hi, each.step) != 1}
     equations = [sides for condition in conditions for sides in _equations(condition)]
     for _ in around:
+        for subscript in index:
+            match forms(subscript, upper=True):
+                case [form]:
+                    unknown -= _of_form(form, 1, unknown)
         for variable, other in equations:
             if not unknown & _names(other):
                 unknown.discard(variable)
         for each in around:
             if each.var not in unknown and (side := side_of(each, [each.var], LIMITS.block)):
-                unknown -= _of_tile(side, unknown)
+                unknown -= _of_form(side.start, side.trips, unknown)
     return not unknown
 
 
-def _of_tile(side: Side, unknown: set[str]) -> set[str]:
-    """The one variable of which each value leads to other iterations of the side, if the others are known."""
-    factors = {atom: factor for atom, factor in side.start.items() if atom is not None and factor}
-    open_atoms = [atom for atom in factors if unknown & _names(atom)]
-    match open_atoms:
-        case [Var(name) as atom] if abs(factors[atom]) >= side.trips:
+def _of_form(form: Linear, least: int, unknown: set[str]) -> set[str]:
+    """The one variable of which each value leads to values of the form that are `least` apart, if all others in it are
+    known."""
+    factors = {atom: factor for atom, factor in form.items() if atom is not None and factor}
+    match [atom for atom in factors if unknown & _names(atom)]:
+        case [Var(name) as atom] if abs(factors[atom]) >= least:
             return {name}
     return set()
 

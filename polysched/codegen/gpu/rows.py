@@ -30,8 +30,9 @@ from polysched.codegen.gpu.teams import Adder, Finish, Team
 from polysched.codegen.passes.updates import Update, updates_in
 from polysched.heuristics.gpu import UNKNOWN_BLOCK
 from polysched.ir.build import binary, conjunction
-from polysched.ir.node import rewrite, walk
+from polysched.ir.node import rewrite, substitute, walk
 from polysched.ir.nodes import Array, Const, Expr, For, If, Stmt, Var
+from polysched.ir.rename import fresh_names
 from polysched.target import LIMITS
 
 
@@ -60,7 +61,7 @@ def in_rows(kernel: For, arrays: Mapping[str, Array], adder: Adder, finish: Fini
         if not isinstance(node, For) or (own := sums.get(node.var)) is None:
             return None
         team = Team(Var(node.var), size, when=own.guards)
-        body = adder.summed(_inside(own.loop, size), own.updates, team, finish)
+        body = adder.summed(_share(own.loop, size, adder.taken), own.updates, team, finish)
         return replace(node, lo=Const(0), hi=Const(size), body=body, reduces=())
 
     return rewrite(kernel, rule)
@@ -90,12 +91,18 @@ def _is_on_blocks(node: Any) -> bool:
     return isinstance(node, For) and node.kind.startswith("block")
 
 
-def _inside(loop: For, size: int) -> tuple[Stmt, ...]:
-    """The body, if the thread's number is an iteration."""
+def _share(loop: For, size: int, taken: set[str]) -> tuple[Stmt, ...]:
+    """What the thread of that number, the loop's variable, runs of it: the one iteration that it has, or each `size`-th
+    where there may be more."""
     thread = Var(loop.var)
     low = [binary(">=", thread, loop.lo)] if loop.lo != Const(0) else []
     high = [binary("<", thread, loop.hi)] if loop.hi != Const(size) else []
-    return (If(conjunction([*low, *high]), loop.body),) if low or high else loop.body
+    most = most_trips(Const(0), loop.hi, 1)
+    if most is not None and most <= size:
+        return (If(conjunction([*low, *high]), loop.body),) if low or high else loop.body
+    turn = next(fresh_names(f"{loop.var}_", taken))
+    body = substitute(((If(conjunction(low), loop.body),) if low else loop.body), {loop.var: Var(turn)})
+    return (For(turn, thread, loop.hi, size, body),)
 
 
 def _on_one_thread(kernel: For) -> For:

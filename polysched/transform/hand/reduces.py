@@ -7,8 +7,8 @@
 On a GPU the code for sums (`codegen/gpu/reduce.py`) has a kernel's outermost loop add up, or that on thread.x, or both
 if they add to the same arrays, or one on blocks inside of threads, which get partners on thread.y; nothing but loops on
 axes may be around, and statements without loops before and after in a thread. Rows: loops on thread.x one after the
-other in a loop on blocks, of which those that reduce have a constant length. No other is said to reduce, so that it is
-refused.
+other in a loop on blocks, of which those that reduce have no more values than a block has threads. No other is said to
+reduce, so that it is refused.
 """
 
 from __future__ import annotations

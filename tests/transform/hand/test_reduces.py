@@ -135,6 +135,11 @@ def test_what_a_warp_cannot_add_up_is_no_loop_on_threads(nest, size):
         in_warps(nest, size)
 
 
+def test_rows_have_a_block_each_and_begin_and_end_in_it():
+    done = optimize(averages, "cuda", schedule=on_a_grid(averages, i="blockIdx.x", j="threadIdx.x"))
+    done.verify(n=11, m=70)
+
+
 REFUSED = {
     "where sums are not free": (
         lambda: Schedule(rows).bind("i", "blockIdx.x").bind("j", "threadIdx.x", threads=32),
@@ -149,7 +154,6 @@ REFUSED = {
     "to other arrays than those around": (
         lambda: on_a_grid(of_rows_and_all, i="blockIdx.x", j="threadIdx.x"), ""
     ),
-    "below a sequence": (lambda: on_a_grid(averages, i="blockIdx.x", j="threadIdx.x"), ""),
 }  # fmt: skip
 
 
