@@ -56,7 +56,7 @@ def _fused(script: Script, found: Rows) -> bool:
 def _on_blocks(script: Script, found: Rows) -> None:
     """A block for each row, its threads along it."""
     own, rows = statements_in(found.instances), names_of(found.nests[0].rows)
-    make_again(script, own, len(rows))
+    _make_again(script, own, len(rows))
     names = [each.name for each in _lanes(script, own, rows)]
     join_lanes(script, lambda: lanes_to_join(script.tree, script.scop, script.dependences, names))
     lanes = _lanes(script, own, rows)
@@ -79,7 +79,7 @@ def join_lanes(script: Script, pairs: Callable[[], Iterable[tuple[str, str]]]) -
             kept.add(pair)
 
 
-def make_again(script: Script, own: set[str], rows: int) -> None:
+def _make_again(script: Script, own: set[str], rows: int) -> None:
     """What is stored for each element of a row, and costs no more than to load it, where it is read."""
     for statement in script.scop.statements:
         users = _users(script, statement)
