@@ -89,7 +89,7 @@ def choose_grid(band: Band, scop: Scop, around: Around, options: Options) -> Gri
             accesses = len(statements[0].reads) + len(statements[0].writes)
             is_line = len(coincident) == 1 and around.members  # which is launched again and again, and seldom long
             if not serial and options.register_tiles and far[x][0] < accesses and not is_line:
-                return _without_sums(loops, x, coincident, scop)
+                return _without_sums(loops, x, coincident, scop, is_far=far[x][0] > 0)
     return Grid(_plain(x, coincident))
 
 
@@ -198,17 +198,20 @@ def _extent(schedule: isl.UnionMap, domain: isl.UnionSet) -> int | None:
     return int(span.max_val().get_num_si()) + 1 if span.is_cst() else None
 
 
-def _without_sums(loops: Loops, x: int, coincident: list[int], scop: Scop) -> Grid:
+def _without_sums(loops: Loops, x: int, coincident: list[int], scop: Scop, *, is_far: bool) -> Grid:
     """A warp along x; several points a thread across it, which share loads, or along it where there is nothing else."""
     others = [k for k in coincident if k != x]
     if not others:
         return Grid((Axis(x, rules.THREADS[1][0], rules.LINE_POINTS, vector=1),))
     *outer, second = others
     points = min(rules.TILE_POINTS, max(1, rules.COLUMN_BYTES // element_bytes(loops.statement, scop)))
+    row = Axis(x, LIMITS.warp)
+    if is_far:  # what is read across rows is copied in tiles, of more than a warp's width
+        points, row = rules.LINE_POINTS, Axis(x, LIMITS.warp, rules.LINE_POINTS, vector=1)
     if not outer:
-        return Grid((Axis(second, rules.STENCIL_THREADS, points), Axis(x, LIMITS.warp)))
+        return Grid((Axis(second, rules.STENCIL_THREADS, points), row))
     *outer, third = outer
-    sides = Axis(third, 1, points), Axis(second, rules.STENCIL_THREADS), Axis(x, LIMITS.warp)
+    sides = Axis(third, 1, points), Axis(second, rules.STENCIL_THREADS), row
     return Grid((*(Axis(k, 1) for k in outer), *sides))
 
 
