@@ -11,6 +11,7 @@ from polysched.codegen.gpu.points import whole_points
 from polysched.codegen.gpu.reduce import reduce_on_gpu
 from polysched.codegen.gpu.registers import in_registers
 from polysched.codegen.gpu.staging import stage
+from polysched.codegen.gpu.tensor import tensor_products
 from polysched.codegen.passes.accumulate import accumulate
 from polysched.codegen.passes.borders import borders_apart
 from polysched.codegen.passes.contract import contract
@@ -129,6 +130,7 @@ def _kernel(kernel: Function, target: TargetData, options: Options) -> Function:
         kernel = optional("lanes", several_vectors, kernel, vector_bytes=options.machine.vector_bytes)
         kernel = optional("pack", pack, kernel)
     else:
+        kernel = step("tensor products", tensor_products, kernel)
         kernel = step("reduce", reduce_on_gpu, kernel, shuffles=target.has_shuffles)
         if options.shared_memory:
             kernel = optional("stage", stage, kernel, double_buffer=options.double_buffer)

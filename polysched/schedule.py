@@ -174,6 +174,7 @@ class Schedule:
     parallel = method(edits.parallel)
     bind = method(edits.bind)
     product = method(edits.product)
+    tensorize = method(edits.tensorize)
 
     cache_read = method(edits.cache_read)
     cache_write = method(edits.cache_write)

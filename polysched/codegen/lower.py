@@ -49,6 +49,7 @@ from polysched.model.tree import (
     Sequence,
     Serial,
     Storage,
+    Tensor,
     Tree,
     Unroll,
     Vector,
@@ -153,6 +154,8 @@ def _kind(band: Band) -> str:
             return "unrolled"
         case Product(kind=kind):
             return kind
+        case Tensor():
+            return "tensor"
     return "serial"
 
 
@@ -296,6 +299,8 @@ class _Lowering:
             assert isinstance(step, Const) and step.value > 0, f"isl made a loop that steps by {step}"
             reduces, origin = how.reduces if isinstance(how, Concurrent) else (), band.members[0].name
             loop = For(name, lo, hi, int(step.value), (), kind, reduces=reduces, origin=origin)
+            if isinstance(how, Tensor):
+                loop = replace(loop, instruction=how.instruction, stages=how.stages)
             loop = self.filled(loop, node.for_get_body())
             full = mark_of(band, Full)
             return (full_loop(loop, full.size) if full else loop,)

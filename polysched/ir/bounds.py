@@ -107,7 +107,28 @@ class Bounds:
                 return self.between(show(expr), End(both, True), End(both, True))
             case Binary("floordiv" | "truncdiv" | "floormod" | "truncmod" | "&" as op, left, right):
                 return self.between(show(expr), *self.divided(op, self.polynomial(left), self.polynomial(right)))
+            case Binary("^" | "|", left, right):
+                if self.is_count(left) and self.is_count(right):  # no bit of the result is in neither
+                    both = self.polynomial(left) + self.polynomial(right)
+                    return self.between(show(expr), End((Polynomial(),)), End((both,)))
         raise Unbounded
+
+    def is_count(self, expr: Expr) -> bool:
+        """Is the expression never negative, by its form?"""
+        match expr:
+            case Var(name) if name in self.lets:
+                return self.is_count(self.lets[name])
+            case Binary("&", left, right):
+                return self.is_count(left) or self.is_count(right)
+            case Binary(">>", left, _):
+                return self.is_count(left)
+            case Binary("floordiv" | "truncdiv", left, Const(int(divisor))):
+                return divisor > 0 and self.is_count(left)
+            case Binary("floormod", _, Const(int(divisor))):
+                return divisor > 0
+            case Binary("+" | "*" | "^" | "|", left, right):
+                return self.is_count(left) and self.is_count(right)
+        return self.is_nonnegative(self.polynomial(expr))
 
     def divided(self, op: str, value: Polynomial, divisor: Polynomial) -> tuple[End, End]:
         """The ends of a quotient or a remainder. A divisor that is not negative is positive: division by zero traps."""

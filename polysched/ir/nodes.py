@@ -36,6 +36,9 @@ OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"} 
 MIRRORED = {"==": "==", "!=": "!=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}  # of operands that change places
 LOGICAL = frozenset({"&&", "||"})
 SHUFFLE = "shuffle.down"  # Call(SHUFFLE, (value, d)): the value of the lane of a GPU's warp that is d further
+MMA = "mma."  # Store(c, i, Call("mma...", (a, b), impure)): fragments begin at these elements; c += a * b of a warp
+LDMATRIX = "ldmatrix", "ldmatrix.trans"  # Store(a, i, Call(LDMATRIX, (row,), impure)): fragments of shared rows
+ALIGNED = "is_aligned"  # Call(ALIGNED, (element, bytes)): is its address a multiple of so many bytes?
 DOT = "dot.i16"  # Call(DOT, (a, b)): of two i32, the products of the low halves and of the high ones, signed, added
 DIVISIONS = frozenset({"floordiv", "floormod", "truncdiv", "truncmod"})
 ARITHMETIC = frozenset({"+", "-", "*", "/", "min", "max", "&", "|", "^", "<<", ">>"}) | DIVISIONS
@@ -204,13 +207,18 @@ class Store(Stmt):
 @dataclass(frozen=True)
 class StoreLater(Store):
     """A store to a shared array that may happen at any time up to the thread's next barrier for arrivals; meanwhile, no
-    thread uses the element, nor changes what it is computed from."""
+    thread uses the element, nor changes what it is computed from.
+
+    It may be of `count` elements next to each other, loaded from as many, if the value is that of the first one.
+    """
+
+    count: int = 1
 
 
 @dataclass(frozen=True)
 class For(Stmt):
     """`kind`: "serial", "parallel", "dynamic" (parallel, of iterations that differ in length), "unrolled", "vector",
-    "packed" or "dots" (until `pack_products`), "block.x/y/z/w" or "thread.x/y/z"; "block.w" shares an axis of the grid
+    "packed" or "dots" (until `pack_products`), "tensor" (until `tensor_products`), "block.x/y/z/w" or "thread.x/y/z"; "block.w" shares an axis of the grid
     with "block.z".
 
     A parallel loop starts threads only where all of `when` hold. Iterations of a parallel loop, or of a SIMD one, do
@@ -218,6 +226,9 @@ class For(Stmt):
     variables each lane has its own, `privatize` brings about the rest.
 
     A `full` loop keeps its bounds, even where guards inside say that fewer iterations would do.
+
+    A loop of the kind "tensor" has the `instruction` that runs it and the two loops inside, and so many `stages` of
+    copies.
 
     `origin` is the name of the loop of the schedule tree that it came from, or of the outermost of several; "" where it
     came from none, as one that copies, or one over the tiles of a product.
@@ -234,6 +245,8 @@ class For(Stmt):
     reduces: tuple[str, ...] = ()
     full: bool = False
     origin: str = field(default="", compare=False)
+    instruction: str = ""
+    stages: int = 1
 
 
 @dataclass(frozen=True)
@@ -252,9 +265,11 @@ class Alloc(Stmt):
 
 @dataclass(frozen=True)
 class Barrier(Stmt):
-    """All threads of a block wait for each other; with `arrivals`, for what they store later, too."""
+    """All threads of a block wait for each other; with `arrivals`, for what they store later, too, but for what they have
+    stored so since the `ahead` last such barriers."""
 
     arrivals: bool = False
+    ahead: int = 0
     loc: Loc | None = field(default=None, compare=False)
 
 

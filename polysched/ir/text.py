@@ -100,8 +100,9 @@ def _stmt(stmt: Stmt, indent: str) -> Iterator[str]:
                 yield from _block(other, indent + _INDENT)
         case Alloc(array):
             yield f"{indent}alloc {_array(array)}"
-        case Barrier(arrivals):
-            yield f"{indent}barrier{' for arrivals' if arrivals else ''}"
+        case Barrier(arrivals, ahead):
+            but = f" but those of {ahead} before" if ahead else ""
+            yield f"{indent}barrier{' for arrivals' if arrivals else ''}{but}"
         case _:
             raise TypeError(f"unknown statement {type(stmt).__name__}")
 

@@ -48,7 +48,7 @@ from polysched.ir.nodes import (
 Stage = Literal["source", "lowered", "printed"]
 
 _AXES = (*(f"{level}.{axis}" for level in ("block", "thread") for axis in "xyz"), "block.w")
-KINDS = frozenset(("serial", *PARALLEL, "unrolled", "vector", "packed", "dots", *_AXES))
+KINDS = frozenset(("serial", *PARALLEL, "unrolled", "vector", "packed", "dots", "tensor", *_AXES))
 SPACES = frozenset({"global", "shared", "private"})
 
 

@@ -97,7 +97,16 @@ class Product:
     kind: Literal["packed", "dots"] = "packed"
 
 
-LoopMark = Parallel | Vector | Map | Serial | Unroll | Full | Product
+@dataclass(frozen=True)
+class Tensor:
+    """The loop, over terms, and the two inside, over rows and columns, run one statement, a sum of products over a box,
+    by tensor instructions of a warp; factors are copied to shared memory so many chunks of terms ahead."""
+
+    instruction: str  # by its name in `instructions/`
+    stages: int  # of copies of one chunk each, used in turn
+
+
+LoopMark = Parallel | Vector | Map | Serial | Unroll | Full | Product | Tensor
 
 
 @dataclass(frozen=True)

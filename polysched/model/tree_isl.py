@@ -28,6 +28,7 @@ from polysched.model.tree import (
     Serial,
     Set,
     Storage,
+    Tensor,
     Tree,
     Unroll,
     Vector,
@@ -59,6 +60,8 @@ def mark_text(mark: MarkValue | Concurrent) -> str:
             return ":".join(["map", axis, *([",".join(names)] if names else [])])
         case Product(statement=name, kind=kind):
             return f"{kind}:{name}"
+        case Tensor(instruction=name, stages=stages):
+            return f"tensor:{name}:{stages}"
         case Full(size=size):
             return f"full:{size}"
         case Storage(arrays=names):
@@ -93,6 +96,8 @@ def parse_mark(text: str) -> MarkValue:
             return Unroll()
         case "packed" | "dots" if argument:
             return Product(argument, kind)
+        case "tensor" if (stages := argument.rpartition(":")[2]).isdigit():
+            return Tensor(argument.rpartition(":")[0], int(stages))
         case "full" if argument.isdigit():
             return Full(int(argument))
         case "storage":
@@ -100,7 +105,7 @@ def parse_mark(text: str) -> MarkValue:
         case "wait":
             return Wait()
     known = "kernel:NAME, map:AXIS, serial, parallel, vector, unroll, packed:STATEMENT, dots:STATEMENT, full:SIZE"
-    raise InputError(f"unknown mark '{text}': expected {known}, storage:ARRAYS or wait")
+    raise InputError(f"unknown mark '{text}': expected {known}, tensor:INSTRUCTION:STAGES, storage:ARRAYS or wait")
 
 
 def with_mark(mark: MarkValue, tree: Tree) -> Tree:

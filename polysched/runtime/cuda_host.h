@@ -26,6 +26,8 @@ static struct {
     cudaError_t (*find)(polysched_kernel *, polysched_library, const char *);
     cudaError_t (*launch)(polysched_kernel, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                           void *, void **, void **);
+    cudaError_t (*set)(int, int, polysched_kernel, int);
+    cudaError_t (*device)(int *);
     cudaError_t (*allocate)(polysched_pointer *, size_t);
     cudaError_t (*release)(polysched_pointer);
     cudaError_t (*allocate_in_order)(polysched_pointer *, size_t, void *);
@@ -51,6 +53,8 @@ static bool polysched_connect()
     POLYSCHED_CONNECT(load, "cuLibraryLoadData");
     POLYSCHED_CONNECT(find, "cuLibraryGetKernel");
     POLYSCHED_CONNECT(launch, "cuLaunchKernel");
+    POLYSCHED_CONNECT(set, "cuKernelSetAttribute");
+    POLYSCHED_CONNECT(device, "cuCtxGetDevice");
     POLYSCHED_CONNECT(allocate, "cuMemAlloc_v2");
     POLYSCHED_CONNECT(release, "cuMemFree_v2");
     POLYSCHED_CONNECT(allocate_in_order, "cuMemAllocAsync");
@@ -118,6 +122,24 @@ static inline cudaError_t cudaMemcpy(void *to, const void *from, size_t size, in
     return polysched_driver.copy_back(to, (polysched_pointer)from, size);
 }
 
+static thread_local unsigned polysched_shared; /* bytes of shared memory that launches give a block */
+
+static cudaError_t polysched_share(polysched_kernel kernel, int bytes)
+{
+    enum { max_dynamic_shared_size_bytes = 8 };
+    int device = 0;
+    const cudaError_t status = polysched_driver.device(&device);
+    polysched_shared = bytes;
+    return status != cudaSuccess ? status : polysched_driver.set(max_dynamic_shared_size_bytes, bytes, kernel, device);
+}
+
+#define POLYSCHED_SHARED(kernel, bytes)                                                                  \
+    do {                                                                                                 \
+        if (polysched_status == cudaSuccess)                                                             \
+            polysched_check(polysched_share(kernel, bytes), "shared memory of " #kernel, __FILE__,       \
+                            __LINE__);                                                                   \
+    } while (0)
+
 /* Arguments have the types of the kernel's parameters: they are its names. */
 template <class... T>
 static cudaError_t polysched_launch(polysched_kernel kernel, dim3 grid, dim3 block, const T &...arguments)
@@ -125,7 +147,7 @@ static cudaError_t polysched_launch(polysched_kernel kernel, dim3 grid, dim3 blo
     void *values[] = {(void *)&arguments..., NULL};
     if (!grid.x || !grid.y || !grid.z)
         return cudaSuccess;
-    return polysched_driver.launch(kernel, grid.x, grid.y, grid.z, block.x, block.y, block.z, 0, NULL, values, NULL);
+    return polysched_driver.launch(kernel, grid.x, grid.y, grid.z, block.x, block.y, block.z, polysched_shared, NULL, values, NULL);
 }
 
 #define POLYSCHED_LAUNCH(kernel, grid, block, ...)                                                       \

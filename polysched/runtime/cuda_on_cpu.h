@@ -35,6 +35,7 @@ template <size_t bytes> constexpr size_t polysched_alignment() { return bytes; }
 #define __maxnreg__(...)
 #define __CUDA_ARCH__ 900
 #define POLYSCHED_HIDDEN(end) /* PTX, in the texts that polysched makes */
+#define POLYSCHED_NO_PTX
 
 /* Time passes with each look at it. */
 POLYSCHED_OWN static long long clock64()
@@ -53,6 +54,8 @@ __attribute__((visibility("hidden"), unused)) long clock() noexcept(true) { retu
 #define __assume(condition) ((void)0)
 #define __prof_trigger(counter) ((void)0)
 
+#define polysched_shared polysched_dynamic
+#define POLYSCHED_SHARED(kernel, bytes) ((void)(polysched_shared = (bytes)))
 #define POLYSCHED_LAUNCH(kernel, grid, block, ...) polysched::launch(#kernel, grid, block, kernel, ##__VA_ARGS__)
 #define POLYSCHED_LAUNCH_EITHER(narrow, kernel, wide, ...) \
     do {                                                   \

@@ -59,4 +59,6 @@ template <class... T> static void polysched_launch(const char *kernel, dim3 grid
         polysched_tell(kernel, blocks, threads, bits);
 }
 
+static unsigned polysched_shared;
+#define POLYSCHED_SHARED(kernel, bytes) ((void)(polysched_shared = (bytes)))
 #define POLYSCHED_LAUNCH(kernel, ...) polysched_launch(#kernel, __VA_ARGS__)

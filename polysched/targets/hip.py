@@ -31,6 +31,7 @@ HIP = replace(
     CUDA,
     name="HIP",
     copy="",
+    dynamic="",
     arrivals=(),
     opaque="",  # which is for ptxas
     hides="",

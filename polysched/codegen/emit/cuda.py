@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from polysched.codegen.emit import helpers
+from polysched.codegen.emit import helpers, tensor
 from polysched.codegen.emit.dialect import CUDA, KernelDialect
 from polysched.codegen.emit.kernels import Host, uses
 from polysched.codegen.emit.narrowing import more
@@ -62,7 +62,7 @@ static inline void polysched_check(cudaError_t status, const char *call, const c
     } while (0)
 
 #ifndef POLYSCHED_LAUNCH
-#define POLYSCHED_LAUNCH(kernel, grid, block, ...)                                                 \\
+{shared}#define POLYSCHED_LAUNCH(kernel, grid, block, ...)                                                 \\
     do {                                                                                           \\
         const dim3 polysched_grid = grid;                                                          \\
         const bool polysched_blocks = polysched_grid.x && polysched_grid.y && polysched_grid.z;    \\
@@ -79,6 +79,16 @@ static dim3 grid_of(int64_t x, int64_t y, int64_t z)
     return dim3(x < 0 ? 0 : x < 2147483647 ? x : 2147483647, y < 0 ? 0 : y < 65535 ? y : 65535,
                 z < 0 ? 0 : z < 65535 ? z : 65535);
 }
+"""
+_SHARED = """\
+/* Bytes of shared memory that launches give a block, beyond what a kernel may declare. */
+static thread_local unsigned polysched_shared;
+#define POLYSCHED_SHARED(kernel, bytes)                                                            \\
+    do {                                                                                           \\
+        polysched_shared = bytes;                                                                  \\
+        POLYSCHED_TRY(                                                                             \\
+            cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));     \\
+    } while (0)
 """
 _EITHER = """
 #ifndef POLYSCHED_LAUNCH_EITHER
@@ -320,7 +330,7 @@ class CudaHost(Host):
         """What stands before the functions."""
         of_host = bool(self.originals)
         parts = (
-            _CHECKS.replace("{then}", "; running on the CPU" if of_host else ""),
+            self.checks("; running on the CPU" if of_host else ""),
             _BACK if of_host else "",
             _EITHER if self.fits else "",
             RECIPROCAL if self.has_reciprocals else "",
@@ -329,8 +339,17 @@ class CudaHost(Host):
         )
         return [*(line for part in parts for line in part.splitlines()), "", *self.definitions()]
 
+    def checks(self, then: str) -> str:
+        """How calls are checked, and kernels launched."""
+        text = _CHECKS.replace("{then}", then).replace("{shared}", _SHARED if self.has_dynamic else "")
+        if not self.has_dynamic:
+            return text
+        more = ", polysched_shared"
+        return text.replace(f"block>>>(__VA_ARGS__);{' ' * len(more)}", f"block{more}>>>(__VA_ARGS__);")
+
     def definitions(self) -> list[str]:
-        parts = (sorted(self.externals), helpers.definitions(self.helpers, self.dialect))
+        functions = helpers.definitions(self.helpers, self.dialect), tensor.definitions(self.instructions)
+        parts = (sorted(self.externals), *functions)
         return [line for part in parts if part for line in (*part, "")]
 
     def device_text(self) -> str:

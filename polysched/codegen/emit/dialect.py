@@ -62,6 +62,7 @@ class KernelDialect(Dialect):
     kernel: str  # what a kernel's definition begins with, for blocks of {threads} = {x} * {y} * {z} threads
     shared: str  # what the declaration of an array that a block's threads share begins with
     barrier: str
+    dynamic: str = ""  # a declaration of bytes that are shared, as many as a launch gives; "": it has none
     copy: str = ""  # a store of an element to a shared array that happens later; "": it has none
     arrivals: tuple[str, ...] = ()  # the lines before a barrier that wait for those
     includes: tuple[str, ...] = ()  # headers of every text
@@ -142,8 +143,9 @@ CUDA = KernelDialect(
     kernel="__global__ void __launch_bounds__({threads})",
     shared="__shared__ __align__(16)",
     barrier="__syncthreads();",
+    dynamic="extern __shared__ __align__(128) char {name}[];",
     copy="__pipeline_memcpy_async(&{to}, &{element}, {size}, {missing});",
-    arrivals=("__pipeline_commit();", "__pipeline_wait_prior(0);"),
+    arrivals=("__pipeline_commit();", "__pipeline_wait_prior({ahead});"),
     index="index_t",
     # Counts of iterations would be made of such maxima.
     opaque='if constexpr (sizeof(end) == 4) asm("" : "+r"(end));',

@@ -27,6 +27,7 @@ from polysched.codegen.emit.printer import Printer, is_small
 from polysched.codegen.emit.shares import Around, Share, block_share, thread_share
 from polysched.codegen.emit.sufficient import sufficient
 from polysched.codegen.emit.survey import AXES, Survey, is_mapped
+from polysched.codegen.emit.tensor import function_of
 from polysched.codegen.emit.widths import Range, holds_data, wide_names
 from polysched.codegen.source import Kernel, Line, loc_of, parameters
 from polysched.errors import PolyschedError
@@ -34,10 +35,13 @@ from polysched.ir.build import conjunction
 from polysched.ir.dtypes import DType, boolean, i64
 from polysched.ir.node import walk
 from polysched.ir.nodes import (
+    LDMATRIX,
+    MMA,
     Alloc,
     Array,
     Barrier,
     Binary,
+    Call,
     Const,
     Expr,
     For,
@@ -79,6 +83,7 @@ class Host(Printer):
         self.entries: list[str] = []  # the others
         self.wide = wide_names(fn.body, self.data)
         self.fits: tuple[Polynomial, ...] = ()  # where kernels may count in 32 bits
+        self.has_dynamic = False  # kernels that are given shared memory
         self.has_reciprocals = False  # that the host computes for kernels to divide by
         self.narrow = self.names.fresh("narrow")  # whether they may
         self.nest: list[For] = []  # the loops around, outermost first
@@ -160,11 +165,26 @@ class Host(Printer):
         given = (f"reciprocal({self.names(of[each])})" if each in of else self.argument(each) for each in names)
         self.has_reciprocals |= bool(of)
         arguments = (*extents, *given)
+        if kernel.dynamic:
+            self.has_dynamic = True
+            for each in filter(None, (name, wide)):
+                self.line(f"POLYSCHED_SHARED({each}, {kernel.dynamic});")
         if kernel.fits:
             self.fits = sufficient((*self.fits, *kernel.fits)) or ()
             self.listing("POLYSCHED_LAUNCH_EITHER", [self.narrow, name, wide, *arguments], ";")
         else:
             self.listing("POLYSCHED_LAUNCH", [name, *arguments], ";")
+        if kernel.dynamic:
+            self.line("polysched_shared = 0;")
+
+
+def shared_bytes(array: Array) -> int:
+    """How many bytes a block shares for the array, which has at most one dimension; up to where a next one may begin."""
+    extent = int(array.shape[0].value) if array.shape and isinstance(array.shape[0], Const) else 1
+    return -(-extent * array.dtype.bits // 8 // _LINE) * _LINE
+
+
+_LINE = 128  # bytes of all banks
 
 
 class _Kernel(IndexPrinter):
@@ -177,9 +197,11 @@ class _Kernel(IndexPrinter):
         self.names, self.arrays, self.scalars, self.data = host.names, host.arrays, host.scalars, host.data
         needs = host.device
         self.includes, self.helpers, self.externals = needs.includes, needs.helpers, needs.externals
+        self.instructions = needs.instructions
         self.statements = statements
         nodes = list(walk(statements))
         self.written = {node.array for node in nodes if isinstance(node, Store)}
+        self.dynamic = 0  # bytes of shared memory that launches give it
         self.allocated = {node.array.name: node.array for node in nodes if isinstance(node, Alloc)}
         self.waits = any(isinstance(node, Barrier) for node in nodes)
         self.axes = sorted({node.kind for node in nodes if isinstance(node, For) and is_mapped(node)})
@@ -195,10 +217,7 @@ class _Kernel(IndexPrinter):
     def print(self, name: str, names: tuple[str, ...]) -> tuple[list[str], str]:
         """Adds the kernels to the lines; what they are made of, and the name of the one in 64 bits if there are two."""
         self.depth = 1
-        for array in self.allocated.values():
-            if array.space == "shared":  # OpenCL wants them here
-                own, extent = self.type(array.dtype), self.expr(self.extent(array))
-                self.line(f"{self.language.shared} {own} {self.names(array.name)}[{extent}];")
+        self.declare_shared([array for array in self.allocated.values() if array.space == "shared"])  # OpenCL wants them here
         self.block(self.statements)
         for axis, blocks in zip(AXES, self.grid, strict=True):
             if self.starts_all(f"block.{axis}"):
@@ -211,6 +230,24 @@ class _Kernel(IndexPrinter):
         x, y, z = self.threads
         head = self.language.kernel.format(x=x, y=y, z=z, threads=x * y * z)
         return self.instances(head, name, (*names, *self.reciprocals), self.fits)
+
+    def declare_shared(self, arrays: Sequence[Array]) -> None:
+        """Declares what a block shares: one after the other in what its launch gives it, if that is more than a kernel
+        may declare."""
+        sizes = [shared_bytes(array) for array in arrays]
+        if sum(sizes) <= LIMITS.shared:
+            for array in arrays:
+                own, extent = self.type(array.dtype), self.expr(self.extent(array))
+                self.line(f"{self.language.shared} {own} {self.names(array.name)}[{extent}];")
+            return
+        if not self.language.dynamic:
+            raise PolyschedError(f"{self.fn.name}: a block shares {sum(sizes)} bytes, and {LIMITS.shared} are allowed")
+        self.dynamic = sum(sizes)
+        memory = self.names.fresh("shared_memory")
+        self.line(self.language.dynamic.format(name=memory))
+        for k, array in enumerate(arrays):
+            own, first = self.type(array.dtype), f"{memory} + {sum(sizes[:k])}" if k else memory
+            self.line(f"{own} *const {self.names(array.name)} = ({own} *)({first});")
 
     def starts_all(self, kind: str) -> bool:
         """Does the kernel that counts in 32 bits have a block for each iteration of the loops of this kind? Not where
@@ -242,15 +279,18 @@ class _Kernel(IndexPrinter):
 
     def stmt(self, stmt: Stmt) -> None:
         match stmt:
-            case Barrier(arrivals):
+            case Barrier(arrivals, ahead):
                 for line in self.language.arrivals if arrivals else ():
-                    self.line(line)
+                    self.line(line.format(ahead=ahead))
                 self.line(self.language.barrier)
             case _:
                 super().stmt(stmt)
 
     def store(self, stmt: Store) -> None:
         if isinstance(stmt, StoreLater) and self.language.copy and self.copy(stmt):
+            return
+        if isinstance(stmt.value, Call) and stmt.value.fn.startswith((MMA, *LDMATRIX)):
+            self.instruction(stmt, stmt.value)
             return
         space = self.allocated[stmt.array].space if stmt.array in self.allocated else "global"
         shared_by = {"global": ("block", "thread"), "shared": ("thread",), "private": ()}[space]
@@ -269,14 +309,21 @@ class _Kernel(IndexPrinter):
             case Load() as load:
                 missing: Expr = Const(0)
             case Select(cond, Load() as load, Const(value)) if not value:
-                missing = Select(cond, Const(0), Const(load.dtype.bits // 8))
+                missing = Select(cond, Const(0), Const(stmt.count * load.dtype.bits // 8))
             case _:
                 return False
         to, element = self.element(stmt.array, stmt.index), self.element(load.array, load.index)
-        size = load.dtype.bits // 8
+        size = stmt.count * load.dtype.bits // 8
         self.includes.add("cuda_pipeline.h")
         self.line(self.language.copy.format(to=to, element=element, size=size, missing=self.expr(missing)))
         return True
+
+    def instruction(self, stmt: Store, call: Call) -> None:
+        """One that a warp runs together, on the fragments that begin at these elements."""
+        self.instructions.add(call.fn)
+        operands = [(stmt.array, stmt.index), *((o.array, o.index) for o in call.args if isinstance(o, Load))]
+        elements = ", ".join(f"&{self.element(*operand)}" for operand in operands)
+        self.line(f"{function_of(call.fn)}({elements});")
 
     def element(self, array: str, index: tuple[Expr, ...]) -> str:
         """Where a loop steps through an array by a product, what it begins with is added to the pointer: nvcc does so

@@ -23,6 +23,7 @@ from polysched.ir.dtypes import ALL, DType, f16, f32, f64, i32, i64, u16, u64
 from polysched.ir.nodes import (
     COMPARISONS,
     DIVISIONS,
+    ALIGNED,
     DOT,
     LOGICAL,
     SHUFFLE,
@@ -67,6 +68,7 @@ class Speller:
         self.names = Names(RESERVED | dialect.reserved | helpers.NAMES | self.census.called)
         self.includes = {"stdint.h"}
         self.helpers: set[tuple[str, DType]] = set()
+        self.instructions: set[str] = set()  # tensor instructions
         self.externals: set[str] = set()
         self.variables: set[str] = set()  # arrays of rank 0 that are plain local variables
         self.data, self.counts = self.census.data, self.census.counts
@@ -246,6 +248,9 @@ class Speller:
         if expr.fn == SHUFFLE and self.dialect.shuffle:
             value, distance = (self.expr(arg) for arg in expr.args)
             return self.fitted(self.dialect.shuffle.format(value=value, distance=distance), expr.dtype, PRIMARY)
+        if expr.fn == ALIGNED:
+            element, size = expr.args
+            return f"(uintptr_t)&{self.expr(element, UNARY)} % {self.expr(size)} == 0", BINDING["=="]
         if expr.fn == DOT:
             return f"{self.helper('dot', expr.dtype)}({', '.join(map(self.expr, expr.args))})", PRIMARY
         if not is_in_library(expr):

@@ -11,7 +11,7 @@ store what they get.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 
 from polysched.codegen.gpu.footprint import Box, in_locals
@@ -25,6 +25,22 @@ from polysched.target import LIMITS
 
 
 @dataclass(frozen=True)
+class Swizzle:
+    """Lines of `line` elements, which trade places within a row of a copy: number x of row y lies where x ^ (y >> `shift` &
+    `mask`) would, so that lines of one number in rows that follow each other lie in different banks."""
+
+    line: int
+    shift: int
+    mask: int
+
+    def placed(self, row: Expr, column: Expr) -> Expr:
+        """Where the element is in the row."""
+        turn = binary("&", binary(">>", row, self.shift) if self.shift else row, self.mask)
+        number, rest = binary("floordiv", column, self.line), binary("floormod", column, self.line)
+        return binary("+", binary("*", binary("^", number, turn), self.line), rest)
+
+
+@dataclass(frozen=True)
 class Staged:
     """An operand that a block copies: `value` of the one element that it loads, over a box of the array."""
 
@@ -34,6 +50,7 @@ class Staged:
     box: Box
     order: tuple[int, ...]  # the array's dimensions in the order of the copy's
     buffers: int = 1  # of which a chunk uses one; if there are more, the copy has them as a first dimension
+    swizzle: Swizzle | None = None  # of its rows
 
     @property
     def is_turned(self) -> bool:
@@ -71,24 +88,31 @@ def copied(
     loops: dict[str, For],
     facts: Sequence[Linear],
     slot: Expr | None = None,
+    line: int = 1,
 ) -> tuple[Stmt, ...]:
     """Loops that fill the copy from an array of these extents, inside of `loops`, where `facts` are never negative.
 
-    Given the number of a buffer, `slot`, what they store may arrive later, up to the next barrier for arrivals.
+    Given the number of a buffer, `slot`, what they store may arrive later, up to the next barrier for arrivals; then by
+    `line` elements at a time, if lines of so many are in the array, or out of it, as a whole.
     """
     sizes = staged.box.extents
     outer, inner = _dense(staged.box, extents)
-    rows, columns = prod(sizes[k] for k in outer), prod(sizes[k] for k in inner)
-    least = LIMITS.sector if staged.is_turned else LIMITS.banks
-    width = _lanes(rows, columns, lanes.count, least * 8 // max(8, staged.load.dtype.bits))
+    rows, columns = prod(sizes[k] for k in outer), prod(sizes[k] for k in inner) // line
+    least = LIMITS.sector if staged.is_turned else LIMITS.banks * line
+    width = _lanes(rows, columns, lanes.count, min(columns, least * 8 // max(8, line * staged.load.dtype.bits)))
     lane, row = lanes.across(width)
     counters = next(lanes.names), next(lanes.names)
     row, row_loop, row_fits = _strided(row, lanes.count // width, rows, counters[0])
     if lanes.count % width:  # threads left over: they have the first row after the last
         row_fits = [binary("<", lanes.thread, lanes.count // width * width), *row_fits]
     column, column_loop, column_fits = _strided(lane, width, columns, counters[1])
+    if line > 1:
+        column = binary("*", column, line)
     place = _unfolded(row, outer, sizes) | _unfolded(column, inner, sizes)
     body = _element(staged, place, extents, loops, facts, slot)
+    if line > 1:
+        assert isinstance(body, StoreLater)
+        body = replace(body, count=line)
     if fits := [*row_fits, *column_fits]:
         body = If(conjunction(fits), (body,))
     for loop in (column_loop, row_loop):
@@ -158,6 +182,8 @@ def element_of(staged: Staged, sides: Sequence[Side], counters: dict[str, Expr],
 
 def _in_buffer(staged: Staged, place: Sequence[Expr], slot: Expr) -> tuple[Expr, ...]:
     index = tuple(place) or (Const(0),)
+    if staged.swizzle:
+        index = (*index[:-1], staged.swizzle.placed(index[-2], index[-1]))
     return (slot, *index) if staged.buffers > 1 else index
 
 

@@ -67,7 +67,7 @@ def stage(fn: Function, *, double_buffer: bool = False) -> Function:
         if isinstance(node, For) and is_mapped(node):
             nest = thread_nest(node)
             plan = None if nest is None else plan_of(nest, around)
-            return node if plan is None else _Kernel(plan, around, host).statements()
+            return node if plan is None else StagedKernel(plan, around, host).statements()
         if isinstance(node, For):
             host[node.var] = node
             new = map_children(node, visit)
@@ -78,7 +78,7 @@ def stage(fn: Function, *, double_buffer: bool = False) -> Function:
     return map_children(fn, visit)
 
 
-class _Kernel:
+class StagedKernel:
     """Builds the kernel of a plan."""
 
     def __init__(self, plan: Plan, around: Surroundings, host: dict[str, For]):
@@ -90,12 +90,19 @@ class _Kernel:
         self.counters: dict[str, Expr] = {side.loop.var: Var(next(self.names)) for side in plan.sides}
         self.lets: list[Stmt] = []
         self.lanes = self.block_lanes()
-        points = tuple(Const(side.trips) for side in nest.points)
         name = next(fresh_names(f"{nest.store.array}_", around.taken))
-        self.sums = Array(name, nest.store.value.dtype, points, "private")
-        self.own = tuple(self.counters[side.loop.var] for side in nest.points)
+        self.own = self.register()
+        self.sums = Array(name, nest.store.value.dtype, tuple(map(Const, self.registers())), "private")
         self.ends = Ends(nest, Load(self.sums.name, self.own, self.sums.dtype))
         self.thread_inside = self.named([cond for side in nest.threads for cond in inside(side)])
+
+    def registers(self) -> tuple[int, ...]:
+        """The shape of what holds the sums of a thread."""
+        return tuple(side.trips for side in self.plan.nest.points)
+
+    def register(self) -> tuple[Expr, ...]:
+        """Which of them is a point's."""
+        return tuple(self.counters[side.loop.var] for side in self.plan.nest.points)
 
     def block_lanes(self) -> Lanes:
         first, *others = self.plan.nest.threads

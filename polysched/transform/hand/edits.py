@@ -25,6 +25,7 @@ from polysched.transform.hand.shift import shift
 from polysched.transform.hand.skew import skew
 from polysched.transform.hand.split import split
 from polysched.transform.hand.split_set import split_set
+from polysched.transform.hand.tensorize import tensorize
 from polysched.transform.hand.tile import tile
 from polysched.transform.hand.unroll import unroll, unroll_and_jam
 from polysched.transform.hand.vectorize import vectorize
@@ -59,6 +60,7 @@ __all__ = [
     "skew",
     "split",
     "split_set",
+    "tensorize",
     "tile",
     "unroll",
     "unroll_and_jam",

@@ -1,0 +1,101 @@
+"""Tensor instructions in CUDA's words: a function for each, of fragments in registers.
+
+    ldmatrix(&a[0], &A_0[row])        mma_m16n8k16_f16(&c[0], &a[0], &b[0])
+
+The lanes of a warp are its block's first axis. Where a device has no such instruction, as the CPU on which kernels are
+checked, lanes read each other's registers; sums are rounded by IEEE 754 then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from polysched.instructions.instruction import Instruction
+from polysched.instructions.mma import INSTRUCTIONS
+from polysched.ir.nodes import LDMATRIX
+
+
+def function_of(name: str) -> str:
+    """What the function for an instruction is called."""
+    return f"polysched_{name.replace('.', '_')}"
+
+
+def definitions(names: Iterable[str]) -> list[str]:
+    """The lines that define the functions for these instructions."""
+    lines: list[str] = []
+    for name in sorted(names):
+        text = _product(INSTRUCTIONS[name]) if name in INSTRUCTIONS else _load(name)
+        lines += [*([""] if lines else []), *text.splitlines()]
+    return lines
+
+
+def _load(name: str) -> str:
+    is_turned = name == LDMATRIX[1]
+    return _LOAD.format(
+        function=function_of(name),
+        trans=".trans" if is_turned else "",
+        what="columns" if is_turned else "rows",
+        fallback=_COLUMNS if is_turned else _ROWS,
+    )
+
+
+def _product(of: Instruction) -> str:
+    left, right, sums = of.registers
+    numbers = iter(range(sums + left + right))
+    c, a, b = (", ".join(f"%{next(numbers)}" for _ in range(count)) for count in (sums, left, right))
+    return _PRODUCT.format(
+        function=function_of(of.name),
+        shape=f"{of.rows} x {of.columns} sums of {of.terms} products",
+        arch=10 * of.arch,
+        opcode=of.opcode,
+        operands=f"{{{c}}}, {{{a}}}, {{{b}}}, {{{c}}}",
+        c=", ".join(f'"+f"(c[{k}])' for k in range(sums)),
+        ab=", ".join(f'"r"({name}[{k}])' for name, count in (("a", left), ("b", right)) for k in range(count)),
+    )
+
+
+_LOAD = """\
+/* Of 8 rows of 8 elements each, four times: lane l tells row l % 8 of number l / 8, and gets neighbours of {what}. */
+static __device__ __forceinline__ void {function}(uint32_t *to, const void *row)
+{{
+#if __CUDA_ARCH__ >= 750 && !defined(POLYSCHED_NO_PTX)
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4{trans}.shared.b16 {{%0, %1, %2, %3}}, [%4];"
+                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+                 : "r"((uint32_t)__cvta_generic_to_shared(row)) : "memory");
+#else
+    const int lane = (int)threadIdx.x & 31;
+    for (int k = 0; k < 4; k++) {{
+{fallback}    }}
+#endif
+}}
+"""
+_ROWS = """\
+        const uint64_t from = __shfl_sync(~0u, (unsigned long long)row, 8 * k + (lane >> 2));
+        to[k] = ((const uint32_t *)from)[lane & 3];
+"""
+_COLUMNS = """\
+        const uint64_t even = __shfl_sync(~0u, (unsigned long long)row, 8 * k + (lane & 3) * 2);
+        const uint64_t odd = __shfl_sync(~0u, (unsigned long long)row, 8 * k + (lane & 3) * 2 + 1);
+        to[k] = ((const uint16_t *)even)[lane >> 2] | (uint32_t)((const uint16_t *)odd)[lane >> 2] << 16;
+"""
+_PRODUCT = """\
+/* c += a * b of a warp: {shape}. */
+static __device__ __forceinline__ void {function}(float *c, const uint32_t *a, const uint32_t *b)
+{{
+#if __CUDA_ARCH__ >= {arch} && !defined(POLYSCHED_NO_PTX)
+    asm("{opcode} {operands};"
+        : {c}
+        : {ab});
+#else
+    const int lane = (int)threadIdx.x & 31;
+    for (int k = 0; k < 8; k++) {{ /* two terms each */
+        for (int r = 0; r < 4; r++) {{
+            const uint32_t x = __shfl_sync(~0u, a[(k >> 2) * 2 + (r >> 1)], (lane & ~3) + (k & 3));
+            const uint32_t y = __shfl_sync(~0u, b[k >> 2], (lane & 3) * 8 + (r & 1) * 4 + (k & 3));
+            c[r] += __half2float(__ushort_as_half((uint16_t)x)) * __half2float(__ushort_as_half((uint16_t)y));
+            c[r] += __half2float(__ushort_as_half(x >> 16)) * __half2float(__ushort_as_half(y >> 16));
+        }}
+    }}
+#endif
+}}
+"""

@@ -1,0 +1,382 @@
+"""Products of matrices by tensor instructions: warps have tiles of the block, and copies come some chunks ahead.
+
+    for i (thread.z), j (thread.y): 64 x 64         acc[4, 8, 4] of each lane = C[i.., j..]
+        for k0 in chunks of 32:                     copy chunks 0, 1 of A, B, 16 bytes at a time
+            for k in 32 terms, i, j in 64 x 64  ->  for k0 in chunks of 32:
+                C[i, j] += A[i, k] * B[k, j]            wait for this chunk; copy the one that is 2 further
+                                                        for k in steps of 16: a = A_[.., k..]; b = B_[k.., ..]
+                                                            acc += a * b, 4 x 8 instructions
+                                                    C[i.., j..] = acc
+
+Copies lie in rows that are swizzled, so that `ldmatrix` meets no bank twice. Where arrays do not lie as 16 bytes at a time
+need, elements are copied one by one.
+
+Needs: loops of the kind "tensor", as the mark `Tensor` gives; names are bound once; subscripts are not linearized yet.
+Keeps: every product; sums are rounded as the hardware does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from polysched.codegen.emit.survey import is_mapped
+from polysched.codegen.gpu.copies import Staged, Swizzle, copied
+from polysched.codegen.gpu.footprint import Box, footprint, in_locals
+from polysched.codegen.gpu.plan import Plan, Surroundings
+from polysched.codegen.gpu.staging import StagedKernel
+from polysched.codegen.gpu.thread_nest import ThreadNest, counted, thread_nest
+from polysched.codegen.passes.tile_nest import Side, mentions, side_of
+from polysched.instructions.bits import Bits
+from polysched.instructions.instruction import LANES, LINE, Factor, Instruction, Subscripts
+from polysched.instructions.mma import INSTRUCTIONS
+from polysched.ir.build import add, binary, conjunction, floormod, mul
+from polysched.ir.dtypes import boolean, u32
+from polysched.ir.linear import Linear, added, expression, forms
+from polysched.ir.node import map_children, substitute, walk
+from polysched.ir.nodes import (
+    ALIGNED,
+    LDMATRIX,
+    Alloc,
+    Array,
+    Barrier,
+    Binary,
+    Call,
+    Cast,
+    Const,
+    Expr,
+    For,
+    Function,
+    If,
+    Let,
+    Load,
+    Stmt,
+    Store,
+    Var,
+)
+from polysched.ir.rename import fresh_names, used_names
+
+_BANK_ROW = 128  # bytes that all banks of shared memory give at once
+
+
+def tensor_products(fn: Function) -> Function:
+    """`fn` with every kernel that has a loop of the kind "tensor" as above."""
+    if not any(isinstance(node, For) and node.kind == "tensor" for node in walk(fn.body)):
+        return fn
+    temporaries = (stmt.array for stmt in fn.body if isinstance(stmt, Alloc))
+    extents = {array.name: array.shape for array in (*fn.arrays, *temporaries) if array.shape}
+    constants = {*fn.sizes, *(scalar.name for scalar in fn.scalars)}
+    around = Surroundings(extents, constants, used_names(fn))
+    host: dict[str, For] = {}
+
+    def visit(node: Any) -> Any:
+        if isinstance(node, For) and is_mapped(node):
+            made = _kernel(node, around, host)
+            return _without_instruction(node) if made is None else made
+        if isinstance(node, For):
+            host[node.var] = node
+            new = map_children(node, visit)
+            del host[node.var]
+            return new
+        return map_children(node, visit)
+
+    return map_children(fn, visit)
+
+
+def _kernel(loop: For, around: Surroundings, host: dict[str, For]) -> tuple[Stmt, ...] | None:
+    """The kernel, if it is one of products; None if not."""
+    tensor = next((node for node in walk(loop) if isinstance(node, For) and node.kind == "tensor"), None)
+    if tensor is None:
+        return None
+    nest = thread_nest(_of_lanes(loop, next(fresh_names("s", around.taken))))
+    plan = None if nest is None else _plan(nest, INSTRUCTIONS[tensor.instruction], tensor.stages, around)
+    return None if plan is None else _TensorKernel(plan, around, host).statements()
+
+
+def _without_instruction(node: Any) -> Any:
+    """Each warp's tile on one thread, which is right, and slow."""
+    new = map_children(node, _without_instruction)
+    return replace(new, kind="serial", instruction="") if isinstance(new, For) and new.kind == "tensor" else new
+
+
+def _of_lanes(loop: For, lane: str) -> For:
+    """The loops of a warp as a thread's: over terms, and over points, inside of one over lanes."""
+    if loop.kind == "tensor":
+        points = tuple(_unrolled(stmt) for stmt in loop.body)
+        return replace(loop, kind="serial", body=points)
+    body: tuple[Stmt, ...] = tuple(_of_lanes(s, lane) if isinstance(s, For) else s for s in loop.body)
+    is_last = loop.kind.startswith("thread") and not any(
+        isinstance(s, For) and s.kind.startswith("thread") for s in loop.body
+    )
+    if is_last:
+        body = (For(lane, Const(0), Const(LANES), 1, body, "thread.x"),)
+    return replace(loop, body=body)
+
+
+def _unrolled(stmt: Stmt) -> Stmt:
+    return replace(stmt, kind="unrolled", body=tuple(map(_unrolled, stmt.body))) if isinstance(stmt, For) else stmt
+
+
+@dataclass(frozen=True)
+class _Operand:
+    """A factor: which loop goes along rows or columns of the sum, how it is copied, and how it is loaded from there."""
+
+    factor: Factor
+    side: Side
+    staged: Staged
+    rows: Subscripts  # of an element in its tile, [side, terms], that begins the row a lane tells
+    has_terms_in_rows: bool
+
+
+@dataclass(frozen=True)
+class _Products(Plan):
+    """A plan for an instruction."""
+
+    instruction: Instruction
+    stages: int
+    left: _Operand
+    right: _Operand
+
+    @property
+    def terms(self) -> Side:
+        return self.chunk[0]
+
+
+def _plan(nest: ThreadNest, instruction: Instruction, stages: int, around: Surroundings) -> _Products | None:
+    """How to run the nest; None if it is no product that the instruction makes, or not of whole tiles of it."""
+    *outer, last = nest.serial
+    terms = side_of(last, [last.var])
+    factors = _factors(nest, instruction)
+    if terms is None or factors is None or len(nest.points) != 2 or not nest.has_one_element:
+        return None
+    moves = [k for k, loop in enumerate(outer) if Var(loop.var) in list(walk(nest.store.index))]
+    first = max(nest.shared, moves[-1] + 1 if moves else 0)
+    rows, columns = nest.points
+    wide = instruction.columns * instruction.right.together
+    fits = (rows.trips % instruction.rows, columns.trips % wide, terms.trips % instruction.terms)
+    if any(fits) or not outer[first:]:
+        return None
+    bare = Plan(nest, tuple(outer[:first]), tuple(outer[first:]), (terms,), {})
+    left = _operand(factors[0], instruction.left, rows, bare, stages, around)
+    right = _operand(factors[1], instruction.right, columns, bare, stages, around)
+    if left is None or right is None:
+        left = _operand(factors[1], instruction.left, rows, bare, stages, around)
+        right = _operand(factors[0], instruction.right, columns, bare, stages, around)
+    if left is None or right is None:
+        return None
+    staged: dict[Expr, Staged] = {each.staged.load: each.staged for each in (left, right)}
+    return _Products(nest, bare.outer, bare.between, bare.chunk, staged, instruction, stages, left, right)
+
+
+def _factors(nest: ThreadNest, instruction: Instruction) -> tuple[Load, Load] | None:
+    """The elements whose products are added up, if the instruction does that with their types."""
+    store, dtype, of = nest.store, instruction.sum, instruction.factor
+    match store.value:
+        case Binary("+", Load(array, index, own), Binary("*", Cast(Load() as left), Cast(Load() as right))):
+            is_own = (array, index, own) == (store.array, store.index, dtype)
+            return (left, right) if is_own and left.dtype == right.dtype == of else None
+    return None
+
+
+def _operand(
+    load: Load, factor: Factor, side: Side, plan: Plan, stages: int, around: Surroundings
+) -> _Operand | None:
+    """The factor, if it has one element for each point of the side and each term, in rows of whole lines."""
+    line, terms = LINE * 8 // load.dtype.bits, plan.chunk[0]
+    box = footprint(load.index, plan.sides) if load.array in around.extents else None
+    if box is None or len(moving := [k for k, size in enumerate(box.extents) if size > 1]) != 2:
+        return None
+    steps = [[forms(load.index[k], upper=True)[0].get(s.var, 0) for s in (side, terms)] for k in moving]
+    if steps not in ([[1, 0], [0, 1]], [[0, 1], [1, 0]]) or moving[-1] != len(box.extents) - 1:
+        return None
+    if not _is_multiple(box.origin[-1], line) or box.extents[-1] % line:
+        return None
+    has_terms_in_rows = steps[1] == [0, 1]
+    extents = tuple(box.extents[k] for k in moving)
+    name = next(fresh_names(f"{load.array}_", around.taken))
+    copy = Array(name, load.dtype, tuple(map(Const, (stages, *extents))), "shared")
+    order = tuple(range(len(box.extents)))
+    staged = Staged(copy, load, load, box, order, stages, _swizzle(extents[1], line))
+    rows = factor.along if has_terms_in_rows else factor.across
+    return _Operand(factor, side, staged, rows, has_terms_in_rows)
+
+
+def _is_multiple(form: Linear, line: int) -> bool:
+    return not any(factor % line for factor in form.values())
+
+
+def _swizzle(width: int, line: int) -> Swizzle:
+    """How lines of rows of so many elements trade places, so that 8 of one number in rows that follow each other are in
+    different banks, and so are 8 that follow each other."""
+    lines = width // line
+    rows = max(1, _BANK_ROW // (LINE * lines))  # that all banks hold
+    return Swizzle(line, rows.bit_length() - 1, min(lines, 8) - 1)
+
+
+class _TensorKernel(StagedKernel):
+    """Builds the kernel of products."""
+
+    plan: _Products
+
+    def __init__(self, plan: _Products, around: Surroundings, host: dict[str, For]):
+        self.lane = plan.nest.threads[-1].loop.var
+        names = fresh_names("s", around.taken)
+        self.tile = Var(next(names)), Var(next(names)), Var(next(names))  # along both sides; the sum's number in a lane
+        self.line = 1  # elements that are copied at a time
+        super().__init__(plan, around, host)
+
+    # --- sums
+
+    def registers(self) -> tuple[int, ...]:
+        of, (rows, columns) = self.plan.instruction, self.plan.nest.points
+        return rows.trips // of.rows, columns.trips // of.columns, of.registers[2]
+
+    def register(self) -> tuple[Expr, ...]:
+        return self.tile
+
+    def over_points(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        """All points that a lane has the sums of."""
+        of, (i, j, r) = self.plan.instruction, self.tile
+        row, column = (bits.expression({"lane": self.counters[self.lane], "r": r}) for bits in of.sums)
+        rows, columns = self.plan.nest.points
+        places = {
+            rows.loop.var: counted(rows, add(mul(i, of.rows), row)),
+            columns.loop.var: counted(columns, add(mul(j, of.columns), column)),
+        }
+        body = substitute(body, places)
+        for counter, count in reversed(list(zip(self.tile, self.registers(), strict=True))):
+            body = (For(counter.name, Const(0), Const(count), 1, body, "unrolled"),)
+        return body
+
+    # --- copies
+
+    def chunks(self) -> tuple[Stmt, ...]:
+        """By whole lines, where arrays lie so, else by elements."""
+        self.line = self.plan.left.staged.swizzle.line
+        lines, aligned = super().chunks(), self.is_aligned()
+        self.line = 1
+        outer, loop = self.plan.between[:-1], self.plan.between[-1]
+        elements: tuple[Stmt, ...] = (replace(loop, body=self.chunk(None)),)
+        for around in reversed(outer):
+            elements = (replace(around, body=elements),)
+        return (If(conjunction(aligned), lines, self.renamed(elements)),)
+
+    def is_aligned(self) -> list[Expr]:
+        """Do rows of the arrays begin and end with whole lines?"""
+        found: list[Expr] = []
+        for staged in self.plan.copies:
+            extents = self.extents[staged.load.array]
+            first = Load(staged.load.array, (Const(0),) * len(extents), staged.load.dtype)
+            found += [
+                binary("==", floormod(extents[-1], self.line), 0),
+                Call(ALIGNED, (first, Const(LINE)), boolean),
+            ]
+        return list(dict.fromkeys(found))
+
+    def fills(self, facts: list[Linear], slot: Expr | None) -> tuple[Stmt, ...]:
+        if slot is None or self.line == 1:
+            return super().fills(facts, None)
+        made = [
+            copied(each, self.extents[each.load.array], self.lanes, self.loops, facts, slot, self.line)
+            for each in self.plan.copies
+        ]
+        return self.renamed(tuple(stmt for stmts in made for stmt in stmts))
+
+    def full_chunks(self, loop: For, end: Expr, facts: list[Linear]) -> tuple[Stmt, ...]:
+        """A ring of copies: while one chunk is computed with, others are on their way."""
+        stages, now = self.plan.stages, Var(loop.var)
+        ahead = stages - 1
+
+        def copies(chunk: Expr) -> tuple[Stmt, ...]:
+            fills = substitute(self.fills(facts, floormod(now, stages)), {loop.var: chunk})
+            return (If(binary("<", chunk, end), fills),)
+
+        wait = Barrier(arrivals=True, ahead=stages - 2)
+        before: list[Stmt] = [Barrier()]
+        for k in range(ahead):
+            before += [*([wait] if k else []), *copies(add(loop.lo, k) if k else loop.lo)]
+        slot = Let(next(self.names), floormod(now, stages))
+        updates = self.updates(is_full=True, slot=Var(slot.name))
+        body = (wait, slot, *copies(add(now, ahead)), *updates)
+        return (*before, replace(loop, hi=end, body=body))
+
+    # --- products
+
+    def updates(self, *, is_full: bool, slot: Expr) -> tuple[Stmt, ...]:
+        """The products of a chunk: terms that are not in the array are zeros."""
+        of, terms, (i, j) = self.plan.instruction, next(self.names), (next(self.names), next(self.names))
+        rows, columns, _ = self.registers()
+        together = of.right.together
+        a = Array(next(self.names), u32, tuple(map(Const, (rows, of.registers[0]))), "private")
+        b = Array(next(self.names), u32, tuple(map(Const, (columns // together, together, of.registers[1]))), "private")
+        right = Var(j)
+        body = (
+            Alloc(a),
+            Alloc(b),
+            self.each(i, rows, self.loaded(a, (Var(i), Const(0)), self.plan.left, Var(i), Var(terms), slot)),
+            self.each(
+                j,
+                columns // together,
+                self.loaded(b, (right, Const(0), Const(0)), self.plan.right, right, Var(terms), slot),
+            ),
+            self.products(a, b),
+        )
+        return self.renamed((self.each(terms, self.plan.terms.trips // of.terms, *body),))
+
+    def each(self, counter: str, count: int, *body: Stmt) -> For:
+        return For(counter, Const(0), Const(count), 1, body, "unrolled")
+
+    def products(self, a: Array, b: Array) -> Stmt:
+        of, rows, columns, together = self.plan.instruction, *self.registers()[:2], self.plan.instruction.right.together
+        i, j, k = (next(self.names) for _ in range(3))
+        column = add(mul(Var(j), together), Var(k))
+        left = Load(a.name, (Var(i), Const(0)), u32)
+        right = Load(b.name, (Var(j), Var(k), Const(0)), u32)
+        product = Call(of.name, (left, right), of.sum, pure=False)
+        update = Store(self.sums.name, (Var(i), column, Const(0)), product, self.plan.nest.store.loc)
+        return self.each(i, rows, self.each(j, columns // together, self.each(k, together, update)))
+
+    def loaded(
+        self, to: Array, index: tuple[Expr, ...], operand: _Operand, tile: Expr, step: Expr, slot: Expr
+    ) -> Stmt:
+        """A fragment, or several next to each other, from the copy."""
+        at = self.row(operand, tile, step)
+        load = Load(operand.staged.copy.name, (slot, *at), operand.staged.copy.dtype)
+        name = LDMATRIX[not operand.has_terms_in_rows]
+        return Store(to.name, index, Call(name, (load,), u32, pure=False))
+
+    def row(self, operand: _Operand, tile: Expr, step: Expr) -> tuple[Expr, Expr]:
+        """Where in the copy the row begins that the lane tells."""
+        of, plan, staged = self.plan.instruction, self.plan, operand.staged
+        is_left = operand is plan.left
+        own, terms = operand.rows if is_left else operand.rows[::-1]
+        size = of.rows if is_left else of.columns * of.right.together
+        inside = {operand.side.loop.var: (own, mul(tile, size)), plan.terms.loop.var: (terms, mul(step, of.terms))}
+        counters = dict(self.counters)
+        marks = {name: Var(f"{name}'") for name in inside}
+        counters |= marks
+        moving = [k for k, extent in enumerate(staged.box.extents) if extent > 1]
+        down, across = (
+            added(in_locals(forms(staged.load.index[k], upper=True)[0], plan.sides, counters), staged.box.origin[k], -1)
+            for k in moving
+        )
+        return self._place(staged, self._parts(down, inside, marks), self._parts(across, inside, marks))
+
+    def _parts(
+        self, form: Linear, inside: dict[str, tuple[Bits, Expr]], marks: dict[str, Var]
+    ) -> tuple[Bits, Expr]:
+        """Bits of the lane, and what all lanes share, of which they change none."""
+        (name,) = (name for name, mark in marks.items() if form.get(mark, 0))
+        bits, start = inside[name]
+        shared = {atom: factor for atom, factor in form.items() if atom != marks[name] and factor}
+        return bits, add(start, expression(shared)) if shared else start
+
+    def _place(self, staged: Staged, down: tuple[Bits, Expr], across: tuple[Bits, Expr]) -> tuple[Expr, Expr]:
+        swizzle, lane = staged.swizzle, {"lane": self.counters[self.lane]}
+        assert swizzle is not None
+        own = swizzle.line.bit_length() - 1
+        turn = down[0][swizzle.shift : swizzle.shift + swizzle.mask.bit_length()]
+        number = binary("^", across[0][own:].expression(lane), turn.expression(lane))
+        lines = mul(binary("^", number, binary("floordiv", across[1], swizzle.line)), swizzle.line)
+        return add(down[1], down[0].expression(lane)), lines

@@ -1,0 +1,47 @@
+"""NVIDIA's mma.sync, which cards have from compute capability 8.0 on (PTX ISA, "Matrix multiply-accumulate")."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from polysched.instructions.bits import Bits
+from polysched.instructions.instruction import Factor, Instruction, Subscripts
+from polysched.ir.dtypes import f16, f32
+
+_LANE, _R, _ZERO = (lambda *k: Bits.of("lane", *k)), (lambda *k: Bits.of("r", *k)), Bits.zeros(3)
+
+# The rows of four tiles of 8 x 8: tile number lane / 8 is a step further by its low bit along one side, by its high bit
+# along the other one.
+_DOWN_FIRST: Subscripts = _LANE(0, 4), _ZERO + _LANE(4)
+_RIGHT_FIRST: Subscripts = _LANE(0, 3) + _LANE(4), _ZERO + _LANE(3)
+
+
+def _turned(subscripts: Subscripts) -> Subscripts:
+    return subscripts[::-1]
+
+
+M16N8K16 = Instruction(
+    name="mma.m16n8k16.f16",
+    rows=16,
+    columns=8,
+    terms=16,
+    factor=f16,
+    sum=f32,
+    left=Factor(
+        elements=(_LANE(2, 5) + _R(1), _R(0) + _LANE(0, 2) + _R(2)),
+        along=_DOWN_FIRST,
+        across=_turned(_RIGHT_FIRST),
+    ),
+    right=Factor(
+        elements=(_R(0) + _LANE(0, 2) + _R(1), _LANE(2, 5) + _R(2)),
+        along=_turned(_RIGHT_FIRST),
+        across=_DOWN_FIRST,
+        together=2,
+    ),
+    sums=(_LANE(2, 5) + _R(1), _R(0) + _LANE(0, 2)),
+    opcode="mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
+    arch=80,
+)
+
+INSTRUCTIONS: Mapping[str, Instruction] = MappingProxyType({each.name: each for each in (M16N8K16,)})

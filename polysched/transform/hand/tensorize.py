@@ -1,0 +1,104 @@
+"""Tensor instructions by hand: the warp's tile of a sum of products, made by instructions of the hardware.
+
+    band: i (thread.z)                    band: i (thread.z)
+      band: j (thread.y)                    band: j (thread.y)
+        band: k_c            ->               band: k_c
+          band: i, j, k in tiles                mark: tensor:mma.m16n8k16.f16:3
+            S: C[i, j] += ..                      band: k, i, j
+
+The loops over tiles are on threads of a block: each of these is a warp, whose lanes are the axis thread.x.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+from polysched.errors import IllegalSchedule, InputError
+from polysched.instructions.instruction import Instruction
+from polysched.instructions.mma import INSTRUCTIONS
+from polysched.ir.nodes import Binary, Cast, Load, Store
+from polysched.model.scop import Statement
+from polysched.model.tree import Leaf, Map, Tensor, mark_of, marked_as
+from polysched.transform.hand.draft import Draft
+from polysched.transform.hand.edit import checked
+from polysched.transform.hand.loops import Loop, adjacent, changed_at, loop, most_iterations
+from polysched.transform.hand.registry import edit
+from polysched.transform.hand.reorder import reorder
+
+MOST_STAGES = 8
+
+
+@edit("run", "i, j, k -> k, i, j")
+def tensorize(draft: Draft, rows: str, columns: str, terms: str, instruction: str, stages: int = 3) -> Draft:
+    """The three innermost loops, over rows, columns and terms of a sum of products, by tensor instructions of a warp.
+
+    They are tiles of constant size, multiples of the instruction's, and loops over tiles are around: on threadIdx.y and
+    threadIdx.z, of which each runs a warp, and a serial one over chunks of terms. Factors are copied to shared memory
+    `stages` - 1 chunks ahead. IllegalSchedule where Options(tensor="off") wants sums rounded as in the source; InputError
+    if the statement is no such sum, or has other types than the instruction.
+
+        for i in 64, j in 64, k in 32:              acc[64, 64] in registers of a warp
+            C[i, j] += f32(A[i, k]) * f32(B[k, j])  ->  4 x 8 x 2 instructions of 16 x 8 x 16
+                                                    tensorize("i", "j", "k", "mma.m16n8k16.f16")
+    """
+    of = _known(instruction)
+    if not (isinstance(stages, int) and 2 <= stages <= MOST_STAGES):
+        raise InputError(f"tensorize needs 2 to {MOST_STAGES} stages, not {stages!r}")
+    found = adjacent(draft.nested, (rows, columns, terms))
+    names = {name: loop(draft.nested, name).name for name in (rows, columns, terms)}
+    if not isinstance(found[-1].band.child, Leaf):
+        raise InputError(f"there are loops or statements inside of {', '.join(names.values())}", hint="distribute them")
+    _require_sum(draft, found[-1], of)
+    for name, size in zip(names.values(), (of.rows, of.columns * of.right.together, of.terms), strict=True):
+        _require_tile(draft, name, size)
+    _require_warps(draft, found[0])
+    draft = reorder(draft, names[terms], names[rows], names[columns])
+    place = loop(draft.nested, names[terms])
+    mark = Tensor(of.name, stages)
+    tree = changed_at(draft.nested, place.path, lambda _: marked_as(place.band, mark))
+    return checked(draft, tree, f"tensorize({', '.join(names.values())}, {of.name})")
+
+
+def _known(name: str) -> Instruction:
+    if name not in INSTRUCTIONS:
+        raise InputError(f"there is no instruction '{name}'", hint=f"the instructions are: {', '.join(INSTRUCTIONS)}")
+    return INSTRUCTIONS[name]
+
+
+def _require_sum(draft: Draft, place: Loop, of: Instruction) -> None:
+    """InputError unless one statement runs here, which the instruction computes."""
+    if len(place.statements) != 1:
+        raise InputError(f"loop '{place.name}' runs {', '.join(place.statements)}", hint="distribute it")
+    one = draft.scop.statement(place.statements[0])
+    if not is_sum_for(one, of):
+        shape = f"C[i, j] += {of.sum}(A[i, k]) * {of.sum}(B[k, j]), of {of.factor}"
+        raise InputError(f"{one.name} is no sum of products for {of.name}", hint=f"it is as {shape}")
+
+
+def is_sum_for(statement: Statement, of: Instruction) -> bool:
+    """Does the statement add such a product to an element?"""
+    match statement.body:
+        case (Store(array, index, Binary("+", Load(own, at, dtype), product)),):
+            match product:
+                case Binary("*", Cast(Load(left, _, one)), Cast(Load(right, _, other))):
+                    is_update = (array, index) == (own, at) and array not in (left, right)
+                    return is_update and dtype == product.dtype == of.sum and one == other == of.factor
+    return False
+
+
+def _require_tile(draft: Draft, name: str, size: int) -> None:
+    most = most_iterations(loop(draft.nested, name), draft.scop.context)
+    if most is None or most % size:
+        runs = "as often as the sizes say" if most is None else f"{most} times"
+        raise InputError(f"loop '{name}' runs {runs}, not a multiple of {size} times", hint="tile it")
+
+
+def _require_warps(draft: Draft, place: Loop) -> None:
+    axes = [mark.axis for band in place.around if (mark := mark_of(band, Map))]
+    if "thread.x" in axes:
+        raise InputError("a loop around is on threadIdx.x, which is for the lanes of a warp", hint="bind it to threadIdx.y")
+    if not any(axis.startswith("thread") for axis in axes):
+        raise InputError("no loop around is on threads", hint="bind the loops over tiles to threadIdx.y and threadIdx.z")
+    if mark_of(place.around[-1], Map):
+        raise InputError(f"no serial loop is right around '{place.name}'", hint="tile the loop over terms")
