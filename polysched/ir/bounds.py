@@ -66,7 +66,7 @@ class Bounds:
     ends: dict[str, Ends] = field(default_factory=dict)  # of all that has a range in `polynomials`
     polynomials: dict[Expr, Polynomial] = field(default_factory=dict)
     uppers: dict[Polynomial, list[Polynomial]] = field(default_factory=dict)
-    steps: int = 3_000  # of replacing a variable, until it gives up
+    steps: int = 10_000  # of replacing a variable, until it gives up
 
     # --- expressions as polynomials
 

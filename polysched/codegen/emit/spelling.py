@@ -249,8 +249,9 @@ class Speller:
             value, distance = (self.expr(arg) for arg in expr.args)
             return self.fitted(self.dialect.shuffle.format(value=value, distance=distance), expr.dtype, PRIMARY)
         if expr.fn == ALIGNED:
-            element, size = expr.args
-            return f"(uintptr_t)&{self.expr(element, UNARY)} % {self.expr(size)} == 0", BINDING["=="]
+            first, size = expr.args
+            assert isinstance(first, Load)
+            return f"(uintptr_t){self.names(first.array)} % {self.expr(size)} == 0", BINDING["=="]
         if expr.fn == DOT:
             return f"{self.helper('dot', expr.dtype)}({', '.join(map(self.expr, expr.args))})", PRIMARY
         if not is_in_library(expr):

@@ -91,7 +91,10 @@ def _kernel(loop: For, around: Surroundings, host: dict[str, For]) -> tuple[Stmt
         return None
     nest = thread_nest(_of_lanes(loop, next(fresh_names("s", around.taken))))
     plan = None if nest is None else _plan(nest, INSTRUCTIONS[tensor.instruction], tensor.stages, around)
-    return None if plan is None else _TensorKernel(plan, around, host).statements()
+    if plan is None:
+        return None
+    lines, elements = (_TensorKernel(plan, around, host, by_lines=by_lines) for by_lines in (True, False))
+    return (If(conjunction(lines.is_aligned()), lines.statements(), elements.renamed(elements.statements())),)
 
 
 def _without_instruction(node: Any) -> Any:
@@ -154,7 +157,7 @@ def _plan(nest: ThreadNest, instruction: Instruction, stages: int, around: Surro
     first = max(nest.shared, moves[-1] + 1 if moves else 0)
     rows, columns = nest.points
     wide = instruction.columns * instruction.right.together
-    fits = (rows.trips % instruction.rows, columns.trips % wide, terms.trips % instruction.terms)
+    fits = (rows.trips % instruction.rows, columns.trips % wide, terms.trips % (2 * instruction.terms))
     if any(fits) or not outer[first:]:
         return None
     bare = Plan(nest, tuple(outer[:first]), tuple(outer[first:]), (terms,), {})
@@ -219,11 +222,13 @@ class _TensorKernel(StagedKernel):
 
     plan: _Products
 
-    def __init__(self, plan: _Products, around: Surroundings, host: dict[str, For]):
+    def __init__(self, plan: _Products, around: Surroundings, host: dict[str, For], *, by_lines: bool):
         self.lane = plan.nest.threads[-1].loop.var
         names = fresh_names("s", around.taken)
         self.tile = Var(next(names)), Var(next(names)), Var(next(names))  # along both sides; the sum's number in a lane
-        self.line = 1  # elements that are copied at a time
+        swizzle = plan.left.staged.swizzle
+        assert swizzle is not None
+        self.line = swizzle.line if by_lines else 1  # elements that are copied at a time
         super().__init__(plan, around, host)
 
     # --- sums
@@ -252,15 +257,13 @@ class _TensorKernel(StagedKernel):
     # --- copies
 
     def chunks(self) -> tuple[Stmt, ...]:
-        """By whole lines, where arrays lie so, else by elements."""
-        self.line = self.plan.left.staged.swizzle.line
-        lines, aligned = super().chunks(), self.is_aligned()
-        self.line = 1
-        outer, loop = self.plan.between[:-1], self.plan.between[-1]
-        elements: tuple[Stmt, ...] = (replace(loop, body=self.chunk(None)),)
-        for around in reversed(outer):
-            elements = (replace(around, body=elements),)
-        return (If(conjunction(aligned), lines, self.renamed(elements)),)
+        """By whole lines some chunks ahead, or each chunk by elements."""
+        if self.line > 1:
+            return super().chunks()
+        body = self.chunk(None)
+        for around in reversed(self.plan.between):
+            body = (replace(around, body=body),)
+        return body
 
     def is_aligned(self) -> list[Expr]:
         """Do rows of the arrays begin and end with whole lines?"""
@@ -283,68 +286,87 @@ class _TensorKernel(StagedKernel):
         ]
         return self.renamed(tuple(stmt for stmts in made for stmt in stmts))
 
+    def chunk(self, full: list[Linear] | None) -> tuple[Stmt, ...]:
+        """One that is copied when it is its turn."""
+        fills, updates = self.fills(full or [], Const(0)), self.updates(is_full=full is not None, slot=Const(0))
+        return (Barrier(), *fills, Barrier(arrivals=self.line > 1), *updates)
+
     def full_chunks(self, loop: For, end: Expr, facts: list[Linear]) -> tuple[Stmt, ...]:
-        """A ring of copies: while one chunk is computed with, others are on their way."""
+        """A ring of copies: while one chunk is computed with, others are on their way. The first fragments of the next
+        chunk are loaded before the last products of this one."""
         stages, now = self.plan.stages, Var(loop.var)
-        ahead = stages - 1
+        wait = Barrier(arrivals=True, ahead=stages - 2)
 
         def copies(chunk: Expr) -> tuple[Stmt, ...]:
             fills = substitute(self.fills(facts, floormod(now, stages)), {loop.var: chunk})
             return (If(binary("<", chunk, end), fills),)
 
-        wait = Barrier(arrivals=True, ahead=stages - 2)
-        before: list[Stmt] = [Barrier()]
-        for k in range(ahead):
-            before += [*([wait] if k else []), *copies(add(loop.lo, k) if k else loop.lo)]
-        slot = Let(next(self.names), floormod(now, stages))
-        updates = self.updates(is_full=True, slot=Var(slot.name))
-        body = (wait, slot, *copies(add(now, ahead)), *updates)
-        return (*before, replace(loop, hi=end, body=body))
+        first, following = floormod(loop.lo, stages), floormod(add(now, 1), stages)
+        fragments = self.fragments()
+        steps = self.plan.terms.trips // self.plan.instruction.terms
+        before = [stmt for k in range(stages - 1) for stmt in (*copies(add(loop.lo, k) if k else loop.lo), wait)]
+        slot, step = Let(next(self.names), floormod(now, stages)), Var(next(self.names))
+        ahead = If(binary("==", step, 0), copies(add(now, stages - 1)))
+        inside = (*self.loads(fragments, add(step, 1), Var(slot.name)), ahead, self.products(fragments, step))
+        last = (
+            wait,
+            If(binary("<", add(now, 1), end), self.loads(fragments, Const(0), following)),
+            self.products(fragments, Const(steps - 1)),
+        )
+        body = (slot, self.each(step.name, steps - 1, *inside), *last)
+        return (
+            Barrier(),
+            *before,
+            *map(Alloc, fragments),
+            If(binary("<", loop.lo, end), self.loads(fragments, Const(0), first)),
+            replace(loop, hi=end, body=body),
+        )
 
     # --- products
 
     def updates(self, *, is_full: bool, slot: Expr) -> tuple[Stmt, ...]:
-        """The products of a chunk: terms that are not in the array are zeros."""
-        of, terms, (i, j) = self.plan.instruction, next(self.names), (next(self.names), next(self.names))
-        rows, columns, _ = self.registers()
-        together = of.right.together
-        a = Array(next(self.names), u32, tuple(map(Const, (rows, of.registers[0]))), "private")
-        b = Array(next(self.names), u32, tuple(map(Const, (columns // together, together, of.registers[1]))), "private")
-        right = Var(j)
-        body = (
-            Alloc(a),
-            Alloc(b),
-            self.each(i, rows, self.loaded(a, (Var(i), Const(0)), self.plan.left, Var(i), Var(terms), slot)),
-            self.each(
-                j,
-                columns // together,
-                self.loaded(b, (right, Const(0), Const(0)), self.plan.right, right, Var(terms), slot),
-            ),
-            self.products(a, b),
-        )
-        return self.renamed((self.each(terms, self.plan.terms.trips // of.terms, *body),))
+        """The products of a chunk, where terms that are not in the array are zeros."""
+        fragments, step = self.fragments(), Var(next(self.names))
+        steps = self.plan.terms.trips // self.plan.instruction.terms
+        body = (*self.loads(fragments, step, slot), self.products(fragments, step))
+        return self.renamed((*map(Alloc, fragments), self.each(step.name, steps, *body)))
+
+    def fragments(self) -> tuple[Array, Array]:
+        """What holds the factors of two steps in turn."""
+        of, (rows, columns, _) = self.plan.instruction, self.registers()
+        together, (left, right, _) = of.right.together, of.registers
+        shapes = (2, rows, left), (2, columns // together, together, right)
+        a, b = (Array(next(self.names), u32, tuple(map(Const, shape)), "private") for shape in shapes)
+        return a, b
+
+    def loads(self, fragments: tuple[Array, Array], step: Expr, slot: Expr) -> tuple[Stmt, ...]:
+        """All fragments of a step, from the copies."""
+        operands = self.plan.left, self.plan.right
+        return tuple(self.loaded(to, each, step, slot) for to, each in zip(fragments, operands, strict=True))
 
     def each(self, counter: str, count: int, *body: Stmt) -> For:
         return For(counter, Const(0), Const(count), 1, body, "unrolled")
 
-    def products(self, a: Array, b: Array) -> Stmt:
+    def products(self, fragments: tuple[Array, Array], step: Expr) -> Stmt:
+        (a, b), turn = fragments, floormod(step, 2)
         of, rows, columns, together = self.plan.instruction, *self.registers()[:2], self.plan.instruction.right.together
-        i, j, k = (next(self.names) for _ in range(3))
-        column = add(mul(Var(j), together), Var(k))
-        left = Load(a.name, (Var(i), Const(0)), u32)
-        right = Load(b.name, (Var(j), Var(k), Const(0)), u32)
+        i, j, k = (Var(next(self.names)) for _ in range(3))
+        left = Load(a.name, (turn, i, Const(0)), u32)
+        right = Load(b.name, (turn, j, k, Const(0)), u32)
         product = Call(of.name, (left, right), of.sum, pure=False)
-        update = Store(self.sums.name, (Var(i), column, Const(0)), product, self.plan.nest.store.loc)
-        return self.each(i, rows, self.each(j, columns // together, self.each(k, together, update)))
+        update = Store(self.sums.name, (i, add(mul(j, together), k), Const(0)), product, self.plan.nest.store.loc)
+        inside = self.each(j.name, columns // together, self.each(k.name, together, update))
+        return self.each(i.name, rows, inside)
 
-    def loaded(
-        self, to: Array, index: tuple[Expr, ...], operand: _Operand, tile: Expr, step: Expr, slot: Expr
-    ) -> Stmt:
-        """A fragment, or several next to each other, from the copy."""
-        at = self.row(operand, tile, step)
-        load = Load(operand.staged.copy.name, (slot, *at), operand.staged.copy.dtype)
-        name = LDMATRIX[not operand.has_terms_in_rows]
-        return Store(to.name, index, Call(name, (load,), u32, pure=False))
+    def loaded(self, to: Array, operand: _Operand, step: Expr, slot: Expr) -> Stmt:
+        """The fragments of a factor."""
+        tile, copy = Var(next(self.names)), operand.staged.copy
+        load = Load(copy.name, (slot, *self.row(operand, tile, step)), copy.dtype)
+        value = Call(LDMATRIX[not operand.has_terms_in_rows], (load,), u32, pure=False)
+        index = (floormod(step, 2), tile, *(Const(0) for _ in to.shape[2:]))
+        count = to.shape[1]
+        assert isinstance(count, Const)
+        return self.each(tile.name, int(count.value), Store(to.name, index, value))
 
     def row(self, operand: _Operand, tile: Expr, step: Expr) -> tuple[Expr, Expr]:
         """Where in the copy the row begins that the lane tells."""

@@ -50,7 +50,7 @@ def tensorize(draft: Draft, rows: str, columns: str, terms: str, instruction: st
     if not isinstance(found[-1].band.child, Leaf):
         raise InputError(f"there are loops or statements inside of {', '.join(names.values())}", hint="distribute them")
     _require_sum(draft, found[-1], of)
-    for name, size in zip(names.values(), (of.rows, of.columns * of.right.together, of.terms), strict=True):
+    for name, size in zip(names.values(), (of.rows, of.columns * of.right.together, 2 * of.terms), strict=True):
         _require_tile(draft, name, size)
     _require_warps(draft, found[0])
     draft = reorder(draft, names[terms], names[rows], names[columns])
