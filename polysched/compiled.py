@@ -27,7 +27,8 @@ from polysched.errors import InputError, LaunchError, VerificationError
 from polysched.explain.text import explain
 from polysched.ir.defaults import without_contents
 from polysched.ir.dtypes import i64
-from polysched.ir.nodes import Function, Var
+from polysched.ir.node import walk
+from polysched.ir.nodes import MMA, Call, Function, Var
 from polysched.ir.text import head
 from polysched.mapped import FOR_THREADS, IN_SOURCE_ORDER
 from polysched.model.scop import Scop
@@ -248,7 +249,8 @@ class Compiled:
     def _rounds(self) -> bool:
         """May floats be rounded in another order, wherever it runs?"""
         options = self.options
-        return options.reorder_reductions or options.fast_math or calls_of_constants(self.kernel)
+        in_order = not (options.reorder_reductions or options.fast_math or calls_of_constants(self.kernel))
+        return not in_order or any(isinstance(each, Call) and each.fn.startswith(MMA) for each in walk(self.kernel))
 
     def _ways(self) -> dict[str, Run]:
         """The ways of running it without a device, by what they are called. On the CPU, no text for a GPU is

@@ -49,6 +49,11 @@ class Gpu:
         if isinstance(count, bool) or not isinstance(count, int) or count < 1:
             raise InputError(f"multiprocessors of a GPU are {count!r}, but must be a positive integer")
 
+    @property
+    def capability(self) -> int:
+        """The compute capability, times ten: 90 for "sm_90"."""
+        return int(re.sub(r"\D", "", self.arch))
+
 
 A100 = Gpu(arch="sm_80", multiprocessors=108)
 H100 = Gpu(arch="sm_90", multiprocessors=132)  # with SXM; 114 on a PCIe card

@@ -9,6 +9,7 @@ from functools import partial
 from polysched import clock, isl
 from polysched.codegen.gpu.barriers import place_barriers
 from polysched.codegen.gpu.first_thread import on_first_threads
+from polysched.codegen.gpu.tensor import has_no_kernel
 from polysched.codegen.lower import lower
 from polysched.codegen.threads import known, worth_threads
 from polysched.constraints import TileSizes
@@ -19,7 +20,7 @@ from polysched.errors import BudgetExceeded, IllegalSchedule, InputError
 from polysched.heuristics.cpu import SIMD_OPERATIONS, STREAM_OPERATIONS
 from polysched.ir.nodes import Function
 from polysched.model.scop import Scop
-from polysched.model.tree import Band, Map, Product, Tree, marks_in, walk
+from polysched.model.tree import Band, Map, Product, Tensor, Tree, marks_in, walk
 from polysched.options import Options
 from polysched.solve.honoured import unmet
 from polysched.strategy.cpu import cpu
@@ -75,6 +76,8 @@ def loops_within_budget(
     `keeps_order`: it is source order itself, for want of a better one.
     """
     mapping = _map_to_gpu if target.has_grid else partial(_map_to_cpu, keeps_order=keeps_order)
+    if not target.has_tensor:
+        options = replace(options, tensor="off")
     if _has_marks(scheduled):
         mapping = _with_barriers if target.has_grid else _as_it_is
     if is_by_hand and _has_tiles(scheduled):  # which are all that it gets then
@@ -89,12 +92,15 @@ def loops_within_budget(
 
     rungs: dict[str, Callable[[], Mapped]] = {
         "mapped": mapped,
+        "mapped without tensor instructions": lambda: mapping(scheduled, scop, deps, replace(options, tensor="off")),
         "mapped without tiles": lambda: mapping(scheduled, scop, deps, replace(options, tile=False, wavefront=False)),
         "not mapped": lambda: _not_mapped(scheduled, scop, deps, options),
         "source order": lambda: _not_mapped(scop.tree, scop, deps, options),
     }
     if _has_marks(scheduled):  # as it is, it may need barriers, and there is nothing to leave out of it
         del rungs["mapped without tiles"], rungs["not mapped"]
+    if _has_marks(scheduled) or options.tensor == "off":
+        del rungs["mapped without tensor instructions"]
     if is_by_hand:
         del rungs["source order"]
     reason = ""
@@ -108,7 +114,13 @@ def loops_within_budget(
                 continue
             tried.append(tree)
             with isl.within(options.lower_seconds, options.lower_operations):
-                return found, step("lower", lower, tree, found.scop), names.get(rung, rung) + reason
+                loops = step("lower", lower, tree, found.scop)
+            if not (loop := has_no_kernel(loops)):
+                return found, loops, names.get(rung, rung) + reason
+            if _has_marks(scheduled):
+                hint = "tile rows, columns and terms, and leave their tiles as they are"
+                raise InputError(f"tensor instructions cannot run loop '{loop}' as it is tiled", hint=hint)
+            reason = f", since tensor instructions cannot run loop {loop}"
         except BudgetExceeded as error:
             reason = f", since {error}"
         except _Illegal as error:
@@ -134,6 +146,7 @@ def _legal(found: Mapped) -> Tree:
         raise _Illegal(str(error).partition("\n")[0]) from error
 
 
+_WITH_TENSOR = [name for name, target in TARGETS.items() if target.has_tensor]
 _GRIDS = [name for name, target in TARGETS.items() if target.has_grid]
 _GIVEN = "the tree was given"
 IN_SOURCE_ORDER = "in source order, since the schedule found changes loops for nothing"
@@ -153,6 +166,10 @@ def _require_axes(tree: Tree, target: TargetData) -> None:
     if products and target.has_grid:
         what = f"the schedule has {products[0].statement} as a product of matrices"
         raise InputError(f"{what}, which {target.language} has not", hint="the target is c")
+    tensor = [mark for mark in marks_in(tree) if isinstance(mark, Tensor)]
+    if tensor and not target.has_tensor:
+        what = f"the schedule has loops for {tensor[0].instruction}, which {target.language} has not"
+        raise InputError(what, hint=f"targets that have it are {', '.join(_WITH_TENSOR)}")
     axes = [mark.axis for mark in marks_in(tree) if isinstance(mark, Map)]
     if axes and not target.has_grid:
         raise InputError(

@@ -37,6 +37,7 @@ class TargetData:
     is_single_source: bool  # are kernels and what launches them one text?
     has_grid: bool  # blocks and threads, of which a block shares memory
     has_shuffles: bool  # threads of a warp read each other's registers
+    has_tensor: bool  # tensor instructions of a warp
     has_sass: bool  # nvcc compiles it, to what can be read
     division: int  # by a value that is no constant, in additions
     registers: int  # integer names that may live across a loop
@@ -69,6 +70,7 @@ _CPU = TargetData(
     is_single_source=True,
     has_grid=False,
     has_shuffles=False,
+    has_tensor=False,
     has_sass=False,
     division=25,
     registers=96,
@@ -80,6 +82,7 @@ _GPU = TargetData(
     is_single_source=True,
     has_grid=True,
     has_shuffles=True,
+    has_tensor=True,
     has_sass=True,
     division=70,
     registers=32,
@@ -94,7 +97,16 @@ TARGETS: Mapping[Target, TargetData] = {
         suffix=".cl",
         is_single_source=False,
         has_shuffles=False,
+        has_tensor=False,
         has_sass=False,
     ),
-    "hip": replace(_GPU, name="hip", language="HIP", suffix=".hip", has_shuffles=False, has_sass=False),
+    "hip": replace(
+        _GPU,
+        name="hip",
+        language="HIP",
+        suffix=".hip",
+        has_shuffles=False,
+        has_tensor=False,
+        has_sass=False,
+    ),
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 # Grids. The last of several numbers is for x.
 THREADS = {1: (128,), 2: (8, 32), 3: (2, 4, 32)}  # of a block with one point each
 TILE_THREADS = 8, 16  # of a block with tiles of points
@@ -13,6 +15,23 @@ DISTANT_CHUNK = 32  # iterations between two copies of rows that whole warps rea
 CHUNK, SMALL_CHUNK = 16, 8  # between two copies of what tiles share; the small one where those of 16 exceed
 SHARED_BYTES = 40 << 10  # of copies, whose rows may be padded
 WHOLE_CHUNK = 8  # iterations of a loop that runs as a whole between copies
+
+# Tensor instructions.
+@dataclass(frozen=True)
+class WarpTile:
+    """What a block and each of its warps has of a product, how many terms are copied at a time, and in how many
+    buffers."""
+
+    rows: int
+    columns: int
+    warp_rows: int
+    warp_columns: int
+    chunk: int
+    stages: int
+
+
+# From the largest: the best on an H100 for 4096 and more rows and columns, for 1000, and for 512.
+WARP_TILES = WarpTile(128, 128, 64, 64, 64, 3), WarpTile(128, 64, 64, 32, 64, 3), WarpTile(64, 64, 32, 32, 64, 4)
 
 # Sums.
 SUM_THREADS = 256  # of a block that adds up

@@ -1,7 +1,6 @@
-"""Subscripts whose bits are bits of a lane's number or of a register's: what fragments of tensor instructions are made of
-(the linear layouts of Zhou et al., ASPLOS 2026).
+"""Numbers whose bits are bits of other numbers: where the elements of a fragment are, by lane and register.
 
-    Bits.of("lane", 2, 5) + Bits.of("r", 1)        (lane >> 2 & 7) + (r >> 1 & 1) * 8        bits 2, 3, 4 of lane, 1 of r
+    Bits.of("lane", 2, 5) + Bits.of("r", 1)        (lane >> 2 & 7) + (r >> 1 & 1) * 8
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@
     C[i, j] += f32(A[i, k]) * f32(B[k, j])   for 16 i, 8 j and 16 k       mma.m16n8k16.f16
 
 An operand lies in registers of all lanes, its fragment: each subscript of element number r of a lane is made of bits of
-`lane` and `r`. Fragments of factors are loaded by `ldmatrix`, which gives each lane two neighbours of a row of 8 elements
-of shared memory, for four tiles of 8 rows, each lane saying where one of these rows is. Which rows serve an operand
-depends on what lies next to what in the copy: its terms, or its rows or columns.
+`lane` and `r`. Fragments of factors are loaded by `ldmatrix`, which gives each lane two neighbours of a row of 8
+elements of shared memory, for four tiles of 8 rows, each lane saying where one of these rows is. Which rows serve an
+operand depends on what is next to what in the copy: its terms, or its rows or columns.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class Factor:
 class Instruction:
     """A product of small matrices that the lanes of a warp make together: sums of `terms` products each.
 
-    Products are exact. Their sums are not rounded as by IEEE 754: terms are cut to the last place of the largest one, so
-    that a sum of l of them is off by at most l * 2^-24 * sum |a b| in f32 (Fasi et al., PeerJ CS 7:e330, 2021).
+    Products are exact. Their sums are not rounded as by IEEE 754: terms are cut to the last place of the largest one,
+    so that a sum of l of them is off by at most l * 2^-24 * sum |a b| in f32 (Fasi et al., PeerJ CS 7:e330, 2021).
     """
 
     name: str

@@ -109,8 +109,8 @@ class Bounds:
                 return self.between(show(expr), *self.divided(op, self.polynomial(left), self.polynomial(right)))
             case Binary("^" | "|", left, right):
                 if self.is_count(left) and self.is_count(right):  # no bit of the result is in neither
-                    both = self.polynomial(left) + self.polynomial(right)
-                    return self.between(show(expr), End((Polynomial(),)), End((both,)))
+                    most = self.polynomial(left) + self.polynomial(right)
+                    return self.between(show(expr), End((Polynomial(),)), End((most,)))
         raise Unbounded
 
     def is_count(self, expr: Expr) -> bool:

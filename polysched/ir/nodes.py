@@ -218,8 +218,8 @@ class StoreLater(Store):
 @dataclass(frozen=True)
 class For(Stmt):
     """`kind`: "serial", "parallel", "dynamic" (parallel, of iterations that differ in length), "unrolled", "vector",
-    "packed" or "dots" (until `pack_products`), "tensor" (until `tensor_products`), "block.x/y/z/w" or "thread.x/y/z"; "block.w" shares an axis of the grid
-    with "block.z".
+    "packed" or "dots" (until `pack_products`), "tensor" (until `tensor_products`), "block.x/y/z/w" or "thread.x/y/z";
+    "block.w" shares an axis of the grid with "block.z".
 
     A parallel loop starts threads only where all of `when` hold. Iterations of a parallel loop, or of a SIMD one, do
     not depend on each other but for updates a[f] = a[f] op e of the arrays that it `reduces`: of a SIMD loop's scalar
@@ -265,8 +265,8 @@ class Alloc(Stmt):
 
 @dataclass(frozen=True)
 class Barrier(Stmt):
-    """All threads of a block wait for each other; with `arrivals`, for what they store later, too, but for what they have
-    stored so since the `ahead` last such barriers."""
+    """All threads of a block wait for each other; with `arrivals`, for what they store later, too, but for what they
+    have stored so since the `ahead` last such barriers."""
 
     arrivals: bool = False
     ahead: int = 0

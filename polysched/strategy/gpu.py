@@ -28,6 +28,7 @@ from polysched.strategy.rows import rows_on_blocks
 from polysched.strategy.script import Script, names_of
 from polysched.strategy.straight import straighten
 from polysched.strategy.sums import sums_in_teams
+from polysched.strategy.warps import on_warps, warps_for
 from polysched.transform.fuse_sums import sums_to_fuse
 from polysched.transform.hand.loops import loops
 from polysched.transform.roles import Around
@@ -155,6 +156,8 @@ class _Strategy:
 
     def _on_grid(self, nest: Nest, around: Around, hosts: Sequence[str]) -> None:
         script = self.script
+        if self._on_warps(nest, around, hosts):
+            return
         sums = sums_in_teams(nest, script.scop, script.dependences, around, script.options.gpu)
         straighten(script, nest.members, around.members)
         if sums is not None:
@@ -164,4 +167,23 @@ class _Strategy:
             on_grid(script, self.bands, nest, grid, hosts, self.parts)
 
 
+    def _on_warps(self, nest: Nest, around: Around, hosts: Sequence[str]) -> bool:
+        """Do tensor instructions run it now?"""
+        script, found = self.script, warps_for(self.script, nest, around)
+        if found is None:
+            return False
+        name = script.pick(f"tensor.{found.statement}", found.instruction.name, ("", found.instruction.name), _TENSOR)
+        if not name:
+            return False
+        before = script.state
+        try:
+            straighten(script, nest.members, around.members)
+            on_warps(script, nest, found, hosts, self.parts)
+        except (InputError, IllegalSchedule) as error:
+            script.undo(before, f"tensor instructions for {found.statement}", error)
+            return False
+        return True
+
+
+_TENSOR = "products are exact, and sums are as the hardware rounds them"
 _WAVEFRONT = "no loop is parallel, and all but one are along it"

@@ -32,9 +32,24 @@ def on_grid(
     members = nest.members
     grid = _decided(script, grid, members)
     on = _sides(script, bands, grid, members)
-    taken = [*_planes(on, grid, members), *(side.member for side in grid.wide)]
-    left = [member.name for k, member in enumerate(members) if member.coincident and k not in taken]
-    serial = _serial(script, members, grid)
+    planes = [side.member for side in grid.sides if not side.is_wide]
+    taken = [*planes_on(on, planes, members), *(side.member for side in grid.wide)]
+    for name in place(script, nest, on, _serial(script, members, grid), taken, hosts, fused):
+        script.do("unroll", name)
+
+
+def place(
+    script: Script,
+    nest: Nest,
+    on: OnAxes,
+    serial: Sequence[str],
+    taken: Sequence[int],
+    hosts: Sequence[str],
+    fused: Sequence[set[str]],
+) -> list[str]:
+    """The loops in the order of a kernel, those on axes bound; the names of those over points, for each part of the
+    nest. Of the members, those at positions `taken` are on axes or over points."""
+    left = [member.name for k, member in enumerate(nest.members) if member.coincident and k not in taken]
     outer, points = [*hosts, *on.axes, *left], on.points
     if nest.sequence is None:
         script.reorder([*outer, *serial, *points])
@@ -43,8 +58,7 @@ def on_grid(
         points = _points_of_each(script, nest, points, serial, fused)
     for axis, name in (*on.blocks.items(), *on.threads.items()):
         script.do("bind", name, axis)
-    for name in points:
-        script.do("unroll", name)
+    return points
 
 
 def add_up(script: Script, sums: Sums, hosts: Sequence[str]) -> None:
@@ -64,7 +78,7 @@ def statements_in(instances: isl.UnionSet) -> set[str]:
 
 
 @dataclass
-class _OnAxes:
+class OnAxes:
     """The names of loops, by axis, and of those over the points of a thread."""
 
     blocks: dict[str, str] = field(default_factory=dict)
@@ -108,9 +122,9 @@ def _some(size: int, powers: range, most: int = LIMITS.block) -> tuple[int, ...]
     return tuple(n for n in sizes_around(size, powers) if 0 < n <= most or n == size)
 
 
-def _sides(script: Script, bands: Bands, grid: Grid, members: Sequence[Member]) -> _OnAxes:
+def _sides(script: Script, bands: Bands, grid: Grid, members: Sequence[Member]) -> OnAxes:
     """The sides of the grid on x, y and z."""
-    on = _OnAxes()
+    on = OnAxes()
     for axis, side in zip("xyz", reversed(grid.wide), strict=False):
         member, size = members[side.member], side.threads * side.points
         if not bands.is_single(block_of(member, size)):
@@ -144,11 +158,10 @@ def _thread_of(member: Member, side: Axis) -> Member:
     return replace(member, schedule=member.schedule.apply_range(rest))
 
 
-def _planes(on: _OnAxes, grid: Grid, members: Sequence[Member]) -> list[int]:
-    """Which other members are on axes of blocks that are free."""
+def planes_on(on: OnAxes, planes: Sequence[int], members: Sequence[Member]) -> list[int]:
+    """Puts as many of these members as possible on axes of blocks that are free; which these are."""
     free = ["block.w", *(axis for k in "xyz" if (axis := f"block.{k}") not in on.blocks)]
-    planes = [side.member for side in grid.sides if not side.is_wide]
-    on_axes = planes[max(0, len(planes) - len(free)) :]
+    on_axes = list(planes[max(0, len(planes) - len(free)) :])
     on.blocks |= {free.pop(): members[k].name for k in reversed(on_axes)}
     return on_axes
 

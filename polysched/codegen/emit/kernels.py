@@ -179,7 +179,7 @@ class Host(Printer):
 
 
 def shared_bytes(array: Array) -> int:
-    """How many bytes a block shares for the array, which has at most one dimension; up to where a next one may begin."""
+    """Of an array of at most one dimension, up to where a next one may begin."""
     extent = int(array.shape[0].value) if array.shape and isinstance(array.shape[0], Const) else 1
     return -(-extent * array.dtype.bits // 8 // _LINE) * _LINE
 
@@ -217,7 +217,7 @@ class _Kernel(IndexPrinter):
     def print(self, name: str, names: tuple[str, ...]) -> tuple[list[str], str]:
         """Adds the kernels to the lines; what they are made of, and the name of the one in 64 bits if there are two."""
         self.depth = 1
-        self.declare_shared([array for array in self.allocated.values() if array.space == "shared"])  # OpenCL wants them here
+        self.declare_shared([array for array in self.allocated.values() if array.space == "shared"])
         self.block(self.statements)
         for axis, blocks in zip(AXES, self.grid, strict=True):
             if self.starts_all(f"block.{axis}"):
@@ -232,8 +232,8 @@ class _Kernel(IndexPrinter):
         return self.instances(head, name, (*names, *self.reciprocals), self.fits)
 
     def declare_shared(self, arrays: Sequence[Array]) -> None:
-        """Declares what a block shares: one after the other in what its launch gives it, if that is more than a kernel
-        may declare."""
+        """Declares what a block shares, where OpenCL wants it: one after the other in what its launch gives it, if that
+        is more than a kernel may declare."""
         sizes = [shared_bytes(array) for array in arrays]
         if sum(sizes) <= LIMITS.shared:
             for array in arrays:

@@ -10,7 +10,7 @@ from math import prod
 from typing import Any
 
 from polysched.ir.node import children, walk
-from polysched.ir.nodes import SHUFFLE, Alloc, Array, Call, Const, For, If, Load, Stmt, Store, StoreLater
+from polysched.ir.nodes import MMA, SHUFFLE, Alloc, Array, Barrier, Call, Const, For, If, Load, Stmt, Store
 
 ONE_THREAD = "one thread"
 
@@ -37,8 +37,16 @@ def _copies(statements: tuple[Stmt, ...]) -> Iterator[str]:
         yield "lanes of a warp are added up by shuffles"
     if shared:
         size = sum(_elements(array) * array.dtype.bits // 8 for array in shared.values())
-        ahead = ", a chunk ahead" if any(isinstance(store, StoreLater) for store in _stores(statements)) else ""
-        yield f"{', '.join(sources) or 'what threads add up'} copied to shared memory{ahead}, {size} bytes"
+        ahead = max((_ahead(node) for node in walk(statements) if isinstance(node, Barrier)), default=0)
+        when = "" if not ahead else ", a chunk ahead" if ahead == 1 else f", {ahead} chunks ahead"
+        yield f"{', '.join(sources) or 'what threads add up'} copied to shared memory{when}, {size} bytes"
+    calls = (node.fn for node in walk(statements) if isinstance(node, Call))
+    yield from (f"products by {name}" for name in dict.fromkeys(calls) if name.startswith(MMA))
+
+
+def _ahead(barrier: Barrier) -> int:
+    """How many chunks further those are that are copied behind it."""
+    return barrier.ahead + 1 if barrier.arrivals else 0
 
 
 def _sums(statements: tuple[Stmt, ...]) -> Iterator[str]:

@@ -21,9 +21,9 @@ from polysched.codegen.emit.names import MATH, RESERVED, Names
 from polysched.errors import PolyschedError
 from polysched.ir.dtypes import ALL, DType, f16, f32, f64, i32, i64, u16, u64
 from polysched.ir.nodes import (
+    ALIGNED,
     COMPARISONS,
     DIVISIONS,
-    ALIGNED,
     DOT,
     LOGICAL,
     SHUFFLE,

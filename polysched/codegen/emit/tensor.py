@@ -87,14 +87,17 @@ static __device__ __forceinline__ void {function}(float *c, const uint32_t *a, c
         : {c}
         : {ab});
 #else
-    const int lane = (int)threadIdx.x & 31;
-    for (int k = 0; k < 8; k++) {{ /* two terms each */
-        for (int r = 0; r < 4; r++) {{
-            const uint32_t x = __shfl_sync(~0u, a[(k >> 2) * 2 + (r >> 1)], (lane & ~3) + (k & 3));
-            const uint32_t y = __shfl_sync(~0u, b[k >> 2], (lane & 3) * 8 + (r & 1) * 4 + (k & 3));
-            c[r] += __half2float(__ushort_as_half((uint16_t)x)) * __half2float(__ushort_as_half((uint16_t)y));
-            c[r] += __half2float(__ushort_as_half(x >> 16)) * __half2float(__ushort_as_half(y >> 16));
+    const int row = (int)threadIdx.x & 28, column = ((int)threadIdx.x & 3) * 8;
+    for (int k = 0; k < 4; k++) {{ /* four terms each */
+        unsigned long long x[2], y[2];
+        for (int h = 0; h < 2; h++) {{
+            x[h] = __shfl_sync(~0u, (unsigned long long)a[h + 2] << 32 | a[h], row + k);
+            y[h] = __shfl_sync(~0u, (unsigned long long)b[1] << 32 | b[0], column + 4 * h + k);
         }}
+        for (int r = 0; r < 4; r++)
+            for (int bit = 0; bit < 64; bit += 16)
+                c[r] += __half2float(__ushort_as_half((uint16_t)(x[r >> 1] >> bit)))
+                        * __half2float(__ushort_as_half((uint16_t)(y[r & 1] >> bit)));
     }}
 #endif
 }}

@@ -26,8 +26,8 @@ from polysched.target import LIMITS
 
 @dataclass(frozen=True)
 class Swizzle:
-    """Lines of `line` elements, which trade places within a row of a copy: number x of row y lies where x ^ (y >> `shift` &
-    `mask`) would, so that lines of one number in rows that follow each other lie in different banks."""
+    """Lines of `line` elements trade places within a row of a copy: number x of row y is where x ^ (y >> `shift` &
+    `mask`) would be, so that lines of one number in rows that follow each other are in different banks."""
 
     line: int
     shift: int

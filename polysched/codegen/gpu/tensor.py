@@ -8,8 +8,8 @@
                                                             acc += a * b, 4 x 8 instructions
                                                     C[i.., j..] = acc
 
-Copies lie in rows that are swizzled, so that `ldmatrix` meets no bank twice. Where arrays do not lie as 16 bytes at a time
-need, elements are copied one by one.
+Copies lie in rows that are swizzled, so that `ldmatrix` meets no bank twice. Where arrays do not lie as 16 bytes at a
+time need, elements are copied one by one.
 
 Needs: loops of the kind "tensor", as the mark `Tensor` gives; names are bound once; subscripts are not linearized yet.
 Keeps: every product; sums are rounded as the hardware does.
@@ -17,17 +17,16 @@ Keeps: every product; sums are rounded as the hardware does.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from polysched.codegen.emit.survey import is_mapped
 from polysched.codegen.gpu.copies import Staged, Swizzle, copied
-from polysched.codegen.gpu.footprint import Box, footprint, in_locals
+from polysched.codegen.gpu.footprint import footprint, in_locals
 from polysched.codegen.gpu.plan import Plan, Surroundings
 from polysched.codegen.gpu.staging import StagedKernel
 from polysched.codegen.gpu.thread_nest import ThreadNest, counted, thread_nest
-from polysched.codegen.passes.tile_nest import Side, mentions, side_of
+from polysched.codegen.passes.tile_nest import Side, side_of
 from polysched.instructions.bits import Bits
 from polysched.instructions.instruction import LANES, LINE, Factor, Instruction, Subscripts
 from polysched.instructions.mma import INSTRUCTIONS
@@ -41,9 +40,7 @@ from polysched.ir.nodes import (
     Alloc,
     Array,
     Barrier,
-    Binary,
     Call,
-    Cast,
     Const,
     Expr,
     For,
@@ -56,24 +53,21 @@ from polysched.ir.nodes import (
     Var,
 )
 from polysched.ir.rename import fresh_names, used_names
+from polysched.transform.unify import factors
 
 _BANK_ROW = 128  # bytes that all banks of shared memory give at once
 
 
 def tensor_products(fn: Function) -> Function:
     """`fn` with every kernel that has a loop of the kind "tensor" as above."""
-    if not any(isinstance(node, For) and node.kind == "tensor" for node in walk(fn.body)):
+    if not _tensor_loop(fn.body):
         return fn
-    temporaries = (stmt.array for stmt in fn.body if isinstance(stmt, Alloc))
-    extents = {array.name: array.shape for array in (*fn.arrays, *temporaries) if array.shape}
-    constants = {*fn.sizes, *(scalar.name for scalar in fn.scalars)}
-    around = Surroundings(extents, constants, used_names(fn))
+    around = _surroundings(fn)
     host: dict[str, For] = {}
 
     def visit(node: Any) -> Any:
         if isinstance(node, For) and is_mapped(node):
-            made = _kernel(node, around, host)
-            return _without_instruction(node) if made is None else made
+            return _kernel(node, around, host)
         if isinstance(node, For):
             host[node.var] = node
             new = map_children(node, visit)
@@ -84,27 +78,50 @@ def tensor_products(fn: Function) -> Function:
     return map_children(fn, visit)
 
 
-def _kernel(loop: For, around: Surroundings, host: dict[str, For]) -> tuple[Stmt, ...] | None:
-    """The kernel, if it is one of products; None if not."""
-    tensor = next((node for node in walk(loop) if isinstance(node, For) and node.kind == "tensor"), None)
+def has_no_kernel(fn: Function) -> str:
+    """The name of a loop that tensor instructions cannot run as it was lowered; "" if there is none."""
+    kernels = [node for node in walk(fn.body) if isinstance(node, For) and is_mapped(node)]
+    around = _surroundings(fn)
+    made = [node for kernel in kernels if _planned(kernel, around) for node in walk(kernel)]
+    loops = (node for node in walk(fn.body) if isinstance(node, For) and node.kind == "tensor")
+    return next((loop.origin for loop in loops if not any(loop is node for node in made)), "")
+
+
+def _surroundings(fn: Function) -> Surroundings:
+    temporaries = (stmt.array for stmt in fn.body if isinstance(stmt, Alloc))
+    extents = {array.name: array.shape for array in (*fn.arrays, *temporaries) if array.shape}
+    constants = {*fn.sizes, *(scalar.name for scalar in fn.scalars)}
+    return Surroundings(extents, constants, used_names(fn))
+
+
+def _tensor_loop(body: Any) -> For | None:
+    return next((node for node in walk(body) if isinstance(node, For) and node.kind == "tensor"), None)
+
+
+def _planned(loop: For, around: Surroundings) -> _Products | None:
+    """How the kernel's products are made; None if they cannot be, or there are none."""
+    tensor = _tensor_loop(loop)
     if tensor is None:
         return None
     nest = thread_nest(_of_lanes(loop, next(fresh_names("s", around.taken))))
-    plan = None if nest is None else _plan(nest, INSTRUCTIONS[tensor.instruction], tensor.stages, around)
+    return None if nest is None else _plan(nest, INSTRUCTIONS[tensor.instruction], tensor.stages, around)
+
+
+def _kernel(loop: For, around: Surroundings, host: dict[str, For]) -> Any:
+    """The kernel, of which there are two where its arrays may lie in two ways."""
+    plan = _planned(loop, around)
     if plan is None:
-        return None
+        assert not _tensor_loop(loop), f"no tensor instructions run the loops in {loop.var}"
+        return loop
     lines, elements = (_TensorKernel(plan, around, host, by_lines=by_lines) for by_lines in (True, False))
-    return (If(conjunction(lines.is_aligned()), lines.statements(), elements.renamed(elements.statements())),)
-
-
-def _without_instruction(node: Any) -> Any:
-    """Each warp's tile on one thread, which is right, and slow."""
-    new = map_children(node, _without_instruction)
-    return replace(new, kind="serial", instruction="") if isinstance(new, For) and new.kind == "tensor" else new
+    return If(conjunction(lines.is_aligned()), lines.statements(), elements.renamed(elements.statements()))
 
 
 def _of_lanes(loop: For, lane: str) -> For:
     """The loops of a warp as a thread's: over terms, and over points, inside of one over lanes."""
+    let, *rest = loop.body
+    if isinstance(let, Let):  # a loop of one iteration was around
+        return _of_lanes(replace(loop, body=substitute(tuple(rest), {let.name: let.value})), lane)
     if loop.kind == "tensor":
         points = tuple(_unrolled(stmt) for stmt in loop.body)
         return replace(loop, kind="serial", body=points)
@@ -150,36 +167,26 @@ def _plan(nest: ThreadNest, instruction: Instruction, stages: int, around: Surro
     """How to run the nest; None if it is no product that the instruction makes, or not of whole tiles of it."""
     *outer, last = nest.serial
     terms = side_of(last, [last.var])
-    factors = _factors(nest, instruction)
-    if terms is None or factors is None or len(nest.points) != 2 or not nest.has_one_element:
+    found = factors((nest.store,), instruction)
+    if terms is None or found is None or len(nest.points) != 2 or not nest.has_one_element:
         return None
     moves = [k for k, loop in enumerate(outer) if Var(loop.var) in list(walk(nest.store.index))]
     first = max(nest.shared, moves[-1] + 1 if moves else 0)
     rows, columns = nest.points
     wide = instruction.columns * instruction.right.together
     fits = (rows.trips % instruction.rows, columns.trips % wide, terms.trips % (2 * instruction.terms))
-    if any(fits) or not outer[first:]:
+    if any(fits):
         return None
     bare = Plan(nest, tuple(outer[:first]), tuple(outer[first:]), (terms,), {})
-    left = _operand(factors[0], instruction.left, rows, bare, stages, around)
-    right = _operand(factors[1], instruction.right, columns, bare, stages, around)
+    left = _operand(found[0], instruction.left, rows, bare, stages, around)
+    right = _operand(found[1], instruction.right, columns, bare, stages, around)
     if left is None or right is None:
-        left = _operand(factors[1], instruction.left, rows, bare, stages, around)
-        right = _operand(factors[0], instruction.right, columns, bare, stages, around)
+        left = _operand(found[1], instruction.left, rows, bare, stages, around)
+        right = _operand(found[0], instruction.right, columns, bare, stages, around)
     if left is None or right is None:
         return None
     staged: dict[Expr, Staged] = {each.staged.load: each.staged for each in (left, right)}
     return _Products(nest, bare.outer, bare.between, bare.chunk, staged, instruction, stages, left, right)
-
-
-def _factors(nest: ThreadNest, instruction: Instruction) -> tuple[Load, Load] | None:
-    """The elements whose products are added up, if the instruction does that with their types."""
-    store, dtype, of = nest.store, instruction.sum, instruction.factor
-    match store.value:
-        case Binary("+", Load(array, index, own), Binary("*", Cast(Load() as left), Cast(Load() as right))):
-            is_own = (array, index, own) == (store.array, store.index, dtype)
-            return (left, right) if is_own and left.dtype == right.dtype == of else None
-    return None
 
 
 def _operand(
@@ -195,6 +202,9 @@ def _operand(
         return None
     if not _is_multiple(box.origin[-1], line) or box.extents[-1] % line:
         return None
+    along = moving[steps[1][1] == 1]
+    if not _is_all(terms, box.origin[along], around.extents[load.array][along]):
+        return None
     has_terms_in_rows = steps[1] == [0, 1]
     extents = tuple(box.extents[k] for k in moving)
     name = next(fresh_names(f"{load.array}_", around.taken))
@@ -203,6 +213,24 @@ def _operand(
     staged = Staged(copy, load, load, box, order, stages, _swizzle(extents[1], line))
     rows = factor.along if has_terms_in_rows else factor.across
     return _Operand(factor, side, staged, rows, has_terms_in_rows)
+
+
+def _is_all(terms: Side, first: Linear, extent: Expr) -> bool:
+    """Does the loop run over all of the array along its terms, so that what is beyond it is beyond the array, too?"""
+    ends = [high for high in forms(terms.loop.hi, upper=True) if not _is_constant(added(high, terms.start, -1))]
+    lows = (low for low in forms(terms.loop.lo, upper=False) if not _is_constant(added(low, terms.start, -1)))
+    whole = forms(extent, upper=True)
+    return (
+        _is_constant(added(first, terms.start, -1), 0)
+        and all(_is_constant(low, 0) for low in lows)
+        and len(whole) == 1
+        and all(_is_constant(added(end, whole[0], -1), 0) for end in ends)
+    )
+
+
+def _is_constant(form: Linear, value: int | None = None) -> bool:
+    rest = any(factor for atom, factor in form.items() if atom is not None)
+    return not rest and (value is None or form.get(None, 0) == value)
 
 
 def _is_multiple(form: Linear, line: int) -> bool:

@@ -11,20 +11,16 @@ The loops over tiles are on threads of a block: each of these is a warp, whose l
 
 from __future__ import annotations
 
-from dataclasses import replace
-from itertools import pairwise
-
-from polysched.errors import IllegalSchedule, InputError
+from polysched.errors import InputError
 from polysched.instructions.instruction import Instruction
 from polysched.instructions.mma import INSTRUCTIONS
-from polysched.ir.nodes import Binary, Cast, Load, Store
-from polysched.model.scop import Statement
 from polysched.model.tree import Leaf, Map, Tensor, mark_of, marked_as
 from polysched.transform.hand.draft import Draft
 from polysched.transform.hand.edit import checked
 from polysched.transform.hand.loops import Loop, adjacent, changed_at, loop, most_iterations
 from polysched.transform.hand.registry import edit
 from polysched.transform.hand.reorder import reorder
+from polysched.transform.unify import factors
 
 MOST_STAGES = 8
 
@@ -34,13 +30,13 @@ def tensorize(draft: Draft, rows: str, columns: str, terms: str, instruction: st
     """The three innermost loops, over rows, columns and terms of a sum of products, by tensor instructions of a warp.
 
     They are tiles of constant size, multiples of the instruction's, and loops over tiles are around: on threadIdx.y and
-    threadIdx.z, of which each runs a warp, and a serial one over chunks of terms. Factors are copied to shared memory
-    `stages` - 1 chunks ahead. IllegalSchedule where Options(tensor="off") wants sums rounded as in the source; InputError
-    if the statement is no such sum, or has other types than the instruction.
+    threadIdx.z, of which each runs a warp, and serial ones over chunks of terms. Factors are copied to shared memory
+    `stages` - 1 chunks ahead. Sums are rounded as the hardware does it. InputError if the statement is no such sum, or
+    has other types than the instruction.
 
-        for i in 64, j in 64, k in 32:              acc[64, 64] in registers of a warp
-            C[i, j] += f32(A[i, k]) * f32(B[k, j])  ->  4 x 8 x 2 instructions of 16 x 8 x 16
-                                                    tensorize("i", "j", "k", "mma.m16n8k16.f16")
+        for i in 64, j in 64, k in 32:                  4 x 8 x 2 instructions of 16 x 8 x 16
+            C[i, j] += f32(A[i, k]) * f32(B[k, j])  ->
+                                                        tensorize("i", "j", "k", "mma.m16n8k16.f16")
     """
     of = _known(instruction)
     if not (isinstance(stages, int) and 2 <= stages <= MOST_STAGES):
@@ -71,20 +67,9 @@ def _require_sum(draft: Draft, place: Loop, of: Instruction) -> None:
     if len(place.statements) != 1:
         raise InputError(f"loop '{place.name}' runs {', '.join(place.statements)}", hint="distribute it")
     one = draft.scop.statement(place.statements[0])
-    if not is_sum_for(one, of):
+    if factors(one.body, of) is None:
         shape = f"C[i, j] += {of.sum}(A[i, k]) * {of.sum}(B[k, j]), of {of.factor}"
         raise InputError(f"{one.name} is no sum of products for {of.name}", hint=f"it is as {shape}")
-
-
-def is_sum_for(statement: Statement, of: Instruction) -> bool:
-    """Does the statement add such a product to an element?"""
-    match statement.body:
-        case (Store(array, index, Binary("+", Load(own, at, dtype), product)),):
-            match product:
-                case Binary("*", Cast(Load(left, _, one)), Cast(Load(right, _, other))):
-                    is_update = (array, index) == (own, at) and array not in (left, right)
-                    return is_update and dtype == product.dtype == of.sum and one == other == of.factor
-    return False
 
 
 def _require_tile(draft: Draft, name: str, size: int) -> None:
@@ -97,8 +82,8 @@ def _require_tile(draft: Draft, name: str, size: int) -> None:
 def _require_warps(draft: Draft, place: Loop) -> None:
     axes = [mark.axis for band in place.around if (mark := mark_of(band, Map))]
     if "thread.x" in axes:
-        raise InputError("a loop around is on threadIdx.x, which is for the lanes of a warp", hint="bind it to threadIdx.y")
+        hint = "bind it to threadIdx.y"
+        raise InputError("a loop around is on threadIdx.x, which is for the lanes of a warp", hint=hint)
     if not any(axis.startswith("thread") for axis in axes):
-        raise InputError("no loop around is on threads", hint="bind the loops over tiles to threadIdx.y and threadIdx.z")
-    if mark_of(place.around[-1], Map):
-        raise InputError(f"no serial loop is right around '{place.name}'", hint="tile the loop over terms")
+        hint = "bind the loops over tiles to threadIdx.y and threadIdx.z"
+        raise InputError("no loop around is on threads", hint=hint)
