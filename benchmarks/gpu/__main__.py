@@ -4,6 +4,7 @@ suite         the 30 PolyBench kernels, and the same in source order
 gemm          products of matrices against cuBLAS
 techniques    what each technique is worth: the nest without it
 rows          operators along rows, as one kernel and as several, against PyTorch
+tensor        products and a convolution of f16, by tensor instructions and without them, against cuBLAS
 
 A line for each as it comes: milliseconds of the device by its events, median and least, without copies from and to the
 host; the floor, which is the larger of bytes over bandwidth and operations over peak, where every array is read and
@@ -53,6 +54,7 @@ WITHOUT: dict[str, dict[str, int]] = {
     "jacobi-2d": {"tsteps": 20, "n": 4096},
     "heat-3d": {"tsteps": 20, "n": 256},
 }
+FEW = {"n": 1000, "m": 1000, "k": 1000}
 ROWS = {
     "softmax": ((128, 1000), (4096, 128), (8, 32000), (16384, 2048)),
     "log_softmax": ((4096, 128), (16384, 2048)),
@@ -93,7 +95,7 @@ def _arguments() -> argparse.Namespace:
         prog="python -m benchmarks.gpu", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("tables", nargs="*", default=list(TABLES), metavar="TABLE", help=", ".join(TABLES))
-    names = [*KERNELS, *(name for name in WITHOUT if name not in KERNELS), *ROWS]
+    names = [*dict.fromkeys((*KERNELS, *WITHOUT, *ROWS, "product_f16", "conv2d_f16"))]
     parser.add_argument("--kernel", choices=names, nargs="+", default=names, metavar="NAME")
     parser.add_argument("--dataset", choices=SETS, default="large", help="the sizes of the suite")
     parser.add_argument("--limit", type=float, default=8.0, help="seconds that a variant may have the GPU")
@@ -133,7 +135,13 @@ def _rows(dataset: str) -> list[Job]:
     ]
 
 
-TABLES = {"suite": _suite, "gemm": _gemm, "techniques": _techniques, "rows": _rows}
+def _tensor(dataset: str) -> list[Job]:
+    variants: dict[str, dict[str, Any]] = {"ours": {}, "without them": {"tensor": "off"}}
+    jobs = (("product_f16", PRODUCT), ("product_f16", FEW), ("conv2d_f16", {}))
+    return [Job(name, sizes, variants) for name, sizes in jobs]
+
+
+TABLES = {"suite": _suite, "gemm": _gemm, "techniques": _techniques, "rows": _rows, "tensor": _tensor}
 
 
 # --- what is printed
@@ -150,15 +158,14 @@ def _line(job: Job, measured: Measured, gpu: Peaks) -> str:
 
 def _print_cublas(found: Sequence[tuple[Job, Measured]]) -> None:
     for job, ours in found:
-        if job.name.startswith("product") and job.sizes == PRODUCT and not ours.fault:
-            bits = 64 if job.name.endswith("64") else 32
+        if job.name.startswith("product") and job.sizes in (PRODUCT, FEW) and ours.variant == "ours" and not ours.fault:
             try:
-                theirs = time_product(PRODUCT["n"], bits, ours.runs)
+                theirs = time_product(job.sizes["n"], int(job.name[-2:]), ours.runs)
             except OSError as error:
                 print(f"cuBLAS: {error}")
                 return
             share = f"ours reaches {theirs / ours.median:.0%} of it"
-            print(f"{job.name}, {PRODUCT['n']}: cuBLAS takes {theirs:.3f} ms, {share}", flush=True)
+            print(f"{job.name}, {job.sizes['n']}: cuBLAS takes {theirs:.4f} ms, {share}", flush=True)
 
 
 def _print_pytorch(found: Sequence[tuple[Job, Measured]]) -> None:

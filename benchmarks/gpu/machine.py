@@ -12,16 +12,17 @@ from importlib import import_module
 from benchmarks.gpu.work import Work
 from polysched.runtime.cuda_driver import on_gpu
 
-# Bytes a second from memory; operations a second on float and on double, without tensor cores; from data sheets.
+# Bytes a second from memory; operations a second on float and on double, without tensor cores, and on half with them;
+# from data sheets.
 _PEAKS = {
-    "H200": (4.8e12, 67e12, 34e12),
-    "H100 PCIe": (2.0e12, 51e12, 26e12),
-    "H100": (3.35e12, 67e12, 34e12),
-    "A100": (2.0e12, 19.5e12, 9.7e12),
-    "V100": (0.9e12, 15.7e12, 7.8e12),
-    "L40S": (0.864e12, 91.6e12, 1.43e12),
-    "L4": (0.3e12, 30.3e12, 0.49e12),
-    "T4": (0.32e12, 8.1e12, 0.25e12),
+    "H200": (4.8e12, 67e12, 34e12, 989e12),
+    "H100 PCIe": (2.0e12, 51e12, 26e12, 756e12),
+    "H100": (3.35e12, 67e12, 34e12, 989e12),
+    "A100": (2.0e12, 19.5e12, 9.7e12, 312e12),
+    "V100": (0.9e12, 15.7e12, 7.8e12, 125e12),
+    "L40S": (0.864e12, 91.6e12, 1.43e12, 362e12),
+    "L4": (0.3e12, 30.3e12, 0.49e12, 121e12),
+    "T4": (0.32e12, 8.1e12, 0.25e12, 65e12),
 }
 _COPIED = 1 << 30  # bytes of a copy on the device that shows its bandwidth
 
@@ -35,18 +36,20 @@ class Peaks:
     bandwidth: float
     f32: float
     f64: float
+    f16: float  # by tensor cores
     copied: float  # bytes read and written by a copy on the device: what of the bandwidth can be had
 
     def floor(self, work: Work) -> tuple[float, str]:
         """The least milliseconds, and what decides: "bytes" or "operations"."""
         bytes_ms = 1e3 * work.moved / self.bandwidth
-        operations_ms = 1e3 * work.operations / (self.f64 if work.bits == 64 else self.f32)
+        rate = self.f16 if work.narrowest == 16 else self.f64 if work.bits == 64 else self.f32
+        operations_ms = 1e3 * work.operations / rate
         return max((bytes_ms, "bytes"), (operations_ms, "operations"))
 
     def __str__(self) -> str:
         return (
             f"{self.name}, {self.arch}: {self.bandwidth / 1e12:.2f} TB/s ({self.copied / 1e12:.2f} by a copy), "
-            f"{self.f32 / 1e12:.0f} TFLOP/s float, {self.f64 / 1e12:.1f} double"
+            f"{self.f32 / 1e12:.0f} TFLOP/s float, {self.f64 / 1e12:.1f} double, {self.f16 / 1e12:.0f} half"
         )
 
 
@@ -64,8 +67,9 @@ def this_gpu() -> Peaks:
         return Peaks(name, gpu.arch, *peaks, copied=2e3 * _COPIED / min(samples))
 
 
-def _by_attributes(driver, device) -> tuple[float, float, float]:  # type: ignore[no-untyped-def]
-    """A guess: two transfers a clock, 128 cores for float a multiprocessor, a 64th of that for double."""
+def _by_attributes(driver, device) -> tuple[float, float, float, float]:  # type: ignore[no-untyped-def]
+    """A guess: two transfers a clock, 128 cores for float a multiprocessor, a 64th of that for double, 8 times that for
+    half."""
     names = driver.CUdevice_attribute
 
     def attribute(name: str) -> int:
@@ -73,4 +77,4 @@ def _by_attributes(driver, device) -> tuple[float, float, float]:  # type: ignor
 
     bandwidth = 2e3 * attribute("MEMORY_CLOCK_RATE") * attribute("GLOBAL_MEMORY_BUS_WIDTH") / 8
     f32 = 2e3 * attribute("CLOCK_RATE") * attribute("MULTIPROCESSOR_COUNT") * 128
-    return bandwidth, f32, f32 / 64
+    return bandwidth, f32, f32 / 64, 8 * f32

@@ -20,11 +20,12 @@ Sizes = Mapping[str, int]
 
 @dataclass(frozen=True)
 class Work:
-    """Operations on elements, bytes that must be moved, and the width of an element."""
+    """Operations on elements, bytes that must be moved, and the width of the widest and the narrowest element."""
 
     operations: int
     moved: int
     bits: int
+    narrowest: int
 
 
 def least(fn: Function, sizes: Sizes) -> Work:
@@ -38,7 +39,8 @@ def least(fn: Function, sizes: Sizes) -> Work:
     for array in fn.arrays:
         size = prod(int(evaluate(extent, dict(sizes))) for extent in array.shape) * array.dtype.bits // 8
         moved += size * ((array.name in loaded) + (array.name in stored))
-    return Work(_count(fn.body, dict(sizes)), moved, max(array.dtype.bits for array in fn.arrays))
+    widths = [array.dtype.bits for array in fn.arrays]
+    return Work(_count(fn.body, dict(sizes)), moved, max(widths), min(widths))
 
 
 def _count(statements: tuple[Stmt, ...], values: dict[str, int]) -> int:

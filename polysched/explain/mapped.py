@@ -26,6 +26,7 @@ from polysched.model.tree import (
     Sequence,
     Serial,
     Set,
+    Tensor,
     Tree,
     Unroll,
     Vector,
@@ -101,6 +102,8 @@ def _notes(member: Member, mark: MarkValue | None) -> Iterator[str]:
             yield f"on {axis}" + _copies(arrays)
         case Serial():
             yield "one after the other"
+        case Tensor(instruction=name, stages=stages):
+            yield f"with the two loops inside, products by {name}; factors copied {stages - 1} chunks ahead"
         case None:
             pass
         case other:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 from polysched.heuristics.gpu import WARP_TILES, WarpTile
 from polysched.instructions.instruction import Instruction
@@ -55,22 +56,25 @@ def warps_for(script: Script, nest: Nest, around: Around) -> Warps | None:
         rows, columns, terms = every[unified.rows], every[unified.columns], every[unified.terms]
         if rows.coincident and columns.coincident and not terms.coincident:
             inside = members[len(nest.band.members) :]
-            tile = _tile(script, rows, columns)
+            planes = [m for m in nest.members if m.coincident and m.name not in (rows.name, columns.name)]
+            tile = _tile(script, rows, columns, planes)
             return _of_terms(script, Warps(found[0].name, of, rows, columns, terms, inside, tile))
     return None
 
 
-def _tile(script: Script, rows: Member, columns: Member) -> WarpTile:
-    """The largest tile of which there are enough to fill the GPU, where extents are known."""
-    high, wide = (extent(member, script.scop.domain) for member in (rows, columns))
+def _tile(script: Script, rows: Member, columns: Member, planes: Sequence[Member]) -> WarpTile:
+    """The tile that is fastest, by how much of it is of use, and how many of the multiprocessors have one."""
+    high, wide, *many = (extent(member, script.scop.domain) for member in (rows, columns, *planes))
     if high is None or wide is None:
         return WARP_TILES[0]
+    known = prod(size or 1 for size in many)
 
-    def blocks(tile: WarpTile) -> int:
-        return -(-high // tile.rows) * -(-wide // tile.columns)
+    def speed(tile: WarpTile) -> float:
+        across, along = -(-high // tile.rows), -(-wide // tile.columns)
+        used = high * wide / (across * tile.rows * along * tile.columns)
+        return tile.speed * used * min(1, across * along * known / script.options.gpu.multiprocessors)
 
-    fills = (tile for tile in WARP_TILES if blocks(tile) >= script.options.gpu.multiprocessors)
-    return next(fills, WARP_TILES[-1])
+    return max(WARP_TILES, key=speed)
 
 
 def _of_terms(script: Script, found: Warps) -> Warps | None:

@@ -15,7 +15,7 @@ Needs: arrays have at most one dimension (`linearize`); names are bound once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 
 from polysched.codegen.emit import helpers, tensor
 from polysched.codegen.emit.dialect import CUDA, KernelDialect
@@ -203,13 +203,13 @@ def source_of(host: CudaHost) -> Source:
     fn = host.fn
     plain: dict[str, Expr] = {more(size): add(Var(size), 1) for size in fn.sizes}
     prelude, kernels = host.prelude(), tuple(host.kernels)
-    lines = [*host.top(), *prelude, *host.kernel_lines, *host.lines, ""]
+    lines = [*host.top(host.includes), *prelude, *host.functions(), *host.kernel_lines, *host.lines, ""]
     return Source(
         language="cuda",
         text="\n".join(lines),
         locs=tuple(map(loc_of, lines)),
         device=host.device_text(),
-        host="\n".join([*host.top(), *prelude, *host.lines, ""]),
+        host="\n".join([*host.top(host.includes - host.of_device), *prelude, *host.lines, ""]),
         entry=host.entry,
         parameters=parameters(fn),
         kernels=kernels,
@@ -238,11 +238,14 @@ def file_of(hosts: Sequence[CudaHost]) -> str:
         first.fits += host.fits
         first.has_reciprocals |= host.has_reciprocals
         first.has_half |= host.has_half
+        first.has_dynamic |= host.has_dynamic
+        first.instructions |= host.instructions
     parts = [
         f"/* {', '.join(host.entry for host in hosts)}: {first.how} */",
-        *first.include_lines(),
+        *first.include_lines(first.includes),
         *("", "namespace polysched {", ""),
         *first.prelude(),
+        *first.functions(),
         *(line for host in hosts for line in (*host.kernel_lines, *host.lines, "")),
         "}",
         "",
@@ -319,11 +322,16 @@ class CudaHost(Host):
 
     # --- texts
 
-    def top(self) -> list[str]:
-        return [f"/* {self.fn.name}: {self.how} */", *self.include_lines(), ""]
+    def top(self, includes: Set[str]) -> list[str]:
+        return [f"/* {self.fn.name}: {self.how} */", *self.include_lines(includes), ""]
 
-    def include_lines(self) -> list[str]:
-        lines = [f"#include <{name}>" for name in sorted({*self.includes, *self.dialect.includes, "stdio.h"})]
+    @property
+    def of_device(self) -> set[str]:
+        """The headers that only kernels need, which compilers of CUDA alone have."""
+        return {name for name in self.includes if name.startswith("cuda")}
+
+    def include_lines(self, includes: Set[str]) -> list[str]:
+        lines = [f"#include <{name}>" for name in sorted({*includes, *self.dialect.includes, "stdio.h"})]
         return [*lines, *(_HALF.splitlines() if self.has_half else [])]
 
     def prelude(self) -> list[str]:
@@ -348,17 +356,20 @@ class CudaHost(Host):
         return text.replace(f"block>>>(__VA_ARGS__);{' ' * len(more)}", f"block{more}>>>(__VA_ARGS__);")
 
     def definitions(self) -> list[str]:
-        functions = helpers.definitions(self.helpers, self.dialect), tensor.definitions(self.instructions)
-        parts = (sorted(self.externals), *functions)
+        parts = (sorted(self.externals), helpers.definitions(self.helpers, self.dialect))
         return [line for part in parts if part for line in (*part, "")]
+
+    def functions(self) -> list[str]:
+        """Those that only kernels call."""
+        return [*tensor.definitions(self.instructions), ""] if self.instructions else []
 
     def device_text(self) -> str:
         """The kernels alone, by names that no compiler changes."""
-        ours = sorted(name for name in self.includes if name.startswith("cuda"))  # which NVRTC finds
+        ours = sorted(self.of_device)  # which NVRTC finds
         rtc = _RTC.format(includes="\n".join(f"#include <{name}>" for name in sorted(self.includes.difference(ours))))
         half = [*(f"#include <{name}>" for name in ours), *(_HALF.splitlines() if self.has_half else [])]
         lines = [f"/* {self.fn.name}: {self.how} */", *rtc.splitlines(), *half, "", *self.definitions()]
-        return "\n".join([*lines, *self.templates, 'extern "C" {', "", *self.entries, "}", ""])
+        return "\n".join([*lines, *self.functions(), *self.templates, 'extern "C" {', "", *self.entries, "}", ""])
 
     # --- what the language of the host says
 
