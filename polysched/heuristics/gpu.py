@@ -31,12 +31,18 @@ class WarpTile:
     speed: int  # of a full GPU, by percent of the best: TFLOP/s on an H100, 4096 rows, columns and terms
 
 
-WARP_TILES = (
-    WarpTile(128, 128, 64, 64, 64, 3, speed=100),
-    WarpTile(128, 64, 64, 32, 64, 3, speed=89),
-    WarpTile(64, 128, 32, 64, 64, 3, speed=90),
-    WarpTile(64, 64, 32, 32, 64, 4, speed=81),
-)
+WARP_TILES = {  # by the type of the factors
+    "f16": (
+        WarpTile(128, 128, 64, 64, 64, 3, speed=100),
+        WarpTile(128, 64, 64, 32, 64, 3, speed=89),
+        WarpTile(64, 128, 32, 64, 64, 3, speed=90),
+        WarpTile(64, 64, 32, 32, 64, 4, speed=81),
+    ),
+    "f64": (
+        WarpTile(64, 64, 32, 32, 32, 3, speed=100),
+        WarpTile(64, 32, 32, 16, 16, 4, speed=92),
+    ),
+}
 
 # Sums.
 SUM_THREADS = 256  # of a block that adds up

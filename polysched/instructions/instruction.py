@@ -3,41 +3,49 @@
     C[i, j] += f32(A[i, k]) * f32(B[k, j])   for 16 i, 8 j and 16 k       mma.m16n8k16.f16
 
 An operand lies in registers of all lanes, its fragment: each subscript of element number r of a lane is made of bits of
-`lane` and `r`. Fragments of factors are loaded by `ldmatrix`, which gives each lane two neighbours of a row of 8
-elements of shared memory, for four tiles of 8 rows, each lane saying where one of these rows is. Which rows serve an
-operand depends on what is next to what in the copy: its terms, or its rows or columns.
+`lane` and `r`. Fragments of factors are loaded element by element, or by `ldmatrix`, which gives each lane two
+neighbours of a row of 8 halves of shared memory, for four tiles of 8 rows, each lane saying where one of these rows is.
+Which rows serve an operand depends on what is next to what in the copy: its terms, or its rows or columns.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 from polysched import isl
 from polysched.instructions.bits import Bits
-from polysched.ir.dtypes import DType
+from polysched.ir.dtypes import DType, u32
 
 LANES = 32
 LINE = 16  # bytes of a row that `ldmatrix` reads, and that an asynchronous copy moves at most
 Subscripts = tuple[Bits, Bits]
 
 
+@dataclass(frozen=True)
+class Rows:
+    """Where the row begins that a lane says to `ldmatrix`, in a copy with terms next to each other in a row, and in one
+    with terms in different rows."""
+
+    along: Subscripts
+    across: Subscripts
+
+
 @dataclass(frozen=True, kw_only=True)
 class Factor:
     """A factor of the products, with a subscript that the sum has, too, and one that counts terms: [i, k] or [k, j]."""
 
-    elements: Subscripts  # of a lane's element r
-    along: Subscripts  # of the row that a lane says, by `lane`, where terms are next to each other in a row
-    across: Subscripts  # the same where terms are in different rows
-    together: int = 1  # fragments next to each other that one `ldmatrix` loads
+    elements: Subscripts  # of a lane's element r, of as many fragments as are loaded together
+    rows: Rows | None = None  # by which `ldmatrix` loads it; None: it is loaded element by element
+    together: int = 1  # fragments next to each other that are loaded at once
 
 
 @dataclass(frozen=True, kw_only=True)
 class Instruction:
     """A product of small matrices that the lanes of a warp make together: sums of `terms` products each.
 
-    Products are exact. Their sums are not rounded as by IEEE 754: terms are cut to the last place of the largest one,
-    so that a sum of l of them is off by at most l * 2^-24 * sum |a b| in f32 (Fasi et al., PeerJ CS 7:e330, 2021).
+    Products of halves are exact. Their sums are not rounded as by IEEE 754: terms are cut to the last place of the
+    largest one, so that a sum of l of them is off by at most l * 2^-24 * sum |a b| in f32 (Fasi et al., PeerJ CS
+    7:e330, 2021). Those of doubles are rounded once for each term, as by fma.
     """
 
     name: str
@@ -52,13 +60,19 @@ class Instruction:
     opcode: str  # in PTX
     arch: int  # the first compute capability that has it, times ten
 
-    @cached_property
+    @property
+    def word(self) -> DType:
+        """What a lane's register holds of a factor: an element, or several."""
+        return self.factor if self.factor.bits >= 32 else u32
+
+    @property
     def registers(self) -> tuple[int, int, int]:
-        """How many registers of 32 bits hold a lane's fragment of the left factor, of the right one and of the sums."""
-        left = self.rows * self.terms * self.factor.bits
-        right = self.terms * self.columns * self.factor.bits
-        sums = self.rows * self.columns * self.sum.bits
-        return left // (32 * LANES), right // (32 * LANES), sums // (32 * LANES)
+        """How many words hold a lane's fragment of the left factor, of the right one, and how many sums it has."""
+        left, right, sums = (
+            count // LANES for count in (self.rows * self.terms, self.terms * self.columns, self.rows * self.columns)
+        )
+        packed = self.word.bits // self.factor.bits
+        return left // packed, right // packed, sums
 
 
 def as_map(subscripts: Subscripts) -> isl.Map:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from polysched.instructions.bits import Bits
-from polysched.instructions.instruction import Factor, Instruction, Subscripts
-from polysched.ir.dtypes import f16, f32
+from polysched.instructions.instruction import Factor, Instruction, Rows, Subscripts
+from polysched.ir.dtypes import f16, f32, f64
 
 _LANE, _R, _ZERO = (lambda *k: Bits.of("lane", *k)), (lambda *k: Bits.of("r", *k)), Bits.zeros(3)
 
@@ -15,10 +15,6 @@ _LANE, _R, _ZERO = (lambda *k: Bits.of("lane", *k)), (lambda *k: Bits.of("r", *k
 # along the other one.
 _DOWN_FIRST: Subscripts = _LANE(0, 4), _ZERO + _LANE(4)
 _RIGHT_FIRST: Subscripts = _LANE(0, 3) + _LANE(4), _ZERO + _LANE(3)
-
-
-def _turned(subscripts: Subscripts) -> Subscripts:
-    return subscripts[::-1]
 
 
 M16N8K16 = Instruction(
@@ -30,13 +26,11 @@ M16N8K16 = Instruction(
     sum=f32,
     left=Factor(
         elements=(_LANE(2, 5) + _R(1), _R(0) + _LANE(0, 2) + _R(2)),
-        along=_DOWN_FIRST,
-        across=_turned(_RIGHT_FIRST),
+        rows=Rows(along=_DOWN_FIRST, across=_RIGHT_FIRST[::-1]),
     ),
     right=Factor(
         elements=(_R(0) + _LANE(0, 2) + _R(1), _LANE(2, 5) + _R(2)),
-        along=_turned(_RIGHT_FIRST),
-        across=_DOWN_FIRST,
+        rows=Rows(along=_RIGHT_FIRST[::-1], across=_DOWN_FIRST),
         together=2,
     ),
     sums=(_LANE(2, 5) + _R(1), _R(0) + _LANE(0, 2)),
@@ -44,4 +38,35 @@ M16N8K16 = Instruction(
     arch=80,
 )
 
-INSTRUCTIONS: Mapping[str, Instruction] = MappingProxyType({each.name: each for each in (M16N8K16,)})
+M16N8K8_F64 = Instruction(
+    name="mma.m16n8k8.f64",
+    rows=16,
+    columns=8,
+    terms=8,
+    factor=f64,
+    sum=f64,
+    left=Factor(elements=(_LANE(2, 5) + _R(0), _LANE(0, 2) + _R(1))),
+    right=Factor(elements=(_LANE(0, 2) + _R(0), _LANE(2, 5))),
+    sums=(_LANE(2, 5) + _R(1), _R(0) + _LANE(0, 2)),
+    opcode="mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64",
+    arch=90,
+)
+
+M8N8K4_F64 = Instruction(
+    name="mma.m8n8k4.f64",
+    rows=8,
+    columns=8,
+    terms=4,
+    factor=f64,
+    sum=f64,
+    left=Factor(elements=(_LANE(2, 5), _LANE(0, 2))),
+    right=Factor(elements=(_LANE(0, 2), _LANE(2, 5))),
+    sums=(_LANE(2, 5), _R(0) + _LANE(0, 2)),
+    opcode="mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64",
+    arch=80,
+)
+
+# The first that a device has is the best of those for the same types.
+INSTRUCTIONS: Mapping[str, Instruction] = MappingProxyType(
+    {each.name: each for each in (M16N8K16, M16N8K8_F64, M8N8K4_F64)}
+)

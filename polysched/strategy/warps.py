@@ -47,7 +47,8 @@ def warps_for(script: Script, nest: Nest, around: Around) -> Warps | None:
     if script.options.tensor == "off" or len(found) != 1 or not isinstance(child, Leaf):
         return None
     for of in INSTRUCTIONS.values():
-        if script.options.gpu.capability < of.arch:
+        is_rounded_alike = of.sum.bits < 64 or script.options.contract_floats
+        if script.options.gpu.capability < of.arch or not is_rounded_alike:
             continue
         unified = unify(found[0], script.scop, (*around.members, *members), of)
         if unified is None or min(unified.rows, unified.columns, unified.terms) < len(around.members):
@@ -57,16 +58,18 @@ def warps_for(script: Script, nest: Nest, around: Around) -> Warps | None:
         if rows.coincident and columns.coincident and not terms.coincident:
             inside = members[len(nest.band.members) :]
             planes = [m for m in nest.members if m.coincident and m.name not in (rows.name, columns.name)]
-            tile = _tile(script, rows, columns, planes)
+            tile = _tile(script, WARP_TILES[of.factor.name], rows, columns, planes)
             return _of_terms(script, Warps(found[0].name, of, rows, columns, terms, inside, tile))
     return None
 
 
-def _tile(script: Script, rows: Member, columns: Member, planes: Sequence[Member]) -> WarpTile:
+def _tile(
+    script: Script, tiles: Sequence[WarpTile], rows: Member, columns: Member, planes: Sequence[Member]
+) -> WarpTile:
     """The tile that is fastest, by how much of it is of use, and how many of the multiprocessors have one."""
     high, wide, *many = (extent(member, script.scop.domain) for member in (rows, columns, *planes))
     if high is None or wide is None:
-        return WARP_TILES[0]
+        return tiles[0]
     known = prod(size or 1 for size in many)
 
     def speed(tile: WarpTile) -> float:
@@ -74,7 +77,7 @@ def _tile(script: Script, rows: Member, columns: Member, planes: Sequence[Member
         used = high * wide / (across * tile.rows * along * tile.columns)
         return tile.speed * used * min(1, across * along * known / script.options.gpu.multiprocessors)
 
-    return max(WARP_TILES, key=speed)
+    return max(tiles, key=speed)
 
 
 def _of_terms(script: Script, found: Warps) -> Warps | None:

@@ -17,7 +17,7 @@ from functools import cached_property
 from polysched import isl
 from polysched.instructions.instruction import LINE, Instruction
 from polysched.ir.linear import Linear, added, forms
-from polysched.ir.nodes import Binary, Cast, Expr, Load, Stmt, Store
+from polysched.ir.nodes import Binary, Cast, Const, Expr, Load, Stmt, Store, Var
 from polysched.ir.simplify import simplify
 from polysched.model.affine import value
 from polysched.model.scop import Access, Scop, Statement
@@ -36,14 +36,27 @@ class Unified:
     terms: int
 
 
-def factors(body: tuple[Stmt, ...], of: Instruction) -> tuple[Load, Load] | None:
-    """The two elements whose product is all that `body` adds to one, if the instruction does so with their types."""
+def factors(body: tuple[Stmt, ...], of: Instruction) -> tuple[Expr, Expr] | None:
+    """The two values whose product is all that `body` adds to an element, if the instruction does so with their types:
+    each is made of one element, and of what is the same everywhere."""
     match body:
-        case (Store(array, index, Binary("+", Load(own, at, dtype), Binary("*", Cast(left), Cast(right)) as product)),):
-            if (array, index) != (own, at) or not dtype == product.dtype == of.sum:
-                return None
-            if isinstance(left, Load) and isinstance(right, Load) and left.dtype == right.dtype == of.factor:
-                return None if array in (left.array, right.array) else (left, right)
+        case (Store(array, index, Binary("+", Load(own, at, dtype), Binary("*", left, right) as product)),):
+            if (array, index) == (own, at) and dtype == product.dtype == of.sum:
+                loads = [element(each, of) for each in (left, right)]
+                return (left, right) if all(each and each.array != array for each in loads) else None
+    return None
+
+
+def element(factor: Expr, of: Instruction) -> Load | None:
+    """The element that a factor is made of, whose type is the instruction's: itself in the type of the sum, or times
+    what is the same everywhere."""
+    match factor:
+        case Load() if factor.dtype == of.factor == of.sum:
+            return factor
+        case Cast(Load() as load) if load.dtype == of.factor and factor.dtype == of.sum:
+            return load
+        case Binary("*", Var() | Const(), inner) | Binary("*", inner, Var() | Const()) if of.factor == of.sum:
+            return element(inner, of)
     return None
 
 

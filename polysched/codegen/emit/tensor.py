@@ -43,15 +43,28 @@ def _product(of: Instruction) -> str:
     left, right, sums = of.registers
     numbers = iter(range(sums + left + right))
     c, a, b = (", ".join(f"%{next(numbers)}" for _ in range(count)) for count in (sums, left, right))
+    is_wide = of.factor.bits == 64
+    own, word, c_in, ab_in = ("double", "double", "d", "d") if is_wide else ("float", "uint32_t", "f", "r")
+    factors = ((name, k) for name, count in (("a", left), ("b", right)) for k in range(count))
     return _PRODUCT.format(
         function=function_of(of.name),
         shape=f"{of.rows} x {of.columns} sums of {of.terms} products",
         arch=10 * of.arch,
         opcode=of.opcode,
         operands=f"{{{c}}}, {{{a}}}, {{{b}}}, {{{c}}}",
-        c=", ".join(f'"+f"(c[{k}])' for k in range(sums)),
-        ab=", ".join(f'"r"({name}[{k}])' for name, count in (("a", left), ("b", right)) for k in range(count)),
+        sum=own,
+        word=word,
+        c=", ".join(f'"+{c_in}"(c[{k}])' for k in range(sums)),
+        ab=", ".join(f'"{ab_in}"({name}[{k}])' for name, k in factors),
+        fallback=_doubles(of) if is_wide else _HALVES,
     )
+
+
+def _doubles(of: Instruction) -> str:
+    """Each term, from the lanes that have its factors: lane 4 * i + k has A[i, k], and B[k, i]."""
+    left, right, sums = of.registers
+    a, h = ("2 * s + h", "r >> 1") if left > right else ("s", "0")
+    return _DOUBLES.format(steps=right, left=left // right, a=a, sums=sums, h=h)
 
 
 _LOAD = """\
@@ -80,25 +93,40 @@ _COLUMNS = """\
 """
 _PRODUCT = """\
 /* c += a * b of a warp: {shape}. */
-static __device__ __forceinline__ void {function}(float *c, const uint32_t *a, const uint32_t *b)
+static __device__ __forceinline__ void {function}({sum} *c, const {word} *a, const {word} *b)
 {{
 #if __CUDA_ARCH__ >= {arch} && !defined(POLYSCHED_NO_PTX)
     asm("{opcode} {operands};"
         : {c}
         : {ab});
 #else
+{fallback}#endif
+}}
+"""
+_HALVES = """\
     const int row = (int)threadIdx.x & 28, column = ((int)threadIdx.x & 3) * 8;
-    for (int k = 0; k < 4; k++) {{ /* four terms each */
+    for (int k = 0; k < 4; k++) { /* four terms each */
         unsigned long long x[2], y[2];
-        for (int h = 0; h < 2; h++) {{
+        for (int h = 0; h < 2; h++) {
             x[h] = __shfl_sync(~0u, (unsigned long long)a[h + 2] << 32 | a[h], row + k);
             y[h] = __shfl_sync(~0u, (unsigned long long)b[1] << 32 | b[0], column + 4 * h + k);
-        }}
+        }
         for (int r = 0; r < 4; r++)
             for (int bit = 0; bit < 64; bit += 16)
                 c[r] += __half2float(__ushort_as_half((uint16_t)(x[r >> 1] >> bit)))
                         * __half2float(__ushort_as_half((uint16_t)(y[r & 1] >> bit)));
-    }}
-#endif
-}}
+    }
+"""
+_DOUBLES = """\
+    const int row = (int)threadIdx.x & 28, column = ((int)threadIdx.x & 3) * 8;
+    for (int s = 0; s < {steps}; s++)
+        for (int k = 0; k < 4; k++) {{
+            double x[{left}], y[2];
+            for (int h = 0; h < {left}; h++)
+                x[h] = __shfl_sync(~0u, a[{a}], row + k);
+            for (int h = 0; h < 2; h++)
+                y[h] = __shfl_sync(~0u, b[s], column + 4 * h + k);
+            for (int r = 0; r < {sums}; r++)
+                c[r] = __fma_rn(x[{h}], y[r & 1], c[r]);
+        }}
 """

@@ -26,16 +26,19 @@ from polysched.target import LIMITS
 
 @dataclass(frozen=True)
 class Swizzle:
-    """Lines of `line` elements trade places within a row of a copy: number x of row y is where x ^ (y >> `shift` &
-    `mask`) would be, so that lines of one number in rows that follow each other are in different banks."""
+    """Lines of `line` elements trade places within a row of a copy: number x of row y is where number
+    x ^ (y >> `shift` & `mask`) << `left` would be, so that what is read of several rows at once is in different banks.
+    """
 
     line: int
     shift: int
     mask: int
+    left: int = 0
 
     def placed(self, row: Expr, column: Expr) -> Expr:
         """Where the element is in the row."""
         turn = binary("&", binary(">>", row, self.shift) if self.shift else row, self.mask)
+        turn = binary("*", turn, 1 << self.left) if self.left else turn
         number, rest = binary("floordiv", column, self.line), binary("floormod", column, self.line)
         return binary("+", binary("*", binary("^", number, turn), self.line), rest)
 

@@ -33,7 +33,7 @@ from polysched.instructions.mma import INSTRUCTIONS
 from polysched.ir.build import add, binary, conjunction, floormod, mul
 from polysched.ir.dtypes import boolean, u32
 from polysched.ir.linear import Linear, added, expression, forms
-from polysched.ir.node import map_children, substitute, walk
+from polysched.ir.node import map_children, rewrite, substitute, walk
 from polysched.ir.nodes import (
     ALIGNED,
     LDMATRIX,
@@ -53,7 +53,7 @@ from polysched.ir.nodes import (
     Var,
 )
 from polysched.ir.rename import fresh_names, used_names
-from polysched.transform.unify import factors
+from polysched.transform.unify import element, factors
 
 _BANK_ROW = 128  # bytes that all banks of shared memory give at once
 
@@ -143,9 +143,9 @@ class _Operand:
     """A factor: which loop goes along rows or columns of the sum, how it is copied, and how it is loaded from there."""
 
     factor: Factor
+    value: Expr  # of which the copy has the element
     side: Side
     staged: Staged
-    rows: Subscripts  # of an element in its tile, [side, terms], that begins the row a lane tells
     has_terms_in_rows: bool
 
 
@@ -178,22 +178,22 @@ def _plan(nest: ThreadNest, instruction: Instruction, stages: int, around: Surro
     if any(fits):
         return None
     bare = Plan(nest, tuple(outer[:first]), tuple(outer[first:]), (terms,), {})
-    left = _operand(found[0], instruction.left, rows, bare, stages, around)
-    right = _operand(found[1], instruction.right, columns, bare, stages, around)
-    if left is None or right is None:
-        left = _operand(found[1], instruction.left, rows, bare, stages, around)
-        right = _operand(found[0], instruction.right, columns, bare, stages, around)
-    if left is None or right is None:
-        return None
-    staged: dict[Expr, Staged] = {each.staged.load: each.staged for each in (left, right)}
-    return _Products(nest, bare.outer, bare.between, bare.chunk, staged, instruction, stages, left, right)
+    for one, other in (found, found[::-1]):
+        left = _operand(one, instruction, rows, bare, stages, around)
+        right = _operand(other, instruction, columns, bare, stages, around)
+        if left and right:
+            staged: dict[Expr, Staged] = {each.staged.load: each.staged for each in (left, right)}
+            return _Products(nest, bare.outer, bare.between, bare.chunk, staged, instruction, stages, left, right)
+    return None
 
 
 def _operand(
-    load: Load, factor: Factor, side: Side, plan: Plan, stages: int, around: Surroundings
+    value: Expr, of: Instruction, side: Side, plan: Plan, stages: int, around: Surroundings
 ) -> _Operand | None:
     """The factor, if it has one element for each point of the side and each term, in rows of whole lines."""
-    line, terms = LINE * 8 // load.dtype.bits, plan.chunk[0]
+    load, terms = element(value, of), plan.chunk[0]
+    assert load is not None
+    line = LINE * 8 // load.dtype.bits
     box = footprint(load.index, plan.sides) if load.array in around.extents else None
     if box is None or len(moving := [k for k, size in enumerate(box.extents) if size > 1]) != 2:
         return None
@@ -210,9 +210,9 @@ def _operand(
     name = next(fresh_names(f"{load.array}_", around.taken))
     copy = Array(name, load.dtype, tuple(map(Const, (stages, *extents))), "shared")
     order = tuple(range(len(box.extents)))
-    staged = Staged(copy, load, load, box, order, stages, _swizzle(extents[1], line))
-    rows = factor.along if has_terms_in_rows else factor.across
-    return _Operand(factor, side, staged, rows, has_terms_in_rows)
+    factor = of.left if side is plan.nest.points[0] else of.right
+    staged = Staged(copy, load, load, box, order, stages, _swizzle(factor, extents[1], line))
+    return _Operand(factor, value, side, staged, has_terms_in_rows)
 
 
 def _is_all(terms: Side, first: Linear, extent: Expr) -> bool:
@@ -237,12 +237,13 @@ def _is_multiple(form: Linear, line: int) -> bool:
     return not any(factor % line for factor in form.values())
 
 
-def _swizzle(width: int, line: int) -> Swizzle:
-    """How lines of rows of so many elements trade places, so that 8 of one number in rows that follow each other are in
-    different banks, and so are 8 that follow each other."""
+def _swizzle(factor: Factor, width: int, line: int) -> Swizzle:
+    """How lines of rows of so many elements trade places: so that lines of one number in 8 rows that follow each other
+    are in different banks, for `ldmatrix`, or two lines in each of 4 rows, for half a warp's elements."""
     lines = width // line
     rows = max(1, _BANK_ROW // (LINE * lines))  # that all banks hold
-    return Swizzle(line, rows.bit_length() - 1, min(lines, 8) - 1)
+    wide = 0 if factor.rows else 1
+    return Swizzle(line, rows.bit_length() - 1, (min(lines, 8) >> wide) - 1, wide)
 
 
 class _TensorKernel(StagedKernel):
@@ -364,7 +365,7 @@ class _TensorKernel(StagedKernel):
         of, (rows, columns, _) = self.plan.instruction, self.registers()
         together, (left, right, _) = of.right.together, of.registers
         shapes = (2, rows, left), (2, columns // together, together, right)
-        a, b = (Array(next(self.names), u32, tuple(map(Const, shape)), "private") for shape in shapes)
+        a, b = (Array(next(self.names), of.word, tuple(map(Const, shape)), "private") for shape in shapes)
         return a, b
 
     def loads(self, fragments: tuple[Array, Array], step: Expr, slot: Expr) -> tuple[Stmt, ...]:
@@ -379,8 +380,8 @@ class _TensorKernel(StagedKernel):
         (a, b), turn = fragments, floormod(step, 2)
         of, rows, columns, together = self.plan.instruction, *self.registers()[:2], self.plan.instruction.right.together
         i, j, k = (Var(next(self.names)) for _ in range(3))
-        left = Load(a.name, (turn, i, Const(0)), u32)
-        right = Load(b.name, (turn, j, k, Const(0)), u32)
+        left = Load(a.name, (turn, i, Const(0)), of.word)
+        right = Load(b.name, (turn, j, k, Const(0)), of.word)
         product = Call(of.name, (left, right), of.sum, pure=False)
         update = Store(self.sums.name, (i, add(mul(j, together), k), Const(0)), product, self.plan.nest.store.loc)
         inside = self.each(j.name, columns // together, self.each(k.name, together, update))
@@ -388,45 +389,66 @@ class _TensorKernel(StagedKernel):
 
     def loaded(self, to: Array, operand: _Operand, step: Expr, slot: Expr) -> Stmt:
         """The fragments of a factor."""
-        tile, copy = Var(next(self.names)), operand.staged.copy
-        load = Load(copy.name, (slot, *self.row(operand, tile, step)), copy.dtype)
-        value = Call(LDMATRIX[not operand.has_terms_in_rows], (load,), u32, pure=False)
-        index = (floormod(step, 2), tile, *(Const(0) for _ in to.shape[2:]))
-        count = to.shape[1]
-        assert isinstance(count, Const)
-        return self.each(tile.name, int(count.value), Store(to.name, index, value))
+        tile, copy, r = Var(next(self.names)), operand.staged.copy, Var(next(self.names))
+        first, count = (floormod(step, 2), tile), int(to.shape[1].value)  # type: ignore[attr-defined]
+        if operand.factor.rows is None:
+            load = Load(copy.name, (slot, *self.place(operand, operand.factor.elements, tile, step, r)), copy.dtype)
+            value = rewrite(operand.value, lambda node: load if node == operand.staged.load else None)
+            zeros = (Const(0),) * (len(to.shape) - 3)
+            each = Store(to.name, (*first, *zeros, r), value)
+            inside = self.each(r.name, int(to.shape[-1].value), each)  # type: ignore[attr-defined]
+            return self.each(tile.name, count, inside)
+        rows = operand.factor.rows.along if operand.has_terms_in_rows else operand.factor.rows.across
+        load = Load(copy.name, (slot, *self.place(operand, rows, tile, step, Const(0))), copy.dtype)
+        name = LDMATRIX[not operand.has_terms_in_rows]
+        zeros = (Const(0),) * (len(to.shape) - 2)
+        return self.each(tile.name, count, Store(to.name, (*first, *zeros), Call(name, (load,), u32, pure=False)))
 
-    def row(self, operand: _Operand, tile: Expr, step: Expr) -> tuple[Expr, Expr]:
-        """Where in the copy the row begins that the lane tells."""
+    def place(
+        self, operand: _Operand, subscripts: Subscripts, tile: Expr, step: Expr, r: Expr
+    ) -> tuple[Expr, Expr]:
+        """Where in the copy an element is that has these subscripts in its tile: [side, terms], or turned."""
         of, plan, staged = self.plan.instruction, self.plan, operand.staged
         is_left = operand is plan.left
-        own, terms = operand.rows if is_left else operand.rows[::-1]
+        own, terms = subscripts if is_left else subscripts[::-1]
         size = of.rows if is_left else of.columns * of.right.together
         inside = {operand.side.loop.var: (own, mul(tile, size)), plan.terms.loop.var: (terms, mul(step, of.terms))}
-        counters = dict(self.counters)
         marks = {name: Var(f"{name}'") for name in inside}
-        counters |= marks
+        counters = {**self.counters, **marks}
         moving = [k for k, extent in enumerate(staged.box.extents) if extent > 1]
         down, across = (
-            added(in_locals(forms(staged.load.index[k], upper=True)[0], plan.sides, counters), staged.box.origin[k], -1)
+            _parts(
+                added(
+                    in_locals(forms(staged.load.index[k], upper=True)[0], plan.sides, counters),
+                    staged.box.origin[k],
+                    -1,
+                ),
+                inside,
+                marks,
+            )
             for k in moving
         )
-        return self._place(staged, self._parts(down, inside, marks), self._parts(across, inside, marks))
+        return _placed(staged, down, across, {"lane": self.counters[self.lane], "r": r})
 
-    def _parts(
-        self, form: Linear, inside: dict[str, tuple[Bits, Expr]], marks: dict[str, Var]
-    ) -> tuple[Bits, Expr]:
-        """Bits of the lane, and what all lanes share, of which they change none."""
-        (name,) = (name for name, mark in marks.items() if form.get(mark, 0))
-        bits, start = inside[name]
-        shared = {atom: factor for atom, factor in form.items() if atom != marks[name] and factor}
-        return bits, add(start, expression(shared)) if shared else start
 
-    def _place(self, staged: Staged, down: tuple[Bits, Expr], across: tuple[Bits, Expr]) -> tuple[Expr, Expr]:
-        swizzle, lane = staged.swizzle, {"lane": self.counters[self.lane]}
-        assert swizzle is not None
-        own = swizzle.line.bit_length() - 1
-        turn = down[0][swizzle.shift : swizzle.shift + swizzle.mask.bit_length()]
-        number = binary("^", across[0][own:].expression(lane), turn.expression(lane))
-        lines = mul(binary("^", number, binary("floordiv", across[1], swizzle.line)), swizzle.line)
-        return add(down[1], down[0].expression(lane)), lines
+def _parts(form: Linear, inside: dict[str, tuple[Bits, Expr]], marks: dict[str, Var]) -> tuple[Bits, Expr]:
+    """Bits of a lane and of its elements, and what all share, of which they change no bit."""
+    (name,) = (name for name, mark in marks.items() if form.get(mark, 0))
+    bits, start = inside[name]
+    shared = {atom: factor for atom, factor in form.items() if atom != marks[name] and factor}
+    return bits, add(start, expression(shared)) if shared else start
+
+
+def _placed(
+    staged: Staged, down: tuple[Bits, Expr], across: tuple[Bits, Expr], values: dict[str, Expr]
+) -> tuple[Expr, Expr]:
+    """The row of the copy, and where in it the element is, as `Swizzle.placed`."""
+    swizzle = staged.swizzle
+    assert swizzle is not None
+    own = swizzle.line.bit_length() - 1
+    turn = Bits.zeros(swizzle.left) + down[0][swizzle.shift : swizzle.shift + swizzle.mask.bit_length()]
+    number = binary("^", across[0][own:].expression(values), turn.expression(values))
+    start = mul(binary("^", number, binary("floordiv", across[1], swizzle.line)), swizzle.line)
+    rest = across[0][:own]
+    column = add(start, rest.expression(values)) if rest.names else start
+    return add(down[1], down[0].expression(values)), column
