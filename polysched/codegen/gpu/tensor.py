@@ -52,7 +52,7 @@ from polysched.ir.nodes import (
     Store,
     Var,
 )
-from polysched.ir.rename import fresh_names, used_names
+from polysched.ir.rename import bound_names, fresh_names, rename_bound, used_names
 from polysched.transform.unify import element, factors
 
 _BANK_ROW = 128  # bytes that all banks of shared memory give at once
@@ -109,12 +109,15 @@ def _planned(loop: For, around: Surroundings) -> _Products | None:
 
 def _kernel(loop: For, around: Surroundings, host: dict[str, For]) -> Any:
     """The kernel, of which there are two where its arrays may lie in two ways."""
-    plan = _planned(loop, around)
-    if plan is None:
-        assert not _tensor_loop(loop), f"no tensor instructions run the loops in {loop.var}"
+    if not _tensor_loop(loop):
         return loop
-    lines, elements = (_TensorKernel(plan, around, host, by_lines=by_lines) for by_lines in (True, False))
-    return If(conjunction(lines.is_aligned()), lines.statements(), elements.renamed(elements.statements()))
+    plans = _planned(loop, around), _planned(loop, around)  # each with names of its own
+    made = [_TensorKernel(plan, around, host, by_lines=k == 0) for k, plan in enumerate(plans) if plan]
+    assert made, f"no tensor instructions run the loops in {loop.var}"
+    lines, elements = (kernel.statements() for kernel in made)
+    taken = {*bound_names(lines)}
+    elements = rename_bound(elements, lambda name: next(made[1].names) if name in taken else name)
+    return If(conjunction(made[0].is_aligned()), lines, elements)
 
 
 def _of_lanes(loop: For, lane: str) -> For:
