@@ -91,18 +91,23 @@ def _choices(sums: list[bool], left: list[bool], right: list[bool]) -> Iterator[
 
 
 def _are_apart(statement: Statement, members: Sequence[Member], found: Unified) -> bool:
-    """Is each of the three one iterator, which no other member is made of, and do its bounds depend on no other?"""
+    """Is each of the three one iterator, which no other member is made of, and do the terms have bounds that rows and
+    columns have no part in?"""
     used = [member.iterators(statement.name) for member in members]
     three = (found.rows, found.columns, found.terms)
     for k in three:
         if not _is_iterator(members[k], statement) or any(used[k] & used[o] for o in range(len(used)) if o != k):
             return False
-    own = {position for k in three for position in used[k]}
+    (terms,), sides = used[found.terms], used[found.rows] | used[found.columns]
     basics = statement.domain.get_basic_sets()
-    return len(basics) == 1 and all(
-        sum(bool(constraint.involves_dims(isl.dim_type.set, k, 1)) for k in own) <= 1
-        for constraint in basics[0].get_constraints()
+    together = (
+        constraint
+        for basic in basics
+        for constraint in basic.get_constraints()
+        if constraint.involves_dims(isl.dim_type.set, terms, 1)
     )
+    mixed = (each.involves_dims(isl.dim_type.set, k, 1) for each in together for k in sides)
+    return len(basics) == 1 and not any(mixed)
 
 
 def _is_iterator(member: Member, statement: Statement) -> bool:
