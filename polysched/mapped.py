@@ -9,7 +9,7 @@ from functools import partial
 from polysched import clock, isl
 from polysched.codegen.gpu.barriers import place_barriers
 from polysched.codegen.gpu.first_thread import on_first_threads
-from polysched.codegen.gpu.tensor import has_no_kernel
+from polysched.codegen.gpu.tensor_plan import has_no_kernel
 from polysched.codegen.lower import lower
 from polysched.codegen.threads import known, worth_threads
 from polysched.constraints import TileSizes

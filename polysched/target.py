@@ -22,6 +22,7 @@ class Limits:
     block: int  # threads
     warp: int  # threads
     shared: int  # bytes of shared memory that a block has without asking for more
+    dynamic: int  # with asking, on the largest devices
     load: int  # bytes that a thread loads at once
     sector: int  # bytes that a warp loads at least
     banks: int  # bytes that a warp can store to shared memory at once, if they lie next to each other
@@ -55,6 +56,7 @@ LIMITS = Limits(
     block=1024,
     warp=32,
     shared=48 << 10,
+    dynamic=227 << 10,
     load=16,
     sector=32,
     banks=128,

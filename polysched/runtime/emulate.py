@@ -26,7 +26,7 @@ from polysched.runtime.declared import dynamic_arrays
 from polysched.runtime.inline_ptx import without_ptx
 from polysched.runtime.launch_bounds import launch_bounds
 from polysched.runtime.toolchain import EXACT, compile_shared
-from polysched.target import TARGETS
+from polysched.target import LIMITS, TARGETS
 
 _FOLDER = Path(__file__).parent
 CPP_FLAGS = (
@@ -48,7 +48,7 @@ _MATH = re.compile(
     r"floor|ceil|round|l?l?rint|trunc|nearbyint|fmod|remainder|fma|fmin|fmax|fdim|copysign|ldexp|frexp|modf|is(nan|inf|finite)|"
     r"\w*INF\w*|NAN|M_\w+)f?\b"
 )
-MOST_DYNAMIC = 227 * 1024  # bytes of shared memory that a block can have
+MOST_DYNAMIC = LIMITS.dynamic
 # What only some texts need of CUDA, since it takes time to compile.
 _PARTS = (
     ("cuda_halves_on_cpu.h", re.compile(r"half2|half_|2half|bfloat16|__h\w|fp16\.h|bf16\.h")),

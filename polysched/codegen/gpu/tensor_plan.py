@@ -1,0 +1,196 @@
+"""Which kernels are products that tensor instructions make, and what goes where in them: a plan for `tensor.py`.
+
+    for i (thread.z), j (thread.y): 64 x 64             rows i, columns j, terms k in chunks of 32
+        for k0 in chunks of 32:                   ->    A: 128 x 32, lines swizzled by (row >> 1 & 3), 3 of them
+            for k in 32 terms, i, j in 64 x 64          B: 32 x 128, lines swizzled by (row & 7), 3 of them
+                C[i, j] += A[i, k] * B[k, j]
+
+Needs: loops of the kind "tensor", as the mark `Tensor` gives; names are bound once; subscripts are not linearized yet.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Any
+
+from polysched.codegen.emit.survey import is_mapped
+from polysched.codegen.gpu.copies import Staged, Swizzle
+from polysched.codegen.gpu.footprint import footprint
+from polysched.codegen.gpu.plan import Plan, Surroundings
+from polysched.codegen.gpu.thread_nest import ThreadNest, thread_nest
+from polysched.codegen.passes.tile_nest import Side, side_of
+from polysched.instructions.instruction import LANES, LINE, Factor, Instruction
+from polysched.instructions.mma import INSTRUCTIONS
+from polysched.ir.linear import Linear, added, forms
+from polysched.ir.node import substitute, walk
+from polysched.ir.nodes import Alloc, Array, Const, Expr, For, Function, Let, Stmt, Var
+from polysched.ir.rename import fresh_names, used_names
+from polysched.target import LIMITS
+from polysched.transform.unify import element, factors
+
+_BANK_ROW = 128  # bytes that all banks of shared memory give at once
+
+
+@dataclass(frozen=True)
+class Operand:
+    """A factor: which loop goes along rows or columns of the sum, how it is copied, and how it is loaded from there."""
+
+    factor: Factor
+    value: Expr  # of which the copy has the element
+    side: Side
+    staged: Staged
+    has_terms_in_rows: bool
+
+
+@dataclass(frozen=True)
+class Products(Plan):
+    """A plan for an instruction."""
+
+    instruction: Instruction
+    stages: int
+    left: Operand
+    right: Operand
+
+    @property
+    def terms(self) -> Side:
+        return self.chunk[0]
+
+
+def _plan(nest: ThreadNest, instruction: Instruction, stages: int, around: Surroundings) -> Products | None:
+    """How to run the nest; None if it is no product that the instruction makes, or not of whole tiles of it."""
+    *outer, last = nest.serial
+    terms = side_of(last, [last.var])
+    found = factors((nest.store,), instruction)
+    if terms is None or found is None or len(nest.points) != 2 or not nest.has_one_element:
+        return None
+    moves = [k for k, loop in enumerate(outer) if Var(loop.var) in list(walk(nest.store.index))]
+    first = max(nest.shared, moves[-1] + 1 if moves else 0)
+    rows, columns = nest.points
+    wide = instruction.columns * instruction.right.together
+    fits = (rows.trips % instruction.rows, columns.trips % wide, terms.trips % (2 * instruction.terms))
+    if any(fits):
+        return None
+    bare = Plan(nest, tuple(outer[:first]), tuple(outer[first:]), (terms,), {})
+    for one, other in (found, found[::-1]):
+        left = _operand(one, instruction, rows, bare, stages, around)
+        right = _operand(other, instruction, columns, bare, stages, around)
+        if left and right and _bytes(left) + _bytes(right) <= LIMITS.dynamic:
+            staged: dict[Expr, Staged] = {each.staged.load: each.staged for each in (left, right)}
+            return Products(nest, bare.outer, bare.between, bare.chunk, staged, instruction, stages, left, right)
+    return None
+
+
+def _operand(
+    value: Expr, of: Instruction, side: Side, plan: Plan, stages: int, around: Surroundings
+) -> Operand | None:
+    """The factor, if it has one element for each point of the side and each term, in rows of whole lines."""
+    load, terms = element(value, of), plan.chunk[0]
+    assert load is not None
+    line = LINE * 8 // load.dtype.bits
+    changed = {each.array for each in (*plan.nest.before, *plan.nest.after)}
+    box = footprint(load.index, plan.sides) if load.array in around.extents.keys() - changed else None
+    if box is None or len(moving := [k for k, size in enumerate(box.extents) if size > 1]) != 2:
+        return None
+    steps = [[forms(load.index[k], upper=True)[0].get(s.var, 0) for s in (side, terms)] for k in moving]
+    if steps not in ([[1, 0], [0, 1]], [[0, 1], [1, 0]]) or moving[-1] != len(box.extents) - 1:
+        return None
+    if not _is_multiple(box.origin[-1], line) or box.extents[-1] % line:
+        return None
+    along = moving[steps[1][1] == 1]
+    if not _is_all(terms, box.origin[along], around.extents[load.array][along]):
+        return None
+    has_terms_in_rows = steps[1] == [0, 1]
+    extents = tuple(box.extents[k] for k in moving)
+    name = next(fresh_names(f"{load.array}_", around.taken))
+    copy = Array(name, load.dtype, tuple(map(Const, (stages, *extents))), "shared")
+    order = tuple(range(len(box.extents)))
+    factor = of.left if side is plan.nest.points[0] else of.right
+    staged = Staged(copy, load, load, box, order, stages, _swizzle(factor, extents[1], line))
+    return Operand(factor, value, side, staged, has_terms_in_rows)
+
+
+def _bytes(operand: Operand) -> int:
+    copy = operand.staged.copy
+    return prod(int(extent.value) for extent in copy.shape if isinstance(extent, Const)) * copy.dtype.bits // 8
+
+
+def _is_all(terms: Side, first: Linear, extent: Expr) -> bool:
+    """Does the loop run over all of the array along its terms, so that what is beyond it is beyond the array, too?"""
+    ends = [high for high in forms(terms.loop.hi, upper=True) if not _is_constant(added(high, terms.start, -1))]
+    lows = (low for low in forms(terms.loop.lo, upper=False) if not _is_constant(added(low, terms.start, -1)))
+    whole = forms(extent, upper=True)
+    return (
+        _is_constant(added(first, terms.start, -1), 0)
+        and all(_is_constant(low, 0) for low in lows)
+        and len(whole) == 1
+        and all(_is_constant(added(end, whole[0], -1), 0) for end in ends)
+    )
+
+
+def _is_constant(form: Linear, value: int | None = None) -> bool:
+    rest = any(factor for atom, factor in form.items() if atom is not None)
+    return not rest and (value is None or form.get(None, 0) == value)
+
+
+def _is_multiple(form: Linear, line: int) -> bool:
+    return not any(factor % line for factor in form.values())
+
+
+def _swizzle(factor: Factor, width: int, line: int) -> Swizzle:
+    """How lines of rows of so many elements trade places: so that lines of one number in 8 rows that follow each other
+    are in different banks, for `ldmatrix`, or two lines in each of 4 rows, for half a warp's elements."""
+    lines = width // line
+    rows = max(1, _BANK_ROW // (LINE * lines))  # that all banks hold
+    wide = 0 if factor.rows else 1
+    return Swizzle(line, rows.bit_length() - 1, (min(lines, 8) >> wide) - 1, wide)
+
+
+def has_no_kernel(fn: Function) -> str:
+    """The name of a loop that tensor instructions cannot run as it was lowered; "" if there is none."""
+    kernels = [node for node in walk(fn.body) if isinstance(node, For) and is_mapped(node)]
+    around = surroundings(fn)
+    made = [node for kernel in kernels if planned(kernel, around) for node in walk(kernel)]
+    loops = (node for node in walk(fn.body) if isinstance(node, For) and node.kind == "tensor")
+    return next((loop.origin for loop in loops if not any(loop is node for node in made)), "")
+
+
+def planned(loop: For, around: Surroundings) -> Products | None:
+    """How the kernel's products are made; None if they cannot be, or there are none."""
+    tensor = tensor_loop(loop)
+    if tensor is None:
+        return None
+    nest = thread_nest(_of_lanes(loop, next(fresh_names("s", around.taken))))
+    return None if nest is None else _plan(nest, INSTRUCTIONS[tensor.instruction], tensor.stages, around)
+
+
+def surroundings(fn: Function) -> Surroundings:
+    temporaries = (stmt.array for stmt in fn.body if isinstance(stmt, Alloc))
+    extents = {array.name: array.shape for array in (*fn.arrays, *temporaries) if array.shape}
+    constants = {*fn.sizes, *(scalar.name for scalar in fn.scalars)}
+    return Surroundings(extents, constants, used_names(fn))
+
+
+def tensor_loop(body: Any) -> For | None:
+    return next((node for node in walk(body) if isinstance(node, For) and node.kind == "tensor"), None)
+
+
+def _of_lanes(loop: For, lane: str) -> For:
+    """The loops of a warp as a thread's: over terms, and over points, inside of one over lanes."""
+    let, *rest = loop.body
+    if isinstance(let, Let):  # a loop of one iteration was around
+        return _of_lanes(replace(loop, body=substitute(tuple(rest), {let.name: let.value})), lane)
+    if loop.kind == "tensor":
+        points = tuple(_unrolled(stmt) for stmt in loop.body)
+        return replace(loop, kind="serial", body=points)
+    body: tuple[Stmt, ...] = tuple(_of_lanes(s, lane) if isinstance(s, For) else s for s in loop.body)
+    is_last = loop.kind.startswith("thread") and not any(
+        isinstance(s, For) and s.kind.startswith("thread") for s in loop.body
+    )
+    if is_last:
+        body = (For(lane, Const(0), Const(LANES), 1, body, "thread.x"),)
+    return replace(loop, body=body)
+
+
+def _unrolled(stmt: Stmt) -> Stmt:
+    return replace(stmt, kind="unrolled", body=tuple(map(_unrolled, stmt.body))) if isinstance(stmt, For) else stmt
