@@ -41,9 +41,10 @@ def test_operations_of_triangles_are_counted_exactly(size):
 
 
 def test_the_floor_is_the_slower_of_bytes_and_operations():
-    gpu = Peaks("a GPU", "sm_90", bandwidth=1e12, f32=1e13, f64=5e12, copied=1e12)
-    assert gpu.floor(Work(operations=10**9, moved=10**9, bits=32)) == (1.0, "bytes")
-    assert gpu.floor(Work(operations=10**10, moved=10**9, bits=64)) == (2.0, "operations")
+    gpu = Peaks("a GPU", "sm_90", bandwidth=1e12, f32=1e13, f64=5e12, f16=2e13, copied=1e12)
+    assert gpu.floor(Work(operations=10**9, moved=10**9, bits=32, narrowest=32)) == (1.0, "bytes")
+    assert gpu.floor(Work(operations=10**10, moved=10**9, bits=64, narrowest=64)) == (2.0, "operations")
+    assert gpu.floor(Work(operations=4 * 10**10, moved=10**9, bits=32, narrowest=16)) == (2.0, "operations")
 
 
 def test_the_machine_is_read_off_the_driver(monkeypatch):
@@ -51,7 +52,7 @@ def test_the_machine_is_read_off_the_driver(monkeypatch):
         pytest.skip("this machine has a GPU: python -m benchmarks.gpu")
     monkeypatch.setattr(machine, "_COPIED", 1 << 20)
     gpu = machine.this_gpu()
-    assert str(gpu) == "NVIDIA H200, sm_90: 4.80 TB/s (0.01 by a copy), 67 TFLOP/s float, 34.0 double"
+    assert str(gpu) == "NVIDIA H200, sm_90: 4.80 TB/s (0.01 by a copy), 67 TFLOP/s float, 34.0 double, 989 half"
 
 
 @pytest.mark.parametrize("name", ["gemm", "jacobi-1d", "product_f32"])

@@ -31,7 +31,7 @@ LAYERS = [
     ["codegen"],
     ["prelude"],
     ["solve", "transform", "trials"],
-    ["deps", "frontend", "trial_sizes"],
+    ["deps", "frontend", "trial_sizes", "instructions"],
     ["model"],
     ["ir"],
     ["trace", "target"],

@@ -24,6 +24,7 @@ REVIEWED = {
     "codegen/emit/spelling.py": ({*range(4, 16), 31, 58, 64}, "precedences of C; bits of constants and indices"),
     "codegen/emit/stored_again.py": ({62}, "bits: an iteration that no loop reaches"),
     "codegen/emit/sufficient.py": ({31}, "bits"),
+    "codegen/emit/tensor.py": ({10}, "a compute capability in numbers of nvcc"),
     "codegen/gpu/plan.py": ({4}, "elements that a bank conflict is kept away by"),
     "codegen/passes/cost.py": ({10}, "operations, relative to an addition: `costs` of a target"),
     "codegen/passes/count.py": ({20_000}, "limit of work"),

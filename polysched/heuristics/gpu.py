@@ -17,6 +17,9 @@ SHARED_BYTES = 40 << 10  # of copies, whose rows may be padded
 WHOLE_CHUNK = 8  # iterations of a loop that runs as a whole between copies
 
 # Tensor instructions.
+MOST_STAGES = 8  # of copies that take turns
+
+
 @dataclass(frozen=True)
 class WarpTile:
     """What a block and each of its warps has of a product, how many terms are copied at a time, and in how many

@@ -44,11 +44,14 @@ def warps_for(script: Script, nest: Nest, around: Around) -> Warps | None:
     """How tensor instructions may run the nest, if there is one for it and the options allow that."""
     found = list(statements_of(nest.band, script.scop))
     members, child = nest_of(nest.band)
-    if script.options.tensor == "off" or len(found) != 1 or not isinstance(child, Leaf):
+    options = script.options
+    if not (options.tensor == "exact" and options.shared_memory and options.register_tiles):
+        return None
+    if len(found) != 1 or not isinstance(child, Leaf):
         return None
     for of in INSTRUCTIONS.values():
-        is_rounded_alike = of.sum.bits < 64 or script.options.contract_floats
-        if script.options.gpu.capability < of.arch or not is_rounded_alike:
+        is_rounded_alike = of.sum.bits < 64 or options.contract_floats
+        if options.gpu.capability < of.arch or not is_rounded_alike:
             continue
         unified = unify(found[0], script.scop, (*around.members, *members), of)
         if unified is None or min(unified.rows, unified.columns, unified.terms) < len(around.members):

@@ -57,9 +57,15 @@ def test_sizes_are_one_or_more_unless_said_otherwise():
 
 
 def test_what_has_no_bound():
-    for expr in (load(Array("V", i64, (n,)), n), binary("^", n, m), floordiv(n, sub(n, m)), i):
+    for expr in (load(Array("V", i64, (n,)), n), binary("^", n, sub(n, m)), floordiv(n, sub(n, m)), i):
         with pytest.raises(Unbounded):
             bounds().polynomial(expr)
+
+
+def test_bits_of_what_is_not_negative():
+    """No bit of the result is in neither operand."""
+    assert most(binary("^", n, m)) == most(binary("|", n, m)) == ["m + n"]
+    assert most(binary("^", binary("&", i, 7), j), loop("i", -9, 9), loop("j", 0, m)) == ["m + 6"]
 
 
 @pytest.mark.parametrize("seed", range(60))

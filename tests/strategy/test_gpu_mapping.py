@@ -54,7 +54,8 @@ def parsed(arrays: str, *lines: str) -> Function:
 
 
 def begun(done: Scheduled) -> Script:
-    return Script(Draft(scop=done.scop, dependences=done.deps, nested=nested(done.tree), waits=True), ps.Options())
+    draft = Draft(scop=done.scop, dependences=done.deps, nested=nested(done.tree), waits=True)
+    return Script(draft, ps.Options(tensor="off"))
 
 
 def on_gpu(done: Scheduled) -> Tree:

@@ -181,10 +181,7 @@ class Host(Printer):
 def shared_bytes(array: Array) -> int:
     """Of an array of at most one dimension, up to where a next one may begin."""
     extent = int(array.shape[0].value) if array.shape and isinstance(array.shape[0], Const) else 1
-    return -(-extent * array.dtype.bits // 8 // _LINE) * _LINE
-
-
-_LINE = 128  # bytes of all banks
+    return -(-extent * array.dtype.bits // 8 // LIMITS.banks) * LIMITS.banks
 
 
 class _Kernel(IndexPrinter):

@@ -29,8 +29,6 @@ from polysched.ir.rename import fresh_names, used_names
 from polysched.target import LIMITS
 from polysched.transform.unify import element, factors
 
-_BANK_ROW = 128  # bytes that all banks of shared memory give at once
-
 
 @dataclass(frozen=True)
 class Operand:
@@ -141,9 +139,9 @@ def _swizzle(factor: Factor, width: int, line: int) -> Swizzle:
     """How lines of rows of so many elements trade places: so that lines of one number in 8 rows that follow each other
     are in different banks, for `ldmatrix`, or two lines in each of 4 rows, for half a warp's elements."""
     lines = width // line
-    rows = max(1, _BANK_ROW // (LINE * lines))  # that all banks hold
+    rows = max(1, LIMITS.banks // (LINE * lines))  # that all banks hold
     wide = 0 if factor.rows else 1
-    return Swizzle(line, rows.bit_length() - 1, (min(lines, 8) >> wide) - 1, wide)
+    return Swizzle(line, rows.bit_length() - 1, (min(lines, LIMITS.banks // LINE) >> wide) - 1, wide)
 
 
 def has_no_kernel(fn: Function) -> str:

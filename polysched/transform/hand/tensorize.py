@@ -12,6 +12,7 @@ The loops over tiles are on threads of a block: each of these is a warp, whose l
 from __future__ import annotations
 
 from polysched.errors import InputError
+from polysched.heuristics.gpu import MOST_STAGES
 from polysched.instructions.instruction import Instruction
 from polysched.instructions.mma import INSTRUCTIONS
 from polysched.model.tree import Leaf, Map, Tensor, mark_of, marked_as
@@ -21,8 +22,6 @@ from polysched.transform.hand.loops import Loop, adjacent, changed_at, loop, mos
 from polysched.transform.hand.registry import edit
 from polysched.transform.hand.reorder import reorder
 from polysched.transform.unify import factors
-
-MOST_STAGES = 8
 
 
 @edit("run", "i, j, k -> k, i, j")
