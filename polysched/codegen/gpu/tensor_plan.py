@@ -10,6 +10,7 @@ Needs: loops of the kind "tensor", as the mark `Tensor` gives; names are bound o
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
@@ -23,8 +24,8 @@ from polysched.codegen.passes.tile_nest import Side, side_of
 from polysched.instructions.instruction import LANES, LINE, Factor, Instruction
 from polysched.instructions.mma import INSTRUCTIONS
 from polysched.ir.linear import Linear, added, forms
-from polysched.ir.node import substitute, walk
-from polysched.ir.nodes import Alloc, Array, Const, Expr, For, Function, Let, Stmt, Var
+from polysched.ir.node import children, substitute, walk
+from polysched.ir.nodes import Alloc, Array, Const, Expr, For, Function, If, Let, Stmt, Var
 from polysched.ir.rename import fresh_names, used_names
 from polysched.target import LIMITS
 from polysched.transform.unify import element, factors
@@ -146,11 +147,18 @@ def _swizzle(factor: Factor, width: int, line: int) -> Swizzle:
 
 def has_no_kernel(fn: Function) -> str:
     """The name of a loop that tensor instructions cannot run as it was lowered; "" if there is none."""
-    kernels = [node for node in walk(fn.body) if isinstance(node, For) and is_mapped(node)]
     around = surroundings(fn)
-    made = [node for kernel in kernels if planned(kernel, around) for node in walk(kernel)]
-    loops = (node for node in walk(fn.body) if isinstance(node, For) and node.kind == "tensor")
-    return next((loop.origin for loop in loops if not any(loop is node for node in made)), "")
+    found = ((tensor_loop(loop), loop) for loop in _outermost(fn.body))
+    return next((tensor.origin for tensor, loop in found if tensor and not planned(loop, around)), "")
+
+
+def _outermost(body: tuple[Stmt, ...]) -> Iterator[For]:
+    """The loops that are kernels; and all that are in none."""
+    for stmt in body:
+        if isinstance(stmt, For) and (is_mapped(stmt) or stmt.kind == "tensor"):
+            yield stmt
+        elif isinstance(stmt, For | If):
+            yield from _outermost(tuple(each for each in children(stmt) if isinstance(each, Stmt)))
 
 
 def planned(loop: For, around: Surroundings) -> Products | None:

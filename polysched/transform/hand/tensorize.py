@@ -47,7 +47,7 @@ def tensorize(draft: Draft, rows: str, columns: str, terms: str, instruction: st
     _require_sum(draft, found[-1], of)
     for name, size in zip(names.values(), (of.rows, of.columns * of.right.together, 2 * of.terms), strict=True):
         _require_tile(draft, name, size)
-    _require_warps(draft, found[0])
+    _require_warps(found[0])
     draft = reorder(draft, names[terms], names[rows], names[columns])
     place = loop(draft.nested, names[terms])
     mark = Tensor(of.name, stages)
@@ -78,11 +78,17 @@ def _require_tile(draft: Draft, name: str, size: int) -> None:
         raise InputError(f"loop '{name}' runs {runs}, not a multiple of {size} times", hint="tile it")
 
 
-def _require_warps(draft: Draft, place: Loop) -> None:
-    axes = [mark.axis for band in place.around if (mark := mark_of(band, Map))]
-    if "thread.x" in axes:
-        hint = "bind it to threadIdx.y"
-        raise InputError("a loop around is on threadIdx.x, which is for the lanes of a warp", hint=hint)
-    if not any(axis.startswith("thread") for axis in axes):
+def _require_warps(place: Loop) -> None:
+    """InputError unless loops on blocks, then some on threads other than x, and then serial ones are right around."""
+    axes = [(band.members[0].name, mark_of(band, Map)) for band in place.around]
+    named = [(name, mark.axis if mark else "") for name, mark in axes]
+    if lanes := [name for name, axis in named if axis == "thread.x"]:
+        hint = "bind it to threadIdx.y or threadIdx.z"
+        raise InputError(f"loop '{lanes[0]}' is on threadIdx.x, which is for the lanes of a warp", hint=hint)
+    if not any(axis.startswith("thread") for _, axis in named):
         hint = "bind the loops over tiles to threadIdx.y and threadIdx.z"
-        raise InputError("no loop around is on threads", hint=hint)
+        raise InputError(f"no loop around '{place.name}' is on threads", hint=hint)
+    on_axes = [k for k, (_, axis) in enumerate(named) if axis]
+    if between := [name for name, axis in named[on_axes[0] : on_axes[-1]] if not axis]:
+        hint = "bind it to an axis, too, or reorder the loops"
+        raise InputError(f"loop '{between[0]}' is between loops on axes", hint=hint)
