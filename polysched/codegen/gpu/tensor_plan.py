@@ -59,7 +59,7 @@ class Products(Plan):
 def _plan(nest: ThreadNest, instruction: Instruction, stages: int, around: Surroundings) -> Products | None:
     """How to run the nest; None if it is no product that the instruction makes, or not of whole tiles of it."""
     *outer, last = nest.serial
-    terms = side_of(last, [last.var])
+    terms = side_of(last, [last.var], LIMITS.block)
     found = factors((nest.store,), instruction)
     if terms is None or found is None or len(nest.points) != 2 or not nest.has_one_element:
         return None
@@ -139,10 +139,10 @@ def _is_multiple(form: Linear, line: int) -> bool:
 def _swizzle(factor: Factor, width: int, line: int) -> Swizzle:
     """How lines of rows of so many elements trade places: so that lines of one number in 8 rows that follow each other
     are in different banks, for `ldmatrix`, or two lines in each of 4 rows, for half a warp's elements."""
-    lines = width // line
+    lines, wide = width // line, 0 if factor.rows else 1
     rows = max(1, LIMITS.banks // (LINE * lines))  # that all banks hold
-    wide = 0 if factor.rows else 1
-    return Swizzle(line, rows.bit_length() - 1, (min(lines, LIMITS.banks // LINE) >> wide) - 1, wide)
+    group = min(lines & -lines, LIMITS.banks // LINE)  # of lines among which all stay in the row
+    return Swizzle(line, rows.bit_length() - 1, max(1, group >> wide) - 1, wide)
 
 
 def has_no_kernel(fn: Function) -> str:
