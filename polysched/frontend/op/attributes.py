@@ -15,7 +15,6 @@ import numpy as np
 from polysched.errors import InputError
 from polysched.frontend.op.emit import Emitter
 from polysched.frontend.op.extents import product
-from polysched.frontend.op.joining import array
 from polysched.frontend.op.memory import Ref
 from polysched.frontend.op.outside import outside
 from polysched.frontend.op.passed import dtype_of, plain
@@ -47,7 +46,7 @@ def attribute(emit: Emitter, base: Any, name: str, written: str) -> Any:
         case ((np.finfo() | np.iinfo()), _) if hasattr(base, name):
             number = getattr(base, name)
             is_float = isinstance(number, np.floating)
-            return array(emit, float(number), dtype_of(number.dtype.name)) if is_float else int(number)
+            return _number(emit, number) if is_float else int(number)
     message = f"the attribute '{written}' cannot be in an operator"
     raise InputError(message, None, "arrays have T, mT, shape, ndim, size and dtype")
 
@@ -56,10 +55,14 @@ def constant(emit: Emitter, name: str, value: Any) -> Any:
     """What a name outside of the operator stands for; NumPy's own numbers have their dtype."""
     match value:
         case np.generic():
-            return array(emit, value.item(), dtype_of(value.dtype.name))
+            return _number(emit, value)
         case np.ndarray():
             return outside(emit, name, value)
         case list() | tuple():
             entries = enumerate(value)  # integers may be extents
             return tuple(n if isinstance(n, np.integer) else constant(emit, f"{name}_{k}", n) for k, n in entries)
     return value
+
+
+def _number(emit: Emitter, value: np.generic) -> Ref:
+    return emit.held(emit.constant(value.item(), dtype_of(value.dtype.name)))

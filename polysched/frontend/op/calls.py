@@ -71,7 +71,8 @@ class Calls:
         if name in FUNCTIONS:
             return self.applied(written, FUNCTIONS[name], args, keywords)
         if name in DTYPES and len(args) == 1:
-            return cast(self.emit, self.operand(args[0]), DTYPES[name])
+            result = cast(self.emit, self.operand(args[0]), DTYPES[name])
+            return result if result.rank else self.emit.copy(result)
         if not elementwise.is_known(name) and not (any_name and args):
             own = "write it with functions that are, or call it by its plain name if the device has it"
             message = f"the function '{written}' is not supported in an operator"
@@ -117,6 +118,8 @@ class Calls:
     def method(self, array: Ref, name: str, args: Arguments, keywords: Keywords) -> Any:
         if name == "item":
             return replace(self.emit.copy(element(self.emit, reshape(self.emit, array, -1), args or [0])), weak=True)
+        if name == "copy" and array.memory.is_number:  # np.copy makes an array of it
+            return self.emit.copy(array)
         if name not in METHODS:
             hint = HINTS.get(name, f"it has {', '.join(sorted(METHODS))}")
             raise InputError(f"an array has no method '{name}' in an operator", None, hint)

@@ -106,6 +106,9 @@ class Emitter:
         """The memory that the user sees as `ref` is overwritten by a value of its shape and dtype."""
         if ref.memory.origin is not None:
             raise InputError(*_view_or_copy(ref.memory))
+        if ref.memory.is_number:
+            message = f"{name_of(ref)} is a number, which NumPy does not let anything change"
+            raise InputError(message, None, "assign it anew, as in s = s + 1, or make it an array: s = np.array(s)")
         if ref.memory.is_outside:
             message = "an array from outside of the operator cannot be changed in it"
             raise InputError(message, None, "copy it first, as in y = x.copy(), or make it a parameter")
@@ -203,9 +206,7 @@ class Emitter:
 
     def array(self, value: Value) -> Ref:
         """The value as an array, even if it has no dimensions."""
-        ref = fresh(value)
-        ref.memory.is_array = True
-        return ref
+        return fresh(value).as_array()
 
 
 def fresh(value: Value) -> Ref:

@@ -49,18 +49,19 @@ Function = Callable[..., Ref]
 
 def astype(emit: Emitter, a: Ref, dtype: DType, copy: bool = True) -> Ref:
     result = cast(emit, a, dtype)
-    return emit.copy(result) if copy else result
+    result = emit.copy(result) if copy else result
+    return result if a.memory.is_number else result.as_array()
 
 
 def where(emit: Emitter, condition: Operand, then: Operand | None = None, other: Operand | None = None) -> Ref:
     if then is None or other is None:
         message = "where a condition holds depends on data, and how often"
         raise InputError(message, None, "write np.where(cond, x, y)")
-    return chosen(emit, condition, then, other)
+    return chosen(emit, condition, then, other).as_array()
 
 
 def copy(emit: Emitter, a: Ref) -> Ref:
-    return emit.copy(a)
+    return emit.copy(a).as_array()
 
 
 _REDUCTIONS: dict[str, Function] = {

@@ -38,15 +38,16 @@ def array(emit: Emitter, object: Any, dtype: DType | None = None) -> Ref:
 def asarray(emit: Emitter, a: Any, dtype: DType | None = None) -> Ref:
     """The array itself if it has the dtype."""
     result = as_array(emit, a)
-    return cast(emit, result, dtype) if dtype else result
+    return (cast(emit, result, dtype) if dtype else result).as_array()
 
 
 def as_array(emit: Emitter, operand: Any) -> Ref:
+    """What NumPy's functions make of what they are given: a number of NumPy's stays one."""
     match operand:
         case Ref():
             return operand
         case bool() | int() | float() | Expr():
-            return emit.held(emit.in_dtype(operand, type_of(operand).dtype))
+            return emit.array(emit.in_dtype(operand, type_of(operand).dtype))
         case tuple() if operand:
             return array(emit, operand)
     shown = "an empty tuple" if operand == () else "a text" if isinstance(operand, str) else f"'{operand}'"
@@ -115,7 +116,8 @@ def pad(emit: Emitter, array: Ref, pad_width: Any, constant_values: Operand = 0)
     zipped = zip(widths, array.shape, strict=True)
     shape = tuple(normal(add(before, extent, after)) for (before, after), extent in zipped)
     values = [emit.value(array), emit.in_dtype(constant_values, array.dtype)]
-    return emit.result("Pad", values, array.dtype, shape, before=_Extents(before for before, _ in widths))
+    padded = emit.add("Pad", values, array.dtype, shape, before=_Extents(before for before, _ in widths))
+    return emit.array(padded)
 
 
 def pad_widths(given: Any, rank: int) -> list[tuple[Expr, Expr]]:

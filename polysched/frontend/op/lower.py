@@ -159,7 +159,8 @@ class _Lowering:
             return tuple(integers(step.source(exprs(index)), index)), self.elements.load(new, index)
 
         names = self.index_names[: len(step.shape)]
-        return update(self.tensors[base.name], step.shape, store, name, names=names, loc=operation.loc)
+        before = self.copied(base, f"{name}_was") if base.name in self.scalars else self.tensors[base.name]
+        return update(before, step.shape, store, name, names=names, loc=operation.loc)
 
     def joined(self, operation: Operation, name: str) -> Tensor:
         """One array after the other, each in its place."""

@@ -4,7 +4,8 @@ seen through views.
     y = x[1:]          y is x's memory through a view
     y += 1             x's memory has a new value, %x_1 = Update(%x, ...): who reads x from now on reads that
 
-So in-place updates become values in SSA form, and aliases behave as NumPy's.
+So in-place updates become values in SSA form, and aliases behave as NumPy's. What has no dimensions is an array or, as
+what operations give, a number: nothing changes that, and what NumPy makes of it, as s[...], is a new array.
 """
 
 from __future__ import annotations
@@ -29,8 +30,13 @@ class Memory:
     value: Value
     origin: Memory | None = None  # of what is a view or a copy, as NumPy decides when it runs: of what
     taken: Value | None = None  # the value of the origin at that time
-    is_array: bool = False  # even of no dimensions: NumPy changes it in place, not so the numbers that operations give
+    is_array: bool = False  # even if it has no dimensions
     is_outside: bool = False  # does it belong to the code around the operator?
+
+    @property
+    def is_number(self) -> bool:
+        """Is it a scalar of NumPy or of Python, which nothing changes?"""
+        return not self.value.type.shape and not self.is_array
 
     @property
     def is_unsure(self) -> bool:
@@ -103,3 +109,12 @@ class Ref:
     @property
     def rank(self) -> int:
         return len(self.shape)
+
+    def seen(self, step: Step, shape: Shape) -> Ref:
+        """A view; of a number, a new array."""
+        seen = self.as_array()
+        return Ref(seen.memory, self.dtype, shape, (*seen.path, step))
+
+    def as_array(self) -> Ref:
+        """The array itself; of a number, a new array."""
+        return Ref(Memory("", self.memory.value, is_array=True), self.dtype, ()) if self.memory.is_number else self

@@ -35,7 +35,7 @@ def outside(emit: Emitter, name: str, value: np.ndarray) -> Ref:
             raise InputError(message, None, f"make it one: np.asarray({name})")
         dtype = dtype_of(value.dtype.name)
         ref = emit.parameter(name, dtype, tuple(map(Const, value.shape)))
-        ref.memory.is_outside = True
+        ref.memory.is_outside = ref.memory.is_array = True
         emit.captured[id(value)] = Captured(value, ref, contents_of(value, dtype), emit.loc)
     return emit.captured[id(value)].ref
 

@@ -37,7 +37,7 @@ def dot(emit: Emitter, a: Ref, b: Ref) -> Ref:
 
 def inner(emit: Emitter, a: Ref, b: Ref) -> Ref:
     """A sum over the last axes of both."""
-    return tensordot(emit, a, b, (-1, -1)) if a.rank and b.rank else binary(emit, "*", a, b)
+    return _summed_over(emit, a, b, (-1, -1)) if a.rank and b.rank else binary(emit, "*", a, b)
 
 
 def vdot(emit: Emitter, a: Ref, b: Ref) -> Ref:
@@ -55,6 +55,11 @@ def outer(emit: Emitter, a: Ref, b: Ref) -> Ref:
 def tensordot(emit: Emitter, a: Ref, b: Ref, axes: Any = 2) -> Ref:
     if isinstance(axes, int):
         axes = (tuple(range(a.rank - axes, a.rank)), tuple(range(axes)))
+    return _summed_over(emit, a, b, axes).as_array()
+
+
+def _summed_over(emit: Emitter, a: Ref, b: Ref, axes: Any) -> Ref:
+    """The products of both, summed over these axes of a and of b."""
     of_a, of_b = (axes_in_order(given, one.rank) for given, one in zip(axes, (a, b), strict=True))
     if len(of_a) != len(of_b):
         message = f"{len(of_a)} axes of {name_of(a)} are summed over with {len(of_b)} of {name_of(b)}"

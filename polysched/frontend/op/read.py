@@ -73,7 +73,9 @@ class _Reader:
         }
         values = {name: Value(name, kind) for name, kind in types.items()}
         self.emit = Emitter(*values.values(), reserved=arguments)
-        self.memories = {name: Memory(name, value) for name, value in values.items()}
+        self.memories = {
+            name: Memory(name, value, is_array=isinstance(arguments[name], Array)) for name, value in values.items()
+        }
         variables: dict[str, Any] = {name: Var(name) for name, given in arguments.items() if given is None}
         for name, value in values.items():
             variables[name] = Ref(self.memories[name], value.type.dtype, shape_of(value))

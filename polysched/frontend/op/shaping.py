@@ -45,7 +45,7 @@ def moveaxis(emit: Emitter, a: Ref, source: Any, destination: Any) -> Ref:
 
 
 def reshape(emit: Emitter, a: Ref, *shape: Any) -> Ref:
-    """A view of whole memory; of a view of a part, which NumPy may copy, an array that nothing may change."""
+    """A view of whole memory or one element; of other parts, which NumPy may copy, an array that nothing may change."""
     wanted = shape_given(shape[0] if len(shape) == 1 and isinstance(shape[0], tuple) else shape, least=-1)
     total = product(a.shape)
     if Const(-1) in wanted:
@@ -57,9 +57,9 @@ def reshape(emit: Emitter, a: Ref, *shape: Any) -> Ref:
         raise InputError(*_not_reshaped(a, wanted))
     if wanted == a.shape:
         return a
-    if all(isinstance(step, Reshaped) for step in a.path):
+    if total == Const(1) or all(isinstance(step, Reshaped) for step in a.path):
         return seen(a, Reshaped(wanted), wanted)
-    result = emit.result("Reshape", [emit.value(a)], a.dtype, wanted)
+    result = emit.array(emit.add("Reshape", [emit.value(a)], a.dtype, wanted))
     result.memory.origin, result.memory.taken = a.memory, a.memory.value
     return result
 
@@ -74,7 +74,7 @@ def flatten(emit: Emitter, a: Ref) -> Ref:
 
 def expand_dims(emit: Emitter, a: Ref, axis: Any) -> Ref:
     added = len(axis) if isinstance(axis, tuple) else 1
-    return with_ones(a, axes_in_order(axis, a.rank + added))
+    return with_ones(a.as_array(), axes_in_order(axis, a.rank + added))
 
 
 def squeeze(emit: Emitter, a: Ref, axis: int | tuple[int, ...] | None = None) -> Ref:
@@ -89,6 +89,8 @@ def squeeze(emit: Emitter, a: Ref, axis: int | tuple[int, ...] | None = None) ->
 
 
 def flip(emit: Emitter, a: Ref, axis: int | tuple[int, ...] | None = None) -> Ref:
+    if not a.rank:
+        return emit.copy(a)
     turned = axes_of(axis, a.rank)
     parts = tuple(
         Every(normal(sub(extent, 1)), -1, extent) if k in turned else Every(Const(0), 1, extent)
@@ -139,7 +141,8 @@ def diagonal(emit: Emitter, a: Ref, offset: int = 0, axis1: int = 0, axis2: int 
 
 
 def seen(a: Ref, step: Step, shape: Shape) -> Ref:
-    return Ref(a.memory, a.dtype, shape, (*a.path, step))
+    """A view; a number stays one, as in s.T, where it gets no dimensions."""
+    return a if a.memory.is_number and not shape else a.seen(step, shape)
 
 
 def _not_reshaped(a: Ref, wanted: Shape) -> tuple[str, None, str]:

@@ -156,7 +156,7 @@ class Statements:
         match target:
             case ast.Name(id=name):
                 old = self.expressions.value(target)
-                if isinstance(old, Ref) and (old.rank or old.path or old.memory.is_array):
+                if isinstance(old, Ref) and not old.memory.is_number:
                     self.in_place(old, op, old, operand, name)
                 else:
                     self.bind(name, self.expressions.binary(op, old, operand))

@@ -2,6 +2,7 @@
 
 x[1:, None]        a view
 x[2]               of one dimension: the number, a copy
+s[...]             of a number: a new array
 x[idx, 0]          %y = Slice(%x) {at = [:, 0]}, %v = Gather(%y, %idx) {axes = (0,), first = 0}
 x[idx] = e         %x_1 = Scatter(%x, %idx, %e): of indices that are equal, the last one counts
 
@@ -46,16 +47,22 @@ def viewed(array: Ref, subscripts: Sequence[Any], text: str) -> Ref:
 
 
 def element(emit: Emitter, array: Ref, subscripts: Sequence[Any], text: str | None = None) -> Ref:
-    """array[subscripts]: a view, unless it is one element (a view with '...'), or arrays choose the elements."""
+    """array[subscripts]: a view, unless it is one element (a view with '...'), or arrays choose the elements.
+
+    x[()] is the array itself, or the number.
+    """
+    if not subscripts and array.rank:
+        return array
     if any(map(is_mask, subscripts)):
         hint = "write np.where(mask, x, 0) and reduce that"
         raise InputError(f"how many elements a mask chooses of {name_of(array)} depends on data", None, hint)
     if any(map(is_gather, subscripts)):
         chosen = _chosen(emit, array, subscripts)
         values = [emit.value(chosen.base), *chosen.indices]
-        return emit.result("Gather", values, array.dtype, chosen.shape, axes=chosen.axes, first=chosen.first)
-    seen = viewed(array, subscripts, _text(subscripts) if text is None else text)
-    is_number = array.rank > 0 and not seen.rank and Ellipsis not in subscripts
+        result = emit.result("Gather", values, array.dtype, chosen.shape, axes=chosen.axes, first=chosen.first)
+        return result.as_array() if Ellipsis in subscripts else result
+    seen = viewed(array.as_array(), subscripts, _text(subscripts) if text is None else text)
+    is_number = not seen.rank and Ellipsis not in subscripts
     return emit.copy(seen) if is_number else seen
 
 

@@ -47,18 +47,18 @@ def array_equal(a1: Any, a2: Any) -> Any:
 
 def nan_to_num(x: Any, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
     if x.dtype.kind != "f":
-        return np.copy(x)
+        return np.copy(x)[()]
     high = np.finfo(x.dtype).max if posinf is None else posinf
     low = np.finfo(x.dtype).min if neginf is None else neginf
-    return np.where(np.isnan(x), nan, np.where(x == np.inf, high, np.where(x == -np.inf, low, x)))
+    return np.where(np.isnan(x), nan, np.where(x == np.inf, high, np.where(x == -np.inf, low, x)))[()]
 
 
 def heaviside(x1: Any, x2: Any) -> Any:
-    return np.where(x1 == 0, x2, np.where(x1 > 0, 1.0, np.where(x1 < 0, 0.0, x1)))
+    return np.where(x1 == 0, x2, np.where(x1 > 0, 1.0, np.where(x1 < 0, 0.0, x1)))[()]
 
 
 def logaddexp(x1: Any, x2: Any) -> Any:
-    return np.where(x1 == x2, x1 + math.log(2), np.maximum(x1, x2) + np.log1p(np.exp(-np.abs(x1 - x2))))
+    return np.where(x1 == x2, x1 + math.log(2), np.maximum(x1, x2) + np.log1p(np.exp(-np.abs(x1 - x2))))[()]
 
 
 def sinc(x: Any) -> Any:
@@ -79,7 +79,7 @@ radians, degrees = deg2rad, rad2deg
 
 def round(a: Any, decimals: int = 0) -> Any:
     if a.dtype.kind != "f":
-        return np.copy(a)
+        return np.copy(a)[()]
     if decimals == 0:
         return np.rint(a)
     if decimals > 0:

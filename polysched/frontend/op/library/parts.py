@@ -35,7 +35,7 @@ def block(arrays: Any) -> Any:
 
 
 def _joined(arrays: Any, depth: int) -> Any:
-    return np.concatenate([_joined(one, depth - 1) for one in arrays], -depth) if depth else arrays
+    return np.concatenate([_joined(one, depth - 1) for one in arrays], -depth) if depth else np.copy(arrays)
 
 
 def _depth(arrays: Any) -> int:
