@@ -165,12 +165,16 @@ def either_way(one: isl.UnionSet, other: isl.UnionSet, reaching: isl.UnionMap) -
 def are_same(
     one: Several[Member], instances: isl.UnionSet, other: Several[Member], others: isl.UnionSet
 ) -> bool:
-    """Have the loops the same iterations around these instances and those, for all sizes for which both have any?"""
+    """Have the loops the same iterations around these instances and those, for all sizes for which both have any?
+
+    No, if there are no such sizes.
+    """
     found = [_values(members, within) for members, within in ((one, instances), (other, others))]
     sizes = found[0].params().intersect(found[1].params())
+    if sizes.is_empty():
+        return False
     return bool(found[0].intersect_params(sizes).is_equal(found[1].intersect_params(sizes)))
 
 
-def _values(members: Several[Member], instances: isl.UnionSet) -> isl.Set:
-    values = reduce(isl.UnionMap.flat_range_product, (member.schedule for member in members))
-    return isl.Set.from_union_set(instances.apply(values))
+def _values(members: Several[Member], instances: isl.UnionSet) -> isl.UnionSet:
+    return instances.apply(reduce(isl.UnionMap.flat_range_product, (member.schedule for member in members)))
