@@ -139,10 +139,10 @@ def _is_multiple(form: Linear, line: int) -> bool:
 def _swizzle(factor: Factor, width: int, line: int) -> Swizzle:
     """How lines of rows of so many elements trade places: so that lines of one number in 8 rows that follow each other
     are in different banks, for `ldmatrix`, or two lines in each of 4 rows, for half a warp's elements."""
-    lines = width // line
-    rows = max(1, LIMITS.banks // (LINE * lines))  # that all banks hold
+    lines, all_banks = width // line, LIMITS.banks // LINE
+    trading = min(lines & -lines, all_banks)  # a power of two, of which rows are whole multiples
     wide = 0 if factor.rows else 1
-    return Swizzle(line, rows.bit_length() - 1, (min(lines, LIMITS.banks // LINE) >> wide) - 1, wide)
+    return Swizzle(line, (all_banks // trading).bit_length() - 1, (trading >> wide) - 1, wide)
 
 
 def has_no_kernel(fn: Function) -> str:
