@@ -14,7 +14,7 @@ import pytest
 from polysched import isl
 from polysched.instructions.bits import Bits
 from polysched.instructions.instruction import LANES, LINE, Subscripts, as_map
-from polysched.instructions.mma import INSTRUCTIONS, M16N8K16
+from polysched.instructions.mma import INSTRUCTIONS, M8N8K4_F64, M16N8K8_F64, M16N8K16
 from polysched.ir.build import var
 from polysched.ir.interp import evaluate
 from polysched.ir.text import show
@@ -45,9 +45,12 @@ def test_the_elements_of_a_lane():
     assert fragment(M16N8K16.right.elements, 4)[5] == [(2, 1), (3, 1), (10, 1), (11, 1)]
     assert fragment(M16N8K16.sums, 4)[5] == [(1, 2), (1, 3), (9, 2), (9, 3)]
     assert M16N8K16.registers == (4, 2, 4)
+    assert M16N8K8_F64.registers == (4, 2, 4)
+    assert M8N8K4_F64.registers == (1, 1, 2)
 
 
-# --- PTX ISA, "Matrix fragments for mma.m16n8k16 with floating point type": groupID, threadID_in_group, a0 .. a7
+# --- PTX ISA, "Matrix fragments for mma.m16n8k16 with floating point type", then those with .f64: groupID,
+# threadID_in_group, and number i of a0 .. a7, b0 .. b3 and c0 .. c3
 
 
 def test_the_left_factor_is_as_in_the_ptx_isa():
@@ -73,14 +76,28 @@ def test_the_sums_are_as_in_the_ptx_isa():
         assert place(M16N8K16.sums, lane=lane, r=i) == (row, thread * 2 + (i & 1))
 
 
+def test_doubles_are_as_in_the_ptx_isa():
+    for lane in range(32):
+        group, thread = lane >> 2, lane % 4
+        for i in range(4):
+            row, column = group if i in (0, 2) else group + 8, thread if i < 2 else thread + 4
+            assert place(M16N8K8_F64.left.elements, lane=lane, r=i) == (row, column)
+            row = group if i < 2 else group + 8
+            assert place(M16N8K8_F64.sums, lane=lane, r=i) == (row, thread * 2 + (i & 1))
+        for i in range(2):
+            assert place(M16N8K8_F64.right.elements, lane=lane, r=i) == (thread + 4 * i, group)
+            assert place(M8N8K4_F64.sums, lane=lane, r=i) == (group, thread * 2 + i)
+        assert place(M8N8K4_F64.left.elements, lane=lane, r=0) == (group, thread)
+        assert place(M8N8K4_F64.right.elements, lane=lane, r=0) == (thread, group)
+
+
 # --- every instruction
 
 
 @pytest.mark.parametrize("of", EVERY, ids=lambda of: of.name)
 def test_a_fragment_has_each_element_of_its_tile_once(of):
     left, right, sums = of.registers
-    packed = 32 // of.factor.bits
-    assert len(of.opcode.split(".")) > 3 and of.rows % ROW == of.columns % ROW == of.terms % ROW == 0
+    packed = of.word.bits // of.factor.bits
     for subscripts, count, shape in (
         (of.left.elements, left * packed * of.left.together, (of.rows * of.left.together, of.terms)),
         (of.right.elements, right * packed * of.right.together, (of.terms, of.columns * of.right.together)),
@@ -91,6 +108,14 @@ def test_a_fragment_has_each_element_of_its_tile_once(of):
         as_isl = as_map(subscripts).intersect_domain(isl.Set(f"{{ [lane, r] : 0 <= r < {count} }}"))
         assert as_isl.is_bijective()
         assert as_isl.range().is_equal(isl.Set(f"{{ [x, y] : 0 <= x < {shape[0]} and 0 <= y < {shape[1]} }}"))
+
+
+@pytest.mark.parametrize("of", EVERY, ids=lambda of: of.name)
+def test_what_an_instruction_is_called(of):
+    """Its name and its opcode tell the same shape and types."""
+    shape = f"m{of.rows}n{of.columns}k{of.terms}"
+    assert of.name == f"mma.{shape}.{of.factor}" and INSTRUCTIONS[of.name] is of
+    assert of.opcode == f"mma.sync.aligned.{shape}.row.col.{of.sum}.{of.factor}.{of.factor}.{of.sum}"
 
 
 def loaded(told: Subscripts, *, steps: Place, is_turned: bool) -> list[list[Place]]:
@@ -113,28 +138,25 @@ def loaded(told: Subscripts, *, steps: Place, is_turned: bool) -> list[list[Plac
     return found
 
 
-SIDES = {
-    "left along": (M16N8K16.left, "along", (0, 1), False),  # A[i, k]: a row has terms of one i
-    "left across": (M16N8K16.left, "across", (1, 0), True),  # A[k, i]: a row has one term of several i
-    "right along": (M16N8K16.right, "along", (1, 0), False),  # B[j, k]
-    "right across": (M16N8K16.right, "across", (0, 1), True),  # B[k, j]
-}
+LOADED = [(of, side) for of in EVERY for side in ("left", "right") if getattr(of, side).rows]
 
 
-@pytest.mark.parametrize("side", SIDES)
-def test_rows_give_the_fragment(side):
-    """Terms in a row are neighbours of a lane's register as they are, and those in different rows when it is turned."""
-    factor, way, steps, is_turned = SIDES[side]
-    assert loaded(getattr(factor, way), steps=steps, is_turned=is_turned) == fragment(factor.elements, 8)
+def named(each: object) -> str:
+    return each if isinstance(each, str) else each.name
 
 
-@pytest.mark.parametrize("side", SIDES)
-def test_rows_begin_lines(side):
-    """No bit of the lane is where a row of 8 elements is, and each row of the four tiles is told once."""
-    factor, way, steps, _ = SIDES[side]
-    told: Subscripts = getattr(factor, way)
+@pytest.mark.parametrize("way", ["along", "across"])
+@pytest.mark.parametrize(("of", "side"), LOADED, ids=named)
+def test_rows_give_the_fragment(of, side, way):
+    """Terms in a row are neighbours in a lane's register as they are, and those in different rows when it is turned."""
+    factor = getattr(of, side)
+    has_terms_in_rows, terms = way == "along", ["right", "left"].index(side)  # which subscript counts terms
+    steps = (0, 1) if has_terms_in_rows == (terms == 1) else (1, 0)
+    told = getattr(factor.rows, way)
+    assert loaded(told, steps=steps, is_turned=not has_terms_in_rows) == fragment(factor.elements, 8)
     rows = {place(told, lane=lane) for lane in range(LANES)}
-    assert len(rows) == LANES and all(row[steps.index(1)] % (LINE // 2) == 0 for row in rows)
+    assert len(rows) == LANES, "each row of the four tiles is told once"
+    assert all(row[steps.index(1)] % (LINE * 8 // of.factor.bits) == 0 for row in rows), "rows begin lines"
     assert {name for bits in told for name in bits.names} == {"lane"}
 
 

@@ -16,7 +16,8 @@ import pytest
 
 from polysched import Options, Schedule
 from polysched.frontend.python import parse_nest
-from polysched.instructions.mma import M16N8K16
+from polysched.instructions.instruction import Instruction
+from polysched.instructions.mma import M16N8K8_F64, M16N8K16
 from polysched.model.extract import extract
 from polysched.model.tree import Band, Member, Tree, walk
 from polysched.transform.unify import Unified, unify
@@ -42,17 +43,17 @@ class Sum:
 
     def text(self) -> str:
         arrays = zip("ABC", self.types, (self.shape_of_A, self.shape_of_B, self.shape_of_C), strict=True)
-        given = ", ".join(f"{name}: {dtype}[{shape}]" for name, dtype, shape in arrays)
+        given = ", ".join(f"{name}: {dtype}[{shape}]" for name, dtype, shape in arrays) + ", alpha: f64"
         lines = [f"def product(n: size, m: size, l: size, p: size, {given}):"]
         lines += [f"{' ' * 4 * depth}for {name} in range({args}):" for depth, (name, args) in enumerate(self.loops, 1)]
         update = self.update.format(C=self.C, A=self.A, B=self.B)
         return "\n".join([*lines, f"{' ' * 4 * (len(self.loops) + 1)}{update}", ""])
 
-    def unified(self) -> Unified | None:
+    def unified(self, of: Instruction = M16N8K16) -> Unified | None:
         scop = extract(parse_nest(self.text(), "product.py"))
         members = loops_of(scop.tree)
         assert len(members) == len(self.loops)
-        return unify(scop.statements[0], scop, members, M16N8K16)
+        return unify(scop.statements[0], scop, members, of)
 
     def roles(self) -> str | None:
         """Rows, columns and terms by the names of their loops."""
@@ -204,6 +205,32 @@ def test_loops_that_are_no_iterators_as_they_are(edit):
     schedule = Schedule(parse_nest(Sum().text(), "product.py"), options=Options(reorder_reductions=True))
     assert unify(scop.statements[0], scop, loops_of(schedule.tree), M16N8K16) == Unified(0, 1, 2)
     assert unify(scop.statements[0], scop, loops_of(edit(schedule).tree), M16N8K16) is None
+
+
+DOUBLES = Sum(types=("f64", "f64", "f64"), update="C[{C}] += A[{A}] * B[{B}]")
+
+
+@pytest.mark.parametrize(
+    ("given", "is_taken"),
+    [
+        (DOUBLES, True),
+        (replace(DOUBLES, update="C[{C}] += alpha * A[{A}] * B[{B}]"), True),
+        (replace(DOUBLES, update="C[{C}] += A[{A}] * (B[{B}] * 2.0)"), True),
+        (replace(DOUBLES, B="k, j + 2", shape_of_B="l, m + 2"), True),
+        (replace(DOUBLES, B="k, j + 1", shape_of_B="l, m + 1"), False),
+        (replace(DOUBLES, update="C[{C}] += alpha * (A[{A}] * B[{B}])"), False),
+        (replace(DOUBLES, update="C[{C}] += (A[{A}] + alpha) * B[{B}]"), False),
+        (replace(DOUBLES, update="C[{C}] += i * A[{A}] * B[{B}]"), False),
+        (replace(DOUBLES, types=("f32", "f64", "f64"), update="C[{C}] += f64(A[{A}]) * B[{B}]"), False),
+        (Sum(), False),
+    ],
+    ids=[
+        "doubles", "a scaled factor", "and the other one", "a line further", "half a line further", "a scaled product",
+        "a term more", "scaled by a row", "a factor of f32", "halves",
+    ],
+)  # fmt: skip
+def test_doubles(given, is_taken):
+    assert given.unified(M16N8K8_F64) == (Unified(0, 1, 2) if is_taken else None)
 
 
 def test_planes_of_half_lines_are_refused_only_along_the_last_dimension():
