@@ -105,6 +105,7 @@ CONV = Sum(
         (Sum(shape_of_A="n + 5, l", shape_of_B="l, m + 3"), "ijk"),
         (Sum(C="2*i, j + 3", shape_of_C="2*n, m + 3"), "ijk"),
         (Sum(C="i, i + j", shape_of_C="n, n + m"), "ijk"),
+        (Sum(loops=(("i", "n"), ("j", "i + 1"), ("k", "l")), shape_of_B="l, n", shape_of_C="n, n"), "ijk"),
         (Sum("i, j", "i, k", "k, j", (("i", "12"), ("j", "m"), ("k", "8")), "12, m", "12, 8", "8, m"), "ijk"),
         (Sum(loops=(("i", "5, n"), ("j", "m"), ("k", "l"))), "ijk"),
         (Sum(loops=(("i", "n"), ("j", "m"), ("k", "2*l")), shape_of_A="n, 2*l", shape_of_B="2*l, m"), "ijk"),
@@ -113,7 +114,7 @@ CONV = Sum(
         "batched", "one matrix for all", "planes in the middle", "convolution", "strides along x", "symmetric",
         "rows further down", "two lines further", "a line further, turned", "planes of whole lines",
         "rows and columns that are not read",
-        "sums anywhere", "sums along a diagonal", "constants", "rows from the fifth on", "terms by an expression",
+        "sums anywhere", "sums along a diagonal", "a triangle of sums", "constants", "rows from the fifth on", "terms by an expression",
     ],
 )  # fmt: skip
 def test_what_is_unified(given, roles):
@@ -138,7 +139,6 @@ def test_what_is_unified(given, roles):
         Sum(B="k, j + 4", shape_of_B="l, m + 4"),
         Sum(B="k, j + n", shape_of_B="l, m + n"),
         Sum(B="k, j + 4*b", loops=BATCH, shape_of_B="l, m + 4*p", C="b, i, j", shape_of_C="p, n, m"),
-        Sum(loops=(("i", "n"), ("j", "i + 1"), ("k", "l")), shape_of_B="l, n", shape_of_C="n, n"),
         Sum(loops=(("i", "n"), ("j", "m"), ("k", "i + 1")), shape_of_A="n, n", shape_of_B="n, m"),
         Sum("b, i", "b, i, k", "b, k", (("b", "l"), ("k", "b + 1"), ("i", "n")), "l, n", "l, n, l", "l, l"),
         Sum("b, i, j", "b, i, k", "b, k, j", (("b", "l"), ("k", "b + 1"), *CUBE[:2]), "l, n, m", "l, n, l", "l, l, m"),
@@ -155,7 +155,7 @@ def test_what_is_unified(given, roles):
         "every other row", "strides", "strides of terms", "every other term", "terms from the second on",
         "terms backwards", "rows backwards", "an array longer than the loop", "and the other one", "a loop from 1",
         "a step",
-        "half a line further", "a size further", "planes of half lines", "a triangle of sums", "a triangle of terms",
+        "half a line further", "a size further", "planes of half lines", "a triangle of terms",
         "a vector", "terms up to a loop around", "terms that a loop inside depends on",
         "columns of one element", "no rows", "no terms", "a diagonal", "skewed", "quotients", "no terms in common",
     ],
@@ -273,13 +273,14 @@ def instances(loops: Loops, values: Instance) -> Iterator[Instance]:
         yield from instances(tuple(rest), {**values, name: at})
 
 
-def require_box(every: list[Instance], names: tuple[str, ...]) -> None:
-    """Each of the loops runs through the same, whatever the others are at."""
+def require_box(every: list[Instance], names: tuple[str, str, str]) -> None:
+    """Terms, the last of the three, are the same for all sums that the other loops have."""
     boxes: dict[Any, set[tuple[int, ...]]] = {}
     for each in every:
         boxes.setdefault(without(each, names), set()).add(tuple(each[name] for name in names))
     for box in boxes.values():
-        assert box == set(itertools.product(*({point[k] for point in box} for k in range(len(names)))))
+        sums, terms = {point[:2] for point in box}, {point[2:] for point in box}
+        assert box == {(*one, *term) for one, term in itertools.product(sums, terms)}
 
 
 def without(instance: Instance, names: Sequence[str]) -> tuple[tuple[str, int], ...]:
