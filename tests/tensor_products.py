@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 import polysched as ps
-from polysched.frontend.python import Nest
+from polysched.frontend.python import Nest, parse_nest
 from polysched.ir.interp import evaluate
-from polysched.ir.nodes import Array
+from polysched.ir.nodes import Array, Function
 from polysched.runtime.findings import CheckReport
 
 
@@ -49,6 +49,20 @@ def tt(C: ps.f32["n", "m"], A: ps.f16["d", "n"], B: ps.f16["m", "d"], n: ps.size
                 C[i, j] += ps.f32(B[j, k]) * ps.f32(A[k, i])
 
 
+def of_doubles(layout: str) -> Function:
+    """The same of doubles."""
+    A, left = ("n, d", "i, k") if layout[0] == "n" else ("d, n", "k, i")
+    B, right = ("d, m", "k, j") if layout[1] == "n" else ("m, d", "j, k")
+    return parse_nest(
+        f"def {layout}(C: f64[n, m], A: f64[{A}], B: f64[{B}], n: size, m: size, d: size):\n"
+        "    for i in range(n):\n"
+        "        for j in range(m):\n"
+        "            for k in range(d):\n"
+        f"                C[i, j] += A[{left}] * B[{right}]\n",
+        "doubles.py",
+    )
+
+
 LAYOUTS = {"nn": nn, "nt": nt, "tn": tn, "tt": tt}  # n: as it is; t: transposed
 
 
@@ -72,7 +86,7 @@ class Tiles:
 SMALL = Tiles(32, 32, 32, 16, 16)  # quickly compiled
 
 
-def tiled(nest: Nest, tiles: Tiles = SMALL) -> ps.Schedule:
+def tiled(nest: Nest | Function, tiles: Tiles = SMALL) -> ps.Schedule:
     """The loops i, j, k of the nest in tiles of blocks, of warps, and of chunks."""
     schedule = ps.Schedule(nest, "ilp").tile("i", sizes=(tiles.rows,), names=("i_b",))
     schedule = schedule.tile("j", sizes=(tiles.columns,), names=("j_b",))
@@ -82,20 +96,20 @@ def tiled(nest: Nest, tiles: Tiles = SMALL) -> ps.Schedule:
     return schedule.reorder("i_b", "j_b", "i_w", "j_w", "k_c", "i", "j", "k")
 
 
-def on_threads(nest: Nest, tiles: Tiles = SMALL) -> ps.Schedule:
+def on_threads(nest: Nest | Function, tiles: Tiles = SMALL) -> ps.Schedule:
     """The same on blocks and warps."""
     schedule = tiled(nest, tiles).bind("i_b", "block.y").bind("j_b", "block.x")
     return schedule.bind("i_w", "thread.z").bind("j_w", "thread.y")
 
 
-def by_hand(nest: Nest, tiles: Tiles = SMALL) -> ps.Schedule:
+def by_hand(nest: Nest | Function, tiles: Tiles = SMALL) -> ps.Schedule:
     return on_threads(nest, tiles).tensorize("i", "j", "k", tiles.instruction, stages=tiles.stages)
 
 
 # --- what they compute
 
 
-def whole_numbers(nest: Nest, **sizes: int) -> dict[str, np.ndarray]:
+def whole_numbers(fn: Function, **sizes: int) -> dict[str, np.ndarray]:
     """Arguments whose products and sums are exact, in whatever order."""
     rng = np.random.default_rng(sum(sizes.values()))
 
@@ -103,7 +117,7 @@ def whole_numbers(nest: Nest, **sizes: int) -> dict[str, np.ndarray]:
         shape = tuple(evaluate(extent, sizes) for extent in array.shape)
         return rng.integers(-8, 9, shape).astype(array.dtype.numpy)
 
-    return {array.name: numbers(array) for array in nest.function.arrays}
+    return {array.name: numbers(array) for array in fn.arrays}
 
 
 def product(layout: str, C: np.ndarray, A: np.ndarray, B: np.ndarray) -> np.ndarray:
@@ -114,7 +128,7 @@ def product(layout: str, C: np.ndarray, A: np.ndarray, B: np.ndarray) -> np.ndar
 
 def check_product(done: ps.Compiled, layout: str, **sizes: int) -> CheckReport:
     """Under the checker, which has nothing to say, it gives each bit of what NumPy does."""
-    arguments = whole_numbers(LAYOUTS[layout], **sizes)
+    arguments = whole_numbers(done.nest, **sizes)
     wanted = product(layout, **arguments)
     report = done.check(**arguments)
     assert report.findings == (), str(report)

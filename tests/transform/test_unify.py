@@ -114,7 +114,8 @@ CONV = Sum(
         "batched", "one matrix for all", "planes in the middle", "convolution", "strides along x", "symmetric",
         "rows further down", "two lines further", "a line further, turned", "planes of whole lines",
         "rows and columns that are not read",
-        "sums anywhere", "sums along a diagonal", "a triangle of sums", "constants", "rows from the fifth on", "terms by an expression",
+        "sums anywhere", "sums along a diagonal", "a triangle of sums",
+        "constants", "rows from the fifth on", "terms by an expression",
     ],
 )  # fmt: skip
 def test_what_is_unified(given, roles):
