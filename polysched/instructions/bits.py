@@ -46,7 +46,8 @@ class Bits:
         terms = []
         for name, first, count, place in self._runs():
             shifted = binary(">>", values[name], first) if first else values[name]
-            terms.append(mul(binary("&", shifted, (1 << count) - 1), 1 << place))
+            masked = binary("&", shifted, (1 << count) - 1)
+            terms.append(mul(masked, 1 << place) if place else masked)
         return add(*terms) if terms else Const(0)
 
     def isl(self) -> str:

@@ -91,14 +91,14 @@ def _choices(sums: list[bool], left: list[bool], right: list[bool]) -> Iterator[
 
 
 def _are_apart(statement: Statement, members: Sequence[Member], found: Unified) -> bool:
-    """Is each of the three one iterator, which no other member is made of, and do the terms have bounds that rows and
-    columns have no part in?"""
+    """Is each of the three one iterator, which no other member is made of, and do the terms have bounds that no other
+    iterator has a part in?"""
     used = [member.iterators(statement.name) for member in members]
     three = (found.rows, found.columns, found.terms)
     for k in three:
         if not _is_iterator(members[k], statement) or any(used[k] & used[o] for o in range(len(used)) if o != k):
             return False
-    (terms,), sides = used[found.terms], used[found.rows] | used[found.columns]
+    (terms,) = used[found.terms]
     basics = statement.domain.get_basic_sets()
     together = (
         constraint
@@ -106,7 +106,8 @@ def _are_apart(statement: Statement, members: Sequence[Member], found: Unified) 
         for constraint in basic.get_constraints()
         if constraint.involves_dims(isl.dim_type.set, terms, 1)
     )
-    mixed = (each.involves_dims(isl.dim_type.set, k, 1) for each in together for k in sides)
+    others = [k for k in range(statement.depth) if k != terms]
+    mixed = (each.involves_dims(isl.dim_type.set, k, 1) for each in together for k in others)
     return len(basics) == 1 and not any(mixed)
 
 
