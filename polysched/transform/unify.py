@@ -60,8 +60,11 @@ def element(factor: Expr, of: Instruction) -> Load | None:
     return None
 
 
-def unify(statement: Statement, scop: Scop, members: Sequence[Member], of: Instruction) -> Unified | None:
-    """The innermost of the members that are so; None if there are none. They are all loops around the statement."""
+def unify(
+    statement: Statement, scop: Scop, members: Sequence[Member], of: Instruction, only: Unified | None = None
+) -> Unified | None:
+    """The innermost of the members that are so, or `only` these; None if there are none. They are all loops around the
+    statement."""
     if factors(statement.body, of) is None:
         return None
     reads = [access for access in statement.reads if access.array != statement.writes[0].array]
@@ -73,11 +76,21 @@ def unify(statement: Statement, scop: Scop, members: Sequence[Member], of: Instr
     sums, left, right = ([any(vector) for vector in vectors or []] for vectors in moves)
     factor = [_Factor(a, v or [], statement, scop, members, of) for a, v in zip(reads, moves[1:], strict=True)]
     for found in _choices(sums, left, right):
+        if only not in (None, found):
+            continue
         one, other = factor if left[found.rows] else reversed(factor)
         fit = one.fits(found.rows, found.terms) and other.fits(found.columns, found.terms)
         if fit and _are_apart(statement, members, found):
             return found
     return None
+
+
+def iterators(statement: Statement) -> list[Member]:
+    """The loops of the statement as they are in the source."""
+    space = statement.domain.get_space()
+    local = isl.LocalSpace.from_space(space)
+    functions = (isl.Aff.var_on_domain(local, isl.dim_type.set, k) for k in range(statement.depth))
+    return [Member(isl.UnionMap.from_map(isl.Map.from_aff(function))) for function in functions]
 
 
 def _choices(sums: list[bool], left: list[bool], right: list[bool]) -> Iterator[Unified]:

@@ -13,15 +13,19 @@ from __future__ import annotations
 
 from polysched.errors import InputError
 from polysched.heuristics.gpu import MOST_STAGES
-from polysched.instructions.instruction import Instruction
+from polysched.instructions.instruction import LINE, Instruction
 from polysched.instructions.mma import INSTRUCTIONS
+from polysched.ir.node import walk
+from polysched.ir.nodes import Load, Store
+from polysched.ir.text import show
+from polysched.model.scop import Statement
 from polysched.model.tree import Leaf, Map, Tensor, mark_of, marked_as
 from polysched.transform.hand.draft import Draft
 from polysched.transform.hand.edit import checked
 from polysched.transform.hand.loops import Loop, adjacent, changed_at, loop, most_iterations
 from polysched.transform.hand.registry import edit
 from polysched.transform.hand.reorder import reorder
-from polysched.transform.unify import factors
+from polysched.transform.unify import Unified, factors, iterators, unify
 
 
 @edit("run", "i, j, k -> k, i, j")
@@ -44,10 +48,11 @@ def tensorize(draft: Draft, rows: str, columns: str, terms: str, instruction: st
     names = {name: loop(draft.nested, name).name for name in (rows, columns, terms)}
     if not isinstance(found[-1].band.child, Leaf):
         raise InputError(f"there are loops or statements inside of {', '.join(names.values())}", hint="distribute them")
-    _require_sum(draft, found[-1], of)
+    one = _sum(draft, found[-1], of)
     for name, size in zip(names.values(), (of.rows, of.columns * of.right.together, 2 * of.terms), strict=True):
         _require_tile(draft, name, size)
     _require_warps(found[0])
+    _require_unified(draft, one, of, [_iterator(draft, one, name) for name in names.values()])
     draft = reorder(draft, names[terms], names[rows], names[columns])
     place = loop(draft.nested, names[terms])
     mark = Tensor(of.name, stages)
@@ -61,14 +66,36 @@ def _known(name: str) -> Instruction:
     return INSTRUCTIONS[name]
 
 
-def _require_sum(draft: Draft, place: Loop, of: Instruction) -> None:
-    """InputError unless one statement runs here, which the instruction computes."""
+def _sum(draft: Draft, place: Loop, of: Instruction) -> Statement:
+    """The one statement that runs here; InputError unless it adds up products of the instruction's types."""
     if len(place.statements) != 1:
         raise InputError(f"loop '{place.name}' runs {', '.join(place.statements)}", hint="distribute it")
     one = draft.scop.statement(place.statements[0])
     if factors(one.body, of) is None:
-        shape = f"C[i, j] += {of.sum}(A[i, k]) * {of.sum}(B[k, j]), of {of.factor}"
+        factor = "{}" if of.factor == of.sum else f"{of.sum}({{}})"
+        shape = f"C[i, j] += {factor.format('A[i, k]')} * {factor.format('B[k, j]')}, of {of.factor}"
         raise InputError(f"{one.name} is no sum of products for {of.name}", hint=f"it is as {shape}")
+    return one
+
+
+def _iterator(draft: Draft, one: Statement, name: str) -> int:
+    """Which iterator of the statement the loop is; -1 if it is none."""
+    used = loop(draft.nested, name).member.iterators(one.name)
+    return next(iter(used)) if len(used) == 1 else -1
+
+
+def _require_unified(draft: Draft, one: Statement, of: Instruction, three: list[int]) -> None:
+    """InputError unless the access relations of the statement are the instruction's, for these iterators."""
+    if unify(one, draft.scop, iterators(one), of, Unified(*three)):
+        return
+    line, (store,) = LINE * 8 // of.factor.bits, one.body
+    assert isinstance(store, Store)
+    elements = (Load(store.array, store.index, of.sum), *(each for each in walk(store.value) if isinstance(each, Load)))
+    ours = ", ".join(dict.fromkeys(map(show, elements)))
+    rows, columns, terms = (one.iterators[k] if k >= 0 else "?" for k in three)
+    theirs = f"C[{rows}, {columns}], A[{rows}, {terms}], B[{terms}, {columns}]"
+    hint = f"A and B are read along a loop by {line} elements that are next to each other, and have no terms but these"
+    raise InputError(f"{one.name} accesses {ours}, and {of.name} {theirs}, or A or B turned", hint=hint)
 
 
 def _require_tile(draft: Draft, name: str, size: int) -> None:

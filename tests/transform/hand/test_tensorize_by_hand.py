@@ -150,11 +150,12 @@ def largest(C: ps.f32["n", "m"], A: ps.f16["n", "d"], B: ps.f16["d", "m"], n: ps
         ),
         (
             lambda: tiled(nn).bind("i_w", "thread.y").bind("j_w", "thread.x").tensorize("i", "j", "k", NAME),
-            "a loop around is on threadIdx.x, which is for the lanes of a warp\nhint: bind it to threadIdx.y",
+            "loop 'j_w' is on threadIdx.x, which is for the lanes of a warp\n"
+            "hint: bind it to threadIdx.y or threadIdx.z",
         ),
         (
             lambda: tiled(nn).bind("i_b", "block.x").tensorize("i", "j", "k", NAME),
-            "no loop around is on threads\nhint: bind the loops over tiles to threadIdx.y and threadIdx.z",
+            "no loop around 'i' is on threads\nhint: bind the loops over tiles to threadIdx.y and threadIdx.z",
         ),
         (
             lambda: by_hand(matmul),
@@ -164,7 +165,7 @@ def largest(C: ps.f32["n", "m"], A: ps.f16["n", "d"], B: ps.f16["d", "m"], n: ps
         (
             lambda: by_hand(nn, replace(SMALL, instruction="mma.m8n8k4.f64")),
             "S is no sum of products for mma.m8n8k4.f64\n"
-            "hint: it is as C[i, j] += f64(A[i, k]) * f64(B[k, j]), of f64",
+            "hint: it is as C[i, j] += A[i, k] * B[k, j], of f64",
         ),
         (
             lambda: by_hand(largest),
@@ -231,15 +232,23 @@ def half_a_line(C: ps.f32["n", "m"], A: ps.f16["n", "d"], B: ps.f16["d", "m + 4"
 
 
 @pytest.mark.parametrize(
-    "schedule",
-    [by_hand(nn, Tiles(64, 64, 96, 32, 32)), by_hand(part), by_hand(shifted), by_hand(half_a_line)],
-    ids=["chunks of more than 64 terms", "not all terms", "terms from the second on", "no whole lines"],
+    ("nest", "accesses"),
+    [
+        (part, "C[i, j], A[i, k], B[k, j]"),
+        (shifted, "C[i, j], A[i, k + 1], B[k, j]"),
+        (half_a_line, "C[i, j], A[i, k], B[k, j + 4]"),
+    ],
+    ids=["not all terms", "terms from the second on", "no whole lines"],
 )
-def test_what_is_refused_when_it_is_lowered(schedule):
-    """The edit tells by the statement and by its loops; where elements are is seen later."""
+def test_both_access_patterns_are_told(nest, accesses):
     with pytest.raises(InputError) as raised:
-        optimize(schedule.nest, target="cuda", schedule=schedule)
+        by_hand(nest)
     assert str(raised.value) == (
-        "tensor instructions cannot run loop 'k' as it is tiled\n"
-        "hint: tile rows, columns and terms, and leave their tiles as they are"
+        f"S accesses {accesses}, and mma.m16n8k16.f16 C[i, j], A[i, k], B[k, j], or A or B turned\n"
+        "hint: A and B are read along a loop by 8 elements that are next to each other, and have no terms but these"
     )
+
+
+def test_chunks_of_many_terms():
+    schedule = by_hand(nn, Tiles(64, 64, 96, 32, 32))
+    assert "polysched_mma" in optimize(nn, target="cuda", schedule=schedule).source.text
