@@ -27,6 +27,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import polysched as ps
+from benchmarks.operators import nests
 from benchmarks.operators.cases import read
 from benchmarks.polybench import KERNELS
 from polysched.ir.nodes import Function
@@ -45,6 +46,7 @@ OPTIONS = Options(
 )
 REORDERED = replace(OPTIONS, reorder_reductions=True)
 IN_TILES = replace(OPTIONS, tile_sizes=(8, 32))
+NESTS = ("product_f16", "product_f64", "conv2d_f16")
 BY_HAND: dict[str, tuple[Target, ps.Nest, Callable[[ps.Schedule], ps.Schedule]]] = {
     "stencil, skewed": ("c", stencil, lambda s: s.skew("j", by="i").tile("i", "j", sizes=(16, 32))),
     "matmul, tiled": ("c", matmul, lambda s: s.tile("i", "j", "k", sizes=(32, 64, 16)).parallel("i_o")),
@@ -67,6 +69,7 @@ def subjects() -> Iterator[str]:
             yield f"{kernel}, {target}, reordered"
         yield from (f"{op}, {target}, operator" for op in _first_cases())
     yield from (f"{kernel}, c, in tiles" for kernel in KERNELS)
+    yield from (f"{name}, cuda, nest" for name in NESTS)
     yield from (f"{name}, {target}, by hand" for name, (target, _, _) in BY_HAND.items())
 
 
@@ -85,7 +88,10 @@ def _compiled(name: str, target: Target, kind: str, again: bool) -> str:
         schedule = edits(ps.Schedule(nest, options=OPTIONS))
         done = ps.optimize(schedule.nest, target, schedule=schedule)
     else:
-        nest = _first_cases()[name] if kind == "operator" else KERNELS[name].nest
+        if kind == "operator":
+            nest = _first_cases()[name]
+        else:
+            nest = getattr(nests, name) if name in NESTS else KERNELS[name].nest
         options = {"reordered": REORDERED, "in tiles": IN_TILES}.get(kind, OPTIONS)
         done = ps.optimize(nest, target, options=options)
     if again:
