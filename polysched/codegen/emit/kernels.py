@@ -31,7 +31,6 @@ from polysched.codegen.emit.tensor import function_of
 from polysched.codegen.emit.widths import Range, holds_data, wide_names
 from polysched.codegen.source import Kernel, Line, loc_of, parameters
 from polysched.errors import PolyschedError
-from polysched.heuristics.code import STACK_BYTES
 from polysched.ir.build import conjunction
 from polysched.ir.dtypes import DType, boolean, i64
 from polysched.ir.node import walk
@@ -378,7 +377,7 @@ class _Kernel(IndexPrinter):
         return thread_share(loop, _index(loop.kind), self.threads[AXES.index(loop.kind[-1])], around)
 
     def alloc(self, array: Array) -> None:
-        if not is_small(array, LIMITS.dynamic if array.space == "shared" else STACK_BYTES):
+        if not is_small(array):
             shape = ", ".join(str(extent) for extent in array.shape)
             raise PolyschedError(
                 f"{self.fn.name}: the temporary {array.name}[{shape}] is allocated inside of a kernel, where only "

@@ -41,6 +41,7 @@ from polysched.ir.nodes import (
     Store,
 )
 from polysched.model.reduction import reduction_operator
+from polysched.target import LIMITS
 from polysched.version import __version__
 
 _WIDTH = 105  # of the lines of a parameter list
@@ -306,7 +307,8 @@ _FOR_GPUS = "which only GPUs have; print it with emit_cuda or emit_opencl"
 
 
 def is_small(array: Array, most: int = STACK_BYTES) -> bool:
-    """Is the array's size known, and small enough for a stack?"""
+    """Is the array's size known, and small enough for a stack, or for what a GPU's block may share?"""
+    most = LIMITS.dynamic if array.space == "shared" else most
     match array.shape:
         case ():
             return True

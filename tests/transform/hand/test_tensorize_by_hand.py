@@ -158,6 +158,10 @@ def largest(C: ps.f32["n", "m"], A: ps.f16["n", "d"], B: ps.f16["d", "m"], n: ps
             "no loop around 'i' is on threads\nhint: bind the loops over tiles to threadIdx.y and threadIdx.z",
         ),
         (
+            lambda: tiled(nn).bind("i_b", "block.x").bind("j_w", "thread.y").tensorize("i", "j", "k", NAME),
+            "loop 'j_b' is between loops on axes\nhint: bind it to an axis, too, or reorder the loops",
+        ),
+        (
             lambda: by_hand(matmul),
             "S is no sum of products for mma.m16n8k16.f16\n"
             "hint: it is as C[i, j] += f32(A[i, k]) * f32(B[k, j]), of f16",
