@@ -122,6 +122,15 @@ def test_more_than_a_kernel_may_declare_is_given_by_its_launch():
     assert "POLYSCHED_SHARED" not in made().source.text
 
 
+@pytest.mark.slow
+def test_more_than_a_stack_has_is_no_memory_of_a_thread():
+    """It was freed by each of them at the end of the kernel."""
+    done = made("nn", Tiles(16, 144, 32, 16, 48, 4, "mma.m8n8k4.f64"))
+    assert "147456" in done.source.text or "163840" in done.source.text
+    assert "free(" not in done.source.device
+    check_product(done, "nn", n=16, m=16, d=32)
+
+
 # --- what else a nest may be
 
 
