@@ -262,7 +262,7 @@ def test_kernels_that_take_more_accesses_than_allowed_are_left_out(product):
 @pytest.fixture(scope="module")
 def product() -> ps.Compiled:
     """A kernel with barriers."""
-    return ps.optimize(nests.gemm(), target="cuda")
+    return ps.optimize(nests.gemm(), target="cuda", options=ps.Options(tensor="off"))
 
 
 def test_kernels_run_in_three_ways_and_at_sizes_of_several_tiles(product):

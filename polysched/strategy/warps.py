@@ -58,7 +58,9 @@ def warps_for(script: Script, nest: Nest, around: Around) -> Warps | None:
             continue
         every = (*around.members, *members)
         rows, columns, terms = every[unified.rows], every[unified.columns], every[unified.terms]
-        if rows.coincident and columns.coincident and not terms.coincident:
+        serial = [member for member in members if not member.coincident]
+        is_innermost = serial[-1:] == [terms] or script.dependences.reorder_reductions
+        if rows.coincident and columns.coincident and is_innermost:
             inside = members[len(nest.band.members) :]
             planes = [m for m in nest.members if m.coincident and m.name not in (rows.name, columns.name)]
             tile = _tile(script, WARP_TILES[of.factor.name], rows, columns, planes)

@@ -179,7 +179,7 @@ def test_dimensions_that_do_not_fit_are_caught(name, launch, message):
 @pytest.mark.slow
 def test_each_barrier_of_ours_is_needed():
     """At a size that has full tiles, and partial ones along each side."""
-    done = ps.optimize(gemm(), target="cuda")
+    done = ps.optimize(gemm(), target="cuda", options=ps.Options(tensor="off"))
     mutants = list(replaced(done.source.text, re.escape(BARRIER), ""))
     assert mutants
     for text in [done.source.text, *mutants]:

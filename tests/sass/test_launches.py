@@ -36,7 +36,7 @@ def test_sizes_are_checked():
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="there is no nvcc to compile CUDA texts with")
 def test_a_product_multiplies_as_often_as_it_must():
     """Of all threads together: every block here is whole, so none does more than its part."""
-    done = ps.optimize(gemm, "cuda", options=ps.Options(contract_floats=True))
+    done = ps.optimize(gemm, "cuda", options=ps.Options(contract_floats=True, tensor="off"))
     n = 256
     found = done.count_instructions(n=n)
     (hot,) = (one for one in found.values() if one.run.counts["fma"])
@@ -45,3 +45,13 @@ def test_a_product_multiplies_as_often_as_it_must():
     assert str(hot).startswith(f"{hot.largest.kernel}, launched once, ")
     with pytest.raises(InputError, match="inspect reads CUDA, and this is C"):
         ps.optimize(gemm).count_instructions(n=n)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("gpu", "products"), [(ps.H100, 16 * 8 * 8), (ps.A100, 8 * 8 * 4)])
+def test_tensor_instructions_multiply_as_often_as_they_must(gpu, products):
+    """A warp's instruction counts for each of its 32 lanes."""
+    n = 128
+    found = ps.optimize(gemm, "cuda", options=ps.Options(gpu=gpu)).count_instructions(n=n)
+    (hot,) = (one for one in found.values() if one.run.counts["mma"])
+    assert hot.run.counts["mma"] * hot.threads * products == 32 * n**3

@@ -227,7 +227,7 @@ def test_an_empty_nest_is_mapped_too():
 
 def assert_legal_and_equal_to_the_interpreter(fn: Function, sizes: tuple[int, ...]) -> None:
     """Threads run one after another, first to last and last to first: what depends on their order shows."""
-    done = ps.optimize(fn, target="cuda")
+    done = ps.optimize(fn, target="cuda", options=ps.Options(tensor="off"))  # with them, sums are rounded once a term
     assert done.rungs["mapping"] == "mapped"
     assert first_violation(done.tree, done.dependences, done.scop) is None
     program = emulate(done.source, fn, done.scop.valid_sizes)

@@ -232,3 +232,18 @@ def test_doubles_are_left_as_they_are_where_fma_is_not_to_round():
         if (script := ps.Schedule.auto(fn, "cuda", options=options).script)
     }
     assert list(used.values()) == [["m16n8k8.f64"], ["m8n8k4.f64"], []]
+
+
+@pytest.mark.parametrize("free", [False, True])
+def test_terms_around_another_sum_need_its_order_to_be_free(free):
+    fn = parse_nest(
+        "def f(Y: f32[w, o], D: f16['w + 2', c], W: f16[3, c, o], w: size, c: size, o: size):\n"
+        "    for x in range(w):\n"
+        "        for f in range(o):\n"
+        "            for k in range(c):\n"
+        "                for s in range(3):\n"
+        "                    Y[x, f] += f32(D[x + s, k]) * f32(W[s, k, f])\n",
+        "taps.py",
+    )
+    done = ps.optimize(fn, "cuda", options=ps.Options(reorder_reductions=free))
+    assert uses_tensor(done) == free and done.fallbacks == {}

@@ -78,6 +78,20 @@ def _load(i: Instruction) -> Step:
     return step
 
 
+def _fragment(i: Instruction) -> Step:
+    """A lane's part of what a warp loads or computes: so many registers, whose values are not known."""
+    first = i.modifiers[0] if i.modifiers else ""
+    counts = {"DMMA": 8 if first.startswith("16") else 4, "LDSM": next((int(m) for m in i.modifiers if m in "124"), 1)}
+    count = counts.get(i.opcode, 2 if i.modifiers[1:2] == ("F16",) else 4)
+    writers = [assign(next_register(i.operands[0], k)) for k in range(count)]
+
+    def step(thread: Thread) -> None:
+        for write in writers:
+            write(thread, None)
+
+    return step
+
+
 _LOCAL = re.compile(r"\[(R\d+|RZ)?(?:\+?(-?0x[0-9a-f]+))?\]")
 
 
@@ -183,6 +197,7 @@ DATA: Rules = {
     "CS2R": (_special, "32"),
     "LDC": (_load_constant, "64 128 U8 S8 U16 S16"),
     **dict.fromkeys(("LDG", "LD", "LDS", "ATOM", "ATOMG", "ATOMS", "SHFL"), (_load, None)),
+    **dict.fromkeys(("LDSM", "HMMA", "IMMA", "DMMA"), (_fragment, None)),
     "LDL": (_load_local, None),
     "STL": (_store_local, None),
     "VOTE": (_vote, "ANY ALL"),
