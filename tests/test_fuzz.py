@@ -9,6 +9,8 @@ from unittest.mock import patch
 
 import pytest
 
+import polysched as ps
+from polysched.errors import BudgetExceeded
 from tests.fuzz import c_files, runner
 from tests.fuzz.c_programs import random_c
 from tests.fuzz.kinds import KINDS
@@ -51,6 +53,12 @@ def test_a_wrong_kernel_is_found():
 
     with patch.object(c_files, "rewrite", wrong):
         assert any(finds(seed) for seed in range(20))
+
+
+def test_what_is_not_verified_in_time_is_refused():
+    late = patch.object(ps.Compiled, "verify", side_effect=BudgetExceeded("isl ran out of time"))
+    with late, pytest.raises(Refused, match="in time"):
+        KINDS["verified"](20_000)
 
 
 @pytest.mark.slow

@@ -31,24 +31,20 @@ def check_numpy(seed: int) -> None:
         agree(text, **arguments)
     except OverflowError as error:
         raise Refused("a float that does not fit in the integer that it is cast to is undefined") from error
-    ps.optimize(parse_op(text, "program.py")).verify()
+    _verify(ps.optimize(parse_op(text, "program.py")))
 
 
 def check_gpu(seed: int) -> None:
     """A nest as CUDA or OpenCL, in several orders of threads and under the checker of races."""
     rng = random.Random(seed)
     target = rng.choice(("cuda", "cuda", "opencl"))
-    done = ps.optimize(nests.random_nest(rng), target, options=_options(rng))
-    try:
-        done.verify(seconds=_SECONDS)
-    except BudgetExceeded as error:  # by the clock on the wall: other programs run at the same time
-        raise Refused("nothing was compared in time") from error
+    _verify(ps.optimize(nests.random_nest(rng), target, options=_options(rng)), seconds=_SECONDS)
 
 
 def check_verified(seed: int) -> None:
     """A nest as C, with its threads forced on and its parallel loops in other orders."""
     rng = random.Random(seed)
-    ps.optimize(nests.random_nest(rng), options=_options(rng)).verify()
+    _verify(ps.optimize(nests.random_nest(rng), options=_options(rng)))
 
 
 def check_expressions(seed: int) -> None:
@@ -62,6 +58,14 @@ def check_scripts(seed: int) -> None:
     is_legal = check_script(seed, "c" if seed % 4 else "cuda")
     if not is_legal:
         raise Refused("there is no script" if is_legal is None else "an edit was refused, by its name")
+
+
+def _verify(done: ps.Compiled, **limits: float) -> None:
+    """Refused for want of time, by the clock on the wall: other programs run at the same time."""
+    try:
+        done.verify(**limits)
+    except BudgetExceeded as error:
+        raise Refused("it was not verified in time") from error
 
 
 def _options(rng: random.Random) -> ps.Options:

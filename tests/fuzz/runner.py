@@ -7,6 +7,7 @@ hundred seeds, since isl never gives back all memory.
 from __future__ import annotations
 
 import multiprocessing
+import os
 import time
 import traceback
 from collections import Counter
@@ -51,6 +52,7 @@ class _Worker:
 
 def run(tasks: Iterator[Task], jobs: int, report: Callable[[Ended], None]) -> Counter[tuple[str, str]]:
     """How often each kind ended how; `report` is told of each seed."""
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # threads that spin would count as time of the seed's
     counts: Counter[tuple[str, str]] = Counter()
     workers = [_started() for _ in range(jobs)]
     busy = [worker for worker in workers if _feed(worker, tasks)]
