@@ -46,6 +46,7 @@ _RUN_KERNEL = """
 static void call_{kernel}(void **values) {{ polysched_unpack({kernel}, values); }}
 extern "C" int run_{kernel}(const unsigned *n, void **values)
 {{
+    polysched_dynamic = n[6];
     POLYSCHED_LAUNCH(call_{kernel}, dim3(n[0], n[1], n[2]), dim3(n[3], n[4], n[5]), values);
     return polysched_fault[0] ? 719 : 0;
 }}

@@ -127,6 +127,8 @@ static thread_local unsigned polysched_shared; /* bytes of shared memory that la
 static cudaError_t polysched_share(polysched_kernel kernel, int bytes)
 {
     enum { max_dynamic_shared_size_bytes = 8 };
+    if (!polysched_driver.set) /* which came with CUDA 12.1 */
+        return 801; /* not supported */
     int device = 0;
     const cudaError_t status = polysched_driver.device(&device);
     polysched_shared = bytes;

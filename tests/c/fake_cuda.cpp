@@ -10,6 +10,7 @@ typedef unsigned long long Pointer;
 
 static int devices = 1, current = 0;
 static std::map<Pointer, size_t> memory;
+static std::map<void *, unsigned> shared; /* the most that kernels may be given, where that is more than usual */
 static std::string failing, calls;
 static int failing_status;
 
@@ -110,13 +111,21 @@ API int cuLibraryGetKernel(void **kernel, void *library, const char *name)
     *kernel = dlsym(library, (std::string("run_") + name).c_str());
     return *kernel ? 0 : 500;
 }
-API int cuLaunchKernel(void *kernel, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
-                       unsigned, void *, void **values, void **)
+API int cuKernelSetAttribute(int attribute, int value, void *kernel, int)
 {
     CALLED
-    if (!gx || !gy || !gz || (unsigned long)bx * by * bz > 1024)
+    if (attribute != 8 || value > 232448) /* the most dynamic shared memory */
         return 1;
-    const unsigned extents[] = {gx, gy, gz, bx, by, bz};
+    shared[kernel] = value;
+    return 0;
+}
+API int cuLaunchKernel(void *kernel, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                       unsigned bytes, void *, void **values, void **)
+{
+    CALLED
+    if (!gx || !gy || !gz || (unsigned long)bx * by * bz > 1024 || bytes > (shared.count(kernel) ? shared[kernel] : 49152))
+        return 1;
+    const unsigned extents[] = {gx, gy, gz, bx, by, bz, bytes};
     return ((int (*)(const unsigned *, void **))kernel)(extents, values);
 }
 
