@@ -10,6 +10,7 @@ import random
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import product as product_of
 
 import numpy as np
 import pytest
@@ -171,6 +172,63 @@ def test_a_factor_is_scaled_when_it_is_loaded():
     wanted = arguments["C"] + 3.0 * arguments["A"] @ arguments["B"]
     assert done.check(**arguments, alpha=3.0).findings == ()
     np.testing.assert_array_equal(arguments["C"], wanted, strict=True)
+
+
+@pytest.mark.slow
+def test_a_factor_is_scaled_by_infinity():
+    """Terms beyond the last are zeros, which times infinity would be no number."""
+    tiles = Tiles(32, 32, 16, 16, 16, 2, "mma.m8n8k4.f64")
+    done = ps.optimize(scaled, "cuda", schedule=by_hand(scaled, tiles))
+    arguments = whole_numbers(done.nest, n=40, m=24, d=37)
+    arguments["A"], arguments["B"] = (np.abs(arguments[name]) + 1 for name in "AB")
+    emulate(done.source, done.nest)(**arguments, alpha=np.inf)
+    assert np.isposinf(arguments["C"]).all()
+
+
+@ps.nest
+def every_other_tap(Y: ps.f32["h", "w", "f"], D: ps.f16["h + 1", "w + 4", 64], W: ps.f16[2, 6, 64, "f"],
+                    h: ps.size, w: ps.size, f: ps.size):  # fmt: skip
+    for y in range(h):
+        for x in range(w):
+            for j in range(f):
+                for r in range(2):
+                    for s in range(0, 6, 2):
+                        for k in range(64):
+                            Y[y, x, j] += ps.f32(D[y + r, x + s, k]) * ps.f32(W[r, s, k, j])
+
+
+@pytest.mark.slow
+def test_a_loop_around_chunks_that_steps_by_two():
+    done = ps.optimize(every_other_tap, "cuda")
+    assert "mma.sync" in done.source.text
+    arguments = whole_numbers(done.nest, h=2, w=70, f=40)
+    wanted, D, W = (arguments[name].astype("f4") for name in "YDW")
+    for r, s in product_of(range(2), range(0, 6, 2)):
+        wanted += D[r : r + 2, s : s + 70] @ W[r, s]
+    report = done.check(**arguments)
+    assert report.findings == (), str(report)
+    np.testing.assert_array_equal(arguments["Y"], wanted, strict=True)
+
+
+@ps.nest
+def some_planes(C: ps.f32["q", 2, 2, "n", "m"], A: ps.f16["q", "n", "d"], B: ps.f16["q", "d", "m"],
+                q: ps.size, n: ps.size, m: ps.size, d: ps.size):  # fmt: skip
+    for i in range(n):
+        for j in range(m):
+            for p in range(q):
+                for u in range(2):
+                    for v in range(2):
+                        if 64 * p <= i:
+                            for k in range(d):
+                                C[p, u, v, i, j] += ps.f32(A[p, i, k]) * ps.f32(B[p, k, j])
+
+
+@pytest.mark.slow
+def test_warps_that_are_not_of_one_mind():
+    """How many planes a loop runs over depends on the row: not all warps of a block would meet its barriers."""
+    done = ps.optimize(some_planes, "cuda")
+    assert "mma.sync" not in done.source.text
+    done.verify(q=2, n=72, m=8, d=8)
 
 
 # --- faults that are put in on purpose

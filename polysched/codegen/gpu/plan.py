@@ -13,8 +13,8 @@ from typing import Any
 
 from polysched.codegen.gpu.copies import Staged
 from polysched.codegen.gpu.footprint import Box, footprint, in_locals, union
-from polysched.codegen.gpu.thread_nest import ThreadNest, inside
-from polysched.codegen.passes.tile_nest import Side, mentions, moved, side_of
+from polysched.codegen.gpu.thread_nest import ThreadNest
+from polysched.codegen.passes.tile_nest import Side, moved, side_of
 from polysched.heuristics.gpu import READ_OFTEN, WORTH_A_COPY
 from polysched.ir.effects import is_total, is_total_operation
 from polysched.ir.linear import Linear, forms
@@ -66,11 +66,7 @@ def plan_of(nest: ThreadNest, around: Surroundings) -> Plan | None:
     """How to run the nest; None if its serial loops differ between threads or have no chunks, points add to the same
     element, or nothing is copied."""
     store = nest.store
-    bounds = [form for loop in nest.serial for bound in (loop.lo, loop.hi) for form in forms(bound, upper=True)]
-    serial = {Var(loop.var) for loop in nest.serial}
-    edges = [node for side in nest.points for condition in inside(side) for node in walk(condition)]
-    is_uniform = not any(mentions(form, nest.thread_names) for form in bounds) and serial.isdisjoint(edges)
-    if not is_uniform or not nest.has_one_element:
+    if not nest.is_uniform or not nest.has_one_element:
         return None
     if not nest.serial:
         return _turned(Plan(nest, (), (), (), {}), around)

@@ -47,6 +47,7 @@ from polysched.ir.nodes import (
     If,
     Let,
     Load,
+    Select,
     Stmt,
     Store,
     Var,
@@ -164,6 +165,8 @@ class _TensorKernel(StagedKernel):
     def full_chunks(self, loop: For, end: Expr, facts: list[Linear]) -> tuple[Stmt, ...]:
         """A ring of copies: while one chunk is computed with, others are on their way. The first fragments of the next
         chunk are loaded before the last products of this one."""
+        if loop.step != 1:  # else chunks take turns
+            return (replace(loop, hi=end, body=self.chunk(facts)),)
         stages, now = self.plan.stages, Var(loop.var)
         wait = Barrier(arrivals=True, ahead=stages - 2)
 
@@ -198,7 +201,7 @@ class _TensorKernel(StagedKernel):
         """The products of a chunk, where terms that are not in the array are zeros."""
         fragments, step = self.fragments(), Var(next(self.names))
         steps = self.plan.terms.trips // self.plan.instruction.terms
-        body = (*self.loads(fragments, step, slot), self.products(fragments, step))
+        body = (*self.loads(fragments, step, slot, has_all=False), self.products(fragments, step))
         return self.renamed((*map(Alloc, fragments), self.each(step.name, steps, *body)))
 
     def fragments(self) -> tuple[Array, Array]:
@@ -209,10 +212,12 @@ class _TensorKernel(StagedKernel):
         a, b = (Array(next(self.names), of.word, tuple(map(Const, shape)), "private") for shape in shapes)
         return a, b
 
-    def loads(self, fragments: tuple[Array, Array], step: Expr, slot: Expr) -> tuple[Stmt, ...]:
-        """All fragments of a step, from the copies."""
+    def loads(
+        self, fragments: tuple[Array, Array], step: Expr, slot: Expr, *, has_all: bool = True
+    ) -> tuple[Stmt, ...]:
+        """All fragments of a step, from copies that have all of its terms, or zeros in place of some."""
         operands = self.plan.left, self.plan.right
-        return tuple(self.loaded(to, each, step, slot) for to, each in zip(fragments, operands, strict=True))
+        return tuple(self.loaded(to, each, step, slot, has_all) for to, each in zip(fragments, operands, strict=True))
 
     def each(self, counter: str, count: int, *body: Stmt) -> For:
         return For(counter, Const(0), Const(count), 1, body, "unrolled")
@@ -228,13 +233,15 @@ class _TensorKernel(StagedKernel):
         inside = self.each(j.name, columns // together, self.each(k.name, together, update))
         return self.each(i.name, rows, inside)
 
-    def loaded(self, to: Array, operand: Operand, step: Expr, slot: Expr) -> Stmt:
+    def loaded(self, to: Array, operand: Operand, step: Expr, slot: Expr, has_all: bool) -> Stmt:
         """The fragments of a factor."""
         tile, copy, r = Var(next(self.names)), operand.staged.copy, Var(next(self.names))
         first, count = (floormod(step, 2), tile), int(to.shape[1].value)  # type: ignore[attr-defined]
         if operand.factor.rows is None:
             load = Load(copy.name, (slot, *self.place(operand, operand.factor.elements, tile, step, r)), copy.dtype)
             value = rewrite(operand.value, lambda node: load if node == operand.staged.load else None)
+            if value != load and not has_all:  # a zero times infinity is none
+                value = Select(self.is_term(operand, step, r), value, Const(0.0, value.dtype))
             zeros = (Const(0),) * (len(to.shape) - 3)
             each = Store(to.name, (*first, *zeros, r), value)
             inside = self.each(r.name, int(to.shape[-1].value), each)  # type: ignore[attr-defined]
@@ -244,6 +251,14 @@ class _TensorKernel(StagedKernel):
         name = LDMATRIX[not operand.has_terms_in_rows]
         zeros = (Const(0),) * (len(to.shape) - 2)
         return self.each(tile.name, count, Store(to.name, (*first, *zeros), Call(name, (load,), u32, pure=False)))
+
+    def is_term(self, operand: Operand, step: Expr, r: Expr) -> Expr:
+        """Has the sum the term of a fragment's element?"""
+        of, terms, load = self.plan.instruction, self.plan.terms, operand.staged.load
+        own = operand.factor.elements[1 if operand is self.plan.left else 0]
+        number = add(mul(step, of.terms), own.expression({"lane": self.counters[self.lane], "r": r}))
+        along = next(k for k, part in enumerate(load.index) if forms(part, upper=True)[0].get(terms.var, 0))
+        return binary("<", counted(terms, number), self.extents[load.array][along])
 
     def place(
         self, operand: Operand, subscripts: Subscripts, tile: Expr, step: Expr, r: Expr

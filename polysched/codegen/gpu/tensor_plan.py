@@ -17,8 +17,8 @@ from typing import Any
 
 from polysched.codegen.emit.survey import is_mapped
 from polysched.codegen.gpu.copies import Staged, Swizzle
-from polysched.codegen.gpu.footprint import footprint
-from polysched.codegen.gpu.plan import Plan, Surroundings
+from polysched.codegen.gpu.footprint import footprint, in_locals
+from polysched.codegen.gpu.plan import Plan, Surroundings, have_own_elements
 from polysched.codegen.gpu.thread_nest import ThreadNest, thread_nest
 from polysched.codegen.passes.tile_nest import Side, side_of
 from polysched.instructions.instruction import LANES, LINE, Factor, Instruction
@@ -61,10 +61,19 @@ def _plan(nest: ThreadNest, instruction: Instruction, stages: int, around: Surro
     *outer, last = nest.serial
     terms = side_of(last, [last.var], LIMITS.block)
     found = factors((nest.store,), instruction)
-    if terms is None or found is None or len(nest.points) != 2 or not nest.has_one_element:
+    if terms is None or found is None or len(nest.points) != 2 or not (nest.has_one_element and nest.is_uniform):
+        return None
+    is_linear = all(footprint((part,), (*nest.threads, terms, *nest.points)) for part in nest.store.index)
+    if not is_linear or not have_own_elements(nest.points, nest.store.index):
+        return None
+    if prod(side.trips for side in nest.threads) > LIMITS.block:
         return None
     moves = [k for k, loop in enumerate(outer) if Var(loop.var) in list(walk(nest.store.index))]
-    first = max(nest.shared, moves[-1] + 1 if moves else 0)
+    first = moves[-1] + 1 if moves else 0
+    if nest.before or nest.after:
+        if first > nest.shared:  # they are around all of the sum
+            return None
+        first = nest.shared
     rows, columns = nest.points
     wide = instruction.columns * instruction.right.together
     fits = (rows.trips % instruction.rows, columns.trips % wide, terms.trips % (2 * instruction.terms))
@@ -100,6 +109,10 @@ def _operand(
     if not _is_all(terms, box.origin[along], around.extents[load.array][along]):
         return None
     has_terms_in_rows = steps[1] == [0, 1]
+    tile = of.rows if side is plan.nest.points[0] else of.columns * of.right.together
+    tiles = ((side, tile), (terms, of.terms))
+    if not all(_starts_with_tiles(load.index[k], plan, own, size) for k in moving for own, size in tiles):
+        return None
     extents = tuple(box.extents[k] for k in moving)
     name = next(fresh_names(f"{load.array}_", around.taken))
     copy = Array(name, load.dtype, tuple(map(Const, (stages, *extents))), "shared")
@@ -107,6 +120,17 @@ def _operand(
     factor = of.left if side is plan.nest.points[0] else of.right
     staged = Staged(copy, load, load, box, order, stages, _swizzle(factor, extents[1], line))
     return Operand(factor, value, side, staged, has_terms_in_rows)
+
+
+def _starts_with_tiles(subscript: Expr, plan: Plan, side: Side, tile: int) -> bool:
+    """Does whatever else moves the subscript, if it is the side's, do so by whole tiles?"""
+    form = forms(subscript, upper=True)[0]
+    if not form.get(side.var, 0):
+        return True
+    counters: dict[str, Expr] = {each.loop.var: Var(f"{each.loop.var}'") for each in plan.sides}
+    local = in_locals(form, plan.sides, counters)
+    others = {counter for name, counter in counters.items() if name != side.loop.var}
+    return all(local.get(other, 0) % tile == 0 for other in others)
 
 
 def _bytes(operand: Operand) -> int:

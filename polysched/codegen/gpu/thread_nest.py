@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from polysched.codegen.passes.tile_nest import Side, side_of
+from polysched.codegen.passes.tile_nest import Side, mentions, side_of
 from polysched.ir.effects import may_change
 from polysched.ir.linear import Linear, added, cleared, expression, forms, is_never_negative, never_negative
 from polysched.ir.node import substitute, walk
@@ -46,6 +46,15 @@ class ThreadNest:
         users = [each for each in every if any(getattr(node, "array", "") == array for node in walk(each))]
         elsewhere = [each for each in users if each.array == array and each.index != own]
         return all(load.index == own for load in loads) and (not elsewhere or elsewhere == users[-1:])
+
+    @property
+    def is_uniform(self) -> bool:
+        """Do all threads of a block run the same iterations of serial loops, which say nothing of which points they
+        have?"""
+        bounds = [form for loop in self.serial for bound in (loop.lo, loop.hi) for form in forms(bound, upper=True)]
+        serial = {Var(loop.var) for loop in self.serial}
+        edges = [node for side in self.points for condition in inside(side) for node in walk(condition)]
+        return not any(mentions(form, self.thread_names) for form in bounds) and serial.isdisjoint(edges)
 
     @property
     def thread_names(self) -> set[str]:

@@ -11,18 +11,21 @@ The loops over tiles are on threads of a block: each of these is a warp, whose l
 
 from __future__ import annotations
 
+from math import prod
+
 from polysched.errors import InputError
 from polysched.heuristics.gpu import MOST_STAGES
-from polysched.instructions.instruction import LINE, Instruction
+from polysched.instructions.instruction import LANES, LINE, Instruction
 from polysched.instructions.mma import INSTRUCTIONS
 from polysched.ir.node import walk
 from polysched.ir.nodes import Load, Store
 from polysched.ir.text import show
 from polysched.model.scop import Statement
 from polysched.model.tree import Leaf, Map, Tensor, mark_of, marked_as
+from polysched.target import LIMITS
 from polysched.transform.hand.draft import Draft
 from polysched.transform.hand.edit import checked
-from polysched.transform.hand.loops import Loop, adjacent, changed_at, loop, most_iterations
+from polysched.transform.hand.loops import Loop, adjacent, changed_at, loop, loops, most_iterations
 from polysched.transform.hand.registry import edit
 from polysched.transform.hand.reorder import reorder
 from polysched.transform.unify import Unified, factors, iterators, unify
@@ -51,7 +54,7 @@ def tensorize(draft: Draft, rows: str, columns: str, terms: str, instruction: st
     one = _sum(draft, found[-1], of)
     for name, size in zip(names.values(), (of.rows, of.columns * of.right.together, 2 * of.terms), strict=True):
         _require_tile(draft, name, size)
-    _require_warps(found[0])
+    _require_warps(draft, found[0])
     _require_unified(draft, one, of, [_iterator(draft, one, name) for name in names.values()])
     draft = reorder(draft, names[terms], names[rows], names[columns])
     place = loop(draft.nested, names[terms])
@@ -105,16 +108,21 @@ def _require_tile(draft: Draft, name: str, size: int) -> None:
         raise InputError(f"loop '{name}' runs {runs}, not a multiple of {size} times", hint="tile it")
 
 
-def _require_warps(place: Loop) -> None:
+def _require_warps(draft: Draft, place: Loop) -> None:
     """InputError unless loops on blocks, then some on threads other than x, and then serial ones are right around."""
     axes = [(band.members[0].name, mark_of(band, Map)) for band in place.around]
     named = [(name, mark.axis if mark else "") for name, mark in axes]
     if lanes := [name for name, axis in named if axis == "thread.x"]:
         hint = "bind it to threadIdx.y or threadIdx.z"
         raise InputError(f"loop '{lanes[0]}' is on threadIdx.x, which is for the lanes of a warp", hint=hint)
-    if not any(axis.startswith("thread") for _, axis in named):
+    threads = {name for name, axis in named if axis.startswith("thread")}
+    if not threads:
         hint = "bind the loops over tiles to threadIdx.y and threadIdx.z"
         raise InputError(f"no loop around '{place.name}' is on threads", hint=hint)
+    lengths = [most_iterations(each) for each in loops(draft.nested) if each.name in threads]
+    if prod(length or 1 for length in lengths) * LANES > LIMITS.block:
+        shape = " x ".join(map(str, lengths))
+        raise InputError(f"a block would have {shape} warps, and it has at most {LIMITS.block // LANES}")
     on_axes = [k for k, (_, axis) in enumerate(named) if axis]
     if between := [name for name, axis in named[on_axes[0] : on_axes[-1]] if not axis]:
         hint = "bind it to an axis, too, or reorder the loops"

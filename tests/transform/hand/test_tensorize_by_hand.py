@@ -190,6 +190,10 @@ def largest(C: ps.f32["n", "m"], A: ps.f16["n", "d"], B: ps.f16["d", "m"], n: ps
         ),
         (lambda: tiled(nn).tensorize("i", "i", "k", NAME), "a loop is named twice in i, i, k"),
         (
+            lambda: by_hand(nn, Tiles(128, 128, 32, 16, 16)),
+            "a block would have 8 x 8 warps, and it has at most 32",
+        ),
+        (
             lambda: by_hand(nn).tensorize("i", "j", "k", NAME),
             "loop 'k' is marked tensor already\nhint: edit loops before they are marked",
         ),
@@ -256,3 +260,36 @@ def test_both_access_patterns_are_told(nest, accesses):
 def test_chunks_of_many_terms():
     schedule = by_hand(nn, Tiles(64, 64, 96, 32, 32))
     assert "polysched_mma" in optimize(nn, target="cuda", schedule=schedule).source.text
+
+
+@ps.nest
+def pairs(x: ps.size, c: ps.size, o: ps.size, D: ps.f16["x + 1", "c"], W: ps.f16["c", "o"], Y: ps.f32[2, "x", "o"]):
+    for p in range(2):
+        for i in range(x):
+            for f in range(o):
+                for k in range(c):
+                    Y[p, i, f] += ps.f32(D[i + p, k]) * ps.f32(W[k, f])
+
+
+@ps.nest
+def diagonals(C: ps.f32[31], A: ps.f16[16, 32], B: ps.f16[32, 16]):
+    for k in range(32):
+        for i in range(16):
+            for j in range(16):
+                C[i + j] += ps.f32(A[i, k]) * ps.f32(B[k, j])
+
+
+def test_rows_that_warps_share_in_part_are_refused():
+    """The second warp reads rows one further: what a line of shared memory holds would not be a tile's."""
+    tiles = Schedule(pairs, "ilp").tile("i", "f", sizes=(32, 32)).tile("k", sizes=(32,))
+    warps = tiles.reorder("i_o", "f_o", "p", "k_o", "i", "f", "k")
+    warps = warps.bind("i_o", "block.y").bind("f_o", "block.x").bind("p", "thread.y")
+    with pytest.raises(InputError, match="tensor instructions cannot run loop 'k' as it is tiled"):
+        optimize(pairs, target="cuda", schedule=warps.tensorize("i", "f", "k", NAME, stages=3))
+
+
+def test_sums_that_several_elements_of_a_tile_share_are_refused():
+    schedule = Schedule(diagonals, "source").tile("i", "j", sizes=(16, 16)).reorder("i_o", "j_o", "k", "i", "j")
+    schedule = schedule.bind("i_o", "block.x").bind("j_o", "thread.y")
+    with pytest.raises(InputError, match="tensor instructions cannot run"):
+        optimize(diagonals, target="cuda", schedule=schedule.tensorize("i", "j", "k", NAME, stages=2))
