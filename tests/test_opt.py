@@ -137,7 +137,7 @@ def for_cuda(tmp_path) -> Path:
     """The kernels for CUDA; `kernels.opt_kernels.cu` is beside the file."""
     file = tmp_path / "kernels.c"
     shutil.copy(KERNELS, file)
-    rewritten(file, "--target", "cuda")
+    rewritten(file, "--target", "cuda", "--tensor", "off")
     return file.with_suffix(".opt.c")
 
 

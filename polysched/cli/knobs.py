@@ -24,6 +24,7 @@ def knobs(target: Target | None = "c") -> argparse.ArgumentParser:
     default = Options()
     how.add_argument("--scheduler", choices=["pluto", "isl", "source"], default=default.scheduler)
     how.add_argument("--fusion", choices=["smart", "max", "none"], default=default.fusion, help="which loops to fuse")
+    how.add_argument("--tensor", choices=["off", "exact"], default=default.tensor, help="instructions of CUDA's GPUs")
     how.add_argument("--tile-sizes", type=_tile_sizes, metavar="SIZES", help="as in 32,64: the last is for SIMD loops")
     for name, meaning in _SWITCHES.items():
         how.add_argument(f"--no-{name}", dest=name.replace("-", "_"), action="store_false", help=meaning)
@@ -64,4 +65,5 @@ def sizes(text: str) -> dict[str, int]:
 def options_of(given: argparse.Namespace) -> Options:
     names = (name.replace("-", "_") for name in (*_SWITCHES, *_REQUESTS))
     switches = {name: getattr(given, name) for name in names}
-    return Options(scheduler=given.scheduler, fusion=given.fusion, tile_sizes=given.tile_sizes, **switches)
+    chosen = {name: getattr(given, name) for name in ("scheduler", "fusion", "tensor", "tile_sizes")}
+    return Options(**chosen, **switches)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from math import prod
+from math import gcd, prod
 from typing import Any
 
 from polysched.codegen.emit.survey import is_mapped
@@ -163,10 +163,11 @@ def _is_multiple(form: Linear, line: int) -> bool:
 def _swizzle(factor: Factor, width: int, line: int) -> Swizzle:
     """How lines of rows of so many elements trade places: so that lines of one number in 8 rows that follow each other
     are in different banks, for `ldmatrix`, or two lines in each of 4 rows, for half a warp's elements."""
-    lines, wide = width // line, 0 if factor.rows else 1
-    rows = max(1, LIMITS.banks // (LINE * lines))  # that all banks hold
-    group = min(lines & -lines, LIMITS.banks // LINE)  # of lines among which all stay in the row
-    return Swizzle(line, rows.bit_length() - 1, max(1, group >> wide) - 1, wide)
+    wide = 0 if factor.rows else 1
+    lines, banks = (width // line) >> wide, (LIMITS.banks // LINE) >> wide  # or pairs of lines
+    group = gcd(lines, banks)  # of lines that stay in the row, whichever trade places
+    rows = banks // group  # that are in different banks by themselves
+    return Swizzle(line, rows.bit_length() - 1, group - 1, wide)
 
 
 def has_no_kernel(fn: Function) -> str:
