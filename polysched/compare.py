@@ -91,6 +91,7 @@ class Trial:
     trusted: Trusted | None
     clock: Clock
     source: Source
+    cut: float = 0.0  # by how much of itself each factor of a product of floats may be less
     refusal: str = ""  # why the nest could not run with some data
 
     @cached_property
@@ -111,7 +112,7 @@ class Trial:
     @cached_property
     def bounded(self) -> tuple[Function, dict[str, Names]]:
         """The nest that computes bounds of rounding too, if they are needed."""
-        return with_bounds(self.nest) if self.rounded else (self.nest, {})
+        return with_bounds(self.nest, self.cut) if self.rounded else (self.nest, {})
 
     @cached_property
     def as_written(self) -> Scop:
@@ -285,7 +286,7 @@ class Trial:
         if array not in self.bounded[1]:
             return None
         size, depth, reach = (expected[name] for name in self.bounded[1][array])
-        return tolerance(self.nest.array(array).dtype, size, depth, reach, exact=style == "whole")
+        return tolerance(self.nest.array(array).dtype, size, depth, reach, exact=style == "whole", cut=self.cut)
 
 
 def _with_bounds(arguments: dict[str, Any], names: dict[str, Names]) -> dict[str, Any]:

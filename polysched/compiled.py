@@ -25,6 +25,7 @@ from polysched.deps.dependences import Dependences
 from polysched.entry import entries
 from polysched.errors import InputError, LaunchError, VerificationError
 from polysched.explain.text import explain
+from polysched.instructions.mma import INSTRUCTIONS
 from polysched.ir.defaults import without_contents
 from polysched.ir.dtypes import i64
 from polysched.ir.node import walk
@@ -233,6 +234,7 @@ class Compiled:
             beyond=self._in_source_order,
             several_tiles=self._target.has_grid,
             rounded=ways if self._rounds else {_AS_IT_IS} if _UNCONTRACTED in ways else (),
+            cut=max((INSTRUCTIONS[name].cut for name in self._instructions), default=0.0),
             chosen=self._chosen,
             seconds=seconds,
             deadline=deadline,
@@ -250,7 +252,13 @@ class Compiled:
         """May floats be rounded in another order, wherever it runs?"""
         options = self.options
         in_order = not (options.reorder_reductions or options.fast_math or calls_of_constants(self.kernel))
-        return not in_order or any(isinstance(each, Call) and each.fn.startswith(MMA) for each in walk(self.kernel))
+        return not in_order or bool(self._instructions)
+
+    @property
+    def _instructions(self) -> set[str]:
+        """The tensor instructions that make products."""
+        calls = (each for each in walk(self.kernel) if isinstance(each, Call))
+        return {call.fn for call in calls if call.fn.startswith(MMA)}
 
     def _ways(self) -> dict[str, Run]:
         """The ways of running it without a device, by what they are called. On the CPU, no text for a GPU is

@@ -34,7 +34,7 @@ class Options:
     parallel: bool = True  # run the outermost parallel loops on threads
     register_tiles: bool = True  # keep what a loop adds to in registers, for a block of elements at a time
     shared_memory: bool = True  # on GPUs, copy what the threads of a block read again and again to shared memory
-    tensor: Literal["off", "exact"] = "exact"  # on GPUs, tensor instructions for sums of products that are exact
+    tensor: Literal["off", "exact", "fast"] = "exact"  # on GPUs, for sums of exact products, or of floats cut to tf32
     double_buffer: bool = False  # on GPUs, copy the next chunk to shared memory while computing with one
     machine: Machine = field(default_factory=machine)  # vectors and caches that tiles are made for
     gpu: Gpu = field(default_factory=Gpu)  # whose multiprocessors blocks are to fill

@@ -41,6 +41,14 @@ WARP_TILES = {  # by the type of the factors
         WarpTile(64, 128, 32, 64, 64, 3, speed=90),
         WarpTile(64, 64, 32, 32, 64, 4, speed=81),
     ),
+    "f32": (
+        WarpTile(128, 128, 64, 64, 32, 3, speed=100),
+        WarpTile(64, 64, 32, 32, 32, 4, speed=81),
+    ),
+    "i8": (
+        WarpTile(128, 128, 64, 64, 128, 3, speed=100),
+        WarpTile(64, 64, 32, 32, 128, 4, speed=81),
+    ),
     "f64": (
         WarpTile(64, 64, 32, 32, 32, 3, speed=100),
         WarpTile(64, 32, 32, 16, 16, 4, speed=92),

@@ -16,6 +16,7 @@ from math import prod
 from polysched.heuristics.gpu import WARP_TILES, WarpTile
 from polysched.instructions.instruction import Instruction
 from polysched.instructions.mma import INSTRUCTIONS
+from polysched.ir.dtypes import f64
 from polysched.model.tree import Leaf, Member, nest_of
 from polysched.strategy.grid import extent
 from polysched.strategy.nest import Nest
@@ -45,13 +46,13 @@ def warps_for(script: Script, nest: Nest, around: Around) -> Warps | None:
     found = list(statements_of(nest.band, script.scop))
     members, child = nest_of(nest.band)
     options = script.options
-    if not (options.tensor == "exact" and options.shared_memory and options.register_tiles):
+    if options.tensor == "off" or not (options.shared_memory and options.register_tiles):
         return None
     if len(found) != 1 or not isinstance(child, Leaf):
         return None
     for of in INSTRUCTIONS.values():
-        is_rounded_alike = of.sum.bits < 64 or options.contract_floats
-        if options.gpu.capability < of.arch or not is_rounded_alike:
+        is_allowed = options.contract_floats if of.sum == f64 else options.tensor == "fast" or not of.digits
+        if options.gpu.capability < of.arch or not is_allowed:
             continue
         unified = unify(found[0], script.scop, (*around.members, *members), of)
         if unified is None or min(unified.rows, unified.columns, unified.terms) < len(around.members):

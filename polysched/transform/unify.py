@@ -169,7 +169,8 @@ class _Factor:
                 others = [vector for k, vector in enumerate(self.vectors) if k not in (side, terms)]
                 is_in_lines = self.offset(last, line) == 0 and not any(vector[last] % line for vector in others)
                 is_own = self.offset(along) == 0 and not any(vector[along] for vector in others)
-                return is_in_lines and is_own and self.is_all(terms, along)
+                can_load = along == last or self.of.reads_across
+                return is_in_lines and is_own and can_load and self.is_all(terms, along)
         return False
 
     @cached_property

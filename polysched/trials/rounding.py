@@ -16,7 +16,10 @@ That holds unless a product overflows or underflows on its way. `reach` is the s
 factors, whatever their signs, over the largest exponent of its type: below 1, no product of some of them, in any order,
 leaves the type. A factor of zero counts as one of 1, so that inf * 0 is seen where one order has a 0 first.
 
-Sums and products of whole numbers are exact in every order while `size` is below 1 / u; of such data, all bits count.
+A tensor instruction may cut the factors of floats, to 11 digits for tf32: each product is off by twice that cut more.
+
+Sums and products of whole numbers are exact in every order while `size` is below 1 / u, or the cut's inverse; of such
+data, all bits count.
 """
 
 from __future__ import annotations
@@ -30,7 +33,7 @@ from typing import Any
 import numpy as np
 
 from polysched.ir.build import add, binary, const, mul
-from polysched.ir.dtypes import DType, f64
+from polysched.ir.dtypes import DType, f32, f64
 from polysched.ir.node import rewrite, walk
 from polysched.ir.nodes import (
     COMPARISONS,
@@ -93,10 +96,10 @@ def calls_of_constants(kernel: Function) -> bool:
     return any(all(isinstance(arg, Const) for arg in call.args) for call in calls)
 
 
-def with_bounds(nest: Function) -> tuple[Function, dict[str, Names]]:
+def with_bounds(nest: Function, cut: float = 0.0) -> tuple[Function, dict[str, Names]]:
     """The nest that computes `size`, `depth` and `reach` beside each float array, in arrays of their own, and the names
-    of these."""
-    beside = _Beside(nest, used_names(nest))
+    of these. Factors of products in f32 may be cut by so much of themselves."""
+    beside = _Beside(nest, used_names(nest), cut)
     body = rewrite(nest.body, beside.stmt)
     floats = [array for array in nest.arrays if array.dtype.is_float]
     arrays = [_like(array, name) for array in floats for name in beside.names(array.name)]
@@ -118,11 +121,17 @@ def at_first(names: Mapping[str, Names], arguments: Mapping[str, Any]) -> dict[s
 
 
 def tolerance(
-    dtype: DType, size: np.ndarray, depth: np.ndarray, reach: np.ndarray | float = 0.0, *, exact: bool
+    dtype: DType,
+    size: np.ndarray,
+    depth: np.ndarray,
+    reach: np.ndarray | float = 0.0,
+    *,
+    exact: bool,
+    cut: float = 0.0,
 ) -> np.ndarray:
     """How far each element may be from that of another order; with `exact`, of whole numbers, zero while they are
     small."""
-    unit = _unit(dtype)
+    unit = max(_unit(dtype), cut)
     with np.errstate(all="ignore"):
         gamma = np.where(depth < 1, depth / (1 - depth), np.inf)
         bound = np.where(depth > 0, 2 * gamma * size + float(np.finfo(dtype.numpy).smallest_subnormal), 0.0)
@@ -146,6 +155,7 @@ class _Beside:
 
     nest: Function
     taken: set[str]
+    cut: float
     known: dict[str, Names] = field(default_factory=dict)
 
     def names(self, name: str) -> Names:
@@ -212,7 +222,8 @@ class _Beside:
             case Binary("+" | "-", left, right):
                 return add(self.deepest((left, right)), unit)
             case Binary("*", left, right):
-                return add(self.depth(left), self.depth(right), unit)
+                cut = 2 * self.cut if expr.dtype == f32 else 0.0
+                return add(self.depth(left), self.depth(right), unit, const(cut, f64))
             case Binary("/", left, right):  # which may become a product with the inverse
                 return add(self.depth(left), self.depth(right), unit, unit)
             case Binary("min" | "max", left, right):

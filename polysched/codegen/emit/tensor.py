@@ -12,6 +12,7 @@ from collections.abc import Iterable
 
 from polysched.instructions.instruction import Instruction
 from polysched.instructions.mma import INSTRUCTIONS
+from polysched.ir.dtypes import f16, f32, f64, i8, i32, u32
 from polysched.ir.nodes import LDMATRIX
 
 
@@ -43,8 +44,6 @@ def _product(of: Instruction) -> str:
     left, right, sums = of.registers
     numbers = iter(range(sums + left + right))
     c, a, b = (", ".join(f"%{next(numbers)}" for _ in range(count)) for count in (sums, left, right))
-    is_wide = of.factor.bits == 64
-    own, word, c_in, ab_in = ("double", "double", "d", "d") if is_wide else ("float", "uint32_t", "f", "r")
     factors = ((name, k) for name, count in (("a", left), ("b", right)) for k in range(count))
     return _PRODUCT.format(
         function=function_of(of.name),
@@ -52,29 +51,41 @@ def _product(of: Instruction) -> str:
         arch=10 * of.arch,
         opcode=of.opcode,
         operands=f"{{{c}}}, {{{a}}}, {{{b}}}, {{{c}}}",
-        sum=own,
-        word=word,
-        c=", ".join(f'"+{c_in}"(c[{k}])' for k in range(sums)),
-        ab=", ".join(f'"{ab_in}"({name}[{k}])' for name, k in factors),
-        fallback=_doubles(of) if is_wide else _HALVES,
+        sum=_TYPES[of.sum],
+        word=_TYPES[of.word],
+        c=", ".join(f'"+{_SUMS[of.sum]}"(c[{k}])' for k in range(sums)),
+        ab=", ".join(_WORDS[of.word].format(f"{name}[{k}]") for name, k in factors),
+        fallback=_HALVES if of.factor == f16 else _by_terms(of),
     )
 
 
-def _doubles(of: Instruction) -> str:
+def _by_terms(of: Instruction) -> str:
     """Each term, from the lanes that have its factors: lane 4 * i + k has A[i, k], and B[k, i]."""
     left, right, sums = of.registers
     a, h = ("2 * s + h", "r >> 1") if left > right else ("s", "0")
-    return _DOUBLES.format(steps=right, left=left // right, a=a, sums=sums, h=h)
+    add = _ADD[of.factor].format(x=f"x[{h}]", y="y[r & 1]")
+    return _TERMS.format(steps=right, left=left // right, a=a, sums=sums, word=_TYPES[of.word], add=add)
 
 
+_TYPES = {f64: "double", f32: "float", i32: "int32_t", u32: "uint32_t"}
+_SUMS = {f64: "d", f32: "f", i32: "r"}  # asm's constraints
+_WORDS = {f64: '"d"({})', f32: '"r"(__float_as_uint({}))', u32: '"r"({})'}
+_ADD = {
+    f64: "c[r] = __fma_rn({x}, {y}, c[r]);",
+    f32: "c[r] += __uint_as_float(__float_as_uint({x}) & ~0x1fffu) * __uint_as_float(__float_as_uint({y}) & ~0x1fffu);",
+    i8: "for (int bit = 0; bit < 32; bit += 8)\n"
+    "                    c[r] += (int8_t)({x} >> bit) * (int8_t)({y} >> bit);",
+}
 _LOAD = """\
-/* Of 8 rows of 8 elements each, four times: lane l tells row l % 8 of number l / 8, and gets neighbours of {what}. */
-static __device__ __forceinline__ void {function}(uint32_t *to, const void *row)
+/* Of 8 rows of 16 bytes each, four times: lane l tells row l % 8 of number l / 8, and gets 4 bytes of {what}. */
+template <typename word> static __device__ __forceinline__ void {function}(word *to, const void *row)
 {{
 #if __CUDA_ARCH__ >= 750 && !defined(POLYSCHED_NO_PTX)
+    uint32_t read[4];
     asm volatile("ldmatrix.sync.aligned.m8n8.x4{trans}.shared.b16 {{%0, %1, %2, %3}}, [%4];"
-                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+                 : "=r"(read[0]), "=r"(read[1]), "=r"(read[2]), "=r"(read[3])
                  : "r"((uint32_t)__cvta_generic_to_shared(row)) : "memory");
+    memcpy(to, read, sizeof read);
 #else
     const int lane = (int)threadIdx.x & 31;
     for (int k = 0; k < 4; k++) {{
@@ -84,7 +95,7 @@ static __device__ __forceinline__ void {function}(uint32_t *to, const void *row)
 """
 _ROWS = """\
         const uint64_t from = __shfl_sync(~0u, (unsigned long long)row, 8 * k + (lane >> 2));
-        to[k] = ((const uint32_t *)from)[lane & 3];
+        to[k] = ((const word *)from)[lane & 3];
 """
 _COLUMNS = """\
         const uint64_t even = __shfl_sync(~0u, (unsigned long long)row, 8 * k + (lane & 3) * 2);
@@ -117,16 +128,16 @@ _HALVES = """\
                         * __half2float(__ushort_as_half((uint16_t)(y[r & 1] >> bit)));
     }
 """
-_DOUBLES = """\
+_TERMS = """\
     const int row = (int)threadIdx.x & 28, column = ((int)threadIdx.x & 3) * 8;
     for (int s = 0; s < {steps}; s++)
         for (int k = 0; k < 4; k++) {{
-            double x[{left}], y[2];
+            {word} x[{left}], y[2];
             for (int h = 0; h < {left}; h++)
                 x[h] = __shfl_sync(~0u, a[{a}], row + k);
             for (int h = 0; h < 2; h++)
                 y[h] = __shfl_sync(~0u, b[s], column + 4 * h + k);
             for (int r = 0; r < {sums}; r++)
-                c[r] = __fma_rn(x[{h}], y[r & 1], c[r]);
+                {add}
         }}
 """

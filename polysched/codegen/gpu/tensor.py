@@ -29,8 +29,8 @@ from polysched.codegen.gpu.tensor_plan import Operand, Products, planned, surrou
 from polysched.codegen.gpu.thread_nest import counted
 from polysched.instructions.bits import Bits
 from polysched.instructions.instruction import LINE, Subscripts
-from polysched.ir.build import add, binary, conjunction, floormod, mul
-from polysched.ir.dtypes import boolean, u32
+from polysched.ir.build import add, binary, conjunction, floordiv, floormod, mul
+from polysched.ir.dtypes import boolean
 from polysched.ir.linear import Linear, added, expression, forms
 from polysched.ir.node import map_children, rewrite, substitute
 from polysched.ir.nodes import (
@@ -237,20 +237,19 @@ class _TensorKernel(StagedKernel):
         """The fragments of a factor."""
         tile, copy, r = Var(next(self.names)), operand.staged.copy, Var(next(self.names))
         first, count = (floormod(step, 2), tile), int(to.shape[1].value)  # type: ignore[attr-defined]
-        if operand.factor.rows is None:
+        if operand.rows is None:
+            many, registers = operand.factor.together, int(to.shape[-1].value)  # type: ignore[attr-defined]
             load = Load(copy.name, (slot, *self.place(operand, operand.factor.elements, tile, step, r)), copy.dtype)
             value = rewrite(operand.value, lambda node: load if node == operand.staged.load else None)
             if value != load and not has_all:  # a zero times infinity is none
                 value = Select(self.is_term(operand, step, r), value, Const(0.0, value.dtype))
-            zeros = (Const(0),) * (len(to.shape) - 3)
-            each = Store(to.name, (*first, *zeros, r), value)
-            inside = self.each(r.name, int(to.shape[-1].value), each)  # type: ignore[attr-defined]
-            return self.each(tile.name, count, inside)
-        rows = operand.factor.rows.along if operand.has_terms_in_rows else operand.factor.rows.across
-        load = Load(copy.name, (slot, *self.place(operand, rows, tile, step, Const(0))), copy.dtype)
+            which = (floordiv(r, registers) if many > 1 else Const(0),) * (len(to.shape) - 3)
+            each = Store(to.name, (*first, *which, floormod(r, registers) if many > 1 else r), value)
+            return self.each(tile.name, count, self.each(r.name, many * registers, each))
+        load = Load(copy.name, (slot, *self.place(operand, operand.rows, tile, step, Const(0))), copy.dtype)
         name = LDMATRIX[not operand.has_terms_in_rows]
         zeros = (Const(0),) * (len(to.shape) - 2)
-        return self.each(tile.name, count, Store(to.name, (*first, *zeros), Call(name, (load,), u32, pure=False)))
+        return self.each(tile.name, count, Store(to.name, (*first, *zeros), Call(name, (load,), to.dtype, pure=False)))
 
     def is_term(self, operand: Operand, step: Expr, r: Expr) -> Expr:
         """Has the sum the term of a fragment's element?"""

@@ -21,7 +21,7 @@ from polysched.codegen.gpu.footprint import footprint, in_locals
 from polysched.codegen.gpu.plan import Plan, Surroundings, have_own_elements
 from polysched.codegen.gpu.thread_nest import ThreadNest, thread_nest
 from polysched.codegen.passes.tile_nest import Side, side_of
-from polysched.instructions.instruction import LANES, LINE, Factor, Instruction
+from polysched.instructions.instruction import LANES, LINE, Factor, Instruction, Subscripts
 from polysched.instructions.mma import INSTRUCTIONS
 from polysched.ir.linear import Linear, added, forms
 from polysched.ir.node import children, substitute, walk
@@ -40,6 +40,7 @@ class Operand:
     side: Side
     staged: Staged
     has_terms_in_rows: bool
+    rows: Subscripts | None  # by which `ldmatrix` loads it; None: element by element
 
 
 @dataclass(frozen=True)
@@ -118,8 +119,12 @@ def _operand(
     copy = Array(name, load.dtype, tuple(map(Const, (stages, *extents))), "shared")
     order = tuple(range(len(box.extents)))
     factor = of.left if side is plan.nest.points[0] else of.right
-    staged = Staged(copy, load, load, box, order, stages, _swizzle(factor, extents[1], line))
-    return Operand(factor, value, side, staged, has_terms_in_rows)
+    is_scaled = value != load and of.factor == of.sum
+    rows = None if is_scaled else factor.rows_of(has_terms_in_rows=has_terms_in_rows)
+    if rows is None and of.word != of.factor:
+        return None
+    staged = Staged(copy, load, load, box, order, stages, _swizzle(rows is not None, extents[1], line))
+    return Operand(factor, value, side, staged, has_terms_in_rows, rows)
 
 
 def _starts_with_tiles(subscript: Expr, plan: Plan, side: Side, tile: int) -> bool:
@@ -160,10 +165,10 @@ def _is_multiple(form: Linear, line: int) -> bool:
     return not any(factor % line for factor in form.values())
 
 
-def _swizzle(factor: Factor, width: int, line: int) -> Swizzle:
+def _swizzle(by_rows: bool, width: int, line: int) -> Swizzle:
     """How lines of rows of so many elements trade places: so that lines of one number in 8 rows that follow each other
-    are in different banks, for `ldmatrix`, or two lines in each of 4 rows, for half a warp's elements."""
-    wide = 0 if factor.rows else 1
+    are in different banks, for `ldmatrix`, or two lines in each of 4 rows, for elements of a warp, or half of one."""
+    wide = 0 if by_rows else 1
     lines, banks = (width // line) >> wide, (LIMITS.banks // LINE) >> wide  # or pairs of lines
     group = gcd(lines, banks)  # of lines that stay in the row, whichever trade places
     rows = banks // group  # that are in different banks by themselves
