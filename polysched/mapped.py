@@ -27,7 +27,7 @@ from polysched.strategy.cpu import cpu
 from polysched.strategy.decision import Decision
 from polysched.strategy.gpu import gpu
 from polysched.strategy.script import Script
-from polysched.target import TARGETS, TargetData
+from polysched.target import LIMITS, TARGETS, TargetData
 from polysched.trace import optional, step, verifies_each
 from polysched.transform.guard import fits_in, gain, is_hidden, may_be_for_nothing
 from polysched.transform.hand.draft import Draft
@@ -118,7 +118,10 @@ def loops_within_budget(
             if not (loop := has_no_kernel(loops)):
                 return found, loops, names.get(rung, rung) + reason
             if _has_marks(scheduled):
-                hint = "tile rows, columns and terms, and leave their tiles as they are"
+                hint = (
+                    "tile rows, columns and terms, leave their tiles as they are, "
+                    f"and let the copies of all stages have at most {LIMITS.dynamic} bytes"
+                )
                 raise InputError(f"tensor instructions cannot run loop '{loop}' as it is tiled", hint=hint)
             reason = f", since tensor instructions cannot run loop {loop}"
         except BudgetExceeded as error:

@@ -12,6 +12,8 @@ import numpy as np
 
 import polysched as ps
 from polysched.frontend.python import Nest, parse_nest
+from polysched.instructions.mma import INSTRUCTIONS
+from polysched.ir.dtypes import f16
 from polysched.ir.interp import evaluate
 from polysched.ir.nodes import Array, Function
 from polysched.runtime.findings import CheckReport
@@ -49,18 +51,25 @@ def tt(C: ps.f32["n", "m"], A: ps.f16["d", "n"], B: ps.f16["m", "d"], n: ps.size
                 C[i, j] += ps.f32(B[j, k]) * ps.f32(A[k, i])
 
 
-def of_doubles(layout: str) -> Function:
-    """The same of doubles."""
+def of_types(layout: str, factor: str, total: str) -> Function:
+    """The same of other types."""
     A, left = ("n, d", "i, k") if layout[0] == "n" else ("d, n", "k, i")
     B, right = ("d, m", "k, j") if layout[1] == "n" else ("m, d", "j, k")
+    cast = "" if factor == total else total
     return parse_nest(
-        f"def {layout}(C: f64[n, m], A: f64[{A}], B: f64[{B}], n: size, m: size, d: size):\n"
+        f"def {layout}(C: {total}[n, m], A: {factor}[{A}], B: {factor}[{B}], n: size, m: size, d: size):\n"
         "    for i in range(n):\n"
         "        for j in range(m):\n"
         "            for k in range(d):\n"
-        f"                C[i, j] += A[{left}] * B[{right}]\n",
-        "doubles.py",
+        f"                C[i, j] += {cast}(A[{left}]) * {cast}(B[{right}])\n",
+        "product.py",
     )
+
+
+def product_for(instruction: str, layout: str) -> Function:
+    """Of the instruction's types."""
+    of = INSTRUCTIONS[instruction]
+    return LAYOUTS[layout] if of.factor == f16 else of_types(layout, of.factor.name, of.sum.name)
 
 
 LAYOUTS = {"nn": nn, "nt": nt, "tn": tn, "tt": tt}  # n: as it is; t: transposed

@@ -43,11 +43,15 @@ WARP_TILES = {  # by the type of the factors
     ),
     "f32": (
         WarpTile(128, 128, 64, 64, 32, 3, speed=100),
-        WarpTile(64, 64, 32, 32, 32, 4, speed=81),
+        WarpTile(128, 64, 64, 32, 32, 3, speed=89),
+        WarpTile(64, 128, 32, 64, 32, 3, speed=87),
+        WarpTile(64, 64, 32, 32, 32, 4, speed=76),
     ),
     "i8": (
         WarpTile(128, 128, 64, 64, 128, 3, speed=100),
-        WarpTile(64, 64, 32, 32, 128, 4, speed=81),
+        WarpTile(128, 64, 64, 32, 128, 3, speed=92),
+        WarpTile(64, 128, 32, 64, 128, 3, speed=92),
+        WarpTile(64, 64, 32, 32, 128, 4, speed=88),
     ),
     "f64": (
         WarpTile(64, 64, 32, 32, 32, 3, speed=100),

@@ -14,10 +14,11 @@ from itertools import product as product_of
 
 import numpy as np
 import pytest
-from tensor_products import LAYOUTS, SMALL, Tiles, by_hand, check_product, of_doubles, product, whole_numbers
+from tensor_products import LAYOUTS, SMALL, Tiles, by_hand, check_product, product, product_for, whole_numbers
 
 import polysched as ps
 from polysched.errors import InputError
+from polysched.instructions.mma import INSTRUCTIONS
 from polysched.runtime.check import check
 from polysched.runtime.emulate import emulate
 from polysched.runtime.findings import CheckReport
@@ -30,7 +31,7 @@ NONE = (16, 16, 0), (0, 16, 32), (16, 0, 32), (0, 0, 0)
 
 
 def made(layout: str = "nn", tiles: Tiles = SMALL) -> ps.Compiled:
-    nest = of_doubles(layout) if tiles.instruction.endswith("f64") else LAYOUTS[layout]
+    nest = product_for(tiles.instruction, layout)
     return ps.optimize(nest, "cuda", schedule=by_hand(nest, tiles))
 
 
@@ -80,6 +81,27 @@ def test_it_is_verified(layout, stages):
 @pytest.mark.parametrize("instruction", ["mma.m16n8k8.f64", "mma.m8n8k4.f64"])
 def test_doubles(instruction, layout):
     check_sizes(made(layout, Tiles(32, 32, 16, 16, 16, 3, instruction)), layout, (*SIZES, *FEW, *NONE))
+
+
+@pytest.mark.parametrize("layout", ["nt", "tn", *(pytest.param(each, marks=pytest.mark.slow) for each in ("nn", "tt"))])
+def test_floats_that_are_cut(layout):
+    """Terms next to each other are loaded by rows, others one by one."""
+    done = made(layout, Tiles(32, 32, 32, 16, 16, 3, "mma.m16n8k8.tf32"))
+    assert ("polysched_ldmatrix(&" in done.source.text) == (layout != "tn")
+    check_sizes(done, layout, (*SIZES, *FEW, *NONE))
+
+
+def test_bytes():
+    check_sizes(made("nt", Tiles(32, 32, 64, 16, 16, 3, "mma.m16n8k32.s8")), "nt", (*SIZES, *FEW, *NONE))
+
+
+def test_sums_of_bytes_wrap_around():
+    done = made("nt", Tiles(32, 32, 64, 16, 16, 2, "mma.m16n8k32.s8"))
+    arguments = whole_numbers(done.nest, n=16, m=16, d=64)
+    for name, least in ("A", -128), ("B", -128), ("C", 2**31 - 1):
+        arguments[name][:] = least
+    emulate(done.source, done.nest)(**arguments)
+    assert (arguments["C"] == 2**31 - 1 + 64 * 2**14 - 2**32).all()
 
 
 # --- what is loaded, and from where
@@ -278,8 +300,9 @@ def random_tiles(rng: random.Random) -> Tiles:
     while True:
         warp_rows, warp_columns = (16 * rng.choice((1, 1, 2, 3)) for _ in range(2))
         rows, columns = warp_rows * rng.choice((1, 2, 3)), warp_columns * rng.choice((1, 2, 3, 4))
-        instruction = rng.choice(("mma.m16n8k16.f16", "mma.m16n8k16.f16", "mma.m16n8k8.f64", "mma.m8n8k4.f64"))
-        chunk = rng.choice((32, 64) if instruction.endswith("f16") else (16, 32, 48))
+        instruction = rng.choice(("mma.m16n8k16.f16", "mma.m16n8k16.f16", *INSTRUCTIONS))
+        least = 2 * INSTRUCTIONS[instruction].terms
+        chunk = least * rng.choice((1, 2, 3) if least < 32 else (1, 2))
         if rows * columns <= 96 * 96:
             return Tiles(rows, columns, chunk, warp_rows, warp_columns, rng.choice((2, 3, 4, 5)), instruction)
 
@@ -295,7 +318,8 @@ def random_sizes(rng: random.Random, tiles: Tiles) -> tuple[int, int, int]:
 @pytest.mark.parametrize("seed", range(40))
 def test_random_tiles(seed):
     rng = random.Random(seed)
-    tiles, layout = random_tiles(rng), rng.choice(list(LAYOUTS))
+    tiles = random_tiles(rng)
+    layout = "nt" if tiles.instruction.endswith("s8") else rng.choice(list(LAYOUTS))
     try:
         done = made(layout, tiles)
     except InputError as error:

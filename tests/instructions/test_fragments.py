@@ -14,7 +14,7 @@ import pytest
 from polysched import isl
 from polysched.instructions.bits import Bits
 from polysched.instructions.instruction import LANES, LINE, Subscripts, as_map
-from polysched.instructions.mma import INSTRUCTIONS, M8N8K4_F64, M16N8K8_F64, M16N8K16
+from polysched.instructions.mma import INSTRUCTIONS, M8N8K4_F64, M16N8K8_F64, M16N8K8_TF32, M16N8K16, M16N8K32_S8
 from polysched.ir.build import var
 from polysched.ir.interp import evaluate
 from polysched.ir.text import show
@@ -91,6 +91,24 @@ def test_doubles_are_as_in_the_ptx_isa():
         assert place(M8N8K4_F64.right.elements, lane=lane, r=0) == (thread, group)
 
 
+def test_floats_and_bytes_are_as_in_the_ptx_isa():
+    for lane in range(32):
+        group, thread = lane >> 2, lane % 4
+        for i in range(4):
+            at = group if i in (0, 2) else group + 8, thread if i < 2 else thread + 4
+            assert place(M16N8K8_TF32.left.elements, lane=lane, r=i) == at
+        for i in range(2):
+            assert place(M16N8K8_TF32.right.elements, lane=lane, r=i) == (thread + 4 * i, group)
+        for i in range(16):
+            row = group if i < 4 or 8 <= i < 12 else group + 8
+            at = row, thread * 4 + (i & 3) if i < 8 else thread * 4 + (i & 3) + 16
+            assert place(M16N8K32_S8.left.elements, lane=lane, r=i) == at
+        for i in range(8):
+            row = thread * 4 + (i & 3) if i < 4 else thread * 4 + (i & 3) + 16
+            assert place(M16N8K32_S8.right.elements, lane=lane, r=i) == (row, group)
+    assert M16N8K8_TF32.sums == M16N8K32_S8.sums == M16N8K16.sums
+
+
 # --- every instruction
 
 
@@ -114,15 +132,16 @@ def test_a_fragment_has_each_element_of_its_tile_once(of):
 def test_what_an_instruction_is_called(of):
     """Its name and its opcode tell the same shape and types."""
     shape = f"m{of.rows}n{of.columns}k{of.terms}"
-    assert of.name == f"mma.{shape}.{of.factor}" and INSTRUCTIONS[of.name] is of
-    assert of.opcode == f"mma.sync.aligned.{shape}.row.col.{of.sum}.{of.factor}.{of.factor}.{of.sum}"
+    factor, added = "tf32" if of.digits else str(of.factor).replace("i", "s"), str(of.sum).replace("i", "s")
+    assert of.name == f"mma.{shape}.{factor}" and INSTRUCTIONS[of.name] is of
+    assert of.opcode == f"mma.sync.aligned.{shape}.row.col.{added}.{factor}.{factor}.{added}"
 
 
-def loaded(told: Subscripts, *, steps: Place, is_turned: bool) -> list[list[Place]]:
+def loaded(told: Subscripts, many: int, *, steps: Place, is_turned: bool) -> list[list[Place]]:
     """The elements in each lane's registers after `ldmatrix.x4`, each lane saying where a row begins.
 
-    Lane l gets of tile q, whose rows lanes 8 q to 8 q + 7 tell, two neighbours of row l / 4, or of column l / 4 if
-    it is turned; neighbours in a row are `steps` apart.
+    Lane l gets of tile q, whose rows lanes 8 q to 8 q + 7 tell, as `many` neighbours of row l / 4 as have 4 bytes, or
+    two of column l / 4 if it is turned; neighbours in a row are `steps` apart.
     """
     rows = [place(told, lane=lane) for lane in range(LANES)]
 
@@ -132,28 +151,35 @@ def loaded(told: Subscripts, *, steps: Place, is_turned: bool) -> list[list[Plac
 
     found = []
     for lane in range(LANES):
-        one, two = lane // 4, [lane % 4 * 2, lane % 4 * 2 + 1]
-        at = [(k, one) if is_turned else (one, k) for k in two]
+        one, neighbours = lane // 4, [lane % 4 * many + k for k in range(many)]
+        at = [(k, one) if is_turned else (one, k) for k in neighbours]
         found.append([element(tile, *each) for tile in range(4) for each in at])
     return found
 
 
-LOADED = [(of, side) for of in EVERY for side in ("left", "right") if getattr(of, side).rows]
+LOADED = [
+    (of, side, way)
+    for of in EVERY
+    for side in ("left", "right")
+    for way in ("along", "across")
+    if getattr(getattr(of, side).rows, way, None)
+]
 
 
 def named(each: object) -> str:
     return each if isinstance(each, str) else each.name
 
 
-@pytest.mark.parametrize("way", ["along", "across"])
-@pytest.mark.parametrize(("of", "side"), LOADED, ids=named)
+@pytest.mark.parametrize(("of", "side", "way"), LOADED, ids=named)
 def test_rows_give_the_fragment(of, side, way):
     """Terms in a row are neighbours in a lane's register as they are, and those in different rows when it is turned."""
     factor = getattr(of, side)
     has_terms_in_rows, terms = way == "along", ["right", "left"].index(side)  # which subscript counts terms
     steps = (0, 1) if has_terms_in_rows == (terms == 1) else (1, 0)
     told = getattr(factor.rows, way)
-    assert loaded(told, steps=steps, is_turned=not has_terms_in_rows) == fragment(factor.elements, 8)
+    many = 32 // of.factor.bits
+    assert loaded(told, many, steps=steps, is_turned=not has_terms_in_rows) == fragment(factor.elements, 4 * many)
+    assert many == 2 or has_terms_in_rows
     rows = {place(told, lane=lane) for lane in range(LANES)}
     assert len(rows) == LANES, "each row of the four tiles is told once"
     assert all(row[steps.index(1)] % (LINE * 8 // of.factor.bits) == 0 for row in rows), "rows begin lines"

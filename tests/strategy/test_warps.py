@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from unittest.mock import patch
+
 import pytest
-from tensor_products import LAYOUTS, check_product, nn, product, whole_numbers
+from tensor_products import LAYOUTS, check_product, nn, of_types, product, whole_numbers
 
 import polysched as ps
+from polysched.errors import VerificationError
 from polysched.frontend.python import parse_nest
+from polysched.instructions.instruction import Instruction
 
 NAME = "mma.m16n8k16.f16"
 
@@ -232,6 +236,26 @@ def test_doubles_are_left_as_they_are_where_fma_is_not_to_round():
         if (script := ps.Schedule.auto(fn, "cuda", options=options).script)
     }
     assert list(used.values()) == [["m16n8k8.f64"], ["m8n8k4.f64"], []]
+
+
+def test_floats_are_cut_when_that_is_asked():
+    fn = of_types("nn", "f32", "f32")
+    used = [uses_tensor(ps.optimize(fn, "cuda", options=ps.Options(tensor=how))) for how in ("off", "exact", "fast")]
+    assert used == [False, False, True]
+
+
+@pytest.mark.slow
+def test_what_is_cut_is_verified():
+    done = ps.optimize(of_types("nt", "f32", "f32"), "cuda", options=ps.Options(tensor="fast"))
+    done.verify(n=6, m=8, d=20)
+    with patch.object(Instruction, "cut", 0.0), pytest.raises(VerificationError, match="rounding makes a difference"):
+        done.verify(n=6, m=8, d=20)
+
+
+def test_bytes_need_terms_next_to_each_other():
+    assert uses_tensor(ps.optimize(of_types("nt", "i8", "i32"), "cuda"))
+    others = [ps.optimize(of_types(layout, "i8", "i32"), "cuda") for layout in ("nn", "tt")]
+    assert [(uses_tensor(done), done.declined, done.fallbacks) for done in others] == [(False, (), {})] * 2
 
 
 @pytest.mark.parametrize("free", [False, True])

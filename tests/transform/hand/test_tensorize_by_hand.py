@@ -124,7 +124,8 @@ def largest(C: ps.f32["n", "m"], A: ps.f16["n", "d"], B: ps.f16["d", "m"], n: ps
         (
             lambda: by_hand(nn, replace(SMALL, instruction="wgmma")),
             "there is no instruction 'wgmma'\n"
-            "hint: the instructions are: mma.m16n8k16.f16, mma.m16n8k8.f64, mma.m8n8k4.f64",
+            "hint: the instructions are: mma.m16n8k16.f16, mma.m16n8k8.tf32, mma.m16n8k32.s8, mma.m16n8k8.f64, "
+            "mma.m8n8k4.f64",
         ),
         (lambda: by_hand(nn, replace(SMALL, stages=1)), "tensorize needs 2 to 8 stages, not 1"),
         (lambda: by_hand(nn, replace(SMALL, stages=9)), "tensorize needs 2 to 8 stages, not 9"),
