@@ -16,9 +16,9 @@ Target = Literal["c", "cuda", "opencl", "hip"]
 @entries
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """How to compile. The defaults are safe and meant to be fast; results do not depend on them
-    unless `reorder_reductions` or `fast_math` is set, but for a * b + c of floats, which is rounded once or, with
-    `contract_floats=False`, twice."""
+    """How to compile. The defaults are safe and meant to be fast; results do not depend on them unless
+    `reorder_reductions`, `fast_math` or `tensor="fast"` is set, but for two roundings: of a * b + c of floats, once
+    or, with `contract_floats=False`, twice; and of sums of halves on tensor cores, unless `tensor="off"`."""
 
     scheduler: Literal["pluto", "isl", "source"] = "pluto"  # who finds the schedule
     solver: Literal["highs", "isl", "pulp", "scipy"] = "highs"  # back end of the Pluto ILP

@@ -46,7 +46,8 @@ OPTIONS = Options(
 )
 REORDERED = replace(OPTIONS, reorder_reductions=True)
 IN_TILES = replace(OPTIONS, tile_sizes=(8, 32))
-NESTS = ("product_f16", "product_f64", "conv2d_f16")
+CUT = replace(OPTIONS, tensor="fast")
+NESTS = ("product_f16", "product_f64", "product_i8", "conv2d_f16")
 BY_HAND: dict[str, tuple[Target, ps.Nest, Callable[[ps.Schedule], ps.Schedule]]] = {
     "stencil, skewed": ("c", stencil, lambda s: s.skew("j", by="i").tile("i", "j", sizes=(16, 32))),
     "matmul, tiled": ("c", matmul, lambda s: s.tile("i", "j", "k", sizes=(32, 64, 16)).parallel("i_o")),
@@ -70,6 +71,7 @@ def subjects() -> Iterator[str]:
         yield from (f"{op}, {target}, operator" for op in _first_cases())
     yield from (f"{kernel}, c, in tiles" for kernel in KERNELS)
     yield from (f"{name}, cuda, nest" for name in NESTS)
+    yield "product_f32, cuda, cut"
     yield from (f"{name}, {target}, by hand" for name, (target, _, _) in BY_HAND.items())
 
 
@@ -91,8 +93,8 @@ def _compiled(name: str, target: Target, kind: str, again: bool) -> str:
         if kind == "operator":
             nest = _first_cases()[name]
         else:
-            nest = getattr(nests, name) if name in NESTS else KERNELS[name].nest
-        options = {"reordered": REORDERED, "in tiles": IN_TILES}.get(kind, OPTIONS)
+            nest = KERNELS[name].nest if name in KERNELS else getattr(nests, name)
+        options = {"reordered": REORDERED, "in tiles": IN_TILES, "cut": CUT}.get(kind, OPTIONS)
         done = ps.optimize(nest, target, options=options)
     if again:
         done = _given_back(done, target)

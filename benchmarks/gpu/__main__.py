@@ -4,7 +4,7 @@ suite         the 30 PolyBench kernels, and the same in source order
 gemm          products of matrices against cuBLAS
 techniques    what each technique is worth: the nest without it
 rows          operators along rows, as one kernel and as several, against PyTorch
-tensor        products and a convolution of f16, by tensor instructions and without them, against cuBLAS
+tensor        products and a convolution, by tensor instructions and without them, against cuBLAS
 
 A line for each as it comes: milliseconds of the device by its events, median and least, without copies from and to the
 host; the floor, which is the larger of bytes over bandwidth and operations over peak, where every array is read and
@@ -96,7 +96,7 @@ def _arguments() -> argparse.Namespace:
         prog="python -m benchmarks.gpu", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("tables", nargs="*", default=list(TABLES), metavar="TABLE", help=", ".join(TABLES))
-    names = [*dict.fromkeys((*KERNELS, *WITHOUT, *ROWS, "product_f16", "conv2d_f16"))]
+    names = [*dict.fromkeys((*KERNELS, *WITHOUT, *ROWS, "product_f16", "product_i8", "conv2d_f16"))]
     parser.add_argument("--kernel", choices=names, nargs="+", default=names, metavar="NAME")
     parser.add_argument("--dataset", choices=SETS, default="large", help="the sizes of the suite")
     parser.add_argument("--limit", type=float, default=8.0, help="seconds that a variant may have the GPU")
@@ -143,9 +143,12 @@ def _tensor(dataset: str) -> list[Job]:
         ("product_f64", FEW),
         ("product_f16", SMALLER),  # the CPU takes long to check larger ones
         ("product_f16", FEW),
+        ("product_i8", SMALLER),
+        ("product_i8", FEW),
         ("conv2d_f16", {}),
     )
-    return [Job(name, sizes, variants) for name, sizes in jobs]
+    cut: dict[str, dict[str, Any]] = {"ours": {}, "cut to tf32": {"tensor": "fast"}}
+    return [*(Job(name, sizes, variants) for name, sizes in jobs), Job("product_f32", SMALLER, cut)]
 
 
 TABLES = {"suite": _suite, "gemm": _gemm, "techniques": _techniques, "rows": _rows, "tensor": _tensor}
@@ -165,7 +168,7 @@ def _line(job: Job, measured: Measured, gpu: Peaks) -> str:
 
 def _print_cublas(found: Sequence[tuple[Job, Measured]]) -> None:
     for job, ours in found:
-        is_asked = job.name.startswith("product") and job.sizes in (PRODUCT, SMALLER, FEW)
+        is_asked = job.name.startswith("product_f") and job.sizes in (PRODUCT, SMALLER, FEW)
         if is_asked and ours.variant == "ours" and not ours.fault:
             try:
                 theirs = time_product(job.sizes["n"], int(job.name[-2:]), ours.runs)

@@ -42,7 +42,8 @@ class Peaks:
     def floor(self, work: Work) -> tuple[float, str]:
         """The least milliseconds, and what decides: "bytes" or "operations"."""
         bytes_ms = 1e3 * work.moved / self.bandwidth
-        rate = self.f16 if work.narrowest == 16 else self.f64 if work.bits == 64 else self.f32
+        in_tensors = self.f16 * 16 / work.narrowest  # twice as many on bytes
+        rate = in_tensors if work.narrowest <= 16 else self.f64 if work.bits == 64 else self.f32
         operations_ms = 1e3 * work.operations / rate
         return max((bytes_ms, "bytes"), (operations_ms, "operations"))
 

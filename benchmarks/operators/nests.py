@@ -43,6 +43,18 @@ def product_f16(
 
 
 @ps.nest
+def product_i8(
+    C: ps.i32[n, m], A: ps.i8[n, k], B: ps.i8[m, k], n: ps.size, m: ps.size, k: ps.size
+):  # fmt: skip
+    """C = A B^T, added up in i32"""
+    for i in range(n):
+        for j in range(m):
+            C[i, j] = ps.i32(0)
+            for p in range(k):
+                C[i, j] += ps.i32(A[i, p]) * ps.i32(B[j, p])
+
+
+@ps.nest
 def conv2d_f16(out: ps.f32[32, 56, 56, 128], data: ps.f16[32, 58, 58, 128], weight: ps.f16[3, 3, 128, 128]):
     """Batch, rows, columns, channels; the data is padded by one all around; added up in f32."""
     for b in range(32):
