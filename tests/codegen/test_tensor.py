@@ -14,6 +14,7 @@ from itertools import product as product_of
 
 import numpy as np
 import pytest
+from fuzz_tensor import check_tensor
 from tensor_products import LAYOUTS, SMALL, Tiles, by_hand, check_product, product, product_for, whole_numbers
 
 import polysched as ps
@@ -326,3 +327,10 @@ def test_random_tiles(seed):
         assert "bytes" in str(error), str(error)
         return
     check_sizes(done, layout, tuple(random_sizes(rng, tiles) for _ in range(4)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(12))
+def test_random_sums(seed):
+    """Strides, offsets, triangles, batches, taps, of any type: equal to C in source order."""
+    check_tensor(seed)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import nests
 from edits import check_random_edits
 from fuzz_products import check_products
+from fuzz_tensor import check_tensor
 from op_programs import agree, random_program
 from scripts import check_script
 from test_pipeline import check_random_nest
@@ -60,6 +61,12 @@ def check_scripts(seed: int) -> None:
         raise Refused("there is no script" if is_legal is None else "an edit was refused, by its name")
 
 
+def check_instructions(seed: int) -> None:
+    """A sum of products by tensor instructions, or one for which there is none."""
+    if not check_tensor(seed):
+        raise Refused("there is no instruction for it")
+
+
 def _verify(done: ps.Compiled, **limits: float) -> None:
     """Refused for want of time, by the clock on the wall: other programs run at the same time."""
     try:
@@ -86,5 +93,6 @@ KINDS: dict[str, Check] = {
     "scripts": check_scripts,
     "cuda": check_gpu,
     "products": check_products,
+    "tensor": check_instructions,
     "expressions": check_expressions,
 }
