@@ -27,8 +27,9 @@ from tensor_products import whole_numbers
 import polysched as ps
 from polysched.frontend.python import parse_nest
 from polysched.heuristics.gpu import WARP_TILES, WarpTile
-from polysched.instructions.instruction import Instruction
+from polysched.instructions.instruction import LINE, Instruction
 from polysched.instructions.mma import INSTRUCTIONS
+from polysched.ir.interp import evaluate
 from polysched.ir.nodes import Function
 from polysched.runtime.emulate import emulate
 
@@ -112,9 +113,21 @@ def _small_tiles(rng: random.Random) -> Iterator[None]:
 
 
 def _arguments(fn: Function, rng: random.Random) -> dict[str, np.ndarray | int | float]:
-    step = rng.choice((1, 1, 4, 8, 16))
-    sizes = {name: rng.randint(0, _SIZES[name] // step) * step if name != "p" else rng.randint(0, 3) for name in _SIZES}
+    """Half of the time, rows of both factors are whole lines of 16 bytes, where any sizes make them so."""
+    sizes = _random_sizes(rng)
+    if rng.random() < 0.5:
+        several = (_random_sizes(rng) for _ in range(200))
+        sizes = next((each for each in several if _has_whole_lines(fn, each)), sizes)
     return {**sizes, "alpha": 2.0, **whole_numbers(fn, **sizes)}
+
+
+def _random_sizes(rng: random.Random) -> dict[str, int]:
+    return {name: rng.randint(0 if rng.random() < 0.1 else 1, most) for name, most in _SIZES.items()}
+
+
+def _has_whole_lines(fn: Function, sizes: dict[str, int]) -> bool:
+    rows = ((evaluate(array.shape[-1], sizes), array.dtype.bits // 8) for array in fn.arrays if array.name in "AB")
+    return all(extent * size % LINE == 0 for extent, size in rows)
 
 
 if __name__ == "__main__":

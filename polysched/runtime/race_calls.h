@@ -8,12 +8,12 @@
 extern "C" {
 
 #define POLYSCHED_SIZE(n)                                                                               \
-    void __tsan_read##n(void *at) { access((uintptr_t)at, n, read_it, PC, true); }                      \
-    void __tsan_write##n(void *at) { access((uintptr_t)at, n, write_it, PC, true); }                    \
+    void __tsan_read##n(void *at) { access((uintptr_t)at, n, read_it, PC, n); }                         \
+    void __tsan_write##n(void *at) { access((uintptr_t)at, n, write_it, PC, n); }                       \
     void __tsan_unaligned_read##n(void *at) { access((uintptr_t)at, n, read_it, PC); }                  \
     void __tsan_unaligned_write##n(void *at) { access((uintptr_t)at, n, write_it, PC); }                \
-    void __tsan_volatile_read##n(void *at) { access((uintptr_t)at, n, read_it, PC, true); }             \
-    void __tsan_volatile_write##n(void *at) { access((uintptr_t)at, n, write_it, PC, true); }           \
+    void __tsan_volatile_read##n(void *at) { access((uintptr_t)at, n, read_it, PC, n); }                \
+    void __tsan_volatile_write##n(void *at) { access((uintptr_t)at, n, write_it, PC, n); }              \
     void __tsan_unaligned_volatile_read##n(void *at) { access((uintptr_t)at, n, read_it, PC); }         \
     void __tsan_unaligned_volatile_write##n(void *at) { access((uintptr_t)at, n, write_it, PC); }
 POLYSCHED_SIZE(1) POLYSCHED_SIZE(2) POLYSCHED_SIZE(4) POLYSCHED_SIZE(8) POLYSCHED_SIZE(16)

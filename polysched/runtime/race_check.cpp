@@ -207,7 +207,7 @@ void polysched_check_atomic(const void *at, size_t size, bool is_of_block)
 {
     if (checker->runs && is_of_block)
         checker->sites[site_of(PC, update_it, size)].is_of_block = true;
-    access((uintptr_t)at, size, update_it, PC, true);
+    access((uintptr_t)at, size, update_it, PC, size);
     if (!is_of_block)
         exchange((uintptr_t)at, {checker->epoch, 0, checker->thread, checker->seen[checker->thread][checker->thread % lanes]});
 }
@@ -219,8 +219,8 @@ void polysched_check_compare(const void *at, size_t size, const void *expected)
 
 void polysched_check_copy_begins(const void *to, const void *from, size_t size, size_t zeros)
 {
-    access((uintptr_t)from, size - zeros, read_it, PC);
-    access((uintptr_t)to, size, copy_it, PC, true);
+    access((uintptr_t)from, size - zeros, read_it, PC, size > zeros ? size : 0);
+    access((uintptr_t)to, size, copy_it, PC, size);
 }
 
 void polysched_check_copy_ends(const void *to, size_t size)

@@ -177,7 +177,7 @@ void outside(uintptr_t at, unsigned size, const Access &own)
     }
 }
 
-void access(uintptr_t at, unsigned size, Operation operation, uintptr_t pc, bool is_aligned = false)
+void access(uintptr_t at, unsigned size, Operation operation, uintptr_t pc, unsigned multiple = 0)
 {
     if (!checker->runs || !size || at - checker->own_stack < checker->stride)
         return;
@@ -198,8 +198,8 @@ void access(uintptr_t at, unsigned size, Operation operation, uintptr_t pc, bool
     if (region.space == ignored)
         return;
     const size_t offset = at - region.begin;
-    if (is_aligned && at % size) {
-        report(misaligned, it, offset, size, own);
+    if (multiple && at % multiple) {
+        report(misaligned, it, offset, multiple, own);
         checker->stop("a misaligned access");
     }
     note(id, at, size);

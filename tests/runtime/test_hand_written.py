@@ -99,6 +99,10 @@ WRONG = [
         a[own[2] > 0] = own[3];"""),
     ("out of bounds", "index 8 of 'int [8]'", "__shared__ int s[4][8]; s[0][LANE] = 1;"),
     ("misaligned", "a, 16 bytes at byte 4, which is no multiple of 16", "float4 v = *(float4 *)(a + 1); a[0] = v.x;"),
+    ("misaligned", "a, 16 bytes at byte 4, which is no multiple of 16", """__shared__ __align__(16) float s[128];
+        __pipeline_memcpy_async(s + 4 * LANE, a + 1, 16, 8);"""),
+    ("misaligned", "s, 16 bytes at byte 8, which is no multiple of 16", """__shared__ __align__(16) float s[128];
+        __pipeline_memcpy_async(s + 2, a, 16);"""),
     ("in flight", "s[0], while an asynchronous copy to it has not been waited for", """__shared__ float s[32];
         __pipeline_memcpy_async(s + LANE, a + LANE, 4);
         __pipeline_commit();
