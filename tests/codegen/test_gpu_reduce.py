@@ -17,6 +17,7 @@ from opencl import on_device
 import polysched as ps
 from polysched.codegen.emit.opencl import emit_opencl
 from polysched.errors import IllegalSchedule, PolyschedError
+from polysched.frontend.python import parse_nest
 from polysched.heuristics.gpu import FEW_TERMS, SUM_BLOCKS, SUM_THREADS
 from polysched.ir.build import add, binary, load, mul, store, sub, var
 from polysched.ir.dtypes import DType, f32, f64, i8, i32, i64, u16, u64
@@ -336,6 +337,21 @@ def test_substitution_sums_what_is_known_of_each_row():
     fn = nest("solve", "n", [square, X], loop("i", 0, n, loop("j", 0, i, update)))
     done = ps.optimize(fn, target="cuda", options=FREE)
     assert_same(done, 40, rtol=1e-9, checked=True)
+
+
+@pytest.mark.parametrize(
+    ("rows", "terms", "read"),
+    [("range(0, n, 2)", "range(n)", "i + 1"), ("range(n)", "range(i - 4)", "0")],
+    ids=["every other row", "none in the first rows"],
+)
+@pytest.mark.parametrize("target", ["cuda", "opencl"])
+def test_elements_that_get_no_terms_are_not_stored_while_others_read_them(rows, terms, read, target):
+    loops = f"    for i in {rows}:\n        for j in {terms}:\n            y[i] += A[i, j] * y[{read}]\n"
+    fn = parse_nest(f"def rows(y: f64['n + 1'], A: f64[n, n], n: size):\n{loops}", "rows.py")
+    done = ps.optimize(fn, target=target, options=FREE)
+    assert "thread.x:y" in axes(done)
+    assert done.declined == ()
+    assert_same(done, 12, rtol=1e-9, checked=True)
 
 
 def test_products_of_matrices_keep_their_tiles():

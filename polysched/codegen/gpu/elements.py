@@ -5,6 +5,8 @@
     for b in ..: for k in ..:                           y[b] is the element of all k, of which the condition tells one:
         for i in ..:                                    the others have nothing to finish
             if k == 3 * b + 2: y[b] += a[i]
+    for b in ..: for i in 0..b:                         the thread that stores y[0] again would race with those that
+        y[b] += a[i] - y[2 * b + 1]                     read it: elements without terms are left alone
 """
 
 from __future__ import annotations
@@ -16,10 +18,11 @@ from typing import Any
 from polysched.codegen.emit.extents import most_trips
 from polysched.codegen.passes.tile_nest import side_of
 from polysched.codegen.passes.updates import Update
+from polysched.ir.build import binary
 from polysched.ir.effects import may_change
 from polysched.ir.linear import Linear, forms
 from polysched.ir.node import walk
-from polysched.ir.nodes import Alloc, Binary, Expr, For, If, Var
+from polysched.ir.nodes import Alloc, Binary, Expr, For, If, Let, Load, Store, Var
 from polysched.target import LIMITS
 
 
@@ -30,13 +33,32 @@ def guards_of(loop: For, around: Sequence[For], updates: Sequence[Update]) -> tu
     elements = [update.index for update in updates if update.array.name not in own]
     conditions: list[Expr] = []
     while not all(_tell(index, conditions, around) for index in elements):
-        match loop.body:
-            case (If(cond=cond, then=then, other=()),) if not may_change(cond) and loop.var not in _names(cond):
-                conditions.append(cond)
-                loop = replace(loop, body=then)
-            case _:
-                return None
-    return tuple(conditions), loop
+        guarded = _without_condition(loop)
+        if guarded is None:
+            return None
+        loop = guarded[1]
+        conditions.append(guarded[0])
+    if not any(_is_read_elsewhere(update, around) for update in updates if update.array.name not in own):
+        return tuple(conditions), loop
+    while guarded := _without_condition(loop):
+        loop = guarded[1]
+        conditions.append(guarded[0])
+    has_terms = binary("<", loop.lo, loop.hi)
+    return ((*conditions, has_terms), loop) if all(isinstance(stmt, Store | Let) for stmt in loop.body) else None
+
+
+def _without_condition(loop: For) -> tuple[Expr, For] | None:
+    """A condition around all that the loop does, which is the same in each iteration, and the loop without it."""
+    match loop.body:
+        case (If(cond=cond, then=then, other=()),) if not may_change(cond) and loop.var not in _names(cond):
+            return cond, replace(loop, body=then)
+    return None
+
+
+def _is_read_elsewhere(update: Update, around: Sequence[For]) -> bool:
+    """Are other elements of its array read than the one that it updates?"""
+    loads = (node for node in walk(tuple(around)) if isinstance(node, Load) and node.array == update.array.name)
+    return any(load.index != update.index for load in loads)
 
 
 def _tell(index: Sequence[Expr], conditions: Sequence[Expr], around: Sequence[For]) -> bool:
