@@ -9,11 +9,17 @@ from polysched.ir.build import add, binary, mul
 from polysched.ir.nodes import Binary, Const, Expr, Unary
 
 Linear = dict[Expr | None, int]  # factors of what is not taken apart; the constant is under None
+_MOST_FORMS = 64  # of one expression: a sum of n minima would have 2^n
 
 
 def forms(expr: Expr, upper: bool) -> list[Linear]:
     """Linear forms none of which `expr` exceeds (`upper`), or falls below; it equals one of them if they differ by
-    min or max alone."""
+    min or max alone. What has very many is not taken apart."""
+    found = _forms(expr, upper)
+    return found if len(found) <= _MOST_FORMS else [{expr: 1}]
+
+
+def _forms(expr: Expr, upper: bool) -> list[Linear]:
     match expr:
         case Const(int(value)):
             return [{None: value}]

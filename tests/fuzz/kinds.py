@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import nests
 from edits import check_random_edits
@@ -56,7 +57,8 @@ def check_expressions(seed: int) -> None:
 
 def check_scripts(seed: int) -> None:
     """The automatic script of a nest, for CUDA one time in four, without one of its edits, or with other sizes."""
-    is_legal = check_script(seed, "c" if seed % 4 else "cuda")
+    with _in_time():
+        is_legal = check_script(seed, "c" if seed % 4 else "cuda")
     if not is_legal:
         raise Refused("there is no script" if is_legal is None else "an edit was refused, by its name")
 
@@ -68,9 +70,15 @@ def check_instructions(seed: int) -> None:
 
 
 def _verify(done: ps.Compiled, **limits: float) -> None:
+    with _in_time():
+        done.verify(**limits)
+
+
+@contextmanager
+def _in_time() -> Iterator[None]:
     """Refused for want of time, by the clock on the wall: other programs run at the same time."""
     try:
-        done.verify(**limits)
+        yield
     except BudgetExceeded as error:
         raise Refused("it was not verified in time") from error
 

@@ -34,6 +34,15 @@ def test_what_is_not_linear_stays_whole():
     assert forms(add(half, half, square, 1), upper=True) == [{half: 2, square: 1, None: 1}]
 
 
+def test_a_sum_of_many_minima_stays_whole():
+    """It would have 2^40 forms."""
+    minima = [binary("min", n, add(i, k)) for k in range(40)]
+    assert len(forms(add(*minima[:6]), upper=True)) == 64
+    (form,) = forms(add(*minima[:7]), upper=True)
+    assert form == {add(*minima[:7]): 1}
+    assert len(forms(add(*minima), upper=True)) <= 64
+
+
 def test_the_constant_comes_last_and_factors_of_zero_are_left_out():
     assert expression({None: 3, i: 2, j: 1, n: 0}) == add(mul(i, 2), j, 3)
     assert expression({i: 1, None: 0}) == i

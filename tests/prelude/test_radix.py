@@ -3,8 +3,10 @@ import random
 
 import pytest
 
-from polysched.ir.build import binary, floordiv, floormod, lift, mul, sub, var
+from polysched.ir.build import add, binary, const, floordiv, floormod, lift, mul, sub, var
+from polysched.ir.dtypes import f64, i64
 from polysched.ir.interp import evaluate
+from polysched.ir.nodes import Load
 from polysched.ir.text import show
 from polysched.prelude.structure.radix import ONE, Digits, Number, Product, product_of
 
@@ -66,6 +68,13 @@ def test_each_way_to_write_a_digit(expr, low, high):
 )
 def test_what_is_no_digit(expr):
     assert number(n, h, w).digits(expr) is None
+
+
+@pytest.mark.parametrize("dtype", [i64, f64])
+def test_long_sums_of_loads_are_no_digits(dtype):
+    """Their minima, of which each doubles the number of linear forms, are not taken apart."""
+    minima = [binary("min", Load("x", (add(p, k),), dtype), const(k, dtype)) for k in range(40)]
+    assert number(n, h, w).digits(add(*minima)) is None
 
 
 def test_products_are_equal_in_any_order():

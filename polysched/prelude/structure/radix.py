@@ -145,7 +145,7 @@ class Number:
                 return self._part(left, right, _remainder)
             case Binary("-", left, Binary("*", one, other)) if whole := self.digits(left):
                 return self._rest(whole, one, other) or self._rest(whole, other, one)
-            case Binary("+" | "-") if self._is_mirrored(expr):
+            case Binary("+" | "-") if expr.dtype == i64 and not may_change(expr) and self._is_mirrored(expr):
                 return Digits(ONE, self.end, mirrored=True)
         return None
 
