@@ -24,11 +24,13 @@ class Loc:
         return f"{self.file}:{self.line}:{self.column}"
 
     def caret(self) -> str:
-        """The source line and a caret under the column; empty when the text is unknown."""
+        """The source line and a caret under the column; empty when the text is unknown. What would control a terminal
+        is shown as U+FFFD."""
         if not self.text:
             return ""
-        blank = "".join("\t" if character == "\t" else " " for character in self.text[: self.column - 1])
-        return f"  {self.text}\n  {blank}^"
+        line = "".join(c if c.isprintable() or c == "\t" else "\N{REPLACEMENT CHARACTER}" for c in self.text)
+        blank = "".join("\t" if character == "\t" else " " for character in line[: self.column - 1])
+        return f"  {line}\n  {blank}^"
 
 
 class PolyschedError(Exception):

@@ -4,7 +4,7 @@ from textwrap import indent
 
 import pytest
 
-from polysched.errors import InputError
+from polysched.errors import InputError, Loc
 from polysched.frontend.python import parse_nest
 
 HEAD = 'def f(a: f64["n", "n"], b: i8["n"], x: f64, n: size):'
@@ -606,6 +606,10 @@ def test_not_one_function(text: str, found: str) -> None:
         f"kernel.py:10:1: expected one function, found {found}\n"
         "hint: give the text of one function: def name(parameters): ..."
     )
+
+
+def test_nothing_of_the_line_controls_the_terminal() -> None:
+    assert Loc("nest.c", 1, 4, "a\x1b[2J = 1;").caret() == "  a\ufffd[2J = 1;\n     ^"
 
 
 def test_caret_below_tabs() -> None:
