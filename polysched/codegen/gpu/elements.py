@@ -28,23 +28,23 @@ from polysched.target import LIMITS
 
 def guards_of(loop: For, around: Sequence[For], updates: Sequence[Update]) -> tuple[tuple[Expr, ...], For] | None:
     """Conditions around all that the loop does, which say whose the elements that it updates are where their subscripts
-    do not, and the loop without them; None if these leave that open. `around` are the loops of the kernel around it."""
+    do not, and the loop without them; None if these leave that open. `around` are the loops of the kernel around it.
+    Where the kernel reads other elements of the array, they say, too, that the loop has a term."""
     own = {node.array.name for node in walk(tuple(around)) if isinstance(node, Alloc)}  # of a block, or of a thread
     elements = [update.index for update in updates if update.array.name not in own]
+    is_read = any(_is_read_elsewhere(update, around) for update in updates if update.array.name not in own)
     conditions: list[Expr] = []
-    while not all(_tell(index, conditions, around) for index in elements):
-        guarded = _without_condition(loop)
-        if guarded is None:
-            return None
-        loop = guarded[1]
-        conditions.append(guarded[0])
-    if not any(_is_read_elsewhere(update, around) for update in updates if update.array.name not in own):
-        return tuple(conditions), loop
-    while guarded := _without_condition(loop):
-        loop = guarded[1]
-        conditions.append(guarded[0])
-    has_terms = binary("<", loop.lo, loop.hi)
-    return ((*conditions, has_terms), loop) if all(isinstance(stmt, Store | Let) for stmt in loop.body) else None
+
+    def is_told() -> bool:
+        return all(_tell(index, conditions, around) for index in elements)
+
+    while (is_read or not is_told()) and (guarded := _without_condition(loop)):
+        condition, loop = guarded
+        conditions.append(condition)
+    if is_read:
+        conditions.append(binary("<", loop.lo, loop.hi))
+    has_terms = not is_read or all(isinstance(stmt, Store | Let) for stmt in loop.body)
+    return (tuple(conditions), loop) if is_told() and has_terms else None
 
 
 def _without_condition(loop: For) -> tuple[Expr, For] | None:
