@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import inf
 from typing import Any, TypeVar
@@ -28,7 +28,7 @@ from polysched.runtime.findings import CheckReport
 from polysched.trial_sizes import ladders, work
 from polysched.trials.data import Source, Style
 from polysched.trials.replay import conflict
-from polysched.trials.rounding import Names, at_first, is_whole, tolerance, with_bounds
+from polysched.trials.rounding import Cuts, Names, at_first, is_whole, tolerance, with_bounds
 
 Run = Callable[..., CheckReport | None]  # in place, on arguments by name
 Trusted = Callable[[Function], Callable[..., None]]  # makes a program of a nest
@@ -91,7 +91,7 @@ class Trial:
     trusted: Trusted | None
     clock: Clock
     source: Source
-    cut: float = 0.0  # by how much of itself each factor of a product of floats may be less
+    cuts: Cuts = field(default_factory=dict)
     refusal: str = ""  # why the nest could not run with some data
 
     @cached_property
@@ -112,7 +112,7 @@ class Trial:
     @cached_property
     def bounded(self) -> tuple[Function, dict[str, Names]]:
         """The nest that computes bounds of rounding too, if they are needed."""
-        return with_bounds(self.nest, self.cut) if self.rounded else (self.nest, {})
+        return with_bounds(self.nest, self.cuts) if self.rounded else (self.nest, {})
 
     @cached_property
     def as_written(self) -> Scop:
@@ -286,7 +286,8 @@ class Trial:
         if array not in self.bounded[1]:
             return None
         size, depth, reach = (expected[name] for name in self.bounded[1][array])
-        return tolerance(self.nest.array(array).dtype, size, depth, reach, exact=style == "whole", cut=self.cut)
+        cut = max(self.cuts.values(), default=0.0)
+        return tolerance(self.nest.array(array).dtype, size, depth, reach, exact=style == "whole", cut=cut)
 
 
 def _with_bounds(arguments: dict[str, Any], names: dict[str, Names]) -> dict[str, Any]:

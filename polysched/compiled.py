@@ -23,13 +23,14 @@ from polysched.compare import Run
 from polysched.counts import Counts, counts
 from polysched.deps.dependences import Dependences
 from polysched.entry import entries
-from polysched.errors import InputError, LaunchError, VerificationError
+from polysched.errors import InputError, LaunchError, Loc, VerificationError
 from polysched.explain.text import explain
+from polysched.instructions.instruction import Instruction
 from polysched.instructions.mma import INSTRUCTIONS
 from polysched.ir.defaults import without_contents
 from polysched.ir.dtypes import i64
 from polysched.ir.node import walk
-from polysched.ir.nodes import MMA, Call, Function, Var
+from polysched.ir.nodes import Call, Function, Store, Var
 from polysched.ir.text import head
 from polysched.mapped import FOR_THREADS, IN_SOURCE_ORDER
 from polysched.model.scop import Scop
@@ -58,7 +59,7 @@ from polysched.targets.table import BACKENDS
 from polysched.trace import Declined, Event
 from polysched.trials.borders import borders
 from polysched.trials.orders import BACKWARDS, always_on_threads, has_independent_loops, has_threads, in_other_orders
-from polysched.trials.rounding import calls_of_constants, decides_by_floats, has_contractions
+from polysched.trials.rounding import Cuts, calls_of_constants, decides_by_floats, has_contractions
 from polysched.verify import SECONDS, Verification, verify
 
 
@@ -234,7 +235,7 @@ class Compiled:
             beyond=self._in_source_order,
             several_tiles=self._target.has_grid,
             rounded=ways if self._rounds else {_AS_IT_IS} if _UNCONTRACTED in ways else (),
-            cut=max((INSTRUCTIONS[name].cut for name in self._instructions), default=0.0),
+            cuts=self._cuts,
             chosen=self._chosen,
             seconds=seconds,
             deadline=deadline,
@@ -252,13 +253,20 @@ class Compiled:
         """May floats be rounded in another order, wherever it runs?"""
         options = self.options
         in_order = not (options.reorder_reductions or options.fast_math or calls_of_constants(self.kernel))
-        return not in_order or bool(self._instructions)
+        return not in_order or any(of.sum.is_float for _, of in self._instructions)
 
     @property
-    def _instructions(self) -> set[str]:
-        """The tensor instructions that make products."""
-        calls = (each for each in walk(self.kernel) if isinstance(each, Call))
-        return {call.fn for call in calls if call.fn.startswith(MMA)}
+    def _cuts(self) -> Cuts:
+        """Of the factors that tensor instructions multiply, by their statements in the nest."""
+        known = {node.loc for node in walk(self.nest.body) if isinstance(node, Store)}
+        return {loc if loc in known else None: of.cut for loc, of in self._instructions if of.cut}
+
+    @property
+    def _instructions(self) -> list[tuple[Loc | None, Instruction]]:
+        """The tensor instructions that make products, and the statements that they do so for."""
+        stores = (node for node in walk(self.kernel) if isinstance(node, Store))
+        calls = ((store.loc, store.value.fn) for store in stores if isinstance(store.value, Call))
+        return [(loc, INSTRUCTIONS[name]) for loc, name in calls if name in INSTRUCTIONS]
 
     def _ways(self) -> dict[str, Run]:
         """The ways of running it without a device, by what they are called. On the CPU, no text for a GPU is

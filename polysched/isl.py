@@ -234,7 +234,7 @@ def _alarm(deadline: clock.Deadline) -> Iterator[None]:
         yield
     finally:
         if _CONTEXT.abort.stop():
-            patience = time.monotonic() + 1.0
+            patience = time.monotonic() + 30.0  # the call comes from another thread, on a machine that may be busy
             while not DEFAULT_CONTEXT.aborted() and time.monotonic() < patience:
                 time.sleep(1e-4)
             DEFAULT_CONTEXT.resume()

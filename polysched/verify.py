@@ -22,6 +22,7 @@ from polysched.model.scop import Scop
 from polysched.model.tree import Tree
 from polysched.trial_sizes import ladders, small_sizes, work
 from polysched.trials.data import Source
+from polysched.trials.rounding import Cuts
 
 SECONDS = 60.0
 
@@ -69,7 +70,7 @@ def verify(
     beyond: Trusted | None = None,
     several_tiles: bool = False,
     rounded: Collection[str] = (),
-    cut: float = 0.0,
+    cuts: Cuts | None = None,
     chosen: Callable[[], int] = lambda: 0,
     seed: int = 0,
     seconds: float = SECONDS,
@@ -79,11 +80,11 @@ def verify(
     of small sizes; and against what `beyond` makes of it, a program that is trusted, where those are too large for it,
     or of several tiles too, if these are asked for.
 
-    `sizes` fixes some sizes; the runs `rounded` may round floats in another order, or fewer times, within the bounds
-    of `trials/rounding.py`, and `cut` factors by so much of themselves; `chosen` checks the host's
-    choice of kernels. VerificationError names what differs, or what the checker found; LaunchError sizes, or data, that
-    the nest cannot be run with. After `seconds`, which end at `deadline` if some have passed, what is left is left out,
-    and said; BudgetExceeded if nothing was compared by then.
+    `sizes` fixes some sizes; the runs `rounded` may round floats in another order, or fewer times, within the bounds of
+    `trials/rounding.py`, which `cuts` widens; `chosen` checks the host's choice of kernels. VerificationError names
+    what differs, or what the checker found; LaunchError sizes, or data, that the nest cannot be run with. After
+    `seconds`, which end at `deadline` if some have passed, what is left is left out, and said; BudgetExceeded if
+    nothing was compared by then.
     """
     clock = Clock(scop.name, seconds, deadline or Deadline.after(seconds))
     if unknown := sizes.keys() - set(scop.function.sizes):
@@ -93,7 +94,7 @@ def verify(
     if violation is not None:
         raise VerificationError(f"illegal schedule: {violation}")
     tried = clock.decided("which sizes are small", lambda: list(small_sizes(scop, sizes, MOST_INSTANCES)))
-    trial = Trial(nest, scop, dependences, runs, frozenset(rounded), beyond, clock, Source(nest, seed), cut)
+    trial = Trial(nest, scop, dependences, runs, frozenset(rounded), beyond, clock, Source(nest, seed), cuts or {})
     interpreted, larger = trial.run(sizes, tried, several_tiles)
     if not interpreted and not larger:
         if clock.stopped:

@@ -161,7 +161,8 @@ def _line(job: Job, measured: Measured, gpu: Peaks) -> str:
     head = f"{job.name:16}{measured.variant:26}"
     if measured.fault:
         return f"{head}{measured.fault}"
-    floor, by = gpu.floor(least(job.function, job.sizes))
+    is_cut = job.variants[measured.variant].get("tensor") == "fast"
+    floor, by = gpu.floor(least(job.function, job.sizes), is_cut=is_cut)
     times = f"{measured.median:10.3f}{measured.fastest:10.3f}{measured.runs:5}{floor:10.4f}"
     return f"{head}{times}  {by:10}{floor / measured.median:7.1%}{measured.compile / 1e3:10.1f}"
 

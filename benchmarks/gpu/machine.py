@@ -39,11 +39,11 @@ class Peaks:
     f16: float  # by tensor cores
     copied: float  # bytes read and written by a copy on the device: what of the bandwidth can be had
 
-    def floor(self, work: Work) -> tuple[float, str]:
-        """The least milliseconds, and what decides: "bytes" or "operations"."""
+    def floor(self, work: Work, *, is_cut: bool = False) -> tuple[float, str]:
+        """The least milliseconds, and what decides: "bytes" or "operations", on floats cut to tf32 if so asked."""
         bytes_ms = 1e3 * work.moved / self.bandwidth
         in_tensors = self.f16 * 16 / work.narrowest  # twice as many on bytes
-        rate = in_tensors if work.narrowest <= 16 else self.f64 if work.bits == 64 else self.f32
+        rate = in_tensors if work.narrowest <= 16 or is_cut else self.f64 if work.bits == 64 else self.f32
         operations_ms = 1e3 * work.operations / rate
         return max((bytes_ms, "bytes"), (operations_ms, "operations"))
 

@@ -119,8 +119,8 @@ def arguments(job: Job) -> dict[str, Any]:
     rng, given = np.random.default_rng(0), dict[str, Any](job.sizes)
     for array in job.function.arrays:
         shape = tuple(int(evaluate(extent, dict(job.sizes))) for extent in array.shape)
-        most = 4 if array.dtype.is_integer else 1
-        given[array.name] = (most * rng.random(shape)).astype(array.dtype.numpy)
+        values = rng.integers(-100, 101, shape) if array.dtype.is_integer else rng.random(shape)
+        given[array.name] = values.astype(array.dtype.numpy)
     return given
 
 

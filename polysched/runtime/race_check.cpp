@@ -219,7 +219,7 @@ void polysched_check_compare(const void *at, size_t size, const void *expected)
 
 void polysched_check_copy_begins(const void *to, const void *from, size_t size, size_t zeros)
 {
-    access((uintptr_t)from, size - zeros, read_it, PC, size > zeros ? size : 0);
+    access((uintptr_t)from, size - zeros, read_it, PC, size);
     access((uintptr_t)to, size, copy_it, PC, size);
 }
 

@@ -32,6 +32,7 @@ from typing import Any
 
 import numpy as np
 
+from polysched.errors import Loc
 from polysched.ir.build import add, binary, const, mul
 from polysched.ir.dtypes import DType, f32, f64
 from polysched.ir.node import rewrite, walk
@@ -56,6 +57,7 @@ from polysched.ir.nodes import (
 from polysched.ir.rename import fresh_names, used_names
 
 Names = tuple[str, str, str]  # of the arrays of size, depth and reach
+Cuts = Mapping[Loc | None, float]  # by how much each factor of a product in f32 may be less, by statement; None: of all
 
 _DIGITS = {16: 11, 32: 24, 64: 53}  # of a float's significand
 _EXPONENTS = {16: 14, 32: 126, 64: 1022}  # the largest of normal numbers and their inverses
@@ -96,10 +98,10 @@ def calls_of_constants(kernel: Function) -> bool:
     return any(all(isinstance(arg, Const) for arg in call.args) for call in calls)
 
 
-def with_bounds(nest: Function, cut: float = 0.0) -> tuple[Function, dict[str, Names]]:
+def with_bounds(nest: Function, cuts: Cuts | None = None) -> tuple[Function, dict[str, Names]]:
     """The nest that computes `size`, `depth` and `reach` beside each float array, in arrays of their own, and the names
-    of these. Factors of products in f32 may be cut by so much of themselves."""
-    beside = _Beside(nest, used_names(nest), cut)
+    of these."""
+    beside = _Beside(nest, used_names(nest), cuts or {})
     body = rewrite(nest.body, beside.stmt)
     floats = [array for array in nest.arrays if array.dtype.is_float]
     arrays = [_like(array, name) for array in floats for name in beside.names(array.name)]
@@ -155,7 +157,8 @@ class _Beside:
 
     nest: Function
     taken: set[str]
-    cut: float
+    cuts: Cuts
+    cut: float = 0.0  # in the statement that it is at
     known: dict[str, Names] = field(default_factory=dict)
 
     def names(self, name: str) -> Names:
@@ -169,9 +172,11 @@ class _Beside:
     def stmt(self, stmt: Any) -> tuple[Stmt, ...] | None:
         match stmt:
             case Store(array, index, value) if value.dtype.is_float:
+                self.cut = max(self.cuts.get(None, 0.0), self.cuts.get(stmt.loc, 0.0))
                 names = self.names(array)
                 return (*(Store(name, index, beside) for name, beside in zip(names, self.of(value), strict=True)), stmt)
             case Let(name, value) if value.dtype.is_float:
+                self.cut = max(self.cuts.values(), default=0.0)  # it may be part of any statement
                 return (*map(Let, self.names(name), self.of(value)), stmt)
             case Alloc(array) if array.dtype.is_float:
                 return (*(Alloc(_like(array, name)) for name in self.names(array.name)), stmt)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from unittest.mock import patch
 
 import pytest
@@ -250,6 +251,31 @@ def test_what_is_cut_is_verified():
     done.verify(n=6, m=8, d=20)
     with patch.object(Instruction, "cut", 0.0), pytest.raises(VerificationError, match="rounding makes a difference"):
         done.verify(n=6, m=8, d=20)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("factor", "total", "how", "off"), [("f32", "f32", "fast", "0.301f"), ("i8", "i32", "exact", "0.30000004f")]
+)
+def test_statements_without_instructions_are_held_to_their_own_bounds(factor, total, how, off):
+    """Beside floats that are cut a third of a percent is found, and beside bytes, which are exact, the last bit."""
+    fn = parse_nest(
+        f"def f(C: {total}[n, m], A: {factor}[n, d], B: {factor}[m, d], D: f32[n], E: f32[n],\n"
+        "      n: size, m: size, d: size):\n"
+        "    for i in range(n):\n"
+        "        for j in range(m):\n"
+        "            for k in range(d):\n"
+        f"                C[i, j] += {total}(A[i, k]) * {total}(B[j, k])\n"
+        "    for i in range(n):\n"
+        "        D[i] = f32(0.3) * E[i]\n",
+        "beside.py",
+    )
+    done = ps.optimize(fn, "cuda", options=ps.Options(tensor=how))
+    assert uses_tensor(done)
+    done.verify(n=6, m=8, d=64)
+    source = replace(done.source, text=done.source.text.replace("0.3f", off))
+    with pytest.raises(VerificationError, match=r"'D\[0\]' is"):
+        replace(done, source=source).verify(n=6, m=8, d=64)
 
 
 def test_bytes_need_terms_next_to_each_other():

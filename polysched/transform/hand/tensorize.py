@@ -96,9 +96,11 @@ def _require_unified(draft: Draft, one: Statement, of: Instruction, three: list[
     elements = (Load(store.array, store.index, of.sum), *(each for each in walk(store.value) if isinstance(each, Load)))
     ours = ", ".join(dict.fromkeys(map(show, elements)))
     rows, columns, terms = (one.iterators[k] if k >= 0 else "?" for k in three)
-    theirs = f"C[{rows}, {columns}], A[{rows}, {terms}], B[{terms}, {columns}]"
-    hint = f"A and B are read along a loop by {line} elements that are next to each other, and have no terms but these"
-    raise InputError(f"{one.name} accesses {ours}, and {of.name} {theirs}, or A or B turned", hint=hint)
+    right = f"B[{terms}, {columns}], or A or B turned" if of.reads_across else f"B[{columns}, {terms}]"
+    theirs = f"C[{rows}, {columns}], A[{rows}, {terms}], {right}"
+    along = "a loop" if of.reads_across else f"'{terms}'"
+    hint = f"A and B are read along {along} by {line} elements that are next to each other, and have no terms but these"
+    raise InputError(f"{one.name} accesses {ours}, and {of.name} {theirs}", hint=hint)
 
 
 def _require_tile(draft: Draft, name: str, size: int) -> None:

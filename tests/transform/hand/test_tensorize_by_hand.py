@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from by_hand import matmul
-from tensor_products import SMALL, Tiles, by_hand, check_product, nn, on_threads, tiled, tt
+from tensor_products import SMALL, Tiles, by_hand, check_product, nn, of_types, on_threads, tiled, tt
 
 import polysched as ps
 from polysched import InputError, Schedule, optimize
@@ -126,6 +126,11 @@ def largest(C: ps.f32["n", "m"], A: ps.f16["n", "d"], B: ps.f16["d", "m"], n: ps
             "there is no instruction 'wgmma'\n"
             "hint: the instructions are: mma.m16n8k16.f16, mma.m16n8k8.tf32, mma.m16n8k32.s8, mma.m16n8k8.f64, "
             "mma.m8n8k4.f64",
+        ),
+        (
+            lambda: by_hand(of_types("nn", "i8", "i32"), Tiles(32, 32, 64, 16, 16, 3, "mma.m16n8k32.s8")),
+            "S accesses C[i, j], A[i, k], B[k, j], and mma.m16n8k32.s8 C[i, j], A[i, k], B[j, k]\n"
+            "hint: A and B are read along 'k' by 16 elements that are next to each other, and have no terms but these",
         ),
         (lambda: by_hand(nn, replace(SMALL, stages=1)), "tensorize needs 2 to 8 stages, not 1"),
         (lambda: by_hand(nn, replace(SMALL, stages=9)), "tensorize needs 2 to 8 stages, not 9"),
