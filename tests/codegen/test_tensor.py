@@ -60,8 +60,7 @@ def test_a_product_is_that_of_numpy_bit_for_bit():
 
 
 # The first of them are quick.
-CASES = [("tt", 3), ("nn", 2), ("nt", 4), ("tn", 2), ("nn", 3), ("nn", 4), ("nt", 2), ("nt", 3), ("tn", 3), ("tn", 4),
-         ("tt", 2), ("tt", 4)]  # fmt: skip
+CASES = [("tt", 3), ("nn", 2), ("nt", 4), ("tn", 2), ("nn", 4), ("nt", 3), ("tn", 4)]
 
 
 @pytest.mark.parametrize(("layout", "stages"), CASES)
@@ -70,8 +69,7 @@ def test_each_layout_at_sizes_that_edges_cut(layout, stages):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("stages", [2, 3, 4])
+@pytest.mark.parametrize(("layout", "stages"), [("nn", 2), ("nt", 3), ("tn", 4), ("tt", 2)])
 def test_it_is_verified(layout, stages):
     done = made(layout, Tiles(64, 64, 32, 32, 32, stages))
     for sizes in ({"n": 136, "m": 72, "d": 168}, {"n": 75, "m": 66, "d": 71}):
@@ -110,7 +108,7 @@ def test_sums_of_bytes_wrap_around():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("columns", [16, 32, 48, 64, 80, 96, 112, 128])
+@pytest.mark.parametrize("columns", [16, 48, 80, 128])
 def test_rows_of_any_length_meet_no_bank_twice(layout, columns):
     """A row of 48 halves has 6 lines, of which two trade places at a time; 128 are as long as all banks twice."""
     done = made(layout, Tiles(columns, columns, 64, columns, 16))
@@ -288,16 +286,16 @@ def test_a_planted_fault_is_found(name):
 
 
 SITES = {  # what is replaced at one place, by what, how many places there are, and which of them
-    r"__syncthreads\(\);": ("", 12, (2, 3, 6, 7, 9, 10, 11)),
-    r"__pipeline_wait_prior\(\d\);": ("", 7, (1, 2, 4, 5, 6)),
-    r"__pipeline_commit\(\);": ("", 7, (0, 2, 4, 6)),
+    r"__syncthreads\(\);": ("", 12, (2, 3, 7, 9, 11)),
+    r"__pipeline_wait_prior\(\d\);": ("", 7, (1, 2, 5, 6)),
+    r"__pipeline_commit\(\);": ("", 7, (0, 2, 6)),
     r"\((s\d+) \+ 2\) % 3": (r"(\1 + 1) % 3", 2, (0, 1)),
     r"\((s\d+) \+ 1\) % 3": (r"(\1 + 2) % 3", 4, (0, 2)),
     r"(s\d+) % 3(?! )": (r"(\1 + 1) % 3", 2, (0, 1)),
-    r", 16, 0\)": (", 8, 0)", 6, (0, 3, 5)),
-    r"\? 0 : 16\)": ("? 0 : 0)", 8, (0, 4, 6)),
-    r" \^ ": (" | ", 29, (0, 2, 9, 24)),
-    r"polysched_ldmatrix_trans\(&s": ("polysched_ldmatrix(&s", 8, (0, 2, 7)),
+    r", 16, 0\)": (", 8, 0)", 6, (0, 5)),
+    r"\? 0 : 16\)": ("? 0 : 0)", 8, (0, 6)),
+    r" \^ ": (" | ", 29, (0, 2, 24)),
+    r"polysched_ldmatrix_trans\(&s": ("polysched_ldmatrix(&s", 8, (0, 7)),
     r"polysched_ldmatrix\(&s": ("polysched_ldmatrix_trans(&s", 8, (1, 3)),
 }
 
@@ -351,7 +349,7 @@ def random_sizes(rng: random.Random, tiles: Tiles) -> tuple[int, int, int]:
     return n, m, d
 
 
-@pytest.mark.parametrize("seed", range(16))
+@pytest.mark.parametrize("seed", range(8))
 def test_random_tiles(seed):
     rng = random.Random(seed)
     tiles = random_tiles(rng)
@@ -365,7 +363,7 @@ def test_random_tiles(seed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(6))
 def test_random_sums(seed):
     """Strides, offsets, triangles, batches, taps, of any type: equal to C in source order."""
     check_tensor(seed)
