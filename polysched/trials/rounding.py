@@ -216,7 +216,8 @@ class _Beside:
 
     def depth(self, expr: Expr) -> Expr:
         """The roundings on the longest way from a term to the value, times u."""
-        unit = const(_unit(expr.dtype) if expr.dtype.is_float else 0.0, f64)
+        rounding = _unit(expr.dtype) if expr.dtype.is_float else 0.0
+        unit = const(rounding, f64)
         match expr:
             case Load(array, index, dtype) if dtype.is_float:
                 return Load(self.names(array)[1], index, f64)
@@ -228,7 +229,7 @@ class _Beside:
                 return add(self.deepest((left, right)), unit)
             case Binary("*", left, right):
                 cut = 2 * self.cut if expr.dtype == f32 else 0.0
-                return add(self.depth(left), self.depth(right), unit, const(cut, f64))
+                return add(self.depth(left), self.depth(right), const(rounding + cut, f64))
             case Binary("/", left, right):  # which may become a product with the inverse
                 return add(self.depth(left), self.depth(right), unit, unit)
             case Binary("min" | "max", left, right):
