@@ -9,6 +9,7 @@ times at which the refused tree would run both instances.
 from __future__ import annotations
 
 import random
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -23,6 +24,8 @@ from polysched.errors import CannotLower, LaunchError
 from polysched.model.order import flatten
 from polysched.model.tree import Band, Concurrent, Tree, mark_of, walk
 from tests.deps.brute import brute_pairs, modelled, points
+
+_SECONDS = 12.0  # of a processor, after which a chain ends: one edit may take ten
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 Generator = Callable[[random.Random, Schedule], Arguments]
@@ -48,8 +51,9 @@ def check_random_edits(seed: int, tally: Tally | None = None, *, most: int = 5) 
     fn = nests.random_nest(rng, statements=rng.choice([1, 2, 3]), depth=rng.choice([1, 2, 3]))
     options = Options(reorder_reductions=False)
     schedule = Schedule(fn, rng.choice(["source", "source", "ilp"]), options=options)
+    until = time.process_time() + _SECONDS
     for _ in range(3 * most):
-        if len(schedule.history.edits) >= most:
+        if len(schedule.history.edits) >= most or time.process_time() > until:
             break
         name = rng.choice(sorted(EDITS))
         args, kwargs = EDITS[name](rng, schedule)
