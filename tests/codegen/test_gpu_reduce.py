@@ -354,6 +354,22 @@ def test_elements_that_get_no_terms_are_not_stored_while_others_read_them(rows, 
     assert_same(done, 12, rtol=1e-9, checked=True)
 
 
+def test_elements_that_get_no_terms_may_be_out_of_bounds():
+    """A wavefront's first step has terms of B alone: A[-1] is not there to be updated with nothing."""
+    text = (
+        "def low(n: size, A: f64['2 * n + 1'], B: i32['n + 1', 'n + 2']):\n"
+        "    for i in range(n - 1):\n"
+        "        for j in range(i - 1, n - i):\n"
+        "            for k in range(n - 2, j - 1, -2):\n"
+        "                B[i, k + 1] = B[i, k + 1] + min(i32(0), B[j + 1, n - j])\n"
+        "            for k in range(n - 2):\n"
+        "                A[i + j + 1] = min(A[i + j + 1], f64(B[k + 2, 1]) * f64(i))\n"
+    )
+    done = ps.optimize(parse_nest(text, "low.py"), "cuda", options=replace(FREE, fusion="max"))
+    assert "if (c0 >= -1) {" in str(done.source)
+    assert_same(done, 2, checked=True)
+
+
 def test_products_of_matrices_keep_their_tiles():
     left, right, out = Array("L", f64, (n, n)), Array("R", f64, (n, n)), Array("C", f64, (n, n))
     update = store(out, (i, j), add(load(out, i, j), mul(load(left, i, k), load(right, j, k))))

@@ -17,6 +17,7 @@ import numpy as np
 from polysched.codegen.emit import helpers
 from polysched.codegen.emit.census import Census, is_count, is_data, is_not_zero
 from polysched.codegen.emit.dialect import Dialect
+from polysched.codegen.emit.minus_zero import chosen
 from polysched.codegen.emit.names import MATH, RESERVED, Names
 from polysched.errors import PolyschedError
 from polysched.ir.dtypes import ALL, DType, f16, f32, f64, i32, i64, u16, u64
@@ -96,7 +97,8 @@ class Speller:
             case Unary(op, arg):
                 return self.unary(op, arg)
             case Binary():
-                return self.binary(expr)
+                choice = chosen(expr)
+                return self.spell(choice) if choice else self.binary(expr)
             case Select(cond, then, other):
                 texts = self.expr(cond, _SELECT + 1), self.expr(then), self.expr(other, _SELECT)
                 return "{} ? {} : {}".format(*texts), _SELECT

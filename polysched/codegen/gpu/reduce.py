@@ -35,7 +35,7 @@ fixed elements runs serially.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from math import prod
@@ -44,7 +44,7 @@ from typing import Any
 from polysched.codegen.declined import decline
 from polysched.codegen.emit.extents import bounded, trips
 from polysched.codegen.emit.survey import is_mapped
-from polysched.codegen.gpu.elements import guards_of
+from polysched.codegen.gpu.elements import conditions_of, guards_of
 from polysched.codegen.gpu.rows import in_rows, is_in_rows
 from polysched.codegen.gpu.teams import Adder, Finish, Team
 from polysched.codegen.gpu.thread_nest import inside, on_threads
@@ -103,7 +103,7 @@ class _Reducer:
         while rest:
             stmt = rest.pop(0)
             if isinstance(stmt, For) and is_in_rows(stmt):
-                done.append(in_rows(stmt, self.arrays, self.teams, self.added))
+                done.append(in_rows(stmt, self.arrays, self.teams, _finish([*_loops(stmt)])))
             elif isinstance(stmt, For) and is_mapped(stmt) and any(map(_reduces, walk(stmt))):
                 ends = _Ends(_at_end(done[::-1], stmt)[::-1], _at_end(rest, stmt))
                 done, rest = done[: len(done) - len(ends.before)], rest[len(ends.after) :]
@@ -176,7 +176,7 @@ class _Reducer:
             return self.on_columns(around, loop, updates, team, nest, ends, guards)
         team = Team(Var(member), size, place, when)
         own = _strided(loop, team.thread, team.size)
-        return nest(team, self.teams.summed((own,), updates, team, lambda *of: ends.around(*self.added(*of))))
+        return nest(team, self.teams.summed((own,), updates, team, _finish(around, ends)))
 
     def on_columns(
         self,
@@ -198,13 +198,14 @@ class _Reducer:
         block, number = next(self.names), next(self.names)
 
         def keep(update: Update, value: Expr) -> tuple[Stmt, ...]:
-            return (Store(parts[update.array.name].name, (Var(block), *update.index), value),)
+            part = Store(parts[update.array.name].name, (Var(block), *update.index), value)
+            return _where(conditions_of(update, around), part)
 
         first = add(mul(Var(block), team.size), team.thread)
         share = nest(team, self.teams.summed((_strided(loop, first, team.size * SUM_PARTS),), updates, team, keep))
         added = For(number, Const(0), blocks, 1, self.all_added(updates, parts, number))
-        combine: tuple[Stmt, ...] = (*ends.before, added, *ends.after)
-        combine = (If(conjunction(guards), combine),) if guards else combine
+        bounds = () if any(ends.stores) else [each for update in updates for each in conditions_of(update, around)]
+        combine = _where((*guards, *bounds), *ends.before, added, *ends.after)
         for each in reversed(around):
             combine = (replace(each, body=combine),)
         combine = rename_bound(combine, lambda _: next(self.names))
@@ -225,17 +226,14 @@ class _Reducer:
         def keep(update: Update, value: Expr) -> tuple[Stmt, ...]:
             return (Store(parts[update.array.name].name, (Var(block),), value),)
 
-        def added(update: Update, value: Expr) -> tuple[Stmt, ...]:
-            return ends.around(*self.added(update, value))
-
         combine = For(number, Const(0), blocks, 1, self.all_added(updates, parts, number))
         shares = self.on_threads(share, updates, keep, repeats=True)
         grid: tuple[Stmt, ...] = (
             For(block, Const(0), blocks, 1, (shares,), "block.x", origin=loop.origin),
-            self.on_threads(lambda thread: _strided(combine, thread, SUM_THREADS), updates, added),
+            self.on_threads(lambda thread: _strided(combine, thread, SUM_THREADS), updates, _finish((), ends)),
         )
         if width > 1:
-            alone = self.on_threads(lambda thread: _strided(loop, thread, SUM_THREADS), updates, added)
+            alone = self.on_threads(lambda thread: _strided(loop, thread, SUM_THREADS), updates, _finish((), ends))
             grid = (If(binary("<=", count, FEW_TERMS), (alone,), grid),)
         return (If(binary("<", loop.lo, loop.hi), grid, ends.stores),)
 
@@ -248,11 +246,8 @@ class _Reducer:
         """The elements, updated with the part of this number."""
         values = ((update, parts[update.array.name]) for update in updates)
         return tuple(
-            stmt
+            _added(update, Load(part.name, (Var(number), *update.index[: len(part.shape) - 1]), part.dtype))
             for update, part in values
-            for stmt in self.added(
-                update, Load(part.name, (Var(number), *update.index[: len(part.shape) - 1]), part.dtype)
-            )
         )
 
     def on_threads(
@@ -263,11 +258,6 @@ class _Reducer:
         own = share(thread)
         body = self.teams.summed((own,), updates, Team(thread, SUM_THREADS, repeats=repeats), finish)
         return For(thread.name, Const(0), Const(SUM_THREADS), 1, body, "thread.x", origin=own.origin)
-
-    def added(self, update: Update, value: Expr) -> tuple[Store]:
-        """The element, updated with one more value."""
-        old = Load(update.array.name, update.index, update.array.dtype)
-        return (Store(update.array.name, update.index, Binary(update.op, old, value)),)
 
 
 @dataclass(frozen=True)
@@ -296,6 +286,29 @@ class _Ends:
             both = _as_one(last, stmt) if isinstance(last, Store) and isinstance(stmt, Store) else None
             done[-1:] = [both] if both else [*done[-1:], stmt]
         return tuple(done)
+
+
+def _finish(around: Sequence[For], ends: _Ends = _Ends()) -> Finish:
+    """What ends a sum in these loops: its element, updated with one more value, if there is that element."""
+
+    def finish(update: Update, value: Expr) -> tuple[Stmt, ...]:
+        added = _added(update, value)
+        return ends.around(added) if any(ends.stores) else _where(conditions_of(update, around), added)
+
+    return finish
+
+
+def _added(update: Update, value: Expr) -> Store:
+    old = Load(update.array.name, update.index, update.array.dtype)
+    return Store(update.array.name, update.index, Binary(update.op, old, value))
+
+
+def _where(conditions: Sequence[Expr], *body: Stmt) -> tuple[Stmt, ...]:
+    return (If(conjunction(conditions), body),) if conditions else body
+
+
+def _loops(body: Any) -> Iterator[For]:
+    return (node for node in walk(body) if isinstance(node, For))
 
 
 def _reduces(node: Any) -> bool:
