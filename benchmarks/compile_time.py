@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 import polysched as ps
-from polysched.examples import gemm, jacobi_2d, seidel_2d
+from polysched.operators.examples import gemm, jacobi_2d, seidel_2d
 
 RUNS = 7
 STAGES = {

@@ -19,7 +19,7 @@ import numpy as np
 
 import polysched as ps
 from polysched.codegen.emit.c import emit_c
-from polysched.codegen.passes.linearize import linearize
+from polysched.codegen.memory.linearize import linearize
 from polysched.runtime.cpu import load
 
 N, STEPS, CELLS, RUNS = 3072, 10, 1000, 15

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import polysched as ps
-from polysched.report.page import page
+from polysched.cli.report_page.page import page
 
 MOST_SECONDS = 5.0
 KERNELS = Path(__file__).parent / "polybench" / "c"

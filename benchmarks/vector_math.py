@@ -15,7 +15,7 @@ import numpy as np
 import polysched as ps
 from polysched.codegen.emit.c import emit_c
 from polysched.codegen.emit.vector_math import FORMS
-from polysched.codegen.passes.linearize import linearize
+from polysched.codegen.memory.linearize import linearize
 from polysched.ir.dtypes import DType, f32, f64
 from polysched.ir.nodes import Array, Call, Const, For, Function, Load, Store, Var
 from polysched.runtime.cpu import load

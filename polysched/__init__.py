@@ -1,6 +1,9 @@
 """polysched: polyhedral scheduling in Python. Loop nests in, proven-legal parallel kernels out."""
 
-from polysched.constraints import innermost, max_skew, order, outer_parallel, separate, tile_sizes, together
+from polysched.check.verify import Verification, VerificationError
+from polysched.config.constraints import innermost, max_skew, order, outer_parallel, separate, tile_sizes, together
+from polysched.config.machine import A100, H100, Gpu, Machine
+from polysched.config.options import Options
 from polysched.counts import Counts, counts
 from polysched.errors import (
     BudgetExceeded,
@@ -56,19 +59,16 @@ from polysched.frontend.tensor import (
 )
 from polysched.ir.dtypes import boolean, f16, f32, f64, i8, i16, i32, i64, size, u8, u16, u32, u64
 from polysched.ir.interp import interpret
-from polysched.machine import A100, H100, Gpu, Machine
-from polysched.model.tree_text import show_tree
-from polysched.model.tree_yaml import from_yaml, to_yaml
-from polysched.options import Options
+from polysched.model.tree.text import show_tree
+from polysched.model.tree.yaml import from_yaml, to_yaml
 from polysched.pipeline import Compiled, optimize
 from polysched.prelude.edit import NestEdit
-from polysched.runtime.findings import CheckReport, Finding, Traffic
-from polysched.runtime.hand_written import check_cuda
-from polysched.schedule import Schedule
-from polysched.trace import record
-from polysched.transform.hand.registry import Edit
-from polysched.verify import Verification, VerificationError
-from polysched.version import __version__
+from polysched.runtime.emulated.findings import CheckReport, Finding, Traffic
+from polysched.runtime.emulated.hand_written import check_cuda
+from polysched.schedule.schedule import Schedule
+from polysched.support.trace import record
+from polysched.support.version import __version__
+from polysched.transform.hand.base.registry import Edit
 
 __all__ = [
     "A100",

@@ -5,49 +5,49 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from polysched import isl
+from polysched.codegen.expr.digits import join_digits
+from polysched.codegen.expr.named import named_temporaries
 from polysched.codegen.gpu.planes import fold_planes
 from polysched.codegen.gpu.points import whole_points
-from polysched.codegen.gpu.reduce import reduce_on_gpu
 from polysched.codegen.gpu.registers import in_registers
 from polysched.codegen.gpu.staging import stage
+from polysched.codegen.gpu.sums.reduce import reduce_on_gpu
 from polysched.codegen.gpu.tensor import tensor_products
-from polysched.codegen.passes.accumulate import accumulate
-from polysched.codegen.passes.borders import borders_apart
-from polysched.codegen.passes.contract import contract
-from polysched.codegen.passes.digits import join_digits
-from polysched.codegen.passes.idle_threads import without_idle_threads
-from polysched.codegen.passes.invariant_loads import invariant_loads
-from polysched.codegen.passes.lanes import several_vectors
-from polysched.codegen.passes.linearize import linearize
-from polysched.codegen.passes.loop_bounds import loop_bounds
-from polysched.codegen.passes.named import named_temporaries
-from polysched.codegen.passes.packing import pack
-from polysched.codegen.passes.privatize import privatize
-from polysched.codegen.passes.register_tiles import register_tiles
-from polysched.codegen.passes.stage import improve_expressions
+from polysched.codegen.loops.borders import borders_apart
+from polysched.codegen.loops.invariant_loads import invariant_loads
+from polysched.codegen.loops.loop_bounds import loop_bounds
+from polysched.codegen.memory.accumulate import accumulate
+from polysched.codegen.memory.contract import contract
+from polysched.codegen.memory.lanes import several_vectors
+from polysched.codegen.memory.linearize import linearize
+from polysched.codegen.memory.packing import pack
+from polysched.codegen.memory.register_tiles import register_tiles
+from polysched.codegen.parallel.idle_threads import without_idle_threads
+from polysched.codegen.parallel.privatize import privatize
 from polysched.codegen.products.find import pack_products
-from polysched.compiled import Compiled
-from polysched.constraints import Constraint
+from polysched.codegen.stage import improve_expressions
+from polysched.config.constraints import Constraint
+from polysched.config.options import Options, Target, require_options
+from polysched.config.target import TARGETS, TargetData, require_known
 from polysched.deps.dependences import Dependences
-from polysched.entry import entry
 from polysched.errors import InputError
 from polysched.frontend.op.op import Op
 from polysched.frontend.python import Nest
 from polysched.ir.defaults import without_contents
 from polysched.ir.nodes import Function
 from polysched.ir.verify import verify
-from polysched.model.tree import Tree
-from polysched.options import Options, Target, require_options
-from polysched.plan import planned, planned_by_hand
+from polysched.model.tree.nodes import Tree
+from polysched.plan.plan import planned, planned_by_hand
+from polysched.plan.prepare import function_of, require_exact
 from polysched.prelude.padding.choice import said_of_zeros
-from polysched.prepare import function_of, require_exact
-from polysched.remembered import forget
-from polysched.results import kept
-from polysched.schedule import Schedule, as_options
-from polysched.target import TARGETS, TargetData, require_known
+from polysched.results.compiled import Compiled
+from polysched.results.kept import kept
+from polysched.schedule.schedule import Schedule, as_options
+from polysched.support import isl
+from polysched.support.entry import entry
+from polysched.support.remembered import forget
+from polysched.support.trace import checked_by, optional, record, step
 from polysched.targets.table import BACKENDS
-from polysched.trace import checked_by, optional, record, step
 
 
 @entry

@@ -24,10 +24,10 @@ from nests import add, binary, loop, mul, n, nest, sub, var
 from seeds import run_seeds
 
 import polysched as ps
+from polysched.config.machine import Machine
 from polysched.ir.build import const
 from polysched.ir.dtypes import DType, f32, f64, i32, i64
 from polysched.ir.nodes import Array, Call, Expr, Function, Load, Stmt, Store
-from polysched.machine import Machine
 
 MACHINES = (
     Machine(vector_bytes=16, vector_registers=8, l1=256, l2=1024),

@@ -17,12 +17,13 @@ from typing import Any
 
 import nests
 
-from polysched import IllegalSchedule, InputError, Options, Schedule, isl
+from polysched import IllegalSchedule, InputError, Options, Schedule
 from polysched.codegen.lower import lower
 from polysched.deps.legality import Violation
 from polysched.errors import CannotLower, LaunchError
-from polysched.model.order import flatten
-from polysched.model.tree import Band, Concurrent, Tree, mark_of, walk
+from polysched.model.tree.nodes import Band, Concurrent, Tree, mark_of, walk
+from polysched.model.tree.order import flatten
+from polysched.support import isl
 from tests.deps.brute import brute_pairs, modelled, points
 
 _SECONDS = 12.0  # of a processor, after which a chain ends: one edit may take ten

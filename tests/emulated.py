@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from polysched.ir.nodes import Function
-from polysched.runtime.emulate import Emulated
+from polysched.runtime.emulated.emulate import Emulated
 from tests.nests import outcome
 
 

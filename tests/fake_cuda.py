@@ -21,10 +21,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from polysched.codegen.source import Source
-from polysched.runtime import cuda
-from polysched.runtime.cuda_driver import on_gpu
-from polysched.runtime.emulate import CPP_FLAGS, cuda_header
+from polysched.codegen.emit.source import Source
+from polysched.runtime.emulated.emulate import CPP_FLAGS, cuda_header
+from polysched.runtime.gpu import cuda
+from polysched.runtime.gpu.cuda_driver import on_gpu
 from polysched.runtime.toolchain import compile_shared
 
 _FAKE = Path(__file__).parent / "c" / "fake_cuda.cpp"

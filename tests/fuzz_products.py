@@ -32,14 +32,14 @@ from seeds import run_seeds
 import polysched as ps
 from benchmarks.polybench.race import find_race
 from polysched.codegen.products import copies, packed, sizes
+from polysched.config.machine import Machine
 from polysched.ir.build import conjunction, const
 from polysched.ir.dtypes import DType, f32, f64, i8, i16, i32, i64, u8
 from polysched.ir.node import walk
 from polysched.ir.nodes import Alloc, Array, Cast, Const, Expr, For, Function, Load, Select, Stmt, Store, Var
-from polysched.machine import Machine
-from polysched.model.tree import Product, marks_in
+from polysched.model.tree.nodes import Product, marks_in
 from polysched.prelude.padding import choice
-from polysched.transform import products
+from polysched.transform.analysis import products
 
 MOST_UPDATES = 3000
 MACHINES = (

@@ -25,13 +25,13 @@ from seeds import run_seeds
 from tensor_products import whole_numbers
 
 import polysched as ps
+from polysched.config.heuristics.gpu import WARP_TILES, WarpTile
 from polysched.frontend.python import parse_nest
-from polysched.heuristics.gpu import WARP_TILES, WarpTile
 from polysched.instructions.instruction import LINE, Instruction
 from polysched.instructions.mma import INSTRUCTIONS
 from polysched.ir.interp import evaluate
 from polysched.ir.nodes import Function
-from polysched.runtime.emulate import emulate
+from polysched.runtime.emulated.emulate import emulate
 
 _SOURCE = ps.Options(scheduler="source", parallel=False)
 _SIZES = {"n": 40, "m": 40, "l": 72, "p": 3}  # at most

@@ -17,12 +17,13 @@ from typing import Any
 
 import pytest
 
-from polysched.codegen.source import Source
+from polysched.codegen.emit.opencl import HEADERS
+from polysched.codegen.emit.source import Source
 from polysched.errors import LaunchError
 from polysched.ir.nodes import Function
 from polysched.runtime.arguments import bind
 from polysched.runtime.cpu import c_function, c_values
-from polysched.runtime.opencl import HEADERS, opencl_library
+from polysched.runtime.gpu.opencl import opencl_library
 
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off")
 

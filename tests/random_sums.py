@@ -19,8 +19,8 @@ from polysched.frontend.python import parse_nest
 from polysched.instructions.instruction import LINE, Instruction
 from polysched.instructions.mma import M16N8K16
 from polysched.model.extract import extract
-from polysched.model.tree import Band, Member, Tree, walk
-from polysched.transform.unify import Unified, unify
+from polysched.model.tree.nodes import Band, Member, Tree, walk
+from polysched.transform.analysis.unify import Unified, unify
 
 Loops = tuple[tuple[str, str], ...]  # the name and the arguments of `range`
 CUBE: Loops = ("i", "n"), ("j", "m"), ("k", "l")

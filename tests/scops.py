@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import Any
 
-from polysched import isl
 from polysched.ir.dtypes import f64
 from polysched.ir.nodes import Array, Const, Function
 from polysched.model.scop import Access, Scop, Statement
-from polysched.model.tree import Band, Domain, Filter, Leaf, Member, Tree
-from polysched.model.tree import Sequence as SequenceNode
+from polysched.model.tree.nodes import Band, Domain, Filter, Leaf, Member, Tree
+from polysched.model.tree.nodes import Sequence as SequenceNode
+from polysched.support import isl
 
 Order = str | tuple[Any, ...]
 

@@ -14,9 +14,9 @@ import nests
 from edits import check_results
 
 import polysched as ps
+from polysched.config.options import Target
 from polysched.ir.nodes import Function
-from polysched.model.tree import Tree
-from polysched.options import Target
+from polysched.model.tree.nodes import Tree
 
 
 def check_script(seed: int, target: Target = "c") -> bool | None:

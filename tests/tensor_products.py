@@ -16,7 +16,7 @@ from polysched.instructions.mma import INSTRUCTIONS
 from polysched.ir.dtypes import f16
 from polysched.ir.interp import evaluate
 from polysched.ir.nodes import Array, Function
-from polysched.runtime.findings import CheckReport
+from polysched.runtime.emulated.findings import CheckReport
 
 
 @ps.nest

@@ -17,7 +17,7 @@ from benchmarks.polybench import KERNELS
 from polysched.ir.build import add, load, store, sub, var
 from polysched.ir.dtypes import f64
 from polysched.ir.nodes import Array
-from polysched.runtime import cuda_driver
+from polysched.runtime.gpu import cuda_driver
 from tests import fake_cuda
 from tests.nests import loop, nest
 

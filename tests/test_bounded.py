@@ -1,4 +1,4 @@
-"""polysched/bounded.py: calls in a process of their own, which end in time or are ended."""
+"""polysched/support/bounded.py: calls in a process of their own, which end in time or are ended."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import time
 import nests
 import pytest
 
-from polysched import isl
-from polysched.bounded import call_within
 from polysched.codegen.lower import lower
 from polysched.errors import BudgetExceeded
 from polysched.model.extract import extract
+from polysched.support import isl
+from polysched.support.bounded import call_within
 
 PLENTY = 60.0  # seconds
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import polysched as ps
-from polysched.brief import short
-from polysched.examples import gemm
+from polysched.operators.examples import gemm
+from polysched.support.brief import short
 
 
 @ps.op

@@ -7,10 +7,11 @@ import time
 import pytest
 
 import polysched as ps
-from polysched import isl, mapped
+from polysched.config.options import Options
 from polysched.frontend.c.read import read_c
 from polysched.ir.nodes import Var
-from polysched.options import Options
+from polysched.plan import mapped
+from polysched.support import isl
 
 pytestmark = pytest.mark.skipif(not isl.has_clock(), reason="this system has no POSIX timers")
 

@@ -12,7 +12,7 @@ import pytest
 
 from polysched import cli
 from polysched.cli import main
-from polysched.options import Options
+from polysched.config.options import Options
 from polysched.pipeline import optimize
 
 NESTS = '''\
@@ -409,7 +409,7 @@ def test_what_inspect_refuses(arguments, message, capsys):
 
 def test_demo_runs_the_demo(monkeypatch):
     ran = []
-    monkeypatch.setattr(cli, "demo", lambda: ran.append(True))
+    monkeypatch.setattr(cli.demo, "demo", lambda: ran.append(True))
     assert main(["demo"]) == 0 and ran == [True]
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from polysched.check.verify import VerificationError
 from polysched.cli import main
-from polysched.compiled import Compiled
-from polysched.verify import VerificationError
+from polysched.results.compiled import Compiled
 
 NEST = """\
 import polysched as ps

@@ -1,4 +1,4 @@
-"""polysched/clock.py and isl.within: limits by the clock that reach into single calls of isl."""
+"""polysched/support/clock.py and isl.within: limits by the clock that reach into single calls of isl."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from itertools import pairwise
 
 import pytest
 
-from polysched import clock, isl
 from polysched.errors import BudgetExceeded
+from polysched.support import clock, isl
 
 pytestmark = pytest.mark.skipif(not isl.has_clock(), reason="this system has no POSIX timers")
 

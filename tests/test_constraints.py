@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import polysched as ps
-from polysched.constraints import factors, share_at_most
-from polysched.model.tree import Band, Parallel, Vector, mark_of, marks_in, walk
-from polysched.model.tree_text import show_tree
+from polysched.config.constraints import factors, share_at_most
+from polysched.model.tree.nodes import Band, Parallel, Vector, mark_of, marks_in, walk
+from polysched.model.tree.text import show_tree
 
 
 @ps.nest

@@ -10,13 +10,13 @@ import pytest
 from nests import loop, nest
 
 import polysched as ps
-from polysched import isl
 from polysched.counts.count import counts
 from polysched.counts.figures import ArrayCounts, Counts, Figure, NestCounts, ratio
 from polysched.ir.build import load, mul, store, var
+from polysched.ir.integers.polynomial import Polynomial
 from polysched.ir.interp import interpret
 from polysched.ir.nodes import Array
-from polysched.ir.polynomial import Polynomial
+from polysched.support import isl
 
 
 @ps.nest

@@ -8,12 +8,12 @@ import pytest
 
 import polysched as ps
 from polysched.codegen.gpu.planes import fold_planes
-from polysched.codegen.gpu.reduce import reduce_on_gpu
-from polysched.codegen.passes.privatize import privatize
+from polysched.codegen.gpu.sums.reduce import reduce_on_gpu
+from polysched.codegen.parallel.privatize import privatize
 from polysched.ir.build import add, binary
 from polysched.ir.dtypes import f64
 from polysched.ir.nodes import Array, Const, For, Function, Load, Store, Var
-from polysched.trace import Declined, record
+from polysched.support.trace import Declined, record
 
 TOO_LITTLE = "at no size there is enough work for threads"
 

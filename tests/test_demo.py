@@ -1,4 +1,4 @@
-"""polysched/demo.py: the stages of the stencil in order, and the table of timed nests."""
+"""polysched/cli/demo.py: the stages of the stencil in order, and the table of timed nests."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import re
 import numpy as np
 import pytest
 
-from polysched import demo
-from polysched.examples import gemm, jacobi_2d, seidel_2d
+from polysched.cli import demo
+from polysched.operators.examples import gemm, jacobi_2d, seidel_2d
 from polysched.pipeline import Compiled
 
 TINY = ((gemm, {"n": 5}), (jacobi_2d, {"tsteps": 2, "n": 9}), (seidel_2d, {"tsteps": 2, "n": 7}))

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 import polysched as ps
-from polysched.entry import entry
 from polysched.errors import InputError
 from polysched.frontend.python import parse_nest
 from polysched.operators import relu
-from polysched.transform.hand.registry import EDITS
+from polysched.support.entry import entry
+from polysched.transform.hand.base.registry import EDITS
 
 
 @ps.nest
@@ -121,7 +121,7 @@ def test_a_sum_of_250_terms_is_no_deep_recursion():
 
 def test_what_is_too_deep_even_so_is_refused(monkeypatch):
     function = parse_nest(long_sum(250), "f.py")
-    monkeypatch.setattr("polysched.entry._FRAMES", 0)
+    monkeypatch.setattr("polysched.support.entry._FRAMES", 0)
     with pytest.raises(ps.InputError, match="this is nested too deeply\nhint: write long expressions as several"):
         ps.optimize(function)
 

@@ -10,13 +10,13 @@ import pytest
 from nests import loop, nest
 
 import polysched as ps
-from polysched import isl
 from polysched.deps.coincidence import bands_reached, carried
-from polysched.examples import gemm, jacobi_2d, seidel_2d, stencil
 from polysched.explain.text import explain
 from polysched.ir.build import const, load, store, var
 from polysched.ir.nodes import Array
-from polysched.model.tree import Member, Parallel, marked_as
+from polysched.model.tree.nodes import Member, Parallel, marked_as
+from polysched.operators.examples import gemm, jacobi_2d, seidel_2d, stencil
+from polysched.support import isl
 from tests.transform.scheduled import random_scheduled, scheduled
 
 

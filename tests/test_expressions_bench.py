@@ -18,7 +18,7 @@ from benchmarks.expressions.winograd import naive_transform, transform
 from polysched.ir.interp import interpret
 from polysched.ir.nodes import For
 from polysched.prelude.structure.structure import structured
-from polysched.runtime.emulate import emulate
+from polysched.runtime.emulated.emulate import emulate
 
 needs_nvcc = pytest.mark.skipif(shutil.which("nvcc") is None, reason="there is no nvcc to compile CUDA texts with")
 needs_valgrind = pytest.mark.skipif(shutil.which("valgrind") is None, reason="there is no valgrind to count with")

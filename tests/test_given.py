@@ -7,9 +7,9 @@ import re
 import pytest
 
 import polysched as ps
-from polysched.history import history_from_json
-from polysched.model.tree import Mark, Parallel
+from polysched.model.tree.nodes import Mark, Parallel
 from polysched.operators import conv2d_nchw
+from polysched.schedule.history import history_from_json
 
 ONE = ps.NestEdit.of
 

@@ -12,7 +12,7 @@ from benchmarks.gpu_static.__main__ import TABLES, main
 from benchmarks.gpu_static.integers import without_unrolling
 from benchmarks.gpu_static.suite import is_one_thread
 from benchmarks.polybench import KERNELS
-from polysched.codegen.source import Kernel
+from polysched.codegen.emit.source import Kernel
 from polysched.ir.nodes import Const, Var
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import polysched as ps
 from polysched.cli import main
-from polysched.examples import gemm, jacobi_2d
+from polysched.operators.examples import gemm, jacobi_2d
 
 
 @ps.nest

@@ -1,4 +1,4 @@
-"""polysched/isl.py: extremes that are held against their definition."""
+"""polysched/support/isl.py: extremes that are held against their definition."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 
-from polysched import isl
+from polysched.support import isl
 
 STRIDED = isl.Set("{ [i, j] : 0 <= i < 9 and 0 <= j <= i and (i + j) mod 3 = 1 }")
 

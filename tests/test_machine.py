@@ -1,4 +1,4 @@
-"""polysched/machine.py: what is known of the processor."""
+"""polysched/config/machine.py: what is known of the processor."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from polysched import machine as module
-from polysched.machine import Machine, machine
+from polysched.config import machine as module
+from polysched.config.machine import Machine, machine
 
 
 def test_this_machine_is_plausible_and_asked_once():

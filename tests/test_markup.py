@@ -1,8 +1,8 @@
-"""polysched/markup.py: texts are escaped, elements are not, wherever they stand."""
+"""polysched/support/markup.py: texts are escaped, elements are not, wherever they stand."""
 
 from __future__ import annotations
 
-from polysched.markup import Html, joined, tag
+from polysched.support.markup import Html, joined, tag
 
 
 def test_an_element_with_texts_and_elements_in_it():

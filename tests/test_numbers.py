@@ -1,4 +1,4 @@
-"""Numbers of judgement stand in polysched/heuristics, each with its reason; other numbers are reviewed."""
+"""Numbers of judgement stand in polysched/config/heuristics, each with its reason; other numbers are reviewed."""
 
 from __future__ import annotations
 
@@ -9,35 +9,39 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parent.parent / "polysched"
-DECIDING = ["strategy", "transform", "codegen", "prelude", "solve", "operators", "automatic.py", "mapped.py"]
+DECIDING = ["strategy", "transform", "codegen", "prelude", "solve", "operators", "ir/integers"]
+DECIDING += ["schedule/automatic.py", "plan/mapped.py"]
 LEAST = 4  # smaller numbers are arithmetic
 BITS = {8, 16, 32, 64}  # beside the name of a width
 
 # What numbers a file has, and what of.
 REVIEWED = {
-    "codegen/emit/dot_rows.py": ({64, 32, 4}, "bytes of vectors and of words"),
+    "codegen/emit/gcc/dot_rows.py": ({64, 32, 4}, "bytes of vectors and of words"),
     "codegen/emit/helpers.py": ({64}, "bits of an index"),
     "codegen/emit/kernels.py": ({31}, "bits of a grid"),
     "codegen/emit/names.py": ({4, 8, 16}, "names of types of vectors"),
     "codegen/emit/printer.py": ({105, 8}, "width of lines; what gcc takes as a hint to unroll"),
     "codegen/emit/region.py": ({105}, "width of lines"),
     "codegen/emit/spelling.py": ({*range(4, 16), 31, 58, 64}, "precedences of C; bits of constants and indices"),
-    "codegen/emit/stored_again.py": ({62}, "bits: an iteration that no loop reaches"),
-    "codegen/emit/sufficient.py": ({31}, "bits"),
+    "codegen/emit/gcc/stored_again.py": ({62}, "bits: an iteration that no loop reaches"),
+    "codegen/emit/launch/sufficient.py": ({31}, "bits"),
     "codegen/emit/tensor.py": ({10}, "a compute capability in numbers of nvcc"),
     "codegen/gpu/plan.py": ({4}, "elements that a bank conflict is kept away by"),
-    "codegen/passes/cost.py": ({10}, "operations, relative to an addition: `costs` of a target"),
-    "codegen/passes/count.py": ({20_000}, "limit of work"),
-    "codegen/passes/dce.py": ({14}, "size of a memory"),
-    "codegen/passes/examples.py": ({400, 6400, 1000, 211, 7, 20, 40000, 12, 10, 5, 9, 4}, "examples"),
-    "codegen/passes/inequalities.py": ({58, 20, 61}, "bits of positions that do not wrap"),
-    "codegen/passes/knowledge.py": ({28, 4, 12, 63, 8}, "limits of work, bits"),
-    "codegen/passes/narrowed_loop.py": ({60}, "limit of work, bits"),
-    "codegen/passes/ranges.py": ({20_000, 4, 6, 14, 5}, "limits of work; a slice of a word"),
-    "codegen/passes/rank.py": ({14}, "size of a memory"),
+    "codegen/expr/cost.py": ({10}, "operations, relative to an addition: `costs` of a target"),
+    "codegen/count.py": ({20_000}, "limit of work"),
+    "codegen/expr/dce.py": ({14}, "size of a memory"),
+    "ir/integers/bounds.py": ({10_000, 64}, "limit of work, bits"),
+    "ir/integers/examples.py": ({400, 6400, 1000, 211, 7, 20, 40000, 12, 10, 5, 9, 4}, "examples"),
+    "codegen/loops/inequalities.py": ({58, 20, 61}, "bits of positions that do not wrap"),
+    "ir/integers/knowledge.py": ({28, 4, 12, 63, 8}, "limits of work, bits"),
+    "ir/integers/linear.py": ({64}, "limit of work"),
+    "codegen/loops/narrowed_loop.py": ({60}, "limit of work, bits"),
+    "codegen/loops/ranges.py": ({20_000, 4, 6, 14, 5}, "limits of work; a slice of a word"),
+    "codegen/expr/rank.py": ({14}, "size of a memory"),
     "codegen/products/packed.py": ({32}, "bytes of a vector of AVX2"),
     "codegen/products/pairs.py": ({0xFFFF, 16}, "halves of 32 bits"),
-    "mapped.py": ({10.0}, "seconds"),
+    "plan/mapped.py": ({10.0}, "seconds"),
+    "operators/examples.py": ({9.0}, "points of a stencil"),
     "operators/sampling.py": ({4}, "dimensions of images, sides of a box"),
     "operators/winograd.py": ({4}, "results of the larger tile"),
     "prelude/expand_arrays.py": ({5.0}, "seconds"),
@@ -49,18 +53,18 @@ REVIEWED = {
     "strategy/cpu.py": ({5}, "candidates"),
     "strategy/decision.py": ({10}, "candidates"),
     "strategy/on_grid.py": ({8, 9, 4}, "candidates"),
-    "transform/diamond.py": ({8}, "skews that are tried"),
-    "transform/guard.py": ({1000}, "more loops than any nest has"),
-    "transform/hand/edit.py": ({10, 2_000_000}, "limits of work"),
-    "transform/hand/peel.py": ({64}, "limit of work"),
-    "transform/hand/producers.py": ({20_000}, "limit of work"),
-    "transform/hand/separate.py": ({32}, "an example in a hint"),
-    "transform/hand/shift.py": ({4}, "shifts that are tried"),
-    "transform/hand/transfers.py": ({12}, "limit of work"),
-    "transform/hand/unroll.py": ({64, 4}, "limit of a text; factors in a hint"),
-    "transform/sizes.py": ({32}, "registers of AVX-512 and Arm"),
-    "transform/split.py": ({16}, "limit of work"),
-    "transform/unskew.py": ({4}, "skews that are tried"),
+    "transform/trees/diamond.py": ({8}, "skews that are tried"),
+    "transform/trees/guard.py": ({1000}, "more loops than any nest has"),
+    "transform/hand/base/edit.py": ({10, 2_000_000}, "limits of work"),
+    "transform/hand/order/peel.py": ({64}, "limit of work"),
+    "transform/hand/values/producers.py": ({20_000}, "limit of work"),
+    "transform/hand/order/separate.py": ({32}, "an example in a hint"),
+    "transform/hand/order/shift.py": ({4}, "shifts that are tried"),
+    "transform/hand/values/transfers.py": ({12}, "limit of work"),
+    "transform/hand/run/unroll.py": ({64, 4}, "limit of a text; factors in a hint"),
+    "transform/analysis/sizes.py": ({32}, "registers of AVX-512 and Arm"),
+    "transform/trees/split.py": ({16}, "limit of work"),
+    "transform/trees/unskew.py": ({4}, "skews that are tried"),
 }
 
 

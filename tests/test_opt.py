@@ -15,13 +15,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from polysched import opt
 from polysched.cli import main
+from polysched.cli import opt_file as opt
+from polysched.cli.opt_file import regions, write
+from polysched.codegen.emit.opencl import HEADERS
+from polysched.config.options import Options
 from polysched.errors import BudgetExceeded, InputError
-from polysched.opt import regions, write
-from polysched.options import Options
-from polysched.runtime.emulate import CPP_FLAGS, cuda_header
-from polysched.runtime.opencl import HEADERS
+from polysched.runtime.emulated.emulate import CPP_FLAGS, cuda_header
 from tests.frontend.c_programs import Programs
 from tests.frontend.test_c_programs import FUNCTIONS, text_of
 from tests.opencl import loader

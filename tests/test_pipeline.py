@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import polysched as ps
+from polysched.config.machine import Machine, machine
 from polysched.deps.legality import first_violation
-from polysched.examples import gemm, jacobi_2d, seidel_2d, stencil
 from polysched.frontend.python import parse_nest
-from polysched.machine import Machine, machine
 from polysched.operators import OPERATORS
+from polysched.operators.examples import gemm, jacobi_2d, seidel_2d, stencil
 
 
 def test_a_nest_runs_in_place():

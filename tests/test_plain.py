@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from polysched import InputError
-from polysched.plain import plain_arguments
+from polysched.config.plain import plain_arguments
 
 
 def tile(self, *loops: str, sizes: Sequence[int], names: Sequence[str] = (), shift: int | None = None):

@@ -16,8 +16,8 @@ import pytest
 
 import polysched as ps
 from polysched.errors import InputError, Loc
-from polysched.examples import gemm, stencil
 from polysched.operators import conv2d_nchw
+from polysched.operators.examples import gemm, stencil
 
 ROOT = Path(__file__).parent.parent
 

@@ -22,7 +22,7 @@ def test_dir_holds_the_public_names_alone():
 
 
 def test_parts_of_the_package_are_imported_as_ever():
-    assert importlib.import_module("polysched.schedule").Schedule is ps.Schedule
+    assert importlib.import_module("polysched.schedule.schedule").Schedule is ps.Schedule
     assert importlib.import_module("polysched.operators") is ps.operators
 
 
@@ -46,8 +46,8 @@ def test_the_example_of_the_readme_has_types(tmp_path: Path):
     known = strict(code + USES, tmp_path)
     assert [re.sub(r"^.*?(note|error): ", "", line) for line in known.splitlines()[:-1]] == [
         'Revealed type is "polysched.frontend.python.Nest"',
-        'Revealed type is "polysched.schedule.Schedule"',
-        'Revealed type is "polysched.compiled.Compiled"',
+        'Revealed type is "polysched.schedule.schedule.Schedule"',
+        'Revealed type is "polysched.results.compiled.Compiled"',
         'Argument "tail" has incompatible type "Literal[\'cat\']"; '
         "expected \"Literal['cut', 'guard', 'exact']\"  [arg-type]",
     ]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from polysched.options import Options
+from polysched.config.options import Options
 
 README = Path(__file__).parents[1].joinpath("README.md").read_text()
 

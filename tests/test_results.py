@@ -1,4 +1,4 @@
-"""polysched/results.py: what was compiled once is not compiled again, and nothing stale is served."""
+"""polysched/results/kept.py: what was compiled once is not compiled again, and nothing stale is served."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import polysched as ps
-from polysched import results
+from polysched.config.machine import Machine
 from polysched.errors import InputError, Loc, ToolchainError
-from polysched.examples import gemm, seidel_2d, stencil
-from polysched.machine import Machine
+from polysched.operators.examples import gemm, seidel_2d, stencil
+from polysched.results import kept as results
 from polysched.runtime import toolchain
 
 ROOT = Path(__file__).parent.parent

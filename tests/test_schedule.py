@@ -19,7 +19,7 @@ from polysched import (
     size,
     to_yaml,
 )
-from polysched.model.tree_names import renamed
+from polysched.model.tree.names import renamed
 
 HISTORY = """\
 schedule = (

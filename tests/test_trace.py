@@ -1,10 +1,10 @@
-"""polysched/trace.py: every step is timed, recorded, dumped on request, and named in an exception."""
+"""polysched/support/trace.py: every step is timed, recorded, dumped on request, and named in an exception."""
 
 from __future__ import annotations
 
 import pytest
 
-from polysched.trace import record, step
+from polysched.support.trace import record, step
 
 
 def double(value: int, times: int = 1, *, plus: int = 0) -> int:

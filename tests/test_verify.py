@@ -1,4 +1,4 @@
-"""polysched/verify.py: a wrong schedule or a wrong program does not pass."""
+"""polysched/check/verify.py: a wrong schedule or a wrong program does not pass."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ import numpy as np
 import pytest
 
 import polysched as ps
-from polysched import isl
+from polysched.check.verify import Verification, verify
 from polysched.codegen.emit.c import emit_c
 from polysched.errors import BudgetExceeded
-from polysched.examples import gemm, stencil
 from polysched.frontend.python import parse_nest
 from polysched.ir.build import add, binary, mul, store, sub, var
 from polysched.ir.dtypes import i64
 from polysched.ir.node import rewrite
 from polysched.ir.nodes import Array, For
-from polysched.model.tree import Domain
-from polysched.runtime.check import check as check_kernels
-from polysched.verify import Verification, verify
+from polysched.model.tree.nodes import Domain
+from polysched.operators.examples import gemm, stencil
+from polysched.runtime.emulated.check import check as check_kernels
+from polysched.support import isl
 from tests.transform.scheduled import band
 
 STENCIL = ps.optimize(stencil)

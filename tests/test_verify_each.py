@@ -9,9 +9,9 @@ import pytest
 import polysched as ps
 from polysched import pipeline
 from polysched.errors import IllegalSchedule
-from polysched.examples import NESTS, gemm
 from polysched.ir.dtypes import f64
 from polysched.ir.nodes import Function, Load, Store, Var
+from polysched.operators.examples import NESTS, gemm
 from polysched.strategy import cpu
 from polysched.strategy.script import Script
 

@@ -1,4 +1,4 @@
-"""polysched/worker.py: calls that run away or die end, and the next one is served."""
+"""polysched/support/worker.py: calls that run away or die end, and the next one is served."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import time
 import pytest
 
 from polysched.errors import BudgetExceeded, InputError
-from polysched.worker import Worker
+from polysched.support.worker import Worker
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="what ends a process differs")
 

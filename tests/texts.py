@@ -30,8 +30,8 @@ import polysched as ps
 from benchmarks.operators import nests
 from benchmarks.operators.cases import read
 from benchmarks.polybench import KERNELS
+from polysched.config.options import Options, Target
 from polysched.ir.nodes import Function
-from polysched.options import Options, Target
 from tests.by_hand import blur, matmul, stencil
 
 TABLE = Path(__file__).parent / "golden" / "texts.txt"

@@ -30,7 +30,7 @@ from benchmarks.cuda_files.samples import SAMPLES
 from benchmarks.cuda_files.suites import SUITES
 from polysched.frontend.cuda.read import CudaFile, read_cuda
 from polysched.frontend.cuda.tokens import tokens
-from polysched.runtime.findings import CheckReport
+from polysched.runtime.emulated.findings import CheckReport
 
 _BARRIER = re.compile(rb"__sync(?:threads|warp)\([^()]*\)|(?:cg|cooperative_groups)::sync\([^()]*\)|\w+\.sync\(\)")
 

@@ -30,15 +30,15 @@ from benchmarks.expressions.threads import (
     through_the_stage,
 )
 from polysched.codegen.emit.c import emit_c
-from polysched.codegen.passes.linearize import linearize
+from polysched.codegen.memory.linearize import linearize
+from polysched.counts.sass.counts import Counts
+from polysched.counts.sass.inspect import inspect
+from polysched.counts.sass.report import Report
 from polysched.errors import BudgetExceeded, PolyschedError
 from polysched.ir.interp import evaluate, interpret
 from polysched.ir.nodes import Function
 from polysched.runtime.cpu import load
-from polysched.runtime.emulate import emulate
-from polysched.sass.counts import Counts
-from polysched.sass.inspect import inspect
-from polysched.sass.report import Report
+from polysched.runtime.emulated.emulate import emulate
 
 _NAIVE = Path(__file__).with_name("naive")
 

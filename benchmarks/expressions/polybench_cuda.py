@@ -19,11 +19,11 @@ from typing import Literal
 import polysched as ps
 from benchmarks.expressions.threads import OPTIONS
 from benchmarks.polybench import KERNELS
+from polysched.counts.sass.counts import Counts
+from polysched.counts.sass.execute.thread import run_thread
+from polysched.counts.sass.launches import Launch, find_launches
+from polysched.counts.sass.report import KernelReport
 from polysched.errors import InputError
-from polysched.sass.counts import Counts
-from polysched.sass.execute.thread import run_thread
-from polysched.sass.launches import Launch, find_launches
-from polysched.sass.report import KernelReport
 
 Mode = Literal["off", "licm", "all"]
 _MODES: tuple[Mode, ...] = ("off", "licm", "all")

@@ -9,8 +9,8 @@ from collections import defaultdict
 import polysched as ps
 from benchmarks.expressions.threads import OPTIONS
 from benchmarks.polybench import KERNELS
-from polysched.options import Target
-from polysched.trace import Event
+from polysched.config.options import Target
+from polysched.support.trace import Event
 
 _MOST = 0.2  # of all time
 _RUNS = 3

@@ -7,21 +7,21 @@ from dataclasses import dataclass, replace
 
 import polysched as ps
 from polysched.codegen.emit.cuda import emit_cuda
+from polysched.codegen.emit.source import Source
 from polysched.codegen.gpu.planes import fold_planes
-from polysched.codegen.passes.linearize import linearize
-from polysched.codegen.passes.stage import improve_expressions
-from polysched.codegen.source import Source
+from polysched.codegen.memory.linearize import linearize
+from polysched.codegen.stage import improve_expressions
+from polysched.config.target import TARGETS
+from polysched.counts.sass.counts import Counts
+from polysched.counts.sass.execute.thread import Triple, run_thread
+from polysched.counts.sass.launches import find_launches
+from polysched.counts.sass.parse import Assembly
+from polysched.counts.sass.report import Report
 from polysched.ir.build import add, binary, mul
 from polysched.ir.node import substitute
 from polysched.ir.nodes import Const, Expr, For, Function, Stmt, Var
 from polysched.model.loops import trip_count
 from polysched.prelude.structure.structure import structured
-from polysched.sass.counts import Counts
-from polysched.sass.execute.thread import Triple, run_thread
-from polysched.sass.launches import find_launches
-from polysched.sass.parse import Assembly
-from polysched.sass.report import Report
-from polysched.target import TARGETS
 
 _WIDTH = 256  # threads of a block that takes elements as they are numbered
 _FAR = 1 << 40  # bytes from an array to the next

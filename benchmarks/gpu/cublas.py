@@ -8,7 +8,7 @@ from importlib import import_module
 
 import numpy as np
 
-from polysched.runtime.cuda_driver import on_gpu
+from polysched.runtime.gpu.cuda_driver import on_gpu
 
 _N = 0  # an operand as it is
 _FLOAT, _HALF = 0, 2  # cudaDataType_t

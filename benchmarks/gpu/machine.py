@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from importlib import import_module
 
 from benchmarks.gpu.work import Work
-from polysched.runtime.cuda_driver import on_gpu
+from polysched.runtime.gpu.cuda_driver import on_gpu
 
 # Bytes a second from memory; operations a second on float and on double, without tensor cores, and on half with them;
 # from data sheets.

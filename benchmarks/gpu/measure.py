@@ -20,9 +20,9 @@ from benchmarks.rows import OPERATORS
 from polysched.errors import PolyschedError
 from polysched.ir.interp import evaluate
 from polysched.ir.nodes import Function
-from polysched.prepare import function_of
+from polysched.plan.prepare import function_of
 from polysched.runtime.arguments import written
-from polysched.runtime.cuda import build
+from polysched.runtime.gpu.cuda import build
 
 _SAMPLED = 500.0  # milliseconds to spend on samples
 _TOLERANCE = {64: 1e-8, 32: 1e-4, 16: 1e-2}  # of the largest value: how far sums in another order may differ

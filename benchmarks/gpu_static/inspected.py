@@ -8,11 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import polysched as ps
+from polysched.counts.sass.counts import Counts
+from polysched.counts.sass.inspect import inspect
+from polysched.counts.sass.report import KernelReport, Report, heat
+from polysched.counts.sass.toolkit import find
 from polysched.errors import ToolchainError
-from polysched.sass.counts import Counts
-from polysched.sass.inspect import inspect
-from polysched.sass.report import KernelReport, Report, heat
-from polysched.sass.toolkit import find
 
 OPTIONS = ps.Options(contract_floats=True)
 HOTTEST_TITLES = "    all   FMA  share  float  integer   /FMA  branch  LDS/FMA   accesses"

@@ -7,7 +7,7 @@ from math import prod
 
 from benchmarks.gpu_static.inspected import HOTTEST_TITLES, figures, inspect_all
 from benchmarks.polybench import KERNELS
-from polysched.codegen.source import Kernel
+from polysched.codegen.emit.source import Kernel
 from polysched.ir.nodes import Const
 
 

@@ -9,7 +9,7 @@ import polysched as ps
 from benchmarks.gpu_static.inspected import OPTIONS
 from benchmarks.polybench import KERNELS
 from benchmarks.polybench.data import initial_data
-from polysched.runtime.findings import Traffic
+from polysched.runtime.emulated.findings import Traffic
 
 _SIZES = (70, 67, 65, 69, 66)  # that differ and divide no tile
 _STEPS = 2

@@ -23,8 +23,8 @@ from benchmarks.operators import against_pytorch, evaluation, expressions
 from benchmarks.operators.cases import CASES, Case, read
 from benchmarks.operators.check import Outcome, checked, pytorch
 from benchmarks.operators.expressions import Counted, counted
-from polysched.mapped import FOR_THREADS, IN_SOURCE_ORDER
 from polysched.operators import OPERATORS
+from polysched.plan.mapped import FOR_THREADS, IN_SOURCE_ORDER
 
 
 def main() -> None:

@@ -20,8 +20,8 @@ import numpy as np
 import polysched as ps
 from benchmarks.operators.cases import Case, shape_of
 from benchmarks.operators.reference import magnitude, reference
+from polysched.config.options import Target
 from polysched.errors import PolyschedError
-from polysched.options import Target
 
 P = ParamSpec("P")
 T = TypeVar("T")

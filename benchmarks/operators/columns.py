@@ -27,13 +27,13 @@ from benchmarks.operators.cases import Case, shape_of
 from benchmarks.operators.expressions import count_here
 from benchmarks.operators.instructions import assembly, instructions
 from benchmarks.operators.turns import in_turns, once
+from polysched.config.options import Target
+from polysched.counts.sass.counts import Counts
 from polysched.errors import LaunchError
 from polysched.ir.nodes import Function
-from polysched.options import Target
 from polysched.runtime.arguments import bind
 from polysched.runtime.cpu import c_values
-from polysched.runtime.cuda_driver import on_gpu
-from polysched.sass.counts import Counts
+from polysched.runtime.gpu.cuda_driver import on_gpu
 
 MODES = ("off", "licm", "all")
 SHORT = 50e-6  # seconds without the stage, under which a case is not timed

@@ -14,7 +14,7 @@ from math import inf
 import polysched as ps
 from benchmarks.operators.cases import Case
 from benchmarks.operators.check import within
-from polysched.codegen.passes.count import integer_operations
+from polysched.codegen.count import integer_operations
 from polysched.errors import PolyschedError
 
 _BLOCKS = 300_000  # visits to blocks that differ, to count what a case executes

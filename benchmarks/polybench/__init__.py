@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from benchmarks.polybench import blas, datamining, kernels, medley, solvers, stencils
 from benchmarks.polybench.sizes import SIZES
 from polysched import Nest
-from polysched.examples import jacobi_2d, seidel_2d
+from polysched.operators.examples import jacobi_2d, seidel_2d
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator
 
 import polysched as ps
 from benchmarks.polybench import KERNELS, Kernel, small_odd_sizes
+from polysched.config.options import Target
 from polysched.errors import PolyschedError
 from polysched.ir.nodes import For, If, Stmt
-from polysched.options import Target
 
 STAGES = {"deps": "dependences", "schedule": "schedule", "lower": "lower"}
 

@@ -23,7 +23,7 @@ import numpy as np
 import polysched as ps
 from benchmarks.polybench import KERNELS
 from benchmarks.polybench.data import initial_data
-from polysched.codegen.source import Source
+from polysched.codegen.emit.source import Source
 from polysched.errors import PolyschedError
 from polysched.ir.nodes import Function
 from polysched.runtime.arguments import bind

@@ -18,10 +18,9 @@ import argparse
 import sys
 from typing import Any
 
-from polysched.cli import explain, inspect, opt, report, show, verify
+from polysched.cli import demo, explain, inspect, opt, report, show, verify
 from polysched.cli.streams import run_in_streams
-from polysched.demo import demo
-from polysched.version import __version__
+from polysched.support.version import __version__
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -58,5 +57,5 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _demo(given: argparse.Namespace) -> int:
-    demo()
+    demo.demo()
     return 0

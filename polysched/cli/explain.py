@@ -10,7 +10,7 @@ from polysched.errors import InputError
 from polysched.ir.node import walk
 from polysched.ir.nodes import Function, Stmt
 from polysched.pipeline import optimize
-from polysched.prepare import function_of
+from polysched.plan.prepare import function_of
 
 
 def add(commands: Commands) -> None:

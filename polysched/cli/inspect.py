@@ -9,12 +9,12 @@ from pathlib import Path
 
 from polysched.cli.knobs import Commands, knobs, options_of, sizes
 from polysched.cli.places import nests_of
+from polysched.config.target import TARGETS
+from polysched.counts.sass.inspect import flags_of, inspect
+from polysched.counts.sass.report import Report
+from polysched.counts.sass.toolkit import DEFAULT_ARCH
 from polysched.errors import InputError
 from polysched.pipeline import optimize
-from polysched.sass.inspect import flags_of, inspect
-from polysched.sass.report import Report
-from polysched.sass.toolkit import DEFAULT_ARCH
-from polysched.target import TARGETS
 
 
 def add(commands: Commands) -> None:

@@ -6,8 +6,8 @@ import argparse
 import re
 from typing import TypeAlias
 
-from polysched.options import Options, Target
-from polysched.target import TARGETS
+from polysched.config.options import Options, Target
+from polysched.config.target import TARGETS
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 

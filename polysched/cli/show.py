@@ -12,8 +12,8 @@ from polysched.frontend.op.op import Op
 from polysched.frontend.python import Nest
 from polysched.ir.nodes import Function
 from polysched.pipeline import Compiled, optimize
-from polysched.prepare import function_of
-from polysched.schedule import Schedule
+from polysched.plan.prepare import function_of
+from polysched.schedule.schedule import Schedule
 
 
 def add(commands: Commands) -> None:

@@ -9,14 +9,14 @@ from pathlib import Path
 
 from polysched.cli.knobs import Commands, knobs, options_of, sizes
 from polysched.cli.places import nests_of
+from polysched.config.target import TARGETS
 from polysched.errors import BudgetExceeded, InputError, LaunchError, VerificationError
 from polysched.frontend.cuda.kernel import Kernel
 from polysched.frontend.cuda.read import CudaFile, read_cuda
 from polysched.pipeline import optimize
 from polysched.runtime.argument_texts import example_call, named_arguments
-from polysched.runtime.emulate import HEADERS
-from polysched.runtime.hand_written import check_cuda
-from polysched.target import TARGETS
+from polysched.runtime.emulated.emulate import HEADERS
+from polysched.runtime.emulated.hand_written import check_cuda
 
 
 def add(commands: Commands) -> None:

@@ -23,12 +23,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from polysched.brief import brief
-from polysched.codegen.passes.count import Count, IntegerOperations, number, operations_by_loop, total
-from polysched.codegen.passes.licm import Motion
+from polysched.codegen.count import Count, IntegerOperations, number, operations_by_loop, total
+from polysched.codegen.expr.licm import Motion
 from polysched.ir.node import children, walk
 from polysched.ir.nodes import Expr, For, Function, If, Let, Stmt, Var
 from polysched.ir.text import show
+from polysched.support.brief import brief
 
 OUTSIDE = "(outside)"  # of all loops
 _ACROSS = "lives across"

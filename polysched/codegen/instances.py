@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from polysched import isl
+from polysched.support import isl
 
 
 def has_strides(domain: isl.UnionSet) -> bool:

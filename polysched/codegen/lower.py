@@ -18,17 +18,16 @@ from functools import partial
 from itertools import count
 from typing import Any
 
-from polysched import isl
-from polysched.codegen.emit.extents import is_uneven
+from polysched.codegen.emit.source import parameters
 from polysched.codegen.full_loop import full_loop
 from polysched.codegen.instances import has_strides, leaves_out_by_remainder, runs_exactly
-from polysched.codegen.source import parameters
-from polysched.codegen.threads import threshold, worth_threads
+from polysched.codegen.parallel.threads import threshold, worth_threads
 from polysched.codegen.tile_space import Piece, cut_at_tiles
 from polysched.deps.arrivals import scoped_arrays
 from polysched.deps.phases import is_kernel
 from polysched.errors import CannotLower
 from polysched.ir.build import add
+from polysched.ir.integers.trips import is_uneven
 from polysched.ir.node import rewrite, substitute, walk
 from polysched.ir.nodes import Alloc, Barrier, Binary, Const, Expr, For, Function, If, Let, Load, Stmt, Store, Var
 from polysched.ir.rename import rename_bound
@@ -36,7 +35,7 @@ from polysched.ir.text import show
 from polysched.model.affine import expression
 from polysched.model.loop_names import named
 from polysched.model.scop import Scop, Statement
-from polysched.model.tree import (
+from polysched.model.tree.nodes import (
     Band,
     Concurrent,
     Context,
@@ -60,7 +59,8 @@ from polysched.model.tree import (
     marks_in,
     with_children,
 )
-from polysched.model.tree_isl import parse_mark, to_isl
+from polysched.model.tree.to_isl import parse_mark, to_isl
+from polysched.support import isl
 
 
 def lower(tree: Tree, scop: Scop) -> Function:

@@ -21,11 +21,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from itertools import count
 
-from polysched import isl
 from polysched.errors import CannotLower
 from polysched.ir.nodes import Expr
 from polysched.model.affine import everywhere, value_at
-from polysched.model.tree import (
+from polysched.model.tree.nodes import (
     Band,
     Context,
     Domain,
@@ -42,6 +41,7 @@ from polysched.model.tree import (
     walk,
     with_children,
 )
+from polysched.support import isl
 
 
 def cut_at_tiles(tree: Tree, sizes: tuple[str, ...]) -> tuple[Tree, tuple[Piece, ...]]:

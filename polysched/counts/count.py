@@ -14,10 +14,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
 
-from polysched import isl
 from polysched.counts.figures import ArrayCounts, Counts, Figure, NestCounts, sum_of
 from polysched.counts.tally import Event, Tally
-from polysched.entry import entry
 from polysched.errors import InputError
 from polysched.frontend.python import Nest
 from polysched.ir.node import walk
@@ -29,13 +27,15 @@ from polysched.ir.nodes import (
     Load,
     Store,
 )
-from polysched.model.cardinality import cardinality, large_sizes
+from polysched.model.counting.cardinality import cardinality, large_sizes
+from polysched.model.counting.interpolated import SMALLEST, interpolated
 from polysched.model.extract import extract
-from polysched.model.interpolated import SMALLEST, interpolated
 from polysched.model.lines import statements_at
 from polysched.model.scop import Scop, Statement
+from polysched.plan.prepare import function_of
 from polysched.prelude.structure.structure import structured
-from polysched.prepare import function_of
+from polysched.support import isl
+from polysched.support.entry import entry
 
 
 @entry

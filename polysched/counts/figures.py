@@ -12,9 +12,9 @@ from fractions import Fraction
 from functools import reduce
 from math import gcd, lcm
 
-from polysched.brief import brief
-from polysched.codegen.passes.count import number
-from polysched.ir.polynomial import Polynomial
+from polysched.codegen.count import number
+from polysched.ir.integers.polynomial import Polynomial
+from polysched.support.brief import brief
 
 Count = Polynomial | None  # None: unknown
 _NOTHING = Polynomial()

@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import reduce
 
-from polysched import isl
 from polysched.errors import IllegalSchedule
 from polysched.model.scop import Access, Scop, Statement
-from polysched.model.tree import Band, Domain, Filter, Mark, Storage, Tree, children, marks_in
+from polysched.model.tree.nodes import Band, Domain, Filter, Mark, Storage, Tree, children, marks_in
+from polysched.support import isl
 
 
 def scoped_arrays(tree: Tree) -> frozenset[str]:

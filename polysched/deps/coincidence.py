@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from polysched import isl
 from polysched.deps.dependences import Dependences
-from polysched.model.tree import Band, Filter, Member, Tree, children, with_children
-from polysched.remembered import remembered
+from polysched.model.tree.nodes import Band, Filter, Member, Tree, children, with_children
+from polysched.support import isl
+from polysched.support.remembered import remembered
 
 
 def mark_coincident(tree: Tree, dependences: Dependences) -> Tree:

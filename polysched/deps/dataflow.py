@@ -19,12 +19,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from polysched import isl
 from polysched.deps.dependences import Dependence, Dependences, Kind
 from polysched.deps.last import last_before
 from polysched.deps.timed import Timed, timed_accesses, timed_kills
 from polysched.errors import BudgetExceeded
 from polysched.model.scop import Scop
+from polysched.support import isl
 
 
 def dependences(

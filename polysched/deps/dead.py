@@ -19,7 +19,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import reduce
 
-from polysched import isl
 from polysched.deps.dependences import Dependences
 from polysched.deps.last import last_before
 from polysched.deps.timed import timed_accesses
@@ -28,7 +27,8 @@ from polysched.ir.effects import may_be_dropped
 from polysched.ir.node import walk
 from polysched.ir.nodes import Expr
 from polysched.model.scop import Scop, Statement
-from polysched.model.tree import Band, Domain, Filter, Sequence, Tree, children, with_children
+from polysched.model.tree.nodes import Band, Domain, Filter, Sequence, Tree, children, with_children
+from polysched.support import isl
 
 _Instances = dict[str, isl.Set]  # { S[i] } by statement
 

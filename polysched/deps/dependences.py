@@ -8,8 +8,8 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Any, Literal
 
-from polysched import isl
-from polysched.brief import brief
+from polysched.support import isl
+from polysched.support.brief import brief
 
 Kind = Literal["flow", "anti", "output", "input"]
 

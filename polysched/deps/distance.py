@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from functools import cached_property, reduce
 from itertools import product
 
-from polysched import isl
 from polysched.deps.reaching import Reaching, pairs_of
-from polysched.model.tree import Member
+from polysched.model.tree.nodes import Member
+from polysched.support import isl
 
 STEEPEST = 4  # skews that are tried
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from polysched import isl
-from polysched.model.tree import Band, Filter, Full, Tree, children, mark_of
+from polysched.model.tree.nodes import Band, Filter, Full, Tree, children, mark_of
+from polysched.support import isl
 
 
 def outside_of_full_loops(tree: Tree, instances: isl.UnionSet) -> Iterator[isl.UnionSet]:

@@ -20,9 +20,9 @@ from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any, TypeVar
 
-from polysched import isl
 from polysched.deps.timed import Place, Timed
 from polysched.errors import BudgetExceeded
+from polysched.support import isl
 
 Answer = TypeVar("Answer")
 

@@ -16,15 +16,13 @@ from dataclasses import dataclass, field, replace
 from itertools import permutations
 from typing import Any
 
-from polysched import isl
 from polysched.deps.arrivals import scoped_arrays
 from polysched.deps.dependences import Dependence, Dependences
 from polysched.deps.full_loops import outside_of_full_loops
 from polysched.deps.phases import is_kernel, left_to_threads, misplaced
 from polysched.errors import IllegalSchedule
-from polysched.model.order import flatten
 from polysched.model.scop import Scop, Statement
-from polysched.model.tree import (
+from polysched.model.tree.nodes import (
     Band,
     Concurrent,
     Context,
@@ -42,8 +40,10 @@ from polysched.model.tree import (
     mark_of,
     walk,
 )
-from polysched.model.tree_isl import mark_text
+from polysched.model.tree.order import flatten
+from polysched.model.tree.to_isl import mark_text
 from polysched.model.witness import smallest
+from polysched.support import isl
 
 
 @dataclass(frozen=True)

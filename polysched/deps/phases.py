@@ -17,9 +17,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import reduce
 
-from polysched import isl
 from polysched.deps.coincidence import left_below
-from polysched.model.tree import (
+from polysched.model.tree.nodes import (
     Band,
     Domain,
     Filter,
@@ -33,6 +32,7 @@ from polysched.model.tree import (
     marks_in,
     walk,
 )
+from polysched.support import isl
 
 
 def left_to_threads(kernel: Tree, pairs: isl.UnionMap) -> isl.UnionMap:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
-from polysched import isl
 from polysched.deps.coincidence import keeping
 from polysched.deps.dependences import Dependence, union
-from polysched.model.tree import Band, Filter, Member, Tree
+from polysched.model.tree.nodes import Band, Filter, Member, Tree
+from polysched.support import isl
 
 Reaching = tuple[Dependence, ...]
 

@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from polysched import isl
-from polysched.model.order import flatten
 from polysched.model.scop import Scop
+from polysched.model.tree.order import flatten
+from polysched.support import isl
 
 Place = tuple[int | None, ...]  # the constants in a time, as those of sequences; None elsewhere
 

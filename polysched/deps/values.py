@@ -15,13 +15,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
 
-from polysched import isl
 from polysched.deps.dataflow import sources
 from polysched.errors import IllegalSchedule
 from polysched.ir.nodes import Load, Store
 from polysched.model.scop import Access, Scop, Statement
-from polysched.model.tree import Domain, Filter, Leaf, Sequence
+from polysched.model.tree.nodes import Domain, Filter, Leaf, Sequence
 from polysched.model.witness import smallest
+from polysched.support import isl
 
 
 @dataclass(frozen=True)

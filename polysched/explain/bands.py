@@ -13,14 +13,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from polysched import isl
 from polysched.deps.reaching import Reaching, across, below, between, within
 from polysched.explain.fusion import fusion, least_apart
 from polysched.explain.loops import Nest
 from polysched.explain.sample import blockers
-from polysched.model.tree import Band, Filter, Mark, Member, Sequence, Set, Tree, children, own_marks
-from polysched.model.tree_isl import mark_text
-from polysched.model.tree_text import member_text
+from polysched.model.tree.nodes import Band, Filter, Mark, Member, Sequence, Set, Tree, children, own_marks
+from polysched.model.tree.text import member_text
+from polysched.model.tree.to_isl import mark_text
+from polysched.support import isl
 
 
 def band_lines(tree: Tree, nest: Nest) -> Iterator[str]:

@@ -12,7 +12,7 @@ from polysched.deps.distance import distances
 from polysched.deps.reaching import Reaching, between, parts
 from polysched.explain.sample import sampled
 from polysched.model.scop import Scop
-from polysched.model.tree import Member
+from polysched.model.tree.nodes import Member
 
 
 def fusion(

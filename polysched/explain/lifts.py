@@ -14,13 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from polysched import isl
 from polysched.deps.dependences import Dependence
 from polysched.deps.distance import STEEPEST
 from polysched.deps.reaching import Reaching, among, between, names_in, pairs_of
 from polysched.explain.loops import Loop
 from polysched.model.scop import Access, Statement
-from polysched.transform.distribute import distribute
+from polysched.support import isl
+from polysched.transform.trees.distribute import distribute
 
 
 def parallel_lifts(loop: Loop) -> Iterator[str]:

@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from polysched import isl
 from polysched.deps.dependences import Dependences
 from polysched.deps.distance import Distances, distances
 from polysched.deps.reaching import Reaching, across, below, between, names_in, within
 from polysched.model.scop import Scop, Statement
-from polysched.model.tree import Band, Filter, Member, Sequence, Set, Tree, children, is_innermost
+from polysched.model.tree.nodes import Band, Filter, Member, Sequence, Set, Tree, children, is_innermost
+from polysched.support import isl
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,10 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from polysched import isl
 from polysched.deps.reaching import Reaching, below, between, within
 from polysched.explain.loops import Nest
-from polysched.model.tree import (
+from polysched.model.tree.nodes import (
     Band,
     Concurrent,
     Map,
@@ -35,8 +34,9 @@ from polysched.model.tree import (
     mark_of,
     own_marks,
 )
-from polysched.model.tree_isl import mark_text
-from polysched.model.tree_text import member_text
+from polysched.model.tree.text import member_text
+from polysched.model.tree.to_isl import mark_text
+from polysched.support import isl
 
 
 def mapped_lines(tree: Tree, nest: Nest) -> Iterator[str]:

@@ -11,8 +11,8 @@ from polysched.deps.dependences import Dependence, Kind
 from polysched.deps.distance import distances
 from polysched.deps.reaching import Reaching, names_in
 from polysched.model.scop import Scop
-from polysched.model.tree import Band, Member, Set, Tree, children
-from polysched.model.tree import Sequence as SequenceNode
+from polysched.model.tree.nodes import Band, Member, Set, Tree, children
+from polysched.model.tree.nodes import Sequence as SequenceNode
 from polysched.model.witness import smallest
 
 _FIRST = ("flow", "anti", "output")  # what counts most

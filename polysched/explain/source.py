@@ -22,9 +22,9 @@ from polysched.explain.sample import blockers
 from polysched.ir.node import walk
 from polysched.ir.nodes import For, If, Stmt
 from polysched.model.scop import Access
-from polysched.model.tree import Member, Sequence, Set, Tree
-from polysched.transform.distribute import distribute
-from polysched.transform.strides import step, stride
+from polysched.model.tree.nodes import Member, Sequence, Set, Tree
+from polysched.transform.analysis.strides import step, stride
+from polysched.transform.trees.distribute import distribute
 
 
 def source_lines(tree: Tree, nest: Nest) -> Iterator[str]:

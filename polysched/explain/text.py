@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from polysched import isl
 from polysched.deps.dataflow import dependences
 from polysched.deps.dependences import Dependences
 from polysched.explain.bands import band_lines
@@ -15,8 +14,9 @@ from polysched.ir.nodes import Stmt
 from polysched.model.extract import extract
 from polysched.model.lines import statements_at
 from polysched.model.scop import Scop
-from polysched.model.tree import Band, Tree, marks_in, walk
-from polysched.transform.hand.loops import nested
+from polysched.model.tree.nodes import Band, Tree, marks_in, walk
+from polysched.support import isl
+from polysched.transform.hand.base.loops import nested
 
 
 def explain(

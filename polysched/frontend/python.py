@@ -18,8 +18,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from polysched.brief import brief
-from polysched.entry import entry
 from polysched.errors import Loc
 from polysched.frontend.arithmetic import Typed, binary, converted
 from polysched.frontend.promotion import Type, common
@@ -31,6 +29,8 @@ from polysched.frontend.travelling import Travelling
 from polysched.ir.nodes import Array, Const, Expr, For, Function, If, Stmt, Store, Var
 from polysched.ir.text import head
 from polysched.ir.verify import verify
+from polysched.support.brief import brief
+from polysched.support.entry import entry
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from polysched import clock
 from polysched.errors import LaunchError
 from polysched.ir.arithmetic import Value, binary, call, cast, fit, unary
 from polysched.ir.defaults import default_arguments
@@ -43,6 +42,7 @@ from polysched.ir.nodes import (
     Unary,
     Var,
 )
+from polysched.support import clock
 
 Values = dict[str, Any]  # what is bound: numbers, arrays, and these two, which no name of the IR can be
 _ITERATION = "<iteration>"  # values of the loop variables, outermost first

@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from polysched.brief import brief
 from polysched.ir.dtypes import boolean, f64, i64
 from polysched.ir.nodes import (
     COMPARISONS,
@@ -39,6 +38,7 @@ from polysched.ir.nodes import (
     Unary,
     Var,
 )
+from polysched.support.brief import brief
 
 _INDENT = "    "
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from polysched import isl
 from polysched.errors import InputError, Loc
 from polysched.ir.node import children, walk
 from polysched.ir.nodes import (
@@ -32,6 +31,7 @@ from polysched.ir.nodes import (
 from polysched.ir.text import show
 from polysched.model.affine import AffineSpace, NotAffine
 from polysched.model.scop import Access
+from polysched.support import isl
 
 
 def accesses(

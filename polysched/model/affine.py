@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from polysched import isl
 from polysched.ir.dtypes import boolean, i64
 from polysched.ir.nodes import Binary, Const, Expr, Select, Unary, Var
+from polysched.support import isl
 
 
 class NotAffine(Exception):

@@ -10,13 +10,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
 
-from polysched import clock, isl
 from polysched.errors import BudgetExceeded, InputError
 from polysched.ir.nodes import Array, Binary, Const, Expr, Var
 from polysched.ir.text import show
 from polysched.model.affine import AffineSpace, NotAffine
 from polysched.model.scop import Statement
 from polysched.model.witness import smallest
+from polysched.support import clock, isl
 
 T = TypeVar("T")
 

@@ -11,11 +11,11 @@ from collections.abc import Iterable
 from functools import reduce
 from itertools import permutations
 
-from polysched import isl
 from polysched.ir.node import walk
 from polysched.ir.nodes import Alloc, Array, Binary, Const, Expr, Function
 from polysched.model.affine import AffineSpace, NotAffine
 from polysched.model.scop import Scop
+from polysched.support import isl
 
 
 def fits_an_array(extents: tuple[Expr, ...], arrays: Iterable[Array], known: isl.Set, sizes: tuple[str, ...]) -> bool:

@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
 
-from polysched import isl
 from polysched.errors import InputError, Loc
 from polysched.ir.node import walk
 from polysched.ir.nodes import Alloc, Array, Expr, For, Function, If, Load, Stmt, Store, Unary, Var
@@ -24,7 +23,8 @@ from polysched.model.bounds import sizes_in_bounds
 from polysched.model.loops import loop_conditions, sizes_not_negative
 from polysched.model.reduction import reduction_operator
 from polysched.model.scop import Access, Scop, Statement
-from polysched.model.tree import Band, Context, Domain, Filter, Leaf, Member, Sequence, Tree
+from polysched.model.tree.nodes import Band, Context, Domain, Filter, Leaf, Member, Sequence, Tree
+from polysched.support import isl
 
 
 def extract(fn: Function, *, check_bounds: bool = True) -> Scop:

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 
-from polysched import isl
 from polysched.errors import InputError
 from polysched.ir.dtypes import DType, i64
 from polysched.ir.node import children, walk
@@ -33,6 +32,7 @@ from polysched.ir.nodes import (
 )
 from polysched.model.affine import AffineSpace, NotAffine
 from polysched.model.loops import loop_conditions
+from polysched.support import isl
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,10 @@ import re
 from dataclasses import replace
 from itertools import count
 
-from polysched import isl
-from polysched.model.tree import Band, Member, Tree, children, with_children
-from polysched.model.tree_text import member_text
-from polysched.remembered import remembered
+from polysched.model.tree.nodes import Band, Member, Tree, children, with_children
+from polysched.model.tree.text import member_text
+from polysched.support import isl
+from polysched.support.remembered import remembered
 
 
 def named(tree: Tree) -> Tree:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import reduce
 
-from polysched import isl
 from polysched.ir.nodes import Binary, Const, Expr, For, Var
 from polysched.model.affine import AffineSpace
+from polysched.support import isl
 
 
 def trip_count(loop: For) -> int | None:

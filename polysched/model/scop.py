@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import reduce
 
-from polysched import isl
-from polysched.brief import brief
 from polysched.errors import Loc
 from polysched.ir.nodes import Array, Function, Stmt
-from polysched.model.tree import Tree
+from polysched.model.tree.nodes import Tree
+from polysched.support import isl
+from polysched.support.brief import brief
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from polysched import isl
+from polysched.support import isl
 
 
 def smallest(points: isl.Set) -> tuple[dict[str, int], tuple[int, ...]]:

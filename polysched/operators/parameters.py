@@ -15,9 +15,9 @@ from numbers import Integral, Real
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from polysched.entry import entry
 from polysched.errors import InputError
 from polysched.ir.nodes import Function
+from polysched.support.entry import entry
 
 Operator = Callable[..., Function]
 

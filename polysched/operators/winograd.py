@@ -14,11 +14,11 @@ from fractions import Fraction
 from math import prod
 from typing import Any
 
+from polysched.config.heuristics.nest import WINOGRAD_RESULTS, WINOGRAD_TAPS
 from polysched.errors import InputError
 from polysched.frontend import tensor as te
 from polysched.frontend.tensor import Tensor, Value
 from polysched.frontend.tensor.value import as_value
-from polysched.heuristics.nest import WINOGRAD_RESULTS, WINOGRAD_TAPS
 from polysched.ir.dtypes import f32
 from polysched.ir.nodes import Function
 from polysched.operators.convolution import SPACE, arranged, convolution, finished, indices_of

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from polysched import isl
 from polysched.deps.dependences import Dependence, Dependences, Kind
 from polysched.plot.hull import Point
 from polysched.plot.small import Drawn, at_sizes, points_of
 from polysched.plot.timed import coordinates
+from polysched.support import isl
 
 KINDS: tuple[Kind, ...] = ("flow", "anti", "output")
 _ALL = 48  # that are drawn one by one; of more, one for each distance

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from polysched.deps.dependences import Dependences
 from polysched.errors import InputError
 from polysched.model.scop import Scop, Statement
-from polysched.model.tree import Tree
+from polysched.model.tree.nodes import Tree
 from polysched.plot.figure import figure
 from polysched.plot.scene import Scene, scene
 from polysched.plot.small import Drawn, drawn, with_small_tiles

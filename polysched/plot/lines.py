@@ -9,10 +9,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from polysched import isl
-from polysched.model.tree_text import member_text
+from polysched.model.tree.text import member_text
 from polysched.plot.hull import Point
 from polysched.plot.timed import Column, Timed
+from polysched.support import isl
 
 _BEYOND = 0.55  # how far a line goes on behind its outermost instances
 

@@ -7,12 +7,12 @@ from hashlib import sha256
 
 from polysched.deps.dependences import Dependences
 from polysched.errors import PolyschedError
-from polysched.markup import Html, tag
 from polysched.model.scop import Scop
-from polysched.model.tree import Tree
-from polysched.model.tree_html import tree_html
+from polysched.model.tree.html import tree_html
+from polysched.model.tree.nodes import Tree
 from polysched.plot.draw import plot
 from polysched.plot.svg import inline_svg
+from polysched.support.markup import Html, tag
 
 
 def notebook_html(

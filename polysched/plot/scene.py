@@ -9,7 +9,7 @@ from math import floor
 
 from polysched.deps.dependences import Dependences
 from polysched.model.scop import Scop
-from polysched.model.tree import Tree
+from polysched.model.tree.nodes import Tree
 from polysched.plot.arrows import Arrow, Place, arrows
 from polysched.plot.hull import Point, contains, outline
 from polysched.plot.lines import Line, lines

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
-from polysched import isl
 from polysched.errors import InputError
 from polysched.model.scop import Scop, Statement
-from polysched.model.tree import Band, Member, Tree, children, with_children
+from polysched.model.tree.nodes import Band, Member, Tree, children, with_children
 from polysched.plot.timed import Column, is_tile
+from polysched.support import isl
 
 MOST_POINTS = 6000  # that a user may ask for
 SHOWN = 3  # dimensions of a statement; others are fixed

@@ -12,21 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from polysched import isl
 from polysched.deps.coincidence import carried, in_one, left_below
-from polysched.model.tree import (
-    Band,
-    Concurrent,
-    Context,
-    Domain,
-    Filter,
-    Leaf,
-    Mark,
-    Member,
-    Tree,
-)
-from polysched.model.tree import Sequence as InOrder
-from polysched.model.tree import Set as InAnyOrder
+from polysched.model.tree.nodes import Band, Concurrent, Context, Domain, Filter, Leaf, Mark, Member, Tree
+from polysched.model.tree.nodes import Sequence as InOrder
+from polysched.model.tree.nodes import Set as InAnyOrder
+from polysched.support import isl
 
 Points = Mapping[str, Sequence[isl.Point]]  # by statement
 

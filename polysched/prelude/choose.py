@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from polysched.config.options import Options
+from polysched.config.target import TargetData
 from polysched.deps.dependences import Dependences
 from polysched.ir.nodes import Function
 from polysched.model.scop import Scop
-from polysched.options import Options
 from polysched.prelude.edit import Edited, NestEdit
 from polysched.prelude.edits import applied
 from polysched.prelude.expand import temporaries_to_expand
@@ -21,8 +22,7 @@ from polysched.prelude.expand_arrays import arrays_to_expand
 from polysched.prelude.macro_statements import lives_to_write_out
 from polysched.prelude.padding.choice import lowerings_of_zeros
 from polysched.prelude.padding.unpadded import copies_to_leave_out
-from polysched.target import TargetData
-from polysched.trace import optional, step
+from polysched.support.trace import optional, step
 
 Model = Callable[[Function], tuple[Scop, Dependences]]
 

@@ -13,10 +13,10 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from polysched.brief import brief
+from polysched.config.plain import called
 from polysched.errors import InputError
 from polysched.ir.nodes import Function
-from polysched.plain import called
+from polysched.support.brief import brief
 
 
 @dataclass(frozen=True, repr=False)

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Mapping
 from inspect import signature
 from typing import Any
 
+from polysched.config.plain import plain_arguments, with_tuples
 from polysched.errors import InputError, PolyschedError
 from polysched.ir.nodes import Function
-from polysched.plain import plain_arguments, with_tuples
 from polysched.prelude.edit import NestEdit
 from polysched.prelude.expand import expand
 from polysched.prelude.expand_arrays import expand_arrays

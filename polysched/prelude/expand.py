@@ -8,7 +8,7 @@
         b[i] = s                                  s[i] = s[i] + a[i, k]
                                               b[i] = s[i]
 
-Without it every iteration of i would wait for the one before. `codegen/passes/contract.py` undoes it where the
+Without it every iteration of i would wait for the one before. `codegen/memory/contract.py` undoes it where the
 schedule keeps an iteration's accesses together. Else the temporary takes no more memory than one of the user's arrays,
 wherever all that uses it runs: the bounds of a[i, k] with a: f64[1000, 1000] say that n <= 1000 (`extents.py`).
 """
@@ -19,7 +19,6 @@ from collections.abc import Collection
 from dataclasses import replace
 from functools import cached_property, reduce
 
-from polysched import isl
 from polysched.ir.node import map_blocks, rewrite, walk
 from polysched.ir.nodes import Alloc, Array, Binary, Const, Expr, For, Function, Load, Stmt, Store, Var
 from polysched.model.affine import AffineSpace, NotAffine, expression
@@ -28,6 +27,7 @@ from polysched.model.extract import extract
 from polysched.model.loops import loop_conditions, sizes_not_negative
 from polysched.model.scop import Scop
 from polysched.prelude.edit import Places, array_of, require_done
+from polysched.support import isl
 
 
 def expand(fn: Function, *temporaries: str) -> Function:

@@ -21,7 +21,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 
-from polysched import isl
 from polysched.deps.dataflow import dependences
 from polysched.deps.dependences import Dependence, Dependences
 from polysched.errors import BudgetExceeded, InputError
@@ -34,6 +33,7 @@ from polysched.model.affine import condition, value
 from polysched.model.extents import fits_an_array, sizes_that_run
 from polysched.model.extract import extract
 from polysched.model.scop import Access, Scop, Statement
+from polysched.support import isl
 
 _SECONDS = 5.0  # for the dependences by which that is right
 

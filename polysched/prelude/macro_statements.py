@@ -30,7 +30,7 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
-from polysched.heuristics.nest import MACRO_STEPS
+from polysched.config.heuristics.nest import MACRO_STEPS
 from polysched.ir.node import map_blocks, map_list, rewrite, statements, substitute, walk
 from polysched.ir.nodes import Alloc, Array, Const, Expr, For, Function, If, Load, Select, Stmt, Store, Var
 from polysched.ir.rename import bound_names, fresh_names, used_names

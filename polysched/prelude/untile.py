@@ -19,24 +19,24 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial, reduce
 from typing import Any
 
-from polysched import isl
 from polysched.deps.dataflow import dependences
 from polysched.deps.dependences import Dependences
 from polysched.deps.legality import first_violation
 from polysched.errors import InputError
 from polysched.ir.build import add, mul
 from polysched.ir.dtypes import i64
-from polysched.ir.linear import Linear, expression, forms
+from polysched.ir.integers.linear import Linear, expression, forms
 from polysched.ir.node import map_blocks, map_list, rewrite, substitute, walk
 from polysched.ir.nodes import Alloc, Binary, Const, Expr, For, Function, If, Load, Stmt, Store, Var
 from polysched.model.affine import AffineSpace, NotAffine, value
 from polysched.model.extract import extract
 from polysched.model.loops import loop_conditions, sizes_not_negative
 from polysched.model.scop import Scop, Statement
-from polysched.model.tree import Band, Domain, Filter, Tree, children, with_children
+from polysched.model.tree.nodes import Band, Domain, Filter, Tree, children, with_children
 from polysched.prelude.expand import expand_temporaries
 from polysched.prelude.structure.forward import forward_indices
 from polysched.prelude.structure.structure import structured
+from polysched.support import isl
 
 _Loops = tuple[For, ...]  # around a place, outermost first
 

@@ -23,8 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from polysched import isl
-from polysched.codegen.source import parameters
+from polysched.codegen.emit.source import parameters
 from polysched.errors import LaunchError
 from polysched.ir.defaults import default_arguments
 from polysched.ir.dtypes import DType
@@ -34,6 +33,7 @@ from polysched.ir.nodes import LARGEST_SIZE, Alloc, Array, Function, Store, Var
 from polysched.prelude.structure.radix import factors_of, products_in
 from polysched.runtime.extents import affine, size_of, sizes_of
 from polysched.runtime.views import Form, View, view_of
+from polysched.support import isl
 
 _MOST_BYTES = (1 << 63) - 1
 _REMEMBERED = 64  # calls that fit, the latest ones

@@ -17,9 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from polysched import isl
+from polysched.codegen.emit.source import ZERO_DIVISOR, Source
 from polysched.codegen.emit.vector_math import MACRO
-from polysched.codegen.source import ZERO_DIVISOR, Source
 from polysched.errors import ToolchainError, ZeroDivisorError
 from polysched.ir.nodes import Function
 from polysched.runtime import forked
@@ -28,6 +27,7 @@ from polysched.runtime.timing import Timing
 from polysched.runtime.toolchain import c_flags, compile_shared
 from polysched.runtime.vector_math import WITH_LIBMVEC, libmvec_has
 from polysched.runtime.views import host_view
+from polysched.support import isl
 
 _KEPT_MEMORY = Path(__file__).with_name("kept_memory.h")
 _RELEASE = "polysched_release"  # its function that gives back what is kept

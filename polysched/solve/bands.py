@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from polysched.clock import Deadline
 from polysched.errors import BudgetExceeded
 from polysched.solve.cost import Form, Way
 from polysched.solve.farkas import Edge, within
@@ -18,6 +17,7 @@ from polysched.solve.hyperplane import Hyperplane
 from polysched.solve.independence import Found, complement, is_independent
 from polysched.solve.lexmin import Solver, lexmin
 from polysched.solve.record import Solve
+from polysched.support.clock import Deadline
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

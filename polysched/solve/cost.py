@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from polysched.solve.demands import NONE, Demands
+from polysched.solve.constraints.demands import NONE, Demands
 from polysched.solve.farkas import Edge
 from polysched.solve.hyperplane import Affine, Hyperplane, sum_text
 from polysched.solve.independence import Found, Vector, complement

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from polysched import isl
 from polysched.model.scop import Statement
-from polysched.model.tree import Band, Tree, walk
+from polysched.model.tree.nodes import Band, Tree, walk
+from polysched.support import isl
 
 
 def signs(tree: Tree, statements: Iterable[Statement]) -> Mapping[str, np.ndarray]:

@@ -16,11 +16,11 @@ from functools import cached_property, reduce
 
 import numpy as np
 
-from polysched import isl
 from polysched.deps.dependences import Dependence, Dependences
 from polysched.errors import BudgetExceeded
 from polysched.model.scop import Scop
 from polysched.solve.hyperplane import Hyperplane
+from polysched.support import isl
 
 
 @dataclass(frozen=True, eq=False)

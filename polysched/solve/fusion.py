@@ -17,12 +17,12 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Literal
 
-from polysched import isl
 from polysched.deps.cluster import Pair, strongly_connected
 from polysched.solve.bands import BandSearch, Plan
-from polysched.solve.demands import Demands
+from polysched.solve.constraints.demands import Demands
 from polysched.solve.farkas import Edge
 from polysched.solve.independence import Found
+from polysched.support import isl
 
 Policy = Literal["smart", "max", "none"]
 

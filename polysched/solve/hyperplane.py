@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from polysched import isl
+from polysched.support import isl
 
 
 @dataclass(frozen=True)

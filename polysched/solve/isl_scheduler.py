@@ -5,13 +5,13 @@ It can run for minutes through any quota of operations. Verdoolaege and Janssens
 
 from __future__ import annotations
 
-from polysched import isl
-from polysched.bounded import call_within
-from polysched.clock import Deadline
 from polysched.deps.dependences import Dependences
 from polysched.model.scop import Scop
-from polysched.model.tree import Context, Domain, Tree
-from polysched.model.tree_isl import from_isl
+from polysched.model.tree.nodes import Context, Domain, Tree
+from polysched.model.tree.to_isl import from_isl
+from polysched.support import isl
+from polysched.support.bounded import call_within
+from polysched.support.clock import Deadline
 
 
 def isl_schedule(scop: Scop, dependences: Dependences, deadline: Deadline) -> Tree:

@@ -13,8 +13,8 @@ from typing import Literal
 
 import numpy as np
 
-from polysched.clock import Deadline
 from polysched.solve.problem import Problem
+from polysched.support.clock import Deadline
 
 Solver = Literal["highs", "isl", "pulp", "scipy"]
 

@@ -14,13 +14,13 @@ from functools import cached_property
 
 import numpy as np
 
-from polysched import isl
 from polysched.deps.dependences import Dependence
 from polysched.solve.cost import Form
 from polysched.solve.farkas import Edge
 from polysched.solve.hyperplane import Hyperplane, schedule, sum_text
 from polysched.solve.independence import Found
 from polysched.solve.problem import Problem
+from polysched.support import isl
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,30 +18,30 @@ from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from typing import Literal
 
-from polysched import isl
-from polysched.brief import brief
-from polysched.clock import Deadline
-from polysched.constraints import Constraint
+from polysched.config.constraints import Constraint
+from polysched.config.options import Options
 from polysched.deps.cluster import components
 from polysched.deps.coincidence import mark_coincident
 from polysched.deps.dependences import Dependences
 from polysched.errors import BudgetExceeded, IllegalSchedule
 from polysched.model.scop import Scop
-from polysched.model.tree import Band, Context, Domain, Filter, Leaf, Member, Tree
-from polysched.model.tree import Sequence as SequenceNode
-from polysched.options import Options
+from polysched.model.tree.nodes import Band, Context, Domain, Filter, Leaf, Member, Tree
+from polysched.model.tree.nodes import Sequence as SequenceNode
 from polysched.solve.bands import BandSearch, Plan
-from polysched.solve.contradiction import contradiction_error
+from polysched.solve.constraints.contradiction import contradiction_error
+from polysched.solve.constraints.demands import Demands, require_names
+from polysched.solve.constraints.honoured import missing
 from polysched.solve.cost import Form
-from polysched.solve.demands import Demands, require_names
 from polysched.solve.directions import signs
 from polysched.solve.farkas import Edge, edges, parameter_space, within
 from polysched.solve.fusion import Contradiction, Fusion, among
-from polysched.solve.honoured import missing
 from polysched.solve.independence import Found
 from polysched.solve.isl_scheduler import isl_schedule
 from polysched.solve.record import Solve
 from polysched.solve.source_order import source_order
+from polysched.support import isl
+from polysched.support.brief import brief
+from polysched.support.clock import Deadline
 
 # Who found a schedule, best first: each is tried when the one before it outgrew its budget.
 Rung = Literal[

@@ -5,9 +5,9 @@ Source order respects every dependence, so also those that outer bands leave. On
 
 from __future__ import annotations
 
-from polysched import isl
 from polysched.deps.coincidence import mark_under
-from polysched.model.tree import Band, Context, Domain, Filter, Leaf, Member, Sequence, Tree
+from polysched.model.tree.nodes import Band, Context, Domain, Filter, Leaf, Member, Sequence, Tree
+from polysched.support import isl
 
 
 def source_order(tree: Tree, instances: isl.UnionSet, reaching: isl.UnionMap) -> Tree:

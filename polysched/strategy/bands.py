@@ -13,21 +13,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from polysched import isl
+from polysched.config.machine import Gpu
 from polysched.deps.coincidence import mark_under
 from polysched.deps.dependences import Dependences
-from polysched.machine import Gpu
 from polysched.model.scop import Scop
-from polysched.model.tree import Band, Leaf, Member, Sequence, Tree, children
+from polysched.model.tree.nodes import Band, Leaf, Member, Sequence, Tree, children
 from polysched.strategy.grid import extent
 from polysched.strategy.nest import Nest, alone, loops_among
 from polysched.strategy.sums import Sums, sum_on_blocks
-from polysched.transform.distribute import distribute
-from polysched.transform.fuse_sums import are_same
-from polysched.transform.roles import Around
-from polysched.transform.split import split
-from polysched.transform.unskew import in_order, unskew, upright
-from polysched.transform.wavefront import wavefront_of_points
+from polysched.support import isl
+from polysched.transform.analysis.roles import Around
+from polysched.transform.trees.distribute import distribute
+from polysched.transform.trees.fuse_sums import are_same
+from polysched.transform.trees.split import split
+from polysched.transform.trees.unskew import in_order, unskew, upright
+from polysched.transform.trees.wavefront import wavefront_of_points
 
 
 @dataclass(frozen=True)

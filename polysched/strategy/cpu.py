@@ -14,11 +14,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from polysched import isl
-from polysched.constraints import Innermost, TileSizes, fits
+from polysched.config.constraints import Innermost, TileSizes, fits
+from polysched.config.heuristics.cpu import FUSED_BLOCK, INTERLEAVED_ROWS, UPDATES_AT_ONCE
 from polysched.deps.coincidence import carried, left_below
-from polysched.heuristics.cpu import FUSED_BLOCK, INTERLEAVED_ROWS, UPDATES_AT_ONCE
-from polysched.model.tree import (
+from polysched.model.tree.nodes import (
     Band,
     Domain,
     Member,
@@ -33,30 +32,31 @@ from polysched.model.tree import (
     marks_in,
     own_marks,
 )
-from polysched.model.tree import Sequence as InOrder
+from polysched.model.tree.nodes import Sequence as InOrder
 from polysched.strategy.decision import sizes_around
 from polysched.strategy.pieces import pieces
 from polysched.strategy.rows import fuse_rows, join_lanes
 from polysched.strategy.script import Script, names_of
 from polysched.strategy.straight import straighten
-from polysched.transform.distribute import distribute
-from polysched.transform.epilogues import epilogues
-from polysched.transform.fuse_tiles import in_common
-from polysched.transform.hand.loops import loops
-from polysched.transform.hand.reduces import with_reduces
-from polysched.transform.interleave import row_to_interleave
-from polysched.transform.join_lanes import lanes_to_join
-from polysched.transform.parallel import for_threads
-from polysched.transform.products import mark_products
-from polysched.transform.reductions import sums_for_lanes, sums_for_threads
-from polysched.transform.register_tile import register_tile_of
-from polysched.transform.roles import Around, Roles, roles, statements_of
-from polysched.transform.separate import separate
-from polysched.transform.strides import nearest
-from polysched.transform.tile import tile, tiling_of
-from polysched.transform.unskew import in_order
-from polysched.transform.vectorize import can_vectorize
-from polysched.transform.wavefront import is_parallel_inside
+from polysched.support import isl
+from polysched.transform.analysis.epilogues import epilogues
+from polysched.transform.analysis.products import mark_products
+from polysched.transform.analysis.reductions import sums_for_lanes, sums_for_threads
+from polysched.transform.analysis.roles import Around, Roles, roles, statements_of
+from polysched.transform.analysis.strides import nearest
+from polysched.transform.analysis.vectorize import can_vectorize
+from polysched.transform.hand.base.loops import loops
+from polysched.transform.hand.base.reduces import with_reduces
+from polysched.transform.trees.distribute import distribute
+from polysched.transform.trees.fuse_tiles import in_common
+from polysched.transform.trees.interleave import row_to_interleave
+from polysched.transform.trees.join_lanes import lanes_to_join
+from polysched.transform.trees.parallel import for_threads
+from polysched.transform.trees.register_tile import register_tile_of
+from polysched.transform.trees.separate import separate
+from polysched.transform.trees.tile import tile, tiling_of
+from polysched.transform.trees.unskew import in_order
+from polysched.transform.trees.wavefront import is_parallel_inside
 
 
 def cpu(script: Script, *, keeps_order: bool = False) -> None:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from polysched.errors import IllegalSchedule, InputError
-from polysched.model.tree import Band, Tree, children, marks_in, own_marks
+from polysched.model.tree.nodes import Band, Tree, children, marks_in, own_marks
 from polysched.strategy.bands import AddedUp, Bands, Distributed, InPieces, InWavefronts, OnGrid, OnHost
 from polysched.strategy.grid import choose_grid
 from polysched.strategy.nest import Nest
@@ -29,9 +29,9 @@ from polysched.strategy.script import Script, names_of
 from polysched.strategy.straight import straighten
 from polysched.strategy.sums import sums_in_teams
 from polysched.strategy.warps import on_warps, warps_for
-from polysched.transform.fuse_sums import sums_to_fuse
-from polysched.transform.hand.loops import loops
-from polysched.transform.roles import Around
+from polysched.transform.analysis.roles import Around
+from polysched.transform.hand.base.loops import loops
+from polysched.transform.trees.fuse_sums import sums_to_fuse
 
 
 def gpu(script: Script) -> None:

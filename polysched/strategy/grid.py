@@ -14,16 +14,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from math import prod
 
-from polysched import isl
-from polysched.heuristics import gpu as rules
+from polysched.config.heuristics import gpu as rules
+from polysched.config.options import Options
+from polysched.config.target import LIMITS
 from polysched.model.scop import Scop, Statement
-from polysched.model.tree import Band, Leaf, Member
-from polysched.options import Options
-from polysched.remembered import remembered
-from polysched.target import LIMITS
-from polysched.transform.roles import Around, Loops, statements_of
-from polysched.transform.sizes import bytes_of_elements, element_bytes
-from polysched.transform.strides import far_accesses
+from polysched.model.tree.nodes import Band, Leaf, Member
+from polysched.support import isl
+from polysched.support.remembered import remembered
+from polysched.transform.analysis.roles import Around, Loops, statements_of
+from polysched.transform.analysis.sizes import bytes_of_elements, element_bytes
+from polysched.transform.analysis.strides import far_accesses
 
 
 @dataclass(frozen=True)

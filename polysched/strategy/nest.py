@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from polysched import isl
-from polysched.model.tree import Band, Member, Sequence, Tree, walk
+from polysched.model.tree.nodes import Band, Member, Sequence, Tree, walk
+from polysched.support import isl
 
 
 @dataclass(frozen=True)

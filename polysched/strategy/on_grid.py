@@ -12,17 +12,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import gcd, prod
 
-from polysched import isl
-from polysched.model.tree import Member
+from polysched.config.target import LIMITS
+from polysched.model.tree.nodes import Member
 from polysched.strategy.bands import Bands
 from polysched.strategy.decision import sizes_around
 from polysched.strategy.grid import Axis, Grid
 from polysched.strategy.nest import Nest
 from polysched.strategy.script import Script
 from polysched.strategy.sums import Placed, Sums
-from polysched.target import LIMITS
-from polysched.transform.hand.loops import loops
-from polysched.transform.tile import block_of
+from polysched.support import isl
+from polysched.transform.hand.base.loops import loops
+from polysched.transform.trees.tile import block_of
 
 
 def on_grid(

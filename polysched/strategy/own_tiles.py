@@ -14,16 +14,16 @@ from dataclasses import dataclass
 from itertools import pairwise, permutations
 from math import prod
 
-from polysched import isl
+from polysched.config.heuristics import gpu as rules
+from polysched.config.target import LIMITS
 from polysched.deps.coincidence import mark_under
-from polysched.heuristics import gpu as rules
 from polysched.model.scop import Scop
-from polysched.model.tree import Band, Leaf, Member, own_marks
+from polysched.model.tree.nodes import Band, Leaf, Member, own_marks
 from polysched.strategy.script import Script
-from polysched.target import LIMITS
-from polysched.trace import left_out
-from polysched.transform.roles import Around
-from polysched.transform.strides import far_accesses, step, stride
+from polysched.support import isl
+from polysched.support.trace import left_out
+from polysched.transform.analysis.roles import Around
+from polysched.transform.analysis.strides import far_accesses, step, stride
 
 
 @dataclass(frozen=True)

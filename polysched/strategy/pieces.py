@@ -1,4 +1,4 @@
-"""Index-set splitting as edits: the parts that `transform/split.py` finds, one after the other.
+"""Index-set splitting as edits: the parts that `transform/trees/split.py` finds, one after the other.
 
     sequence
       filter: i < k and j < k               .split_set("i", "k >= i + 1 and k >= j + 1")
@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from polysched import isl
-from polysched.model.tree import Band, Sequence, Tree, children
+from polysched.model.tree.nodes import Band, Sequence, Tree, children
 from polysched.strategy.script import Script
-from polysched.transform.hand.loops import loops
-from polysched.transform.roles import Around
-from polysched.transform.split import is_serial, split
+from polysched.support import isl
+from polysched.transform.analysis.roles import Around
+from polysched.transform.hand.base.loops import loops
+from polysched.transform.trees.split import is_serial, split
 
 
 def pieces(script: Script) -> None:

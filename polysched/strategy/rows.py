@@ -12,16 +12,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from polysched.config.heuristics.gpu import ROW_ELEMENTS, SUM_THREADS
+from polysched.config.target import LIMITS
 from polysched.errors import IllegalSchedule, InputError
-from polysched.heuristics.gpu import ROW_ELEMENTS, SUM_THREADS
 from polysched.model.scop import Statement
 from polysched.strategy.grid import extent
 from polysched.strategy.on_grid import statements_in
 from polysched.strategy.script import Script, names_of
-from polysched.target import LIMITS
-from polysched.transform.fuse_rows import Rows, rows_to_fuse
-from polysched.transform.hand.loops import Loop, loops
-from polysched.transform.join_lanes import lanes_to_join
+from polysched.transform.hand.base.loops import Loop, loops
+from polysched.transform.trees.fuse_rows import Rows, rows_to_fuse
+from polysched.transform.trees.join_lanes import lanes_to_join
 
 
 def fuse_rows(script: Script) -> None:

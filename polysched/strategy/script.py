@@ -7,22 +7,22 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from polysched.constraints import Constraint, TileSizes
+from polysched.config.constraints import Constraint, TileSizes
+from polysched.config.options import Options
 from polysched.deps.dependences import Dependences
 from polysched.deps.legality import require_legal
 from polysched.errors import IllegalSchedule, InputError, PolyschedError
 from polysched.model.loop_names import free
 from polysched.model.scop import Scop
-from polysched.model.tree import Band, Member, Product, Tree, children, mark_of
-from polysched.options import Options
-from polysched.solve.honoured import unmet
+from polysched.model.tree.nodes import Band, Member, Product, Tree, children, mark_of
+from polysched.solve.constraints.honoured import unmet
 from polysched.strategy.decision import Decision, Value
-from polysched.trace import left_out, timed, verifies_each
-from polysched.transform.hand.draft import Draft
-from polysched.transform.hand.loops import loops
-from polysched.transform.hand.reduces import with_reduces
-from polysched.transform.hand.registry import Edit
-from polysched.transform.roles import Around
+from polysched.support.trace import left_out, timed, verifies_each
+from polysched.transform.analysis.roles import Around
+from polysched.transform.hand.base.draft import Draft
+from polysched.transform.hand.base.loops import loops
+from polysched.transform.hand.base.reduces import with_reduces
+from polysched.transform.hand.base.registry import Edit
 
 T = TypeVar("T", bool, int, str)
 R = TypeVar("R")

@@ -1,4 +1,4 @@
-"""Loops made simpler inside of others, as `transform/unskew.py` does it: skews, reversals and shifts.
+"""Loops made simpler inside of others, as `transform/trees/unskew.py` does it: skews, reversals and shifts.
 
     band: t                 .skew("2t+i", by="t", factor=-2)          band: t
       band: 2t + i    ->                                       ->       band: i
@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from functools import reduce
 
 from polysched.errors import InputError
-from polysched.model.tree import Member
+from polysched.model.tree.nodes import Member
 from polysched.strategy.script import Script
-from polysched.transform.hand.loops import loop
-from polysched.transform.unskew import multiples, with_function, without_multiple
+from polysched.transform.hand.base.loops import loop
+from polysched.transform.trees.unskew import multiples, with_function, without_multiple
 
 
 def straighten(script: Script, members: Sequence[Member], outer: Sequence[Member]) -> None:

@@ -1,4 +1,4 @@
-"""Which loops that reduce run on threads: `codegen/gpu/reduce.py` has the threads add up.
+"""Which loops that reduce run on threads: `codegen/gpu/sums/reduce.py` has the threads add up.
 
     t[i] += A[i, j] * x[j]       rows that a warp reads better than 32 threads do theirs: lanes along j, rows i on
                                  blocks of 8 warps; few rows have a block each
@@ -15,19 +15,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import reduce
 
-from polysched import isl
+from polysched.config.heuristics.gpu import COLUMN, COLUMNS, LONG_ROW, ROW_WARPS, SUM_PARTS
+from polysched.config.machine import Gpu
+from polysched.config.target import LIMITS
 from polysched.deps.coincidence import together
 from polysched.deps.dependences import Dependences
-from polysched.heuristics.gpu import COLUMN, COLUMNS, LONG_ROW, ROW_WARPS, SUM_PARTS
-from polysched.machine import Gpu
 from polysched.model.scop import Scop
-from polysched.model.tree import Band, Filter, Leaf, Member
+from polysched.model.tree.nodes import Band, Filter, Leaf, Member
 from polysched.strategy.grid import extent, tile_rows
 from polysched.strategy.nest import Nest, alone
-from polysched.target import LIMITS
-from polysched.transform.reductions import reduced
-from polysched.transform.roles import Around, Loops, statements_of
-from polysched.transform.strides import far_accesses
+from polysched.support import isl
+from polysched.transform.analysis.reductions import reduced
+from polysched.transform.analysis.roles import Around, Loops, statements_of
+from polysched.transform.analysis.strides import far_accesses
 
 
 @dataclass(frozen=True)

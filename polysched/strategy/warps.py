@@ -13,18 +13,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from polysched.heuristics.gpu import WARP_TILES, WarpTile
+from polysched.config.heuristics.gpu import WARP_TILES, WarpTile
 from polysched.instructions.instruction import Instruction
 from polysched.instructions.mma import INSTRUCTIONS
 from polysched.ir.dtypes import f64
-from polysched.model.tree import Leaf, Member, nest_of
+from polysched.model.tree.nodes import Leaf, Member, nest_of
 from polysched.strategy.grid import extent
 from polysched.strategy.nest import Nest
 from polysched.strategy.on_grid import OnAxes, place, planes_on
 from polysched.strategy.script import Script, names_of
-from polysched.transform.hand.loops import loops
-from polysched.transform.roles import Around, statements_of
-from polysched.transform.unify import unify
+from polysched.transform.analysis.roles import Around, statements_of
+from polysched.transform.analysis.unify import unify
+from polysched.transform.hand.base.loops import loops
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from polysched import isl
 from polysched.codegen.emit.offload import Offload
-from polysched.codegen.source import Source
+from polysched.codegen.emit.source import Source
+from polysched.config.options import Options
 from polysched.ir.nodes import Function
-from polysched.options import Options
-from polysched.runtime.cuda_driver import Launcher
+from polysched.runtime.gpu.cuda_driver import Launcher
+from polysched.support import isl
 
 Load = Callable[[Source, Function, isl.Set, Options], Any]  # a program; it is called with arguments, and times calls
 

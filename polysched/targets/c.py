@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from polysched import isl
 from polysched.codegen.emit.c import emit_c
-from polysched.codegen.source import Source
+from polysched.codegen.emit.source import Source
+from polysched.config.options import Options
 from polysched.ir.nodes import Function
-from polysched.options import Options
 from polysched.runtime.cpu import CpuProgram, load
+from polysched.support import isl
 from polysched.targets.backend import Backend
 
 

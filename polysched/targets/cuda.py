@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from polysched import isl
 from polysched.codegen.emit.cuda import emit_cuda, emit_cuda_file
 from polysched.codegen.emit.offload import Offload
-from polysched.codegen.source import Source
+from polysched.codegen.emit.source import Source
+from polysched.config.options import Options
 from polysched.ir.nodes import Function
-from polysched.options import Options
-from polysched.runtime.cuda import CudaProgram, load_cuda
-from polysched.runtime.cuda_driver import Launcher, require_bindings
+from polysched.runtime.gpu.cuda import CudaProgram, load_cuda
+from polysched.runtime.gpu.cuda_driver import Launcher, require_bindings
+from polysched.support import isl
 from polysched.targets.backend import Backend
 
 

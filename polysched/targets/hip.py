@@ -13,14 +13,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from polysched import isl
 from polysched.codegen.emit.cuda import CudaHost, file_of, source_of
 from polysched.codegen.emit.dialect import CUDA
 from polysched.codegen.emit.offload import Offload
-from polysched.codegen.source import Source
+from polysched.codegen.emit.source import Source
+from polysched.config.options import Options
 from polysched.errors import LaunchError
 from polysched.ir.nodes import Function
-from polysched.options import Options
+from polysched.support import isl
 from polysched.targets.backend import Backend
 
 _CALLS = (

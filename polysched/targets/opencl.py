@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from polysched import isl
 from polysched.codegen.emit.offload import Offload
 from polysched.codegen.emit.opencl import emit_opencl, emit_opencl_file
-from polysched.codegen.source import Source
+from polysched.codegen.emit.source import Source
+from polysched.config.options import Options
 from polysched.ir.nodes import Function
-from polysched.options import Options
-from polysched.runtime.opencl import OpenclProgram, load_opencl
+from polysched.runtime.gpu.opencl import OpenclProgram, load_opencl
+from polysched.support import isl
 from polysched.targets.backend import Backend
 
 

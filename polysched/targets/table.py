@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from polysched.options import Target
+from polysched.config.options import Target
 from polysched.targets import c, cuda, hip, opencl
 from polysched.targets.backend import Backend
 

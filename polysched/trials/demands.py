@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import inf
 
-from polysched.ir.intervals import whole
+from polysched.ir.integers.intervals import whole
 from polysched.ir.node import children, walk
 from polysched.ir.nodes import (
     DIVISIONS,

@@ -3,8 +3,8 @@
     h[x[i]] += 1                 with h: i64[64]        x is from 0 to 63
     a[i] = (u8) (b[i] - 300.0)                          b is from 300 to 555
 
-Values are bounded as `ir/intervals.py` does it: an operation at a time, and guards are not looked at. So ranges that
-are found are right, and where none are, there may be some all the same: the interpreter decides.
+Values are bounded as `ir/integers/intervals.py` does it: an operation at a time, and guards are not looked at. So
+ranges that are found are right, and where none are, there may be some all the same: the interpreter decides.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from math import inf, isfinite
 
 from polysched.ir.dtypes import DType
+from polysched.ir.integers.intervals import interval, whole
 from polysched.ir.interp import evaluate
-from polysched.ir.intervals import interval, whole
 from polysched.ir.node import children
 from polysched.ir.nodes import Array, Binary, Cast, Const, Expr, Function, Load, Select, Unary, Var
 from polysched.trials.demands import Bound, Demand, Demands, Scope

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import polysched as ps
-from polysched.runtime.check import check
+from polysched.runtime.emulated.check import check
 
 
 @ps.nest

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import polysched as ps
-from polysched import isl
-from polysched.examples import stencil
-from polysched.model.tree import Domain, Parallel, Vector, marked_as, with_children
+from polysched.model.tree.nodes import Domain, Parallel, Vector, marked_as, with_children
+from polysched.operators.examples import stencil
+from polysched.support import isl
 from tests.transform.scheduled import band
 
 LOOPS = "S[i, j] -> i", "S[i, j] -> j"

@@ -5,7 +5,7 @@
 import pytest
 
 import polysched as ps
-from polysched.model.tree import Parallel, marks_in
+from polysched.model.tree.nodes import Parallel, marks_in
 
 
 @ps.nest

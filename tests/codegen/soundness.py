@@ -24,28 +24,28 @@ from typing import Any
 import numpy as np
 
 from polysched.codegen.emit.c import emit_c
-from polysched.codegen.passes.cse import cse
-from polysched.codegen.passes.dce import dce
-from polysched.codegen.passes.licm import licm
-from polysched.codegen.passes.linearize import linearize
-from polysched.codegen.passes.loop_bounds import loop_bounds
-from polysched.codegen.passes.normalize import normalize
-from polysched.codegen.passes.pressure import relieve
-from polysched.codegen.passes.ranges import simplify_ranges
-from polysched.codegen.passes.stage import improve_expressions
-from polysched.codegen.passes.unswitch import unswitch
-from polysched.codegen.source import Source
+from polysched.codegen.emit.source import Source
+from polysched.codegen.expr.cse import cse
+from polysched.codegen.expr.dce import dce
+from polysched.codegen.expr.licm import licm
+from polysched.codegen.expr.normalize import normalize
+from polysched.codegen.expr.pressure import relieve
+from polysched.codegen.loops.loop_bounds import loop_bounds
+from polysched.codegen.loops.ranges import simplify_ranges
+from polysched.codegen.loops.unswitch import unswitch
+from polysched.codegen.memory.linearize import linearize
+from polysched.codegen.stage import improve_expressions
+from polysched.config.options import Options
+from polysched.config.target import TARGETS
 from polysched.errors import LaunchError
 from polysched.ir.node import walk
 from polysched.ir.nodes import Barrier, Expr, For, Function, If, Let, Stmt, Var
 from polysched.ir.simplify import simplify
 from polysched.ir.text import show
 from polysched.ir.verify import Stage, verify
-from polysched.options import Options
 from polysched.prelude.structure.unfuse import unfuse
 from polysched.runtime.cpu import CpuProgram, c_function
 from polysched.runtime.toolchain import EXACT, find_compiler
-from polysched.target import TARGETS
 from tests.codegen.programs import awkward_arguments, awkward_program
 from tests.nests import outcome
 

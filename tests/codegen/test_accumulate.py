@@ -1,4 +1,4 @@
-"""polysched/codegen/passes/accumulate.py: elements that innermost loops update stay in scalars."""
+"""polysched/codegen/memory/accumulate.py: elements that innermost loops update stay in scalars."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import nests
 import pytest
 from nests import add, binary, loop, mul, n, nest, var
 
-from polysched.codegen.passes.accumulate import accumulate
+from polysched.codegen.memory.accumulate import accumulate
 from polysched.ir.build import load, store
 from polysched.ir.dtypes import i64
 from polysched.ir.node import walk

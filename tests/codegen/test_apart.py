@@ -1,4 +1,4 @@
-"""polysched/codegen/passes/apart.py: subscripts that never meet, as bounds and conditions show."""
+"""polysched/ir/integers/apart.py: subscripts that never meet, as bounds and conditions show."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import random
 import pytest
 from nests import add, binary, conjunction, const, loop, n, sub, var
 
-from polysched.codegen.passes.apart import are_apart, facts_of, least_value
 from polysched.ir.build import floordiv
 from polysched.ir.dtypes import i64
+from polysched.ir.integers.apart import are_apart, facts_of, least_value
 from polysched.ir.interp import evaluate
 from polysched.ir.nodes import Load
 from polysched.ir.text import show

@@ -1,4 +1,4 @@
-"""polysched/codegen/passes/borders.py: lanes with guarded loads, and those without."""
+"""polysched/codegen/loops/borders.py: lanes with guarded loads, and those without."""
 
 import random
 from dataclasses import replace
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import polysched as ps
-from polysched.codegen.passes.borders import borders_apart
+from polysched.codegen.loops.borders import borders_apart
 from polysched.frontend.python import parse_nest
 from polysched.ir.node import rewrite, walk
 from polysched.ir.nodes import For, Function, If, Select

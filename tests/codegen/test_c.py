@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from polysched.codegen.emit.c import emit_c
-from polysched.codegen.passes.linearize import linearize
+from polysched.codegen.memory.linearize import linearize
 from polysched.errors import PolyschedError
 from polysched.ir.build import add, binary, const, floordiv, floormod, load, mul, store, sub, var
 from polysched.ir.dtypes import ALL, boolean, f16, f32, f64, i8, i32, i64, u8, u32, u64

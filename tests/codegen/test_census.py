@@ -1,8 +1,8 @@
-"""polysched/codegen/emit/census.py: what a nest is made of, found once for the texts of all its kernels."""
+"""polysched/codegen/emit/launch/census.py: what a nest is made of, found once for the texts of all its kernels."""
 
 import polysched as ps
-from polysched.codegen.emit import census
 from polysched.codegen.emit.cuda import emit_cuda
+from polysched.codegen.emit.launch import census
 
 
 @ps.nest

@@ -1,6 +1,6 @@
 import pytest
 
-from polysched.codegen.passes.conditions import claim, merged
+from polysched.codegen.expr.conditions import claim, merged
 from polysched.ir.build import binary, const, load, store, var
 from polysched.ir.dtypes import f64, i8, i64
 from polysched.ir.interp import evaluate

@@ -17,18 +17,18 @@ from polysched.codegen.emit.c import emit_c
 from polysched.codegen.emit.cuda import emit_cuda
 from polysched.codegen.emit.opencl import emit_opencl
 from polysched.codegen.emit.region import emit_region
-from polysched.codegen.passes.linearize import linearize
-from polysched.codegen.source import Source
+from polysched.codegen.emit.source import Source
+from polysched.codegen.memory.linearize import linearize
 from polysched.frontend.c.region import Region
 from polysched.ir.build import const
 from polysched.ir.dtypes import ALL, DType, boolean, f16, f32, f64
 from polysched.ir.interp import evaluate, interpret
 from polysched.ir.nodes import Cast, Const, Expr, Function
 from polysched.ir.simplify import simplify
-from polysched.isl import Set
 from polysched.runtime.cpu import CpuProgram, c_function, open_library
-from polysched.runtime.emulate import emulate
+from polysched.runtime.emulated.emulate import emulate
 from polysched.runtime.toolchain import EXACT, compile_shared
+from polysched.support.isl import Set
 from tests.codegen.constants import casts, operations, stored
 from tests.nests import outcome
 

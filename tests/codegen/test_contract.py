@@ -1,4 +1,4 @@
-"""polysched/codegen/passes/contract.py: temporary arrays that an iteration keeps to itself become scalars."""
+"""polysched/codegen/memory/contract.py: temporary arrays that an iteration keeps to itself become scalars."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import nests
 import pytest
 from nests import loop, nest
 
-from polysched.codegen.passes.contract import contract
+from polysched.codegen.memory.contract import contract
 from polysched.ir.build import add, binary, load, mul, store, sub, var
 from polysched.ir.dtypes import f64
 from polysched.ir.node import walk

@@ -1,4 +1,4 @@
-"""codegen/passes/count.py: integer operations, written and executed."""
+"""codegen/count.py: integer operations, written and executed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from polysched.codegen.passes.count import integer_operations, number, operations_by_loop
+from polysched.codegen.count import integer_operations, number, operations_by_loop
 from polysched.ir.build import add, binary, const, load, mul, store, var
 from polysched.ir.dtypes import i64
 from polysched.ir.interp import interpret

@@ -3,10 +3,10 @@ from dataclasses import replace
 
 import pytest
 
-from polysched.codegen.passes.cse import cse, merge
-from polysched.codegen.passes.dce import dce
-from polysched.codegen.passes.licm import licm
-from polysched.codegen.passes.normalize import normalize
+from polysched.codegen.expr.cse import cse, merge
+from polysched.codegen.expr.dce import dce
+from polysched.codegen.expr.licm import licm
+from polysched.codegen.expr.normalize import normalize
 from polysched.ir.build import add, binary, const, floordiv, load, mul, store, sub, var
 from polysched.ir.dtypes import f32, f64, i64
 from polysched.ir.nodes import (

@@ -11,16 +11,16 @@ import pytest
 from polysched.codegen.emit import helpers
 from polysched.codegen.emit.cuda import RECIPROCAL, emit_cuda
 from polysched.codegen.emit.dialect import CUDA
-from polysched.codegen.emit.extents import bounded, most_trips, trips
-from polysched.codegen.passes.linearize import linearize
-from polysched.codegen.passes.normalize import normalize
+from polysched.codegen.expr.normalize import normalize
+from polysched.codegen.memory.linearize import linearize
 from polysched.errors import PolyschedError
 from polysched.ir.build import add, binary, const, floordiv, load, mul, store, sub, var
 from polysched.ir.dtypes import ALL, f64, i32, i64
+from polysched.ir.integers.trips import bounded, most_trips, trips
 from polysched.ir.nodes import Alloc, Array, Barrier, Binary, For, Let, Store, Unary, Var
 from polysched.ir.text import show
 from polysched.runtime.cpu import c_function, open_library
-from polysched.runtime.emulate import CPP_FLAGS, Emulated, emulate, emulated_text
+from polysched.runtime.emulated.emulate import CPP_FLAGS, Emulated, emulate, emulated_text
 from polysched.runtime.toolchain import compile_shared
 from tests.codegen.operations import awkward_values, every_operation
 from tests.codegen.programs import random_program

@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import pytest
 
-from polysched.codegen.passes.dce import dce, remove
+from polysched.codegen.expr.dce import dce, remove
 from polysched.ir.build import add, binary, const, floordiv, load, mul, store, var
 from polysched.ir.dtypes import boolean, f64, i64
 from polysched.ir.nodes import Alloc, Array, Barrier, Call, Cast, Const, Expr, Function, If, Let, Stmt, StoreLater

@@ -1,8 +1,8 @@
-"""polysched/codegen/passes/digits.py: digits of a number that are put together again."""
+"""polysched/codegen/expr/digits.py: digits of a number that are put together again."""
 
 import random
 
-from polysched.codegen.passes.digits import join_digits
+from polysched.codegen.expr.digits import join_digits
 from polysched.ir.build import add, const, floordiv, floormod, load, mul, store, var
 from polysched.ir.dtypes import f64, i64
 from polysched.ir.nodes import Array, Binary, Function, If, Let, Stmt

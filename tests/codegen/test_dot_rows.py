@@ -1,4 +1,4 @@
-"""polysched/codegen/emit/dot_rows.py: rows of sums to which the products of pairs are added by one instruction."""
+"""polysched/codegen/emit/gcc/dot_rows.py: rows of sums to which the products of pairs are added by one instruction."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from nests import loop, nest, outcome
 
 from polysched.codegen.emit.c import emit_c
-from polysched.codegen.emit.dot_rows import DotRow, dot_row
+from polysched.codegen.emit.gcc.dot_rows import DotRow, dot_row
 from polysched.ir.build import add, const, load, mul, store, sub, var
 from polysched.ir.dtypes import i32
 from polysched.ir.nodes import DOT, Array, Call, Const, Expr, For, Function

@@ -1,12 +1,12 @@
-"""polysched/codegen/passes/examples.py: values that names may have together."""
+"""polysched/ir/integers/examples.py: values that names may have together."""
 
 from __future__ import annotations
 
 from itertools import product
 
-from polysched.codegen.passes.examples import Examples
 from polysched.ir.build import add, binary, const, floordiv, load, mul, sub, var
 from polysched.ir.dtypes import boolean, i64
+from polysched.ir.integers.examples import Examples
 from polysched.ir.interp import evaluate
 from polysched.ir.nodes import Array, Expr, Let, Select, Unary
 from tests.nests import loop

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from polysched.codegen.expr.licm import licm, motions
+from polysched.codegen.expr.normalize import normalize
 from polysched.codegen.expression_report import ExpressionReport, annotated, expression_report
-from polysched.codegen.passes.licm import licm, motions
-from polysched.codegen.passes.normalize import normalize
+from polysched.config.options import Options
 from polysched.ir.build import add, binary, const, mul, store, var
 from polysched.ir.dtypes import i64
 from polysched.ir.nodes import Array, Function, If, Let
 from polysched.ir.text import show
-from polysched.options import Options
 from polysched.pipeline import optimize
 from tests.codegen.test_licm import tiled_matmul, vector_add
 from tests.nests import canonical, jacobi_2d, loop, nest

@@ -1,4 +1,4 @@
-"""polysched/codegen/passes/facts.py: what loops and conditions say about values."""
+"""polysched/ir/integers/facts.py: what loops and conditions say about values."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import pytest
 
-from polysched.codegen.passes import knowledge
-from polysched.codegen.passes.examples import Examples
-from polysched.codegen.passes.facts import Facts
 from polysched.ir.build import add, binary, const, floordiv, floormod, load, mul, sub, var
 from polysched.ir.dtypes import boolean, f64, i32, i64
+from polysched.ir.integers import knowledge
+from polysched.ir.integers.examples import Examples
+from polysched.ir.integers.facts import Facts
 from polysched.ir.interp import evaluate
 from polysched.ir.nodes import (
     COMPARISONS,

@@ -1,4 +1,4 @@
-"""polysched/codegen/emit/few_iterations.py: sums over loops that run few times."""
+"""polysched/codegen/emit/gcc/few_iterations.py: sums over loops that run few times."""
 
 from __future__ import annotations
 

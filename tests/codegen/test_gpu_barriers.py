@@ -9,8 +9,8 @@ import pytest
 
 import polysched as ps
 from polysched.codegen.gpu.barriers import place_barriers
-from polysched.model.tree import Wait, marks_in
-from polysched.model.tree_text import show_tree
+from polysched.model.tree.nodes import Wait, marks_in
+from polysched.model.tree.text import show_tree
 
 
 @ps.nest

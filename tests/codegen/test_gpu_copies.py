@@ -15,8 +15,8 @@ from polysched.codegen.gpu.copies import Lanes, Staged, copied, element_of, fits
 from polysched.codegen.gpu.footprint import Box
 from polysched.ir.build import add, const, mul, var
 from polysched.ir.dtypes import DType, f16, f32, f64
+from polysched.ir.integers.linear import Linear, expression, forms
 from polysched.ir.interp import interpret
-from polysched.ir.linear import Linear, expression, forms
 from polysched.ir.node import rewrite, walk
 from polysched.ir.nodes import Array, Expr, For, Function, Load, Select, Store, StoreLater, Var
 from polysched.ir.text import show

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import polysched as ps
 from polysched.codegen.gpu.first_thread import on_first_threads
-from polysched.model.tree_text import show_tree
+from polysched.model.tree.text import show_tree
 
 
 @ps.nest

@@ -8,11 +8,11 @@ import pytest
 from nests import loop
 
 from polysched.codegen.gpu.footprint import Box, footprint, in_locals, union
-from polysched.codegen.passes.tile_nest import Side, side_of
+from polysched.codegen.memory.tile_nest import Side, side_of
 from polysched.ir.build import Operand, add, binary, floormod, mul, sub, var
 from polysched.ir.dtypes import i64
+from polysched.ir.integers.linear import Linear, expression, forms
 from polysched.ir.interp import evaluate
-from polysched.ir.linear import Linear, expression, forms
 from polysched.ir.nodes import Expr, Load
 from polysched.ir.text import show
 

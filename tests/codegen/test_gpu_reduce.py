@@ -1,4 +1,4 @@
-"""codegen/gpu/reduce.py and strategy/sums.py: sums by all threads of a GPU, in an order that is always the same."""
+"""gpu/sums/reduce.py and strategy/sums.py: sums by all threads of a GPU, in an order that is always the same."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from opencl import on_device
 
 import polysched as ps
 from polysched.codegen.emit.opencl import emit_opencl
+from polysched.config.heuristics.gpu import FEW_TERMS, SUM_BLOCKS, SUM_THREADS
 from polysched.errors import IllegalSchedule, PolyschedError
 from polysched.frontend.python import parse_nest
-from polysched.heuristics.gpu import FEW_TERMS, SUM_BLOCKS, SUM_THREADS
 from polysched.ir.build import add, binary, load, mul, store, sub, var
 from polysched.ir.dtypes import DType, f32, f64, i8, i32, i64, u16, u64
 from polysched.ir.node import substitute
 from polysched.ir.nodes import Array, Const, Function, Load
 from polysched.ir.text import show
-from polysched.model.tree import Map, marks_in
-from polysched.model.tree_text import show_tree
-from polysched.runtime.check import check
-from polysched.runtime.emulate import emulate
+from polysched.model.tree.nodes import Map, marks_in
+from polysched.model.tree.text import show_tree
+from polysched.runtime.emulated.check import check
+from polysched.runtime.emulated.emulate import emulate
 from polysched.strategy import sums
 
 FREE = ps.Options(reorder_reductions=True)

@@ -13,16 +13,16 @@ from nests import loop, nest, outcome
 import polysched as ps
 from polysched.codegen.emit.cuda import emit_cuda
 from polysched.codegen.gpu.staging import stage
-from polysched.codegen.passes.linearize import linearize
+from polysched.codegen.memory.linearize import linearize
+from polysched.config.target import LIMITS
 from polysched.frontend.python import parse_nest
 from polysched.ir.build import Operand, add, binary, const, floordiv, load, mul, store, sub, var
 from polysched.ir.dtypes import f64
 from polysched.ir.interp import evaluate
 from polysched.ir.nodes import Alloc, Array, Expr, For, Function, Stmt
 from polysched.ir.text import show
-from polysched.runtime.check import check
-from polysched.runtime.emulate import emulate
-from polysched.target import LIMITS
+from polysched.runtime.emulated.check import check
+from polysched.runtime.emulated.emulate import emulate
 
 b, c, i, k, m, n, r, t = (var(name) for name in "bcikmnrt")
 alpha = var("alpha", f64)

@@ -9,11 +9,11 @@ import pytest
 from nests import loop
 
 from polysched.codegen.gpu.thread_nest import counted, edges, inside, thread_nest
-from polysched.codegen.passes.tile_nest import Side, least, side_of
+from polysched.codegen.memory.tile_nest import Side, least, side_of
 from polysched.ir.build import Operand, add, binary, floordiv, load, mul, store, sub, var
 from polysched.ir.dtypes import f64
+from polysched.ir.integers.linear import Linear, cleared, expression, never_negative
 from polysched.ir.interp import evaluate
-from polysched.ir.linear import Linear, cleared, expression, never_negative
 from polysched.ir.nodes import Array, Barrier, Binary, Expr, For, If, Load
 from polysched.ir.text import show
 

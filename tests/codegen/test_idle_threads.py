@@ -1,4 +1,4 @@
-"""polysched/codegen/passes/idle_threads.py: parallel loops that never have work for a second thread are serial."""
+"""polysched/codegen/parallel/idle_threads.py: parallel loops that never have work for a second thread are serial."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import polysched as ps
-from polysched.codegen.passes.idle_threads import without_idle_threads
+from polysched.codegen.parallel.idle_threads import without_idle_threads
 from polysched.ir.build import add, binary, const, load, store, var
 from polysched.ir.dtypes import boolean, f64
 from polysched.ir.nodes import Array, Const, For

@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 from nests import loop, nest
 
-from polysched import isl
 from polysched.codegen.instances import has_strides, leaves_out_by_remainder, runs_exactly
 from polysched.codegen.lower import lower
 from polysched.errors import CannotLower
@@ -15,7 +14,8 @@ from polysched.ir.build import store, var
 from polysched.ir.dtypes import f64
 from polysched.ir.nodes import Array
 from polysched.model.extract import extract
-from polysched.model.tree import Domain
+from polysched.model.tree.nodes import Domain
+from polysched.support import isl
 from tests.transform.scheduled import band
 
 DOMAINS = {

@@ -1,4 +1,4 @@
-"""polysched/codegen/passes/invariant_loads.py: elements that never change are loaded before SIMD loops."""
+"""polysched/codegen/loops/invariant_loads.py: elements that never change are loaded before SIMD loops."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import nests
 import pytest
 from nests import loop, nest
 
-from polysched.codegen.passes.invariant_loads import invariant_loads
+from polysched.codegen.loops.invariant_loads import invariant_loads
 from polysched.ir.build import add, load, mul, store, var
 from polysched.ir.dtypes import f64
 from polysched.ir.node import walk

@@ -3,7 +3,7 @@ import random
 import numpy as np
 import pytest
 
-from polysched.codegen.passes.inverses import with_inverses
+from polysched.codegen.expr.inverses import with_inverses
 from polysched.ir.build import add, binary, const, load, sub, var
 from polysched.ir.dtypes import f64
 from polysched.ir.nodes import Alloc, Array, Binary, Call, Let, Store, Var

@@ -3,13 +3,14 @@ from dataclasses import replace
 
 import pytest
 
-from polysched import trace
+from polysched.codegen.count import integer_operations
 from polysched.codegen.emit.cuda import emit_cuda
-from polysched.codegen.passes.cost import cost
-from polysched.codegen.passes.count import integer_operations
-from polysched.codegen.passes.licm import licm, motions
-from polysched.codegen.passes.normalize import normalize
-from polysched.codegen.passes.stage import improve_expressions
+from polysched.codegen.expr.cost import cost
+from polysched.codegen.expr.licm import licm, motions
+from polysched.codegen.expr.normalize import normalize
+from polysched.codegen.stage import improve_expressions
+from polysched.config.options import Options
+from polysched.config.target import TARGETS
 from polysched.ir.build import add, binary, const, floordiv, floormod, load, mul, store, sub, var
 from polysched.ir.dtypes import boolean, f32, f64, i64
 from polysched.ir.node import walk
@@ -32,8 +33,7 @@ from polysched.ir.nodes import (
 from polysched.ir.simplify import simplify
 from polysched.ir.text import show
 from polysched.ir.verify import verify
-from polysched.options import Options
-from polysched.target import TARGETS
+from polysched.support import trace
 from tests.codegen.programs import random_program, texts_with_hash_seed
 from tests.nests import arguments_for, assert_same_outcome, canonical, jacobi_2d, loop, nest, random_nest
 

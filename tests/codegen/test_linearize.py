@@ -2,7 +2,7 @@ import random
 
 import pytest
 
-from polysched.codegen.passes.linearize import linearize
+from polysched.codegen.memory.linearize import linearize
 from polysched.ir.build import add, const, load, mul, store, sub, var
 from polysched.ir.dtypes import f64
 from polysched.ir.nodes import Alloc, Array, Store

@@ -4,8 +4,8 @@ import random
 import numpy as np
 import pytest
 
-from polysched.codegen.passes.linearize import linearize
-from polysched.codegen.passes.loop_bounds import loop_bounds
+from polysched.codegen.loops.loop_bounds import loop_bounds
+from polysched.codegen.memory.linearize import linearize
 from polysched.ir.build import add, binary, conjunction, const, floordiv, floormod, lift, load, mul, store, sub, var
 from polysched.ir.dtypes import f64, i32, i64
 from polysched.ir.nodes import (

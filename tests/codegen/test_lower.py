@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from nests import loop, nest
 
-from polysched import isl
 from polysched.codegen.lower import lower
 from polysched.errors import BudgetExceeded
 from polysched.ir.build import add, load, store, sub, var
@@ -20,7 +19,8 @@ from polysched.ir.nodes import Alloc, Array, For, If, Let
 from polysched.ir.text import show
 from polysched.ir.verify import verify
 from polysched.model.extract import extract
-from polysched.model.tree import Domain, Filter, Leaf, Map, Parallel, Sequence, Unroll, Vector, marked_as
+from polysched.model.tree.nodes import Domain, Filter, Leaf, Map, Parallel, Sequence, Unroll, Vector, marked_as
+from polysched.support import isl
 from tests.transform.scheduled import band, random_scheduled, scheduled
 
 i, k, n = var("i"), var("k"), var("n")

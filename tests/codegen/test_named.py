@@ -1,4 +1,4 @@
-"""polysched/codegen/passes/named.py: temporaries that are set once, to what no memory decides, are names."""
+"""polysched/codegen/expr/named.py: temporaries that are set once, to what no memory decides, are names."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import random
 import pytest
 
 import polysched as ps
-from polysched.codegen.passes.named import named_temporaries
+from polysched.codegen.expr.named import named_temporaries
 from polysched.ir.build import add, binary, load, mul, store, var
 from polysched.ir.dtypes import i64
 from polysched.ir.nodes import Alloc, Array, If

@@ -2,7 +2,7 @@ import random
 
 import pytest
 
-from polysched.codegen.passes.normalize import normalize
+from polysched.codegen.expr.normalize import normalize
 from polysched.ir.build import add, binary, const, floordiv, lift, load, mul, store, sub, var
 from polysched.ir.dtypes import boolean, f64, i32, i64
 from polysched.ir.node import walk

@@ -8,15 +8,15 @@ import pytest
 
 import polysched as ps
 from benchmarks.polybench import KERNELS
+from polysched.check.verify import verify
 from polysched.codegen.emit.offload import Offload
 from polysched.codegen.emit.opencl import emit_opencl, emit_opencl_file
-from polysched.codegen.passes.linearize import linearize
+from polysched.codegen.memory.linearize import linearize
 from polysched.errors import PolyschedError
 from polysched.ir.build import add, const, load, mul, store, var
 from polysched.ir.dtypes import ALL, boolean, f32, f64, i32, i64, u64
 from polysched.ir.nodes import Alloc, Array, Barrier, Binary, Call, Cast, Const, Let
-from polysched.runtime.emulate import emulate
-from polysched.verify import verify
+from polysched.runtime.emulated.emulate import emulate
 from tests.codegen.operations import awkward_values, every_operation
 from tests.codegen.programs import random_program
 from tests.codegen.test_cuda import heat, tile

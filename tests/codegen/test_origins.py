@@ -12,8 +12,8 @@ from polysched.ir.node import walk
 from polysched.ir.nodes import Alloc, Const, For, Load, Store
 from polysched.ir.text import show
 from polysched.model.loop_names import named
-from polysched.model.tree import Band
-from polysched.model.tree import walk as walk_tree
+from polysched.model.tree.nodes import Band
+from polysched.model.tree.nodes import walk as walk_tree
 
 GEMM = KERNELS["gemm"].nest
 MACHINE = ps.Machine(vector_bytes=64, vector_registers=32, l1=32 << 10, l2=1 << 20)

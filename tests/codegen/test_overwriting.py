@@ -1,4 +1,4 @@
-"""polysched/codegen/emit/overwriting.py: branches that gcc must not turn into masked stores."""
+"""polysched/codegen/emit/gcc/overwriting.py: branches that gcc must not turn into masked stores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""polysched/codegen/passes/packing.py: copies of what register tiles read with large strides."""
+"""polysched/codegen/memory/packing.py: copies of what register tiles read with large strides."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import nests
 import pytest
 from nests import add, binary, loop, mul, nest, sub, var
 
-from polysched.codegen.passes.packing import pack
-from polysched.heuristics.cpu import LONGEST_PACKED
+from polysched.codegen.memory.packing import pack
+from polysched.config.heuristics.cpu import LONGEST_PACKED
 from polysched.ir.build import const, floordiv, floormod, load
 from polysched.ir.dtypes import f32, f64, i32, i64
 from polysched.ir.node import walk

@@ -1,11 +1,11 @@
-"""polysched/codegen/passes/preload.py: what unrolled loops load under a condition, in registers before them."""
+"""polysched/codegen/loops/preload.py: what unrolled loops load under a condition, in registers before them."""
 
 import random
 
 import pytest
 
-from polysched.codegen.passes.preload import preload
-from polysched.codegen.passes.unroll import hint_unrolling
+from polysched.codegen.loops.preload import preload
+from polysched.codegen.loops.unroll import hint_unrolling
 from polysched.ir.build import add, const, load, mul, store, sub, var
 from polysched.ir.dtypes import f32
 from polysched.ir.nodes import Alloc, Array, Barrier, Binary, Call, Cast, Expr, Function, If, Let, Select, Stmt

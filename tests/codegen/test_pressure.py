@@ -1,4 +1,4 @@
-"""codegen/passes/pressure.py: temporaries taken back where a loop has too many of them."""
+"""codegen/expr/pressure.py: temporaries taken back where a loop has too many of them."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import random
 
 import pytest
 
-from polysched.codegen.passes.licm import licm
-from polysched.codegen.passes.normalize import normalize
-from polysched.codegen.passes.pressure import most_live, relieve
+from polysched.codegen.expr.licm import licm
+from polysched.codegen.expr.normalize import normalize
+from polysched.codegen.expr.pressure import most_live, relieve
+from polysched.config.target import TARGETS
 from polysched.ir.build import add, binary, const, load, mul, store, sub, var
 from polysched.ir.dtypes import i64
 from polysched.ir.nodes import Array, Function, If, Let, Stmt
 from polysched.ir.text import show
 from polysched.ir.verify import verify
-from polysched.target import TARGETS
 from tests.codegen.programs import random_program
 from tests.codegen.test_licm import tiled_matmul
 from tests.nests import arguments_for, assert_same_outcome, canonical, loop, nest, random_nest

@@ -1,4 +1,4 @@
-"""polysched/codegen/passes/privatize.py: threads and lanes get accumulators of their own."""
+"""polysched/codegen/parallel/privatize.py: threads and lanes get accumulators of their own."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import pytest
 from nests import loop, nest
 
 from polysched.codegen.emit.c import emit_c
-from polysched.codegen.passes.linearize import linearize
-from polysched.codegen.passes.privatize import privatize
+from polysched.codegen.memory.linearize import linearize
+from polysched.codegen.parallel.privatize import privatize
+from polysched.config.heuristics.cpu import PARTS
 from polysched.errors import PolyschedError
-from polysched.heuristics.cpu import PARTS
 from polysched.ir.arithmetic import binary as value_of
 from polysched.ir.build import add, binary, load, mul, store, sub, var
 from polysched.ir.dtypes import f32, f64, i32, i64, u8

@@ -1,4 +1,4 @@
-"""polysched/codegen/passes/ranges.py: what loops and conditions decide."""
+"""polysched/codegen/loops/ranges.py: what loops and conditions decide."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from functools import partial
 
 import pytest
 
-from polysched.codegen.passes.linearize import linearize
-from polysched.codegen.passes.ranges import simplify_ranges
+from polysched.codegen.loops.ranges import simplify_ranges
+from polysched.codegen.memory.linearize import linearize
 from polysched.ir.build import add, binary, const, floordiv, floormod, load, mul, store, sub, var
 from polysched.ir.dtypes import f64, i64
 from polysched.ir.nodes import LARGEST_SIZE, Array, Barrier, Call, Expr, For, Function, If, Let, Select, Stmt, Unary

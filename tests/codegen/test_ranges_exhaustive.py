@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from polysched.codegen.passes.ranges import simplify_ranges
+from polysched.codegen.loops.ranges import simplify_ranges
 from polysched.ir.build import add, binary, const, load, mul, store, sub, var
 from polysched.ir.dtypes import i64
 from polysched.ir.nodes import COMPARISONS, Array, Binary, Cast, Expr, Function, If, Let, Select

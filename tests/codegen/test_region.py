@@ -8,18 +8,18 @@ import shutil
 import numpy as np
 import pytest
 
-from polysched import isl
 from polysched.codegen.emit.c import emit_c
 from polysched.codegen.emit.region import emit_call, emit_region
-from polysched.codegen.passes.linearize import linearize
-from polysched.codegen.source import Source, parameters
+from polysched.codegen.emit.source import Source, parameters
+from polysched.codegen.memory.linearize import linearize
 from polysched.frontend.c.region import Region
 from polysched.ir.build import add, binary, const, load, store, sub, var
 from polysched.ir.dtypes import ALL, boolean, f32, f64, i32, i64
 from polysched.ir.nodes import Alloc, Array, Cast, Let, Store, Var
 from polysched.runtime.cpu import CpuProgram, c_function, open_library
 from polysched.runtime.toolchain import compile_shared
-from polysched.version import __version__
+from polysched.support import isl
+from polysched.support.version import __version__
 from tests.codegen.operations import awkward_values, every_operation
 from tests.codegen.programs import random_program
 from tests.nests import arguments_for, loop, nest, outcome

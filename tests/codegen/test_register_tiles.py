@@ -1,4 +1,4 @@
-"""polysched/codegen/passes/register_tiles.py: full tiles apart from partial ones, with registers for their elements."""
+"""polysched/codegen/memory/register_tiles.py: full tiles apart from partial ones, with registers for their elements."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import nests
 import pytest
 from nests import add, binary, loop, mul, n, nest, sub, var
 
-from polysched.codegen.passes.register_tiles import register_tiles
-from polysched.heuristics.code import TILE_LOOP
+from polysched.codegen.memory.register_tiles import register_tiles
+from polysched.config.heuristics.code import TILE_LOOP
 from polysched.ir.build import const, floordiv, floormod, load
 from polysched.ir.dtypes import i64
 from polysched.ir.node import walk

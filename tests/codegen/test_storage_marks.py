@@ -11,8 +11,8 @@ from polysched.codegen.lower import lower
 from polysched.ir.node import walk
 from polysched.ir.nodes import Alloc, For
 from polysched.ir.text import show
-from polysched.model.tree import Storage
-from polysched.model.tree_isl import mark_text, parse_mark
+from polysched.model.tree.nodes import Storage
+from polysched.model.tree.to_isl import mark_text, parse_mark
 
 
 @ps.nest

@@ -1,4 +1,4 @@
-"""polysched/codegen/emit/stored_again.py: outer loops that gcc must not run as vectors."""
+"""polysched/codegen/emit/gcc/stored_again.py: outer loops that gcc must not run as vectors."""
 
 from __future__ import annotations
 

@@ -20,9 +20,9 @@ from tensor_products import LAYOUTS, SMALL, Tiles, by_hand, check_product, produ
 import polysched as ps
 from polysched.errors import InputError
 from polysched.instructions.mma import INSTRUCTIONS
-from polysched.runtime.check import check
-from polysched.runtime.emulate import emulate
-from polysched.runtime.findings import CheckReport
+from polysched.runtime.emulated.check import check
+from polysched.runtime.emulated.emulate import emulate
+from polysched.runtime.emulated.findings import CheckReport
 
 # What edges cut: nothing, rows, columns, terms, or all; and rows that do not begin lines.
 WHOLE = 64, 32, 96

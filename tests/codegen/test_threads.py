@@ -1,4 +1,4 @@
-"""polysched/codegen/threads.py: when a parallel loop is worth its threads."""
+"""polysched/codegen/parallel/threads.py: when a parallel loop is worth its threads."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import nests
 import pytest
 from nests import add, binary, const, load, loop, n, nest, store, sub, var
 
-from polysched import isl
 from polysched.codegen.lower import lower
-from polysched.codegen.threads import known, threshold, worth_threads
-from polysched.heuristics.cpu import OPERATIONS, SIMD_OPERATIONS, STREAM_OPERATIONS
+from polysched.codegen.parallel.threads import known, threshold, worth_threads
+from polysched.config.heuristics.cpu import OPERATIONS, SIMD_OPERATIONS, STREAM_OPERATIONS
 from polysched.ir.build import floordiv
 from polysched.ir.dtypes import f64
 from polysched.ir.interp import evaluate
@@ -18,6 +17,7 @@ from polysched.ir.nodes import Array, Call, Const, For, Var
 from polysched.ir.text import show
 from polysched.model.extract import extract
 from polysched.strategy.cpu import threads
+from polysched.support import isl
 from tests.transform.scheduled import random_scheduled, scheduled, tiled, written
 
 i, j, m = var("i"), var("j"), var("m")

@@ -1,6 +1,6 @@
 import pytest
 
-from polysched.codegen.passes.unroll import hint_unrolling
+from polysched.codegen.loops.unroll import hint_unrolling
 from polysched.ir.build import add, const, load, mul, store, var
 from polysched.ir.dtypes import f32
 from polysched.ir.node import walk

@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-from polysched.codegen.passes.unswitch import unswitch
+from polysched.codegen.loops.unswitch import unswitch
 from polysched.ir.build import add, binary, const, floordiv, load, mul, store, var
 from polysched.ir.dtypes import boolean, f64, i64
 from polysched.ir.interp import interpret

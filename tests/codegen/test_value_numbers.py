@@ -1,6 +1,6 @@
 import pytest
 
-from polysched.codegen.passes.value_numbers import HasEffects, ValueNumbers
+from polysched.codegen.expr.value_numbers import HasEffects, ValueNumbers
 from polysched.ir.available import Available
 from polysched.ir.build import add, const, mul, var
 from polysched.ir.dtypes import f32, f64, i64

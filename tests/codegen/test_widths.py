@@ -1,4 +1,4 @@
-"""polysched/codegen/emit/widths.py and sufficient.py: for which sizes a kernel may count in 32 bits."""
+"""polysched/codegen/emit/launch/widths.py and sufficient.py: for which sizes a kernel may count in 32 bits."""
 
 from __future__ import annotations
 
@@ -10,20 +10,21 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from polysched.codegen.emit import kernels, sufficient
+from polysched.codegen.emit import kernels
 from polysched.codegen.emit.cuda import emit_cuda
-from polysched.codegen.emit.widths import conditions
-from polysched.codegen.passes.linearize import linearize
-from polysched.ir.bounds import range_of
+from polysched.codegen.emit.launch import sufficient
+from polysched.codegen.emit.launch.widths import conditions
+from polysched.codegen.memory.linearize import linearize
+from polysched.config.target import LIMITS
 from polysched.ir.build import add, binary, const, floordiv, floormod, load, mul, sub, var
 from polysched.ir.dtypes import f64, i64
+from polysched.ir.integers.bounds import range_of
 from polysched.ir.interp import evaluate
 from polysched.ir.node import walk
 from polysched.ir.nodes import Array, Expr, For, Select
 from polysched.ir.text import show
 from polysched.pipeline import optimize
-from polysched.runtime.emulate import emulate
-from polysched.target import LIMITS
+from polysched.runtime.emulated.emulate import emulate
 from tests import nests
 from tests.nests import arguments_for, loop, nest, outcome, store
 

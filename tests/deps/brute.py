@@ -9,13 +9,13 @@ from typing import Any
 
 from callbacks import Callbacks
 
-from polysched import isl
 from polysched.deps.dependences import Dependences
 from polysched.ir.interp import Touch, interpret
 from polysched.ir.node import walk
-from polysched.model.order import flatten
 from polysched.model.scop import Scop
-from polysched.model.tree import Tree
+from polysched.model.tree.nodes import Tree
+from polysched.model.tree.order import flatten
+from polysched.support import isl
 
 Instance = tuple[str, tuple[int, ...]]
 Pairs = dict[tuple[str, str, str, str], set[tuple[tuple[int, ...], tuple[int, ...]]]]  # by kind, source, sink, array

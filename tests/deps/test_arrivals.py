@@ -1,9 +1,10 @@
 import pytest
 from scops import scop, stmt
 
-from polysched import IllegalSchedule, isl
+from polysched import IllegalSchedule
 from polysched.deps.arrivals import arrivals_at, scoped_arrays, told_apart
-from polysched.model.tree import Band, Domain, Filter, Mark, Sequence, Storage, Tree
+from polysched.model.tree.nodes import Band, Domain, Filter, Mark, Sequence, Storage, Tree
+from polysched.support import isl
 
 NEST = scop("[n] -> { : n >= 0 }", stmt("{ S[i, j] : 0 <= i, j < n }", writes="t[j]", reads="a[j]"))
 

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from polysched import isl
 from polysched.deps.coincidence import bands_reached, carried, left_below, mark_coincident
 from polysched.deps.dataflow import dependences
-from polysched.model.tree import Band, Domain, Leaf, Member, walk
+from polysched.model.tree.nodes import Band, Domain, Leaf, Member, walk
+from polysched.support import isl
 from tests.scops import scop, stmt
 
 

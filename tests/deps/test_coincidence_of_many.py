@@ -6,10 +6,10 @@ from itertools import pairwise
 
 import pytest
 
-from polysched import isl
 from polysched.deps.coincidence import carried, in_one, mark_coincident, together
 from polysched.deps.dependences import Dependence, Dependences
-from polysched.model.tree import Band, Domain, Member
+from polysched.model.tree.nodes import Band, Domain, Member
+from polysched.support import isl
 
 COUNT = 60
 OPERATIONS = 100_000  # of isl; with a map for each pair it takes some 300 000

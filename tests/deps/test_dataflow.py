@@ -4,11 +4,11 @@ import random
 
 import pytest
 
-from polysched import isl
 from polysched.deps.dataflow import dependences
 from polysched.ir.nodes import Function
 from polysched.model.extract import extract
 from polysched.model.scop import Scop
+from polysched.support import isl
 from tests.deps.brute import brute_pairs, interpreted, modelled, pairs_of, points
 from tests.nests import arguments_for, canonical, gemm, random_nest, stencil2
 from tests.scops import scop, stmt

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from polysched import isl
 from polysched.deps.distance import Distances
+from polysched.support import isl
 
 
 def vectors(text: str) -> Distances:

@@ -1,6 +1,6 @@
-from polysched import isl
 from polysched.deps.full_loops import outside_of_full_loops
-from polysched.model.tree import Band, Domain, Filter, Full, Member, Sequence, Unroll, marked_as
+from polysched.model.tree.nodes import Band, Domain, Filter, Full, Member, Sequence, Unroll, marked_as
+from polysched.support import isl
 
 DOMAIN = isl.UnionSet("{ S[i] : 0 <= i < 8; T[i] : 0 <= i < 8 }")
 

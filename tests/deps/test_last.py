@@ -5,10 +5,10 @@ import random
 import pytest
 
 import polysched as ps
-from polysched import isl
 from polysched.deps import last
 from polysched.deps.dataflow import dependences
 from polysched.model.extract import extract
+from polysched.support import isl
 from tests.deps.brute import brute_pairs, interpreted, pairs_of
 from tests.nests import arguments_for
 from tests.scops import scop, stmt

@@ -5,14 +5,13 @@ from dataclasses import replace
 
 import pytest
 
-from polysched import isl
 from polysched.deps.dataflow import dependences
 from polysched.deps.dependences import Dependences
 from polysched.deps.legality import Violation, first_violation, require_legal
 from polysched.errors import IllegalSchedule, Loc
 from polysched.model.extract import extract
 from polysched.model.scop import Scop
-from polysched.model.tree import (
+from polysched.model.tree.nodes import (
     Band,
     Domain,
     Extension,
@@ -29,6 +28,7 @@ from polysched.model.tree import (
     marked_as,
     with_children,
 )
+from polysched.support import isl
 from tests.deps.brute import pairs_of, times_at
 from tests.nests import canonical, random_nest
 from tests.scops import scop, stmt

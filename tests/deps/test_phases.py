@@ -8,9 +8,9 @@ from __future__ import annotations
 import pytest
 
 import polysched as ps
-from polysched import isl
 from polysched.deps.phases import between_threads, is_kernel, left_to_threads
-from polysched.model.tree import Tree, walk
+from polysched.model.tree.nodes import Tree, walk
+from polysched.support import isl
 
 
 @ps.nest

@@ -12,7 +12,7 @@ import pytest
 from frontend.c_constants import Case, binaries, casts, is_same, program, unaries
 
 from polysched.codegen.emit.c import emit_c
-from polysched.codegen.passes.linearize import linearize
+from polysched.codegen.memory.linearize import linearize
 from polysched.frontend.c.read import read_c
 from polysched.ir.interp import interpret
 from polysched.ir.nodes import Const, Function

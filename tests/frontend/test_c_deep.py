@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from polysched.errors import InputError
-from polysched.frontend.c import clang
+from polysched.frontend.c.file import clang
 from polysched.frontend.c.read import read_c
 from polysched.ir.text import show
 

@@ -11,13 +11,13 @@ from itertools import product
 
 import pytest
 
-from polysched import isl
 from polysched.instructions.bits import Bits
 from polysched.instructions.instruction import LANES, LINE, Subscripts, as_map
 from polysched.instructions.mma import INSTRUCTIONS, M8N8K4_F64, M16N8K8_F64, M16N8K8_TF32, M16N8K16, M16N8K32_S8
 from polysched.ir.build import var
 from polysched.ir.interp import evaluate
 from polysched.ir.text import show
+from polysched.support import isl
 
 ROW = 8  # elements of f16 that `ldmatrix` reads of a row, and rows of a tile
 EVERY = list(INSTRUCTIONS.values())

@@ -1,4 +1,4 @@
-"""polysched/ir/bounds.py: bounds as polynomials in the sizes."""
+"""polysched/ir/integers/bounds.py: bounds as polynomials in the sizes."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import random
 
 import pytest
 
-from polysched.ir.bounds import Bounds, Unbounded, range_of
 from polysched.ir.build import add, binary, floordiv, floormod, load, mul, sub, var
 from polysched.ir.dtypes import i64
+from polysched.ir.integers.bounds import Bounds, Unbounded, range_of
 from polysched.ir.interp import evaluate
 from polysched.ir.nodes import Array, Expr, For
 from polysched.ir.text import show

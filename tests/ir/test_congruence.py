@@ -1,4 +1,4 @@
-"""polysched/ir/congruence.py: what values leave as remainders."""
+"""polysched/ir/integers/congruence.py: what values leave as remainders."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import random
 import pytest
 
 from polysched.ir.build import add, binary, floordiv, floormod, mul, sub, var
-from polysched.ir.congruence import ANY, Congruence, congruence, stepped, wrapped
 from polysched.ir.dtypes import i8
+from polysched.ir.integers.congruence import ANY, Congruence, congruence, stepped, wrapped
 from polysched.ir.interp import evaluate
 from polysched.ir.nodes import Const, Expr, Select, Unary, Var
 from polysched.ir.text import show

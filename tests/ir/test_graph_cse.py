@@ -5,7 +5,8 @@ import pytest
 
 from polysched.errors import Loc
 from polysched.ir.dtypes import f32, f64
-from polysched.ir.graph import (
+from polysched.ir.graph.cse import eliminate, ignoring
+from polysched.ir.graph.operations import (
     OTHER,
     PURE,
     Block,
@@ -19,7 +20,6 @@ from polysched.ir.graph import (
     verify,
     writes,
 )
-from polysched.ir.graph_cse import eliminate, ignoring
 from polysched.ir.nodes import Var
 
 SINGLE, DOUBLE, FLAG = TensorType(f32, (Var("n"), 4)), TensorType(f64, (Var("n"), 4)), TensorType(f64)

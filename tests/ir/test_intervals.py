@@ -1,4 +1,4 @@
-"""polysched/ir/intervals.py: numbers that values lie between."""
+"""polysched/ir/integers/intervals.py: numbers that values lie between."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 
 from polysched.ir.build import add, binary, floordiv, floormod, mul, sub, var
 from polysched.ir.dtypes import f64, i8, i32, i64, u8
+from polysched.ir.integers.intervals import Interval, holds, interval, whole
 from polysched.ir.interp import evaluate
-from polysched.ir.intervals import Interval, holds, interval, whole
 from polysched.ir.nodes import Cast, Const, Expr, Select, Unary, Var
 from polysched.ir.text import show
 

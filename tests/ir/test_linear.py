@@ -1,4 +1,4 @@
-"""polysched/ir/linear.py: integer expressions as sums of multiples."""
+"""polysched/ir/integers/linear.py: integer expressions as sums of multiples."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import random
 import pytest
 
 from polysched.ir.build import add, binary, const, floordiv, mul, sub, var
+from polysched.ir.integers.linear import added, expression, forms
 from polysched.ir.interp import evaluate
-from polysched.ir.linear import added, expression, forms
 from polysched.ir.nodes import Expr, Unary
 
 i, j, n = var("i"), var("j"), var("n")

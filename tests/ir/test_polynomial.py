@@ -1,12 +1,12 @@
-"""polysched/ir/polynomial.py"""
+"""polysched/ir/integers/polynomial.py"""
 
 from __future__ import annotations
 
 import random
 from fractions import Fraction
 
+from polysched.ir.integers.polynomial import Polynomial
 from polysched.ir.interp import evaluate
-from polysched.ir.polynomial import Polynomial
 from polysched.ir.text import show
 
 i, m, n = (Polynomial.name(name) for name in "imn")

@@ -4,13 +4,13 @@ import random
 
 import pytest
 
-from polysched import isl
 from polysched.ir.build import add, binary, const, floordiv, floormod, mul, sub, var
 from polysched.ir.dtypes import boolean, f64
 from polysched.ir.interp import evaluate
 from polysched.ir.nodes import Binary, Cast, Const, Expr, Load, Select, Unary
 from polysched.ir.text import show
 from polysched.model.affine import AffineSpace, NotAffine, expression, value_at
+from polysched.support import isl
 
 i, j, n = var("i"), var("j"), var("n")
 SPACE = AffineSpace("S", ("i", "j"), ("n",))

@@ -8,12 +8,12 @@ import nests
 import pytest
 from nests import loop, nest
 
-from polysched import isl
 from polysched.errors import InputError
 from polysched.ir.build import add, binary, floordiv, floormod, load, mul, store, sub, var
 from polysched.ir.dtypes import f64, i64
 from polysched.ir.nodes import Array, Function, If
 from polysched.model.extract import extract
+from polysched.support import isl
 
 i, j, k, n, m = (var(name) for name in "ijknm")
 A, SQUARE, INDEX = Array("a", f64, (n,)), Array("q", f64, (n, n)), Array("index", i64, (n,))

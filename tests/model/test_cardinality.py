@@ -1,4 +1,4 @@
-"""polysched/model/cardinality.py: the number of points of a set as a polynomial, against points that are counted."""
+"""model/counting/cardinality.py: the number of points of a set as a polynomial, against points that are counted."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import random
 
 import pytest
 
-from polysched import isl
-from polysched.codegen.passes.count import number
-from polysched.model.cardinality import cardinality, large_sizes
-from polysched.model.interpolated import interpolated
+from polysched.codegen.count import number
+from polysched.model.counting.cardinality import cardinality, large_sizes
+from polysched.model.counting.interpolated import interpolated
+from polysched.support import isl
 
 KNOWN = isl.Set("[n, m] -> { : n >= 0 and m >= 0 }")
 

@@ -5,14 +5,14 @@ import random
 import nests
 import pytest
 
-from polysched import isl
 from polysched.codegen.lower import lower
 from polysched.errors import InputError
 from polysched.ir.build import add, binary, floormod, load, mul, store, sub, var
 from polysched.ir.dtypes import f64, i64
 from polysched.ir.nodes import Alloc, Array, Binary, Const, For, Function, If, Select
 from polysched.model.extract import extract
-from polysched.model.tree_text import show_tree
+from polysched.model.tree.text import show_tree
+from polysched.support import isl
 
 i, j, k, n = var("i"), var("j"), var("k"), var("n")
 A, B = Array("A", f64, (n,)), Array("B", f64, (n,))

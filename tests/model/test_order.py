@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from polysched import isl
-from polysched.model.order import flatten
-from polysched.model.tree import Band, Domain, Extension, Filter, Kernel, Leaf, Mark, Member, Sequence, Set
+from polysched.model.tree.nodes import Band, Domain, Extension, Filter, Kernel, Leaf, Mark, Member, Sequence, Set
+from polysched.model.tree.order import flatten
+from polysched.support import isl
 
 
 def test_a_loop_over_a_statement_and_another_loop():

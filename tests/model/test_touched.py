@@ -1,10 +1,10 @@
-"""model/touched.py: what must be copied for a nest to run elsewhere."""
+"""model/counting/touched.py: what must be copied for a nest to run elsewhere."""
 
 # ruff: noqa: F821 - nests are not ordinary Python: annotations name sizes by texts
 import polysched as ps
 from polysched.ir.text import show
+from polysched.model.counting.touched import touched_elements
 from polysched.model.extract import extract
-from polysched.model.touched import touched_elements
 
 
 def counts(nest) -> dict[str, str]:

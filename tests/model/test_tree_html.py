@@ -1,4 +1,4 @@
-"""polysched/model/tree_html.py: the text of a tree, in colours."""
+"""polysched/model/tree/html.py: the text of a tree, in colours."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from html import unescape
 from nests import gemm, stencil2
 
 import polysched as ps
-from polysched.model.tree_html import tree_html
-from polysched.model.tree_text import show_tree
+from polysched.model.tree.html import tree_html
+from polysched.model.tree.text import show_tree
 
 
 def test_the_parts_of_a_tree_have_colours():

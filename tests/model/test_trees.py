@@ -1,14 +1,13 @@
-"""polysched/model/tree_isl.py, tree_text.py and tree_yaml.py: trees as isl's, as text, and as YAML in and out."""
+"""polysched/model/tree/to_isl.py, tree_text.py and tree_yaml.py: trees as isl's, as text, and as YAML in and out."""
 
 import random
 
 import nests
 import pytest
 
-from polysched import isl
 from polysched.errors import InputError
 from polysched.model.extract import extract
-from polysched.model.tree import (
+from polysched.model.tree.nodes import (
     Band,
     Domain,
     Filter,
@@ -21,8 +20,9 @@ from polysched.model.tree import (
     marked_as,
     own_marks,
 )
-from polysched.model.tree_text import show_tree
-from polysched.model.tree_yaml import from_yaml, to_yaml
+from polysched.model.tree.text import show_tree
+from polysched.model.tree.yaml import from_yaml, to_yaml
+from polysched.support import isl
 
 DOMAIN = isl.UnionSet("[n] -> { S[i] : 0 <= i < n; T[i] : 0 <= i < n }")
 LOOP = Member(isl.UnionMap("[n] -> { S[i] -> [(i)]; T[i] -> [(i + 1)] }"), coincident=True)

@@ -10,7 +10,7 @@ import pytest
 import polysched as ps
 from benchmarks.operators.cases import Case, shape_of
 from benchmarks.operators.instructions import executed_blocks, instructions, with_counters
-from polysched.examples import seidel_2d
+from polysched.operators.examples import seidel_2d
 
 pytestmark = pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="x86-64 is counted alone")
 

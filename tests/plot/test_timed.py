@@ -8,11 +8,11 @@ import pytest
 from nests import random_nest, stencil2
 
 import polysched as ps
-from polysched import isl
-from polysched.model.order import flatten
-from polysched.model.tree import Extension, Leaf
+from polysched.model.tree.nodes import Extension, Leaf
+from polysched.model.tree.order import flatten
 from polysched.plot.small import at_sizes, drawn, points_of
 from polysched.plot.timed import coordinates, timed
+from polysched.support import isl
 
 
 def runs(schedule, **sizes):

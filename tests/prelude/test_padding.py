@@ -10,6 +10,7 @@ import pytest
 from nests import arguments_for, assert_same_outcome
 
 import polysched as ps
+from polysched.config.target import TARGETS, TargetData
 from polysched.ir.dtypes import DType
 from polysched.ir.node import rewrite
 from polysched.ir.nodes import Const, Function, Store
@@ -17,7 +18,6 @@ from polysched.ir.verify import verify
 from polysched.prelude.edit import Edited
 from polysched.prelude.edits import applied
 from polysched.prelude.padding.choice import lowerings_of_zeros, said_of_zeros
-from polysched.target import TARGETS, TargetData
 
 INFINITE = [1.0, np.inf, np.nan]
 

@@ -17,6 +17,7 @@ from nests import arguments_for, assert_same_outcome
 import polysched as ps
 from benchmarks.operators.cases import read
 from benchmarks.polybench import KERNELS
+from polysched.config.target import TARGETS
 from polysched.deps.dataflow import dependences
 from polysched.errors import InputError
 from polysched.frontend.python import parse_nest
@@ -28,7 +29,6 @@ from polysched.model.extract import extract
 from polysched.prelude.choose import prelude
 from polysched.prelude.edit import Edited, NestEdit
 from polysched.prelude.edits import NEST_EDITS, applied, edits_as_json, edits_from_json
-from polysched.target import TARGETS
 
 NESTS: dict[str, Callable[[], Function]] = {case.op: case.function for case in reversed(read())}
 NESTS |= {name: lambda kernel=kernel: kernel.nest.function for name, kernel in KERNELS.items()}

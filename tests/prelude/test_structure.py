@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import polysched as ps
-from polysched.codegen.passes.linearize import linearize
+from polysched.codegen.memory.linearize import linearize
 from polysched.ir.build import add, floormod, load, mul, store, var
 from polysched.ir.dtypes import f64
 from polysched.ir.interp import evaluate, interpret

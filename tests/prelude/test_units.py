@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 import polysched as ps
-from polysched.examples import gemm
 from polysched.ir.nodes import Function
+from polysched.operators.examples import gemm
 from polysched.prelude.units import without_units
 
 

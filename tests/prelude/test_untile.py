@@ -8,12 +8,12 @@ from dataclasses import replace
 import pytest
 
 import polysched as ps
+from polysched.config.options import Options
 from polysched.ir.build import add, binary, const, floordiv, mul, sub, var
 from polysched.ir.node import map_blocks, substitute, walk
 from polysched.ir.nodes import Expr, For, Function, Stmt, Var
 from polysched.ir.text import show
 from polysched.ir.verify import verify
-from polysched.options import Options
 from polysched.prelude.untile import untiled
 from tests.nests import arguments_for, assert_same_outcome, canonical, random_nest
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import polysched as ps
-from polysched.report.page import page
+from polysched.cli.report_page.page import page
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 SEIDEL = Path(__file__).parents[2] / "benchmarks" / "polybench" / "c" / "seidel-2d.c"

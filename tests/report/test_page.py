@@ -12,8 +12,8 @@ from pages import Page
 
 import polysched as ps
 from polysched.cli import main
-from polysched.report.code import coloured
-from polysched.report.page import MARK, page
+from polysched.cli.report_page.code import coloured
+from polysched.cli.report_page.page import MARK, page
 
 POLYBENCH = Path(__file__).parents[2] / "benchmarks" / "polybench" / "c"
 TWO = """\

@@ -4,7 +4,6 @@ import re
 import numpy as np
 import pytest
 
-from polysched import isl
 from polysched.errors import LaunchError
 from polysched.frontend.python import parse_nest
 from polysched.ir.build import add, load, mul, store, var
@@ -12,6 +11,7 @@ from polysched.ir.dtypes import boolean, f16, f32, f64, i8, u64
 from polysched.ir.nodes import LARGEST_SIZE, Alloc, Array, Var
 from polysched.pipeline import optimize
 from polysched.runtime.arguments import Binder, bind
+from polysched.support import isl
 from tests.nests import loop, nest
 
 n, m, i = var("n"), var("m"), var("i")

@@ -1,4 +1,4 @@
-"""polysched/runtime/check.py: kernels of ours under the checker, on the arguments of the nest."""
+"""polysched/runtime/emulated/check.py: kernels of ours under the checker, on the arguments of the nest."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from polysched.errors import LaunchError
 from polysched.ir.build import add, const, load, mul, store, sub, var
 from polysched.ir.dtypes import f64, i64
 from polysched.ir.nodes import Alloc, Array, Barrier
-from polysched.runtime.check import check
+from polysched.runtime.emulated.check import check
 from tests.nests import loop, nest
 
 n, i, j = var("n"), var("i"), var("j")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from polysched.codegen.emit.c import emit_c
-from polysched.codegen.passes.linearize import linearize
+from polysched.codegen.memory.linearize import linearize
 from polysched.errors import LaunchError, PolyschedError, ToolchainError
 from polysched.ir.build import add, const, load, mul, store, var
 from polysched.ir.dtypes import ALL, DType, f64, i64

@@ -1,4 +1,4 @@
-"""polysched/runtime/cuda.py and cuda_driver.py: on this machine's GPU, or on a stand-in for NVIDIA's driver."""
+"""polysched/runtime/gpu/cuda.py and cuda_driver.py: on this machine's GPU, or on a stand-in for NVIDIA's driver."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import pytest
 
 import polysched as ps
 from polysched.codegen.emit.cuda import emit_cuda
-from polysched.codegen.passes.linearize import linearize
+from polysched.codegen.memory.linearize import linearize
 from polysched.errors import LaunchError, ToolchainError
 from polysched.ir.build import add, load, mul, store, var
 from polysched.ir.contents import contents_of
 from polysched.ir.dtypes import boolean, f16, f32, f64, i64
 from polysched.ir.nodes import Alloc, Array, Cast, Let, Select, Var
-from polysched.runtime import cuda_driver
-from polysched.runtime.cuda import load_cuda
+from polysched.runtime.gpu import cuda_driver
+from polysched.runtime.gpu.cuda import load_cuda
 from tests import fake_cuda
 from tests.nests import loop, nest
 
@@ -285,7 +285,7 @@ def test_a_text_that_does_not_compile_shows_its_line(device, monkeypatch):
     def refuses(*_, **__):
         raise ToolchainError("the compiler failed")
 
-    monkeypatch.setattr("polysched.runtime.cuda.cubin", refuses)
+    monkeypatch.setattr("polysched.runtime.gpu.cuda.cubin", refuses)
     with pytest.raises(ToolchainError, match="the compiler failed"):
         program(scale())(V=np.arange(5))
 

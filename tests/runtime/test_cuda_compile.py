@@ -6,13 +6,13 @@ from dataclasses import replace
 import pytest
 
 from polysched.codegen.emit.cuda import emit_cuda
-from polysched.codegen.passes.linearize import linearize
+from polysched.codegen.memory.linearize import linearize
 from polysched.errors import ToolchainError
 from polysched.ir.build import add, load, mul, store, var
 from polysched.ir.dtypes import ALL, f32
 from polysched.ir.nodes import Array
-from polysched.runtime import cuda_compile
-from polysched.runtime.cuda_compile import cubin, find_cuda_compiler
+from polysched.runtime.gpu import cuda_compile
+from polysched.runtime.gpu.cuda_compile import cubin, find_cuda_compiler
 from tests.codegen.operations import every_operation
 from tests.nests import loop, nest
 

@@ -12,7 +12,7 @@ import polysched as ps
 from polysched.cli import main
 from polysched.frontend.cuda.read import read_cuda
 from polysched.runtime.argument_texts import example_call, named_arguments
-from polysched.runtime.refusals import refusal
+from polysched.runtime.emulated.refusals import refusal
 
 TILE = """\
 #ifndef TILE_CUH

@@ -1,10 +1,10 @@
-"""polysched/runtime/declared.py: kernels and arrays, as a text declares them."""
+"""polysched/runtime/emulated/declared.py: kernels and arrays, as a text declares them."""
 
 from __future__ import annotations
 
 import pytest
 
-from polysched.runtime.declared import (
+from polysched.runtime.emulated.declared import (
     DeclaredArray,
     declared_arrays,
     declared_kernels,

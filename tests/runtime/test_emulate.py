@@ -6,15 +6,15 @@ from resource import RUSAGE_SELF, getrusage
 import numpy as np
 import pytest
 
-from polysched.clock import running
 from polysched.codegen.emit.cuda import emit_cuda
 from polysched.errors import BudgetExceeded, KernelError, LaunchError
 from polysched.ir.build import add, const, load, mul, store, sub, var
 from polysched.ir.dtypes import i64
 from polysched.ir.nodes import Alloc, Array, Barrier
 from polysched.runtime.cpu import open_library
-from polysched.runtime.emulate import CPP_FLAGS, cuda_header, emulate, run_emulated
+from polysched.runtime.emulated.emulate import CPP_FLAGS, cuda_header, emulate, run_emulated
 from polysched.runtime.toolchain import compile_shared
+from polysched.support.clock import running
 from tests.nests import loop, nest
 
 n, i, j = var("n"), var("i"), var("j")

@@ -9,7 +9,7 @@ import pytest
 
 import polysched as ps
 from polysched.errors import LaunchError
-from polysched.examples import gemm, stencil
+from polysched.operators.examples import gemm, stencil
 from polysched.runtime import forked
 
 pytestmark = [

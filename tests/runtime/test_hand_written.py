@@ -1,4 +1,4 @@
-"""polysched/runtime/hand_written.py: kernels in CUDA's words, their arguments, and what the checker says of them."""
+"""runtime/emulated/hand_written.py: kernels in CUDA's words, their arguments, and what the checker says of them."""
 
 from __future__ import annotations
 

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import polysched as ps
-from polysched.runtime.check import check
-from polysched.runtime.findings import CheckReport
+from polysched.runtime.emulated.check import check
+from polysched.runtime.emulated.findings import CheckReport
 from tests.nests import arguments_for, gemm, jacobi_2d, random_nest
 
 TEXT = Path(__file__).with_name("kernels.cu").read_text()

@@ -9,8 +9,8 @@ from polysched.errors import LaunchError
 from polysched.ir.build import mul, store, var
 from polysched.ir.dtypes import i64
 from polysched.ir.nodes import Array
-from polysched.runtime import opencl
-from polysched.runtime.opencl import load_opencl
+from polysched.runtime.gpu import opencl
+from polysched.runtime.gpu.opencl import load_opencl
 from tests.nests import loop, nest
 from tests.opencl import loader
 

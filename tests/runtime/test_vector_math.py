@@ -6,7 +6,7 @@ import polysched as ps
 from benchmarks.vector_math import errors
 from polysched.codegen.emit import vector_math as forms
 from polysched.codegen.emit.c import emit_c
-from polysched.codegen.passes.linearize import linearize
+from polysched.codegen.memory.linearize import linearize
 from polysched.ir.build import load, var
 from polysched.ir.dtypes import f16, f32, f64
 from polysched.ir.nodes import Array, Call, Store

@@ -1,4 +1,4 @@
-"""polysched/sass/flow.py: natural loops, against a brute-force reading of their definition."""
+"""polysched/counts/sass/flow.py: natural loops, against a brute-force reading of their definition."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from polysched.sass.flow import find_loops
-from polysched.sass.instructions import Instruction
+from polysched.counts.sass.flow import find_loops
+from polysched.counts.sass.instructions import Instruction
 
 
 def program(*lines: str) -> list[Instruction]:

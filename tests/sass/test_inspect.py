@@ -1,4 +1,4 @@
-"""polysched/sass/inspect.py and report.py on what nvcc makes of hand-written texts."""
+"""polysched/counts/sass/inspect.py and report.py on what nvcc makes of hand-written texts."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import shutil
 
 import pytest
 
+from polysched.counts.sass.inspect import inspect
 from polysched.errors import InputError, ToolchainError
-from polysched.sass.inspect import inspect
 
 pytestmark = pytest.mark.skipif(shutil.which("nvcc") is None, reason="there is no nvcc to compile the CUDA texts with")
 

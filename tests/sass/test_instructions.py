@@ -1,11 +1,11 @@
-"""polysched/sass/instructions.py: kinds of work by opcode, and moves in disguise."""
+"""polysched/counts/sass/instructions.py: kinds of work by opcode, and moves in disguise."""
 
 from __future__ import annotations
 
 import pytest
 
-from polysched.sass.instructions import Instruction, carries, compares, kind, width
-from polysched.sass.parse import _operands
+from polysched.counts.sass.instructions import Instruction, carries, compares, kind, width
+from polysched.counts.sass.parse import _operands
 
 
 def instruction(text: str) -> Instruction:

@@ -1,4 +1,4 @@
-"""polysched/sass/launches.py: what would be launched at given sizes, and what a thread then does."""
+"""polysched/counts/sass/launches.py: what would be launched at given sizes, and what a thread then does."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import shutil
 import pytest
 
 import polysched as ps
+from polysched.counts.sass.launches import find_launches
 from polysched.errors import InputError
-from polysched.examples import gemm, jacobi_2d
-from polysched.sass.launches import find_launches
+from polysched.operators.examples import gemm, jacobi_2d
 
 
 def test_time_steps_are_launches():

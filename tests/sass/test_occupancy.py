@@ -1,10 +1,10 @@
-"""polysched/sass/occupancy.py, at limits that CUDA's occupancy calculator shows."""
+"""polysched/counts/sass/occupancy.py, at limits that CUDA's occupancy calculator shows."""
 
 from __future__ import annotations
 
 import pytest
 
-from polysched.sass.occupancy import occupancy
+from polysched.counts.sass.occupancy import occupancy
 
 
 @pytest.mark.parametrize(

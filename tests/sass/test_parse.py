@@ -1,8 +1,8 @@
-"""polysched/sass/parse.py: what nvdisasm prints, in small; no tool is needed."""
+"""polysched/counts/sass/parse.py: what nvdisasm prints, in small; no tool is needed."""
 
 from __future__ import annotations
 
-from polysched.sass.parse import parse
+from polysched.counts.sass.parse import parse
 
 TEXT = r"""
 	.target	sm_90

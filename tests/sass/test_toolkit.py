@@ -1,12 +1,12 @@
-"""polysched/sass/toolkit.py: what is found where, and what is said if it is not."""
+"""polysched/counts/sass/toolkit.py: what is found where, and what is said if it is not."""
 
 from __future__ import annotations
 
 import pytest
 
+from polysched.counts.sass import toolkit
+from polysched.counts.sass.toolkit import Resources, find
 from polysched.errors import ToolchainError
-from polysched.sass import toolkit
-from polysched.sass.toolkit import Resources, find
 
 
 def test_what_is_missing_and_how_to_get_it(monkeypatch):

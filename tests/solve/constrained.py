@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from polysched.constraints import Constraint
+from polysched.config.constraints import Constraint
+from polysched.config.options import Options
 from polysched.deps.dataflow import dependences
 from polysched.model.scop import Scop
-from polysched.model.tree_text import show_tree
-from polysched.options import Options
-from polysched.solve.honoured import unmet
+from polysched.model.tree.text import show_tree
+from polysched.solve.constraints.honoured import unmet
 from polysched.solve.scheduler import Scheduled, find_schedule
 from tests.solve.enumerated import assert_legal
 

@@ -11,9 +11,9 @@ from itertools import combinations
 
 from callbacks import Callbacks
 
-from polysched import isl
 from polysched.model.scop import Scop
-from polysched.model.tree import Band, Context, Domain, Filter, Leaf, Mark, Sequence, Set, Tree
+from polysched.model.tree.nodes import Band, Context, Domain, Filter, Leaf, Mark, Sequence, Set, Tree
+from polysched.support import isl
 
 Instance = tuple[str, tuple[int, ...]]  # statement and iterators
 Step = tuple[Tree, tuple[int, ...]]  # a node and what an instance does there: member values, or the child's number

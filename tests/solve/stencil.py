@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from polysched import isl
 from polysched.deps.dependences import Dependence, Dependences
 from polysched.solve.cost import Form
 from polysched.solve.farkas import Edge, edges
+from polysched.support import isl
 from tests.scops import scop, stmt
 
 MODEL = scop(

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-from polysched.clock import Deadline
 from polysched.deps.dependences import Dependences
 from polysched.solve.bands import BandSearch
 from polysched.solve.farkas import edges
 from polysched.solve.hyperplane import Affine
+from polysched.support.clock import Deadline
 from tests.solve.stencil import MODEL, flow, stencil_edges, stencil_form
 
 

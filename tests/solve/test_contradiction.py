@@ -5,7 +5,7 @@ import random
 import pytest
 
 import polysched as ps
-from polysched.constraints import innermost, max_skew, order, outer_parallel, separate, tile_sizes, together
+from polysched.config.constraints import innermost, max_skew, order, outer_parallel, separate, tile_sizes, together
 from polysched.errors import IllegalSchedule
 from polysched.model.extract import extract
 from tests import nests

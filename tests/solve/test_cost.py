@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from polysched.clock import Deadline
 from polysched.deps.dependences import Dependences
 from polysched.solve.cost import Form, Way
 from polysched.solve.farkas import edges
 from polysched.solve.hyperplane import Affine
 from polysched.solve.lexmin import lexmin
+from polysched.support.clock import Deadline
 from tests.solve.stencil import MODEL, flow, stencil_edges, stencil_form
 
 

@@ -5,16 +5,16 @@ from itertools import permutations
 
 import pytest
 
-from polysched import isl
-from polysched.constraints import innermost, max_skew, order, outer_parallel, separate, together
+from polysched.config.constraints import innermost, max_skew, order, outer_parallel, separate, together
+from polysched.config.options import Options
 from polysched.deps.dataflow import dependences
 from polysched.deps.legality import first_violation
 from polysched.errors import IllegalSchedule, InputError
 from polysched.model.extract import extract
 from polysched.model.scop import Scop
-from polysched.model.tree import Band, Context, Domain, Member, walk
-from polysched.options import Options
+from polysched.model.tree.nodes import Band, Context, Domain, Member, walk
 from polysched.solve.scheduler import find_schedule
+from polysched.support import isl
 from tests import nests
 from tests.scops import scop, stmt
 from tests.solve.constrained import rows, scheduled

@@ -5,10 +5,10 @@ import itertools
 import numpy as np
 import pytest
 
-from polysched import isl
 from polysched.deps.dependences import Dependence, Dependences
 from polysched.solve.farkas import Edge, edges, within
 from polysched.solve.hyperplane import Affine
+from polysched.support import isl
 from tests.scops import scop, stmt
 from tests.solve.stencil import DISTANCES, MODEL, flow, stencil_edges
 

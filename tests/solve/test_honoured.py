@@ -2,16 +2,16 @@ from __future__ import annotations
 
 import pytest
 
-from polysched import isl
-from polysched.constraints import innermost, max_skew, order, outer_parallel, separate, tile_sizes, together
+from polysched.config.constraints import innermost, max_skew, order, outer_parallel, separate, tile_sizes, together
+from polysched.config.options import Options
 from polysched.deps.dataflow import dependences
 from polysched.errors import IllegalSchedule, InputError
 from polysched.model.extract import extract
-from polysched.model.tree import Band, Context, Domain, Filter, Leaf, Member, Sequence
-from polysched.model.tree_text import show_tree
-from polysched.options import Options
-from polysched.solve.honoured import require_met, unmet
+from polysched.model.tree.nodes import Band, Context, Domain, Filter, Leaf, Member, Sequence
+from polysched.model.tree.text import show_tree
+from polysched.solve.constraints.honoured import require_met, unmet
 from polysched.solve.scheduler import find_schedule
+from polysched.support import isl
 from tests import nests
 from tests.transform.scheduled import scheduled, tiled
 

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polysched.clock import Deadline
 from polysched.errors import BudgetExceeded
 from polysched.solve.backends import highs
 from polysched.solve.cost import Way
 from polysched.solve.lexmin import lexmin
 from polysched.solve.problem import Objective, Problem
+from polysched.support.clock import Deadline
 from tests.solve.stencil import stencil_edges, stencil_form
 
 SOLVERS = ["highs", "isl", "pulp", "scipy"]

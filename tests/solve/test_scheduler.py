@@ -4,13 +4,13 @@ import random
 
 import pytest
 
+from polysched.config.options import Options
 from polysched.deps.dataflow import dependences
 from polysched.errors import BudgetExceeded
 from polysched.model.extract import extract
 from polysched.model.scop import Scop
-from polysched.model.tree import Band, walk
-from polysched.model.tree_text import show_tree
-from polysched.options import Options
+from polysched.model.tree.nodes import Band, walk
+from polysched.model.tree.text import show_tree
 from polysched.solve import bands
 from polysched.solve.scheduler import Scheduled, find_schedule
 from tests import nests

@@ -13,24 +13,24 @@ import pytest
 from nests import loop, nest
 
 import polysched as ps
+from polysched.config.machine import Gpu
 from polysched.deps.legality import first_violation
 from polysched.deps.phases import is_kernel
-from polysched.examples import gemm, jacobi_2d, seidel_2d, stencil
 from polysched.frontend.python import parse_nest
 from polysched.ir.build import add, load, store, sub, var
 from polysched.ir.dtypes import f64
 from polysched.ir.nodes import Array, Function
-from polysched.machine import Gpu
-from polysched.model.tree import Band, Map, Tree, children, marks_in
-from polysched.model.tree_text import show_tree
-from polysched.runtime.emulate import emulate
+from polysched.model.tree.nodes import Band, Map, Tree, children, marks_in
+from polysched.model.tree.text import show_tree
+from polysched.operators.examples import gemm, jacobi_2d, seidel_2d, stencil
+from polysched.runtime.emulated.emulate import emulate
 from polysched.strategy.bands import Bands
 from polysched.strategy.gpu import fuse_sums, gpu
 from polysched.strategy.script import Script
-from polysched.transform.hand.draft import Draft
-from polysched.transform.hand.loops import nested
-from polysched.transform.hand.reduces import with_reduces
-from polysched.transform.roles import Around
+from polysched.transform.analysis.roles import Around
+from polysched.transform.hand.base.draft import Draft
+from polysched.transform.hand.base.loops import nested
+from polysched.transform.hand.base.reduces import with_reduces
 from tests.emulated import assert_as_interpreted
 from tests.transform.scheduled import Scheduled, random_scheduled, scheduled
 

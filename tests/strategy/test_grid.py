@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from scops import scop, stmt
 
-from polysched import isl
+from polysched.config.options import Options
 from polysched.deps.dataflow import dependences
 from polysched.model.scop import Scop
-from polysched.model.tree import Band, Member
-from polysched.options import Options
+from polysched.model.tree.nodes import Band, Member
 from polysched.strategy.grid import Axis, Grid, choose_grid, extent
-from polysched.transform.roles import Around
+from polysched.support import isl
+from polysched.transform.analysis.roles import Around
 from tests.transform.scheduled import band, union_map
 
 CUBE = "{ S[i, j, k] : 0 <= i, j, k < n }"

@@ -9,7 +9,7 @@ import nests
 import pytest
 
 import polysched as ps
-from polysched.runtime.emulate import emulate
+from polysched.runtime.emulated.emulate import emulate
 from tests.emulated import assert_as_interpreted
 
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import nests
 
-from polysched import isl
 from polysched.codegen.lower import lower
+from polysched.config.options import Options
 from polysched.deps.dataflow import dependences
 from polysched.deps.dependences import Dependences
 from polysched.deps.legality import require_legal
@@ -23,14 +23,14 @@ from polysched.frontend.python import parse_nest
 from polysched.ir.nodes import Function
 from polysched.model.extract import extract
 from polysched.model.scop import Scop
-from polysched.model.tree import Band, Domain, Member, Tree
-from polysched.options import Options
+from polysched.model.tree.nodes import Band, Domain, Member, Tree
 from polysched.solve.scheduler import find_schedule
 from polysched.strategy.cpu import tiles
 from polysched.strategy.script import Script
-from polysched.transform.hand.draft import Draft
-from polysched.transform.hand.loops import nested
-from polysched.transform.hand.reduces import with_reduces
+from polysched.support import isl
+from polysched.transform.hand.base.draft import Draft
+from polysched.transform.hand.base.loops import nested
+from polysched.transform.hand.base.reduces import with_reduces
 
 
 @dataclass(frozen=True)

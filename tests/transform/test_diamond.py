@@ -1,4 +1,4 @@
-"""polysched/transform/diamond.py: tiles of stencils that can all start at once."""
+"""polysched/transform/trees/diamond.py: tiles of stencils that can all start at once."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from itertools import product
 import nests
 import pytest
 
-from polysched import isl
-from polysched.model.tree import Band, Domain, Tree
-from polysched.model.tree import walk as nodes
-from polysched.model.tree_text import show_tree
-from polysched.options import Options
+from polysched.config.options import Options
+from polysched.model.tree.nodes import Band, Domain, Tree
+from polysched.model.tree.nodes import walk as nodes
+from polysched.model.tree.text import show_tree
 from polysched.strategy.cpu import tiles, wavefronts
-from polysched.transform.diamond import diamond
-from polysched.transform.roles import Around
+from polysched.support import isl
+from polysched.transform.analysis.roles import Around
+from polysched.transform.trees.diamond import diamond
 from tests.transform.scheduled import Scheduled, band, random_scheduled, scheduled, written
 
 NOTHING = isl.UnionMap("{ }")

@@ -1,4 +1,4 @@
-"""polysched/transform/distribute.py: a loop over several statements becomes a loop for each, or for each cycle."""
+"""transform/trees/distribute.py: a loop over several statements becomes a loop for each, or for each cycle."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import nests
 import pytest
 from scops import scop, stmt
 
-from polysched import isl
 from polysched.deps.coincidence import left_below
 from polysched.deps.dataflow import dependences
 from polysched.deps.legality import first_violation
 from polysched.model.extract import extract
-from polysched.model.tree import Band, Sequence, Tree, children, with_children
-from polysched.model.tree_text import show_tree
-from polysched.transform.distribute import distribute
+from polysched.model.tree.nodes import Band, Sequence, Tree, children, with_children
+from polysched.model.tree.text import show_tree
+from polysched.support import isl
+from polysched.transform.trees.distribute import distribute
 from tests.transform.scheduled import band
 
 S, T = "{ S[i] : 0 <= i < n }", "{ T[i] : 0 <= i < n }"

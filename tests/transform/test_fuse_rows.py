@@ -1,16 +1,16 @@
-"""polysched/transform/fuse_rows.py: sums along rows, what they start from and what is made of them, row by row."""
+"""transform/trees/fuse_rows.py: sums along rows, what they start from and what is made of them, row by row."""
 
 import numpy as np
 import pytest
 
 import polysched as ps
 from polysched.frontend.python import parse_nest
-from polysched.model.tree import Domain
-from polysched.model.tree_text import show_tree
+from polysched.model.tree.nodes import Domain
+from polysched.model.tree.text import show_tree
 from polysched.strategy.rows import fuse_rows
 from polysched.strategy.script import Script
-from polysched.transform.hand.draft import Draft
-from polysched.transform.hand.loops import nested
+from polysched.transform.hand.base.draft import Draft
+from polysched.transform.hand.base.loops import nested
 from tests.transform.scheduled import Scheduled, scheduled
 
 ARRAYS = 'x: f64["n", "n"], y: f64["n", "n"], s: f64["n"], m: f64["n"]'

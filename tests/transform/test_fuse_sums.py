@@ -1,4 +1,4 @@
-"""polysched/transform/fuse_sums.py: sums in one nest with what they start from and what is made of them."""
+"""polysched/transform/trees/fuse_sums.py: sums in one nest with what they start from and what is made of them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import pytest
 from contractions import random_contraction
 
 from polysched.frontend.python import parse_nest
-from polysched.model.tree import Domain
-from polysched.model.tree_text import show_tree
+from polysched.model.tree.nodes import Domain
+from polysched.model.tree.text import show_tree
 from polysched.strategy.gpu import fuse_sums
 from tests.transform.scheduled import Scheduled, scheduled, script_of, written
 

@@ -1,4 +1,4 @@
-"""polysched/transform/fuse_tiles.py: neighbouring nests inside of a loop run block by block."""
+"""polysched/transform/trees/fuse_tiles.py: neighbouring nests inside of a loop run block by block."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import random
 import pytest
 from contractions import random_contraction
 
+from polysched.config.options import Options
 from polysched.deps.dataflow import dependences
 from polysched.frontend.python import parse_nest
 from polysched.model.extract import extract
-from polysched.model.tree import Band, Domain, Filter, Sequence, Tree
-from polysched.model.tree_text import show_tree
-from polysched.options import Options
+from polysched.model.tree.nodes import Band, Domain, Filter, Sequence, Tree
+from polysched.model.tree.text import show_tree
 from polysched.solve.scheduler import find_schedule
 from polysched.strategy import cpu
 from tests.transform.scheduled import Scheduled, band, in_source_order, script_of, written

@@ -1,10 +1,10 @@
-"""polysched/transform/join_lanes.py: neighbours on lanes over the same iterations, as one loop."""
+"""polysched/transform/trees/join_lanes.py: neighbours on lanes over the same iterations, as one loop."""
 
 import numpy as np
 import pytest
 
 import polysched as ps
-from polysched.model.tree import Vector, marks_in
+from polysched.model.tree.nodes import Vector, marks_in
 
 OPTIONS = ps.Options(reorder_reductions=True)
 

@@ -1,4 +1,4 @@
-"""polysched/transform/parallel.py: the outermost parallel loop of every nest on threads."""
+"""polysched/transform/trees/parallel.py: the outermost parallel loop of every nest on threads."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import nests
 import pytest
 from scops import scop, stmt
 
-from polysched.model.tree import Band, Parallel, Sequence, Tree, Vector, children, marks_in, own_marks, walk
-from polysched.model.tree_text import show_tree
+from polysched.model.tree.nodes import Band, Parallel, Sequence, Tree, Vector, children, marks_in, own_marks, walk
+from polysched.model.tree.text import show_tree
 from polysched.strategy.cpu import lanes, threads
 from polysched.strategy.script import Script
 from tests.transform.scheduled import (

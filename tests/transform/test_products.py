@@ -1,4 +1,4 @@
-"""polysched/transform/products.py: sums of products, and the loops that are their rows, columns and terms."""
+"""polysched/transform/analysis/products.py: sums of products, and the loops that are their rows, columns and terms."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 import polysched as ps
+from polysched.config.machine import Machine
 from polysched.errors import InputError
 from polysched.frontend.python import parse_nest
 from polysched.ir.text import show
-from polysched.machine import Machine
 from polysched.model.extract import extract
-from polysched.model.tree import Domain, Sequence, Tree, walk
-from polysched.model.tree_text import show_tree
-from polysched.transform.epilogues import epilogues
-from polysched.transform.products import (
+from polysched.model.tree.nodes import Domain, Sequence, Tree, walk
+from polysched.model.tree.text import show_tree
+from polysched.transform.analysis.epilogues import epilogues
+from polysched.transform.analysis.products import (
     SumOfProducts,
     kind_of,
     mark_products,

@@ -1,4 +1,4 @@
-"""polysched/transform/reductions.py: loops that carry reductions alone run on threads, or as SIMD; end to end too."""
+"""transform/analysis/reductions.py: loops that carry reductions alone run on threads, or as SIMD; end to end too."""
 
 # ruff: noqa: F821, UP037 - nests are not ordinary Python: annotations name sizes by texts
 
@@ -12,10 +12,10 @@ import polysched as ps
 from benchmarks.polybench.race import find_race
 from polysched.deps.dataflow import dependences
 from polysched.deps.legality import first_violation
-from polysched.model.tree import Band, Parallel, Vector, children, marked_as, marks_in, walk, with_children
-from polysched.model.tree_isl import mark_text, parse_mark
+from polysched.model.tree.nodes import Band, Parallel, Vector, children, marked_as, marks_in, walk, with_children
+from polysched.model.tree.to_isl import mark_text, parse_mark
 from polysched.runtime.cpu import load
-from polysched.transform.reductions import sums_for_lanes, sums_for_threads
+from polysched.transform.analysis.reductions import sums_for_lanes, sums_for_threads
 from tests.transform.scheduled import band
 
 FREE = ps.Options(reorder_reductions=True)

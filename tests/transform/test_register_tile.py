@@ -1,4 +1,4 @@
-"""polysched/transform/register_tile.py: blocks of elements that a loop adds to, for the vector registers."""
+"""polysched/transform/trees/register_tile.py: blocks of elements that a loop adds to, for the vector registers."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import pytest
 from nests import Operand, add, binary, lift, loop, mul, n, nest, sub, var
 
 from polysched.codegen.lower import lower
-from polysched.codegen.passes.register_tiles import register_tiles
+from polysched.codegen.memory.register_tiles import register_tiles
+from polysched.config.machine import Machine
+from polysched.config.options import Options
 from polysched.ir.build import load, store
 from polysched.ir.dtypes import f64
 from polysched.ir.node import walk as walk_ir
 from polysched.ir.nodes import Alloc, Array, If, Stmt
-from polysched.machine import Machine
-from polysched.model.tree import Band, Tree, Unroll, Vector, marks_in, walk
-from polysched.model.tree_text import show_tree
-from polysched.options import Options
+from polysched.model.tree.nodes import Band, Tree, Unroll, Vector, marks_in, walk
+from polysched.model.tree.text import show_tree
 from polysched.strategy import cpu
 from tests.transform.scheduled import Scheduled, random_scheduled, scheduled, script_of, tiled, written
 

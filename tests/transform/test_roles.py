@@ -1,4 +1,4 @@
-"""polysched/transform/roles.py: what each loop of a nest is good for."""
+"""polysched/transform/analysis/roles.py: what each loop of a nest is good for."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import pytest
 from scops import scop, stmt
 
 from polysched.deps.dataflow import dependences
-from polysched.model.tree import with_children
-from polysched.transform.roles import Around, Roles, roles, statements_of
+from polysched.model.tree.nodes import with_children
+from polysched.transform.analysis.roles import Around, Roles, roles, statements_of
 from tests.transform.scheduled import band
 
 ALONG_I, ALONG_J, ALONG_K = "S[i, j, k] -> i", "S[i, j, k] -> j", "S[i, j, k] -> k"

@@ -1,4 +1,4 @@
-"""polysched/transform/separate.py: statements that share tiles, apart where nothing in a tile ties them together."""
+"""transform/trees/separate.py: statements that share tiles, apart where nothing in a tile ties them together."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import pytest
 from nests import add, load, loop, mul, n, nest, store, var
 
 from benchmarks.polybench import KERNELS
-from polysched import isl
 from polysched.ir.dtypes import f64
 from polysched.ir.nodes import Array
-from polysched.model.tree import Band, Filter, Leaf, Sequence, Tree, children, with_children
-from polysched.model.tree_text import show_tree
-from polysched.transform.roles import Around, statements_of
-from polysched.transform.separate import separate
-from polysched.transform.tile import tile
+from polysched.model.tree.nodes import Band, Filter, Leaf, Sequence, Tree, children, with_children
+from polysched.model.tree.text import show_tree
+from polysched.support import isl
+from polysched.transform.analysis.roles import Around, statements_of
+from polysched.transform.trees.separate import separate
+from polysched.transform.trees.tile import tile
 from tests.transform.scheduled import Scheduled, band, random_scheduled, scheduled, tiled
 
 SIZE = 3

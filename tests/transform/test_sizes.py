@@ -1,4 +1,4 @@
-"""polysched/transform/sizes.py: how large tiles are."""
+"""polysched/transform/analysis/sizes.py: how large tiles are."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import nests
 import pytest
 import scops
 
+from polysched.config.machine import Machine
+from polysched.config.options import Options
 from polysched.deps.dataflow import dependences
 from polysched.frontend.python import parse_nest
 from polysched.ir.nodes import Function
-from polysched.machine import Machine
 from polysched.model.extract import extract
-from polysched.model.tree import Band, walk
-from polysched.options import Options
+from polysched.model.tree.nodes import Band, walk
 from polysched.strategy.cpu import order
-from polysched.transform.roles import Around
-from polysched.transform.sizes import Block, register_block, tile_sizes, values_of
+from polysched.transform.analysis.roles import Around
+from polysched.transform.analysis.sizes import Block, register_block, tile_sizes, values_of
 from tests.transform.scheduled import band, scheduled, written
 
 WIDE = Machine(vector_bytes=64, vector_registers=32, l1=32 << 10, l2=1 << 20)

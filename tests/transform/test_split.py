@@ -1,4 +1,4 @@
-"""polysched/transform/split.py: a nest of one statement in parallel parts, one after the other."""
+"""polysched/transform/trees/split.py: a nest of one statement in parallel parts, one after the other."""
 
 # mypy: ignore-errors
 # ruff: noqa: F821
@@ -11,16 +11,16 @@ import nests
 import pytest
 
 import polysched as ps
-from polysched import isl
 from polysched.deps.coincidence import bands_reached
 from polysched.deps.dependences import Dependences
 from polysched.deps.legality import first_violation
 from polysched.ir.node import walk
 from polysched.ir.nodes import For
 from polysched.model.scop import Scop
-from polysched.model.tree import Band, Filter, Leaf, Sequence, Tree, children, with_children
+from polysched.model.tree.nodes import Band, Filter, Leaf, Sequence, Tree, children, with_children
 from polysched.strategy.pieces import pieces
-from polysched.transform.split import split
+from polysched.support import isl
+from polysched.transform.trees.split import split
 from tests.transform.scheduled import scheduled, written
 
 

@@ -1,4 +1,4 @@
-"""polysched/transform/strides.py: the loop with the shortest strides innermost."""
+"""polysched/transform/analysis/strides.py: the loop with the shortest strides innermost."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import pytest
 from scops import scop, stmt
 
 from polysched.deps.dependences import Dependences
-from polysched.model.tree import Band
-from polysched.model.tree import walk as nodes
+from polysched.model.tree.nodes import Band
+from polysched.model.tree.nodes import walk as nodes
 from polysched.strategy import cpu
 from tests.transform.scheduled import band, on_loops, random_scheduled, scheduled, script_of, written
 

@@ -1,4 +1,4 @@
-"""polysched/transform/tile.py: the loops of a permutable band in blocks."""
+"""polysched/transform/trees/tile.py: the loops of a permutable band in blocks."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import replace
 import nests
 import pytest
 
-from polysched.model.tree import Filter, Sequence
-from polysched.model.tree import walk as nodes
-from polysched.model.tree_text import show_tree
-from polysched.options import Options
+from polysched.config.options import Options
+from polysched.model.tree.nodes import Filter, Sequence
+from polysched.model.tree.nodes import walk as nodes
+from polysched.model.tree.text import show_tree
 from polysched.strategy.cpu import order, tiles
-from polysched.transform.tile import tile
+from polysched.transform.trees.tile import tile
 from tests.transform.scheduled import band, in_source_order, random_scheduled, scheduled, script_of, tiled, written
 
 i, j, k = "S[i, j, k] -> i", "S[i, j, k] -> j", "S[i, j, k] -> k"

@@ -1,4 +1,4 @@
-"""polysched/transform/unify.py: which loops are rows, columns and terms, by where accesses move.
+"""polysched/transform/analysis/unify.py: which loops are rows, columns and terms, by where accesses move.
 
 Whatever is unified is held against all instances at small sizes: which loops move what, lines, and that terms are all.
 """
@@ -15,7 +15,7 @@ from polysched import Options, Schedule
 from polysched.frontend.python import parse_nest
 from polysched.instructions.mma import M16N8K8_F64, M16N8K16
 from polysched.model.extract import extract
-from polysched.transform.unify import Unified, unify
+from polysched.transform.analysis.unify import Unified, unify
 
 
 def test_a_product_of_matrices():

@@ -1,13 +1,13 @@
-"""polysched/transform/unskew.py: simpler loops inside of loops that run serially."""
+"""polysched/transform/trees/unskew.py: simpler loops inside of loops that run serially."""
 
 from __future__ import annotations
 
 import nests
 import pytest
 
-from polysched.model.tree import Band, Tree, children, with_children
-from polysched.model.tree_text import show_tree
-from polysched.transform.unskew import in_order, unskew
+from polysched.model.tree.nodes import Band, Tree, children, with_children
+from polysched.model.tree.text import show_tree
+from polysched.transform.trees.unskew import in_order, unskew
 from tests.transform.scheduled import band, random_scheduled, scheduled
 
 

@@ -1,4 +1,4 @@
-"""polysched/transform/vectorize.py: innermost loops on lanes where their iterations are independent."""
+"""polysched/transform/analysis/vectorize.py: innermost loops on lanes where their iterations are independent."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import nests
 import pytest
 from scops import scop, stmt
 
+from polysched.config.options import Options
 from polysched.deps.coincidence import bands_reached, carried, left_below
 from polysched.deps.dataflow import dependences
-from polysched.model.tree import Band, Vector, is_innermost, mark_of, marks_in, walk, with_children
-from polysched.model.tree_text import show_tree
-from polysched.options import Options
+from polysched.model.tree.nodes import Band, Vector, is_innermost, mark_of, marks_in, walk, with_children
+from polysched.model.tree.text import show_tree
 from polysched.strategy.cpu import lanes
-from polysched.transform.vectorize import can_vectorize
+from polysched.transform.analysis.vectorize import can_vectorize
 from tests.transform.scheduled import band, on_loops, random_scheduled, scheduled, script_of, written
 
 i, j, k = "S[i, j, k] -> i", "S[i, j, k] -> j", "S[i, j, k] -> k"

@@ -11,7 +11,7 @@ from polysched.frontend.python import parse_nest
 from polysched.ir.dtypes import i32
 from polysched.ir.interp import interpret
 from polysched.ir.nodes import Array, Binary, Function, Load, Store, Var
-from polysched.prepare import function_of
+from polysched.plan.prepare import function_of
 from polysched.trials.data import Source
 from polysched.trials.ranges import ranges_of
 

@@ -11,12 +11,12 @@ from nests import arguments_for, loop, nest, random_nest
 
 import polysched as ps
 from polysched.codegen.emit.c import emit_c
-from polysched.codegen.passes.linearize import linearize
-from polysched.examples import stencil
+from polysched.codegen.memory.linearize import linearize
 from polysched.ir.build import add, load, store, var
 from polysched.ir.dtypes import i64
 from polysched.ir.interp import interpret
 from polysched.ir.nodes import Array
+from polysched.operators.examples import stencil
 from polysched.runtime.cpu import load as load_c
 from polysched.trials.orders import BACKWARDS, always_on_threads, has_independent_loops, in_other_orders
 

@@ -7,7 +7,7 @@ import numpy as np
 import polysched as ps
 from polysched.deps.dependences import Claim
 from polysched.model.extract import extract
-from polysched.prepare import function_of, prepared
+from polysched.plan.prepare import function_of, prepared
 from polysched.trials.replay import conflict
 
 

@@ -12,7 +12,7 @@ import pytest
 import polysched as ps
 from polysched.ir.dtypes import f16, f32, f64
 from polysched.ir.interp import interpret
-from polysched.prepare import function_of
+from polysched.plan.prepare import function_of
 from polysched.trials.rounding import at_first, calls_of_constants, is_whole, tolerance, with_bounds
 
 

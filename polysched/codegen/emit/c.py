@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from polysched.codegen.emit.dialect import C
 from polysched.codegen.emit.printer import Printer
+from polysched.codegen.emit.source import Source, loc_of, parameters
 from polysched.codegen.emit.vector_math import vector_forms
-from polysched.codegen.source import Source, loc_of, parameters
 from polysched.ir.nodes import Function
 
 

@@ -22,13 +22,13 @@ from polysched.codegen.emit.dialect import CUDA, KernelDialect
 from polysched.codegen.emit.kernels import Host, uses
 from polysched.codegen.emit.narrowing import more
 from polysched.codegen.emit.offload import Offload
+from polysched.codegen.emit.source import Source, loc_of, parameters
 from polysched.codegen.emit.spelling import UNARY
-from polysched.codegen.source import Source, loc_of, parameters
 from polysched.ir.build import add
 from polysched.ir.dtypes import f16
 from polysched.ir.node import substitute
 from polysched.ir.nodes import Array, Expr, Function, Var
-from polysched.version import __version__
+from polysched.support.version import __version__
 
 _CHECKS = """\
 #ifndef POLYSCHED_REPORT
@@ -193,7 +193,7 @@ def emit_cuda(fn: Function, *, contract: bool = False) -> Source:
 
     With `contract`, nvcc may round a * b + c once.
 
-    `device` is what NVRTC compiles, `host` what runtime/cuda_host.h makes a launcher of.
+    `device` is what NVRTC compiles, `host` what runtime/gpu/cuda_host.h makes a launcher of.
     """
     return source_of(CudaHost(fn, contract=contract))
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from polysched.codegen.emit.names import OPENCL_NAMES
-from polysched.codegen.source import ZERO_DIVISOR
+from polysched.codegen.emit.source import ZERO_DIVISOR
 from polysched.ir.dtypes import ALL
 
 _PASSED: Mapping[str, str] = MappingProxyType({})

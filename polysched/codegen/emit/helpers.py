@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from string import Template
 
-from polysched.codegen.emit import dot_rows
 from polysched.codegen.emit.dialect import Dialect
-from polysched.codegen.emit.dot_rows import ADD_DOTS
+from polysched.codegen.emit.gcc import dot_rows
+from polysched.codegen.emit.gcc.dot_rows import ADD_DOTS
 from polysched.ir.dtypes import ALL, DType
 
 # In order of definition. Divisors of -1 are special: the smallest integer divided by -1 wraps, but traps in C.

@@ -21,18 +21,20 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 
 from polysched.codegen.emit.dialect import Dialect, KernelDialect
+from polysched.codegen.emit.launch.notes import note
+from polysched.codegen.emit.launch.shares import Around, Share, block_share, thread_share
+from polysched.codegen.emit.launch.sufficient import sufficient
+from polysched.codegen.emit.launch.widths import Range, holds_data, wide_names
 from polysched.codegen.emit.narrowing import IndexPrinter
-from polysched.codegen.emit.notes import note
 from polysched.codegen.emit.printer import Printer, is_small
-from polysched.codegen.emit.shares import Around, Share, block_share, thread_share
-from polysched.codegen.emit.sufficient import sufficient
-from polysched.codegen.emit.survey import AXES, Survey, is_mapped
+from polysched.codegen.emit.source import Kernel, Line, loc_of, parameters
 from polysched.codegen.emit.tensor import function_of
-from polysched.codegen.emit.widths import Range, holds_data, wide_names
-from polysched.codegen.source import Kernel, Line, loc_of, parameters
+from polysched.codegen.parallel.survey import AXES, Survey, is_mapped
+from polysched.config.target import LIMITS
 from polysched.errors import PolyschedError
 from polysched.ir.build import conjunction
 from polysched.ir.dtypes import DType, boolean, i64
+from polysched.ir.integers.polynomial import Polynomial
 from polysched.ir.node import walk
 from polysched.ir.nodes import (
     LDMATRIX,
@@ -54,9 +56,7 @@ from polysched.ir.nodes import (
     StoreLater,
     Var,
 )
-from polysched.ir.polynomial import Polynomial
 from polysched.ir.rename import bound_names
-from polysched.target import LIMITS
 
 
 def uses(fn: Function, dtype: DType) -> bool:

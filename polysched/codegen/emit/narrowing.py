@@ -24,18 +24,18 @@ from __future__ import annotations
 
 from collections.abc import Set
 
-from polysched.codegen.emit.census import Census
 from polysched.codegen.emit.dialect import KernelDialect
 from polysched.codegen.emit.helpers import INDEX
+from polysched.codegen.emit.launch.census import Census
+from polysched.codegen.emit.launch.widths import conditions, holds_data
 from polysched.codegen.emit.printer import Printer
 from polysched.codegen.emit.spelling import PRIMARY
-from polysched.codegen.emit.widths import conditions, holds_data
-from polysched.ir.bounds import Range
 from polysched.ir.build import sub
 from polysched.ir.dtypes import DType, i32, i64, u64
+from polysched.ir.integers.bounds import Range
+from polysched.ir.integers.polynomial import Polynomial
 from polysched.ir.node import walk
 from polysched.ir.nodes import Binary, Const, Expr, For, Function, Unary, Var
-from polysched.ir.polynomial import Polynomial
 
 
 def more(size: str) -> str:

@@ -28,12 +28,13 @@ from polysched.codegen.emit import helpers
 from polysched.codegen.emit.dialect import C99, OPENCL
 from polysched.codegen.emit.kernels import Host, uses
 from polysched.codegen.emit.offload import Offload
+from polysched.codegen.emit.source import Line, Source, loc_of, parameters
 from polysched.codegen.emit.spelling import UNARY
-from polysched.codegen.source import Line, Source, loc_of, parameters
 from polysched.ir.dtypes import ALL, DType, f16, f64
 from polysched.ir.nodes import Array, Expr, Function
-from polysched.version import __version__
+from polysched.support.version import __version__
 
+HEADERS = Path(__file__).with_name("include")  # for machines that have a device's driver, but not OpenCL's header
 _RUNTIME = Path(__file__).with_name("opencl_host.h")
 _ENTRY = "Takes the host's arrays; returns 0 if it has run, else OpenCL's error, and the arrays are as they were."
 

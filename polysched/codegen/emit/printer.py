@@ -10,20 +10,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Set
 
 from polysched.codegen.emit import helpers
-from polysched.codegen.emit.census import Census
 from polysched.codegen.emit.dialect import Dialect
-from polysched.codegen.emit.dot_rows import ADD_DOTS, DotRow, dot_row
-from polysched.codegen.emit.extents import most_trips
-from polysched.codegen.emit.few_iterations import sums_of_few_iterations
-from polysched.codegen.emit.overwriting import overwriting
+from polysched.codegen.emit.gcc.dot_rows import ADD_DOTS, DotRow, dot_row
+from polysched.codegen.emit.gcc.few_iterations import sums_of_few_iterations
+from polysched.codegen.emit.gcc.overwriting import overwriting
+from polysched.codegen.emit.gcc.stored_again import storing_again
+from polysched.codegen.emit.launch.census import Census
+from polysched.codegen.emit.source import Line
 from polysched.codegen.emit.spelling import BINDING, UNARY, Speller, is_narrow
-from polysched.codegen.emit.stored_again import storing_again
-from polysched.codegen.source import Line
+from polysched.config.heuristics.code import FEW_BYTES, REGISTER_BYTES, STACK_BYTES
+from polysched.config.target import LIMITS
 from polysched.errors import Loc, PolyschedError
-from polysched.heuristics.code import FEW_BYTES, REGISTER_BYTES, STACK_BYTES
 from polysched.ir.build import conjunction
 from polysched.ir.dtypes import DType, f16, f32, i32, i64
 from polysched.ir.effects import may_change
+from polysched.ir.integers.trips import most_trips
 from polysched.ir.node import walk
 from polysched.ir.nodes import (
     PARALLEL,
@@ -41,8 +42,7 @@ from polysched.ir.nodes import (
     Store,
 )
 from polysched.model.reduction import reduction_operator
-from polysched.target import LIMITS
-from polysched.version import __version__
+from polysched.support.version import __version__
 
 _WIDTH = 105  # of the lines of a parameter list
 

@@ -38,24 +38,24 @@ from itertools import combinations
 from string import Template
 from types import MappingProxyType
 
-from polysched import isl
 from polysched.codegen.emit import helpers
 from polysched.codegen.emit.dialect import CUDA, C
-from polysched.codegen.emit.dot_rows import LOCALS, DotRow, added_dots
+from polysched.codegen.emit.gcc.dot_rows import LOCALS, DotRow, added_dots
 from polysched.codegen.emit.names import RESERVED, Names
 from polysched.codegen.emit.printer import Printer
+from polysched.codegen.emit.source import parameters
 from polysched.codegen.emit.spelling import BINDING
-from polysched.codegen.source import parameters
-from polysched.codegen.threads import known
+from polysched.codegen.parallel.threads import known
+from polysched.config.heuristics.code import COPIED_STATEMENTS
 from polysched.errors import InputError
 from polysched.frontend.c.region import Expansion, Region
-from polysched.heuristics.code import COPIED_STATEMENTS
 from polysched.ir.build import conjunction
 from polysched.ir.dtypes import ALL, DType, f16, i32, i64, u32
 from polysched.ir.node import walk
 from polysched.ir.nodes import PARALLEL, Array, Binary, Call, Const, Expr, For, Function, Stmt
 from polysched.model.affine import condition
-from polysched.version import __version__
+from polysched.support import isl
+from polysched.support.version import __version__
 
 _NARROW = {"bool": "_Bool", "i8": "signed char", "u8": "unsigned char", "i16": "short", "u16": "unsigned short"}
 _WIDE = {"i32": "int", "u32": "unsigned", "i64": "long long", "u64": "unsigned long long"}

@@ -15,9 +15,9 @@ import math
 import numpy as np
 
 from polysched.codegen.emit import helpers
-from polysched.codegen.emit.census import Census, is_count, is_data, is_not_zero
 from polysched.codegen.emit.dialect import Dialect
-from polysched.codegen.emit.minus_zero import chosen
+from polysched.codegen.emit.gcc.minus_zero import chosen
+from polysched.codegen.emit.launch.census import Census, is_count, is_data, is_not_zero
 from polysched.codegen.emit.names import MATH, RESERVED, Names
 from polysched.errors import PolyschedError
 from polysched.ir.dtypes import ALL, DType, f16, f32, f64, i32, i64, u16, u64

@@ -19,13 +19,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from polysched import isl
 from polysched.deps.coincidence import left_below
 from polysched.deps.dependences import Dependences
 from polysched.deps.phases import between_threads, is_kernel, is_on_threads
 from polysched.errors import InputError
 from polysched.model.scop import Scop
-from polysched.model.tree import Band, Filter, Mark, Sequence, Set, Storage, Tree, Wait, children, with_children
+from polysched.model.tree.nodes import Band, Filter, Mark, Sequence, Set, Storage, Tree, Wait, children, with_children
+from polysched.support import isl
 
 
 def place_barriers(tree: Tree, scop: Scop, dependences: Dependences) -> Tree:

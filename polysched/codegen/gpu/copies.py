@@ -15,13 +15,13 @@ from dataclasses import dataclass, field, replace
 from math import prod
 
 from polysched.codegen.gpu.footprint import Box, in_locals
-from polysched.codegen.passes.apart import least_value
-from polysched.codegen.passes.tile_nest import Side
+from polysched.codegen.memory.tile_nest import Side
+from polysched.config.target import LIMITS
 from polysched.ir.build import binary, conjunction
-from polysched.ir.linear import Linear, added, expression, forms
+from polysched.ir.integers.apart import least_value
+from polysched.ir.integers.linear import Linear, added, expression, forms
 from polysched.ir.node import rewrite
 from polysched.ir.nodes import Array, Binary, Const, Expr, For, If, Let, Load, Select, Stmt, Store, StoreLater, Var
-from polysched.target import LIMITS
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from polysched import isl
 from polysched.deps.phases import is_in_rows, is_kernel
-from polysched.model.tree import (
+from polysched.model.tree.nodes import (
     Band,
     Domain,
     Filter,
@@ -33,6 +32,7 @@ from polysched.model.tree import (
     marks_in,
     with_children,
 )
+from polysched.support import isl
 
 
 def on_first_threads(tree: Tree) -> Tree:

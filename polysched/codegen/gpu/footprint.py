@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from polysched.codegen.passes.tile_nest import Side, least, moved
-from polysched.ir.linear import Linear, added, forms
+from polysched.codegen.memory.tile_nest import Side, least, moved
+from polysched.ir.integers.linear import Linear, added, forms
 from polysched.ir.node import walk
 from polysched.ir.nodes import Expr, Load
 

@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from polysched.codegen.declined import decline
-from polysched.codegen.emit.extents import trips
+from polysched.codegen.parallel.declined import decline
 from polysched.ir.build import binary, mul
+from polysched.ir.integers.trips import trips
 from polysched.ir.node import map_children, walk
 from polysched.ir.nodes import Const, Expr, For, Function, Let, Stmt, Var
 from polysched.ir.rename import fresh_names, used_names

@@ -19,11 +19,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from polysched.codegen.emit.survey import is_mapped
 from polysched.codegen.gpu.thread_nest import ThreadNest, counted, edges, inside, on_threads, thread_nest
-from polysched.codegen.passes.tile_nest import least
+from polysched.codegen.memory.tile_nest import least
+from polysched.codegen.parallel.survey import is_mapped
 from polysched.ir.build import conjunction
-from polysched.ir.linear import Linear, added, is_never_negative, never_negative
+from polysched.ir.integers.linear import Linear, added, is_never_negative, never_negative
 from polysched.ir.node import map_children, substitute
 from polysched.ir.nodes import Const, Expr, For, Function, If, Stmt
 from polysched.ir.rename import fresh_names, rename_bound, used_names

@@ -19,13 +19,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from polysched.codegen.emit.survey import is_mapped
 from polysched.codegen.gpu.ends import Ends
 from polysched.codegen.gpu.footprint import footprint
 from polysched.codegen.gpu.plan import have_own_elements
 from polysched.codegen.gpu.points import whole_when
 from polysched.codegen.gpu.thread_nest import ThreadNest, counted, inside, on_threads, thread_nest
-from polysched.codegen.passes.contract import is_fixed
+from polysched.codegen.memory.contract import is_fixed
+from polysched.codegen.parallel.survey import is_mapped
 from polysched.ir.build import conjunction
 from polysched.ir.node import map_children, map_list, rewrite, substitute, walk
 from polysched.ir.nodes import Alloc, Array, Barrier, Const, Expr, For, Function, If, Load, Stmt, Store, Var

@@ -24,16 +24,16 @@ from dataclasses import replace
 from math import prod
 from typing import Any
 
-from polysched.codegen.emit.survey import is_mapped
 from polysched.codegen.gpu.copies import Lanes, copied, element_of, fits_when
 from polysched.codegen.gpu.ends import Ends
 from polysched.codegen.gpu.footprint import in_locals
 from polysched.codegen.gpu.plan import Plan, Surroundings, plan_of
 from polysched.codegen.gpu.thread_nest import counted, edges, inside, on_threads, thread_nest
-from polysched.codegen.passes.tile_nest import Side, mentions
-from polysched.heuristics.gpu import UNROLLED_UPDATES
+from polysched.codegen.memory.tile_nest import Side, mentions
+from polysched.codegen.parallel.survey import is_mapped
+from polysched.config.heuristics.gpu import UNROLLED_UPDATES
 from polysched.ir.build import binary, conjunction, floormod
-from polysched.ir.linear import Linear, added, cleared, expression, forms, is_never_negative, never_negative
+from polysched.ir.integers.linear import Linear, added, cleared, expression, forms, is_never_negative, never_negative
 from polysched.ir.node import map_children, rewrite, substitute
 from polysched.ir.nodes import (
     Alloc,

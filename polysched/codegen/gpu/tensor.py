@@ -20,18 +20,18 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from polysched.codegen.emit.survey import is_mapped
 from polysched.codegen.gpu.copies import Staged, copied
 from polysched.codegen.gpu.footprint import in_locals
 from polysched.codegen.gpu.plan import Surroundings
 from polysched.codegen.gpu.staging import StagedKernel
 from polysched.codegen.gpu.tensor_plan import Operand, Products, planned, surroundings, tensor_loop
 from polysched.codegen.gpu.thread_nest import counted
+from polysched.codegen.parallel.survey import is_mapped
 from polysched.instructions.bits import Bits
 from polysched.instructions.instruction import LINE, Subscripts
 from polysched.ir.build import add, binary, conjunction, floordiv, floormod, mul
 from polysched.ir.dtypes import boolean
-from polysched.ir.linear import Linear, added, expression, forms
+from polysched.ir.integers.linear import Linear, added, expression, forms
 from polysched.ir.node import map_children, rewrite, substitute
 from polysched.ir.nodes import (
     ALIGNED,

@@ -15,20 +15,20 @@ from dataclasses import dataclass, replace
 from math import gcd, prod
 from typing import Any
 
-from polysched.codegen.emit.survey import is_mapped
 from polysched.codegen.gpu.copies import Staged, Swizzle
 from polysched.codegen.gpu.footprint import footprint, in_locals
 from polysched.codegen.gpu.plan import Plan, Surroundings, have_own_elements
 from polysched.codegen.gpu.thread_nest import ThreadNest, thread_nest
-from polysched.codegen.passes.tile_nest import Side, side_of
+from polysched.codegen.memory.tile_nest import Side, side_of
+from polysched.codegen.parallel.survey import is_mapped
+from polysched.config.target import LIMITS
 from polysched.instructions.instruction import LANES, LINE, Factor, Instruction, Subscripts
 from polysched.instructions.mma import INSTRUCTIONS
-from polysched.ir.linear import Linear, added, forms
+from polysched.ir.integers.linear import Linear, added, forms
 from polysched.ir.node import children, substitute, walk
 from polysched.ir.nodes import Alloc, Array, Const, Expr, For, Function, If, Let, Stmt, Var
 from polysched.ir.rename import fresh_names, used_names
-from polysched.target import LIMITS
-from polysched.transform.unify import element, factors
+from polysched.transform.analysis.unify import element, factors
 
 
 @dataclass(frozen=True)

@@ -15,12 +15,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from polysched.codegen.passes.tile_nest import Side, mentions, side_of
+from polysched.codegen.memory.tile_nest import Side, mentions, side_of
+from polysched.config.target import LIMITS
 from polysched.ir.effects import may_change
-from polysched.ir.linear import Linear, added, cleared, expression, forms, is_never_negative, never_negative
+from polysched.ir.integers.linear import Linear, added, cleared, expression, forms, is_never_negative, never_negative
 from polysched.ir.node import substitute, walk
 from polysched.ir.nodes import Binary, Const, Expr, For, Let, Load, Stmt, Store, Var
-from polysched.target import LIMITS
 
 
 @dataclass(frozen=True)

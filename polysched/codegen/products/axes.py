@@ -10,7 +10,7 @@ from collections.abc import Callable
 from polysched.codegen.products.pairs import first_term
 from polysched.ir.build import add, binary, floordiv, floormod, mul
 from polysched.ir.nodes import Cast, Const, Expr, If, Load, Stmt, Var
-from polysched.transform.axes import Axes, strides
+from polysched.transform.analysis.axes import Axes, strides
 
 
 def number(axes: Axes) -> Expr:

@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 from polysched.codegen.products.axes import digits, full_or_last, number
 from polysched.codegen.products.pairs import first_term
 from polysched.codegen.products.sizes import whole_vectors
-from polysched.heuristics.cpu import COPIED_TERMS
+from polysched.config.heuristics.cpu import COPIED_TERMS
 from polysched.ir.build import add, binary, floordiv, mul, sub
 from polysched.ir.node import substitute
 from polysched.ir.nodes import Alloc, Array, Const, Expr, For, If, Select, Stmt, Store, Var
-from polysched.transform.axes import Axes, lies_by_terms
+from polysched.transform.analysis.axes import Axes, lies_by_terms
 
 
 @dataclass(frozen=True)

@@ -15,13 +15,13 @@ from dataclasses import replace
 from polysched.codegen.products.axes import digits, full_or_last
 from polysched.codegen.products.epilogue import stored
 from polysched.codegen.products.sizes import Shares, lanes_of, shared_loop
-from polysched.heuristics.cpu import DOT_COLUMNS, DOT_SUMS
+from polysched.config.heuristics.cpu import DOT_COLUMNS, DOT_SUMS
+from polysched.config.machine import Machine
 from polysched.ir.build import add, mul
 from polysched.ir.node import substitute
 from polysched.ir.nodes import Alloc, Array, Binary, Const, Expr, For, Load, Stmt, Store, Var
-from polysched.machine import Machine
-from polysched.transform.epilogues import Extents
-from polysched.transform.products import SumOfProducts
+from polysched.transform.analysis.epilogues import Extents
+from polysched.transform.analysis.products import SumOfProducts
 
 
 def dots(found: SumOfProducts, names: Iterator[str], extents: Extents, machine: Machine) -> tuple[Stmt, ...]:

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from polysched.ir.node import rewrite, substitute
 from polysched.ir.nodes import Expr, Load, Store, Var
-from polysched.transform.products import SumOfProducts
+from polysched.transform.analysis.products import SumOfProducts
 
 
 def lies_across(found: SumOfProducts) -> bool:

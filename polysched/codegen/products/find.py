@@ -21,13 +21,13 @@ from typing import Any
 
 from polysched.codegen.products.dots import dots
 from polysched.codegen.products.packed import packed
+from polysched.config.machine import Machine
 from polysched.ir.node import map_children, rewrite, walk
 from polysched.ir.nodes import Alloc, Const, Expr, For, Function, Load, Stmt, Store, Var
 from polysched.ir.rename import fresh_names, used_names
 from polysched.ir.simplify import simplify
-from polysched.machine import Machine
-from polysched.transform.epilogues import epilogue
-from polysched.transform.products import SumOfProducts, sum_of_products
+from polysched.transform.analysis.epilogues import epilogue
+from polysched.transform.analysis.products import SumOfProducts, sum_of_products
 
 _KINDS = {"packed": packed, "dots": dots}
 

@@ -34,13 +34,13 @@ from polysched.codegen.products.sizes import (
     shared_loop,
     whole_vectors,
 )
+from polysched.config.machine import Machine
 from polysched.ir.build import add, floordiv, mul, sub
 from polysched.ir.node import substitute, walk
 from polysched.ir.nodes import DOT, Alloc, Array, Binary, Call, Const, Expr, For, Load, Stmt, Store, Var
-from polysched.machine import Machine
-from polysched.transform.axes import Axes, lies_by_terms, steps_alike
-from polysched.transform.epilogues import Extents
-from polysched.transform.products import SumOfProducts
+from polysched.transform.analysis.axes import Axes, lies_by_terms, steps_alike
+from polysched.transform.analysis.epilogues import Extents
+from polysched.transform.analysis.products import SumOfProducts
 
 
 def packed(found: SumOfProducts, names: Iterator[str], extents: Extents, machine: Machine) -> tuple[Stmt, ...]:

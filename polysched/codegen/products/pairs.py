@@ -14,11 +14,11 @@ from dataclasses import replace
 
 from polysched.ir.build import add, binary, const
 from polysched.ir.dtypes import i16, i32
-from polysched.ir.intervals import Interval, holds, interval, whole
+from polysched.ir.integers.intervals import Interval, holds, interval, whole
 from polysched.ir.node import substitute
 from polysched.ir.nodes import Binary, Cast, Const, Expr, Select, Var
 from polysched.ir.simplify import simplify
-from polysched.transform.products import Axes, SumOfProducts
+from polysched.transform.analysis.products import Axes, SumOfProducts
 
 _HALF, _ABOVE = const(0xFFFF, i32), const(1 << 16, i32)  # to shift what is negative is undefined in C
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from polysched.heuristics.cpu import (
+from polysched.config.heuristics.cpu import (
     EVEN_SHARES,
     HIGHEST_TILE,
     OPERATIONS_OF_AN_UPDATE,
@@ -19,8 +19,8 @@ from polysched.heuristics.cpu import (
     SUMS_UNDER_WAY,
     WIDEST_TILE,
 )
+from polysched.config.machine import Machine
 from polysched.ir.dtypes import DType
-from polysched.machine import Machine
 
 Side = Literal["rows", "columns"]
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from clang.cindex import CursorKind, Type, TypeKind
 
-from polysched.frontend.c.clang import Node, children, constant, key, variable, walk
+from polysched.frontend.c.file.clang import Node, children, constant, key, variable, walk
 from polysched.frontend.c.types import dtype_of
 from polysched.frontend.c.variables import Variables, is_pointer
 from polysched.ir.dtypes import DType

@@ -13,8 +13,8 @@ from typing import Protocol
 from clang.cindex import CursorKind, StorageClass, TypeKind
 
 from polysched.errors import InputError
-from polysched.frontend.c.clang import Key, Node, children, constant, key, unary_operator, variable, walk
-from polysched.frontend.c.source import Source
+from polysched.frontend.c.file.clang import Key, Node, children, constant, key, unary_operator, variable, walk
+from polysched.frontend.c.file.source import Source
 from polysched.frontend.c.types import dtype_of
 from polysched.frontend.c.variables import is_pointer
 from polysched.ir.dtypes import DType, f32, f64

@@ -11,7 +11,16 @@ from clang.cindex import CursorKind
 
 from polysched.errors import InputError
 from polysched.frontend.c.arrays import declared
-from polysched.frontend.c.clang import Node, children, is_integer, key, operator, stripped, unary_operator, variable
+from polysched.frontend.c.file.clang import (
+    Node,
+    children,
+    is_integer,
+    key,
+    operator,
+    stripped,
+    unary_operator,
+    variable,
+)
 from polysched.frontend.c.numbers import Numbers
 from polysched.frontend.c.types import greatest
 from polysched.frontend.c.variables import is_array

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from clang.cindex import CursorKind
 
 from polysched.frontend.c.calls import called
-from polysched.frontend.c.clang import (
+from polysched.frontend.c.elements import Elements
+from polysched.frontend.c.file.clang import (
     Node,
     bare,
     children,
@@ -25,7 +26,6 @@ from polysched.frontend.c.clang import (
     unary_operator,
     variable,
 )
-from polysched.frontend.c.elements import Elements
 from polysched.frontend.c.numbers import CASTS
 from polysched.frontend.c.operators import arithmetic, chosen, converted
 from polysched.frontend.c.types import holds

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from clang.cindex import CursorKind
 
-from polysched.frontend.c.clang import Key, Node, bare, children, key, operator, variable, walk
+from polysched.frontend.c.file.clang import Key, Node, bare, children, key, operator, variable, walk
 
 _Flow = tuple[Node | None, bool]  # where the value may be read, and whether it is surely assigned
 _JUMPS = (CursorKind.BREAK_STMT, CursorKind.CONTINUE_STMT)

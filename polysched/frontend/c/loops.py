@@ -13,7 +13,8 @@ from functools import reduce
 
 from clang.cindex import CursorKind
 
-from polysched.frontend.c.clang import (
+from polysched.frontend.c.expressions import Expressions
+from polysched.frontend.c.file.clang import (
     Node,
     bare,
     children,
@@ -26,7 +27,6 @@ from polysched.frontend.c.clang import (
     variable,
     walk,
 )
-from polysched.frontend.c.expressions import Expressions
 from polysched.frontend.c.types import dtype_of, greatest, holds, least
 from polysched.frontend.c.variables import set_by
 from polysched.ir.dtypes import DType

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 from clang.cindex import CursorKind
 
-from polysched.frontend.c.clang import (
+from polysched.frontend.c.file.clang import (
     Key,
     Node,
     bare,
@@ -31,9 +31,9 @@ from polysched.frontend.c.clang import (
     variable,
     walk,
 )
+from polysched.frontend.c.file.source import Source
 from polysched.frontend.c.operators import chosen, converted
 from polysched.frontend.c.proofs import Proofs
-from polysched.frontend.c.source import Source
 from polysched.frontend.c.types import dtype_of, greatest, holds, least
 from polysched.frontend.c.variables import Variables
 from polysched.frontend.promotion import fits

@@ -13,13 +13,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import reduce
 
-from polysched import isl
 from polysched.errors import BudgetExceeded
 from polysched.frontend.c.types import greatest
 from polysched.ir.node import walk
 from polysched.ir.nodes import Binary, Const, Expr, Var
 from polysched.model.affine import AffineSpace
 from polysched.model.known import Known, Unproven, Where
+from polysched.support import isl
 
 _USUAL = 100
 _SECONDS = 2.0  # to show one requirement, or to find what must be assumed for it

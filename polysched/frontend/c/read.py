@@ -21,26 +21,25 @@ from pathlib import Path
 
 from clang.cindex import CursorKind, StorageClass, TLSKind
 
-from polysched.entry import entry
 from polysched.errors import InputError
 from polysched.frontend.c.arrays import is_restrict
-from polysched.frontend.c.clang import Key, Node, key, variable, walk
-from polysched.frontend.c.context import (
+from polysched.frontend.c.expressions import Expressions
+from polysched.frontend.c.file.clang import Key, Node, key, variable, walk
+from polysched.frontend.c.file.context import (
     is_named_outside,
     macros_of_keywords,
     require_no_directives,
     require_read,
     require_visible,
 )
-from polysched.frontend.c.expressions import Expressions
+from polysched.frontend.c.file.macros import Macros
+from polysched.frontend.c.file.pragmas import Marked, marked_region, pragma_pairs
+from polysched.frontend.c.file.preprocessed import preprocessed
+from polysched.frontend.c.file.source import Source, parse
 from polysched.frontend.c.liveness import read_after
-from polysched.frontend.c.macros import Macros
-from polysched.frontend.c.pragmas import Marked, marked_region, pragma_pairs
-from polysched.frontend.c.preprocessed import preprocessed
 from polysched.frontend.c.proofs import Proofs
 from polysched.frontend.c.region import Region
 from polysched.frontend.c.shapes import shaped
-from polysched.frontend.c.source import Source, parse
 from polysched.frontend.c.statements import Statements
 from polysched.frontend.c.types import greatest
 from polysched.frontend.c.variables import Variables, find_variables, is_array, is_pointer
@@ -50,6 +49,7 @@ from polysched.ir.node import rewrite
 from polysched.ir.node import walk as walk_ir
 from polysched.ir.nodes import LARGEST_SIZE, Array, Cast, Expr, For, Function, Load, Stmt, Store, Var
 from polysched.ir.verify import verify
+from polysched.support.entry import entry
 
 
 @entry

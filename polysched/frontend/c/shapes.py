@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial, reduce
 
-from polysched import clock, isl
 from polysched.frontend.c.arrays import is_restrict
 from polysched.frontend.c.elements import UNKNOWN
 from polysched.frontend.c.expressions import Expressions
@@ -22,6 +21,7 @@ from polysched.ir.text import show
 from polysched.model.affine import NotAffine, expression
 from polysched.model.known import Where, accesses
 from polysched.model.rows import Rows, rows_of
+from polysched.support import clock, isl
 
 _EXTENT_SECONDS = 4.0  # to find the extents of all arrays of a region, in equal shares; what takes longer is unknown
 _ENDLESS = 1 << 40  # the extent of an array that no declaration and no loop bounds: more elements than memory has

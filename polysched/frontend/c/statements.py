@@ -17,7 +17,8 @@ from dataclasses import replace
 from clang.cindex import CursorKind, StorageClass
 
 from polysched.errors import InputError
-from polysched.frontend.c.clang import (
+from polysched.frontend.c.expressions import Expressions
+from polysched.frontend.c.file.clang import (
     Node,
     bare,
     children,
@@ -29,7 +30,6 @@ from polysched.frontend.c.clang import (
     unary_operator,
     variable,
 )
-from polysched.frontend.c.expressions import Expressions
 from polysched.frontend.c.loops import head_of
 from polysched.frontend.c.operators import arithmetic, converted
 from polysched.frontend.c.types import dtype_of, promoted

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 
 from clang.cindex import CursorKind, LinkageKind, StorageClass, TypeKind
 
-from polysched.frontend.c.clang import Key, Node, children, key, operator, stripped, unary_operator, variable, walk
-from polysched.frontend.c.source import Source
+from polysched.frontend.c.file.clang import Key, Node, children, key, operator, stripped, unary_operator, variable, walk
+from polysched.frontend.c.file.source import Source
 from polysched.frontend.c.types import dtype_of
 from polysched.ir.dtypes import DType
 from polysched.ir.nodes import Expr

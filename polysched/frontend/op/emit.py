@@ -22,7 +22,7 @@ from polysched.frontend.op.views import View
 from polysched.frontend.promotion import Type, common, fits, weak_bool, weak_float, weak_int
 from polysched.ir.contents import Contents
 from polysched.ir.dtypes import ALL, DType, f64, i64
-from polysched.ir.graph import Builder, TensorType, Value
+from polysched.ir.graph.operations import Builder, TensorType, Value
 from polysched.ir.nodes import Array, Const, Expr
 
 Operand = Ref | Expr | bool | int | float  # an Expr is an extent

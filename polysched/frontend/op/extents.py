@@ -13,9 +13,9 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from polysched.errors import InputError
+from polysched.ir.integers.polynomial import Polynomial
 from polysched.ir.node import rewrite
 from polysched.ir.nodes import Binary, Const, Expr, Unary, Var
-from polysched.ir.polynomial import Polynomial
 from polysched.ir.simplify import simplify
 from polysched.ir.text import show
 

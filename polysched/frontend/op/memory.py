@@ -18,7 +18,7 @@ from polysched.frontend.op.views import View
 from polysched.frontend.promotion import Type
 from polysched.ir.build import add
 from polysched.ir.dtypes import DType
-from polysched.ir.graph import Value
+from polysched.ir.graph.operations import Value
 from polysched.ir.nodes import Expr, Var
 
 

@@ -19,24 +19,24 @@ from dataclasses import dataclass, field, replace
 from types import FunctionType
 from typing import Any
 
-from polysched.brief import brief
-from polysched.entry import entries, entry
 from polysched.errors import InputError
 from polysched.frontend.op.extents import normal
-from polysched.frontend.op.in_place import copied_back, in_place
-from polysched.frontend.op.inlining import known_to
-from polysched.frontend.op.lower import Lowered, lowered
-from polysched.frontend.op.read import Arguments, Program, read
-from polysched.frontend.op.text import Tensors
+from polysched.frontend.op.lowering.lower import Lowered, lowered
+from polysched.frontend.op.lowering.text import Tensors
+from polysched.frontend.op.reading.in_place import copied_back, in_place
+from polysched.frontend.op.reading.inlining import known_to
+from polysched.frontend.op.reading.read import Arguments, Program, read
 from polysched.frontend.python_signature import result_types, signature
 from polysched.frontend.python_source import Source, defaults_of, definition_in, definition_of
 from polysched.frontend.tensor.nest import function as nest_of
 from polysched.frontend.travelling import Travelling
 from polysched.ir.dtypes import DType
-from polysched.ir.graph import Graph, TensorType
+from polysched.ir.graph.operations import Graph, TensorType
 from polysched.ir.nodes import Array, Binary, Const, Function, Var
 from polysched.ir.text import head
 from polysched.ir.verify import verify
+from polysched.support.brief import brief
+from polysched.support.entry import entries, entry
 
 
 @entries

@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 
 from polysched.frontend.arithmetic import Typed, absolute, shifted
-from polysched.frontend.op.operators import COMPARED
+from polysched.frontend.op.numpy.operators import COMPARED
 from polysched.ir.dtypes import DType, boolean
 from polysched.ir.nodes import Binary, Call, Const, Expr, Select, Unary
 

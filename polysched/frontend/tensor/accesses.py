@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from polysched import isl
 from polysched.frontend.tensor.reduce import Axis
 from polysched.frontend.tensor.tensor import Body
 from polysched.ir.build import conjunction
@@ -15,6 +14,7 @@ from polysched.ir.node import walk
 from polysched.ir.nodes import Binary, Const, Expr, Load, Var
 from polysched.model.affine import AffineSpace
 from polysched.model.loops import sizes_not_negative
+from polysched.support import isl
 
 
 def stored(body: Body, sizes: Sequence[str]) -> isl.Map:

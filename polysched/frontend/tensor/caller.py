@@ -17,7 +17,7 @@ from pathlib import Path
 from polysched.errors import InputError, Loc
 
 _OURS = str(Path(__file__).parent.parent)  # no user's code is in the front ends
-_BETWEEN = ("contextlib", "polysched.entry")
+_BETWEEN = ("contextlib", "polysched.support.entry")
 
 
 def caller() -> Loc | None:

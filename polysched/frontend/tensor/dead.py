@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from polysched import isl
 from polysched.frontend.tensor import accesses
 from polysched.frontend.tensor.inline import Bodies, loads_of
 from polysched.frontend.tensor.tensor import Body
 from polysched.model.affine import NotAffine
+from polysched.support import isl
 
 
 def without_dead_stores(name: str, bodies: Bodies, sizes: Sequence[str]) -> Bodies:

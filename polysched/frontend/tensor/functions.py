@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial, reduce
 
-from polysched.entry import entry
 from polysched.frontend import arithmetic
 from polysched.frontend.python_functions import call as call_of
 from polysched.frontend.tensor.caller import at_caller
 from polysched.frontend.tensor.value import Operand, Value, as_value, condition, made
+from polysched.support.entry import entry
 
 
 @entry

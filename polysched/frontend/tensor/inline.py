@@ -18,10 +18,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 
+from polysched.config.heuristics.nest import INLINED_AGAIN, INLINED_OPERATIONS
 from polysched.errors import InputError
 from polysched.frontend.tensor.reduce import Reduction
 from polysched.frontend.tensor.tensor import Body, Tensor
-from polysched.heuristics.nest import INLINED_AGAIN, INLINED_OPERATIONS
 from polysched.ir.node import children, rewrite, substitute, walk
 from polysched.ir.nodes import DIVISIONS, Binary, Call, Const, Expr, Load, Select, Var
 

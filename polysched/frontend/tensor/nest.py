@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from polysched.entry import entry
 from polysched.errors import InputError, Loc
 from polysched.frontend.tensor.caller import caller
 from polysched.frontend.tensor.dead import without_dead_stores
@@ -27,6 +26,7 @@ from polysched.frontend.tensor.updates import without_copies
 from polysched.frontend.tensor.value import Name, ScalarName, SizeName, Value
 from polysched.ir.nodes import Alloc, Array, Function, Var
 from polysched.ir.verify import verify
+from polysched.support.entry import entry
 
 
 @entry

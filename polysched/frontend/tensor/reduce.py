@@ -16,12 +16,12 @@ from dataclasses import dataclass, field
 from functools import reduce
 from itertools import count
 
-from polysched.entry import entry
 from polysched.errors import InputError, Loc
 from polysched.frontend.tensor.caller import caller
 from polysched.frontend.tensor.value import Name, Operand, Value, as_value, condition, integer, merged
 from polysched.ir.dtypes import DType, boolean, i64
 from polysched.ir.nodes import Binary, Const, Expr, Var
+from polysched.support.entry import entry
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from polysched.brief import brief
-from polysched.entry import entry
 from polysched.errors import InputError, Loc
 from polysched.frontend import arithmetic
 from polysched.frontend.tensor.caller import at_caller, caller
@@ -35,6 +33,8 @@ from polysched.frontend.tensor.value import (
 )
 from polysched.ir.dtypes import DType
 from polysched.ir.nodes import Expr, Load, Var
+from polysched.support.brief import brief
+from polysched.support.entry import entry
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from polysched import isl
 from polysched.frontend.tensor import accesses
 from polysched.frontend.tensor.inline import Bodies, loads_of, renamed
 from polysched.frontend.tensor.tensor import Body, Tensor
 from polysched.ir.nodes import Load
 from polysched.model.affine import NotAffine
+from polysched.support import isl
 
 Parts = tuple[tuple[Tensor, Bodies], ...]  # in order; a tensor may have several
 

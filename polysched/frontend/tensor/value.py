@@ -13,8 +13,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from polysched.brief import brief
-from polysched.entry import entry
 from polysched.errors import InputError
 from polysched.frontend import arithmetic
 from polysched.frontend.arithmetic import Typed
@@ -23,6 +21,8 @@ from polysched.ir.dtypes import ALL, DType, Size, boolean, f64, i64, size
 from polysched.ir.node import walk
 from polysched.ir.nodes import Const, Expr, Unary, Var
 from polysched.ir.simplify import simplify
+from polysched.support.brief import brief
+from polysched.support.entry import entry
 
 
 @dataclass(frozen=True, eq=False)

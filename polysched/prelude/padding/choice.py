@@ -18,7 +18,8 @@ from collections.abc import Sequence
 from inspect import signature
 from itertools import zip_longest
 
-from polysched.heuristics.nest import COPY_PAYS, FEW_ZEROS, FRESH_COPY_PAYS, KEPT_BYTES, OFTEN
+from polysched.config.heuristics.nest import COPY_PAYS, FEW_ZEROS, FRESH_COPY_PAYS, KEPT_BYTES, OFTEN
+from polysched.config.target import TargetData
 from polysched.ir.node import walk
 from polysched.ir.nodes import Const, Expr, Function, Var
 from polysched.ir.rename import used_names
@@ -35,8 +36,7 @@ from polysched.prelude.padding.zeros import (
     sums_around,
     zeros,
 )
-from polysched.target import TargetData
-from polysched.transform.products import kind_of, sum_of_products
+from polysched.transform.analysis.products import kind_of, sum_of_products
 
 
 def lowerings_of_zeros(fn: Function, target: TargetData, *, fast_math: bool = False) -> tuple[NestEdit, ...]:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 
 from polysched.ir.build import binary, conjunction, sub
 from polysched.ir.dtypes import i64
-from polysched.ir.linear import Linear, added, expression, forms, never_negative
+from polysched.ir.integers.linear import Linear, added, expression, forms, never_negative
 from polysched.ir.node import flattened
 from polysched.ir.nodes import Alloc, Array, Binary, Const, Expr, For, Load, Select, Stmt, Store, Var
 from polysched.ir.rename import fresh_names

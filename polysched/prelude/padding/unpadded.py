@@ -21,12 +21,11 @@ from functools import reduce
 from math import inf, prod
 from typing import Literal, get_args
 
-from polysched import isl
+from polysched.config.heuristics.nest import TYPICAL_SIZE
 from polysched.errors import InputError
-from polysched.heuristics.nest import TYPICAL_SIZE
 from polysched.ir.build import binary, conjunction, sub
 from polysched.ir.effects import may_change
-from polysched.ir.linear import Linear, added, expression
+from polysched.ir.integers.linear import Linear, added, expression
 from polysched.ir.node import rewrite, substitute, walk
 from polysched.ir.nodes import Alloc, Array, Const, Expr, For, Function, If, Load, Select, Stmt, Store, Var
 from polysched.ir.simplify import simplify
@@ -35,6 +34,7 @@ from polysched.model.loops import loop_conditions, sizes_not_negative, trip_coun
 from polysched.prelude.edit import NestEdit
 from polysched.prelude.macro_statements import macro_statements
 from polysched.prelude.padding.padded_copy import linear
+from polysched.support import isl
 
 How = Literal["read in place", "stored once"]
 Loops = tuple[For, ...]

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
-from polysched.heuristics.nest import LONGEST_VALUE
+from polysched.config.heuristics.nest import LONGEST_VALUE
 from polysched.ir.dtypes import boolean, i64
 from polysched.ir.effects import is_pure, is_total_operation
 from polysched.ir.node import map_list, rewrite, walk

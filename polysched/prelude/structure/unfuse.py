@@ -23,7 +23,6 @@ from functools import cached_property, partial
 from itertools import chain, pairwise
 from typing import Any
 
-from polysched import isl
 from polysched.ir.build import add, mul, sub
 from polysched.ir.node import children, map_children, map_list, rewrite, walk
 from polysched.ir.nodes import DIVISIONS, PARALLEL, Binary, Const, Expr, For, Function, If, Load, Stmt, Store, Var
@@ -32,6 +31,7 @@ from polysched.model.affine import AffineSpace, NotAffine, is_name
 from polysched.prelude.structure.forward import forward_indices
 from polysched.prelude.structure.radix import ONE, Digits, Number, Product, factors_of, product_of, products_in
 from polysched.prelude.structure.rejoin import rejoined
+from polysched.support import isl
 
 
 def unfuse(fn: Function) -> Function:

@@ -13,9 +13,9 @@ import math
 import highspy
 import numpy as np
 
-from polysched.clock import Deadline
 from polysched.errors import BudgetExceeded
 from polysched.solve.problem import Problem
+from polysched.support.clock import Deadline
 
 NODES = 100  # in one search: no PolyBench kernel needs ten; beyond it, cuts pay
 FRACTIONAL = 1e-6  # distance from an integer at which a column still counts as one

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from polysched import isl
-from polysched.clock import Deadline
 from polysched.solve.problem import Objective, Problem
+from polysched.support import isl
+from polysched.support.clock import Deadline
 
 
 def solve(problem: Problem, deadline: Deadline) -> np.ndarray | None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pulp
 
-from polysched.clock import Deadline
 from polysched.errors import BudgetExceeded
 from polysched.solve.problem import Problem
+from polysched.support.clock import Deadline
 
 
 def solve(problem: Problem, deadline: Deadline) -> np.ndarray | None:

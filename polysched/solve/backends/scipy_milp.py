@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from polysched.clock import Deadline
 from polysched.errors import BudgetExceeded
 from polysched.solve.problem import Problem
+from polysched.support.clock import Deadline
 
 INFEASIBLE = 2  # the status that SciPy documents for it
 

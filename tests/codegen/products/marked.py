@@ -13,11 +13,11 @@ from dataclasses import replace
 import nests
 
 from polysched.codegen.products.find import pack_products
+from polysched.config.machine import Machine
 from polysched.frontend.python import parse_nest
 from polysched.ir.node import walk
 from polysched.ir.nodes import Alloc, For, Function, Load, Store
 from polysched.ir.simplify import simplify
-from polysched.machine import Machine
 
 SMALL = Machine(vector_bytes=16, vector_registers=6, l1=256, l2=256)  # tiles of 3 x 4 f32, blocks of 128 bytes
 LARGE = Machine(vector_bytes=16, vector_registers=6)  # the same tiles, one block

@@ -14,7 +14,7 @@ from polysched.ir.interp import evaluate
 from polysched.ir.nodes import Cast, Const, Expr, Load, Select, Var
 from polysched.ir.simplify import simplify
 from polysched.ir.text import show
-from polysched.transform.axes import Axes, lies_by_terms, steps_alike, strides
+from polysched.transform.analysis.axes import Axes, lies_by_terms, steps_alike, strides
 
 PIXELS = Axes({"z": 3, "y": 4, "x": 5})
 q, y, x = Var("q"), Var("y"), Var("x")

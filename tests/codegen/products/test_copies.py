@@ -13,7 +13,7 @@ from polysched.ir.dtypes import f32
 from polysched.ir.nodes import Array, Const, Expr, For, Load, Select, Var
 from polysched.ir.simplify import simplify
 from polysched.ir.text import show
-from polysched.transform.axes import Axes
+from polysched.transform.analysis.axes import Axes
 
 y, x, c, r, k = (Var(name) for name in "yxcrk")
 PIXELS, TERMS = Axes({"y": 4, "x": 5}), Axes({"c": 2, "r": 3})

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from polysched.codegen.products import sizes
 from polysched.codegen.products.find import pack_products
+from polysched.config.machine import Machine
 from polysched.ir.build import binary, var
 from polysched.ir.node import walk
 from polysched.ir.nodes import Alloc, For, Function, If, Store
 from polysched.ir.simplify import simplify
 from polysched.ir.text import show
-from polysched.machine import Machine
 from tests.codegen.products.marked import LARGE, SMALL, kinds, marked, packed
 
 CONVOLUTION = """def conv(out: f32[3, 10], data: f32[12], w: f32[3, 3]):

@@ -8,10 +8,10 @@ from unittest.mock import patch
 import pytest
 
 from polysched.codegen.products import sizes
+from polysched.config.machine import Machine
 from polysched.ir.node import walk
 from polysched.ir.nodes import For, Select
 from polysched.ir.text import show
-from polysched.machine import Machine
 from tests.codegen.products.marked import LARGE, SMALL, copies, kinds, nest, packed
 
 MATRICES = "C: f32[6, 8], A: f32[6, 7], B: f32[7, 8]"

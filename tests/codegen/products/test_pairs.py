@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 import polysched as ps
 from polysched.codegen.products.find import pack_products
 from polysched.codegen.products.pairs import first_term, in_pairs, may_pair
+from polysched.config.machine import Machine
 from polysched.ir.dtypes import ALL
 from polysched.ir.interp import interpret
 from polysched.ir.node import walk
 from polysched.ir.nodes import DOT, Call, Function, Select
 from polysched.ir.simplify import simplify
 from polysched.ir.text import show
-from polysched.machine import Machine
 from tests.codegen.products.marked import nest, packed
 from tests.transform.test_products import found_in
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from polysched.codegen.products.sizes import Shares, Tile, blocks, register_tile, shared_loop
-from polysched.machine import Machine
+from polysched.config.machine import Machine
 
 
 def test_tiles_fill_the_registers():

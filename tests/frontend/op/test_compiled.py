@@ -13,7 +13,7 @@ from polysched.ir.interp import evaluate
 from polysched.ir.node import walk
 from polysched.ir.nodes import Alloc
 from polysched.model.extract import extract
-from polysched.prepare import prepared
+from polysched.plan.prepare import prepared
 
 SIZES = {"n": 7, "m": 5, "k": 3}
 RANDOM = np.random.default_rng(0)

@@ -8,14 +8,14 @@ import shutil
 
 import pytest
 
+from polysched.counts.sass.execute.decode import decode
+from polysched.counts.sass.execute.operands import Thread, addend, pair, predicate, signed, word
+from polysched.counts.sass.execute.thread import Run, run_thread
+from polysched.counts.sass.inspect import inspect
+from polysched.counts.sass.instructions import Instruction, width
+from polysched.counts.sass.parse import Assembly
 from polysched.errors import BudgetExceeded, InputError
 from polysched.runtime.toolchain import compile_shared
-from polysched.sass.execute.decode import decode
-from polysched.sass.execute.operands import Thread, addend, pair, predicate, signed, word
-from polysched.sass.execute.thread import Run, run_thread
-from polysched.sass.inspect import inspect
-from polysched.sass.instructions import Instruction, width
-from polysched.sass.parse import Assembly
 
 pytestmark = pytest.mark.skipif(shutil.which("nvcc") is None, reason="there is no nvcc to compile the CUDA texts with")
 

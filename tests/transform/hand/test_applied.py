@@ -1,4 +1,4 @@
-"""polysched/transform/hand/applied.py: many edits, one check of the order that they leave."""
+"""polysched/transform/hand/base/applied.py: many edits, one check of the order that they leave."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import nests
 import pytest
 from by_hand import blur, matmul, stencil
 
-from polysched import BudgetExceeded, Edit, IllegalSchedule, InputError, Options, PolyschedError, Schedule, isl
-from polysched.transform.hand import draft as draft_file
-from polysched.transform.hand import edit as edit_file
+from polysched import BudgetExceeded, Edit, IllegalSchedule, InputError, Options, PolyschedError, Schedule
+from polysched.support import isl
+from polysched.transform.hand.base import draft as draft_file
+from polysched.transform.hand.base import edit as edit_file
 from tests.edits import EDITS, check_results
 
 GEMM = (

@@ -1,4 +1,4 @@
-"""polysched/transform/hand/bind.py: loops on blocks and threads, each refused where the kernel would be wrong."""
+"""polysched/transform/hand/run/bind.py: loops on blocks and threads, each refused where the kernel would be wrong."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nests import random_nest, var
 import polysched as ps
 from polysched.ir.node import map_children, substitute
 from polysched.ir.nodes import Const, For, Function, Load, Store
-from polysched.model.tree import Wait, marks_in
+from polysched.model.tree.nodes import Wait, marks_in
 
 
 @ps.nest
@@ -102,7 +102,7 @@ def test_a_loop_of_one_iteration_stays_on_its_thread():
 
 
 def test_without_its_barriers_the_kernel_races(monkeypatch):
-    monkeypatch.setattr("polysched.mapped.place_barriers", lambda tree, scop, dependences: tree)
+    monkeypatch.setattr("polysched.plan.mapped.place_barriers", lambda tree, scop, dependences: tree)
     report = ps.optimize(rows, "cuda", schedule=phases()).check(**arguments(m=2, steps=2))
     assert {finding.kind for finding in report.findings} == {"race"}
 

@@ -6,8 +6,8 @@ from chains import assert_same_results, check_on_chains, with_temporary
 
 from polysched import IllegalSchedule, InputError, Schedule, f64, nest, optimize, size
 from polysched.ir.nodes import Const, Var
-from polysched.transform.hand import compute_at as file
-from polysched.transform.hand.same_values import redrafted
+from polysched.transform.hand.base.same_values import redrafted
+from polysched.transform.hand.values import compute_at as file
 
 TILED = """\
 domain: { S0_at[i_2_o, i] : n >= 5 and 32i_2_o <= -3 + n and i >= -1 + 32i_2_o and 0 < i <= 32 + 32i_2_o \

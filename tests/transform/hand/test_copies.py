@@ -1,9 +1,10 @@
 from by_hand import blur
 
-from polysched import Schedule, isl
+from polysched import Schedule
 from polysched.ir.text import show
-from polysched.transform.hand.copies import copies_of, in_box, iterator_names
-from polysched.transform.hand.footprint import box
+from polysched.support import isl
+from polysched.transform.hand.values.copies import copies_of, in_box, iterator_names
+from polysched.transform.hand.values.footprint import box
 
 NEEDED = isl.Map("[n] -> { [o] -> S0[i] : 0 <= o and 32o - 1 <= i <= 32o + 32 and 1 <= i < n - 1 }")
 

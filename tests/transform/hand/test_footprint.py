@@ -1,9 +1,9 @@
 import pytest
 
-from polysched import isl
 from polysched.ir.build import sub, var
 from polysched.ir.text import show
-from polysched.transform.hand.footprint import box
+from polysched.support import isl
+from polysched.transform.hand.values.footprint import box
 
 SIZES = isl.Set("[n] -> { : n >= 0 }")
 

@@ -1,9 +1,10 @@
 from by_hand import blur
 
-from polysched import Schedule, isl
-from polysched.model.tree import Mark, Storage
-from polysched.model.tree_text import show_tree
-from polysched.transform.hand.graft import (
+from polysched import Schedule
+from polysched.model.tree.nodes import Mark, Storage
+from polysched.model.tree.text import show_tree
+from polysched.support import isl
+from polysched.transform.hand.base.graft import (
     coordinates_of,
     copied,
     grafted,
@@ -13,7 +14,7 @@ from polysched.transform.hand.graft import (
     without,
     without_arrays,
 )
-from polysched.transform.hand.loops import changed_at, loop
+from polysched.transform.hand.base.loops import changed_at, loop
 
 GRAFTED = """\
 domain: { S0[i] : 0 < i <= -2 + n; S1[i] : 2 <= i <= -3 + n }

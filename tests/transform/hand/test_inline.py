@@ -6,8 +6,8 @@ from chains import assert_same_results, check_on_chains, with_temporary
 
 from polysched import IllegalSchedule, InputError, Schedule, f64, nest, optimize, size
 from polysched.ir.text import show
-from polysched.transform.hand import inline as file
-from polysched.transform.hand.same_values import redrafted
+from polysched.transform.hand.base.same_values import redrafted
+from polysched.transform.hand.values import inline as file
 
 INLINED = """\
 domain: { S1[i] : 2 <= i <= -3 + n }

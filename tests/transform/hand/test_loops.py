@@ -2,7 +2,7 @@ import pytest
 from by_hand import blur, matmul, stencil
 
 from polysched import InputError, Schedule, f64, nest, optimize, size
-from polysched.transform.hand.loops import chain, loop, loops, matching, nested
+from polysched.transform.hand.base.loops import chain, loop, loops, matching, nested
 
 
 @nest

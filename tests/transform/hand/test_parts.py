@@ -1,10 +1,11 @@
 from by_hand import blur
 from nests import lu
 
-from polysched import Schedule, isl
-from polysched.model.tree_text import show_tree
-from polysched.transform.hand.loops import loop, loops
-from polysched.transform.hand.parts import in_parts, only
+from polysched import Schedule
+from polysched.model.tree.text import show_tree
+from polysched.support import isl
+from polysched.transform.hand.base.loops import loop, loops
+from polysched.transform.hand.base.parts import in_parts, only
 
 PARTS = """\
 domain: { S0[i] : 0 < i <= -2 + n; S1[i] : 2 <= i <= -3 + n }

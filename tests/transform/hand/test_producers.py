@@ -1,9 +1,10 @@
 import pytest
 from by_hand import blur
 
-from polysched import InputError, Schedule, f64, isl, nest, size
-from polysched.transform.hand import producers as file
-from polysched.transform.hand.producers import chains_of, producers_of, require_computed, without_statements
+from polysched import InputError, Schedule, f64, nest, size
+from polysched.support import isl
+from polysched.transform.hand.values import producers as file
+from polysched.transform.hand.values.producers import chains_of, producers_of, require_computed, without_statements
 
 
 @nest

@@ -1,4 +1,4 @@
-"""polysched/transform/hand/product.py: a statement as a product of matrices."""
+"""polysched/transform/hand/run/product.py: a statement as a product of matrices."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from by_hand import matmul
 
 from polysched import IllegalSchedule, InputError, Options, Schedule, f32, i32, nest, optimize
-from polysched.model.tree_yaml import from_yaml, to_yaml
+from polysched.model.tree.yaml import from_yaml, to_yaml
 
 FREE = Options(reorder_reductions=True)
 

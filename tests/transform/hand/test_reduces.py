@@ -1,4 +1,4 @@
-"""polysched/transform/hand/reduces.py: what marked loops reduce is read from the tree."""
+"""polysched/transform/hand/base/reduces.py: what marked loops reduce is read from the tree."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from chains import assert_same_results, check_on_chains
 
 from polysched import IllegalSchedule, InputError, Options, Schedule, f64, i32, i64, nest, optimize, size
 from polysched.ir.text import show
-from polysched.transform.hand import rfactor as file
+from polysched.transform.hand.values import rfactor as file
 
 TREE = """\
 domain: { S[k] : 0 <= k < n; S_fold[k_o, s0 = 0] : k_o >= 0 and 32k_o < n; \

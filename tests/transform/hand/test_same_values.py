@@ -5,12 +5,13 @@ from dataclasses import replace
 import pytest
 from by_hand import blur, stencil
 
-from polysched import IllegalSchedule, Schedule, isl
+from polysched import IllegalSchedule, Schedule
 from polysched.deps.arrivals import told_apart
 from polysched.deps.values import first_wrong_value, is_copy
 from polysched.ir.nodes import Const
-from polysched.model.tree import Filter, Mark, Sequence, Tree, children, with_children
-from polysched.transform.hand.same_values import require_same_values
+from polysched.model.tree.nodes import Filter, Mark, Sequence, Tree, children, with_children
+from polysched.support import isl
+from polysched.transform.hand.base.same_values import require_same_values
 
 BEFORE = Schedule(blur).draft
 AFTER = Schedule(blur).tile("i", sizes=(4,)).cache_read("a", at="i_o").draft

@@ -1,4 +1,4 @@
-"""polysched/transform/hand/separate.py: statements apart in the tiles where nothing ties them."""
+"""polysched/transform/hand/order/separate.py: statements apart in the tiles where nothing ties them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-from polysched import isl
-from polysched.model.tree import Band, Domain, Filter, Leaf, Member, Sequence
-from polysched.model.tree_text import show_tree
-from polysched.transform.hand.sequences import flat, with_parts
+from polysched.model.tree.nodes import Band, Domain, Filter, Leaf, Member, Sequence
+from polysched.model.tree.text import show_tree
+from polysched.support import isl
+from polysched.transform.hand.base.sequences import flat, with_parts
 
 S, T, U = (isl.UnionSet(f"{{ {name}[i] : 0 <= i < 9 }}") for name in "STU")
 LOOP = Band((Member(isl.UnionMap("{ S[i] -> [i] }")),))

@@ -1,9 +1,9 @@
 from by_hand import stencil
 
 from polysched import Schedule
-from polysched.transform.hand.skew import skew
-from polysched.transform.hand.steps import Step, after, called, first, text_of
-from polysched.transform.hand.tile import tile
+from polysched.transform.hand.base.steps import Step, after, called, first, text_of
+from polysched.transform.hand.order.skew import skew
+from polysched.transform.hand.order.tile import tile
 
 
 def test_a_step_is_what_it_says():

@@ -1,4 +1,4 @@
-"""polysched/transform/hand/tensorize.py: tensor instructions by hand, what it refuses, and scripts of it."""
+"""polysched/transform/hand/run/tensorize.py: tensor instructions by hand, what it refuses, and scripts of it."""
 
 from __future__ import annotations
 

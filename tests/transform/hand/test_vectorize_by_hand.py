@@ -2,7 +2,7 @@ import pytest
 from by_hand import matmul, stencil
 
 from polysched import IllegalSchedule, InputError, Options, Schedule, f64, nest, optimize, size
-from polysched.machine import Machine
+from polysched.config.machine import Machine
 
 FREE = Options(reorder_reductions=True)
 

@@ -1,0 +1,45 @@
+"""Sums over loops that run few times, nobody knows how few: gcc 12 may add too many terms.
+
+    for i in 0..min(n, 2):                  for (...) {
+        for j in 0..4:           ->             __asm__ volatile ("");
+            s[0] = s[0] + b[i * 4 + j]          for (...) { s[0] += b[i * 4 + j]; }
+
+With -O3 -fwrapv gcc unrolls the inner loop, adds the terms of several iterations from vectors, in their order, and
+counts the iterations wrong where a vector holds as many as there can be. A loop with an asm statement in it is no
+vector.
+"""
+
+from __future__ import annotations
+
+from polysched.codegen.emit.gcc.overwriting import is_unrolled
+from polysched.ir.integers.linear import forms
+from polysched.ir.node import walk
+from polysched.ir.nodes import Binary, For, Load, Stmt, Store
+
+
+def sums_of_few_iterations(body: tuple[Stmt, ...]) -> frozenset[int]:
+    """The id() of each loop of few iterations, their number not a constant, with a sum in unrolled loops inside."""
+    loops = (node for node in walk(body) if isinstance(node, For) and not _is_constant(node))
+    short = (loop for loop in loops if is_unrolled(loop) and _unrolls(loop))
+    return frozenset(id(loop) for loop in short if any(map(_is_sum, loop.body)))
+
+
+def _unrolls(loop: For) -> bool:
+    """Is every loop inside unrolled?"""
+    return all(_is_constant(node) and is_unrolled(node) for node in walk(loop.body) if isinstance(node, For))
+
+
+def _is_constant(loop: For) -> bool:
+    spans = forms(Binary("-", loop.hi, loop.lo), upper=True)
+    return not any(factor for span in spans for atom, factor in span.items() if atom is not None)
+
+
+def _is_sum(stmt: Stmt) -> bool:
+    """Does a loop in the statement add up floats?"""
+    loops = (node for node in walk(stmt) if isinstance(node, For))
+    stores = (node for loop in loops for node in walk(loop.body) if isinstance(node, Store))
+    return any(store.value.dtype.is_float and _loads(store) for store in stores)
+
+
+def _loads(store: Store) -> bool:
+    return any(isinstance(node, Load) and node.array == store.array for node in walk(store.value))

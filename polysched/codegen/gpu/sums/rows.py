@@ -1,0 +1,118 @@
+"""Rows: kernels whose blocks add up between other loops on their threads.
+
+    for i in 0..n (block.x):                        for i in 0..n (block.x):
+        for t in 0..1 (thread.x): m = -inf              for t in 0..1 (thread.x): m = -inf
+        barrier                                         barrier
+        for t in 0..min(d, 256) (thread.x,              for t in 0..256 (thread.x):
+                                 reduces m):                acc = -inf
+            for j in t..d by 256:              ->           if t < d:
+                m = max(m, x[i, j])                             for j in t..d by 256: acc = max(acc, x[i, j])
+        barrier                                             <tree over t>
+        for t in 0..min(d, 256) (thread.x):                 if t == 0: m = max(m, acc)
+            for j in t..d by 256:                       barrier
+                y[i, j] = x[i, j] - m                   ...
+
+Each sum has all threads of the block, so that they meet at the barriers of its tree; iteration t stays on thread t, as
+in the loops beside it. What is not on threads is on the first one (`first_thread.py`), as is the end of each sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from polysched.codegen.gpu.sums.elements import guards_of
+from polysched.codegen.gpu.sums.teams import Adder, Finish, Team
+from polysched.codegen.parallel.declined import decline
+from polysched.codegen.parallel.survey import is_mapped
+from polysched.codegen.parallel.updates import Update, updates_in
+from polysched.config.heuristics.gpu import UNKNOWN_BLOCK
+from polysched.config.target import LIMITS
+from polysched.ir.build import binary, conjunction
+from polysched.ir.integers.trips import most_trips
+from polysched.ir.node import rewrite, substitute, walk
+from polysched.ir.nodes import Array, Const, Expr, For, If, Stmt, Var
+from polysched.ir.rename import fresh_names
+
+
+def is_in_rows(kernel: For) -> bool:
+    """Are there loops on thread.x, some of which reduce, one after the other in its loops on blocks?"""
+    loop = kernel
+    while len(loop.body) == 1 and _is_on_blocks(loop.body[0]):
+        (loop,) = loop.body  # type: ignore[assignment]  # a loop on blocks
+    is_one = len(loop.body) == 1 and isinstance(loop.body[0], For)
+    inside = {node.kind for node in walk(loop.body) if isinstance(node, For) and is_mapped(node)}
+    sums = {node.kind for node in walk(kernel) if isinstance(node, For) and node.reduces}
+    return _is_on_blocks(loop) and not is_one and inside == sums == {"thread.x"}
+
+
+def in_rows(kernel: For, arrays: Mapping[str, Array], adder: Adder, finish: Finish) -> For:
+    """The kernel with its sums on all threads of a block; on one thread if there is one that they cannot add up."""
+    lanes = [node for node in walk(kernel) if isinstance(node, For) and node.kind == "thread.x"]
+    lengths = [most_trips(Const(0) if each.reduces else each.lo, each.hi, each.step) for each in lanes]
+    most = max(UNKNOWN_BLOCK["x"] if length is None else length for length in lengths)
+    size = max(LIMITS.warp, 1 << (most - 1).bit_length())
+    sums = {each.var: _sum(each, kernel, arrays) for each in lanes if each.reduces}
+    if size > LIMITS.block or None in sums.values():
+        return _on_one_thread(kernel)
+
+    def rule(node: Any) -> Any:
+        if not isinstance(node, For) or (own := sums.get(node.var)) is None:
+            return None
+        team = Team(Var(node.var), size, when=own.guards)
+        body = adder.summed(_share(own.loop, size, adder.taken), own.updates, team, finish)
+        return replace(node, lo=Const(0), hi=Const(size), body=body, reduces=())
+
+    return rewrite(kernel, rule)
+
+
+@dataclass(frozen=True)
+class _Sum:
+    """What a loop updates, when a block does, and the loop without that condition."""
+
+    updates: list[Update]
+    guards: tuple[Expr, ...]
+    loop: For
+
+
+def _sum(loop: For, kernel: For, arrays: Mapping[str, Array]) -> _Sum | None:
+    """The loop as a sum; None if there are no parts of it, or its iterations are no numbers of threads."""
+    updates = updates_in(loop, arrays)
+    if updates is None or any(each.row for each in updates):
+        return None
+    if loop.step != 1 or most_trips(loop.lo, Const(0), 1) != 0:
+        return None
+    guarded = guards_of(loop, [node for node in walk(kernel) if _is_on_blocks(node)], updates)
+    return None if guarded is None else _Sum(updates, *guarded)
+
+
+def _is_on_blocks(node: Any) -> bool:
+    return isinstance(node, For) and node.kind.startswith("block")
+
+
+def _share(loop: For, size: int, taken: set[str]) -> tuple[Stmt, ...]:
+    """What the thread of that number, the loop's variable, runs of it: the one iteration that it has, or each `size`-th
+    where there may be more."""
+    thread = Var(loop.var)
+    low = [binary(">=", thread, loop.lo)] if loop.lo != Const(0) else []
+    high = [binary("<", thread, loop.hi)] if loop.hi != Const(size) else []
+    most = most_trips(Const(0), loop.hi, 1)
+    if most is not None and most <= size:
+        return (If(conjunction([*low, *high]), loop.body),) if low or high else loop.body
+    turn = next(fresh_names(f"{loop.var}_", taken))
+    body = substitute(((If(conjunction(low), loop.body),) if low else loop.body), {loop.var: Var(turn)})
+    return (For(turn, thread, loop.hi, size, body),)
+
+
+def _on_one_thread(kernel: For) -> For:
+    """The kernel with one thread in a block."""
+
+    def rule(node: Any) -> Any:
+        if not isinstance(node, For) or node.kind != "thread.x":
+            return None
+        if node.reduces:
+            decline(node, "not all that it adds up are parts of fixed elements")
+        return replace(node, kind="serial", reduces=(), body=rewrite(node.body, rule))
+
+    return rewrite(kernel, rule)

@@ -1,0 +1,153 @@
+"""Array contraction: a temporary array of which each iteration uses one element becomes a scalar of that iteration.
+
+    s: f64[n]                                 for i in 0..n (parallel):
+    for i in 0..n (parallel):                     s: f64
+        s[i] = 0                      ->          s = 0
+        for k in 0..n:                            for k in 0..n:
+            s[i] = s[i] + a[i, k]                     s = s + a[i, k]
+        b[i] = s[i]                               b[i] = s
+
+With `rows`, one that an iteration of a parallel loop uses along some dimensions alone becomes an array of these: the
+row of a matrix, which then stays in a cache. What several loops over the threads of a block use is a variable of the
+block, in shared memory.
+
+Needs: names are bound once.
+Keeps: every value; only where a temporary lives changes. A loop may hold the declaration if every element is used in
+one of its iterations alone, which the access relations of the lowered nest tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache, partial
+from typing import Any
+
+from polysched.ir.node import rewrite, substitute, walk
+from polysched.ir.nodes import PARALLEL, Alloc, Array, Barrier, Expr, For, Function, If, Let, Load, Stmt, Store, Var
+from polysched.model.affine import AffineSpace
+from polysched.model.extract import extract
+from polysched.model.scop import Scop
+from polysched.support import isl
+
+
+def contract(fn: Function, *, rows: bool = False) -> Function:
+    """`fn` with every temporary array that one block uses at one subscript declared there, as a scalar; with `rows`,
+    one of which an iteration of a parallel loop uses a part, as that part."""
+    temporaries = [stmt for stmt in fn.body if isinstance(stmt, Alloc) and stmt.array.shape]
+    if not temporaries:
+        return fn
+    scop = cache(lambda: extract(_without_lets(fn), check_bounds=False))  # slow, and seldom asked for
+    body = fn.body
+    for alloc in temporaries:
+        rest = tuple(stmt for stmt in body if stmt is not alloc)
+        stays = partial(_stays, array=alloc.array.name, scop=scop)
+        contracted = _declared_inside(rest, alloc.array, stays)
+        if contracted is None and rows:
+            contracted = _row_inside(rest, alloc.array, stays)
+        body = body if contracted is None else contracted
+    return fn if body is fn.body else replace(fn, body=body)
+
+
+def _without_lets(fn: Function) -> Function:
+    """The same nest with every bound name replaced by its value."""
+    values: dict[str, Expr] = {}
+    for node in walk(fn.body):
+        if isinstance(node, Let):
+            values[node.name] = substitute(node.value, values)
+    return substitute(rewrite(fn, lambda node: () if isinstance(node, Let) else None), values)
+
+
+def _iterations(scop: Scop, array: str, var: str) -> isl.UnionMap | None:
+    """{ t[x] -> [i] }: the iterations of loop `var` that use an element; None if a use is not in that loop."""
+    found = isl.UnionMap("{ }")
+    for statement in scop.statements:
+        for access in (*statement.reads, *statement.writes):
+            if access.array != array:
+                continue
+            if var not in statement.iterators:
+                return None
+            space = AffineSpace(statement.name, statement.iterators, scop.function.sizes)
+            value = isl.Map.from_pw_aff(space.function(Var(var)))
+            uses = access.relation.intersect_domain(statement.domain)
+            found = found.union(isl.UnionMap.from_map(uses.reverse().apply_range(value)))
+    return found
+
+
+def _stays(var: str, array: str, scop: Callable[[], Scop]) -> bool:
+    """Is every element used in one iteration of loop `var` alone?"""
+    iterations = _iterations(scop(), array, var)
+    return iterations is not None and bool(iterations.is_single_valued())
+
+
+def _declared_inside(
+    body: tuple[Stmt, ...], array: Array, stays: Callable[[str], bool], axis: str = ""
+) -> tuple[Stmt, ...] | None:
+    """`body`, which is in a loop on that axis of a grid, with the temporary declared in the innermost block that can
+    hold it; None if that makes no scalar."""
+    users = [stmt for stmt in body if _subscripts(stmt, array.name)]
+    match users:
+        case [For(var=var, body=inner, kind=kind) as loop] if stays(var):
+            new = _declared_inside(inner, array, stays, kind if kind.startswith(("block", "thread")) else axis)
+            return None if new is None else _replaced(body, loop, replace(loop, body=new))
+        case [If(cond=cond, then=then, other=()) as branch] if not _subscripts(cond, array.name):
+            new = _declared_inside(then, array, stays, axis)
+            return None if new is None else _replaced(body, branch, replace(branch, then=new))
+    subscripts = set(_subscripts(body, array.name))
+    if len(subscripts) != 1 or not is_fixed(subscripts.pop(), body):
+        return None
+    inside: tuple[Stmt, ...] = rewrite(body, _scalar_rule(array.name))
+    if axis.startswith("block") and any(map(_is_on_threads, walk(tuple(users)))):
+        first = next((stmt for stmt in body if not isinstance(stmt, Alloc)), None)
+        before = () if isinstance(first, Barrier) else (Barrier(),)  # until nobody uses what it held before
+        return (Alloc(replace(array, shape=(), space="shared")), *before, *inside)
+    return (Alloc(replace(array, shape=())), *inside)
+
+
+def _is_on_threads(node: Any) -> bool:
+    return isinstance(node, For) and node.kind.startswith("thread")
+
+
+def _row_inside(body: tuple[Stmt, ...], array: Array, stays: Callable[[str], bool]) -> tuple[Stmt, ...] | None:
+    """`body` with the part of the temporary that an iteration uses declared in the parallel loop that alone uses it."""
+    match [stmt for stmt in body if _subscripts(stmt, array.name)]:
+        case [For(var=var, body=inner, kind=kind) as loop] if kind in PARALLEL and stays(var):
+            places = list(zip(*_subscripts(inner, array.name), strict=True))
+            fixed = [len(set(place)) == 1 and is_fixed(place[:1], inner) for place in places]
+            if not any(fixed):
+                return None
+            left = [k for k, is_one in enumerate(fixed) if not is_one]
+            part = Alloc(replace(array, shape=tuple(array.shape[k] for k in left)))
+            new = (part, *rewrite(inner, _part_rule(array.name, left)))
+            return _replaced(body, loop, replace(loop, body=new))
+    return None
+
+
+def _subscripts(node: Any, name: str) -> list[tuple[Expr, ...]]:
+    """The subscripts with which the array of that name is used."""
+    return [n.index for n in walk(node) if isinstance(n, Load | Store) and n.array == name]
+
+
+def is_fixed(index: tuple[Expr, ...], body: tuple[Stmt, ...]) -> bool:
+    """Does the subscript keep its value while the block runs?"""
+    loops = {node.var for node in walk(body) if isinstance(node, For)}
+    inside = loops | {node.name for node in walk(body) if isinstance(node, Let) and node not in body}
+    return not any(isinstance(p, Load) or (isinstance(p, Var) and p.name in inside) for p in walk(index))
+
+
+def _replaced(body: tuple[Stmt, ...], old: Stmt, new: Stmt) -> tuple[Stmt, ...]:
+    return tuple(new if stmt is old else stmt for stmt in body)
+
+
+def _scalar_rule(name: str) -> Callable[[Any], Any]:
+    return _part_rule(name, [])
+
+
+def _part_rule(name: str, left: list[int]) -> Callable[[Any], Any]:
+    """The rule that leaves the array of that name these dimensions alone."""
+
+    def rule(node: Any) -> Any:
+        is_one = isinstance(node, Load | Store) and node.array == name
+        return replace(node, index=tuple(node.index[k] for k in left)) if is_one else None
+
+    return rule

@@ -1,0 +1,203 @@
+"""Full register tiles apart from partial ones, and what stays in registers meanwhile.
+
+    for k in 0..m:                                    if i0 + 4 <= n && j0 + 8 <= n && 0 < m:
+        for i in i0..min(n, i0 + 4) (unrolled):           acc: f64[4, 8]
+            for j in j0..min(n, j0 + 8) (vector):         acc[i, j] = C[i0 + i, j0 + j]                   for all i, j
+                C[i, j] = C[i, j] + A[i, k] * B[k, j]     for k in 0..m:
+                                                  ->          acc[i, j] = acc[i, j] + A[..] * B[..]       for all i, j
+                                                          C[i0 + i, j0 + j] = acc[i, j]                   for all i, j
+                                                      else:
+                                                          as it was, nothing unrolled
+
+Where fullness depends on k, as in triangles, the range of k is cut in full and partial parts. So is it where an element
+kept in a register is read under another subscript. Of a sum that has several loops, registers last for all of them.
+
+Needs: names are bound once; subscripts are not linearized yet.
+Keeps: every value, and the order of operations on each element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from polysched.codegen.memory.full_part import Elements, FullPart, full_part, uses
+from polysched.codegen.memory.tile_nest import Side, TileNest, tile_nest
+from polysched.ir.build import binary, conjunction
+from polysched.ir.integers.linear import expression
+from polysched.ir.node import map_children, rewrite, walk
+from polysched.ir.nodes import (
+    Alloc,
+    Array,
+    Const,
+    Expr,
+    For,
+    Function,
+    If,
+    Let,
+    Load,
+    Stmt,
+    Store,
+    Var,
+)
+from polysched.ir.rename import fresh_names, rename_bound, used_names
+
+
+def register_tiles(fn: Function) -> Function:
+    """`fn` with every nest over unrolled loops in two versions: full tiles with constant bounds, and all others."""
+    return _Separator(fn).function()
+
+
+@dataclass
+class _Registers:
+    """What holds elements at one place: how they are loaded and saved there, and the names they have meanwhile."""
+
+    before: list[Stmt] = field(default_factory=list)
+    after: list[Stmt] = field(default_factory=list)
+    named: dict[str, tuple[str, tuple[Expr, ...]]] = field(default_factory=dict)
+
+
+class _Separator:
+    def __init__(self, fn: Function):
+        self.fn = fn
+        taken = used_names(fn)
+        self.names = fresh_names("r", taken)
+        self.taken = taken
+        arrays = (*fn.arrays, *_local_arrays(fn))
+        self.dtypes = {array.name: array.dtype for array in arrays}
+        loops = tuple(stmt for stmt in fn.body if not isinstance(stmt, Alloc))
+        self.inner = {node.array.name for node in walk(loops) if isinstance(node, Alloc)}
+
+    def function(self) -> Function:
+        return map_children(self.fn, self.visit)
+
+    def visit(self, node: Any) -> Any:
+        if isinstance(node, For):
+            nest = _nest(node)
+            if nest is not None and not self.is_in_registers(nest):
+                found = full_part(nest)
+                if found is not None:
+                    return self.parts(nest, found)
+                if not nest.around:
+                    return _rolled(node)
+            if node.kind == "unrolled" and not isinstance(node.hi, Const):
+                node = replace(node, kind="serial")
+        return map_children(node, self.visit)
+
+    def is_in_registers(self, nest: TileNest) -> bool:
+        """Has an earlier pass seen to it? Then what it stores to is declared inside of loops."""
+        return all(isinstance(stmt, Store) and stmt.array in self.inner for stmt in nest.body)
+
+    def parts(self, nest: TileNest, part: FullPart) -> tuple[Stmt, ...]:
+        """The nest in full and partial parts."""
+        loop, kept = nest.loop, part.kept
+        if not part.lows and not part.highs:
+            loops = (*nest.around, loop)
+            nonempty = [binary("<", each.lo, each.hi) for each in loops]
+            full = self.full(nest, loop.lo, loop.hi, kept)
+            return (If(conjunction([*part.always, *nonempty]), full, (_rolled(self.copy(loops[0])),)),)
+        first, last = next(self.names), next(self.names)
+        begin, end = part.ends(loop, Var(first))
+        before = _rolled(self.copy(replace(loop, hi=Var(first))))
+        after = (_rolled(self.copy(replace(loop, lo=Var(last)))),) if part.highs else ()
+        return (
+            Let(first, begin),
+            Let(last, end),
+            before,
+            If(binary("<", Var(first), Var(last)), self.full(nest, Var(first), Var(last), kept)),
+            *after,
+        )
+
+    def full(self, nest: TileNest, lo: Expr, hi: Expr, kept: Elements) -> tuple[Stmt, ...]:
+        """The nest over a full tile, for values of its loop from lo to hi, with registers for the elements `kept`:
+        around the loops, or in each iteration of the last where they change with it."""
+        around, inside = _Registers(), _Registers()
+        for name, index in kept.items():
+            place = inside if uses(index, nest.loop.var) else around
+            register = next(fresh_names(f"{name}_", self.taken))
+            used = [side for side in nest.sides if uses(index, side.loop.var)]
+            array = Array(register, self.dtypes[name], tuple(Const(side.trips) for side in used), "private")
+            own = tuple(side.var for side in used)
+            load = Store(register, own, Load(name, index, array.dtype))
+            save = Store(name, index, Load(register, own, array.dtype))
+            place.before += [Alloc(array), *self.tile((load,), used, {register})]
+            place.after += self.tile((save,), used, {register})
+            place.named[name] = (register, own)
+        named = around.named | inside.named
+        tile = self.tile(_with_registers(nest.body, named), nest.sides, {register for register, _ in named.values()})
+        body = (*inside.before, *tile, *inside.after)
+        loops = replace(nest.loop, lo=lo, hi=hi, body=body)
+        for each in reversed(nest.around):
+            loops = replace(each, body=(loops,))
+        return (*around.before, loops, *around.after)
+
+    def tile(self, body: tuple[Stmt, ...], sides: Sequence[Side], registers: Set[str]) -> tuple[Stmt, ...]:
+        """Loops over all of the tile around `body`, whose subscripts of `registers` count from zero."""
+        starts = {side.loop.var: binary("+", expression(side.start), side.var) for side in sides}
+        moved = _subscripts_moved(body, starts, registers)
+        for side in reversed(sides):
+            own = side.loop
+            moved = (For(own.var, Const(0), Const(side.trips), 1, moved, own.kind, own.loc, origin=own.origin),)
+        return self.copy_all(moved)
+
+    def copy(self, loop: For) -> For:
+        (copied,) = self.copy_all((loop,))
+        return copied
+
+    def copy_all(self, body: tuple[Stmt, ...]) -> tuple[Any, ...]:
+        return rename_bound(body, lambda name: next(self.names))
+
+
+def _nest(loop: For) -> TileNest | None:
+    """The nest over a tile that the loop is, or is around with nothing else between."""
+    nest, around = tile_nest(loop, may_move=True), []
+    while nest is None and loop.kind == "serial" and not loop.reduces and loop.step == 1:
+        around.append(loop)
+        match loop.body:
+            case (For() as loop,):
+                nest = tile_nest(loop)
+            case _:
+                return None
+    return None if nest is None else replace(nest, around=tuple(around))
+
+
+def _with_registers(body: tuple[Stmt, ...], renamed: dict[str, tuple[str, tuple[Expr, ...]]]) -> tuple[Stmt, ...]:
+    stored = {stmt.array: stmt.index for stmt in body if isinstance(stmt, Store)}
+
+    def rule(node: Any) -> Any:
+        if isinstance(node, Load | Store) and node.array in renamed and node.index == stored[node.array]:
+            name, own = renamed[node.array]
+            return replace(node, array=name, index=own)
+        return None
+
+    return rewrite(body, rule)
+
+
+def _subscripts_moved(body: tuple[Stmt, ...], starts: dict[str, Expr], registers: Set[str]) -> tuple[Any, ...]:
+    """`body` with tile variables counting from zero, in everything but the subscripts of registers."""
+
+    def visit(node: Any) -> Any:
+        if isinstance(node, Var) and node.name in starts:
+            return starts[node.name]
+        if isinstance(node, Load) and node.array in registers:
+            return node
+        if isinstance(node, Store) and node.array in registers:
+            return replace(node, value=visit(node.value))
+        return map_children(node, visit)
+
+    return tuple(visit(stmt) for stmt in body)
+
+
+def _rolled(loop: For) -> For:
+    """The loop with nothing unrolled, for tiles of any shape."""
+
+    def rule(node: Any) -> Any:
+        return replace(node, kind="serial") if isinstance(node, For) and node.kind == "unrolled" else None
+
+    rolled: For = rewrite(loop, rule)
+    return rolled
+
+
+def _local_arrays(fn: Function) -> Iterator[Array]:
+    return (node.array for node in walk(fn.body) if isinstance(node, Alloc))

@@ -1,0 +1,39 @@
+"""Parallel loops that never have work for a second thread are serial: a region costs even where it starts no threads.
+
+    for c0 in 0..1 (parallel): ...                              for c0 in 0..1: ...
+    for c1 in 0..8 (parallel if false): ...            ->       for c1 in 0..8: ...
+
+Needs: conditions and bounds simplified. Keeps: the order of iterations.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from polysched.codegen.parallel.declined import decline
+from polysched.ir.dtypes import boolean
+from polysched.ir.integers.trips import most_trips
+from polysched.ir.node import rewrite
+from polysched.ir.nodes import PARALLEL, Const, Expr, For, Function, Stmt
+
+_NEVER = Const(False, boolean)
+
+
+def without_idle_threads(fn: Function) -> Function:
+    """`fn` with loops on threads only where sizes may make several iterations of them worth it; the same object if it
+    has no others."""
+
+    def rule(node: Expr | Stmt) -> Expr | Stmt | None:
+        if isinstance(node, For) and node.kind in PARALLEL and (reason := _why_idle(node)):
+            decline(node, reason)
+            return replace(node, kind="serial", when=(), reduces=())
+        return None
+
+    body = rewrite(fn.body, rule)
+    return fn if body is fn.body else replace(fn, body=body)
+
+
+def _why_idle(loop: For) -> str:
+    if most_trips(loop.lo, loop.hi, loop.step) in (0, 1):
+        return "it runs once at most"
+    return "at no size there is enough work for threads" if _NEVER in loop.when else ""

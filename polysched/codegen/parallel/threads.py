@@ -1,0 +1,86 @@
+"""When a parallel loop is worth its threads: where what it runs takes longer than to start them.
+
+    for t in 0..m:                                      for t in 0..m:
+        for i in 0..n (parallel):               ->          for i in 0..n (parallel if m * n * n * 5 >= m * 60000):
+            for j in 0..n: <5 operations>                       for j in 0..n: <5 operations>
+
+Work is counted over boxes around the domains, and starts over the loops around. Measured on 2 cores: a region takes 1.5
+microseconds on an idle machine, 40 on a busy one, in which a core makes 5000 to 100 000 operations, and eight times as
+many as SIMD. A loop with none inside is SIMD by the compiler unless it calls functions, and goes once over its data, so
+that cores share a memory that is already busy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import reduce
+
+from polysched.config.heuristics.cpu import OPERATIONS, OPERATIONS_OF_A_CALL, SIMD_OPERATIONS, STREAM_OPERATIONS
+from polysched.ir.build import add, binary, mul
+from polysched.ir.dtypes import f64
+from polysched.ir.integers.trips import bounded, trips
+from polysched.ir.node import walk
+from polysched.ir.nodes import Binary, Call, Cast, Const, Expr, For, Load, Store, Var
+from polysched.ir.simplify import simplify
+from polysched.model.affine import expression
+from polysched.model.scop import Statement
+from polysched.support import isl
+
+
+def worth_threads(
+    statements: Iterable[Statement], context: isl.Set, around: Sequence[For], operations: int
+) -> tuple[Expr, ...]:
+    """The condition under which these statements, inside of the serial loops `around`, make as many operations for each
+    start of the threads; none if it is not known."""
+    work = [_work(statement, context) for statement in statements]
+    if not work:
+        return ()
+    inside = {loop.var: loop for loop in around}
+    starts: Expr = Const(float(operations), f64)
+    for loop in around:
+        count = bounded(trips(loop), inside)
+        if count is None:
+            return ()
+        starts = mul(Cast(count, f64), starts)
+    return (simplify(binary(">=", reduce(add, work), starts)),)
+
+
+def threshold(loop: For) -> int:
+    """The operations from which this loop is worth its threads."""
+    nodes = list(walk(loop.body))
+    kinds = [node.kind for node in nodes if isinstance(node, For)]
+    if not kinds and not any(isinstance(node, Call) for node in nodes):
+        return STREAM_OPERATIONS
+    return SIMD_OPERATIONS if "vector" in kinds else OPERATIONS
+
+
+def known(when: tuple[Expr, ...]) -> bool | None:
+    """Is the condition true or false whatever the sizes are? None if that depends on them."""
+    tests = [simplify(test) for test in when]
+    if any(isinstance(test, Const) and not test.value for test in tests):
+        return False
+    return True if all(isinstance(test, Const) for test in tests) else None
+
+
+def _work(statement: Statement, context: isl.Set) -> Expr:
+    """Instances in a box around the domain, times operations of one."""
+    domain = statement.domain.intersect_params(context)
+    if domain.is_empty():
+        return Const(0.0, f64)
+    build = isl.AstBuild.from_context(domain.params())
+    names: dict[str, Expr] = {}
+    for k in range(domain.dim(isl.dim_type.param)):
+        name = domain.get_dim_name(isl.dim_type.param, k) or ""
+        names[name] = Var(name)
+    total: Expr = Const(float(_operations(statement)), f64)  # the product of some sizes is too much for an i64
+    for k in range(domain.dim(isl.dim_type.set)):
+        last, first = domain.dim_max(k), domain.dim_min(k)
+        extent = expression(build.expr_from_pw_aff(last.sub(first).add_constant_val(isl.Val(1))), names)
+        total = mul(Cast(extent, f64), total)
+    return total
+
+
+def _operations(statement: Statement) -> int:
+    nodes = list(walk(statement.body))
+    calls = sum(isinstance(n, Call) for n in nodes)
+    return sum(isinstance(n, Binary | Load | Store) for n in nodes) + OPERATIONS_OF_A_CALL * calls

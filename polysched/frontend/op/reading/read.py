@@ -1,0 +1,158 @@
+"""From the statements of an operator's Python code to a graph in SSA form.
+
+    out = np.zeros((N, 4))          %out = Const() {value = 0.0} : f64[N, 4]
+    out[:, 0] = x + 1               %v0 = BinaryType::Add(%x, %one) : f64[N]
+                                    %out_1 = Update(%out, %v0) {at = [:, 0]} : f64[N, 4]
+
+The code is read as Python runs it, but for arrays, of which shapes and dtypes alone are known: loops over ranges of
+numbers are unrolled, an `if` on numbers and shapes is decided. Assigning in place gives the memory a new value.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import count
+from typing import Any
+
+from polysched.frontend.op.emit import Captured, Emitter, shape_of, type_of
+from polysched.frontend.op.memory import Memory, Ref
+from polysched.frontend.op.reading.outside import settled
+from polysched.frontend.op.reading.statements import Statements
+from polysched.frontend.python_source import Source
+from polysched.ir.graph.cse import eliminate
+from polysched.ir.graph.operations import Graph, TensorType, Value
+from polysched.ir.nodes import Array, Var
+
+Arguments = Mapping[str, Array | Var | None]  # arrays, scalars and, as None, sizes, by name
+
+
+@dataclass(frozen=True)
+class Output:
+    """A result of the graph, and the array that it goes to: a new one, or a parameter that is changed in place."""
+
+    name: str
+    value: Value
+    in_place: bool
+
+
+@dataclass(frozen=True)
+class Program:
+    graph: Graph
+    outputs: tuple[Output, ...]
+    returned: tuple[str, ...]  # for each value that the function returns, the array that has it in the end
+    captured: tuple[Captured, ...]  # arrays from outside that are parameters
+
+
+def read(
+    source: Source,
+    definition: ast.FunctionDef,
+    arguments: Arguments,
+    constants: Mapping[str, Any],
+) -> Program:
+    """The graph of a function; `arguments` are arrays, scalars, and None for sizes.
+
+    `constants` are what names outside of it stand for. InputError with the place of what an operator cannot have.
+    """
+    reader = _Reader(source, arguments, constants)
+    with source.at(definition):
+        reader.statements.block(definition.body)
+        return reader.program(definition)
+
+
+class _Reader:
+    """The memories of the parameters, and the statements that change them."""
+
+    def __init__(self, source: Source, arguments: Arguments, constants: Mapping[str, Any]):
+        self.source, self.arguments = source, arguments
+        types = {
+            name: TensorType(given.dtype, given.shape if isinstance(given, Array) else ())
+            for name, given in arguments.items()
+            if given is not None
+        }
+        values = {name: Value(name, kind) for name, kind in types.items()}
+        self.emit = Emitter(*values.values(), reserved=arguments)
+        self.memories = {
+            name: Memory(name, value, is_array=isinstance(arguments[name], Array)) for name, value in values.items()
+        }
+        variables: dict[str, Any] = {name: Var(name) for name, given in arguments.items() if given is None}
+        for name, value in values.items():
+            variables[name] = Ref(self.memories[name], value.type.dtype, shape_of(value))
+        self.statements = Statements(source, self.emit, variables, constants)
+        self.arrays_returned: list[str] = []
+
+    def program(self, definition: ast.FunctionDef) -> Program:
+        self.arguments = {**self.arguments, **{one.name: one.array for one in self.emit.captured.values()}}
+        outputs = list(self.results())
+        for name, given in self.arguments.items():
+            memory = self.memories.get(name)
+            if isinstance(given, Array) and memory and memory.value.name != name:
+                outputs.append(Output(name, memory.value, True))
+        if not outputs:
+            hint = "return an array, or change a parameter in place, as in out[...] = x"
+            raise self.source.error(definition, f"'{definition.name}' gives nothing", hint)
+        results = tuple(output.value for output in outputs)
+        graph = Graph(definition.name, self.emit.builder.block(*results))
+        body, captured = settled(self.emit, eliminate(graph).graph.body)
+        graph = _named(eliminate(replace(graph, body=body)).graph, self.emit.named)
+        named = zip(outputs, graph.body.results, strict=True)
+        return Program(
+            graph,
+            tuple(replace(output, value=value) for output, value in named),
+            tuple(self.arrays_returned),
+            captured,
+        )
+
+    def is_changed(self, memory: Memory) -> bool:
+        """Is it a parameter that is changed in place?"""
+        return self.memories.get(memory.name) is memory and memory.value.name != memory.name
+
+    def results(self) -> Iterator[Output]:
+        if self.statements.returned is None or self.statements.returned[1] is None:
+            return
+        node, value = self.statements.returned
+        assert node.value is not None
+        values = value if isinstance(value, tuple) else (value,)
+        nodes = (
+            node.value.elts
+            if isinstance(value, tuple) and isinstance(node.value, ast.Tuple)
+            else [node.value] * len(values)
+        )
+        taken = set(self.arguments)
+        for k, (one, given) in enumerate(zip(nodes, values, strict=True)):
+            if isinstance(given, Ref) and not given.path and self.is_changed(given.memory):
+                self.arrays_returned.append(given.memory.name)
+                continue
+            name = one.id if isinstance(one, ast.Name) else "out" if len(values) == 1 else f"out{k}"
+            while name in taken:
+                name = f"{name}_out" if name in self.arguments else f"{name}_{k}"
+            taken.add(name)
+            self.arrays_returned.append(name)
+            with self.source.at(one):
+                held = self.statements.expressions.operand(given)
+                result = (
+                    self.emit.value(held) if isinstance(held, Ref) else self.emit.in_dtype(held, type_of(held).dtype)
+                )
+            yield Output(name, result, False)
+
+
+def _named(graph: Graph, names: Mapping[str, str]) -> Graph:
+    """The graph with values by these names, and the others numbered in order."""
+    made = [result.name for operation in graph.body.operations for result in operation.results]
+    own = {name for name in made if not _is_number(name)} | {value.name for value in graph.body.arguments}
+    numbers = (f"v{k}" for k in count() if f"v{k}" not in {*own, *names.values()})
+    new = {name: names.get(name) or next(numbers) for name in made if name not in own}
+
+    def named(values: tuple[Value, ...]) -> tuple[Value, ...]:
+        return tuple(replace(value, name=new.get(value.name, value.name)) for value in values)
+
+    operations = tuple(
+        replace(one, operands=named(one.operands), results=named(one.results)) for one in graph.body.operations
+    )
+    return replace(graph, body=replace(graph.body, operations=operations, results=named(graph.body.results)))
+
+
+def _is_number(name: str) -> bool:
+    """Is it a name that the builder gave?"""
+    return name.startswith("v") and name[1:].isdigit()

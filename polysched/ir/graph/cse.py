@@ -1,0 +1,193 @@
+"""Elimination of dead operations and of common subexpressions in an operation graph.
+
+    %Cast_1 = Cast(%x) {to = f32}
+    %Cast_2 = Cast(%x) {to = f32}       ->      %Cast_1 = Cast(%x) {to = f32}
+    %y = Add(%Cast_1, %Cast_2)                  %y = Add(%Cast_1, %Cast_1)
+    %z = Exp(%x)                                yield %y
+    yield %y
+
+Dead operations go first. Then one walk in the order of execution merges an operation with an earlier one of the same
+kind, operands, attributes and types of results, whose values reach it for certain; since operands are replaced on the
+way, what becomes equal by that merges in the same walk. The first operation stays, with all of its names, attributes
+and its place in the source.
+
+Operations that read memory merge in one block, up to a write of that memory; those that write, have other effects or
+regions never do. In a region of several blocks nothing merges and nothing goes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass, replace
+
+from polysched.ir.available import Available
+from polysched.ir.graph.operations import Block, Effects, Graph, Operation, Region, Value
+
+Key = Callable[[Operation], Hashable]
+
+
+def all_attributes(operation: Operation) -> Hashable:
+    """The key function by which all attributes matter."""
+    return operation.attributes
+
+
+def ignoring(*names: str) -> Key:
+    """The key function by which all attributes matter but those of these names."""
+    return lambda operation: tuple(item for item in operation.attributes if item[0] not in names)
+
+
+@dataclass(frozen=True)
+class Eliminated:
+    """A graph, and how it became what it is."""
+
+    graph: Graph
+    removed: tuple[str, ...]  # names of the first results of dead operations, or their kinds, in the order of execution
+    merged: tuple[tuple[str, str], ...]  # names of the first results: (the one that went, the one that is used now)
+
+
+def eliminate(graph: Graph, *, key: Key = all_attributes) -> Eliminated:
+    """`graph` without dead operations, with equal ones merged; the same object if there are none.
+
+    `key`: what of an operation's attributes matters; what it leaves out may differ between operations that merge.
+    """
+    removed: list[str] = []
+    body = _without_dead(graph.body, {value.name for value in graph.body.results}, removed)
+    merger = _Merger(key)
+    body = merger.block(body)
+    eliminated = graph if body is graph.body else replace(graph, body=body)
+    return Eliminated(eliminated, tuple(reversed(removed)), tuple(merger.merged))
+
+
+# --- dead operations
+
+
+def _without_dead(block: Block, live: set[str], removed: list[str]) -> Block:
+    """`block` without operations whose results are not `live`, which grows by what the others use."""
+    kept: list[Operation] = []
+    for operation in reversed(block.operations):
+        used = any(result.name in live for result in operation.results)
+        if operation.all_effects.can_be_left_out and not used:
+            removed.append(_label(operation))
+            continue
+        regions = tuple(_live_region(region, live, removed) for region in reversed(operation.regions))[::-1]
+        live.update(operand.name for operand in operation.operands)
+        kept.append(_with(operation, operation.operands, regions))
+    return _with_operations(block, tuple(reversed(kept)))
+
+
+def _live_region(region: Region, live: set[str], removed: list[str]) -> Region:
+    for block in region.blocks:
+        live.update(value.name for value in block.results)
+    if len(region.blocks) == 1:
+        block = _without_dead(region.blocks[0], live, removed)
+        return region if block is region.blocks[0] else Region((block,))
+    live.update(_used(region))
+    return region
+
+
+def _used(region: Region) -> Iterable[str]:
+    """The names of all values that are used in the region."""
+    for block in region.blocks:
+        yield from (value.name for value in block.results)
+        for operation in block.operations:
+            yield from (value.name for value in operation.operands)
+            for inner in operation.regions:
+                yield from _used(inner)
+
+
+# --- equal operations
+
+
+class _Merger:
+    def __init__(self, key: Key):
+        self.key = key
+        self.available: Available[Operation] = Available()
+        self.values: dict[str, Value] = {}  # of merged operations: what is used in their place
+        self.merged: list[tuple[str, str]] = []
+
+    def block(self, block: Block) -> Block:
+        kept: list[Operation] = []
+        for operation in block.operations:
+            new = self.operation(operation)
+            earlier = self.merge(new) if _may_merge(new) else None
+            if earlier is None:
+                kept.append(new)
+            self.happened(new.all_effects)
+        results = self.replaced(block.results)
+        block = _with_operations(block, tuple(kept))
+        return block if results == block.results else replace(block, results=results)
+
+    def operation(self, operation: Operation) -> Operation:
+        """`operation` with the values that stand for its operands, and with what is equal in its regions merged."""
+        regions = tuple(map(self.region, operation.regions))
+        return _with(operation, self.replaced(operation.operands), regions)
+
+    def region(self, region: Region) -> Region:
+        if len(region.blocks) > 1:
+            return self.renamed(region)
+        with self.available.block():
+            block = self.block(region.blocks[0])
+        return region if block is region.blocks[0] else Region((block,))
+
+    def renamed(self, region: Region) -> Region:
+        """The region as it is, but for values from outside of it that are replaced."""
+
+        def operation(old: Operation) -> Operation:
+            return _with(old, self.replaced(old.operands), tuple(map(self.renamed, old.regions)))
+
+        def block(old: Block) -> Block:
+            new = _with_operations(old, tuple(map(operation, old.operations)))
+            results = self.replaced(old.results)
+            return new if results == old.results else replace(new, results=results)
+
+        blocks = tuple(map(block, region.blocks))
+        return region if _same(blocks, region.blocks) else Region(blocks)
+
+    def merge(self, operation: Operation) -> Operation | None:
+        """The earlier operation that has these results, which stand for them from now on; None if there is none."""
+        key = (
+            operation.kind,
+            operation.operands,
+            self.key(operation),
+            tuple(result.type for result in operation.results),
+            self.available.stamp(operation.effects.reads) if operation.effects.reads else (),
+        )
+        earlier = self.available.find(key)
+        if earlier is None:
+            self.available.add(key, operation)
+            return None
+        for old, new in zip(operation.results, earlier.results, strict=True):
+            self.values[old.name] = new
+        self.merged.append((_label(operation), _label(earlier)))
+        return earlier
+
+    def happened(self, effects: Effects) -> None:
+        self.available.write(effects.writes)
+        if effects.other:
+            self.available.write_all()
+
+    def replaced(self, values: tuple[Value, ...]) -> tuple[Value, ...]:
+        return tuple(self.values.get(value.name, value) for value in values)
+
+
+def _may_merge(operation: Operation) -> bool:
+    return bool(operation.results) and not operation.regions and operation.effects.can_be_left_out
+
+
+def _label(operation: Operation) -> str:
+    return operation.results[0].name if operation.results else operation.kind
+
+
+def _with(operation: Operation, operands: tuple[Value, ...], regions: tuple[Region, ...]) -> Operation:
+    """`operation` with these, the same object if it has them."""
+    if operands == operation.operands and _same(regions, operation.regions):
+        return operation
+    return replace(operation, operands=operands, regions=regions)
+
+
+def _with_operations(block: Block, operations: tuple[Operation, ...]) -> Block:
+    return block if _same(operations, block.operations) else replace(block, operations=operations)
+
+
+def _same(new: tuple[object, ...], old: tuple[object, ...]) -> bool:
+    return len(new) == len(old) and all(a is b for a, b in zip(new, old, strict=True))

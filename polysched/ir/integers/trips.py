@@ -1,0 +1,72 @@
+"""How often a loop runs: as an expression, and bounded by a constant or by what the host knows.
+
+    for i in 32 * b .. min(n, 32 * b + 32)      at most 32 trips
+    for j in i .. n, inside i in 0 .. n         at most n trips, for all i
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from polysched.ir.integers.linear import added, forms
+from polysched.ir.node import walk
+from polysched.ir.nodes import Binary, Call, Const, Expr, For, Load, Var
+
+
+def trips(loop: For) -> Expr:
+    """The number of iterations; zero or less if there is none."""
+    low, high = (loop.lo, loop.hi) if loop.step > 0 else (loop.hi, loop.lo)
+    span = high if low == Const(0) else Binary("-", high, low)
+    size = abs(loop.step)
+    return span if size == 1 else Binary("floordiv", Binary("+", span, Const(size - 1)), Const(size))
+
+
+def most_trips(lo: Expr, hi: Expr, step: int) -> int | None:
+    """The least constant that the number of iterations is known not to exceed; None if none is known."""
+    low, high = (lo, hi) if step > 0 else (hi, lo)
+    spans = [added(above, below, -1) for above in forms(high, upper=True) for below in forms(low, upper=False)]
+    constants = [span.get(None, 0) for span in spans if not any(span[atom] for atom in span if atom is not None)]
+    if not constants:
+        return None
+    return max(0, -(-min(constants) // abs(step)))
+
+
+def is_uneven(loop: For) -> bool:
+    """Does the number of iterations of a loop inside change from one iteration to the next?"""
+    return any(isinstance(inner, For) and _varies(inner, loop.var) for inner in walk(loop.body))
+
+
+def _varies(inner: For, var: str) -> bool:
+    spans = [
+        added(above, below, -1) for above in forms(inner.hi, upper=True) for below in forms(inner.lo, upper=False)
+    ]
+    return all(any(f and atom is not None and Var(var) in walk(atom) for atom, f in span.items()) for span in spans)
+
+
+def bounded(expr: Expr, inside: Mapping[str, For], upper: bool = True) -> Expr | None:
+    """A bound of `expr` that holds for all values of the loop variables `inside`; None if none is found."""
+    nodes = list(walk(expr))
+    if any(isinstance(node, Load | Call) for node in nodes):
+        return None
+    if not any(isinstance(node, Var) and node.name in inside for node in nodes):
+        return expr
+    match expr:
+        case Var(name, _):
+            loop = inside[name]
+            if upper == (loop.step > 0):
+                last = Binary("-" if loop.step > 0 else "+", loop.hi, Const(1))
+                return bounded(last, inside, upper)
+            return bounded(loop.lo, inside, upper)
+        case Binary("+" | "min" | "max" as op, left, right):
+            return _both(op, bounded(left, inside, upper), bounded(right, inside, upper))
+        case Binary("-", left, right):
+            return _both("-", bounded(left, inside, upper), bounded(right, inside, not upper))
+        case Binary("*", Const(int(factor)), arg) | Binary("*", arg, Const(int(factor))):
+            return _both("*", Const(factor), bounded(arg, inside, upper == (factor >= 0)))
+        case Binary("floordiv", arg, Const(int(divisor))) if divisor > 0:
+            return _both("floordiv", bounded(arg, inside, upper), Const(divisor))
+    return None
+
+
+def _both(op: str, left: Expr | None, right: Expr | None) -> Expr | None:
+    return None if left is None or right is None else Binary(op, left, right)

@@ -1,0 +1,72 @@
+"""Is a tree that comes from elsewhere one that a nest can run by, as far as its nodes go?
+
+    domain: ...                          InputError: the mark parallel is above a sequence, not above a loop
+      mark: parallel
+        sequence: ...
+
+Whether it keeps the order of dependences is for `deps/legality.py`, which takes all this for granted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from polysched.errors import InputError
+from polysched.model.tree.nodes import (
+    Band,
+    Domain,
+    Extension,
+    Filter,
+    Full,
+    LoopMark,
+    Mark,
+    Storage,
+    Tree,
+    children,
+    mark_of,
+    own_marks,
+    walk,
+)
+from polysched.support import isl
+
+
+def require_form(tree: Tree, sizes: Iterable[str]) -> Tree:
+    """The tree itself; InputError for one with nodes or marks where they have no meaning, or with sizes that the nest,
+    which has `sizes`, does not have."""
+    if not isinstance(tree, Domain):
+        raise InputError("a schedule tree starts with a 'domain'")
+    below = [node for child in children(tree) for node in walk(child)]
+    for node in below:
+        if isinstance(node, Domain | Extension):
+            name = type(node).__name__.lower()
+            raise InputError(
+                f"a schedule has no '{name}' node inside", hint="the instances that run are those at its top"
+            )
+        own = [type(mark).__name__.lower() for mark in own_marks(node) if not isinstance(mark, Full)]
+        if isinstance(node, Mark) and isinstance(node.mark, LoopMark):
+            raise InputError(f"the mark {own[0]} is a node", hint="a loop has it in its member's `marks`")
+        if len(own) > 1:
+            raise InputError(f"a loop has the marks {' and '.join(own)}", hint="one says how it runs")
+        if mark_of(node, Storage):
+            raise InputError("a tree has no arrays of its own", hint="edits such as cache_read add them")
+    unknown = sorted({name for part in _parts(tree, below) for name in _parameters(part)} - set(sizes))
+    if unknown:
+        known = ", ".join(sizes) or "none"
+        raise InputError(f"the nest has no size {', '.join(unknown)}", hint=f"its sizes are: {known}")
+    return tree
+
+
+def _parts(tree: Domain, below: Iterable[Tree]) -> Iterator[isl.UnionSet | isl.UnionMap]:
+    """What the nodes are made of."""
+    yield tree.domain
+    for node in below:
+        match node:
+            case Band(members=members):
+                yield from (member.schedule for member in members)
+            case Filter(filter=passing):
+                yield passing
+
+
+def _parameters(part: isl.UnionSet | isl.UnionMap) -> list[str]:
+    space = part.get_space()
+    return [space.get_dim_name(isl.dim_type.param, k) or "" for k in range(space.dim(isl.dim_type.param))]

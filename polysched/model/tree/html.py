@@ -1,0 +1,48 @@
+"""A schedule tree as coloured HTML: the text of `show_tree`, which a page or a notebook shows.
+
+Colours are those of the page if it sets them, and can be read on light and on dark paper if it does not.
+"""
+
+from __future__ import annotations
+
+import re
+
+from polysched.model.tree.nodes import Tree
+from polysched.model.tree.text import show_tree
+from polysched.support.markup import Html, joined, tag
+
+_NODES = "domain|context|band|filter|sequence|set|mark|extension"
+_STYLES = {
+    "node": "color:var(--quiet,#808890)",
+    "loop": "color:var(--loop,#2f81d7);font-weight:600",
+    "good": "color:var(--good,#2e9c57);font-weight:600",
+    "mark": "color:var(--mark,#c4692f);font-weight:600",
+}
+_TOKENS = re.compile(
+    rf"(?P<mark>(?<=mark: ).+)|(?P<node>^ *(?:{_NODES})\b:?)|(?P<good>\bpermutable$| coincident$)"
+    r"|(?P<loop>^ *[^\[\]{}:]+: (?=\[))"
+)
+
+
+def tree_html(tree: Tree) -> Html:
+    """The `<pre>` element with the tree."""
+    lines = (_coloured(line) for line in show_tree(tree, names=True).split("\n"))
+    return tag("pre", joined(*lines, separator="\n"), class_="tree", style="line-height:1.35;overflow-x:auto")
+
+
+def _coloured(line: str) -> Html:
+    parts: list[str] = []
+    end = 0
+    for match in _TOKENS.finditer(line):
+        parts.append(line[end : match.start()])
+        parts.append(tag("span", match.group(), style=_STYLES[match.lastgroup or ""]))
+        end = match.end()
+    return joined(*parts, line[end:])
+
+
+def _install_repr() -> None:
+    """Notebooks show trees so; tree.py cannot import this module."""
+    Tree._repr_html_ = tree_html  # type: ignore[attr-defined]
+
+
+_install_repr()

@@ -1,0 +1,270 @@
+"""From a schedule to loops for a target: tiles, threads, SIMD, or a grid; within a budget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+
+from polysched.codegen.gpu.barriers import place_barriers
+from polysched.codegen.gpu.first_thread import on_first_threads
+from polysched.codegen.gpu.tensor_plan import has_no_kernel
+from polysched.codegen.lower import lower
+from polysched.codegen.parallel.threads import known, worth_threads
+from polysched.config.constraints import TileSizes
+from polysched.config.heuristics.cpu import SIMD_OPERATIONS, STREAM_OPERATIONS
+from polysched.config.options import Options
+from polysched.config.target import LIMITS, TARGETS, TargetData
+from polysched.deps.coincidence import mark_coincident
+from polysched.deps.dependences import Dependences
+from polysched.deps.legality import require_legal
+from polysched.errors import BudgetExceeded, IllegalSchedule, InputError
+from polysched.ir.nodes import Function
+from polysched.model.scop import Scop
+from polysched.model.tree.nodes import Band, Map, Product, Tensor, Tree, marks_in, walk
+from polysched.solve.constraints.honoured import unmet
+from polysched.strategy.cpu import cpu
+from polysched.strategy.decision import Decision
+from polysched.strategy.gpu import gpu
+from polysched.strategy.script import Script
+from polysched.support import clock, isl
+from polysched.support.trace import optional, step, verifies_each
+from polysched.transform.analysis.products import require_products
+from polysched.transform.hand.base.draft import Draft
+from polysched.transform.hand.base.loops import nested
+from polysched.transform.hand.base.reduces import with_reduces
+from polysched.transform.hand.base.registry import Edit
+from polysched.transform.trees.guard import fits_in, gain, is_hidden, may_be_for_nothing
+
+
+def require_target(scheduled: Tree, target: TargetData, options: Options) -> None:
+    """InputError if the schedule is for another target, or there will be no tiles to have the sizes asked for."""
+    _require_axes(scheduled, target)
+    _require_tiles(scheduled, target, options)
+
+
+@dataclass(frozen=True)
+class Mapped:
+    """A tree with marks, and the edits that lead to it."""
+
+    scop: Scop  # whose instances it runs: edits may compute values elsewhere
+    dependences: Dependences
+    tree: Tree
+    start: Tree  # where the edits begin
+    options: Options  # which the strategy was given
+    edits: tuple[Edit, ...] = ()
+    decisions: tuple[Decision, ...] = ()
+    keeps_order: bool = False  # no edit moves iterations
+    unwritten: str = ""  # why they do not lead there
+
+
+def loops_within_budget(
+    scop: Scop,
+    deps: Dependences,
+    scheduled: Tree,
+    target: TargetData,
+    options: Options,
+    *,
+    is_by_hand: bool,
+    is_free: bool = False,
+    keeps_order: bool = False,
+) -> tuple[Mapped, Function, str]:
+    """The mapped tree, its loops, and which rung gave them: where isl's code generation outgrows its budget, the next
+    simpler tree is tried. BudgetExceeded where that would not be the schedule that was asked for.
+
+    `is_free`: nobody has asked for this schedule, so that source order may run where it is as good (transform/guard).
+    `keeps_order`: it is source order itself, for want of a better one.
+    """
+    mapping = _map_to_gpu if target.has_grid else partial(_map_to_cpu, keeps_order=keeps_order)
+    if not target.has_tensor:
+        options = replace(options, tensor="off")
+    if _has_marks(scheduled):
+        mapping = _with_barriers if target.has_grid else _as_it_is
+    if is_by_hand and _has_tiles(scheduled):  # which are all that it gets then
+        options = replace(options, tile=False, register_tiles=False)
+    names: dict[str, str] = {}  # of rungs, where they differ
+
+    def mapped() -> Mapped:
+        found = mapping(scheduled, scop, deps, options)
+        if is_free and not target.has_grid:
+            found, names["mapped"] = optional("guard", _guarded, (found, "mapped"), scop, deps, options)
+        return found
+
+    rungs: dict[str, Callable[[], Mapped]] = {
+        "mapped": mapped,
+        "mapped without tensor instructions": lambda: mapping(scheduled, scop, deps, replace(options, tensor="off")),
+        "mapped without tiles": lambda: mapping(scheduled, scop, deps, replace(options, tile=False, wavefront=False)),
+        "not mapped": lambda: _not_mapped(scheduled, scop, deps, options),
+        "source order": lambda: _not_mapped(scop.tree, scop, deps, options),
+    }
+    if _has_marks(scheduled):  # as it is, it may need barriers, and there is nothing to leave out of it
+        del rungs["mapped without tiles"], rungs["not mapped"]
+    if _has_marks(scheduled) or options.tensor == "off":
+        del rungs["mapped without tensor instructions"]
+    if is_by_hand:
+        del rungs["source order"]
+    reason = ""
+    tried: list[Tree] = []
+    for k, (rung, make) in enumerate(rungs.items()):
+        try:
+            with isl.within(min(_MAPPING_SECONDS, clock.left() / min(3, len(rungs) - k))):  # the next ones need some
+                found = make()
+                tree = _legal(found)
+            if tree in tried or not _may_be_lowered(found, rung, options):
+                continue
+            tried.append(tree)
+            with isl.within(options.lower_seconds, options.lower_operations):
+                loops = step("lower", lower, tree, found.scop)
+            if not (loop := has_no_kernel(loops)):
+                return found, loops, names.get(rung, rung) + reason
+            if _has_marks(scheduled):
+                hint = (
+                    "tile rows, columns and terms, leave their tiles as they are, "
+                    f"and let the copies of all stages have at most {LIMITS.dynamic} bytes"
+                )
+                raise InputError(f"tensor instructions cannot run loop '{loop}' as it is tiled", hint=hint)
+            reason = f", since tensor instructions cannot run loop {loop}"
+        except BudgetExceeded as error:
+            reason = f", since {error}"
+        except _Illegal as error:
+            reason = f", since edits of the strategy's are illegal: {error}"
+    if is_by_hand:
+        hint = "hint: edit in another order, or allow more, as in Options(lower_seconds=60)"
+        raise BudgetExceeded(f"no loops for the schedule by hand were found{reason}\n{hint}")
+    if unmet(scop.tree, scop, deps, options.constraints) or _tile_sizes(options):
+        raise BudgetExceeded(f"no loops that meet the constraints were found{reason}")
+    return _not_mapped(scop.tree, scop, deps, options), scop.function, "the nest as it was given" + reason
+
+
+class _Illegal(Exception):
+    """What a strategy wrote breaks a dependence."""
+
+
+def _legal(found: Mapped) -> Tree:
+    try:
+        return step("legality of the mapping", require_legal, found.tree, found.dependences, found.scop)
+    except IllegalSchedule as error:
+        if not found.edits or verifies_each():
+            raise
+        raise _Illegal(str(error).partition("\n")[0]) from error
+
+
+_WITH_TENSOR = [name for name, target in TARGETS.items() if target.has_tensor]
+_GRIDS = [name for name, target in TARGETS.items() if target.has_grid]
+_GIVEN = "the tree was given"
+IN_SOURCE_ORDER = "in source order, since the schedule found changes loops for nothing"
+FOR_THREADS = "mapped, which gains on threads alone"
+_MAPPING_SECONDS = 10.0  # to map a schedule, and to check what came of it
+
+
+def _may_be_lowered(found: Mapped, rung: str, options: Options) -> bool:
+    """Does it meet the user's constraints, as the scheduled tree and what is mapped from it do?"""
+    if rung != "mapped" and _tile_sizes(options):
+        return False
+    return rung != "source order" or not unmet(found.tree, found.scop, found.dependences, options.constraints)
+
+
+def _require_axes(tree: Tree, target: TargetData) -> None:
+    products = [mark for mark in marks_in(tree) if isinstance(mark, Product)]
+    if products and target.has_grid:
+        what = f"the schedule has {products[0].statement} as a product of matrices"
+        raise InputError(f"{what}, which {target.language} has not", hint="the target is c")
+    tensor = [mark for mark in marks_in(tree) if isinstance(mark, Tensor)]
+    if tensor and not target.has_tensor:
+        what = f"the schedule has loops for {tensor[0].instruction}, which {target.language} has not"
+        raise InputError(what, hint=f"targets that have it are {', '.join(_WITH_TENSOR)}")
+    axes = [mark.axis for mark in marks_in(tree) if isinstance(mark, Map)]
+    if axes and not target.has_grid:
+        raise InputError(
+            f"the schedule has a loop on {axes[0]}, and {target.language} has none",
+            hint=f"targets with axes are {', '.join(_GRIDS)}"
+        )
+
+
+def _require_tiles(scheduled: Tree, target: TargetData, options: Options) -> None:
+    """InputError if there will be no tiles to have the sizes asked for."""
+    for constraint in _tile_sizes(options):
+        if target.has_grid:
+            raise InputError(f"{constraint} is for CPUs: the tiles of a GPU are blocks of its grid")
+        if not options.tile:
+            raise InputError(f"{constraint}: there are no tiles with the option tile=False")
+        if _has_marks(scheduled):
+            raise InputError(f"{constraint}: a schedule with marks is followed as it is", hint="tile it by hand")
+
+
+def _tile_sizes(options: Options) -> list[TileSizes]:
+    return [c for c in options.constraints if isinstance(c, TileSizes)]
+
+
+def _map_to_cpu(
+    tree: Tree, scop: Scop, deps: Dependences, options: Options, *, keeps_order: bool = False
+) -> Mapped:
+    """Tiles, wavefronts where no loop is parallel, threads on the outermost loop, SIMD on the innermost; only
+    those if it `keeps_order`."""
+    script = _begun(tree, scop, deps, options)
+    cpu(script, keeps_order=keeps_order)
+    mapped = _written(script, tree, with_reduces(script.tree, script.dependences))
+    return replace(mapped, keeps_order=keeps_order)
+
+
+def _map_to_gpu(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> Mapped:
+    """Sums with what they start from and what is made of them, on blocks and threads."""
+    script = _begun(tree, scop, deps, options)
+    gpu(script)
+    mapped = with_reduces(script.tree, script.dependences)
+    return _written(script, tree, _barriers(mapped, script.scop, script.dependences))
+
+
+def _guarded(mapped: tuple[Mapped, str], scop: Scop, deps: Dependences, options: Options) -> tuple[Mapped, str]:
+    """The mapped tree, or source order mapped, if that is as good; and what is said of it."""
+    found = mapped[0].tree
+    guesses = bool(deps.guesses)
+    if not may_be_for_nothing(found, scop, fits_cache=fits_in(scop, options.machine.l2), guesses=guesses):
+        return mapped
+    source = mark_coincident(scop.tree, deps)
+    if not _is_worth_threads(scop, STREAM_OPERATIONS) and is_hidden(found, scop, deps):
+        return _not_mapped(source, scop, deps, options), IN_SOURCE_ORDER
+    in_order = _map_to_cpu(source, scop, deps, options, keeps_order=True)
+    gained = gain(found, in_order.tree, scop, guesses=guesses)
+    if gained == "never" or (gained == "on threads" and not _is_worth_threads(scop, SIMD_OPERATIONS)):
+        return in_order, IN_SOURCE_ORDER
+    return mapped[0], "mapped" if gained == "always" else FOR_THREADS
+
+
+def _is_worth_threads(scop: Scop, operations: int) -> bool:
+    """May the nest make as many operations?"""
+    return known(worth_threads(scop.statements, scop.context, (), operations)) is not False
+
+
+def _begun(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> Script:
+    return Script(Draft(scop=scop, dependences=deps, nested=nested(tree), waits=True), options)
+
+
+def _written(script: Script, start: Tree, tree: Tree) -> Mapped:
+    edits, decisions = tuple(script.edits), tuple(script.decisions)
+    return Mapped(script.scop, script.dependences, tree, start, script.options, edits, decisions)
+
+
+def _not_mapped(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> Mapped:
+    return Mapped(scop, deps, tree, tree, options, unwritten="loops are left as they are")
+
+
+def _as_it_is(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> Mapped:
+    require_products(tree, scop, reorder=options.reorder_reductions)
+    return Mapped(scop, deps, tree, tree, options, unwritten=_GIVEN)
+
+
+def _with_barriers(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> Mapped:
+    return Mapped(scop, deps, _barriers(tree, scop, deps), tree, options, unwritten=_GIVEN)
+
+
+def _barriers(tree: Tree, scop: Scop, deps: Dependences) -> Tree:
+    return step("barriers", place_barriers, step("first threads", on_first_threads, tree), scop, deps)
+
+
+def _has_marks(tree: Tree) -> bool:
+    return bool(marks_in(tree))
+
+
+def _has_tiles(tree: Tree) -> bool:
+    return any(member.rounds for node in walk(tree) if isinstance(node, Band) for member in node.members)

@@ -1,0 +1,115 @@
+"""What each loop of a nest is good for: the strides of its accesses tell.
+
+    C[i, j] += A[i, k] * B[k, j]        k leaves C in place:      serial, around a block of C
+                                        i leaves B in place:      unrolled, so that B is loaded once for all rows
+                                        j has unit strides:       SIMD
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from polysched.deps.coincidence import carried, in_one, left_below
+from polysched.model.scop import Scop, Statement
+from polysched.model.tree.nodes import Band, Member, Tree
+from polysched.support import isl
+from polysched.transform.analysis.strides import step, stride
+
+
+@dataclass(frozen=True, kw_only=True)
+class Roles:
+    """Positions of the members of a band; None where no member fits."""
+
+    serial: int  # what the statement writes stays in place along it
+    unrolled: int | None  # so does something that it reads
+    vector: int | None  # parallel when innermost; written elements step by one
+    gathers: int = 0  # reads that step further than by one along `vector`
+    sums: tuple[int, ...] = ()  # what the statement writes stays in place along them too
+
+    def rows_and_columns(self, band: Band) -> tuple[Member | None, Member | None]:
+        """The members that are unrolled and that run as SIMD."""
+        unrolled, vector = (None if k is None else band.members[k] for k in (self.unrolled, self.vector))
+        return unrolled, vector
+
+
+@dataclass(frozen=True)
+class Around:
+    """What is above a band: the members of the bands there, and the dependences that nothing there orders."""
+
+    members: tuple[Member, ...]
+    reaching: isl.UnionMap
+
+    def below(self, tree: Tree) -> Around:
+        """The same for the children of `tree`."""
+        members = tree.members if isinstance(tree, Band) else ()
+        return Around((*self.members, *members), left_below(tree, self.reaching))
+
+
+def roles(statement: Statement, band: Band, around: Around) -> Roles | None:
+    """The roles of the members of a permutable `band` for one of its statements; None if its loops reuse nothing that
+    it writes."""
+    loops = Loops(statement, band, around)
+    members = range(len(band.members))
+    if not loops.move:
+        return None
+    serial = [k for k in members if all(s == 0 for s in loops.writes(k))]
+    if not serial:
+        return None
+    vectors = [k for k in members if k not in serial and None not in loops.writes(k) and loops.is_parallel(k)]
+    vector = min(vectors, key=lambda k: loops.reads(k).count(None), default=None)
+    rows = [k for k in members if k not in serial and k != vector and 0 in loops.reads(k)]
+    if vector is None and not rows:
+        return None
+    gathers = 0 if vector is None else loops.reads(vector).count(None)
+    if vector is not None and gathers and not rows:
+        rows, vector, gathers = [vector], None, 0  # a dot product for each row: rows at a time, nothing else loaded
+    *sums, last = serial
+    unrolled = rows[0] if rows else None
+    return Roles(serial=last, unrolled=unrolled, vector=vector, gathers=gathers, sums=tuple(sums))
+
+
+def statements_of(band: Band, scop: Scop) -> Iterator[Statement]:
+    """The statements that reach the band, in source order."""
+    names = {relation.get_tuple_name(isl.dim_type.in_) for relation in isl.maps_of(band.members[0].schedule)}
+    return (s for s in scop.statements if s.name in names and not s.domain.is_empty())
+
+
+@dataclass(frozen=True)
+class Loops:
+    """How one statement moves along the members of a band."""
+
+    statement: Statement
+    band: Band
+    around: Around
+
+    @cached_property
+    def steps(self) -> list[isl.Map | None]:
+        outer = self.around.members
+        every = (*outer, *self.band.members)
+        return [step(self.statement, every, len(outer) + k) for k in range(len(self.band.members))]
+
+    @property
+    def move(self) -> bool:
+        """Does the statement move with every loop, the others standing?"""
+        return all(along is not None for along in self.steps)
+
+    def writes(self, k: int) -> list[int | None]:
+        along = self.steps[k]
+        assert along is not None
+        return [stride(access, along) for access in self.statement.writes]
+
+    def reads(self, k: int) -> list[int | None]:
+        along = self.steps[k]
+        assert along is not None
+        return [stride(access, along) for access in self.statement.reads]
+
+    def is_parallel(self, k: int) -> bool:
+        """Are the iterations of member k independent when it is innermost?"""
+        own = isl.UnionSet.from_set(isl.Set.universe(self.statement.domain.get_space()))
+        reaching = self.around.reaching.intersect_domain(own).intersect_range(own)
+        for position, member in enumerate(self.band.members):
+            if position != k:
+                reaching = in_one(member, reaching)
+        return bool(carried(self.band.members[k], reaching).is_empty())

@@ -1,0 +1,180 @@
+"""One nest for a sum, what it starts from and what is made of it: they run element by element.
+
+    sequence                                             band: i, j  coincident
+      filter: S    C[i, j] = 0                             sequence
+        band: i, j                                           filter: S
+      filter: T    C[i, j] += A[i, k] * B[k, j]    ->        filter: T
+        band: i, j, k                                          band: k
+      filter: U    C[i, j] = max(C[i, j], 0)                 filter: U
+        band: i, j
+
+An element then stays with the thread that adds it up: it is stored once, and never loaded where it starts from a
+constant. Legal where every dependence between the nests stays within one iteration of the coincident loops of the sum.
+All of their iterations are the same, so that what is best for the sum alone is best for all of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Sequence as Several
+from dataclasses import dataclass, replace
+from functools import reduce
+
+from polysched.deps.coincidence import together
+from polysched.deps.dependences import Dependences
+from polysched.model.scop import Scop, Statement
+from polysched.model.tree.nodes import Band, Filter, Member, Sequence, Tree, children, walk
+from polysched.support import isl
+from polysched.transform.analysis.roles import Around, Loops, statements_of
+
+
+def sums_to_fuse(tree: Tree, scop: Scop, dependences: Dependences) -> Iterator[list[tuple[Member, ...]]]:
+    """For each nest that adds to one element in all of its serial loops, with what stands in the same sequence and does
+    something to that element alone: the loops of each that become one, in the same order."""
+    return _to_fuse(tree, scop, Around((), dependences.coincidence))
+
+
+def _to_fuse(tree: Tree, scop: Scop, around: Around) -> Iterator[list[tuple[Member, ...]]]:
+    below = around.below(tree)
+    for child in children(tree):
+        yield from _to_fuse(child, scop, below)
+    if isinstance(tree, Sequence):
+        yield from ([*nest.fused] for nest in _in_sequence(tree, scop, around)[1])
+
+
+def _in_sequence(tree: Sequence, scop: Scop, around: Around) -> tuple[list[Filter], list[_Nest]]:
+    """The branches, with nests that others have joined, and these nests."""
+    branches, nests = list(tree.children), []
+    for branch in tree.children:
+        nest = _sum(branch, scop, around) if any(branch is left for left in branches) else None
+        if nest is not None:
+            earlier, nest, later = _joined(branches, branch, nest, scop.domain, around)
+            if len(nest.parts) > 1:
+                branches = [*earlier, Filter(nest.filter, Band(nest.members, True, Sequence(nest.parts))), *later]
+                nests.append(nest)
+    return branches, nests
+
+
+@dataclass(frozen=True)
+class _Nest:
+    """Coincident loops around what runs at each element."""
+
+    members: tuple[Member, ...]
+    parts: tuple[Filter, ...]
+    fused: tuple[tuple[Member, ...], ...]  # the loops that became `members`, those of the sum first
+
+    @property
+    def filter(self) -> isl.UnionSet:
+        return reduce(isl.UnionSet.union, (part.filter for part in self.parts))
+
+
+def _sum(branch: Filter, scop: Scop, around: Around) -> _Nest | None:
+    """The branch as a nest of a sum; None if it is none, or has no parallel loop."""
+    band = branch.child
+    if not isinstance(band, Band) or any(isinstance(node, Band) for node in walk(band.child)):
+        return None
+    coincident = tuple(member for member in band.members if member.coincident)
+    serial = tuple(member for member in band.members if not member.coincident)
+    if not coincident or not serial or not all(_stays(each, band, around) for each in statements_of(band, scop)):
+        return None
+    return _Nest(coincident, (replace(branch, child=replace(band, members=serial)),), (coincident,))
+
+
+def _stays(statement: Statement, band: Band, around: Around) -> bool:
+    """Do the serial loops of the band leave what the statement writes in place?"""
+    loops = Loops(statement, band, around)
+    serial = [k for k, member in enumerate(band.members) if not member.coincident]
+    return loops.move and all(step == 0 for k in serial for step in loops.writes(k))
+
+
+def _joined(
+    branches: list[Filter], branch: Filter, nest: _Nest, domain: isl.UnionSet, around: Around
+) -> tuple[list[Filter], _Nest, list[Filter]]:
+    """The nest with all that could join it, and the branches before and after it."""
+    place, reaching = branches.index(branch), around.reaching
+    earlier: list[Filter] = []
+    for other in reversed(branches[:place]):
+        own = None if _depend(other, earlier, reaching) else _own(nest, other, domain, around)
+        if own is None:
+            earlier.insert(0, other)
+        else:
+            nest = _with(nest, other, own, is_first=True)
+    later: list[Filter] = []
+    for other in branches[place + 1 :]:
+        own = None if _depend(other, later, reaching.reverse()) else _own(nest, other, domain, around)
+        if own is None:
+            later.append(other)
+        else:
+            nest = _with(nest, other, own, is_first=False)
+    return earlier, nest, later
+
+
+def _with(nest: _Nest, other: Filter, own: tuple[Member, ...], *, is_first: bool) -> _Nest:
+    """The nest with the branch inside of its loops, before or after all that it has."""
+    assert isinstance(other.child, Band)
+    members = tuple(
+        as_one(member, nest.filter, each, other.filter) for member, each in zip(nest.members, own, strict=True)
+    )
+    part = replace(other, child=other.child.child)
+    parts = (part, *nest.parts) if is_first else (*nest.parts, part)
+    return _Nest(members, parts, (*nest.fused, own))
+
+
+def _depend(other: Filter, passed: Several[Filter], reaching: isl.UnionMap) -> bool:
+    """Does anything that the branch would pass wait for it?"""
+    waited_for = reaching.intersect_domain(other.filter)
+    return any(not waited_for.intersect_range(part.filter).is_empty() for part in passed)
+
+
+def _own(nest: _Nest, other: Filter, domain: isl.UnionSet, around: Around) -> tuple[Member, ...] | None:
+    """The branch's own loops, in the order of those of the nest that they can be one with; None if it has other loops,
+    or nothing to do with the nest."""
+    band = other.child
+    if not isinstance(band, Band) or not all(member.coincident for member in band.members):
+        return None
+    if len(band.members) != len(nest.members) or any(isinstance(node, Band) for node in walk(band.child)):
+        return None
+    pairs = either_way(other.filter, nest.filter, around.reaching)
+    if pairs.is_empty():
+        return None
+    own, rest = [], list(band.members)
+    for member in nest.members:
+        both = ((each, as_one(member, nest.filter, each, other.filter)) for each in rest)
+        found = next((each for each, one in both if pairs.is_subset(together(one))), None)
+        if found is None:
+            return None
+        rest.remove(found)
+        own.append(found)
+    instances, others = (each.intersect(domain) for each in (nest.filter, other.filter))
+    if not are_same((*around.members, *nest.members), instances, (*around.members, *own), others):
+        return None
+    return tuple(own)
+
+
+def as_one(member: Member, one: isl.UnionSet, each: Member, other: isl.UnionSet) -> Member:
+    """One loop for both: with the values of the member at the instances of one, and of `each` at those of the other."""
+    inside = member.schedule.intersect_domain(one.universe())
+    return replace(member, schedule=inside.union(each.schedule.intersect_domain(other.universe())))
+
+
+def either_way(one: isl.UnionSet, other: isl.UnionSet, reaching: isl.UnionMap) -> isl.UnionMap:
+    """The dependences from these instances to the others, and those back, turned round."""
+    return reaching.union(reaching.reverse()).intersect_domain(one).intersect_range(other)
+
+
+def are_same(
+    one: Several[Member], instances: isl.UnionSet, other: Several[Member], others: isl.UnionSet
+) -> bool:
+    """Have the loops the same iterations around these instances and those, for all sizes for which both have any?
+
+    No, if there are no such sizes.
+    """
+    found = [_values(members, within) for members, within in ((one, instances), (other, others))]
+    sizes = found[0].params().intersect(found[1].params())
+    if sizes.is_empty():
+        return False
+    return bool(found[0].intersect_params(sizes).is_equal(found[1].intersect_params(sizes)))
+
+
+def _values(members: Several[Member], instances: isl.UnionSet) -> isl.UnionSet:
+    return instances.apply(reduce(isl.UnionMap.flat_range_product, (member.schedule for member in members)))

@@ -1,0 +1,153 @@
+"""Sizes worth running a nest with, to see whether its kernel is right: how large may be said, and some or all be fixed.
+
+    small_sizes(scop, {}, 20_000)            {"n": 1, "m": 1}, ..., {"n": 17, "m": 18}: partial, full and several tiles
+    ladders(nest, scop, {}, over=342)        [{"n": 34, "m": 34}, {"n": 66, "m": 66}, ...], then one large at a time
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from math import prod
+
+from polysched.ir.integers.intervals import Interval, interval
+from polysched.ir.interp import evaluate
+from polysched.ir.node import walk
+from polysched.ir.nodes import Expr, For, Function, If, Load, Stmt, Var
+from polysched.model.scop import Scop, Statement
+from polysched.model.witness import smallest
+from polysched.support import isl
+
+Sizes = dict[str, int]
+
+_SMALL = (1, 2, 3, 7, 17, 33, 65)
+_APART = 7  # here the sizes differ from each other, so that no two are mixed up unnoticed
+_ALIKE = (1, 2, 3, 5, 7, 17, 34, 66, 130)  # up to more than one tile of any size of ours, and part of the next
+_ALONE = ((34, 3), (130, 3), (130, 7))  # one of them, and the others
+_LOOSE = 8  # how much larger than a domain its box may be; isl counts what is in it one by one
+
+
+def small_sizes(scop: Scop, fixed: Sizes, most_instances: int) -> Iterator[Sizes]:
+    """Those at which the nest is valid, and has at most so many instances of statements."""
+    for sizes in _near(scop, fixed, _SMALL):
+        if _has_at_most(scop, sizes, most_instances):
+            yield sizes
+
+
+def ladders(nest: Function, scop: Scop, fixed: Sizes, over: int = -1) -> list[list[Sizes]]:
+    """Ascending sizes: all alike, of more work than `over`, and each alone large."""
+    names = [name for name in scop.function.sizes if name not in fixed]
+    alike = _near(scop, fixed, _ALIKE)
+    alone = ([{**dict.fromkeys(names, small), name: large} for large, small in _ALONE] for name in names)
+    free = ([{name: {**fixed, **some}[name] for name in scop.function.sizes} for some in it] for it in alone)
+    return [
+        [sizes for sizes in alike if work(nest, scop, sizes) > over],
+        *(list(_valid(scop, it)) for it in free if len(names) > 1),
+    ]
+
+
+def work(nest: Function, scop: Scop, sizes: Sizes) -> int:
+    """About how many elements there are, and accesses to them: as if the domains were boxes."""
+    point = _point(scop, sizes)
+    accesses = sum(
+        (len(s.reads) + len(s.writes)) * _box(domain) * _turns(s, domain, sizes)
+        for s, domain in ((s, s.domain.intersect_params(point)) for s in scop.statements)
+    )
+    return accesses + sum(prod(int(evaluate(extent, sizes)) for extent in array.shape) for array in nest.arrays)
+
+
+def _near(scop: Scop, fixed: Sizes, values: Sequence[int]) -> Iterator[Sizes]:
+    """Sizes that are all alike, one of these values each; if none are valid, the next larger ones that are."""
+    found = list(_valid(scop, (_alike(scop, fixed, value) for value in values)))
+    yield from found or _valid(scop, filter(None, (_above(scop, fixed, value) for value in values)))
+
+
+def _above(scop: Scop, fixed: Sizes, value: int) -> Sizes | None:
+    """The least valid sizes that are all at least the value, but for those fixed; None if there are none."""
+    allowed, kind = scop.valid_sizes, isl.dim_type.param
+    for k, name in enumerate(scop.function.sizes):
+        given = isl.Val(fixed.get(name, value))
+        allowed = allowed.fix_val(kind, k, given) if name in fixed else allowed.lower_bound_val(kind, k, given)
+    return None if allowed.is_empty() else smallest(allowed)[0]
+
+
+def _alike(scop: Scop, fixed: Sizes, value: int) -> Sizes:
+    apart = int(value == _APART)
+    return {name: fixed.get(name, value + k * apart) for k, name in enumerate(scop.function.sizes)}
+
+
+def _valid(scop: Scop, candidates: Iterable[Sizes]) -> Iterator[Sizes]:
+    """Each once."""
+    seen: list[Sizes] = []
+    extents = [extent for array in scop.function.arrays for extent in array.shape]  # which may be no affine ones
+    for sizes in candidates:
+        exists = sizes not in seen and all(evaluate(extent, sizes) >= 0 for extent in extents)
+        if exists and not scop.valid_sizes.intersect(_point(scop, sizes)).is_empty():
+            seen.append(sizes)
+            yield sizes
+
+
+def _has_at_most(scop: Scop, sizes: Sizes, most: int) -> bool:
+    point = _point(scop, sizes)
+    domains = [s.domain.intersect_params(point) for s in scop.statements]
+    turns = [_turns(s, domain, sizes) for s, domain in zip(scop.statements, domains, strict=True)]
+    boxes = sum(times * _box(domain) for times, domain in zip(turns, domains, strict=True))
+    if most < boxes <= _LOOSE * most:
+        counts = (domain.count_val().get_num_si() for domain in domains)
+        return sum(times * count for times, count in zip(turns, counts, strict=True)) <= most
+    return boxes <= most
+
+
+def _box(domain: isl.Set) -> int:
+    """The instances of the smallest box around the set."""
+    return 0 if domain.is_empty() else prod(high - low + 1 for low, high in _ranges(domain))
+
+
+def _ranges(domain: isl.Set) -> list[Interval]:
+    """The least and the largest value of each iterator."""
+    dims = range(domain.dim(isl.dim_type.set))
+    return [(domain.dim_min_val(k).get_num_si(), domain.dim_max_val(k).get_num_si()) for k in dims]
+
+
+def _turns(statement: Statement, domain: isl.Set, sizes: Sizes) -> int:
+    """At most how often the innermost statements run in an instance, which holds the loops that are not affine; those
+    whose bounds only data tells count once."""
+    if domain.is_empty() or not any(isinstance(stmt, For) for stmt in walk(statement.body)):
+        return 1
+    known = {name: (value, value) for name, value in sizes.items()}
+    return _runs(statement.body, known | dict(zip(statement.iterators, _ranges(domain), strict=True)))
+
+
+def _runs(body: Iterable[Stmt], known: dict[str, Interval]) -> int:
+    runs = 0
+    for stmt in body:
+        match stmt:
+            case For(var=var, lo=lo, hi=hi, step=step):
+                low, high = _between(lo, known), _between(hi, known)
+                if low is None or high is None:
+                    runs += _runs(stmt.body, known)
+                    continue
+                ends = (low[0], high[1]) if step > 0 else (high[0], low[1])
+                runs += max(0, -(-(ends[1] - ends[0]) // abs(step))) * _runs(stmt.body, {**known, var: ends})
+            case If(then=then, other=other):
+                runs += max(_runs(then, known), _runs(other, known))
+            case _:
+                runs += 1
+    return runs
+
+
+def _between(expr: Expr, known: dict[str, Interval]) -> Interval | None:
+    """Numbers that the value lies between; None if data is in it, or what else is not known."""
+    if any(isinstance(node, Load) or (isinstance(node, Var) and node.name not in known) for node in walk(expr)):
+        return None
+
+    def inner(part: Expr) -> Interval:
+        return known[part.name] if isinstance(part, Var) else interval(part, inner)
+
+    return inner(expr)
+
+
+def _point(scop: Scop, sizes: Sizes) -> isl.Set:
+    point = isl.Set.universe(scop.valid_sizes.get_space())
+    for k, name in enumerate(scop.function.sizes):
+        point = point.fix_val(isl.dim_type.param, k, isl.Val(sizes[name]))
+    return point
