@@ -1,4 +1,4 @@
-"""polysched/opt.py and `polysched opt`: the same results from the rewritten file, and no other byte changed."""
+"""polysched/cli/opt_file and `polysched opt`: the same results from the rewritten file, and no other byte changed."""
 
 from __future__ import annotations
 

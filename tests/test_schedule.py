@@ -127,6 +127,7 @@ def test_where_a_schedule_can_start():
         ('{"nest": "f", "start": "source", "edits": [], "options": {"speed": 9}}', "there is no option speed"),
         ('{"nest": "f", "start": "source", "edits": [], "options": [1]}', "options are a JSON object, not [1]"),
         ('{"nest": "f", "start": "source", "edits": [], "options": {"tile": 9}}', "option tile is 9, but is of"),
+        ('{"nest": "f", "start": "source", "edits": [], "strategy": 1}', "what a strategy was given is not 1\nhint:"),
     ],
 )
 def test_json_that_is_no_history(text, message):

@@ -1,8 +1,8 @@
 """What the stage of the expressions saves: integer operations that the C code of a case executes, counted, not timed.
 
 Each case is compiled without the stage, with `licm` alone, and with all of it; what runs is counted at the case's sizes
-as `passes.count` does, where both sides of a branch on data count, and no loop's own increments and compares do. Ratios
-leave out cases whose code the stage does not change; an operator gains or loses by 1 % at least.
+as `codegen/count.py` does, where both sides of a branch on data count, and no loop's own increments and compares do.
+Ratios leave out cases whose code the stage does not change; an operator gains or loses by 1 % at least.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@
     t0 = i_outer * 32: before i_inner
     in i_inner: i_outer * 32 + i_inner: changes with i_inner
 
-Operations are those of `passes.count`; lines are those of the kernel after the last pass, as it prints.
+Operations are those of `count.py`; lines are those of the kernel after the last pass, as it prints.
 """
 
 from __future__ import annotations

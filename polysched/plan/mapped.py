@@ -72,7 +72,8 @@ def loops_within_budget(
     """The mapped tree, its loops, and which rung gave them: where isl's code generation outgrows its budget, the next
     simpler tree is tried. BudgetExceeded where that would not be the schedule that was asked for.
 
-    `is_free`: nobody has asked for this schedule, so that source order may run where it is as good (transform/guard).
+    `is_free`: nobody has asked for this schedule, so that source order may run where it is as good
+    (transform/trees/guard).
     `keeps_order`: it is source order itself, for want of a better one.
     """
     mapping = _map_to_gpu if target.has_grid else partial(_map_to_cpu, keeps_order=keeps_order)

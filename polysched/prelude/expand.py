@@ -10,7 +10,7 @@
 
 Without it every iteration of i would wait for the one before. `codegen/memory/contract.py` undoes it where the
 schedule keeps an iteration's accesses together. Else the temporary takes no more memory than one of the user's arrays,
-wherever all that uses it runs: the bounds of a[i, k] with a: f64[1000, 1000] say that n <= 1000 (`extents.py`).
+wherever all that uses it runs: the bounds of a[i, k] with a: f64[1000, 1000] say that n <= 1000 (`model/extents.py`).
 """
 
 from __future__ import annotations

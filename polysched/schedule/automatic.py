@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 
 from polysched.config.constraints import TileSizes
 from polysched.config.options import Options
-from polysched.config.target import TargetData
+from polysched.config.target import TARGETS, TargetData
 from polysched.errors import InputError, PolyschedError
 from polysched.ir.nodes import Function
 from polysched.model.tree.nodes import Band, Serial, Tree, children, marked_as, marks_in, with_children
 from polysched.plan.plan import Plan, planned_by_hand
 from polysched.prelude.choose import readable
 from polysched.prelude.edit import NestEdit
-from polysched.schedule.history import History, Start
+from polysched.schedule.history import Given, History, Start
 from polysched.strategy.cpu import cpu
 from polysched.strategy.decision import Decision, Value
 from polysched.strategy.gpu import gpu
@@ -53,6 +53,11 @@ class Written:
     answers: Mapping[str, Value]
     decisions: tuple[Decision, ...]
 
+    @property
+    def given(self) -> Given:
+        after = len(self.begun.history.edits)
+        return Given(self.target.name, after, self.keeps_order, self.options, self.answers)
+
     def again(self, answers: Mapping[str, Value]) -> State:
         """With these answers, too."""
         answers = {**self.answers, **answers}
@@ -68,6 +73,16 @@ class Written:
         history = self.begun.history
         draft = all_applied(self.begun.draft, edits, history.options, len(history.edits) + 1)
         return replace(self.begun.after(draft, edits), written=self)
+
+
+def written_again(begun: State, given: Given, edits: Sequence[Edit]) -> State | None:
+    """The state in which a strategy was, if it still writes these edits."""
+    written = Written(begun, TARGETS[given.target], given.options, given.keeps_order, given.answers, ())
+    try:
+        state = written.again({})
+    except PolyschedError:
+        return None
+    return state if state.history.edits == (*begun.history.edits, *edits) else None
 
 
 def found(function: Function, plan: Plan, target: TargetData, options: Options) -> State:

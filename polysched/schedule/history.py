@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import ast
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from polysched.config.constraints import (
     Constraint,
@@ -25,13 +26,15 @@ from polysched.config.constraints import (
     together,
 )
 from polysched.config.machine import Gpu, Machine
-from polysched.config.options import Options
+from polysched.config.options import Options, Target
 from polysched.config.plain import called, with_tuples, written
+from polysched.config.target import require_known
 from polysched.errors import InputError
 from polysched.model.tree.nodes import Tree
 from polysched.model.tree.yaml import from_yaml, to_yaml
 from polysched.prelude.edit import NestEdit
 from polysched.prelude.edits import edits_as_data, edits_of
+from polysched.strategy.decision import Value
 from polysched.support.brief import brief
 from polysched.support.version import __version__
 from polysched.transform.hand.base.registry import Edit
@@ -79,13 +82,15 @@ class History:
         edits = (f"ps.{called('NestEdit.of', edit.name, *edit.args, **dict(edit.kwargs))}" for edit in self.prelude)
         return [f"prelude=[{', '.join(edits)}]"]
 
-    def to_json(self) -> str:
+    def to_json(self, given: Given | None = None) -> str:
         """The history as JSON, which `history_from_json` reads; InputError for options that JSON cannot hold."""
         start = {"tree": to_yaml(self.start)} if isinstance(self.start, Tree) else self.start
         head: dict[str, Any] = {"polysched": __version__, "nest": self.nest, "start": start}
         head["options"] = _changed(self.options)
         if self.prelude is not None:
             head["prelude"] = edits_as_data(self.prelude)
+        if given is not None:
+            head["strategy"] = {**vars(given), "options": _changed(given.options)}
         edits = [json.dumps([edit.name, edit.args, dict(edit.kwargs)]) for edit in self.edits]
         try:
             lines = [f'  "{key}": {json.dumps(value, default=_as_plain)},' for key, value in head.items()]
@@ -95,8 +100,20 @@ class History:
         return "\n".join(["{", *lines, f'  "edits": [{inside}\n  ]' if edits else '  "edits": []', "}"])
 
 
-def history_from_json(text: str) -> History:
-    """The history that `History.to_json` gave; InputError that says what is wrong with the text."""
+@dataclass(frozen=True)
+class Given:
+    """What a strategy was given, which wrote the edits from number `after` on."""
+
+    target: Target
+    after: int
+    keeps_order: bool
+    options: Options
+    answers: Mapping[str, Value]  # to its decisions, by their keys
+
+
+def history_from_json(text: str) -> tuple[History, Given | None]:
+    """The history that `History.to_json` gave, and what its strategy was given; InputError that says what is wrong with
+    the text."""
     try:
         data = json.loads(text)
     except (json.JSONDecodeError, RecursionError) as error:
@@ -115,7 +132,22 @@ def history_from_json(text: str) -> History:
         case _:
             raise InputError(f"a schedule cannot start from {start!r}", hint="give 'source', 'ilp' or {'tree': YAML}")
     prelude = edits_of(data["prelude"]) if "prelude" in data else None
-    return History(nest, start, _options(options), tuple(map(_edit, edits)), prelude)
+    history = History(nest, start, _options(options), tuple(map(_edit, edits)), prelude)
+    return history, _given(data["strategy"]) if "strategy" in data else None
+
+
+def _given(data: Any) -> Given:
+    match data:
+        case {
+            "target": str(target),
+            "after": int(after),
+            "keeps_order": bool(keeps_order),
+            "options": options,
+            "answers": dict(answers),
+        }:
+            require_known(target)
+            return Given(cast(Target, target), after, keeps_order, _options(options), answers)
+    raise InputError(f"what a strategy was given is not {data!r}", hint="write it with Schedule.to_json()")
 
 
 def _options(data: Any) -> Options:

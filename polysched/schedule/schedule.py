@@ -35,7 +35,7 @@ from polysched.plot.draw import Before, plot, titled
 from polysched.plot.notebook import notebook_html
 from polysched.prelude.choose import readable
 from polysched.prelude.edit import NestEdit
-from polysched.schedule.automatic import State, found, mapped
+from polysched.schedule.automatic import State, found, mapped, written_again
 from polysched.schedule.history import History, Start, history_from_json
 from polysched.solve.scheduler import find_schedule
 from polysched.strategy.decision import Decision, Value
@@ -296,13 +296,23 @@ class Schedule:
         return str(self.history)
 
     def to_json(self) -> str:
-        """The history, to be read by `Schedule.from_json`."""
-        return self.history.to_json()
+        """The history, to be read by `Schedule.from_json`, with what its strategy was given."""
+        return self.history.to_json(self._state.written.given if self._state.written else None)
 
     @staticmethod
     def from_json(nest: Nest | Function, text: str) -> Schedule:
-        """The schedule of the nest with a history as `to_json` gives it, every edit checked again."""
-        return _replayed(history_from_json(text), nest)
+        """The schedule of the nest with a history as `to_json` gives it, every edit checked again.
+
+        It has its `decisions` again, unless this version's strategy would write other edits.
+        """
+        history, given = history_from_json(text)
+        if given is None:
+            return _replayed(history, nest)
+        begun = _replayed(replace(history, edits=history.edits[: given.after]), nest)
+        edits = history.edits[given.after :]
+        with isl.within(given.options.compile_seconds):
+            state = written_again(begun._state, given, edits)
+        return schedule_of(begun.nest, state) if state else begun.apply(edits)
 
     def to_yaml(self) -> str:
         """The tree in isl's YAML, which isl and PPCG read too."""

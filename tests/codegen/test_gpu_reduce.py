@@ -1,4 +1,4 @@
-"""gpu/sums/reduce.py and strategy/sums.py: sums by all threads of a GPU, in an order that is always the same."""
+"""codegen/gpu/sums/reduce.py and strategy/sums.py: sums by all threads of a GPU, always in the same order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""polysched/model/tree/to_isl.py, tree_text.py and tree_yaml.py: trees as isl's, as text, and as YAML in and out."""
+"""polysched/model/tree/to_isl.py, text.py and yaml.py: trees as isl's, as text, and as YAML in and out."""
 
 import random
 

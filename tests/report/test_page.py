@@ -1,4 +1,4 @@
-"""polysched/report: a page holds together, shows everything escaped, and links lines that belong together."""
+"""polysched/cli/report_page: a page holds together, shows everything escaped, and links lines that belong together."""
 
 from __future__ import annotations
 

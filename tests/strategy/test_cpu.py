@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import random
 from dataclasses import replace
@@ -53,6 +54,27 @@ def test_the_schedule_that_is_found_gives_the_same_text_again(kernel, target):
     assert ps.Schedule(nest, "ilp", options=OPTIONS).map(target).history == schedule.history
     for again in (schedule, ps.Schedule.from_json(nest, schedule.to_json())):
         assert ps.optimize(nest, target, schedule=again).source.text == found.source.text
+
+
+@pytest.mark.parametrize("target", ["c", "cuda"])
+def test_json_keeps_decisions_and_answers(target):
+    nest = KERNELS["gemm"].nest
+    auto = ps.Schedule.auto(nest, target)
+    answered = auto.without(auto.decisions[0].key)
+    by_hand = ps.Schedule(nest).distribute("i").map(target)
+    for schedule in (auto, answered, by_hand):
+        again = ps.Schedule.from_json(nest, schedule.to_json())
+        assert again.decisions == schedule.decisions != () and again.history == schedule.history
+    last = auto.decisions[-1].key
+    assert ps.Schedule.from_json(nest, answered.to_json()).without(last).history == answered.without(last).history
+
+
+def test_edits_that_the_strategy_would_not_write_have_no_decisions():
+    nest = KERNELS["gemm"].nest
+    data = json.loads(ps.Schedule.auto(nest).to_json())
+    del data["edits"][-1]
+    fewer = ps.Schedule.from_json(nest, json.dumps(data))
+    assert fewer.decisions == () and len(fewer.history.edits) == len(data["edits"])
 
 
 def test_what_was_done_to_the_nest_before_is_part_of_it():

@@ -1,5 +1,5 @@
 """The numbers of judgement: from where on something pays, and how much of it. What is a fact of a machine is in
-`machine.py` and `target.py`; what bounds the time of a question to isl stands where the question is asked.
+`config/machine.py` and `target.py`; what bounds the time of a question to isl stands where the question is asked.
 
     cpu.py     tiles, products, threads and lanes of CPUs
     gpu.py     grids, sums and copies of GPUs

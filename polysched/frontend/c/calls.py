@@ -34,7 +34,7 @@ _DECLARATIONS = (CursorKind.VAR_DECL, CursorKind.PARM_DECL)
 
 
 class Reader(Protocol):
-    """What reads the arguments: `Expressions` of c_expressions.py."""
+    """What reads the arguments: `Expressions` of expressions.py."""
 
     source: Source
     pure: frozenset[str]

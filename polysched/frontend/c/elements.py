@@ -1,6 +1,6 @@
 """Elements of arrays: A[i][j], *p, *(p + i).
 
-Extents that a declaration leaves open, and subscripts such as i * n + j, wait for all of the region (c_shapes.py).
+Extents that a declaration leaves open, and subscripts such as i * n + j, wait for all of the region (shapes.py).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """From C expressions to those of the loop IR: what C computes, to the bit, every conversion a Cast.
 
     A[i] * 2 + i / n            f64(A[i]) * 2.0 + f64(truncdiv(i32(i), i32(n)))       for float A[n] and int i, n
-    i < n && A[i] > 0           i < n && A[i] > 0.0f32          conditions on loop variables stay affine (c_numbers.py)
+    i < n && A[i] > 0           i < n && A[i] > 0.0f32          conditions on loop variables stay affine (numbers.py)
 
 The conversions are those of clang's tree, so C's rules of promotion stand nowhere here.
 """

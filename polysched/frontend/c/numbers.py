@@ -4,7 +4,7 @@
     A[(i << 2) + k / 2]     i * 4 + truncdiv(k, 2)
 
 This is the number that C computes: a signed overflow is undefined in C, and that an unsigned operation does not wrap,
-nor a conversion change the number, is shown by the loops around, or assumed of the parameters (c_proofs.py), or the
+nor a conversion change the number, is shown by the loops around, or assumed of the parameters (proofs.py), or the
 text is refused.
 """
 

@@ -41,7 +41,7 @@ def _coloured(line: str) -> Html:
 
 
 def _install_repr() -> None:
-    """Notebooks show trees so; tree.py cannot import this module."""
+    """Notebooks show trees so; nodes.py cannot import this module."""
     Tree._repr_html_ = tree_html  # type: ignore[attr-defined]
 
 

@@ -96,7 +96,7 @@ def _body(domain: isl.UnionSet) -> str:
 
 
 def _install_str() -> None:
-    """`str(tree)` and f-strings give the text, `repr` its beginning; tree.py cannot import this module."""
+    """`str(tree)` and f-strings give the text, `repr` its beginning; nodes.py cannot import this module."""
     Tree.__str__ = show_tree  # type: ignore[method-assign,assignment]
     Tree.__repr__ = lambda tree: brief(tree, str(tree))  # type: ignore[method-assign]
 

@@ -5,8 +5,8 @@ loop has bounds that depend on the element. With few zeros it comes first there,
 pack an element once for each weight that meets it.
 
 A guard costs little where the operand is copied anyway, with zeros in its place: to the shared memory of a GPU, if its
-elements are used often (gpu/staging), or packed on a CPU, for a product of matrices (codegen/products) that has no
-padded copy; and where it is the same along rows. Elsewhere it stands in the innermost loop.
+elements are used often (codegen/gpu/staging), or packed on a CPU, for a product of matrices (codegen/products) that has
+no padded copy; and where it is the same along rows. Elsewhere it stands in the innermost loop.
 
 A cut is for what a copy cannot have, as the places between the elements of dilated data, and for GPUs.
 """

@@ -1,4 +1,4 @@
-"""polysched/sass/execute: what a thread stores, and how many instructions it takes."""
+"""polysched/counts/sass/execute: what a thread stores, and how many instructions it takes."""
 
 from __future__ import annotations
 
