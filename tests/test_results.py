@@ -85,7 +85,7 @@ def test_arrays_from_outside_are_handed_at_calls_and_not_kept(folder):
 def test_another_process_finds_it():
     program = """
 import polysched as ps, numpy as np
-from polysched.examples import gemm
+from polysched.operators.examples import gemm
 done = ps.optimize(gemm)
 c = np.zeros((3, 3))
 done(C=c, A=np.eye(3), B=np.ones((3, 3)))

@@ -13,8 +13,8 @@
                 y[i, j] = x[i, j] - m                   ...
 
 Each sum has all threads of the block, so that they meet at the barriers of its tree; iteration t stays on thread t, as
-in the loops beside it. What is not on threads is on the first one (`codegen/gpu/first_thread.py`), as is the end of each
-sum.
+in the loops beside it. What is not on threads is on the first one (`codegen/gpu/first_thread.py`), as is the end of
+each sum.
 """
 
 from __future__ import annotations
