@@ -68,7 +68,7 @@ from polysched.runtime.emulated.hand_written import check_cuda
 from polysched.schedule.schedule import Schedule
 from polysched.support.trace import record
 from polysched.support.version import __version__
-from polysched.transform.hand.base.registry import Edit
+from polysched.transform.edits.base.registry import Edit
 
 __all__ = [
     "A100",

@@ -18,11 +18,11 @@ from polysched.codegen.loops.invariant_loads import invariant_loads
 from polysched.codegen.loops.loop_bounds import loop_bounds
 from polysched.codegen.memory.accumulate import accumulate
 from polysched.codegen.memory.contract import contract
-from polysched.codegen.memory.lanes import several_vectors
 from polysched.codegen.memory.linearize import linearize
 from polysched.codegen.memory.packing import pack
 from polysched.codegen.memory.register_tiles import register_tiles
 from polysched.codegen.parallel.idle_threads import without_idle_threads
+from polysched.codegen.parallel.lanes import several_vectors
 from polysched.codegen.parallel.privatize import privatize
 from polysched.codegen.products.find import pack_products
 from polysched.codegen.stage import improve_expressions

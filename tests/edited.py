@@ -15,7 +15,7 @@ from polysched import Schedule
 from polysched.codegen.lower import lower
 from polysched.errors import PolyschedError
 from polysched.ir.nodes import Function
-from polysched.transform.hand.base.loops import loops
+from polysched.transform.edits.base.loops import loops
 
 
 def assert_holds(fn: Function, edit: Callable[[Schedule], Schedule]) -> Schedule:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from polysched import Schedule
-from polysched.transform.hand.base.registry import EDITS, EditKind
+from polysched.transform.edits.base.registry import EDITS, EditKind
 
 DOCS = Path(__file__).parents[1].joinpath("docs/schedules.md").read_text()
 

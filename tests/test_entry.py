@@ -15,7 +15,7 @@ from polysched.errors import InputError
 from polysched.frontend.python import parse_nest
 from polysched.operators import relu
 from polysched.support.entry import entry
-from polysched.transform.hand.base.registry import EDITS
+from polysched.transform.edits.base.registry import EDITS
 
 
 @ps.nest

@@ -16,7 +16,7 @@ from polysched.model.lines import statements_at
 from polysched.model.scop import Scop
 from polysched.model.tree.nodes import Band, Tree, marks_in, walk
 from polysched.support import isl
-from polysched.transform.hand.base.loops import nested
+from polysched.transform.edits.base.loops import nested
 
 
 def explain(

@@ -30,11 +30,11 @@ from polysched.strategy.script import Script
 from polysched.support import clock, isl
 from polysched.support.trace import optional, step, verifies_each
 from polysched.transform.analysis.products import require_products
-from polysched.transform.hand.base.draft import Draft
-from polysched.transform.hand.base.loops import nested
-from polysched.transform.hand.base.reduces import with_reduces
-from polysched.transform.hand.base.registry import Edit
-from polysched.transform.trees.guard import fits_in, gain, is_hidden, may_be_for_nothing
+from polysched.transform.edits.base.draft import Draft
+from polysched.transform.edits.base.loops import nested
+from polysched.transform.edits.base.reduces import with_reduces
+from polysched.transform.edits.base.registry import Edit
+from polysched.transform.trees.profitability import fits_in, gain, is_hidden, may_be_for_nothing
 
 
 def require_target(scheduled: Tree, target: TargetData, options: Options) -> None:

@@ -28,8 +28,8 @@ from polysched.solve.constraints.honoured import require_met
 from polysched.solve.scheduler import Scheduled, find_schedule
 from polysched.support import isl
 from polysched.support.trace import step, timed
-from polysched.transform.hand.base.draft import Draft
-from polysched.transform.hand.base.reduces import require_reduces
+from polysched.transform.edits.base.draft import Draft
+from polysched.transform.edits.base.reduces import require_reduces
 
 
 @dataclass(frozen=True, kw_only=True)

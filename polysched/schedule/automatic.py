@@ -20,11 +20,11 @@ from polysched.strategy.decision import Decision, Value
 from polysched.strategy.gpu import gpu
 from polysched.strategy.script import Script
 from polysched.support import clock, isl
-from polysched.transform.hand.base.applied import all_applied
-from polysched.transform.hand.base.draft import Draft
-from polysched.transform.hand.base.edit import draft_of
-from polysched.transform.hand.base.loops import nested
-from polysched.transform.hand.base.registry import EDITS, Edit
+from polysched.transform.edits.base.applied import all_applied
+from polysched.transform.edits.base.draft import Draft
+from polysched.transform.edits.base.edit import draft_of
+from polysched.transform.edits.base.loops import nested
+from polysched.transform.edits.base.registry import EDITS, Edit
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ from polysched.prelude.edits import edits_as_data, edits_of
 from polysched.strategy.decision import Value
 from polysched.support.brief import brief
 from polysched.support.version import __version__
-from polysched.transform.hand.base.registry import Edit
+from polysched.transform.edits.base.registry import Edit
 
 Start = Literal["source", "ilp"]
 _DEFAULTS = Options()

@@ -43,12 +43,12 @@ from polysched.support import isl
 from polysched.support.brief import brief
 from polysched.support.entry import entries
 from polysched.support.trace import step
-from polysched.transform.hand import edits
-from polysched.transform.hand.base.applied import MORE, all_applied, applied
-from polysched.transform.hand.base.draft import Draft
-from polysched.transform.hand.base.edit import draft_of
-from polysched.transform.hand.base.loops import loops
-from polysched.transform.hand.base.registry import EDITS, Edit, plain_edit
+from polysched.transform.edits import table as edits
+from polysched.transform.edits.base.applied import MORE, all_applied, applied
+from polysched.transform.edits.base.draft import Draft
+from polysched.transform.edits.base.edit import draft_of
+from polysched.transform.edits.base.loops import loops
+from polysched.transform.edits.base.registry import EDITS, Edit, plain_edit
 
 P = ParamSpec("P")
 _AN_EDIT = 'as in [ps.Edit.of("tile", "i", sizes=(32,))]'

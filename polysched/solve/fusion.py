@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Literal
 
-from polysched.deps.cluster import Pair, strongly_connected
+from polysched.deps.components import Pair, strongly_connected
 from polysched.solve.bands import BandSearch, Plan
 from polysched.solve.constraints.demands import Demands
 from polysched.solve.farkas import Edge

@@ -20,8 +20,8 @@ from typing import Literal
 
 from polysched.config.constraints import Constraint
 from polysched.config.options import Options
-from polysched.deps.cluster import components
 from polysched.deps.coincidence import mark_coincident
+from polysched.deps.components import components
 from polysched.deps.dependences import Dependences
 from polysched.errors import BudgetExceeded, IllegalSchedule
 from polysched.model.scop import Scop

@@ -25,7 +25,7 @@ from polysched.support import isl
 from polysched.transform.analysis.roles import Around
 from polysched.transform.trees.distribute import distribute
 from polysched.transform.trees.fuse_sums import are_same
-from polysched.transform.trees.split import split
+from polysched.transform.trees.split_set import split
 from polysched.transform.trees.unskew import in_order, unskew, upright
 from polysched.transform.trees.wavefront import wavefront_of_points
 

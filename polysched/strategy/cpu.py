@@ -34,9 +34,9 @@ from polysched.model.tree.nodes import (
 )
 from polysched.model.tree.nodes import Sequence as InOrder
 from polysched.strategy.decision import sizes_around
-from polysched.strategy.pieces import pieces
 from polysched.strategy.rows import fuse_rows, join_lanes
 from polysched.strategy.script import Script, names_of
+from polysched.strategy.split_set import pieces
 from polysched.strategy.straight import straighten
 from polysched.support import isl
 from polysched.transform.analysis.epilogues import epilogues
@@ -45,8 +45,8 @@ from polysched.transform.analysis.reductions import sums_for_lanes, sums_for_thr
 from polysched.transform.analysis.roles import Around, Roles, roles, statements_of
 from polysched.transform.analysis.strides import nearest
 from polysched.transform.analysis.vectorize import can_vectorize
-from polysched.transform.hand.base.loops import loops
-from polysched.transform.hand.base.reduces import with_reduces
+from polysched.transform.edits.base.loops import loops
+from polysched.transform.edits.base.reduces import with_reduces
 from polysched.transform.trees.distribute import distribute
 from polysched.transform.trees.fuse_tiles import in_common
 from polysched.transform.trees.interleave import row_to_interleave

@@ -23,14 +23,14 @@ from polysched.strategy.grid import choose_grid
 from polysched.strategy.nest import Nest
 from polysched.strategy.on_grid import add_up, on_grid, statements_in
 from polysched.strategy.own_tiles import on_own_tiles, own_tiles
-from polysched.strategy.pieces import split_in
 from polysched.strategy.rows import rows_on_blocks
 from polysched.strategy.script import Script, names_of
+from polysched.strategy.split_set import split_in
 from polysched.strategy.straight import straighten
 from polysched.strategy.sums import sums_in_teams
-from polysched.strategy.warps import on_warps, warps_for
+from polysched.strategy.tensor_cores import on_warps, warps_for
 from polysched.transform.analysis.roles import Around
-from polysched.transform.hand.base.loops import loops
+from polysched.transform.edits.base.loops import loops
 from polysched.transform.trees.fuse_sums import sums_to_fuse
 
 

@@ -21,7 +21,7 @@ from polysched.strategy.nest import Nest
 from polysched.strategy.script import Script
 from polysched.strategy.sums import Placed, Sums
 from polysched.support import isl
-from polysched.transform.hand.base.loops import loops
+from polysched.transform.edits.base.loops import loops
 from polysched.transform.trees.tile import block_of
 
 

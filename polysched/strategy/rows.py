@@ -19,7 +19,7 @@ from polysched.model.scop import Statement
 from polysched.strategy.grid import extent
 from polysched.strategy.on_grid import statements_in
 from polysched.strategy.script import Script, names_of
-from polysched.transform.hand.base.loops import Loop, loops
+from polysched.transform.edits.base.loops import Loop, loops
 from polysched.transform.trees.fuse_rows import Rows, rows_to_fuse
 from polysched.transform.trees.join_lanes import lanes_to_join
 

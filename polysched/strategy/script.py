@@ -19,10 +19,10 @@ from polysched.solve.constraints.honoured import unmet
 from polysched.strategy.decision import Decision, Value
 from polysched.support.trace import left_out, timed, verifies_each
 from polysched.transform.analysis.roles import Around
-from polysched.transform.hand.base.draft import Draft
-from polysched.transform.hand.base.loops import loops
-from polysched.transform.hand.base.reduces import with_reduces
-from polysched.transform.hand.base.registry import Edit
+from polysched.transform.edits.base.draft import Draft
+from polysched.transform.edits.base.loops import loops
+from polysched.transform.edits.base.reduces import with_reduces
+from polysched.transform.edits.base.registry import Edit
 
 T = TypeVar("T", bool, int, str)
 R = TypeVar("R")

@@ -12,7 +12,7 @@ from functools import reduce
 from polysched.errors import InputError
 from polysched.model.tree.nodes import Member
 from polysched.strategy.script import Script
-from polysched.transform.hand.base.loops import loop
+from polysched.transform.edits.base.loops import loop
 from polysched.transform.trees.unskew import multiples, with_function, without_multiple
 
 

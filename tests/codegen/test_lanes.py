@@ -1,4 +1,4 @@
-"""polysched/codegen/memory/lanes.py: four vectors of partial results for short sums on lanes."""
+"""polysched/codegen/parallel/lanes.py: four vectors of partial results for short sums on lanes."""
 
 import random
 from dataclasses import replace
@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from polysched.codegen.memory.lanes import several_vectors
+from polysched.codegen.parallel.lanes import several_vectors
 from polysched.ir.build import add, binary, const, load, mul, store, sub, var
 from polysched.ir.dtypes import f64
 from polysched.ir.nodes import Alloc, Array, Call, Let

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import random
 
-from polysched.deps.cluster import components, strongly_connected
+from polysched.deps.components import components, strongly_connected
 
 NAMES = ["A", "B", "C", "D", "E"]
 

@@ -12,8 +12,8 @@ import polysched as ps
 from benchmarks.polybench import KERNELS
 from polysched.model.tree.nodes import Tree
 from polysched.operators import conv2d_nchw
-from polysched.transform.hand.base.registry import EDITS
-from polysched.transform.hand.run.bind import bind
+from polysched.transform.edits.base.registry import EDITS
+from polysched.transform.edits.run.bind import bind
 
 MACHINE = ps.Machine(vector_bytes=64, vector_registers=32, l1=32 << 10, l2=1 << 20, l3=32 << 20, cores=2)
 OPTIONS = ps.Options(machine=MACHINE)

@@ -28,9 +28,9 @@ from polysched.strategy.bands import Bands
 from polysched.strategy.gpu import fuse_sums, gpu
 from polysched.strategy.script import Script
 from polysched.transform.analysis.roles import Around
-from polysched.transform.hand.base.draft import Draft
-from polysched.transform.hand.base.loops import nested
-from polysched.transform.hand.base.reduces import with_reduces
+from polysched.transform.edits.base.draft import Draft
+from polysched.transform.edits.base.loops import nested
+from polysched.transform.edits.base.reduces import with_reduces
 from tests.emulated import assert_as_interpreted
 from tests.transform.scheduled import Scheduled, random_scheduled, scheduled
 

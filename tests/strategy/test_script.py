@@ -10,7 +10,7 @@ import pytest
 
 import polysched as ps
 from polysched.errors import IllegalSchedule
-from polysched.transform.hand.base.registry import EDITS
+from polysched.transform.edits.base.registry import EDITS
 
 
 @ps.nest

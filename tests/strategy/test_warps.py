@@ -1,4 +1,4 @@
-"""polysched/strategy/warps.py: products on tensor instructions by themselves, and what goes without them."""
+"""polysched/strategy/tensor_cores.py: products on tensor instructions by themselves, and what goes without them."""
 
 from __future__ import annotations
 

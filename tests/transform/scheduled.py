@@ -28,9 +28,9 @@ from polysched.solve.scheduler import find_schedule
 from polysched.strategy.cpu import tiles
 from polysched.strategy.script import Script
 from polysched.support import isl
-from polysched.transform.hand.base.draft import Draft
-from polysched.transform.hand.base.loops import nested
-from polysched.transform.hand.base.reduces import with_reduces
+from polysched.transform.edits.base.draft import Draft
+from polysched.transform.edits.base.loops import nested
+from polysched.transform.edits.base.reduces import with_reduces
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from polysched.model.tree.nodes import Domain
 from polysched.model.tree.text import show_tree
 from polysched.strategy.rows import fuse_rows
 from polysched.strategy.script import Script
-from polysched.transform.hand.base.draft import Draft
-from polysched.transform.hand.base.loops import nested
+from polysched.transform.edits.base.draft import Draft
+from polysched.transform.edits.base.loops import nested
 from tests.transform.scheduled import Scheduled, scheduled
 
 ARRAYS = 'x: f64["n", "n"], y: f64["n", "n"], s: f64["n"], m: f64["n"]'

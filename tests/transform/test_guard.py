@@ -1,4 +1,4 @@
-"""transform/trees/guard.py: the source's loops stay where a schedule changes them for nothing."""
+"""transform/trees/profitability.py: the source's loops stay where a schedule changes them for nothing."""
 
 from __future__ import annotations
 

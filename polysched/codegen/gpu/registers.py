@@ -21,8 +21,8 @@ from typing import Any
 
 from polysched.codegen.gpu.ends import Ends
 from polysched.codegen.gpu.footprint import footprint
-from polysched.codegen.gpu.plan import have_own_elements
 from polysched.codegen.gpu.points import whole_when
+from polysched.codegen.gpu.staging_plan import have_own_elements
 from polysched.codegen.gpu.thread_nest import ThreadNest, counted, inside, on_threads, thread_nest
 from polysched.codegen.memory.contract import is_fixed
 from polysched.codegen.parallel.survey import is_mapped

@@ -27,7 +27,7 @@ from typing import Any
 from polysched.codegen.gpu.copies import Lanes, copied, element_of, fits_when
 from polysched.codegen.gpu.ends import Ends
 from polysched.codegen.gpu.footprint import in_locals
-from polysched.codegen.gpu.plan import Plan, Surroundings, plan_of
+from polysched.codegen.gpu.staging_plan import Plan, Surroundings, plan_of
 from polysched.codegen.gpu.thread_nest import counted, edges, inside, on_threads, thread_nest
 from polysched.codegen.memory.tile_nest import Side, mentions
 from polysched.codegen.parallel.survey import is_mapped

@@ -22,8 +22,8 @@ from typing import Any
 
 from polysched.codegen.gpu.copies import Staged, copied
 from polysched.codegen.gpu.footprint import in_locals
-from polysched.codegen.gpu.plan import Surroundings
 from polysched.codegen.gpu.staging import StagedKernel
+from polysched.codegen.gpu.staging_plan import Surroundings
 from polysched.codegen.gpu.tensor_plan import Operand, Products, planned, surroundings, tensor_loop
 from polysched.codegen.gpu.thread_nest import counted
 from polysched.codegen.parallel.survey import is_mapped

@@ -17,7 +17,7 @@ from typing import Any
 
 from polysched.codegen.gpu.copies import Staged, Swizzle
 from polysched.codegen.gpu.footprint import footprint, in_locals
-from polysched.codegen.gpu.plan import Plan, Surroundings, have_own_elements
+from polysched.codegen.gpu.staging_plan import Plan, Surroundings, have_own_elements
 from polysched.codegen.gpu.thread_nest import ThreadNest, thread_nest
 from polysched.codegen.memory.tile_nest import Side, side_of
 from polysched.codegen.parallel.survey import is_mapped

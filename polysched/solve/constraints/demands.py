@@ -33,7 +33,7 @@ from polysched.config.constraints import (
     fits,
     share_at_most,
 )
-from polysched.deps.cluster import Pair
+from polysched.deps.components import Pair
 from polysched.errors import InputError
 from polysched.solve.independence import Found, Vector, is_independent
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import reduce
 
-from polysched.deps.cluster import strongly_connected
+from polysched.deps.components import strongly_connected
 from polysched.model.tree.nodes import Band, Filter, Sequence
 from polysched.support import isl
 

@@ -1,0 +1,120 @@
+"""Products of matrices on tensor instructions, as edits: tiles of a block, of a warp, and of what is copied at a time.
+
+    i, j, k     .tile("i", sizes=(128,), names=("i_b",)).tile("i", sizes=(64,), names=("i_w",))
+                .tile("j", sizes=(128,), names=("j_b",)).tile("j", sizes=(64,), names=("j_w",))
+                .tile("k", sizes=(64,), names=("k_c",)).reorder("i_b", "j_b", "i_w", "j_w", "k_c", "k", "i", "j")
+                .bind("i_b", "block.y").bind("j_b", "block.x").bind("i_w", "thread.z").bind("j_w", "thread.y")
+                .tensorize("i", "j", "k", "mma.m16n8k16.f16", stages=3)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import prod
+
+from polysched.config.heuristics.gpu import WARP_TILES, WarpTile
+from polysched.instructions.instruction import Instruction
+from polysched.instructions.mma import INSTRUCTIONS
+from polysched.ir.dtypes import f64
+from polysched.model.tree.nodes import Leaf, Member, nest_of
+from polysched.strategy.grid import extent
+from polysched.strategy.nest import Nest
+from polysched.strategy.on_grid import OnAxes, place, planes_on
+from polysched.strategy.script import Script, names_of
+from polysched.transform.analysis.roles import Around, statements_of
+from polysched.transform.analysis.unify import unify
+from polysched.transform.edits.base.loops import loops
+
+
+@dataclass(frozen=True)
+class Warps:
+    """An instruction for a statement, and the loops that are its rows, columns and terms."""
+
+    statement: str
+    instruction: Instruction
+    rows: Member
+    columns: Member
+    terms: Member
+    inside: tuple[Member, ...]  # loops in the band that is put on the grid
+    tile: WarpTile
+    is_one_chunk: bool = False  # are there no more terms than are copied at a time?
+
+
+def warps_for(script: Script, nest: Nest, around: Around) -> Warps | None:
+    """How tensor instructions may run the nest, if there is one for it and the options allow that."""
+    found = list(statements_of(nest.band, script.scop))
+    members, child = nest_of(nest.band)
+    options = script.options
+    if options.tensor == "off" or not (options.shared_memory and options.register_tiles):
+        return None
+    if len(found) != 1 or not isinstance(child, Leaf):
+        return None
+    for of in INSTRUCTIONS.values():
+        is_allowed = options.contract_floats if of.sum == f64 else options.tensor == "fast" or not of.digits
+        if options.gpu.capability < of.arch or not is_allowed:
+            continue
+        unified = unify(found[0], script.scop, (*around.members, *members), of)
+        if unified is None or min(unified.rows, unified.columns, unified.terms) < len(around.members):
+            continue
+        every = (*around.members, *members)
+        rows, columns, terms = every[unified.rows], every[unified.columns], every[unified.terms]
+        serial = [member for member in members if not member.coincident]
+        is_innermost = serial[-1:] == [terms] or script.dependences.reorder_reductions
+        if rows.coincident and columns.coincident and is_innermost:
+            inside = members[len(nest.band.members) :]
+            planes = [m for m in nest.members if m.coincident and m.name not in (rows.name, columns.name)]
+            tile = _tile(script, WARP_TILES[of.factor.name], rows, columns, planes)
+            return _of_terms(script, Warps(found[0].name, of, rows, columns, terms, inside, tile))
+    return None
+
+
+def _tile(
+    script: Script, tiles: Sequence[WarpTile], rows: Member, columns: Member, planes: Sequence[Member]
+) -> WarpTile:
+    """The tile that is fastest, by how much of it is of use, and how many of the multiprocessors have one."""
+    high, wide, *many = (extent(member, script.scop.domain) for member in (rows, columns, *planes))
+    if high is None or wide is None:
+        return tiles[0]
+    known = prod(size or 1 for size in many)
+
+    def speed(tile: WarpTile) -> float:
+        across, along = -(-high // tile.rows), -(-wide // tile.columns)
+        used = high * wide / (across * tile.rows * along * tile.columns)
+        return tile.speed * used * min(1, across * along * known / script.options.gpu.multiprocessors)
+
+    return max(tiles, key=speed)
+
+
+def _of_terms(script: Script, found: Warps) -> Warps | None:
+    """With chunks for as many terms as there are, if they are enough for one."""
+    terms, least = extent(found.terms, script.scop.domain), 2 * found.instruction.terms
+    if terms is None or terms > found.tile.chunk:
+        return found
+    if terms < least:
+        return None
+    is_one_chunk = terms % least == 0
+    return replace(found, tile=replace(found.tile, chunk=terms if is_one_chunk else least), is_one_chunk=is_one_chunk)
+
+
+def on_warps(script: Script, nest: Nest, found: Warps, hosts: Sequence[str], fused: Sequence[set[str]]) -> None:
+    """The nest on blocks, and the warps of each, inside of `hosts`."""
+    tile, on, names = found.tile, OnAxes(), [member.name for member in nest.members]
+    rows, columns, terms = found.rows.name, found.columns.name, found.terms.name
+    on.blocks["block.x"] = script.block(columns, tile.columns, "b")
+    on.blocks["block.y"] = script.block(rows, tile.rows, "b")
+    on.threads["thread.y"] = script.block(columns, tile.warp_columns, "w")
+    on.threads["thread.z"] = script.block(rows, tile.warp_rows, "w")
+    on.points = [rows, columns]
+    chunk = [] if found.is_one_chunk else [script.block(terms, tile.chunk, "c")]
+    own = [names.index(rows), names.index(columns)]
+    planes = [k for k, member in enumerate(nest.members) if member.coincident and k not in own]
+    serial = [member for member in (*nest.members, *found.inside) if not member.coincident and member.name != terms]
+    taken = [*own, *planes_on(on, planes, nest.members)]
+    points = place(script, nest, on, [*names_of(serial), *chunk, terms], taken, hosts, fused)
+    inside = [each.name for each in loops(script.draft.nested) if each.statements == (found.statement,)]
+    for name in points:
+        if name not in inside:
+            script.do("unroll", name)
+    rows, columns = (name for name in points if name in inside)
+    script.do("tensorize", rows, columns, terms, found.instruction.name, stages=tile.stages)

@@ -1,0 +1,75 @@
+"""Small copies of what an iteration of a loop uses of an array.
+
+    band: i_o                       band: i_o
+      band: i                         mark: storage:A_c                   A_c: f64[34], of each iteration of i_o
+        S: reads A[i - 1]               sequence
+           and A[i + 1]       ->          band: A0   load_A: A_c[A0 - 32 i_o + 1] = A[A0]
+                                          band: i     S: reads A_c[i - 32 i_o] and A_c[i - 32 i_o + 2]
+
+                                    cache_read("A", at="i_o")
+
+The copy is shown to be right (`same_values.py`): one of an array that is written while it is in use is refused.
+"""
+
+from __future__ import annotations
+
+from polysched.errors import IllegalSchedule, InputError
+from polysched.transform.edits.base.draft import Draft
+from polysched.transform.edits.base.edit import first_legal
+from polysched.transform.edits.base.registry import edit
+from polysched.transform.edits.base.same_values import require_same_values
+from polysched.transform.edits.values.storage import Scope, Use
+
+
+@edit("values", "i_o -> i_o, (A0; ...)")
+def cache_read(draft: Draft, array: str, at: str | None, scope: Scope = "private", name: str = "") -> Draft:
+    """What each iteration of loop `at`, or the whole nest, reads of an array, first copied to a small one.
+
+    The copy is called `name`, or A_c for A; `scope` is where it lives: "private" (or "local"), "shared" by the threads
+    of a block, or "global". InputError if nothing is read; IllegalSchedule if what was copied is not what it read.
+
+        for i_o:                 for i_o:
+            ... A[i] ...    ->       for A0: A_c[A0 - 32 * i_o] = A[A0]
+                                     ... A_c[i - 32 * i_o] ...       cache_read("A", at="i_o")
+    """
+    what = f"cache_read({array}, at={at})"
+    use = Use(draft, array, at)
+    if not use.reads:
+        raise InputError(f"nothing in {use.where} reads '{array}'")
+    small = use.small(use.reads, scope, name)
+    load = small.loaded(use.reads[0], draft.scop)
+    scop = use.edited(small, [load], stores=False)
+    tree = use.placed(small, load, None, scop)
+    try:
+        return require_same_values(draft, scop, tree, draft.scop.domain.identity(), what)
+    except IllegalSchedule as refusal:
+        text = f"cache_write('{array}', at={at!r}) keeps what is written there, too"
+        hint = first_legal([(text, lambda: cache_write(draft, array, at))]) if use.writes else ""
+        if not hint:
+            raise
+        raise IllegalSchedule(str(refusal), violation=refusal.violation, hint=hint, tree=tree) from refusal
+
+
+@edit("values", "i_o -> i_o, (C0; ...; C0_2)")
+def cache_write(draft: Draft, array: str, at: str | None, scope: Scope = "private", name: str = "") -> Draft:
+    """What each iteration of loop `at`, or the whole nest, uses of an array in a small one, which is copied back.
+
+    What it reads of earlier iterations is copied there before. `scope` and `name` are as for `cache_read`. InputError
+    if nothing is written; IllegalSchedule if something gets another value by that.
+
+        for i_o:                 for i_o:
+            ... C[i] += x   ->       ... C_c[i - 32 * i_o] += x
+                                     for C0: C[C0] = C_c[C0 - 32 * i_o]      cache_write("C", at="i_o")
+    """
+    what = f"cache_write({array}, at={at})"
+    use = Use(draft, array, at)
+    if not use.writes:
+        hint = f"cache_read('{array}', at={at!r}) copies what it reads" if use.reads else ""
+        raise InputError(f"nothing in {use.where} writes '{array}'", hint=hint)
+    small = use.small([*use.reads, *use.writes], scope, name)
+    before = use.read_of_earlier(what)
+    store = small.stored(use.writes[0], draft.scop)
+    load = small.loaded(before, draft.scop) if before is not None else None
+    scop = use.edited(small, [load, store] if load else [store], stores=True)
+    tree = use.placed(small, load, store, scop)
+    return require_same_values(draft, scop, tree, draft.scop.domain.identity(), what)

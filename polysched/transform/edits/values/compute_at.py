@@ -1,0 +1,179 @@
+"""Computing an array where it is used: each iteration of a loop computes what it needs, in a small array of its own
+(Ragan-Kelley et al., PLDI 2013).
+
+    band: i      S0 writes b[i]            band: i_o
+    band: i_o                                mark: storage:b_at              b_at: f64[34]
+      band: i_2  S1 reads b[i - 1]             sequence
+                    and b[i + 1]     ->          band: i      S0_at writes b_at[i - 32 i_o + 1]
+                                                 band: i_2    S1 reads b_at[i - 32 i_o] and b_at[i - 32 i_o + 2]
+
+What two iterations need, each computes for itself. Other statements may go on using b: as long as one does, or if b is
+a parameter, whose values are visible outside, it is computed where it was, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import reduce
+
+from polysched.deps.dependences import Dependences
+from polysched.errors import InputError
+from polysched.ir.nodes import Array
+from polysched.model.scop import Scop, Statement
+from polysched.model.tree.nodes import Mark, Storage, Tree
+from polysched.support import isl
+from polysched.transform.edits.base.edit import Draft
+from polysched.transform.edits.base.graft import coordinates_of, copied, flattened, grafted, part_of, part_with, varying
+from polysched.transform.edits.base.loops import Loop, changed_at, free, loop
+from polysched.transform.edits.base.registry import edit
+from polysched.transform.edits.base.same_values import require_same_values
+from polysched.transform.edits.values.copies import Copies, copies_of, in_box, iterator_names, names_in
+from polysched.transform.edits.values.footprint import box
+from polysched.transform.edits.values.producers import (
+    chains_of,
+    instances_of,
+    producers_of,
+    require_computed,
+    union_of,
+    without_computed,
+    without_statements,
+)
+from polysched.transform.edits.values.storage import Scope
+
+
+@edit("values", "i; j_o -> j_o, (i; ...)")
+def compute_at(draft: Draft, array: str, at: str, scope: Scope = "private") -> Draft:
+    """What each iteration of loop `at` reads of the array computed in it, in a small one, b_at for b.
+
+    The statements that write the array are computed again; the original ones go if nothing else needs them. `scope` is
+    where the small array lives, as for `cache_read`. InputError if nothing in the loop reads what they compute;
+    IllegalSchedule if what they read is not the same there.
+
+        for i: b[i] = ...        ->   for j_o:
+        for j_o:                          for i: b_at[i - 32 * j_o] = ...
+            for j: ... b[j] ...           for j: ... b_at[j - 32 * j_o] ...      compute_at("b", at="j_o")
+    """
+    tree, scop = draft.nested, draft.scop
+    place = loop(tree, at)
+    producers = producers_of(scop, array)
+    users = _users(scop, array, producers, place)
+    around = (*place.around, place.band)
+    arrivals = coordinates_of(around, instances_of(users))
+    for user in users:
+        require_computed(draft, array, user)
+    needed = _needed(draft.dependences, array, producers, users, arrivals)
+    if not needed:
+        raise InputError(_unused(array, producers, place))
+
+    names, outer = names_in(scop), iterator_names([band.members[0].name for band in around], scop, producers)
+    copies = [copies_of(scop.statement(name), of_it, free(f"{name}_at", names), outer) for name, of_it in needed]
+    own = free(f"{array}_at", names)
+    small = box(_elements(copies, array), scop.context)
+    by_user = {user.name: _arrival(arrivals, user) for user in users}
+    inside = [in_box(user, array, small, by_user[user.name], own) for user in users]
+    again = [in_box(copy.statement, array, small, copy.arrival, own) for copy in copies]
+    gone = producers if _is_free(draft, array, producers, users) else ()
+
+    wide = next(each for each in scop.arrays if each.name == array)
+    left = without_statements(scop, gone)
+    changed = {statement.name: statement for statement in inside}
+    statements = (*again, *(changed.get(s.name, s) for s in left.statements))
+    arrays = (*left.arrays, Array(own, wide.dtype, small.shape, scope))
+    edited = replace(left, statements=statements, arrays=arrays)
+    edited_tree = _placed(tree, place, users, copies, gone, own)
+    origin = union_of(copy.origin for copy in copies).union(instances_of(left.statements).identity())
+    return require_same_values(draft, edited, edited_tree, origin, f"compute_at({array}, at={place.name})")
+
+
+def _users(scop: Scop, array: str, producers: Sequence[Statement], place: Loop) -> tuple[Statement, ...]:
+    """The statements in the loop that read the array; InputError if one is also outside."""
+    found = []
+    for statement in scop.statements:
+        reads = any(read.array == array for read in statement.reads)
+        domain = isl.UnionSet.from_set(statement.domain)
+        if statement in producers or not reads or domain.is_disjoint(place.instances):
+            continue
+        if not domain.is_subset(place.instances):
+            message = f"{statement.name}, which reads '{array}', runs outside of loop '{place.name}' too"
+            raise InputError(message, hint="do this before the loop is cut in parts")
+        found.append(statement)
+    return tuple(found)
+
+
+def _unused(array: str, producers: Sequence[Statement], place: Loop) -> str:
+    own = [s.name for s in producers if s.name in place.statements and any(r.array == array for r in s.reads)]
+    if own:
+        return f"in loop '{place.name}' only what computes '{array}' reads it: {', '.join(own)}"
+    return f"nothing in loop '{place.name}' reads what is computed in '{array}'"
+
+
+def _needed(
+    dependences: Dependences,
+    array: str,
+    producers: Sequence[Statement],
+    users: Sequence[Statement],
+    arrivals: isl.UnionMap,
+) -> list[tuple[str, isl.Map]]:
+    """{ [o] -> S0[i] } for each producer: what the users in an iteration read, and what that is computed from."""
+    makes, reads = {s.name for s in producers}, {s.name for s in users}
+    flow = [d for d in dependences.of("flow") if d.array == array and d.source in makes]
+    read = union_of(d.relation for d in flow if d.sink in reads)
+    among = chains_of(union_of(d.relation for d in flow if d.sink in makes))
+    needed = arrivals.reverse().apply_range(read.reverse())
+    needed = needed.union(needed.apply_range(among.reverse())).intersect_range(instances_of(producers))
+    found = (_simpler(m).coalesce() for m in isl.maps_of(needed) if not m.is_empty())
+    return [(m.get_tuple_name(isl.dim_type.out) or "", m.intersect_range(_domain(m, producers))) for m in found]
+
+
+def _simpler(needed: isl.Map) -> isl.Map:
+    """The hull, if that is not more for every iteration: with holes near the ends alone, loops would be in pieces."""
+    hull = isl.Map.from_basic_map(needed.polyhedral_hull())
+    return needed if needed.domain().is_subset(hull.subtract(needed).domain()) else hull
+
+
+def _domain(needed: isl.Map, producers: Sequence[Statement]) -> isl.Set:
+    return next(s.domain for s in producers if s.name == needed.get_tuple_name(isl.dim_type.out))
+
+
+def _arrival(arrivals: isl.UnionMap, statement: Statement) -> isl.Map:
+    """{ S1[i] -> [o] }"""
+    return isl.Map.from_union_map(arrivals.intersect_domain(isl.UnionSet.from_set(statement.domain)))
+
+
+def _elements(copies: Sequence[Copies], array: str) -> isl.Map:
+    """{ [o] -> b[x] }: what an arrival computes."""
+    writes = (
+        copy.arrival.reverse().apply_range(write.relation)
+        for copy in copies
+        for write in copy.statement.writes
+        if write.array == array
+    )
+    return reduce(isl.Map.union, writes)
+
+
+def _is_free(draft: Draft, array: str, producers: Sequence[Statement], users: Sequence[Statement]) -> bool:
+    """Do the users alone need what is in the array?"""
+    if array in {each.name for each in draft.scop.function.arrays}:
+        return False
+    known = {s.name for s in (*producers, *users)}
+    return not any(r.array == array for s in draft.scop.statements if s.name not in known for r in s.reads)
+
+
+def _placed(
+    tree: Tree,
+    place: Loop,
+    users: Sequence[Statement],
+    copies: Sequence[Copies],
+    gone: Sequence[Statement],
+    array: str,
+) -> Tree:
+    """The tree with the copies right before the users in each iteration of the loop, which has the array."""
+    origin = union_of(copy.origin for copy in copies)
+    part = varying(copied(part_of(tree, origin.range()), origin), union_of(copy.arrival for copy in copies))
+    left = without_computed(tree, gone)
+    inner = (*loop(left, place.name).path, 0)
+    values = [reduce(isl.UnionMap.union, of_all) for of_all in zip(*(c.coordinates for c in copies), strict=True)]
+    before = part_with(left, inner, instances_of(users), first=True)
+    tree = flattened(grafted(left, before, part, values, before=True), inner)
+    return changed_at(tree, inner, lambda node: Mark(Storage((array,)), node))

@@ -1,0 +1,213 @@
+"""What the iterations of a loop use of an array, and that on a small array of theirs.
+
+    band: i_o                       band: i_o
+      band: i                         mark: storage:A_c
+        S: reads A[i]         ->        sequence
+                                          band: A0   load_A: A_c[A0 - 32 i_o] = A[A0]
+                                          band: i    S: reads A_c[i - 32 i_o]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import cached_property, reduce
+from typing import Literal
+
+from polysched.deps.arrivals import scoped_arrays, told_apart
+from polysched.deps.dataflow import Source, sources
+from polysched.deps.values import require_exact, with_ends
+from polysched.errors import BudgetExceeded, IllegalSchedule, InputError
+from polysched.ir.nodes import Array
+from polysched.model.scop import Scop, Statement
+from polysched.model.tree.nodes import Context, Domain, Mark, Storage, Tree, children, with_children
+from polysched.support import isl
+from polysched.transform.edits.base.draft import Draft
+from polysched.transform.edits.base.graft import bands_above, coordinates_of, grafted
+from polysched.transform.edits.base.loops import changed_at, free, loop, node_at, require_word
+from polysched.transform.edits.values.copies import in_box, names_in
+from polysched.transform.edits.values.footprint import box
+from polysched.transform.edits.values.transfers import Small, Transfer
+
+Scope = Literal["private", "local", "shared", "global"]
+SCOPES: dict[str, Scope] = {"private": "private", "local": "private", "shared": "shared", "global": "global"}
+
+
+class Use:
+    """What the iterations of a loop, or the whole nest, use of an array."""
+
+    def __init__(self, draft: Draft, array: str, at: str | None):
+        self.draft, self.tree, self.scop = draft, draft.nested, draft.scop
+        known = {each.name: each for each in self.scop.arrays}
+        if array not in known:
+            raise InputError(f"there is no array '{array}'", hint=f"the arrays are: {', '.join(known)}")
+        self.array = known[array]
+        if at is None:
+            assert isinstance(self.tree, Domain)
+            self.where, self.path, instances = "the nest", _top(self.tree), self.tree.domain
+        else:
+            place = loop(self.tree, at)
+            self.where, self.path, instances = f"loop '{place.name}'", (*place.path, 0), place.instances
+        self.bands = tuple(bands_above(self.tree, self.path))
+        self.arrivals = coordinates_of(self.bands, instances.intersect_params(self.scop.context))
+        self._require_whole_statements()
+        self.reads = self._elements(is_write=False)
+        self.writes = self._elements(is_write=True)
+
+    def _require_whole_statements(self) -> None:
+        """A statement has one body: all its instances use the small array, or none."""
+        inside = self.arrivals.domain()
+        for statement in self.scop.statements:
+            own = isl.UnionSet.from_set(statement.domain.intersect_params(self.scop.context))
+            uses = any(access.array == self.array.name for access in (*statement.reads, *statement.writes))
+            if uses and not own.is_disjoint(inside) and not own.is_subset(inside):
+                message = f"instances of {statement.name} outside of {self.where} use '{self.array.name}', too"
+                raise InputError(message, hint="do this before the loop is taken apart, as by peel or split_set")
+
+    def _elements(self, *, is_write: bool) -> list[isl.Map]:
+        """{ [o] -> A[x] }, alone in its list; none if nothing is touched."""
+        touched = [
+            access.relation.intersect_domain(statement.domain)
+            for statement in self.scop.statements
+            for access in (statement.writes if is_write else statement.reads)
+            if access.array == self.array.name
+        ]
+        found = _union(touched).apply_domain(self.arrivals) if touched else isl.UnionMap("{ }")
+        return [m.coalesce() for m in isl.maps_of(found) if not m.is_empty()]
+
+    def fresh_name(self, suffix: str) -> str:
+        """A name for a small array that stands for this one."""
+        return free(f"{self.array.name}_{suffix}", names_in(self.scop))
+
+    def small(self, elements: Iterable[isl.Map], scope: str, name: str) -> Small:
+        """The small array for these elements."""
+        if scope not in SCOPES:
+            raise InputError(f"there is no scope '{scope}'", hint=f"the scopes are: {', '.join(SCOPES)}")
+        if name:
+            require_word(name, "array")
+        if name in names_in(self.scop):
+            raise InputError(f"the name '{name}' is taken", hint=f"another: '{free(name, names_in(self.scop))}'")
+        around = box(reduce(isl.Map.union, elements), self.scop.context)
+        array = Array(name or self.fresh_name("c"), self.array.dtype, around.shape, SCOPES[scope])
+        loops = tuple(band.members[0].name for band in self.bands)
+        return Small(wide=self.array, array=array, box=around, loops=loops)
+
+    def read_of_earlier(self, what: str) -> isl.Map | None:
+        """{ [o] -> A[x] }: what an arrival reads that it has not written itself."""
+        found = isl.UnionMap("{ }")
+        for statement in self.scop.statements:
+            for k, access in enumerate(statement.reads):
+                if access.array == self.array.name:
+                    own = (s.instances for s in self.sources(what) if (s.reader, s.read) == (statement.name, k))
+                    fed = _union(own).intersect(self.together).domain()
+                    read = isl.UnionMap.from_map(access.relation.intersect_domain(statement.domain))
+                    found = found.union(read.subtract_domain(fed))
+        return _only(found.apply_domain(self.arrivals))
+
+    def read_later(self, what: str) -> isl.Map | None:
+        """{ [o] -> A[x] }: what an arrival writes and something outside of it gets."""
+        found = isl.UnionMap("{ }")
+        for source in self.sources(what):
+            write = self.scop.statement(source.writer).writes[source.write]
+            if write.array == self.array.name:
+                outside = isl.UnionMap.from_map(source.instances).subtract(self.together)
+                written = isl.UnionMap.from_map(write.relation).intersect_domain(outside.range())
+                found = found.union(written.apply_domain(self.arrivals))
+        return _only(found)
+
+    def sources(self, what: str) -> tuple[Source, ...]:
+        """Who gets what of it from whom in the nest, with reads at its end; IllegalSchedule if that is unknown."""
+        try:
+            return self._sources
+        except (BudgetExceeded, IllegalSchedule) as error:
+            raise IllegalSchedule(f"{what}: {error}") from error
+
+    @cached_property
+    def _sources(self) -> tuple[Source, ...]:
+        apart = told_apart(self.scop, self.draft.nested)
+        require_exact(apart, self.array.name)
+        return sources(with_ends(apart), self.array.name)
+
+    @property
+    def together(self) -> isl.UnionMap:
+        """{ instance -> instance } in the same arrival."""
+        return self.arrivals.apply_range(self.arrivals.reverse())
+
+    def edited(self, small: Small, transfers: Sequence[Transfer], *, stores: bool) -> Scop:
+        """The nest on the small array, with these statements."""
+        inside = tuple(self._on(small, statement, stores=stores) for statement in self.scop.statements)
+        new = tuple(transfer.statement for transfer in transfers)
+        edited = replace(self.scop, statements=(*inside, *new), arrays=(*self.scop.arrays, small.array))
+        used = {each.array for s in edited.statements for each in (*s.reads, *s.writes)}
+        used |= {array.name for array in edited.function.arrays}
+        return replace(edited, arrays=tuple(array for array in edited.arrays if array.name in used))
+
+    def _on(self, small: Small, statement: Statement, *, stores: bool) -> Statement:
+        inside = self.arrivals.intersect_domain(isl.UnionSet.from_set(statement.domain))
+        if inside.is_empty():
+            return statement
+        arrival = isl.Map.from_union_map(inside)
+        return in_box(statement, self.array.name, small.box, arrival, small.array.name, stores=stores)
+
+    def placed(self, small: Small, load: Transfer | None, store: Transfer | None, edited: Scop) -> Tree:
+        """The tree with the copies first and last, and the array, in each iteration."""
+        tree = self._with_copies(small, load, store)
+        for name in sorted(scoped_arrays(tree) - {array.name for array in edited.arrays}):
+            tree = without_storage(tree, name)
+        return tree
+
+    def _with_copies(self, small: Small, load: Transfer | None, store: Transfer | None) -> Tree:
+        tree, path = self.tree, self.path
+        node = node_at(tree, path)
+        marks = node.mark.arrays if isinstance(node, Mark) and isinstance(node.mark, Storage) else ()
+        inner = (*path, 0) if marks else path
+        for transfer in (load, store):
+            if transfer is not None:
+                tree = grafted(tree, inner, transfer.order, transfer.coordinates, before=transfer is load)
+        if small.array.space == "global":
+            return tree
+
+        def with_storage(below: Tree) -> Tree:
+            inside = below.child if marks and isinstance(below, Mark) else below
+            return Mark(Storage((*marks, small.array.name)), inside)
+
+        return changed_at(tree, path, with_storage)
+
+
+def own_array(draft: Draft, name: str) -> Array:
+    """The array of that name that edits have made; InputError if there is none."""
+    users = {array.name for array in draft.scop.function.arrays}
+    own = {array.name: array for array in draft.scop.arrays if array.name not in users}
+    if name in users:
+        message = f"'{name}' is a parameter: where it lives, and its shape, is up to the caller"
+        raise InputError(message, hint=f"cache_read('{name}', at=loop) makes an array of the loop's")
+    if name not in own:
+        raise InputError(f"there is no array '{name}'", hint=f"those of loops are: {', '.join(own) or 'none'}")
+    return own[name]
+
+
+def with_array(scop: Scop, array: Array) -> Scop:
+    """The nest with this array in place of the one of its name."""
+    return replace(scop, arrays=tuple(array if each.name == array.name else each for each in scop.arrays))
+
+
+def without_storage(tree: Tree, array: str) -> Tree:
+    """The tree in which the array belongs to no node."""
+    tree = with_children(tree, tuple(without_storage(child, array) for child in children(tree)))
+    match tree:
+        case Mark(mark=Storage(arrays=names), child=child) if array in names:
+            left = tuple(name for name in names if name != array)
+            return Mark(Storage(left), child) if left else child
+    return tree
+
+
+def _only(elements: isl.UnionMap) -> isl.Map | None:
+    return next((m.coalesce() for m in isl.maps_of(elements) if not m.is_empty()), None)
+
+
+def _top(tree: Domain) -> tuple[int, ...]:
+    return (0, 0) if isinstance(tree.child, Context) else (0,)
+
+
+def _union(maps: Iterable[isl.Map]) -> isl.UnionMap:
+    return reduce(isl.UnionMap.union, map(isl.UnionMap.from_map, maps), isl.UnionMap("{ }"))
