@@ -370,6 +370,65 @@ def test_elements_that_get_no_terms_may_be_out_of_bounds():
     assert_same(done, 2, checked=True)
 
 
+COLUMNS = [("tile", ("j",), {"sizes": (128,)}), ("bind", ("j_o", "block.x"), {}), ("bind", ("j", "thread.x"), {})]
+COLUMNS += [("bind", ("i", "block.y"), {})]
+ROWS = [("tile", ("j",), {"sizes": (8,)}), ("bind", ("j_o", "block.x"), {}), ("bind", ("j", "thread.y"), {})]
+ROWS += [("bind", ("i", "thread.x"), {"threads": 32})]
+
+
+def by_hand(text: str, edits: list[tuple[str, tuple[str, ...], dict[str, object]]]) -> ps.Compiled:
+    nest = parse_nest(text, "hand.py")
+    schedule = ps.Schedule(nest, options=FREE)
+    for name, args, kwargs in edits:
+        schedule = getattr(schedule, name)(*args, **kwargs)
+    return ps.optimize(nest, "cuda", schedule=schedule)
+
+
+def test_of_two_sums_each_has_the_elements_that_it_has():
+    """B has one element less than A."""
+    done = by_hand(
+        "def two(n: size, m: size, A: f64['n'], B: f64['n - 1'], X: f64['m', 'n']):\n"
+        "    for j in range(n):\n"
+        "        for i in range(m):\n"
+        "            A[j] = A[j] + X[i, j]\n"
+        "            if j < n - 1:\n"
+        "                B[j] = B[j] + X[i, j]\n",
+        COLUMNS,
+    )
+    done.verify()
+
+
+@pytest.mark.parametrize("edits", [ROWS, COLUMNS], ids=["rows", "columns"])
+def test_stores_to_another_array_do_not_show_that_there_is_an_element(edits):
+    """y has no elements for p = 0."""
+    done = by_hand(
+        "def beside(n: size, p: size, y: f64['n', 'p'], z: f64['n'], X: f64['n', 'p']):\n"
+        "    for j in range(n):\n"
+        "        z[j] = 0.0\n"
+        "        for i in range(p):\n"
+        "            y[j, 0] = y[j, 0] + X[j, i]\n",
+        edits,
+    )
+    z = np.ones(3)
+    report = check(done.source, done.nest, done.scop.valid_sizes)(
+        n=3, p=0, y=np.zeros((3, 0)), z=z, X=np.zeros((3, 0))
+    )
+    assert report.findings == () and z.tolist() == [0, 0, 0]
+
+
+def test_a_row_that_is_set_and_summed_elsewhere_than_at_its_number_has_a_warp():
+    text = (
+        "def moved(n: size, m: size, y: f64['n'], X: f64['n', 'm']):\n"
+        "    for j in range(1, n):\n"
+        "        y[j - 1] = 0.0\n"
+        "        for i in range(m):\n"
+        "            y[j - 1] = y[j - 1] + X[j, i]\n"
+    )
+    done = ps.optimize(parse_nest(text, "moved.py"), "cuda", options=FREE)
+    assert done.declined == () and "thread.x:y" in axes(done)
+    assert_same(done, 40, checked=True)
+
+
 def test_products_of_matrices_keep_their_tiles():
     left, right, out = Array("L", f64, (n, n)), Array("R", f64, (n, n)), Array("C", f64, (n, n))
     update = store(out, (i, j), add(load(out, i, j), mul(load(left, i, k), load(right, j, k))))

@@ -231,6 +231,16 @@ def test_elements_that_move_in_two_dimensions_are_not_copied():
     assert kinds(privatize(reducing(block, names="A", arrays=(A, a)))) == ["serial"] * 3
 
 
+def test_an_element_that_gets_nothing_may_be_out_of_bounds():
+    """y[i - 5] is not there at i = 0, 1, ..., where the loop inside has no iterations either."""
+    place = sub(i, 5)
+    update = store(Y, (place,), add(load(Y, place), load(a, j)))
+    inner = replace(loop("j", 5, i, update, kind="parallel"), reduces=("y",))
+    fn = nest("moved", "n", [Y, a], loop("i", 0, n, inner))
+    assert "if i >= 5 && n + 4 >= i:" in show(privatize(fn))
+    assert_same(fn)
+
+
 def test_a_function_that_reduces_nothing_comes_back_as_it_is():
     fn = nests.gemm()
     assert privatize(fn) is fn

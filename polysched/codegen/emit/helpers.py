@@ -24,6 +24,8 @@ _BODIES = {
     "truncmod": "return b == -1 ? 0 : ($T)(a % b);",
     "floordiv": "$T q = $truncdiv(a, b), r = $truncmod(a, b); return ($T)(q - ((r != 0) & ((r ^ b) < 0)));",
     "floormod": "$T r = $truncmod(a, b); return ($T)((r != 0) & ((r ^ b) < 0) ? r + b : r);",
+    "add": "return ($T)(${wide}a + ${wide}b);",
+    "sub": "return ($T)(${wide}a - ${wide}b);",
     "dot": "return ($T)(($U)((int16_t)a * (int16_t)b) + ($U)((a >> 16) * (b >> 16)));",
     # by: 2^k / b rounded up, in 32 bits, and above them k. Its product with a of 31 bits is a / b, k bits further up.
     "countdiv_by": "return sizeof($T) == 8 ? a / b : ($T)((uint64_t)(uint32_t)a * (uint32_t)by >> (by >> 32));",

@@ -13,6 +13,7 @@ from polysched.codegen.emit import helpers
 from polysched.codegen.emit.dialect import Dialect
 from polysched.codegen.emit.gcc.dot_rows import ADD_DOTS, DotRow, dot_row
 from polysched.codegen.emit.gcc.few_iterations import sums_of_few_iterations
+from polysched.codegen.emit.gcc.minus_zero import may_be_zero
 from polysched.codegen.emit.gcc.overwriting import overwriting
 from polysched.codegen.emit.gcc.stored_again import storing_again
 from polysched.codegen.emit.launch.census import Census
@@ -166,7 +167,8 @@ class Printer(Speller):
     def let(self, stmt: Let) -> None:
         name = self.names(stmt.name)
         own = self.integer(stmt.name) if stmt.value.dtype == i64 else self.type(stmt.value.dtype)
-        self.line(f"const {own} {name} = {self.value(stmt.value)};")
+        const = "" if stmt.value.dtype.kind == "f" and may_be_zero(stmt.value) else "const "  # gcc would see the zero
+        self.line(f"{const}{own} {name} = {self.value(stmt.value)};")
         if stmt.name not in self.read:
             self.line(f"(void){name};")
 

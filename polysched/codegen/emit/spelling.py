@@ -16,7 +16,7 @@ import numpy as np
 
 from polysched.codegen.emit import helpers
 from polysched.codegen.emit.dialect import Dialect
-from polysched.codegen.emit.gcc.minus_zero import chosen
+from polysched.codegen.emit.gcc.minus_zero import FUNCTIONS, is_at_risk
 from polysched.codegen.emit.launch.census import Census, is_count, is_data, is_not_zero
 from polysched.codegen.emit.names import MATH, RESERVED, Names
 from polysched.errors import PolyschedError
@@ -97,8 +97,7 @@ class Speller:
             case Unary(op, arg):
                 return self.unary(op, arg)
             case Binary():
-                choice = chosen(expr)
-                return self.spell(choice) if choice else self.binary(expr)
+                return self.binary(expr)
             case Select(cond, then, other):
                 texts = self.expr(cond, _SELECT + 1), self.expr(then), self.expr(other, _SELECT)
                 return "{} ? {} : {}".format(*texts), _SELECT
@@ -128,6 +127,8 @@ class Speller:
         if op in ("floordiv", "floormod") and (cheaper := self.division(expr)):
             return cheaper
         is_told = op in DIVISIONS and self.must_tell_of(right)
+        if is_at_risk(expr):
+            return f"{self.helper(FUNCTIONS[op], dtype)}({self.expr(left)}, {self.expr(right)})", PRIMARY
         if op not in BINDING or (op in _SPELLING and self.may_be_minus_one(right)):
             texts = self.expr(left), self.told(right) if is_told else self.expr(right)
             return f"{self.helper(op, self.computed_in(expr))}({', '.join(texts)})", PRIMARY

@@ -168,7 +168,9 @@ class _Privatizer:
         body: Stmt = Store(update.array.name, target, Binary(update.op, old, more))
         if update.row is not None:
             body = For(k, Const(0), update.row.extent, 1, (body,), "vector" if self.vector else "serial")
-        return (For(part, Const(0), Const(PARTS), 1, (body,)),)
+        whole = For(part, Const(0), Const(PARTS), 1, (body,))
+        bounds = update.bounds()
+        return (If(conjunction(bounds), (whole,)) if bounds else whole,)
 
     def variable(self, update: Update) -> str:
         return next(fresh_names(f"{update.array.name}_", self.taken))

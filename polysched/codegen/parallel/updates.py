@@ -8,13 +8,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
-from polysched.ir.build import add, sub
-from polysched.ir.integers.linear import expression, forms
+from polysched.ir.build import add, binary, sub
+from polysched.ir.integers.linear import Linear, added, expression, forms, is_never_negative, never_negative
 from polysched.ir.integers.trips import bounded
 from polysched.ir.node import substitute, walk
 from polysched.ir.nodes import PARALLEL, Array, Binary, Const, Expr, For, Let, Load, Store, Var
@@ -38,6 +38,20 @@ class Update:
     op: str
     index: tuple[Expr, ...]
     row: Row | None
+
+    def bounds(self, around: Sequence[For] = ()) -> tuple[Expr, ...]:
+        """The conditions, of those that the array has its elements, which the loops around do not show: what has no
+        terms may have a subscript out of bounds."""
+        loops = {each.var: each for each in around}
+        conditions = []
+        for axis, (subscript, extent) in enumerate(zip(self.index, self.array.shape, strict=True)):
+            if self.row is not None and self.row.axis == axis:
+                continue
+            if not _is_shown(bounded(subscript, loops, upper=False), Const(0)):
+                conditions.append(_at_least(subscript, Const(0)))
+            if not _is_shown(extent, bounded(add(subscript, 1), loops)):
+                conditions.append(_at_least(extent, add(subscript, 1)))
+        return tuple(conditions)
 
     def element(self, position: Expr) -> tuple[Expr, ...]:
         """The subscript of the element at this position of the row."""
@@ -89,9 +103,13 @@ def _place(array: Array, subscripts: list[tuple[Expr, ...]], loop: For) -> tuple
     index: list[Expr] = []
     row = None
     for axis, extent in enumerate(array.shape):
-        found = sorted({_plain(substitute(subscript[axis], lets)) for subscript in subscripts}, key=str)
+        written = {substitute(subscript[axis], lets) for subscript in subscripts}
+        found = sorted(set(map(_plain, written)), key=str)
         index.append(found[0])
-        if len(found) == 1 and not any(isinstance(node, Var) and node.name in loops for node in walk(found[0])):
+        if len(found) == 1 and _is_outside(found[0], loops):
+            match list(written):
+                case [only] if _is_outside(only, loops):
+                    index[-1] = only  # as others have it
             continue
         lows = [bounded(part, loops, upper=False) for part in found]
         highs = [bounded(part, loops, upper=True) for part in found]
@@ -105,7 +123,30 @@ def _place(array: Array, subscripts: list[tuple[Expr, ...]], loop: For) -> tuple
     return tuple(index), row
 
 
+def _is_outside(expr: Expr, loops: Mapping[str, For]) -> bool:
+    return not any(isinstance(node, Var) and node.name in loops for node in walk(expr))
+
+
 def _plain(expr: Expr) -> Expr:
     """The expression with what adds up to nothing left out."""
     found = forms(expr, upper=True)
     return expression({k: v for k, v in found[0].items() if v}) if len(found) == 1 else expr
+
+
+def _is_shown(great: Expr | None, small: Expr | None) -> bool:
+    """Is the first number known not to be less than the second?"""
+    if great is None or small is None:
+        return False
+    return any(map(is_never_negative, _differences(great, small)))
+
+
+def _at_least(great: Expr, small: Expr) -> Expr:
+    match _differences(great, small):
+        case [form]:
+            return never_negative(form)
+    return binary(">=", great, small)
+
+
+def _differences(great: Expr, small: Expr) -> list[Linear]:
+    lows, highs = forms(great, upper=False), forms(small, upper=True)
+    return [added(low, high, -1) for low in lows for high in highs]

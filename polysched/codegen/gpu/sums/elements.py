@@ -7,8 +7,6 @@
             if k == 3 * b + 2: y[b] += a[i]
     for b in ..: for i in 0..b:                         the thread that stores y[0] again would race with those that
         y[b] += a[i] - y[2 * b + 1]                     read it: elements without terms are left alone
-    for b in 0..: for i in 0..b:                        no term has y[-1], and no array has that element
-        y[b - 1] += a[i]
 """
 
 from __future__ import annotations
@@ -20,12 +18,12 @@ from typing import Any
 from polysched.codegen.memory.tile_nest import side_of
 from polysched.codegen.parallel.updates import Update
 from polysched.config.target import LIMITS
-from polysched.ir.build import add, binary
+from polysched.ir.build import binary
 from polysched.ir.effects import may_change
-from polysched.ir.integers.linear import Linear, added, forms, is_never_negative, never_negative
-from polysched.ir.integers.trips import bounded, most_trips
+from polysched.ir.integers.linear import Linear, forms
+from polysched.ir.integers.trips import most_trips
 from polysched.ir.node import walk
-from polysched.ir.nodes import Alloc, Binary, Const, Expr, For, If, Let, Load, Store, Var
+from polysched.ir.nodes import Alloc, Binary, Expr, For, If, Let, Load, Store, Var
 
 
 def guards_of(loop: For, around: Sequence[For], updates: Sequence[Update]) -> tuple[tuple[Expr, ...], For] | None:
@@ -47,38 +45,6 @@ def guards_of(loop: For, around: Sequence[For], updates: Sequence[Update]) -> tu
         conditions.append(binary("<", loop.lo, loop.hi))
     has_terms = not is_read or all(isinstance(stmt, Store | Let) for stmt in loop.body)
     return (tuple(conditions), loop) if is_told() and has_terms else None
-
-
-def conditions_of(update: Update, around: Sequence[For]) -> tuple[Expr, ...]:
-    """The conditions, of those that its array has the element, which the loops around do not show: what has no terms
-    may have a subscript out of bounds."""
-    loops = {each.var: each for each in around}
-    conditions = []
-    for subscript, extent in zip(update.index, update.array.shape, strict=True):
-        if not _is_shown(bounded(subscript, loops, upper=False), Const(0)):
-            conditions.append(_at_least(subscript, Const(0)))
-        if not _is_shown(extent, bounded(add(subscript, 1), loops)):
-            conditions.append(_at_least(extent, add(subscript, 1)))
-    return tuple(conditions)
-
-
-def _is_shown(great: Expr | None, small: Expr | None) -> bool:
-    """Is the first number known not to be less than the second?"""
-    if great is None or small is None:
-        return False
-    return any(map(is_never_negative, _differences(great, small)))
-
-
-def _at_least(great: Expr, small: Expr) -> Expr:
-    match _differences(great, small):
-        case [form]:
-            return never_negative(form)
-    return binary(">=", great, small)
-
-
-def _differences(great: Expr, small: Expr) -> list[Linear]:
-    lows, highs = forms(great, upper=False), forms(small, upper=True)
-    return [added(low, high, -1) for low in lows for high in highs]
 
 
 def _without_condition(loop: For) -> tuple[Expr, For] | None:

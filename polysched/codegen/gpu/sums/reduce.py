@@ -41,7 +41,7 @@ from itertools import takewhile
 from math import prod
 from typing import Any
 
-from polysched.codegen.gpu.sums.elements import conditions_of, guards_of
+from polysched.codegen.gpu.sums.elements import guards_of
 from polysched.codegen.gpu.sums.rows import in_rows, is_in_rows
 from polysched.codegen.gpu.sums.teams import Adder, Finish, Team
 from polysched.codegen.gpu.thread_nest import inside, on_threads
@@ -195,17 +195,22 @@ class _Reducer:
         blocks = binary("min", floordiv(add(count, team.size - 1), team.size), SUM_PARTS)
         parts = {update.array.name: self.part(update, SUM_PARTS, update.array.shape) for update in updates}
         self.parts += parts.values()
-        block, number = next(self.names), next(self.names)
+        block = next(self.names)
 
         def keep(update: Update, value: Expr) -> tuple[Stmt, ...]:
             part = Store(parts[update.array.name].name, (Var(block), *update.index), value)
-            return _where(conditions_of(update, around), part)
+            return _where(update.bounds(around), part)
 
         first = add(mul(Var(block), team.size), team.thread)
         share = nest(team, self.teams.summed((_strided(loop, first, team.size * SUM_PARTS),), updates, team, keep))
-        added = For(number, Const(0), blocks, 1, self.all_added(updates, parts, number))
-        bounds = () if any(ends.stores) else [each for update in updates for each in conditions_of(update, around)]
-        combine = _where((*guards, *bounds), *ends.before, added, *ends.after)
+
+        def combined(update: Update) -> tuple[Stmt, ...]:
+            number = next(self.names)
+            added = For(number, Const(0), blocks, 1, self.all_added([update], parts, number))
+            return _where(ends.bounds(update, around), added)
+
+        added = (stmt for update in updates for stmt in combined(update))
+        combine = _where(guards, *ends.before, *added, *ends.after)
         for each in reversed(around):
             combine = (replace(each, body=combine),)
         combine = rename_bound(combine, lambda _: next(self.names))
@@ -278,10 +283,15 @@ class _Ends:
         stored = [(stmt.array, stmt.index) if isinstance(stmt, Store) else None for stmt in self.stores]
         return len(updates) == 1 and all(each and (each in elements or each[0] not in used) for each in stored)
 
-    def around(self, added: Store) -> tuple[Stmt, ...]:
+    def bounds(self, update: Update, around: Sequence[For]) -> tuple[Expr, ...]:
+        """The conditions that there is such an element; none where it is stored before or after."""
+        stored = [(stmt.array, stmt.index) for stmt in self.stores if isinstance(stmt, Store)]
+        return () if (update.array.name, update.index) in stored else update.bounds(around)
+
+    def around(self, *added: Stmt) -> tuple[Stmt, ...]:
         """All of it, in one store where it can be."""
         done: list[Stmt] = []
-        for stmt in (*self.before, added, *self.after):
+        for stmt in (*self.before, *added, *self.after):
             last = done[-1] if done else None
             both = _as_one(last, stmt) if isinstance(last, Store) and isinstance(stmt, Store) else None
             done[-1:] = [both] if both else [*done[-1:], stmt]
@@ -292,8 +302,7 @@ def _finish(around: Sequence[For], ends: _Ends = _Ends()) -> Finish:
     """What ends a sum in these loops: its element, updated with one more value, if there is that element."""
 
     def finish(update: Update, value: Expr) -> tuple[Stmt, ...]:
-        added = _added(update, value)
-        return ends.around(added) if any(ends.stores) else _where(conditions_of(update, around), added)
+        return ends.around(*_where(ends.bounds(update, around), _added(update, value)))
 
     return finish
 
