@@ -1,6 +1,7 @@
 """Sizes worth running a nest with, to see whether its kernel is right: how large may be said, and some or all be fixed.
 
-    small_sizes(scop, {}, 20_000)            {"n": 1, "m": 1}, ..., {"n": 17, "m": 18}: partial, full and several tiles
+    small_sizes(scop, {}, 20_000)            {"n": 1, "m": 1}, ..., {"n": 0, "m": 3}, ..., {"n": 17, "m": 17}: partial,
+                                             full and several tiles, and loops that do not run inside of some that do
     ladders(nest, scop, {}, over=342)        [{"n": 34, "m": 34}, {"n": 66, "m": 66}, ...], then one large at a time
 """
 
@@ -21,6 +22,7 @@ Sizes = dict[str, int]
 
 _SMALL = (1, 2, 3, 7, 17, 33, 65)
 _APART = 7  # here the sizes differ from each other, so that no two are mixed up unnoticed
+_BEFORE_EMPTY, _BESIDE_EMPTY, _MOST_EMPTY = 4, 3, 3  # sizes of zero: after so many, beside others of 3, for three names
 _ALIKE = (1, 2, 3, 5, 7, 17, 34, 66, 130)  # up to more than one tile of any size of ours, and part of the next
 _ALONE = ((34, 3), (130, 3), (130, 7))  # one of them, and the others
 _LOOSE = 8  # how much larger than a domain its box may be; isl counts what is in it one by one
@@ -28,7 +30,8 @@ _LOOSE = 8  # how much larger than a domain its box may be; isl counts what is i
 
 def small_sizes(scop: Scop, fixed: Sizes, most_instances: int) -> Iterator[Sizes]:
     """Those at which the nest is valid, and has at most so many instances of statements."""
-    for sizes in _near(scop, fixed, _SMALL):
+    alike = list(_near(scop, fixed, _SMALL))
+    for sizes in (*alike[:_BEFORE_EMPTY], *_valid(scop, _empty(scop, fixed)), *alike[_BEFORE_EMPTY:]):
         if _has_at_most(scop, sizes, most_instances):
             yield sizes
 
@@ -59,6 +62,13 @@ def _near(scop: Scop, fixed: Sizes, values: Sequence[int]) -> Iterator[Sizes]:
     """Sizes that are all alike, one of these values each; if none are valid, the next larger ones that are."""
     found = list(_valid(scop, (_alike(scop, fixed, value) for value in values)))
     yield from found or _valid(scop, filter(None, (_above(scop, fixed, value) for value in values)))
+
+
+def _empty(scop: Scop, fixed: Sizes) -> Iterator[Sizes]:
+    """One of several sizes zero: loops over it have no iterations, those over others have."""
+    names = [name for name in scop.function.sizes if name not in fixed]
+    if len(names) > 1:
+        yield from ({**_alike(scop, fixed, _BESIDE_EMPTY), name: 0} for name in names[:_MOST_EMPTY])
 
 
 def _above(scop: Scop, fixed: Sizes, value: int) -> Sizes | None:
