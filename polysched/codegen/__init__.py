@@ -1,0 +1,1 @@
+"""From schedule trees to loops, through passes over them, to the text of a target."""

@@ -1,0 +1,1 @@
+"""Exact dependences, and whether a schedule tree keeps them."""

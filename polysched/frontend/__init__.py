@@ -1,0 +1,1 @@
+"""From Python, C and CUDA to the loop IR."""

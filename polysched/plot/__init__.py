@@ -1,0 +1,1 @@
+"""Pictures of iterations, dependences and tiles."""

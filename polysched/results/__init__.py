@@ -1,0 +1,1 @@
+"""What `optimize()` gives, and how it is kept on disk."""

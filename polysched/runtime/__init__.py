@@ -1,0 +1,1 @@
+"""Compiles texts and calls them: cache, arguments, libraries."""

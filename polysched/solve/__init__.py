@@ -1,0 +1,1 @@
+"""The Pluto scheduler: trees of permutable bands by integer linear programming."""

@@ -1,0 +1,1 @@
+"""What all layers use: the one door to islpy, limits of time, workers, traces, texts."""

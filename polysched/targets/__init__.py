@@ -1,0 +1,1 @@
+"""Targets: how their kernels are printed and run."""

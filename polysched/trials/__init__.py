@@ -1,0 +1,1 @@
+"""What trial runs need: sizes, valid data, other orders of loops, bounds of rounding."""

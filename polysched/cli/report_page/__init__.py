@@ -1,0 +1,1 @@
+"""Pages about nests: code, dependences, trees and pictures, with links."""

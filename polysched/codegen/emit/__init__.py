@@ -1,0 +1,1 @@
+"""Prints functions of the loop IR as C, CUDA, HIP and OpenCL."""

@@ -1,0 +1,1 @@
+"""Passes over arrays: packing, register tiles, scalars in place of elements, subscripts of one dimension."""

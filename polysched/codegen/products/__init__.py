@@ -1,0 +1,1 @@
+"""Products of packed matrices, as kernels of their own."""

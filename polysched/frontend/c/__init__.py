@@ -1,0 +1,1 @@
+"""From the regions of a C file to nests."""

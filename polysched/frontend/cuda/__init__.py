@@ -1,0 +1,1 @@
+"""CUDA files: their kernels, and what they declare."""

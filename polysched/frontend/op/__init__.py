@@ -1,0 +1,1 @@
+"""From Python functions over whole arrays to nests."""

@@ -1,0 +1,1 @@
+"""Operation graphs in SSA form."""

@@ -1,0 +1,1 @@
+"""How many points sets have, as polynomials in the sizes."""

@@ -1,0 +1,1 @@
+"""Schedule trees: their nodes, and their forms as text, HTML, YAML and isl."""

@@ -1,0 +1,1 @@
+"""Zeros and other constants around data: copied, cut from the loops, or guarded."""

@@ -1,0 +1,1 @@
+"""Kernels of CUDA and OpenCL on the CPU, under a checker of races and accesses."""

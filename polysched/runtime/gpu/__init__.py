@@ -1,0 +1,1 @@
+"""Kernels on a GPU, or on what OpenCL finds."""

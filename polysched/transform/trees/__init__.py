@@ -1,0 +1,1 @@
+"""Rules that give other trees."""

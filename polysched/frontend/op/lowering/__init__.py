@@ -1,0 +1,1 @@
+"""From an operator's graph to tensor expressions."""

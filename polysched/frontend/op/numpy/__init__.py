@@ -1,0 +1,1 @@
+"""NumPy's functions and operators, as operations of a graph."""

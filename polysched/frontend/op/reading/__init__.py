@@ -1,0 +1,1 @@
+"""From the statements of an operator to a graph in SSA form."""

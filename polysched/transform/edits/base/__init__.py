@@ -1,0 +1,1 @@
+"""What edits are made of: drafts, loops by name, grafts, checks, the registry."""

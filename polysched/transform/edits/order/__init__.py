@@ -1,0 +1,1 @@
+"""Edits of the order of iterations."""

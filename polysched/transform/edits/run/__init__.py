@@ -1,0 +1,1 @@
+"""Edits of how loops run: on threads, lanes, axes of a GPU, unrolled, by tensor instructions."""

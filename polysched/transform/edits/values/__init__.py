@@ -1,0 +1,1 @@
+"""Edits of where values are computed and stored."""
