@@ -60,7 +60,7 @@ from polysched.frontend.tensor import (
 from polysched.ir.dtypes import boolean, f16, f32, f64, i8, i16, i32, i64, size, u8, u16, u32, u64
 from polysched.ir.interp import interpret
 from polysched.model.tree.text import show_tree
-from polysched.model.tree.yaml import from_yaml, to_yaml
+from polysched.model.tree_yaml import from_yaml, to_yaml
 from polysched.pipeline import Compiled, optimize
 from polysched.prelude.edit import NestEdit
 from polysched.runtime.emulated.findings import CheckReport, Finding, Traffic

@@ -1,4 +1,4 @@
-"""polysched/cli/opt_file and `polysched opt`: the same results from the rewritten file, and no other byte changed."""
+"""polysched/opt and `polysched opt`: the same results from the rewritten file, and no other byte changed."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from polysched import opt as opt
 from polysched.cli import main
-from polysched.cli import opt_file as opt
-from polysched.cli.opt_file import regions, write
 from polysched.codegen.emit.opencl import HEADERS
 from polysched.config.options import Options
 from polysched.errors import BudgetExceeded, InputError
+from polysched.opt import regions, write
 from polysched.runtime.emulated.emulate import CPP_FLAGS, cuda_header
 from tests.frontend.c_programs import Programs
 from tests.frontend.test_c_programs import FUNCTIONS, text_of

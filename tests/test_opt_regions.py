@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from polysched.cli import main
-from polysched.cli.opt_file import supervised, write
+from polysched.opt import supervised, write
 
 TWO = """\
 double a[1000000], b[100];
@@ -99,7 +99,7 @@ def test_a_region_that_brings_the_compiler_down_keeps_its_text(two, capsys, monk
 
 
 def test_an_interrupt_ends_it_without_a_word(two):
-    slow = "import time; from polysched.cli.opt_file import supervised as s; s.outcome_of = lambda *_: time.sleep(60)"
+    slow = "import time; from polysched.opt import supervised as s; s.outcome_of = lambda *_: time.sleep(60)"
     run = f"{slow}; import sys; from polysched.cli import main; print('go', flush=True); sys.exit(main(sys.argv[1:]))"
     out = two.with_name("out.c")
     command = [sys.executable, "-c", run, "opt", str(two), "-o", str(out)]

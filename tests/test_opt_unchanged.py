@@ -1,4 +1,4 @@
-"""cli/opt_file/unchanged.py: a region whose loops stay as they are runs its own text on one thread."""
+"""opt/unchanged.py: a region whose loops stay as they are runs its own text on one thread."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import subprocess
 
 import pytest
 
-from polysched.cli.opt_file import rewrite
 from polysched.frontend.c.read import read_c
+from polysched.opt import rewrite
 
 gcc = pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
 FILE = """\

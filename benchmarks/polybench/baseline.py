@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.polybench import KERNELS
-from polysched.cli.opt_file import rewrite
 from polysched.config.options import Options
 from polysched.frontend.c.read import read_c
 from polysched.ir.nodes import Function
+from polysched.opt import rewrite
 from polysched.runtime.toolchain import EXACT, compile_shared
 
 BASELINE = ("-O3", "-march=native")  # what we are measured against: gcc's own defaults, so a * b + c is one rounding

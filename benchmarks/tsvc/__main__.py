@@ -22,8 +22,8 @@ from pathlib import Path
 
 from benchmarks.tsvc.race import Row, build, in_turns, is_equal
 from benchmarks.tsvc.source import NotTsvc, prepare
-from polysched.cli.opt_file.regions import Job
-from polysched.cli.opt_file.supervised import Input, rewrite_supervised
+from polysched.opt.regions import Job
+from polysched.opt.supervised import Input, rewrite_supervised
 from polysched.runtime.toolchain import find_compiler
 
 _LONG = 20e-6  # seconds, from which a loop counts in the second mean

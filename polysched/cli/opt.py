@@ -7,12 +7,12 @@ import sys
 from pathlib import Path
 
 from polysched.cli.knobs import Commands, knobs, options_of
-from polysched.cli.opt_file.output import write
-from polysched.cli.opt_file.regions import Job
-from polysched.cli.opt_file.supervised import Input, rewrite_supervised
 from polysched.config.target import TARGETS
 from polysched.errors import InputError
 from polysched.frontend.c.file.source import read
+from polysched.opt.output import write
+from polysched.opt.regions import Job
+from polysched.opt.supervised import Input, rewrite_supervised
 
 
 def add(commands: Commands) -> None:

@@ -6,9 +6,9 @@ import argparse
 from pathlib import Path
 
 from polysched.cli.knobs import Commands, knobs, options_of
-from polysched.cli.opt_file.output import write
 from polysched.cli.places import nests_of
 from polysched.cli.report_page.page import page, require_report_or_none
+from polysched.opt.output import write
 from polysched.pipeline import optimize
 
 

@@ -31,7 +31,7 @@ from polysched.config.plain import called, with_tuples, written
 from polysched.config.target import require_known
 from polysched.errors import InputError
 from polysched.model.tree.nodes import Tree
-from polysched.model.tree.yaml import from_yaml, to_yaml
+from polysched.model.tree_yaml import from_yaml, to_yaml
 from polysched.prelude.edit import NestEdit
 from polysched.prelude.edits import edits_as_data, edits_of
 from polysched.strategy.decision import Value

@@ -28,7 +28,7 @@ from polysched.model.tree.form import require_form
 from polysched.model.tree.names import renamed
 from polysched.model.tree.nodes import Tree, marks_in
 from polysched.model.tree.text import show_tree
-from polysched.model.tree.yaml import from_yaml, to_yaml
+from polysched.model.tree_yaml import from_yaml, to_yaml
 from polysched.plan.plan import planned
 from polysched.plan.prepare import function_of, modelled, modelled_after
 from polysched.plot.draw import Before, plot, titled

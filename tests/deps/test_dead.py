@@ -10,7 +10,6 @@ from dataclasses import replace
 import pytest
 
 import polysched as ps
-from polysched.cli.opt_file import rewrite
 from polysched.codegen.lower import lower
 from polysched.deps.dataflow import dependences
 from polysched.deps.dead import without_dead
@@ -20,6 +19,7 @@ from polysched.ir.dtypes import f64
 from polysched.ir.nodes import Alloc, Array, Function
 from polysched.model.extract import extract
 from polysched.model.scop import Scop
+from polysched.opt import rewrite
 from polysched.support import isl
 from tests.nests import arguments_for, assert_same_outcome, loop, nest, random_nest
 

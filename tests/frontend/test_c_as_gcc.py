@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from polysched.cli import main
-from polysched.cli.opt_file import rewrite
 from polysched.errors import InputError
 from polysched.frontend.c.read import read_c
+from polysched.opt import rewrite
 
 gcc = pytest.mark.skipif(shutil.which("gcc") is None, reason="there is no gcc")
 LOOP = "for (int i = 0; i < n; i++) a[i] = b[i] + a[i];"

@@ -13,11 +13,11 @@ from unittest.mock import patch
 
 import numpy as np
 
-from polysched.cli.opt_file import rewrite
 from polysched.codegen.parallel import threads
 from polysched.config.options import Options
 from polysched.errors import InputError
 from polysched.frontend.c.read import read_c
+from polysched.opt import rewrite
 from tests.fuzz.c_programs import EXTENT, FLOATS, Program, random_c
 from tests.fuzz.outcome import Refused
 

@@ -7,9 +7,9 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from polysched.cli.opt_file import rewrite
 from polysched.errors import PolyschedError
 from polysched.frontend.c.read import read_c
+from polysched.opt import rewrite
 from tests.fuzz.macro_programs import flags, program
 from tests.fuzz.outcome import Refused
 

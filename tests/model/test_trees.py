@@ -21,7 +21,7 @@ from polysched.model.tree.nodes import (
     own_marks,
 )
 from polysched.model.tree.text import show_tree
-from polysched.model.tree.yaml import from_yaml, to_yaml
+from polysched.model.tree_yaml import from_yaml, to_yaml
 from polysched.support import isl
 
 DOMAIN = isl.UnionSet("[n] -> { S[i] : 0 <= i < n; T[i] : 0 <= i < n }")

@@ -6,7 +6,7 @@ import pytest
 from by_hand import matmul
 
 from polysched import IllegalSchedule, InputError, Options, Schedule, f32, i32, nest, optimize
-from polysched.model.tree.yaml import from_yaml, to_yaml
+from polysched.model.tree_yaml import from_yaml, to_yaml
 
 FREE = Options(reorder_reductions=True)
 

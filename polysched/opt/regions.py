@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from polysched.cli.opt_file.unchanged import runs_the_same_loops
 from polysched.codegen.emit.offload import Offload
 from polysched.codegen.emit.region import emit_call, emit_region, loops_on_threads
 from polysched.codegen.emit.spelling import is_in_library
@@ -25,6 +24,7 @@ from polysched.ir.node import walk
 from polysched.ir.nodes import Call, For
 from polysched.model.counting.touched import touched_elements
 from polysched.model.extents import sizes_that_fit
+from polysched.opt.unchanged import runs_the_same_loops
 from polysched.pipeline import Compiled, optimize
 from polysched.plan.mapped import FOR_THREADS
 from polysched.support.entry import entry
