@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from polysched.ir.build import add, conjunction, mul, sub
+from polysched.ir.build import add, mul, sub, where
 from polysched.ir.node import flattened
-from polysched.ir.nodes import Binary, Const, Expr, For, If, Var
+from polysched.ir.nodes import Binary, Const, Expr, For, Var
 from polysched.ir.simplify import simplify
 
 
@@ -23,7 +23,7 @@ def full_loop(loop: For, size: int) -> For:
     value = Var(loop.var)
     first = [Binary("<=", low, value) for low in flattened(loop.lo, "max") if low != Const(0)]
     last = [_before(value, high) for high in _ends(loop.hi) if simplify(high) != Const(size)]
-    body = (If(conjunction((*first, *last)), loop.body),) if first or last else loop.body
+    body = where((*first, *last), *loop.body)
     return replace(loop, lo=Const(0), hi=Const(size), body=body, full=True)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from polysched.ir.dtypes import DType, boolean, i64
-from polysched.ir.nodes import Array, Binary, Const, Expr, Load, Store, Var
+from polysched.ir.nodes import Array, Binary, Const, Expr, If, Load, Stmt, Store, Var
 
 Operand = Expr | int | float
 
@@ -56,6 +56,12 @@ def conjunction(conditions: Iterable[Expr]) -> Expr:
     """All of them, tested left to right; true when there are none."""
     conditions = tuple(conditions)
     return binary("&&", *conditions) if conditions else Const(True, boolean)
+
+
+def where(conditions: Iterable[Expr], *body: Stmt) -> tuple[Stmt, ...]:
+    """The statements, where all of the conditions hold."""
+    conditions = tuple(conditions)
+    return (If(conjunction(conditions), body),) if conditions else body
 
 
 def load(array: Array, *index: Operand) -> Load:

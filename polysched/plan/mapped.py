@@ -73,7 +73,7 @@ def loops_within_budget(
     simpler tree is tried. BudgetExceeded where that would not be the schedule that was asked for.
 
     `is_free`: nobody has asked for this schedule, so that source order may run where it is as good
-    (transform/trees/guard).
+    (transform/trees/profitability).
     `keeps_order`: it is source order itself, for want of a better one.
     """
     mapping = _map_to_gpu if target.has_grid else partial(_map_to_cpu, keeps_order=keeps_order)

@@ -30,7 +30,7 @@ from typing import Any
 from polysched.codegen.parallel.declined import decline
 from polysched.codegen.parallel.updates import Row, Update, in_variables, updates_in
 from polysched.config.heuristics.cpu import LEAST_PARTED, PARTS
-from polysched.ir.build import add, binary, conjunction, floordiv, mul, sub
+from polysched.ir.build import add, binary, conjunction, floordiv, mul, sub, where
 from polysched.ir.integers.trips import trips
 from polysched.ir.node import map_children, rewrite, walk
 from polysched.ir.nodes import (
@@ -169,8 +169,7 @@ class _Privatizer:
         if update.row is not None:
             body = For(k, Const(0), update.row.extent, 1, (body,), "vector" if self.vector else "serial")
         whole = For(part, Const(0), Const(PARTS), 1, (body,))
-        bounds = update.bounds()
-        return (If(conjunction(bounds), (whole,)) if bounds else whole,)
+        return where(update.bounds(), whole)
 
     def variable(self, update: Update) -> str:
         return next(fresh_names(f"{update.array.name}_", self.taken))

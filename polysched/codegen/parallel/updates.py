@@ -14,7 +14,7 @@ from functools import reduce
 from typing import Any
 
 from polysched.ir.build import add, binary, sub
-from polysched.ir.integers.linear import Linear, added, expression, forms, is_never_negative, never_negative
+from polysched.ir.integers.linear import expression, forms, is_never_negative, never_negative
 from polysched.ir.integers.trips import bounded
 from polysched.ir.node import substitute, walk
 from polysched.ir.nodes import PARALLEL, Array, Binary, Const, Expr, For, Let, Load, Store, Var
@@ -137,16 +137,11 @@ def _is_shown(great: Expr | None, small: Expr | None) -> bool:
     """Is the first number known not to be less than the second?"""
     if great is None or small is None:
         return False
-    return any(map(is_never_negative, _differences(great, small)))
+    return any(map(is_never_negative, forms(sub(great, small), upper=False)))
 
 
 def _at_least(great: Expr, small: Expr) -> Expr:
-    match _differences(great, small):
+    match forms(sub(great, small), upper=False):
         case [form]:
             return never_negative(form)
     return binary(">=", great, small)
-
-
-def _differences(great: Expr, small: Expr) -> list[Linear]:
-    lows, highs = forms(great, upper=False), forms(small, upper=True)
-    return [added(low, high, -1) for low in lows for high in highs]

@@ -35,7 +35,7 @@ fixed elements runs serially.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from math import prod
@@ -51,7 +51,7 @@ from polysched.codegen.parallel.survey import is_mapped
 from polysched.codegen.parallel.updates import Update, updates_in
 from polysched.config.heuristics.gpu import COLUMN, FEW_TERMS, SUM_BLOCKS, SUM_PARTS, SUM_THREADS
 from polysched.config.target import LIMITS
-from polysched.ir.build import add, binary, conjunction, floordiv, mul
+from polysched.ir.build import add, binary, conjunction, floordiv, mul, where
 from polysched.ir.dtypes import boolean
 from polysched.ir.effects import may_change
 from polysched.ir.integers.trips import bounded, trips
@@ -103,7 +103,8 @@ class _Reducer:
         while rest:
             stmt = rest.pop(0)
             if isinstance(stmt, For) and is_in_rows(stmt):
-                done.append(in_rows(stmt, self.arrays, self.teams, _finish([*_loops(stmt)])))
+                loops = [node for node in walk(stmt) if isinstance(node, For)]
+                done.append(in_rows(stmt, self.arrays, self.teams, _finish(loops)))
             elif isinstance(stmt, For) and is_mapped(stmt) and any(map(_reduces, walk(stmt))):
                 ends = _Ends(_at_end(done[::-1], stmt)[::-1], _at_end(rest, stmt))
                 done, rest = done[: len(done) - len(ends.before)], rest[len(ends.after) :]
@@ -199,7 +200,7 @@ class _Reducer:
 
         def keep(update: Update, value: Expr) -> tuple[Stmt, ...]:
             part = Store(parts[update.array.name].name, (Var(block), *update.index), value)
-            return _where(update.bounds(around), part)
+            return where(update.bounds(around), part)
 
         first = add(mul(Var(block), team.size), team.thread)
         share = nest(team, self.teams.summed((_strided(loop, first, team.size * SUM_PARTS),), updates, team, keep))
@@ -207,10 +208,10 @@ class _Reducer:
         def combined(update: Update) -> tuple[Stmt, ...]:
             number = next(self.names)
             added = For(number, Const(0), blocks, 1, self.all_added([update], parts, number))
-            return _where(ends.bounds(update, around), added)
+            return where(ends.bounds(update, around), added)
 
         added = (stmt for update in updates for stmt in combined(update))
-        combine = _where(guards, *ends.before, *added, *ends.after)
+        combine = where(guards, *ends.before, *added, *ends.after)
         for each in reversed(around):
             combine = (replace(each, body=combine),)
         combine = rename_bound(combine, lambda _: next(self.names))
@@ -232,13 +233,14 @@ class _Reducer:
             return (Store(parts[update.array.name].name, (Var(block),), value),)
 
         combine = For(number, Const(0), blocks, 1, self.all_added(updates, parts, number))
+        finish = _finish((), ends)
         shares = self.on_threads(share, updates, keep, repeats=True)
         grid: tuple[Stmt, ...] = (
             For(block, Const(0), blocks, 1, (shares,), "block.x", origin=loop.origin),
-            self.on_threads(lambda thread: _strided(combine, thread, SUM_THREADS), updates, _finish((), ends)),
+            self.on_threads(lambda thread: _strided(combine, thread, SUM_THREADS), updates, finish),
         )
         if width > 1:
-            alone = self.on_threads(lambda thread: _strided(loop, thread, SUM_THREADS), updates, _finish((), ends))
+            alone = self.on_threads(lambda thread: _strided(loop, thread, SUM_THREADS), updates, finish)
             grid = (If(binary("<=", count, FEW_TERMS), (alone,), grid),)
         return (If(binary("<", loop.lo, loop.hi), grid, ends.stores),)
 
@@ -302,7 +304,7 @@ def _finish(around: Sequence[For], ends: _Ends = _Ends()) -> Finish:
     """What ends a sum in these loops: its element, updated with one more value, if there is that element."""
 
     def finish(update: Update, value: Expr) -> tuple[Stmt, ...]:
-        return ends.around(*_where(ends.bounds(update, around), _added(update, value)))
+        return ends.around(*where(ends.bounds(update, around), _added(update, value)))
 
     return finish
 
@@ -310,14 +312,6 @@ def _finish(around: Sequence[For], ends: _Ends = _Ends()) -> Finish:
 def _added(update: Update, value: Expr) -> Store:
     old = Load(update.array.name, update.index, update.array.dtype)
     return Store(update.array.name, update.index, Binary(update.op, old, value))
-
-
-def _where(conditions: Sequence[Expr], *body: Stmt) -> tuple[Stmt, ...]:
-    return (If(conjunction(conditions), body),) if conditions else body
-
-
-def _loops(body: Any) -> Iterator[For]:
-    return (node for node in walk(body) if isinstance(node, For))
 
 
 def _reduces(node: Any) -> bool:

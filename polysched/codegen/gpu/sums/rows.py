@@ -30,10 +30,10 @@ from polysched.codegen.parallel.survey import is_mapped
 from polysched.codegen.parallel.updates import Update, updates_in
 from polysched.config.heuristics.gpu import UNKNOWN_BLOCK
 from polysched.config.target import LIMITS
-from polysched.ir.build import binary, conjunction
+from polysched.ir.build import binary, where
 from polysched.ir.integers.trips import most_trips
 from polysched.ir.node import rewrite, substitute, walk
-from polysched.ir.nodes import Array, Const, Expr, For, If, Stmt, Var
+from polysched.ir.nodes import Array, Const, Expr, For, Stmt, Var
 from polysched.ir.rename import fresh_names
 
 
@@ -100,9 +100,9 @@ def _share(loop: For, size: int, taken: set[str]) -> tuple[Stmt, ...]:
     high = [binary("<", thread, loop.hi)] if loop.hi != Const(size) else []
     most = most_trips(Const(0), loop.hi, 1)
     if most is not None and most <= size:
-        return (If(conjunction([*low, *high]), loop.body),) if low or high else loop.body
+        return where([*low, *high], *loop.body)
     turn = next(fresh_names(f"{loop.var}_", taken))
-    body = substitute(((If(conjunction(low), loop.body),) if low else loop.body), {loop.var: Var(turn)})
+    body = substitute(where(low, *loop.body), {loop.var: Var(turn)})
     return (For(turn, thread, loop.hi, size, body),)
 
 

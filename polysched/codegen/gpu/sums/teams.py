@@ -27,7 +27,7 @@ from typing import Any, Literal
 
 from polysched.codegen.parallel.updates import Update, in_variables
 from polysched.config.target import LIMITS
-from polysched.ir.build import add, binary, conjunction, floordiv, floormod, mul
+from polysched.ir.build import add, binary, conjunction, floordiv, floormod, mul, where
 from polysched.ir.node import rewrite, walk
 from polysched.ir.nodes import (
     SHUFFLE,
@@ -105,7 +105,7 @@ class Adder:
         )
         names = fresh_names("r", self.taken)
         own: tuple[Stmt, ...] = rename_bound(rewrite(body, moved), lambda _: next(names))
-        done += [If(conjunction(team.when), own)] if team.when else own
+        done += where(team.when, *own)
         for update in updates:
             steps, value = self._combined(update, variables[update.array.name].name, team)
             done += [*steps, If(team.is_first, finish(update, value))]
