@@ -131,6 +131,15 @@ def test_a_temporary_declared_inside_the_second_loop():
     assert_contracts(nest("f", "n", [A], Alloc(square), loop("i", 0, n, body)))
 
 
+def test_an_array_declared_where_one_element_is_used_is_a_scalar():
+    fn = nest("f", "n", [B], loop("i", 0, n, Alloc(S), store(S, (i,), load(B, i)), store(B, (i,), load(S, i))))
+    assert_contracts(fn)
+    both = (store(S, (i,), 1.0), store(S, (sub(n, 1),), 2.0), store(B, (i,), load(S, i)))
+    assert_contracts(nest("f", "n", [B], loop("i", 0, n, Alloc(S), *both)), left=["s"])
+    moving = (loop("k", 0, n, store(S, (k,), load(B, k))), store(B, (i,), load(S, i)))
+    assert_contracts(nest("f", "n", [B], loop("i", 0, n, Alloc(S), *moving)), left=["s"])
+
+
 def halved(kind, *later):
     """Row i of t lives through one iteration of i."""
     t = Array("t", f64, (n, n), "private")

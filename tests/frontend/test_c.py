@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from textwrap import dedent
 
@@ -11,6 +12,7 @@ import pytest
 from polysched.errors import InputError
 from polysched.frontend.c.read import read_c
 from polysched.frontend.c.region import Region
+from polysched.ir.interp import evaluate
 from polysched.ir.text import show
 
 GEMM = """\
@@ -268,3 +270,13 @@ def test_extents_come_from_the_accesses(region: Callable[..., Region]) -> None:
         "D: i32[max(2 * n - 3, 0)], E: i32[max(m + 1, max(n - 1, 0))], C_extent: size)"
     ]
     assert found.expressions["C_extent"] == "1099511627776LL"
+
+
+def test_where_strides_make_the_least_extent_long_a_larger_one_is_taken(region: Callable[..., Region]) -> None:
+    inner = "for (int q = 0; q < (n < m ? n : m); q += 4) if (q % 3) s[0] += C[q + p];"
+    found = region("int n, int m, long *restrict C, long *restrict s", f"for (int p = 3; p < n / 2; p++) {inner}")
+    extent = found.function.arrays[0].shape[0]
+    assert len(show(extent)) < 100
+    for n, m in product(range(12), repeat=2):
+        used = [q + p for p in range(3, n // 2) for q in range(0, min(n, m), 4) if q % 3]
+        assert max(used, default=-1) < evaluate(extent, {"n": n, "m": m})

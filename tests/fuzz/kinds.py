@@ -27,13 +27,15 @@ _SECONDS = 25.0  # to verify a program for a GPU: of what takes longer, larger s
 
 
 def check_numpy(seed: int) -> None:
-    """A function over arrays, interpreted as a nest and compiled to C, against NumPy."""
-    text, arguments, _ = random_program(random.Random(seed))
+    """A function over arrays, interpreted as a nest, against NumPy, and compiled, one time in three for a GPU."""
+    rng = random.Random(seed)
+    text, arguments, _ = random_program(rng)
     try:
         agree(text, **arguments)
     except OverflowError as error:
         raise Refused("a float that does not fit in the integer that it is cast to is undefined") from error
-    _verify(ps.optimize(parse_op(text, "program.py")))
+    target = rng.choice(("c", "c", "c", "c", "cuda", "opencl"))
+    _verify(ps.optimize(parse_op(text, "program.py"), target), seconds=_SECONDS)
 
 
 def check_gpu(seed: int) -> None:

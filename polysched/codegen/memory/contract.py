@@ -23,7 +23,7 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
-from polysched.ir.node import rewrite, substitute, walk
+from polysched.ir.node import map_blocks, map_list, rewrite, substitute, walk
 from polysched.ir.nodes import PARALLEL, Alloc, Array, Barrier, Expr, For, Function, If, Let, Load, Stmt, Store, Var
 from polysched.model.affine import AffineSpace
 from polysched.model.extract import extract
@@ -34,19 +34,28 @@ from polysched.support import isl
 def contract(fn: Function, *, rows: bool = False) -> Function:
     """`fn` with every temporary array that one block uses at one subscript declared there, as a scalar; with `rows`,
     one of which an iteration of a parallel loop uses a part, as that part."""
-    temporaries = [stmt for stmt in fn.body if isinstance(stmt, Alloc) and stmt.array.shape]
-    if not temporaries:
-        return fn
     scop = cache(lambda: extract(_without_lets(fn), check_bounds=False))  # slow, and seldom asked for
     body = fn.body
-    for alloc in temporaries:
+    for alloc in (stmt for stmt in fn.body if isinstance(stmt, Alloc) and stmt.array.shape):
         rest = tuple(stmt for stmt in body if stmt is not alloc)
         stays = partial(_stays, array=alloc.array.name, scop=scop)
         contracted = _declared_inside(rest, alloc.array, stays)
         if contracted is None and rows:
             contracted = _row_inside(rest, alloc.array, stays)
         body = body if contracted is None else contracted
+    body = map_list(body, lambda stmt: map_blocks(stmt, _scalars_of_a_block))
     return fn if body is fn.body else replace(fn, body=body)
+
+
+def _scalars_of_a_block(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    """A block inside, with the arrays declared in it that it uses at one subscript as scalars, as are temporaries
+    whose elements for each iteration were no use: the loop in which they lived had one iteration."""
+    for alloc in (stmt for stmt in body if isinstance(stmt, Alloc) and stmt.array.space == "private"):
+        subscripts = set(_subscripts(body, alloc.array.name))
+        if alloc.array.shape and len(subscripts) == 1 and is_fixed(subscripts.pop(), body):
+            scalar = replace(alloc, array=replace(alloc.array, shape=()))
+            body = rewrite(_replaced(body, alloc, scalar), _scalar_rule(alloc.array.name))
+    return map_list(body, lambda stmt: map_blocks(stmt, _scalars_of_a_block))
 
 
 def _without_lets(fn: Function) -> Function:

@@ -15,7 +15,7 @@ from polysched.frontend.c.expressions import Expressions
 from polysched.frontend.c.proofs import Proofs
 from polysched.frontend.c.variables import is_pointer
 from polysched.ir.dtypes import i64
-from polysched.ir.node import rewrite
+from polysched.ir.node import rewrite, walk
 from polysched.ir.nodes import COMPARISONS, Array, Binary, Const, Expr, Load, Select, Stmt, Store, Unary, Var
 from polysched.ir.text import show
 from polysched.model.affine import NotAffine, expression
@@ -24,6 +24,7 @@ from polysched.model.rows import Rows, rows_of
 from polysched.support import clock, isl
 
 _EXTENT_SECONDS = 4.0  # to find the extents of all arrays of a region, in equal shares; what takes longer is unknown
+_LONG = 60  # nodes of an extent, above which one that is larger by a stride does as well
 _ENDLESS = 1 << 40  # the extent of an array that no declaration and no loop bounds: more elements than memory has
 
 
@@ -94,7 +95,8 @@ def _extent(name: str, body: tuple[Stmt, ...], read: Expressions) -> Expr:
 
 
 def _largest(subscript: Expr, where: Where, proofs: Proofs) -> Expr | None:
-    """The least affine expression in sizes that is not negative and above the subscript; None if it has no bound."""
+    """An affine expression in sizes that is not negative and above the subscript, the least one unless that is long,
+    as where strides cut off the end; None if it has no bound."""
     space = proofs.space(where, (subscript,))
     try:
         value = space.function(subscript)
@@ -104,17 +106,24 @@ def _largest(subscript: Expr, where: Where, proofs: Proofs) -> Expr | None:
     if values.is_empty():
         return Const(0)
     try:
-        most = values.dim_max(0)
+        extent = _above(values, space.sizes, proofs)
+        if sum(1 for _ in walk(extent)) > _LONG:
+            extent = _above(values.remove_divs(), space.sizes, proofs)
     except isl.Error:
         if isl.is_exhausted():
             raise
         return None  # there is no largest one
+    return extent if proofs.shows(Binary(">=", extent, Const(0)), Where()) else Binary("max", extent, Const(0))
+
+
+def _above(values: isl.Set, sizes: tuple[str, ...], proofs: Proofs) -> Expr:
+    """One more than the largest of these values; isl.Error if there is none."""
+    most = values.dim_max(0)
     one = isl.PwAff.from_aff(isl.Aff.val_on_domain(isl.LocalSpace.from_space(most.get_domain_space()), isl.Val(1)))
     above = most.add(one)
     simple = above.gist(above.domain()).coalesce()
-    build = isl.AstBuild.from_context(proofs.ranges(space.sizes) if simple.n_piece() == 1 else above.domain().params())
-    extent = expression(build.expr_from_pw_aff(simple), {size: Var(size) for size in space.sizes})
-    return extent if proofs.shows(Binary(">=", extent, Const(0)), Where()) else Binary("max", extent, Const(0))
+    build = isl.AstBuild.from_context(proofs.ranges(sizes) if simple.n_piece() == 1 else above.domain().params())
+    return expression(build.expr_from_pw_aff(simple), {size: Var(size) for size in sizes})
 
 
 def _is_at_most(one: Expr, other: Expr, proofs: Proofs) -> bool:
