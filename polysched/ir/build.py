@@ -19,6 +19,10 @@ def const(value: int | float | bool, dtype: DType = i64) -> Const:
     return Const(value, dtype)
 
 
+def zero(dtype: DType) -> Const:
+    return Const(0.0 if dtype.is_float else 0 if dtype.is_integer else False, dtype)
+
+
 def var(name: str, dtype: DType = i64) -> Var:
     return Var(name, dtype)
 

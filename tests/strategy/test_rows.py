@@ -232,3 +232,15 @@ def random_rows(rng: random.Random) -> Op:
         f"    return {last} * g" if rng.random() < 0.5 else f"    return {last} + g / (1.0 + np.abs({total}))",
     ])  # fmt: skip
     return parse_op(text, "rows.py")
+
+
+def test_what_has_an_order_along_its_row_runs_on_one_thread():
+    op = parse_op(
+        "import numpy as np\n"
+        "def f(x: ps.i64['n', 4], y: ps.i16['n', 4]):\n"
+        "    return np.any(y, axis=1), np.max(x, axis=1)\n",
+        "rows.py",
+    )
+    done = ps.optimize(op, "cuda", options=FREE)
+    assert done.rungs["mapping"] == "mapped"
+    done.verify()

@@ -65,6 +65,7 @@ def test_sums_of_the_same_rows_run_together():
         ((*SUM, *DIVIDED[:2], "        y[i, j] = x[i, j] / s[j]"), "its rows are the columns of another array"),
         ((*SUM, *DIVIDED[:2], "        y[i, j] = m[i]"), "it has nothing to do with the sums"),
         ((*SUM, "for i in range(1, n):", *DIVIDED[1:]), "it has other rows"),
+        ((*SUM[:3], "        s[i] = x[i, j] - s[i]", *DIVIDED), "its terms have an order"),
         ((*SUM, *DIVIDED[:2], "        if j < j:", "            y[i, j] = x[i, j] / s[i]"), "it never runs"),
     ],
 )

@@ -17,7 +17,7 @@ from math import prod
 from polysched.codegen.gpu.footprint import Box, in_locals
 from polysched.codegen.memory.tile_nest import Side
 from polysched.config.target import LIMITS
-from polysched.ir.build import binary, conjunction
+from polysched.ir.build import binary, conjunction, zero
 from polysched.ir.integers.apart import least_value
 from polysched.ir.integers.linear import Linear, added, expression, forms
 from polysched.ir.node import rewrite
@@ -207,8 +207,7 @@ def _element(
     load = Load(staged.load.array, tuple(index), staged.load.dtype)
     value = rewrite(staged.value, lambda node: load if node == staged.load else None)
     if conditions:
-        zero = Const(0.0 if value.dtype.is_float else 0, value.dtype)
-        value = Select(conjunction(conditions), value, zero)
+        value = Select(conjunction(conditions), value, zero(value.dtype))
     target = _in_buffer(staged, [place[k] for k in staged.order if k in place], slot or Const(0))
     return (StoreLater if slot else Store)(staged.copy.name, target, value)
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from polysched.codegen.gpu.thread_nest import ThreadNest
-from polysched.ir.build import conjunction
+from polysched.ir.build import conjunction, zero
 from polysched.ir.effects import is_total
 from polysched.ir.node import rewrite, walk
-from polysched.ir.nodes import Const, Expr, If, Load, Select, Stmt, Store
+from polysched.ir.nodes import Expr, If, Load, Select, Stmt, Store
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Ends:
         if before and (before[0].array, before[0].index) == (store.array, store.index):
             first, before = before[0].value, before[1:]
         if conditions and not is_total(first):
-            first = Select(conjunction(conditions), first, Const(0.0 if dtype.is_float else 0, dtype))
+            first = Select(conjunction(conditions), first, zero(dtype))
         begin = Store(self.register.array, self.register.index, first, store.loc)
         return (begin, *_when(conditions, self.in_register(before)))
 

@@ -26,6 +26,7 @@ from polysched.deps.dependences import Dependences
 from polysched.model.scop import Scop
 from polysched.model.tree.nodes import Band, Filter, Member, Sequence, Tree, children, is_innermost
 from polysched.support import isl
+from polysched.transform.analysis.reductions import reduced
 from polysched.transform.analysis.roles import Around, Loops, statements_of
 from polysched.transform.trees.fuse_sums import are_same, as_one, either_way
 
@@ -34,7 +35,7 @@ def rows_to_fuse(tree: Tree, scop: Scop, dependences: Dependences) -> Iterator[R
     """Neighbours in sequences that have their rows in common, where one of them is a sum along rows; none if sums have
     an order."""
     if dependences.reorder_reductions:
-        yield from _Fusion(scop).found(tree, Around((), dependences.coincidence))
+        yield from _Fusion(scop, dependences).found(tree, Around((), dependences.coincidence))
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,7 @@ class Rows:
 @dataclass(frozen=True)
 class _Fusion:
     scop: Scop
+    dependences: Dependences
 
     def found(self, tree: Tree, around: Around) -> Iterator[Rows]:
         below = around.below(tree)
@@ -97,8 +99,13 @@ class _Fusion:
         return Rows(members, (Nest(members, serial, branch.filter),))
 
     def is_along_rows(self, band: Band, around: Around) -> bool:
-        """Does each statement add up neighbours, of which rows share none?"""
-        last = max(k for k, member in enumerate(band.members) if not member.coincident)
+        """Does each statement add up neighbours, of which rows share none, and may it do so in any order?"""
+        rows = Band(tuple(member for member in band.members if member.coincident))
+        inside = around.below(rows).reaching
+        serial = [member for member in band.members if not member.coincident]
+        if not all(reduced(member, self.dependences, inside) for member in serial):
+            return False
+        last = band.members.index(serial[-1])
         for statement in statements_of(band, self.scop):
             loops = Loops(statement, band, around)
             if not loops.move or None in loops.reads(last) or any(stride != 0 for stride in loops.writes(last)):

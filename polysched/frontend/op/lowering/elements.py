@@ -22,7 +22,7 @@ from polysched.frontend.op.scalars import scalar
 from polysched.frontend.op.views import View
 from polysched.frontend.tensor.tensor import Tensor
 from polysched.frontend.tensor.value import Name, Operand, SizeName, Value, merged
-from polysched.ir.build import add, conjunction, sub
+from polysched.ir.build import add, conjunction, sub, zero
 from polysched.ir.graph import operations as ir_graph
 from polysched.ir.graph.operations import Operation
 from polysched.ir.node import walk
@@ -75,7 +75,7 @@ class Elements:
             case "Size", {"value": Expr() as extent}:
                 return Value(extent, names=sizes_in(extent))
             case "Empty", _:
-                return Value(Const(0.0 if dtype.is_float else 0 if dtype.is_integer else False, dtype))
+                return Value(zero(dtype))
             case "Iota", _:
                 return Value(index[0].expr, names=index[0].names)
             case "Cast", _:

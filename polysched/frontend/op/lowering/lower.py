@@ -23,7 +23,7 @@ from polysched.frontend.op.scalars import is_nan, scalar
 from polysched.frontend.op.views import View
 from polysched.frontend.tensor.tensor import Tensor, compute, placeholder, scan, update
 from polysched.frontend.tensor.value import Operand, Value, merged, var
-from polysched.ir.build import add
+from polysched.ir.build import add, zero
 from polysched.ir.graph import operations as ir_graph
 from polysched.ir.graph.operations import Operation
 from polysched.ir.node import walk
@@ -167,9 +167,9 @@ class _Lowering:
         (result,) = operation.results
         axis, rank, dtype = dict(operation.attributes)["axis"], len(result.type.shape), result.type.dtype
         assert isinstance(axis, int)
-        zero = Value(Const(0.0 if dtype.is_float else 0 if dtype.is_integer else False, dtype))
+        none = Value(zero(dtype))
         names = self.index_names[:rank]
-        made = compute(shape_of(result), lambda *index: zero, f"{name}_none", dtype=dtype, names=names)
+        made = compute(shape_of(result), lambda *index: none, f"{name}_none", dtype=dtype, names=names)
         start: Expr = Const(0)
         for k, operand in enumerate(operation.operands):
 
