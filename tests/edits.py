@@ -226,6 +226,22 @@ def _one_array(rng: random.Random, schedule: Schedule) -> Arguments:
     return (_array(rng, schedule),), {}
 
 
+def _own_array(rng: random.Random, schedule: Schedule) -> str:
+    """One that edits have made, if there is one."""
+    users = {array.name for array in schedule.draft.scop.function.arrays}
+    own = [array.name for array in schedule.draft.scop.arrays if array.name not in users]
+    return rng.choice(own) if own else _array(rng, schedule)
+
+
+def _fold(rng: random.Random, schedule: Schedule) -> Arguments:
+    return (_own_array(rng, schedule), rng.choice([0, 0, 1]), rng.choice([0, 0, 2, 3])), {}
+
+
+def _layout(rng: random.Random, schedule: Schedule) -> Arguments:
+    layouts = ["i -> i // 2, i % 2", "i -> 2 * i", "i -> i % 4", "i, j -> j, i", "i, j -> i + j, j", "i, j -> j"]
+    return (_own_array(rng, schedule), rng.choice(layouts)), {}
+
+
 EDITS: dict[str, Generator] = {
     "assume": _assume,
     "cache_read": _array_at,
@@ -234,6 +250,7 @@ EDITS: dict[str, Generator] = {
     "cyclic": _sized_loop(2, 3),
     "diamond": _diamond,
     "distribute": _distribute,
+    "fold_storage": _fold,
     "fuse": _neighbours,
     "inline": _one_array,
     "interchange": _interchange,
@@ -250,6 +267,7 @@ EDITS: dict[str, Generator] = {
     "split": _split,
     "split_set": _split_set,
     "tile": _tile,
+    "transform_layout": _layout,
     "unroll": _sized_loop(2, 3),
     "unroll_and_jam": _sized_loop(2, 3),
     "vectorize": _one_loop,

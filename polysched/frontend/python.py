@@ -7,7 +7,8 @@
                 a[i, i] += a[i - 1, i + 1]
 
 Loops run over ranges with a constant step. `t = e` makes a scalar; its type is the common one of all that is assigned
-to it, so that `s = 0` followed by `s += a[i]` is of a's dtype, as when Python runs it.
+to it, so that `s = 0` followed by `s += a[i]` is of a's dtype, as when Python runs it. `t = np.empty((n, n))` in front
+of all loops makes an array (`python_locals.py`).
 Annotations are read from the text too: the names of the types count, whatever they are imported from.
 """
 
@@ -22,11 +23,12 @@ from polysched.errors import Loc
 from polysched.frontend.arithmetic import Typed, binary, converted
 from polysched.frontend.promotion import Type, common
 from polysched.frontend.python_expressions import SYMBOLS, Expressions, Scope
+from polysched.frontend.python_locals import is_made, local_arrays, misplaced
 from polysched.frontend.python_signature import signature
 from polysched.frontend.python_source import Source, defaults_of, definition_in, definition_of
 from polysched.frontend.temporaries import declare
 from polysched.frontend.travelling import Travelling
-from polysched.ir.nodes import Array, Const, Expr, For, Function, If, Stmt, Store, Var
+from polysched.ir.nodes import Alloc, Array, Const, Expr, For, Function, If, Stmt, Store, Var
 from polysched.ir.text import head
 from polysched.ir.verify import verify
 from polysched.support.brief import brief
@@ -67,17 +69,19 @@ def parse_nest(source: str, filename: str, first_line: int = 1) -> Function:
 
 def _function(source: Source, definition: ast.FunctionDef, defaults: Mapping[str, Any] | None = None) -> Function:
     params, scope = signature(source, definition, defaults)
-    body = _without_docstring_and_return(definition.body)
+    body, made = local_arrays(source, scope, _without_docstring_and_return(definition.body))
+    scope.arrays |= {array.name: array for array in made}
     loops = [node.target for node in _walk(body) if isinstance(node, ast.For)]
     scope.all_loops = frozenset(target.id for target in loops if isinstance(target, ast.Name))
     scope.temporaries = _assigned(body) - set(params)
     statements, types = _typed(source, scope, body)
     temporaries = [Array(name, types[name].dtype, (), "private") for name in sorted(types)]
+    taken = {*params, *scope.all_loops, *types, *scope.arrays}
     function = Function(
         definition.name,
         scope.sizes,
-        tuple(scope.arrays.values()),
-        declare(statements, temporaries, {*params, *scope.all_loops, *types}),
+        tuple(array for array in scope.arrays.values() if array not in made),
+        (*map(Alloc, made), *declare(statements, temporaries, taken)),
         tuple(Var(name, dtype) for name, dtype in scope.scalars.items()),
         params,
         source.loc(definition),
@@ -144,6 +148,8 @@ class _Statements:
                 return (self.loop(node),)
             case ast.If():
                 return (self.branch(node),)
+            case ast.Assign(targets=[ast.Name()], value=ast.Call() as call) if is_made(call):
+                raise misplaced(self.source, call)
             case ast.Assign(targets=[target], value=value):
                 self.check_target(target)
                 with self.source.at(value):

@@ -28,12 +28,12 @@ def call(module: str, name: str, args: Sequence[Typed]) -> Typed:
             return Typed(cast(args[0], i64), weak=True)
         case "floor" | "ceil" | "trunc" if module == "math":  # Python's own give an int
             return Typed(cast(function(name, args), i64), weak=True)
-    return Typed(cast(args[0], _CASTS[name])) if name in _CASTS else function(name, args)
+    return Typed(cast(args[0], CASTS[name])) if name in CASTS else function(name, args)
 
 
 def _check(written: str, name: str, given: int) -> None:
     """InputError if there is no such function, or not of so many arguments."""
-    least, most = (1, 1) if name in _CASTS else _ARITY.get(name, (0, 0))
+    least, most = (1, 1) if name in CASTS else _ARITY.get(name, (0, 0))
     if most == 0:
         hint = "there are abs, min, max, C's functions of floats such as sqrt, exp or pow, and casts such as ps.f32"
         raise InputError(f"'{written}' is not a function that a nest can call", None, hint)
@@ -66,4 +66,4 @@ _ALIASES = {
     "arccosh": "acosh",
     "arctanh": "atanh",
 }
-_CASTS = {**DTYPES, **{dtype.numpy: dtype for dtype in ALL.values()}}
+CASTS = {**DTYPES, **{dtype.numpy: dtype for dtype in ALL.values()}}  # and by those of NumPy

@@ -48,7 +48,7 @@ def signature(
         if isinstance(kind, DType) and shape is None:
             scope.scalars[name] = kind
         elif isinstance(kind, DType):
-            scope.arrays[name] = Array(name, kind, tuple(_extent(source, scope, name, entry) for entry in shape or ()))
+            scope.arrays[name] = Array(name, kind, tuple(extent(source, scope, name, entry) for entry in shape or ()))
         if name in written:
             scope.defaults[name] = _default(source, written[name], name, kinds[name], known[name])
     return tuple(kinds), scope
@@ -70,7 +70,7 @@ def result_types(
         kind, shape = _annotation(source, ast.copy_location(ast.arg("result", entry), entry))
         if isinstance(kind, Size):
             raise source.error(entry, "a size is no result", 'write ps.f32["n"] for an array')
-        found.append((kind, tuple(_extent(source, scope, "result", extent) for extent in shape or ())))
+        found.append((kind, tuple(extent(source, scope, "result", length) for length in shape or ())))
     return tuple(found)
 
 
@@ -144,7 +144,7 @@ def _annotation(source: Source, param: ast.arg) -> tuple[DType | Size, Sequence[
             shape = (entry,)
         case kind:
             shape = None
-    name = _last_name(kind)
+    name = last_name(kind)
     if name == "size" and shape is None:
         return Size(), None
     if name not in DTYPES:
@@ -156,17 +156,17 @@ def _annotation(source: Source, param: ast.arg) -> tuple[DType | Size, Sequence[
 def _without_annotated(annotation: ast.expr) -> ast.expr:
     """Of Annotated[np.ndarray, f64["n"]], the type that is ours."""
     match annotation:
-        case ast.Subscript(value=special, slice=ast.Tuple(elts=[_, ours])) if _last_name(special) == "Annotated":
+        case ast.Subscript(value=special, slice=ast.Tuple(elts=[_, ours])) if last_name(special) == "Annotated":
             return ours
     return annotation
 
 
-def _last_name(node: ast.expr) -> str:
+def last_name(node: ast.expr) -> str:
     """f64 of f64 and ps.f64."""
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
-def _extent(source: Source, scope: Scope, array: str, entry: ast.expr) -> Expr:
+def extent(source: Source, scope: Scope, array: str, entry: ast.expr) -> Expr:
     """An extent over the sizes, given as an expression or as the text of one."""
     text = entry.value if isinstance(entry, ast.Constant) else None
     node = _parsed(source, entry, text) if isinstance(text, str) else entry

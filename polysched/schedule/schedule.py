@@ -181,6 +181,8 @@ class Schedule:
     privatize = method(edits.privatize)
     set_scope = method(edits.set_scope)
     pad = method(edits.pad)
+    transform_layout = method(edits.transform_layout)
+    fold_storage = method(edits.fold_storage)
     double_buffer = method(edits.double_buffer)
 
     inline = method(edits.inline)

@@ -285,3 +285,22 @@ def test_not_a_def() -> None:
         nest(lambda a: a)
     with pytest.raises(InputError, match="a nest is a Python function, not 3"):
         nest(3)
+
+
+def test_arrays_of_a_nests_own():
+    text = """
+def f(a: f64["n"], b: f32["n", "m"], n: size, m: size):
+    '''Two arrays that nobody sees.'''
+    t = np.empty(n + 1)
+    u = numpy.empty((n, m), dtype=np.float32)
+    for i in range(n):
+        t[i] = a[i]
+        for j in range(m):
+            u[i, j] = b[i, j]
+            b[i, j] = u[i, j] + u[i, 0]
+        a[i] = t[i]
+"""
+    assert show(parse_nest(text.strip(), "f.py")).splitlines()[1:3] == [
+        "    alloc t: private f64[n + 1]",
+        "    alloc u: private f32[n, m]",
+    ]

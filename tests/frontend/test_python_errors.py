@@ -26,6 +26,36 @@ def test_example() -> None:
 
 
 IN_THE_BODY = """
+t = np.zeros(n)
+    ^ 'np.zeros' cannot be in a nest
+b[0] = 1
+hint: write t = np.empty((n, m), np.float32) in front of all loops, and assign its elements
+
+t = np.empty(x)
+             ^ the shape of 't' names 'x', which is not a size parameter
+b[0] = 1
+hint: declare the parameter x: ps.size
+
+t = np.empty(n, "complex")
+                ^ ''complex'' is no dtype
+b[0] = 1
+hint: write np.float32, np.float64, np.int32, ...
+
+a = np.empty(n)
+^ 'a' has a meaning already
+b[0] = 1
+hint: give the array a name of its own
+
+t = np.empty(n, order="F")
+    ^ 't' needs a shape, and may have a dtype
+b[0] = 1
+hint: write t = np.empty((n, m), np.float32) in front of all loops, and assign its elements
+
+for i in range(n):
+    t = np.empty(n)
+        ^ an array is made in front of all loops of a nest
+hint: write t = np.empty((n, m), np.float32) in front of all loops, and assign its elements
+
 while n > 0:
 ^ a while loop cannot be in a nest
     pass

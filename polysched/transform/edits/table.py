@@ -25,7 +25,7 @@ from polysched.transform.edits.values.cache import cache_read, cache_write
 from polysched.transform.edits.values.compute_at import compute_at
 from polysched.transform.edits.values.double_buffer import double_buffer
 from polysched.transform.edits.values.inline import inline
-from polysched.transform.edits.values.pad import pad
+from polysched.transform.edits.values.layout import fold_storage, pad, transform_layout
 from polysched.transform.edits.values.privatize import privatize
 from polysched.transform.edits.values.reverse_compute import reverse_compute_at
 from polysched.transform.edits.values.rfactor import rfactor
@@ -41,6 +41,7 @@ __all__ = [
     "diamond",
     "distribute",
     "double_buffer",
+    "fold_storage",
     "fuse",
     "independent",
     "inline",
@@ -62,6 +63,7 @@ __all__ = [
     "split_set",
     "tensorize",
     "tile",
+    "transform_layout",
     "unroll",
     "unroll_and_jam",
     "vectorize",

@@ -61,8 +61,7 @@ def _side(subscripts: isl.Map, context: isl.Set) -> tuple[isl.PwAff, Expr]:
     exact = subscripts.dim_min(0)
     fixed = []
     for low in _corners(exact, subscripts):
-        most = _most(subscripts, low)
-        last = most.project_out(isl.dim_type.param, 0, most.dim(isl.dim_type.param)).dim_max_val(0)
+        last = _last(_most(subscripts, low))
         if last.is_int():
             fixed.append((last.to_python() + 1, low))
     if fixed:
@@ -70,8 +69,7 @@ def _side(subscripts: isl.Map, context: isl.Set) -> tuple[isl.PwAff, Expr]:
         return low, Const(size)
     candidates = [*_corners(exact, subscripts), exact]
     low = next((each for each in candidates if _is_bounded(_most(subscripts, each))), exact)
-    furthest = _most(subscripts, low).dim_max(0).coalesce()
-    return low, _extent(furthest.add_constant_val(isl.Val(1)).gist(context), context)
+    return low, extent(_most(subscripts, low), context)
 
 
 def _corners(exact: isl.PwAff, subscripts: isl.Map) -> Iterator[isl.PwAff]:
@@ -91,10 +89,19 @@ def _is_bounded(distances: isl.Set) -> bool:
     return bool(distances.dim_has_upper_bound(isl.dim_type.set, 0))
 
 
-def _extent(extent: isl.PwAff, context: isl.Set) -> Expr:
-    """Where nothing is used it may be less than nothing."""
-    pieces = extent.get_pieces()
+def _last(subscripts: isl.Set) -> isl.Val:
+    """The largest of { [x] } for any sizes; infinite if there is none."""
+    return subscripts.project_out(isl.dim_type.param, 0, subscripts.dim(isl.dim_type.param)).dim_max_val(0)
+
+
+def extent(subscripts: isl.Set, context: isl.Set) -> Expr:
+    """One more than the largest of { [x] }, in the sizes, or of all sizes, if it depends on them in several ways; where
+    there is none, zero."""
+    length = subscripts.dim_max(0).coalesce().add_constant_val(isl.Val(1)).gist(context)
+    pieces = length.get_pieces()
+    if len(pieces) > 1 and (last := _last(subscripts)).is_int():
+        return Const(last.to_python() + 1)
     alone = isl.PwAff.from_aff(pieces[0][1]) if len(pieces) == 1 else None
     if alone is not None and context.is_subset(alone.nonneg_set()):
         return value(alone)
-    return Binary("max", value(extent), Const(0))
+    return Binary("max", value(length), Const(0))

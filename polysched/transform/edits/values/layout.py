@@ -1,0 +1,187 @@
+"""Where the elements of an array stand that the nest or an edit has made: in another order, in the place of others, or
+with room between rows.
+
+    transform_layout("t", "i, j -> j, i")       t[i, j]  ->  t[j, i]         columns next to each other
+    fold_storage("t", size=2)                   t[i, j]  ->  t[i % 2, j]     two rows, used by turns
+    pad("t", 1)                                 t: f64[32, 32]  ->  f64[32, 33], so that a column of 32-bit words is not
+                                                all in one bank of shared memory
+
+Each read must get the value that it got before: elements share a place where one is dead before the other is born
+(Lefebvre and Feautrier, Parallel Computing 24, 1998).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Any
+
+from polysched.errors import IllegalSchedule, InputError
+from polysched.frontend.formula import parse_formula
+from polysched.ir.build import add, floormod, var
+from polysched.ir.node import rewrite, substitute
+from polysched.ir.nodes import Array, Binary, Const, Expr, Load, Store, Var
+from polysched.ir.simplify import simplify
+from polysched.model.affine import AffineSpace, NotAffine, is_name
+from polysched.model.scop import Access, Scop, Statement
+from polysched.support import isl
+from polysched.transform.edits.base.draft import Draft
+from polysched.transform.edits.base.registry import edit
+from polysched.transform.edits.base.same_values import require_same_values
+from polysched.transform.edits.values.footprint import extent
+from polysched.transform.edits.values.storage import own_array, with_array
+
+_TRIED = (1, 2, 4, 8, 16, 32, 64)  # sizes of a folded dimension, whose remainders are cheap
+
+
+@edit("values", "")
+def transform_layout(draft: Draft, array: str, layout: str) -> Draft:
+    """The elements of an array in other places, as in "i, j -> j, i" or "i, j -> i // 8, j, i % 8".
+
+    `layout` names the subscripts, and says by affine expressions of them, // and % by constants too, what they become;
+    the shape follows. InputError if neither the nest nor an edit has made the array, or a new subscript is negative;
+    IllegalSchedule if a value would be overwritten before it is read, since two elements have one place.
+
+        t: f64[n, m]                  t: f64[m, n]
+        t[i, j] = ...          ->     t[j, i] = ...                  transform_layout("t", "i, j -> j, i")
+    """
+    old = own_array(draft, array)
+    parsed = _parsed(layout, old, draft.scop.function.sizes)
+    return _laid_out(draft, old, parsed, f"transform_layout({array}, {layout})")
+
+
+@edit("values", "")
+def fold_storage(draft: Draft, array: str, axis: int = 0, size: int = 0) -> Draft:
+    """`size` elements of an array along a dimension, used by turns; without it, the least power of two that will do.
+
+    What a sliding window or a step of time no longer needs makes room for what comes next. InputError if neither the
+    nest nor an edit has made the array, or it has no such dimension; IllegalSchedule, with the two iterations, if a
+    value would be overwritten before it is read.
+
+        t: f64[n]                     t: f64[2]
+        for i:                        for i:
+            t[i] = a[i]        ->         t[i % 2] = a[i]
+            b[i] = t[i - 1] + t[i]        b[i] = t[(i - 1) % 2] + t[i % 2]         fold_storage("t")
+    """
+    old = own_array(draft, array)
+    _require_dimension(old, axis)
+    if size < 0:
+        raise InputError(f"an array cannot have {size} elements", hint="leave the size out for the least that will do")
+    names = _names(len(old.shape))
+
+    def folded(size: int) -> Draft:
+        subscripts: list[Expr] = [var(name) for name in names]
+        subscripts[axis] = floormod(subscripts[axis], size)
+        return _laid_out(draft, old, _Layout(names, tuple(subscripts)), f"fold_storage({array}, {axis}, size={size})")
+
+    *fewer, most = (size,) if size else _TRIED
+    for each in fewer:
+        try:
+            return folded(each)
+        except IllegalSchedule:
+            continue
+    return folded(most)
+
+
+@edit("values", "")
+def pad(draft: Draft, array: str, dim: int = -1, extra: int = 1) -> Draft:
+    """A small array with `extra` more elements along a dimension, which nothing uses; always legal.
+
+    InputError if no edit has made the array, or if it has no such dimension.
+
+        A_c: f64[32, 32]    ->    A_c: f64[32, 33]                   pad("A_c", 1)
+    """
+    old = own_array(draft, array)
+    _require_dimension(old, dim)
+    if extra < 1:
+        raise InputError(f"pad by {extra} elements changes nothing, or takes some away", hint="give a positive number")
+    shape = list(old.shape)
+    shape[dim] = simplify(add(shape[dim], extra))
+    return replace(draft, scop=with_array(draft.scop, replace(old, shape=tuple(shape))))
+
+
+def _require_dimension(array: Array, axis: int) -> None:
+    rank = len(array.shape)
+    if not -rank <= axis < rank:
+        raise InputError(f"'{array.name}' has no dimension {axis}", hint=f"it has {rank}, counted from 0")
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """New subscripts, in terms of the old ones."""
+
+    names: tuple[str, ...]
+    subscripts: tuple[Expr, ...]
+
+    def of(self, index: Sequence[Expr]) -> tuple[Expr, ...]:
+        values = dict(zip(self.names, index, strict=True))
+        return tuple(substitute(each, values) for each in self.subscripts)
+
+    def as_map(self, array: str, sizes: tuple[str, ...]) -> isl.Map:
+        """{ t[i, j] -> t[j, i] }; NotAffine if it is none."""
+        space = AffineSpace(array, self.names, sizes)
+        parts = (isl.Map.from_pw_aff(space.function(each)) for each in self.subscripts)
+        return reduce(isl.Map.flat_range_product, parts).set_tuple_name(isl.dim_type.out, array)
+
+
+def _names(rank: int) -> tuple[str, ...]:
+    return tuple(f"x{k}" for k in range(rank))
+
+
+def _parsed(text: str, array: Array, sizes: tuple[str, ...]) -> _Layout:
+    left, arrow, right = text.partition("->")
+    names = tuple(name.strip() for name in left.split(","))
+    hint = f"name the {len(array.shape)} subscripts of '{array.name}', and say what they become, as in 'i, j -> j, i'"
+    if not arrow or len(names) != len(array.shape) or len({*names, *sizes}) < len(names) + len(sizes):
+        raise InputError(f"'{text}' is no layout of '{array.name}'", hint=hint)
+    if not all(is_name(name) for name in names):
+        raise InputError(f"'{text}' is no layout of '{array.name}': a subscript needs a name", hint=hint)
+    return _Layout(names, tuple(parse_formula(each.strip(), [*names, *sizes]) for each in right.split(",")))
+
+
+def _laid_out(draft: Draft, old: Array, layout: _Layout, what: str) -> Draft:
+    """The draft with the array in this layout."""
+    scop, sizes = draft.scop, draft.scop.function.sizes
+    try:
+        places = layout.as_map(old.name, sizes)
+        shape = _shape(old, places, scop)
+    except NotAffine as error:
+        hint = "use sums, multiples by constants, and // and % by constants"
+        raise InputError(f"{what}: not affine: {error.expr}", hint=hint) from None
+    statements = tuple(_moved(statement, old.name, layout, places) for statement in scop.statements)
+    moved = with_array(replace(scop, statements=statements), replace(old, shape=shape))
+    return require_same_values(draft, moved, draft.nested, scop.domain.identity(), what)
+
+
+def _shape(array: Array, places: isl.Map, scop: Scop) -> tuple[Expr, ...]:
+    """The extents that hold all places of the elements."""
+    space = AffineSpace(array.name, _names(len(array.shape)), scop.function.sizes)
+    inside = space.universe.intersect_params(scop.context)
+    for name, length in zip(space.iterators, array.shape, strict=True):
+        inside = inside.intersect(space.where(Binary(">=", Var(name), Const(0))))
+        inside = inside.intersect(space.where(Binary("<", Var(name), length)))
+    taken = inside.apply(places)
+    shape = []
+    for k in range(taken.dim(isl.dim_type.set)):
+        others = taken.project_out(isl.dim_type.set, k + 1, taken.dim(isl.dim_type.set) - k - 1)
+        along = others.project_out(isl.dim_type.set, 0, k)
+        if not along.is_subset(isl.Set("{ [x] : x >= 0 }")):
+            message = f"subscript {k} of '{array.name}' would be negative"
+            raise InputError(message, hint="add what makes the least one zero")
+        shape.append(extent(along, scop.context))
+    return tuple(shape)
+
+
+def _moved(statement: Statement, array: str, layout: _Layout, places: isl.Map) -> Statement:
+    """The statement on the array in its new layout."""
+
+    def element(node: Any) -> Any:
+        is_it = isinstance(node, Load | Store) and node.array == array
+        return replace(node, index=layout.of(node.index)) if is_it else None
+
+    def access(each: Access) -> Access:
+        return replace(each, relation=each.relation.apply_range(places)) if each.array == array else each
+
+    reads, writes = tuple(map(access, statement.reads)), tuple(map(access, statement.writes))
+    return replace(statement, body=rewrite(statement.body, element), reads=reads, writes=writes)
