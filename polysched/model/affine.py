@@ -139,6 +139,11 @@ def condition(sizes: isl.Set) -> Expr:
     return expression(_free_build(sizes).expr_from_set(sizes), _size_names(sizes))
 
 
+def element_names(rank: int) -> tuple[str, ...]:
+    """Names for the subscripts of an element; no size and no iterator has one of them."""
+    return tuple(f"@{k}" for k in range(rank))
+
+
 def value_at(function: isl.PwAff, iterators: Sequence[str]) -> Expr:
     """The integer expression of a function of sizes and iterators, { S[i, j] -> [f(n, i, j)] }, where it is defined."""
     for k, name in enumerate(iterators):

@@ -13,7 +13,7 @@ from typing import TypeVar
 from polysched.errors import BudgetExceeded, InputError
 from polysched.ir.nodes import Array, Binary, Const, Expr, Var
 from polysched.ir.text import show
-from polysched.model.affine import AffineSpace, NotAffine
+from polysched.model.affine import AffineSpace, NotAffine, element_names
 from polysched.model.scop import Statement
 from polysched.model.witness import smallest
 from polysched.support import clock, isl
@@ -87,7 +87,7 @@ def _complaint(statement: Statement, outside: isl.Map, array: Array, sizes: tupl
 
 def _beyond(array: Array, sizes: tuple[str, ...]) -> isl.Set:
     """{ A[x] : x < 0 or x >= extent }; in a dimension whose extent is not affine, the latter is not looked for."""
-    names = tuple(f"x{k}" for k in range(len(array.shape)))
+    names = element_names(len(array.shape))
     space = AffineSpace(array.name, names, sizes)
     found = space.universe.complement()
     for name, extent in zip(names, array.shape, strict=True):

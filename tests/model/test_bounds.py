@@ -52,6 +52,11 @@ def test_the_valid_sizes_are_exact(body, sizes):
     assert valid(body).is_equal(expected)
 
 
+def test_a_size_may_have_any_name():
+    fn = nest("f", "n x0", [Array("a", f64, (var("x0"),))], loop("i", 0, n, store(Array("a", f64, (n,)), (i,), 1.0)))
+    assert extract(fn).valid_sizes.is_equal(isl.Set("[n, x0] -> { : 0 <= n <= x0 }"))
+
+
 def test_an_access_that_is_always_outside_is_refused_with_its_smallest_example():
     with pytest.raises(InputError) as error:
         valid(write(add(i, 1), hi=n))

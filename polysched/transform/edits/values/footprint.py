@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from polysched.ir.build import sub
 from polysched.ir.node import substitute
 from polysched.ir.nodes import Binary, Const, Expr
-from polysched.model.affine import everywhere, value, value_at
+from polysched.model.affine import element_names, everywhere, value, value_at
 from polysched.support import isl
 
 
@@ -26,7 +26,7 @@ class Box:
     def element(self, index: Sequence[Expr], arrival: isl.Map, iterators: Sequence[str]) -> tuple[Expr, ...]:
         """The subscript in the box of what has this one in the array, for instances with { S[i] -> [o] }."""
         where, outer = isl.PwMultiAff.from_map(arrival), arrival.dim(isl.dim_type.out)
-        names = [f"@{k}" for k in range(outer)]
+        names = element_names(outer)
         own = [value_at(everywhere(where.get_pw_aff(k)), iterators) for k in range(outer)]
         values = [substitute(value_at(low, names), dict(zip(names, own, strict=True))) for low in self.corner]
         parts = zip(self.axes, values, strict=True)

@@ -23,7 +23,7 @@ from polysched.ir.build import add, floormod, var
 from polysched.ir.node import rewrite, substitute
 from polysched.ir.nodes import Array, Binary, Const, Expr, Load, Store, Var
 from polysched.ir.simplify import simplify
-from polysched.model.affine import AffineSpace, NotAffine, is_name
+from polysched.model.affine import AffineSpace, NotAffine, element_names, is_name
 from polysched.model.scop import Access, Scop, Statement
 from polysched.support import isl
 from polysched.transform.edits.base.draft import Draft
@@ -68,12 +68,12 @@ def fold_storage(draft: Draft, array: str, axis: int = 0, size: int = 0) -> Draf
     _require_dimension(old, axis)
     if size < 0:
         raise InputError(f"an array cannot have {size} elements", hint="leave the size out for the least that will do")
-    names = _names(len(old.shape))
+    names = element_names(len(old.shape))
 
     def folded(size: int) -> Draft:
-        subscripts: list[Expr] = [var(name) for name in names]
-        subscripts[axis] = floormod(subscripts[axis], size)
-        return _laid_out(draft, old, _Layout(names, tuple(subscripts)), f"fold_storage({array}, {axis}, size={size})")
+        places: list[Expr] = [var(name) for name in names]
+        places[axis] = floormod(places[axis], size)
+        return _laid_out(draft, old, _Layout(names, tuple(places)), f"fold_storage({array}, {axis}, size={size})")
 
     *fewer, most = (size,) if size else _TRIED
     for each in fewer:
@@ -112,21 +112,17 @@ class _Layout:
     """New subscripts, in terms of the old ones."""
 
     names: tuple[str, ...]
-    subscripts: tuple[Expr, ...]
+    places: tuple[Expr, ...]
 
     def of(self, index: Sequence[Expr]) -> tuple[Expr, ...]:
         values = dict(zip(self.names, index, strict=True))
-        return tuple(substitute(each, values) for each in self.subscripts)
+        return tuple(substitute(each, values) for each in self.places)
 
     def as_map(self, array: str, sizes: tuple[str, ...]) -> isl.Map:
         """{ t[i, j] -> t[j, i] }; NotAffine if it is none."""
         space = AffineSpace(array, self.names, sizes)
-        parts = (isl.Map.from_pw_aff(space.function(each)) for each in self.subscripts)
+        parts = (isl.Map.from_pw_aff(space.function(each)) for each in self.places)
         return reduce(isl.Map.flat_range_product, parts).set_tuple_name(isl.dim_type.out, array)
-
-
-def _names(rank: int) -> tuple[str, ...]:
-    return tuple(f"x{k}" for k in range(rank))
 
 
 def _parsed(text: str, array: Array, sizes: tuple[str, ...]) -> _Layout:
@@ -156,7 +152,7 @@ def _laid_out(draft: Draft, old: Array, layout: _Layout, what: str) -> Draft:
 
 def _shape(array: Array, places: isl.Map, scop: Scop) -> tuple[Expr, ...]:
     """The extents that hold all places of the elements."""
-    space = AffineSpace(array.name, _names(len(array.shape)), scop.function.sizes)
+    space = AffineSpace(array.name, element_names(len(array.shape)), scop.function.sizes)
     inside = space.universe.intersect_params(scop.context)
     for name, length in zip(space.iterators, array.shape, strict=True):
         inside = inside.intersect(space.where(Binary(">=", Var(name), Const(0))))
