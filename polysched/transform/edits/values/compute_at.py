@@ -21,15 +21,15 @@ from polysched.deps.dependences import Dependences
 from polysched.errors import InputError
 from polysched.ir.nodes import Array
 from polysched.model.scop import Scop, Statement
-from polysched.model.tree.nodes import Mark, Storage, Tree
+from polysched.model.tree.nodes import Tree
 from polysched.support import isl
 from polysched.transform.edits.base.edit import Draft
 from polysched.transform.edits.base.graft import coordinates_of, copied, flattened, grafted, part_of, part_with, varying
-from polysched.transform.edits.base.loops import Loop, changed_at, free, loop
+from polysched.transform.edits.base.loops import Loop, free, loop
 from polysched.transform.edits.base.registry import edit
 from polysched.transform.edits.base.same_values import require_same_values
 from polysched.transform.edits.values.copies import Copies, copies_of, in_box, iterator_names, names_in
-from polysched.transform.edits.values.footprint import box
+from polysched.transform.edits.values.footprint import box, largest
 from polysched.transform.edits.values.producers import (
     chains_of,
     instances_of,
@@ -39,7 +39,7 @@ from polysched.transform.edits.values.producers import (
     without_computed,
     without_statements,
 )
-from polysched.transform.edits.values.storage import Scope
+from polysched.transform.edits.values.storage import Scope, inside_storage, with_storage
 
 
 @edit("values", "i; j_o -> j_o, (i; ...)")
@@ -127,9 +127,38 @@ def _needed(
 
 
 def _simpler(needed: isl.Map) -> isl.Map:
-    """The hull, if that is not more for every iteration: with holes near the ends alone, loops would be in pieces."""
+    """The hull, if that is not more for every iteration: with holes near the ends alone, loops would be in pieces. Or
+    the box around it, if only corners are missing, as between the points of a star: the bounds of loops stay simple."""
     hull = isl.Map.from_basic_map(needed.polyhedral_hull())
-    return needed if needed.domain().is_subset(hull.subtract(needed).domain()) else hull
+    if needed.domain().is_subset(hull.subtract(needed).domain()):
+        return needed
+    around = _box(hull)
+    return around if _are_corners(around, hull) else hull
+
+
+_CORNER = 16  # elements of a row that are computed for nothing, at either end
+
+
+def _box(needed: isl.Map) -> isl.Map:
+    """{ [o] -> S0[i] }, where each iterator has all values between the least and the largest."""
+    depth = needed.dim(isl.dim_type.out)
+    after = (needed.project_out(isl.dim_type.out, k + 1, depth - k - 1) for k in range(depth))
+    sides = (each.project_out(isl.dim_type.out, 0, k).polyhedral_hull() for k, each in enumerate(after))
+    whole = reduce(isl.Map.flat_range_product, map(isl.Map.from_basic_map, sides))
+    return whole.set_tuple_name(isl.dim_type.out, needed.get_tuple_name(isl.dim_type.out))
+
+
+def _are_corners(around: isl.Map, needed: isl.Map) -> bool:
+    """Has the box around what is needed few more elements at the ends of each row?"""
+    rows, most = map(_rows, (needed, around))
+    ends = (rows.lexmin().sum(most.lexmin().neg()), most.lexmax().sum(rows.lexmax().neg()))
+    return all((gap := largest(end.range())).is_int() and gap.to_python() <= _CORNER for end in ends)
+
+
+def _rows(needed: isl.Map) -> isl.Map:
+    """{ [o, i] -> [j] } for { [o] -> S0[i, j] }"""
+    outer, depth = needed.dim(isl.dim_type.in_), needed.dim(isl.dim_type.out)
+    return needed.move_dims(isl.dim_type.in_, outer, isl.dim_type.out, 0, max(depth - 1, 0))
 
 
 def _domain(needed: isl.Map, producers: Sequence[Statement]) -> isl.Set:
@@ -172,8 +201,9 @@ def _placed(
     origin = union_of(copy.origin for copy in copies)
     part = varying(copied(part_of(tree, origin.range()), origin), union_of(copy.arrival for copy in copies))
     left = without_computed(tree, gone)
-    inner = (*loop(left, place.name).path, 0)
+    around = (*loop(left, place.name).path, 0)
+    inner = inside_storage(left, around)
     values = [reduce(isl.UnionMap.union, of_all) for of_all in zip(*(c.coordinates for c in copies), strict=True)]
     before = part_with(left, inner, instances_of(users), first=True)
     tree = flattened(grafted(left, before, part, values, before=True), inner)
-    return changed_at(tree, inner, lambda node: Mark(Storage((array,)), node))
+    return with_storage(tree, around, array)

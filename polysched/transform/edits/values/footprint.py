@@ -61,7 +61,7 @@ def _side(subscripts: isl.Map, context: isl.Set) -> tuple[isl.PwAff, Expr]:
     exact = subscripts.dim_min(0)
     fixed = []
     for low in _corners(exact, subscripts):
-        last = _last(_most(subscripts, low))
+        last = largest(_most(subscripts, low))
         if last.is_int():
             fixed.append((last.to_python() + 1, low))
     if fixed:
@@ -89,7 +89,7 @@ def _is_bounded(distances: isl.Set) -> bool:
     return bool(distances.dim_has_upper_bound(isl.dim_type.set, 0))
 
 
-def _last(subscripts: isl.Set) -> isl.Val:
+def largest(subscripts: isl.Set) -> isl.Val:
     """The largest of { [x] } for any sizes; infinite if there is none."""
     return subscripts.project_out(isl.dim_type.param, 0, subscripts.dim(isl.dim_type.param)).dim_max_val(0)
 
@@ -99,7 +99,7 @@ def extent(subscripts: isl.Set, context: isl.Set) -> Expr:
     there is none, zero."""
     length = subscripts.dim_max(0).coalesce().add_constant_val(isl.Val(1)).gist(context)
     pieces = length.get_pieces()
-    if len(pieces) > 1 and (last := _last(subscripts)).is_int():
+    if len(pieces) > 1 and (last := largest(subscripts)).is_int():
         return Const(last.to_python() + 1)
     alone = isl.PwAff.from_aff(pieces[0][1]) if len(pieces) == 1 else None
     if alone is not None and context.is_subset(alone.nonneg_set()):

@@ -20,7 +20,7 @@ from polysched.deps.values import require_exact, with_ends
 from polysched.errors import BudgetExceeded, IllegalSchedule, InputError
 from polysched.ir.nodes import Array
 from polysched.model.scop import Scop, Statement
-from polysched.model.tree.nodes import Context, Domain, Mark, Storage, Tree, children, with_children
+from polysched.model.tree.nodes import Context, Domain, Mark, Storage, Tree, children, mark_of, with_children
 from polysched.support import isl
 from polysched.transform.edits.base.draft import Draft
 from polysched.transform.edits.base.graft import bands_above, coordinates_of, grafted
@@ -157,21 +157,11 @@ class Use:
         return tree
 
     def _with_copies(self, small: Small, load: Transfer | None, store: Transfer | None) -> Tree:
-        tree, path = self.tree, self.path
-        node = node_at(tree, path)
-        marks = node.mark.arrays if isinstance(node, Mark) and isinstance(node.mark, Storage) else ()
-        inner = (*path, 0) if marks else path
+        tree, inner = self.tree, inside_storage(self.tree, self.path)
         for transfer in (load, store):
             if transfer is not None:
                 tree = grafted(tree, inner, transfer.order, transfer.coordinates, before=transfer is load)
-        if small.array.space == "global":
-            return tree
-
-        def with_storage(below: Tree) -> Tree:
-            inside = below.child if marks and isinstance(below, Mark) else below
-            return Mark(Storage((*marks, small.array.name)), inside)
-
-        return changed_at(tree, path, with_storage)
+        return tree if small.array.space == "global" else with_storage(tree, self.path, small.array.name)
 
 
 def own_array(draft: Draft, name: str) -> Array:
@@ -189,6 +179,23 @@ def own_array(draft: Draft, name: str) -> Array:
 def with_array(scop: Scop, array: Array) -> Scop:
     """The nest with this array in place of the one of its name."""
     return replace(scop, arrays=tuple(array if each.name == array.name else each for each in scop.arrays))
+
+
+def inside_storage(tree: Tree, path: tuple[int, ...]) -> tuple[int, ...]:
+    """The way to the node itself, past the mark of the arrays that each arrival there has."""
+    return (*path, 0) if mark_of(node_at(tree, path), Storage) else path
+
+
+def with_storage(tree: Tree, path: tuple[int, ...], array: str) -> Tree:
+    """The tree in which each arrival at the node has the array, beside those that it has."""
+
+    def marked(node: Tree) -> Tree:
+        match node:
+            case Mark(mark=Storage(arrays=others), child=child):
+                return Mark(Storage((*others, array)), child)
+        return Mark(Storage((array,)), node)
+
+    return changed_at(tree, path, marked)
 
 
 def without_storage(tree: Tree, array: str) -> Tree:
