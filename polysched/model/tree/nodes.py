@@ -277,6 +277,14 @@ def marked_as(band: Band, mark: LoopMark) -> Band:
     return replace(band, members=(replace(first, marks=(*first.marks, mark)), *others))
 
 
+def without_loop_marks(tree: Tree) -> Tree:
+    """The order alone: how loops run is left out."""
+    below = tuple(without_loop_marks(child) for child in children(tree))
+    if isinstance(tree, Band):
+        tree = replace(tree, members=tuple(replace(member, marks=()) for member in tree.members))
+    return with_children(tree, below)
+
+
 def is_innermost(band: Band) -> bool:
     """Is there no other band below it?"""
     return not any(isinstance(node, Band) for node in walk(band.child))

@@ -22,7 +22,7 @@ from polysched.deps.dependences import Dependences
 from polysched.deps.legality import first_violation
 from polysched.errors import BudgetExceeded, IllegalSchedule, InputError
 from polysched.model.scop import Scop
-from polysched.model.tree.nodes import Tree, children
+from polysched.model.tree.nodes import Tree, children, without_loop_marks
 from polysched.support import isl
 from polysched.transform.analysis.products import require_products
 from polysched.transform.edits.base.draft import Draft
@@ -48,7 +48,8 @@ def _checked(draft: Draft, tree: Tree, what: str, alternatives: Iterable[Alterna
     if violation is not None:
         message = f"{what}: {violation}"
         raise IllegalSchedule(message, violation=violation, hint=first_legal(alternatives), tree=tree)
-    if scoped_arrays(tree) or scoped_arrays(draft.nested):
+    has_arrays = scoped_arrays(tree) or scoped_arrays(draft.nested)
+    if has_arrays and without_loop_marks(tree) != without_loop_marks(draft.nested):
         return require_same_values(draft, draft.scop, tree, draft.scop.domain.identity(), what)
     return replace(draft, nested=nested(tree))
 

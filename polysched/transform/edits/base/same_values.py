@@ -34,33 +34,54 @@ from polysched.transform.edits.base.reduces import with_reduces
 
 
 def require_same_values(
-    before: Draft, scop: Scop, tree: Tree, origin: isl.UnionMap, what: str, hint: str = ""
+    before: Draft, scop: Scop, tree: Tree, origin: isl.UnionMap, what: str, hint: str = "", *, only: str = ""
 ) -> Draft:
     """The draft of another nest, in the order of `tree`, that computes what the one before does.
 
     `origin` is { instance of the new nest -> instance of the one before } for all instances but those of copies: both
-    compute the same from what they read. The order of `tree` becomes the one that later edits are held against.
+    compute the same from what they read. The order of `tree` becomes the one that later edits are held against. `only`
+    is the array whose accesses have changed, if all else is as it was.
     IllegalSchedule, which begins with `what` was asked for, if a read would get another value, an access leave its
     array, or a mark separate what must stay in order.
     """
     tree = nested(tree)
     try:
         new = told_apart(scop, tree)
-        wrong = first_wrong_value(told_apart(before.scop, before.nested), new, origin)
+        wrong = first_wrong_value(_using(only, told_apart(before.scop, before.nested)), _using(only, new), origin)
     except IllegalSchedule as error:
         raise IllegalSchedule(f"{what}: {error}") from error
     if wrong is not None:
         raise IllegalSchedule(f"{what}: {wrong}", violation=wrong, hint=hint, tree=tree)
-    return redrafted(before, scop, tree, what, hint)
+    return redrafted(before, scop, tree, what, hint, only=only)
 
 
-def redrafted(before: Draft, scop: Scop, tree: Tree, what: str, hint: str = "") -> Draft:
+def _using(array: str, scop: Scop) -> Scop:
+    """The nest with its accesses to this array alone; with all if it is ""."""
+    if not array:
+        return scop
+
+    def using(statement: Statement) -> Statement:
+        reads, writes = (
+            tuple(access for access in accesses if access.array == array)
+            for accesses in (statement.reads, statement.writes)
+        )
+        return replace(statement, reads=reads, writes=writes)
+
+    return replace(scop, statements=tuple(map(using, scop.statements)))
+
+
+def redrafted(before: Draft, scop: Scop, tree: Tree, what: str, hint: str = "", *, only: str = "") -> Draft:
     """The draft of another nest, in the order of `tree`, with its own dependences; IllegalSchedule if an access leaves
-    its array, or a mark separates what must stay in order. That it computes the same, the caller has shown."""
+    its array, or a mark separates what must stay in order. That it computes the same, the caller has shown. `only` is
+    as above."""
     tree = nested(tree)
     scop = replace(scop, statements=tuple(map(_with_its_reduction, scop.statements)))
     _require_in_bounds(scop, what)
-    found = dependences(told_apart(scop, tree), reorder_reductions=before.dependences.reorder_reductions)
+    found = dependences(
+        _using(only, told_apart(scop, tree)), reorder_reductions=before.dependences.reorder_reductions
+    )
+    if only:
+        found = replace(found, pairs=(*(d for d in before.dependences.pairs if d.array != only), *found.pairs))
     found = without(found, before.claims)
     tree = with_reduces(tree, found)
     require_products(tree, scop, reorder=found.reorder_reductions, what=what)

@@ -147,7 +147,7 @@ def _laid_out(draft: Draft, old: Array, layout: _Layout, what: str) -> Draft:
         raise InputError(f"{what}: not affine: {error.expr}", hint=hint) from None
     statements = tuple(_moved(statement, old.name, layout, places) for statement in scop.statements)
     moved = with_array(replace(scop, statements=statements), replace(old, shape=shape))
-    return require_same_values(draft, moved, draft.nested, scop.domain.identity(), what)
+    return require_same_values(draft, moved, draft.nested, scop.domain.identity(), what, only=old.name)
 
 
 def _shape(array: Array, places: isl.Map, scop: Scop) -> tuple[Expr, ...]:
