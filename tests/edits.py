@@ -264,6 +264,7 @@ EDITS: dict[str, Generator] = {
     "separate": _one_loop,
     "shift": _shift,
     "skew": _skew,
+    "specialize": lambda rng, schedule: ((rng.choice(["n % 2 == 0", "n >= 3", "n < 0"]),), {}),
     "split": _split,
     "split_set": _split_set,
     "tile": _tile,

@@ -163,6 +163,7 @@ class Schedule:
     split = method(edits.split)
     peel = method(edits.peel)
     split_set = method(edits.split_set)
+    specialize = method(edits.specialize)
 
     fuse = method(edits.fuse)
     distribute = method(edits.distribute)

@@ -95,6 +95,13 @@ def test_what_is_not_used_is_not_declared():
     assert "m_" not in text and "B" not in text and "x" not in text.replace("else", "")
 
 
+def test_sums_of_zeros_are_what_the_user_s_compiler_makes_of_them():
+    counts = Array("k", i32, (n,))
+    difference = sub(const(0.0, f64), Cast(load(counts, i), f64))
+    text = block(nest("f", "n", [A, counts], loop("i", 0, n, store(A, (i,), difference))))
+    assert "A_[i] = 0.0 - (double)k_[i];" in text
+
+
 def test_integers_keep_the_user_s_own_type():
     """A `long` must not be reached through a pointer to `long long`."""
     fn = nest("f", "n", [Array("A", i64, (n,))], loop("i", 0, n, Store("A", (i,), const(1))))

@@ -51,6 +51,7 @@ class Dialect:
     zero_divisor: str = ""  # a variable that tells of integers divided by zero; "": what then happens is the language's
     shuffle: str = ""  # a value of the lane of a warp that is so much further
     has_vectors: bool = False  # gcc's, and its inline assembly (dot_rows)
+    hides_zeros: bool = True  # of sums from gcc (minus_zero.py); False: they are what it makes of the user's own text
     stays: str = ""  # a statement that keeps the branch or loop that it is in as it is; "": none is needed
     reserved: frozenset[str] = frozenset()  # names that it has besides those of C and CUDA
 

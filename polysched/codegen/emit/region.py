@@ -61,7 +61,7 @@ _NARROW = {"bool": "_Bool", "i8": "signed char", "u8": "unsigned char", "i16": "
 _WIDE = {"i32": "int", "u32": "unsigned", "i64": "long long", "u64": "unsigned long long"}
 _TYPES = MappingProxyType({**C.types, **_NARROW, **_WIDE})
 _LEAST = MappingProxyType({"i32": "(-2147483647 - 1)", "i64": "(-9223372036854775807ll - 1)"})
-_DIALECT = replace(C, name="a C block", types=_TYPES, least=_LEAST, signed_wraps=False, zero_divisor="")
+_DIALECT = replace(C, name="a C block", types=_TYPES, least=_LEAST, signed_wraps=False, zero_divisor="", hides_zeros=False)
 
 # The parameters and the lines of each macro. Operands are pure: it does not matter how often one is computed. As in
 # `helpers`, the smallest integer divided by -1 wraps.
@@ -339,6 +339,7 @@ class _Block(Printer):
         self.close()
 
     def helper(self, op: str, dtype: DType) -> str:
+        assert op in _MACROS, f"a block has no function for {op}"
         return self.macros[super().helper(op, dtype)]
 
     def constant(self, value: int | float | bool, dtype: DType) -> str:

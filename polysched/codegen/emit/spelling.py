@@ -127,7 +127,7 @@ class Speller:
         if op in ("floordiv", "floormod") and (cheaper := self.division(expr)):
             return cheaper
         is_told = op in DIVISIONS and self.must_tell_of(right)
-        if is_at_risk(expr):
+        if self.dialect.hides_zeros and is_at_risk(expr):
             return f"{self.helper(FUNCTIONS[op], dtype)}({self.expr(left)}, {self.expr(right)})", PRIMARY
         if op not in BINDING or (op in _SPELLING and self.may_be_minus_one(right)):
             texts = self.expr(left), self.told(right) if is_told else self.expr(right)

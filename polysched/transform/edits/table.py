@@ -11,7 +11,7 @@ from polysched.transform.edits.order.separate import separate
 from polysched.transform.edits.order.shift import shift
 from polysched.transform.edits.order.skew import skew
 from polysched.transform.edits.order.split import split
-from polysched.transform.edits.order.split_set import split_set
+from polysched.transform.edits.order.split_set import specialize, split_set
 from polysched.transform.edits.order.tile import tile
 from polysched.transform.edits.order.wavefront import wavefront
 from polysched.transform.edits.run.bind import bind
@@ -59,6 +59,7 @@ __all__ = [
     "set_scope",
     "shift",
     "skew",
+    "specialize",
     "split",
     "split_set",
     "tensorize",

@@ -3,7 +3,7 @@ from by_hand import matmul, stencil
 from edited import assert_holds, on_random_nests
 from nests import lu, reversed_sweep, strided
 
-from polysched import IllegalSchedule, InputError, Schedule
+from polysched import IllegalSchedule, InputError, Schedule, optimize
 
 IN_HALVES = """\
 domain: { S[i, j] : 0 <= i < N and 0 <= j < N }
@@ -79,3 +79,27 @@ def test_what_is_no_condition(at, message):
 
 def test_random_nests_stay_as_they_are():
     assert on_random_nests(range(4), lambda schedule, loop: schedule.split_set(loop, "n // 2")) > 5
+
+
+def test_versions_for_some_sizes_and_for_the_others():
+    special = Schedule(matmul).specialize("n % 4 == 0")
+    assert special.loops == ("i", "j", "k", "i_2", "j_2", "k_2")
+    assert_holds(matmul.function, lambda schedule: schedule.specialize("n % 4 == 0").tile("k", sizes=(4,)).unroll("k"))
+    text = optimize(matmul, schedule=special.tile("k", sizes=(4,)).unroll("k")).source.text
+    assert "if ((n & 3) == 0)" in text or "== 0" in text
+    assert_holds(lu(), lambda schedule: schedule.specialize("n >= 3"))
+
+
+@pytest.mark.parametrize(
+    ("condition", "message"),
+    [
+        ("n >= 0", "'n >= 0' holds for all sizes at which the nest runs"),
+        ("n < 0", "'n < 0' holds for no sizes at which the nest runs"),
+        ("n * n > 4", "'n * n > 4' is no affine condition: n * n"),
+        ("m > 4", "'m' is not known here"),
+    ],
+)
+def test_conditions_that_tell_no_sizes_apart(condition, message):
+    with pytest.raises(InputError) as raised:
+        Schedule(matmul).specialize(condition)
+    assert message in str(raised.value)

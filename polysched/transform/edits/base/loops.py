@@ -21,6 +21,7 @@ from polysched.errors import InputError
 from polysched.model.loop_names import free, named
 from polysched.model.tree.nodes import (
     Band,
+    Context,
     Domain,
     Filter,
     Full,
@@ -113,6 +114,11 @@ def loop(tree: Tree, name: str) -> Loop:
         raise InputError(f"there is no loop '{name}'", hint=f"the loops are: {known}")
     several = ", ".join(each.name for each in found)
     raise InputError(f"'{name}' may be any of the loops {several}", hint="name one of them")
+
+
+def below_context(tree: Domain) -> tuple[int, ...]:
+    """The way to what the whole nest runs."""
+    return (0, 0) if isinstance(tree.child, Context) else (0,)
 
 
 def unmarked(tree: Tree, name: str, *, may_be_full: bool = False) -> Loop:

@@ -2,7 +2,7 @@
 
     band: i              sequence
       band: j      ->      filter: S[i, j] : i <= 0
-                             band: i_2                  in_parts(tree, loop(tree, "i"), (first, rest), keeps=1)
+                             band: i_2                  in_parts(tree, loop(tree, "i").path, (first, rest), keeps=1)
                                band: j_2
                            filter: S[i, j] : i > 0
                              band: i
@@ -18,13 +18,13 @@ from dataclasses import replace
 
 from polysched.model.tree.nodes import Band, Filter, Sequence, Set, Tree, children, walk, with_children
 from polysched.support import isl
-from polysched.transform.edits.base.loops import Loop, free, loops, node_at
+from polysched.transform.edits.base.loops import free, loops, node_at
 from polysched.transform.edits.base.sequences import with_parts
 
 
-def in_parts(tree: Tree, place: Loop, parts: Several[isl.UnionSet], keeps: int) -> Tree:
-    """`tree` with the instances of each part in turn where the loop is; they are disjoint, and none is empty."""
-    node, taken = node_at(tree, place.path), {each.name for each in loops(tree)}
+def in_parts(tree: Tree, path: Several[int], parts: Several[isl.UnionSet], keeps: int) -> Tree:
+    """`tree` with the instances of each part in turn where the path leads; they are disjoint, and none is empty."""
+    node, taken = node_at(tree, path), {each.name for each in loops(tree)}
     copies = [only(node, part) for part in parts]
     shown = loop_names(copies[keeps])
     for k, copy in enumerate(copies):
@@ -32,7 +32,7 @@ def in_parts(tree: Tree, place: Loop, parts: Several[isl.UnionSet], keeps: int) 
             copies[k] = called_otherwise(copy, shown, taken)
             shown |= loop_names(copies[k])
     branches = [Filter(part, copy) for part, copy in zip(parts, copies, strict=True)]
-    return with_parts(tree, place.path, Sequence(tuple(branches)))
+    return with_parts(tree, path, Sequence(tuple(branches)))
 
 
 def only(tree: Tree, part: isl.UnionSet) -> Tree:

@@ -38,7 +38,7 @@ def peel(draft: Draft, name: str, first: int = 0, last: int = 0) -> Draft:
         raise InputError(f"loop '{name}' never has more than {first + last} iterations: nothing would be left of it")
     parts = [part for part in (early, rest, late) if not part.is_empty()]
     what = f"peel({name}, first={first}, last={last})"
-    return checked(draft, in_parts(tree, place, parts, keeps=0 if early.is_empty() else 1), what)
+    return checked(draft, in_parts(tree, place.path, parts, keeps=0 if early.is_empty() else 1), what)
 
 
 def _ends(instances: isl.UnionSet, place: Loop, count: int, *, late: bool) -> tuple[isl.UnionSet, isl.UnionSet]:

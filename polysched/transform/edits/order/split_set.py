@@ -1,5 +1,5 @@
 """Index-set splitting: the iterations of a loop for which a condition holds run first, then the others (Griebl,
-Feautrier and Lengauer, LCPC 1999).
+Feautrier and Lengauer, LCPC 1999). A condition on sizes alone gives two versions of the nest.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ from polysched.ir.node import walk
 from polysched.ir.nodes import Binary, Var
 from polysched.model.affine import AffineSpace, NotAffine, is_name
 from polysched.model.scop import Statement
+from polysched.model.tree.nodes import Domain
 from polysched.support import isl
 from polysched.transform.edits.base.edit import Alternative, Draft, checked
-from polysched.transform.edits.base.loops import Loop, loop, loops
+from polysched.transform.edits.base.facts import sizes_where
+from polysched.transform.edits.base.loops import Loop, below_context, loop, loops
 from polysched.transform.edits.base.parts import in_parts
 from polysched.transform.edits.base.registry import edit
 
@@ -47,10 +49,32 @@ def split_set(draft: Draft, name: str, at: str) -> Draft:
         raise InputError(f"'{at}' holds for {'none' if first.is_empty() else 'all'} of the iterations of loop '{name}'")
 
     def split(parts: tuple[isl.UnionSet, ...], alternatives: Iterable[Alternative] = ()) -> Draft:
-        tree = in_parts(draft.nested, place, parts, keeps=0)
+        tree = in_parts(draft.nested, place.path, parts, keeps=0)
         return checked(draft, tree, f"split_set({name}, {at})", alternatives)
 
     return split((first, others), [(f"split it at 'not ({at})', the others first", lambda: split((others, first)))])
+
+
+@edit("order", "i -> i; i_2")
+def specialize(draft: Draft, condition: str) -> Draft:
+    """Two versions of the nest, for sizes for which a condition holds, and for the others.
+
+    Each has its own loops, for edits that pay for some sizes alone; those of the first version keep their names.
+    `condition` is affine, // and % by constants too. Always legal, since a call runs one of them; InputError if no
+    sizes tell them apart.
+
+        for i: S            ->    if n % 8 == 0: for i: S
+                                  else: for i_2: S                   specialize("n % 8 == 0")
+    """
+    scop, tree = draft.scop, draft.nested
+    known = sizes_where(condition, scop.function.sizes)
+    instances = scop.domain.intersect_params(scop.context)
+    first, others = instances.intersect_params(known).coalesce(), instances.intersect_params(known.complement()).coalesce()
+    if first.is_empty() or others.is_empty():
+        raise InputError(f"'{condition}' holds for {'no' if first.is_empty() else 'all'} sizes at which the nest runs")
+    assert isinstance(tree, Domain)
+    parts = in_parts(tree, below_context(tree), (first, others), keeps=0)
+    return checked(draft, parts, f"specialize({condition})")
 
 
 def _holds(draft: Draft, place: Loop, statement: Statement, at: str) -> isl.UnionSet:

@@ -10,10 +10,9 @@ from dataclasses import replace
 from polysched.deps.claims import without
 from polysched.deps.dependences import Claim
 from polysched.errors import InputError
-from polysched.frontend.formula import parse_formula
-from polysched.model.affine import AffineSpace, NotAffine
 from polysched.support import isl
 from polysched.transform.edits.base.draft import Draft
+from polysched.transform.edits.base.facts import sizes_where
 from polysched.transform.edits.base.registry import edit
 
 
@@ -26,7 +25,7 @@ def assume(draft: Draft, facts: str) -> Draft:
         for i in 0..min(n, 64)    ->    for i in 0..n                assume("n <= 64")
     """
     scop = draft.scop
-    known = _facts(facts, scop.function.sizes)
+    known = sizes_where(facts, scop.function.sizes)
     if scop.valid_sizes.intersect(known).is_empty():
         raise InputError(f"'{facts}' holds for no sizes that '{scop.name}' can run with: {scop.valid_sizes}")
     hull = isl.Set.from_basic_set(scop.context.intersect(known).coalesce().polyhedral_hull())
@@ -35,15 +34,6 @@ def assume(draft: Draft, facts: str) -> Draft:
     pairs = (replace(d, relation=d.relation.intersect_params(known)) for d in draft.dependences.pairs)
     left = replace(draft.dependences, pairs=tuple(d for d in pairs if not d.relation.is_empty()))
     return replace(draft, scop=scop, dependences=left)
-
-
-def _facts(text: str, sizes: tuple[str, ...]) -> isl.Set:
-    condition = parse_formula(text, sizes)
-    try:
-        return AffineSpace("", (), sizes).where(condition).params()
-    except NotAffine as error:
-        hint = f"write affine conditions on the sizes ({', '.join(sizes) or 'none'}), as in 'n >= 32 and n % 32 == 0'"
-        raise InputError(f"'{text}' is no affine condition: {error.expr}", hint=hint) from None
 
 
 @edit("claim", "")

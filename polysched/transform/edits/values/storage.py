@@ -20,11 +20,11 @@ from polysched.deps.values import require_exact, with_ends
 from polysched.errors import BudgetExceeded, IllegalSchedule, InputError
 from polysched.ir.nodes import Array
 from polysched.model.scop import Scop, Statement
-from polysched.model.tree.nodes import Context, Domain, Mark, Storage, Tree, children, mark_of, with_children
+from polysched.model.tree.nodes import Domain, Mark, Storage, Tree, children, mark_of, with_children
 from polysched.support import isl
 from polysched.transform.edits.base.draft import Draft
 from polysched.transform.edits.base.graft import bands_above, coordinates_of, grafted
-from polysched.transform.edits.base.loops import changed_at, free, loop, node_at, require_word
+from polysched.transform.edits.base.loops import below_context, changed_at, free, loop, node_at, require_word
 from polysched.transform.edits.values.copies import in_box, names_in
 from polysched.transform.edits.values.footprint import box
 from polysched.transform.edits.values.transfers import Small, Transfer
@@ -44,7 +44,7 @@ class Use:
         self.array = known[array]
         if at is None:
             assert isinstance(self.tree, Domain)
-            self.where, self.path, instances = "the nest", _top(self.tree), self.tree.domain
+            self.where, self.path, instances = "the nest", below_context(self.tree), self.tree.domain
         else:
             place = loop(self.tree, at)
             self.where, self.path, instances = f"loop '{place.name}'", (*place.path, 0), place.instances
@@ -210,10 +210,6 @@ def without_storage(tree: Tree, array: str) -> Tree:
 
 def _only(elements: isl.UnionMap) -> isl.Map | None:
     return next((m.coalesce() for m in isl.maps_of(elements) if not m.is_empty()), None)
-
-
-def _top(tree: Domain) -> tuple[int, ...]:
-    return (0, 0) if isinstance(tree.child, Context) else (0,)
 
 
 def _union(maps: Iterable[isl.Map]) -> isl.UnionMap:
