@@ -69,7 +69,7 @@ def specialize(draft: Draft, condition: str) -> Draft:
     scop, tree = draft.scop, draft.nested
     known = sizes_where(condition, scop.function.sizes)
     instances = scop.domain.intersect_params(scop.context)
-    first, others = instances.intersect_params(known).coalesce(), instances.intersect_params(known.complement()).coalesce()
+    first, others = (instances.intersect_params(each).coalesce() for each in (known, known.complement()))
     if first.is_empty() or others.is_empty():
         raise InputError(f"'{condition}' holds for {'no' if first.is_empty() else 'all'} sizes at which the nest runs")
     assert isinstance(tree, Domain)
