@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from fnmatch import fnmatchcase
 
 from polysched.deps.dependences import Claim, Dependences
 
@@ -15,4 +16,10 @@ def without(dependences: Dependences, claims: Iterable[Claim]) -> Dependences:
     """The dependences that no claim denies."""
     claims = tuple(claims)
     left = tuple(d for d in dependences.pairs if not any(claim.covers(d.source, d.sink, d.array) for claim in claims))
-    return replace(dependences, pairs=left, trusted=tuple(dict.fromkeys((*dependences.trusted, *claims))))
+    return replace(dependences, pairs=left)
+
+
+def of_each(claim: Claim, arrays: Iterable[str]) -> tuple[Claim, ...]:
+    """The claim for each of the arrays that it means: of those that edits make later, or lay out anew, it says nothing.
+    """
+    return tuple(replace(claim, array=array) for array in arrays if fnmatchcase(array, claim.array))

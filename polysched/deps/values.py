@@ -148,6 +148,18 @@ class _Values:
                 found = found.union(first.subtract_domain(found.domain().coalesce()))
         return found
 
+    def before_the_nest(self) -> tuple[isl.UnionSet, isl.UnionSet]:
+        """Elements { @A[x] } of which a read gets what was there: of the user's arrays, and of others."""
+        users = {f"@{array.name}" for array in self.scop.function.arrays}
+        mine, others = isl.UnionSet("{ }"), isl.UnionSet("{ }")
+        for each in isl.sets_of(self.got.range()):
+            name = each.get_tuple_name() or ""
+            if name in users:
+                mine = mine.union(isl.UnionSet.from_set(each))
+            elif name.startswith("@"):
+                others = others.union(isl.UnionSet.from_set(each))
+        return mine, others
+
     def _without_copies(self) -> isl.UnionMap:
         """One copy after the other is left out; a chain of as many as there are is the longest without a cycle."""
         loads = _union(
@@ -181,8 +193,9 @@ def _standing_for(old: _Values, new: _Values, origin: isl.UnionMap) -> tuple[isl
         if end.name.startswith(_END):
             read = f"{end.name}#0"
             reads.append(_renamed(isl.Map.identity(end.domain.get_space().map_from_set()), read, read))
-    first = _union(m for m in isl.maps_of(old.got) if (m.get_tuple_name(isl.dim_type.out) or "").startswith("@"))
-    return _union(reads), _union(writes).union(first.range().identity())
+    was, is_ = (values.before_the_nest() for values in (old, new))
+    unwritten = isl.UnionMap.from_domain_and_range(is_[1], was[1])  # all are alike, wherever they stand
+    return _union(reads), _union(writes).union(was[0].identity()).union(unwritten)
 
 
 def _renamed(relation: isl.Map, source: str, target: str) -> isl.Map:

@@ -192,7 +192,8 @@ class _Statements:
         if name in scope.loops:
             raise self.source.error(target, f"an outer loop has the variable '{name}' too", "rename one of them")
         if name in (*scope.sizes, *scope.scalars, *scope.arrays):
-            raise self.source.error(target, f"the loop variable '{name}' is a parameter too", "rename one of them")
+            message = f"the loop variable '{name}' is an array or parameter too"
+            raise self.source.error(target, message, "rename one of them")
         return name
 
     def bounds(self, node: ast.expr) -> tuple[Expr, Expr, int]:

@@ -19,7 +19,7 @@ from polysched.ir.nodes import Array
 
 _FILLED = ("zeros", "ones", "full", "zeros_like", "ones_like", "full_like", "empty_like")
 _DTYPES = {**CASTS, "float": f64, "int": i64, "bool": boolean}
-_HINT = "write t = np.empty((n, m), np.float32) in front of all loops, and assign its elements"
+_HINT = "write t = np.empty((n, m), np.float32) in front of all else, and assign its elements"
 
 
 def local_arrays(source: Source, scope: Scope, body: Sequence[ast.stmt]) -> tuple[Sequence[ast.stmt], list[Array]]:
@@ -43,7 +43,7 @@ def is_made(call: ast.Call) -> bool:
 
 def misplaced(source: Source, call: ast.Call) -> InputError:
     """For a call that makes an array where none can be made."""
-    return source.error(call, "an array is made in front of all loops of a nest", _HINT)
+    return source.error(call, "an array is made in front of all other statements of a nest", _HINT)
 
 
 def _made(source: Source, scope: Scope, name: str, call: ast.Call) -> Array:

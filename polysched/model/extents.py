@@ -1,4 +1,5 @@
-"""Whether a new array takes no more memory than one that is there, for all sizes at which the nest has work.
+"""How long an array must be; and whether a new one takes no more memory than one that is there, for all sizes at which
+the nest has work.
 
     for i in range(n): ... a[i, j] ...      with a: f64[1000, 1200]     ->     n <= 1000, checked at each call
 
@@ -13,9 +14,35 @@ from itertools import permutations
 
 from polysched.ir.node import walk
 from polysched.ir.nodes import Alloc, Array, Binary, Const, Expr, Function
-from polysched.model.affine import AffineSpace, NotAffine
+from polysched.model.affine import AffineSpace, NotAffine, value
 from polysched.model.scop import Scop
 from polysched.support import isl
+
+
+def along(points: isl.Set, k: int) -> isl.Set:
+    """{ [x] }: their values along the k-th dimension."""
+    depth = points.dim(isl.dim_type.set)
+    return points.project_out(isl.dim_type.set, k + 1, depth - k - 1).project_out(isl.dim_type.set, 0, k)
+
+
+def largest(subscripts: isl.Set) -> isl.Val:
+    """The largest of { [x] } for any sizes; infinite if there is none."""
+    return subscripts.project_out(isl.dim_type.param, 0, subscripts.dim(isl.dim_type.param)).dim_max_val(0)
+
+
+def extent(subscripts: isl.Set, context: isl.Set) -> Expr:
+    """One more than the largest of { [x] }, in the sizes, or of all sizes, if it depends on them in several ways; where
+    there is none, zero."""
+    if subscripts.is_empty():
+        return Const(0)
+    length = subscripts.dim_max(0).coalesce().add_constant_val(isl.Val(1)).gist(context)
+    pieces = length.get_pieces()
+    if len(pieces) > 1 and (last := largest(subscripts)).is_int():
+        return Const(last.to_python() + 1)
+    alone = isl.PwAff.from_aff(pieces[0][1]) if len(pieces) == 1 else None
+    if alone is not None and context.is_subset(alone.nonneg_set()):
+        return value(alone)
+    return Binary("max", value(length), Const(0))
 
 
 def fits_an_array(extents: tuple[Expr, ...], arrays: Iterable[Array], known: isl.Set, sizes: tuple[str, ...]) -> bool:

@@ -30,7 +30,7 @@ from polysched.ir.node import rewrite, walk
 from polysched.ir.nodes import Alloc, Array, Const, Expr, For, Function, If, Load, Stmt, Store, Var
 from polysched.ir.rename import fresh_names, used_names
 from polysched.model.affine import condition, value
-from polysched.model.extents import fits_an_array, sizes_that_run
+from polysched.model.extents import along, extent, fits_an_array, sizes_that_run
 from polysched.model.extract import extract
 from polysched.model.scop import Access, Scop, Statement
 from polysched.support import isl
@@ -125,7 +125,8 @@ class _Expansion:
     @cached_property
     def extents(self) -> tuple[Expr, ...]:
         """How many copies there are, along each of the loops."""
-        return tuple(_past_last(self.filled.domain(), k) for k in range(len(self.loops)))
+        iterations = self.filled.domain()
+        return tuple(extent(along(iterations, k), self.scop.context) for k in range(len(self.loops)))
 
     def has_own_values(self) -> bool:
         """Does every read get what the same iteration of the loops has written?"""

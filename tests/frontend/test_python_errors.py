@@ -29,7 +29,7 @@ IN_THE_BODY = """
 t = np.zeros(n)
     ^ 'np.zeros' cannot be in a nest
 b[0] = 1
-hint: write t = np.empty((n, m), np.float32) in front of all loops, and assign its elements
+hint: write t = np.empty((n, m), np.float32) in front of all else, and assign its elements
 
 t = np.empty(x)
              ^ the shape of 't' names 'x', which is not a size parameter
@@ -49,12 +49,12 @@ hint: give the array a name of its own
 t = np.empty(n, order="F")
     ^ 't' needs a shape, and may have a dtype
 b[0] = 1
-hint: write t = np.empty((n, m), np.float32) in front of all loops, and assign its elements
+hint: write t = np.empty((n, m), np.float32) in front of all else, and assign its elements
 
 for i in range(n):
     t = np.empty(n)
-        ^ an array is made in front of all loops of a nest
-hint: write t = np.empty((n, m), np.float32) in front of all loops, and assign its elements
+        ^ an array is made in front of all other statements of a nest
+hint: write t = np.empty((n, m), np.float32) in front of all else, and assign its elements
 
 while n > 0:
 ^ a while loop cannot be in a nest
@@ -125,12 +125,12 @@ for i in range(n):
 hint: rename one of them
 
 for x in range(n):
-    ^ the loop variable 'x' is a parameter too
+    ^ the loop variable 'x' is an array or parameter too
     pass
 hint: rename one of them
 
 for a in range(n):
-    ^ the loop variable 'a' is a parameter too
+    ^ the loop variable 'a' is an array or parameter too
     pass
 hint: rename one of them
 

@@ -14,6 +14,8 @@ TYPICAL_SIZE = 64  # what sizes are taken for that are not known
 LONGEST_VALUE = 1000  # nodes: where each value is read twice by the next, they double
 MACRO_STEPS = 100  # loops and statements that become one statement
 
+MOST_CORNER = 16  # elements at an end of a row that are computed for nothing, so that loops have simple bounds
+
 # Operators.
 INLINED_OPERATIONS = 8  # of what is computed at several places, or for several elements
 INLINED_AGAIN = 2  # of what is computed again and again, as in a sum over other elements

@@ -24,7 +24,7 @@ from polysched.model.rows import Rows, rows_of
 from polysched.support import clock, isl
 
 _EXTENT_SECONDS = 4.0  # to find the extents of all arrays of a region, in equal shares; what takes longer is unknown
-_LONG = 60  # nodes of an extent, above which one that is larger by a stride does as well
+_LONG = 60  # nodes of an extent, above which a larger one, without remainders, does as well
 _ENDLESS = 1 << 40  # the extent of an array that no declaration and no loop bounds: more elements than memory has
 
 
@@ -105,20 +105,27 @@ def _largest(subscript: Expr, where: Where, proofs: Proofs) -> Expr | None:
     values = isl.Map.from_pw_aff(value).intersect_domain(proofs.instances(where, space)).range()
     if values.is_empty():
         return Const(0)
-    try:
-        extent = _above(values, space.sizes, proofs)
-        if sum(1 for _ in walk(extent)) > _LONG:
-            extent = _above(values.remove_divs(), space.sizes, proofs)
-    except isl.Error:
-        if isl.is_exhausted():
-            raise
-        return None  # there is no largest one
+    extent = _above(values, space.sizes, proofs)
+    if extent is not None and (length := _nodes(extent)) > _LONG:
+        larger = _above(values.remove_divs(), space.sizes, proofs)
+        extent = larger if larger is not None and _nodes(larger) < length else extent
+    if extent is None:
+        return None
     return extent if proofs.shows(Binary(">=", extent, Const(0)), Where()) else Binary("max", extent, Const(0))
 
 
-def _above(values: isl.Set, sizes: tuple[str, ...], proofs: Proofs) -> Expr:
-    """One more than the largest of these values; isl.Error if there is none."""
-    most = values.dim_max(0)
+def _nodes(extent: Expr) -> int:
+    return sum(1 for _ in walk(extent))
+
+
+def _above(values: isl.Set, sizes: tuple[str, ...], proofs: Proofs) -> Expr | None:
+    """One more than the largest of these values; None if there is none."""
+    try:
+        most = values.dim_max(0)
+    except isl.Error:
+        if isl.is_exhausted():
+            raise
+        return None
     one = isl.PwAff.from_aff(isl.Aff.val_on_domain(isl.LocalSpace.from_space(most.get_domain_space()), isl.Val(1)))
     above = most.add(one)
     simple = above.gist(above.domain()).coalesce()

@@ -82,13 +82,16 @@ def redrafted(before: Draft, scop: Scop, tree: Tree, what: str, hint: str = "", 
     )
     if only:
         found = replace(found, pairs=(*(d for d in before.dependences.pairs if d.array != only), *found.pairs))
-    found = without(found, before.claims)
+    shapes = {array.name: (array.shape, array.space) for array in before.scop.arrays}
+    moved = {array.name for array in scop.arrays if (array.shape, array.space) != shapes.get(array.name)} | {only}
+    claims = tuple(claim for claim in before.claims if claim.array not in moved)
+    found = replace(without(found, claims), trusted=before.dependences.trusted)
     tree = with_reduces(tree, found)
     require_products(tree, scop, reorder=found.reorder_reductions, what=what)
     violation = first_violation(tree, found, scop)
     if violation is not None:
         raise IllegalSchedule(f"{what}: {violation}", violation=violation, hint=hint, tree=tree)
-    return replace(before, scop=replace(scop, tree=tree), dependences=found, nested=tree)
+    return replace(before, scop=replace(scop, tree=tree), dependences=found, nested=tree, claims=claims)
 
 
 def _with_its_reduction(statement: Statement) -> Statement:

@@ -14,12 +14,15 @@ a parameter, whose values are visible outside, it is computed where it was, too.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import reduce
 
+from polysched.config.heuristics.nest import MOST_CORNER
 from polysched.deps.dependences import Dependences
-from polysched.errors import InputError
+from polysched.errors import IllegalSchedule, InputError
 from polysched.ir.nodes import Array
+from polysched.model.extents import largest
 from polysched.model.scop import Scop, Statement
 from polysched.model.tree.nodes import Tree
 from polysched.support import isl
@@ -29,7 +32,7 @@ from polysched.transform.edits.base.loops import Loop, free, loop
 from polysched.transform.edits.base.registry import edit
 from polysched.transform.edits.base.same_values import require_same_values
 from polysched.transform.edits.values.copies import Copies, copies_of, in_box, iterator_names, names_in
-from polysched.transform.edits.values.footprint import box, largest
+from polysched.transform.edits.values.footprint import box
 from polysched.transform.edits.values.producers import (
     chains_of,
     instances_of,
@@ -46,44 +49,65 @@ from polysched.transform.edits.values.storage import Scope, inside_storage, with
 def compute_at(draft: Draft, array: str, at: str, scope: Scope = "private") -> Draft:
     """What each iteration of loop `at` reads of the array computed in it, in a small one, b_at for b.
 
-    The statements that write the array are computed again; the original ones go if nothing else needs them. `scope` is
-    where the small array lives, as for `cache_read`. InputError if nothing in the loop reads what they compute;
-    IllegalSchedule if what they read is not the same there.
+    The statements that write the array are computed again, with few corners of a box that nothing reads; the original
+    ones go if nothing else needs them. `scope` is where the small array lives, as for `cache_read`.
+    InputError if nothing in the loop reads what they compute; IllegalSchedule if what they read is not the same there.
 
         for i: b[i] = ...        ->   for j_o:
         for j_o:                          for i: b_at[i - 32 * j_o] = ...
             for j: ... b[j] ...           for j: ... b_at[j - 32 * j_o] ...      compute_at("b", at="j_o")
     """
-    tree, scop = draft.nested, draft.scop
-    place = loop(tree, at)
+    scop, place = draft.scop, loop(draft.nested, at)
     producers = producers_of(scop, array)
     users = _users(scop, array, producers, place)
-    around = (*place.around, place.band)
-    arrivals = coordinates_of(around, instances_of(users))
+    arrivals = coordinates_of((*place.around, place.band), instances_of(users))
     for user in users:
         require_computed(draft, array, user)
     needed = _needed(draft.dependences, array, producers, users, arrivals)
     if not needed:
         raise InputError(_unused(array, producers, place))
+    computing = _Computing(draft, array, place, scope, producers, users, arrivals)
+    if len(needed) == 1 and (filled := _without_corners(needed[0][1])) is not None:
+        name = needed[0][0]
+        with suppress(IllegalSchedule):  # what is in the corners may have no place, or its operands may have gone
+            return computing.of([(name, filled.intersect_range(scop.statement(name).domain))])
+    return computing.of(needed)
 
-    names, outer = names_in(scop), iterator_names([band.members[0].name for band in around], scop, producers)
-    copies = [copies_of(scop.statement(name), of_it, free(f"{name}_at", names), outer) for name, of_it in needed]
-    own = free(f"{array}_at", names)
-    small = box(_elements(copies, array), scop.context)
-    by_user = {user.name: _arrival(arrivals, user) for user in users}
-    inside = [in_box(user, array, small, by_user[user.name], own) for user in users]
-    again = [in_box(copy.statement, array, small, copy.arrival, own) for copy in copies]
-    gone = producers if _is_free(draft, array, producers, users) else ()
 
-    wide = next(each for each in scop.arrays if each.name == array)
-    left = without_statements(scop, gone)
-    changed = {statement.name: statement for statement in inside}
-    statements = (*again, *(changed.get(s.name, s) for s in left.statements))
-    arrays = (*left.arrays, Array(own, wide.dtype, small.shape, scope))
-    edited = replace(left, statements=statements, arrays=arrays)
-    edited_tree = _placed(tree, place, users, copies, gone, own)
-    origin = union_of(copy.origin for copy in copies).union(instances_of(left.statements).identity())
-    return require_same_values(draft, edited, edited_tree, origin, f"compute_at({array}, at={place.name})")
+@dataclass(frozen=True)
+class _Computing:
+    """The array that the users in a loop read, computed in its iterations."""
+
+    draft: Draft
+    array: str
+    place: Loop
+    scope: Scope
+    producers: tuple[Statement, ...]
+    users: tuple[Statement, ...]
+    arrivals: isl.UnionMap
+
+    def of(self, needed: Sequence[tuple[str, isl.Map]]) -> Draft:
+        """The draft in which an iteration computes these instances, { [o] -> S0[i] } for each producer."""
+        scop, array, users, producers = self.draft.scop, self.array, self.users, self.producers
+        loops = [band.members[0].name for band in (*self.place.around, self.place.band)]
+        names, outer = names_in(scop), iterator_names(loops, scop, producers)
+        copies = [copies_of(scop.statement(name), of_it, free(f"{name}_at", names), outer) for name, of_it in needed]
+        own = free(f"{array}_at", names)
+        small = box(_elements(copies, array), scop.context)
+        by_user = {user.name: _arrival(self.arrivals, user) for user in users}
+        inside = [in_box(user, array, small, by_user[user.name], own) for user in users]
+        again = [in_box(copy.statement, array, small, copy.arrival, own) for copy in copies]
+        gone = producers if _is_free(self.draft, array, producers, users) else ()
+
+        wide = next(each for each in scop.arrays if each.name == array)
+        left = without_statements(scop, gone)
+        changed = {statement.name: statement for statement in inside}
+        statements = (*again, *(changed.get(s.name, s) for s in left.statements))
+        arrays = (*left.arrays, Array(own, wide.dtype, small.shape, self.scope))
+        edited = replace(left, statements=statements, arrays=arrays)
+        tree = _placed(self.draft.nested, self.place, users, copies, gone, own)
+        origin = union_of(copy.origin for copy in copies).union(instances_of(left.statements).identity())
+        return require_same_values(self.draft, edited, tree, origin, f"compute_at({array}, at={self.place.name})")
 
 
 def _users(scop: Scop, array: str, producers: Sequence[Statement], place: Loop) -> tuple[Statement, ...]:
@@ -127,16 +151,23 @@ def _needed(
 
 
 def _simpler(needed: isl.Map) -> isl.Map:
-    """The hull, if that is not more for every iteration: with holes near the ends alone, loops would be in pieces. Or
-    the box around it, if only corners are missing, as between the points of a star: the bounds of loops stay simple."""
+    """The hull, if that is not more for every iteration: with holes near the ends alone, loops would be in pieces."""
     hull = isl.Map.from_basic_map(needed.polyhedral_hull())
-    if needed.domain().is_subset(hull.subtract(needed).domain()):
-        return needed
-    around = _box(hull)
-    return around if _are_corners(around, hull) else hull
+    return needed if needed.domain().is_subset(hull.subtract(needed).domain()) else hull
 
 
-_CORNER = 16  # elements of a row that are computed for nothing, at either end
+def _without_corners(needed: isl.Map) -> isl.Map | None:
+    """The box around what is needed, if only few elements at the ends of its rows are missing, as between the points of
+    a star; None if more are. Loops over a box have simple bounds."""
+    around = _box(needed)
+    rows, most = map(_rows, (needed, around))
+    if around.is_subset(needed) or not most.domain().is_subset(rows.domain()):
+        return None
+    ends = (rows.lexmin().sum(most.lexmin().neg()), most.lexmax().sum(rows.lexmax().neg()))
+    gaps = [largest(end.range()) for end in ends]
+    length = largest(most.lexmax().sum(most.lexmin().neg()).range())
+    allowed = min(MOST_CORNER, length.to_python() // 4) if length.is_int() else MOST_CORNER
+    return around if all(gap.is_int() and gap.to_python() <= allowed for gap in gaps) else None
 
 
 def _box(needed: isl.Map) -> isl.Map:
@@ -146,13 +177,6 @@ def _box(needed: isl.Map) -> isl.Map:
     sides = (each.project_out(isl.dim_type.out, 0, k).polyhedral_hull() for k, each in enumerate(after))
     whole = reduce(isl.Map.flat_range_product, map(isl.Map.from_basic_map, sides))
     return whole.set_tuple_name(isl.dim_type.out, needed.get_tuple_name(isl.dim_type.out))
-
-
-def _are_corners(around: isl.Map, needed: isl.Map) -> bool:
-    """Has the box around what is needed few more elements at the ends of each row?"""
-    rows, most = map(_rows, (needed, around))
-    ends = (rows.lexmin().sum(most.lexmin().neg()), most.lexmax().sum(rows.lexmax().neg()))
-    return all((gap := largest(end.range())).is_int() and gap.to_python() <= _CORNER for end in ends)
 
 
 def _rows(needed: isl.Map) -> isl.Map:

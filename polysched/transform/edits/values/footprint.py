@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 from polysched.ir.build import sub
 from polysched.ir.node import substitute
-from polysched.ir.nodes import Binary, Const, Expr
-from polysched.model.affine import element_names, everywhere, value, value_at
+from polysched.ir.nodes import Const, Expr
+from polysched.model.affine import element_names, everywhere, value_at
+from polysched.model.extents import extent, largest
 from polysched.support import isl
 
 
@@ -45,7 +46,7 @@ def box(elements: isl.Map, context: isl.Set) -> Box:
     """The smallest box of constant shape around the elements { [o] -> b[x] } of every arrival, or else of one in the
     sizes."""
     sides = [_side(_along(elements, k), context) for k in range(elements.dim(isl.dim_type.out))]
-    axes = tuple(k for k, (_, extent) in enumerate(sides) if extent != Const(1))
+    axes = tuple(k for k, (_, length) in enumerate(sides) if length != Const(1))
     return Box(axes, tuple(sides[k][0] for k in axes), tuple(sides[k][1] for k in axes))
 
 
@@ -87,21 +88,3 @@ def _most(subscripts: isl.Map, low: isl.PwAff) -> isl.Set:
 
 def _is_bounded(distances: isl.Set) -> bool:
     return bool(distances.dim_has_upper_bound(isl.dim_type.set, 0))
-
-
-def largest(subscripts: isl.Set) -> isl.Val:
-    """The largest of { [x] } for any sizes; infinite if there is none."""
-    return subscripts.project_out(isl.dim_type.param, 0, subscripts.dim(isl.dim_type.param)).dim_max_val(0)
-
-
-def extent(subscripts: isl.Set, context: isl.Set) -> Expr:
-    """One more than the largest of { [x] }, in the sizes, or of all sizes, if it depends on them in several ways; where
-    there is none, zero."""
-    length = subscripts.dim_max(0).coalesce().add_constant_val(isl.Val(1)).gist(context)
-    pieces = length.get_pieces()
-    if len(pieces) > 1 and (last := largest(subscripts)).is_int():
-        return Const(last.to_python() + 1)
-    alone = isl.PwAff.from_aff(pieces[0][1]) if len(pieces) == 1 else None
-    if alone is not None and context.is_subset(alone.nonneg_set()):
-        return value(alone)
-    return Binary("max", value(length), Const(0))

@@ -23,13 +23,14 @@ from polysched.ir.build import add, floormod, var
 from polysched.ir.node import rewrite, substitute
 from polysched.ir.nodes import Array, Binary, Const, Expr, Load, Store, Var
 from polysched.ir.simplify import simplify
+from polysched.ir.text import show
 from polysched.model.affine import AffineSpace, NotAffine, element_names, is_name
+from polysched.model.extents import along, extent
 from polysched.model.scop import Access, Scop, Statement
 from polysched.support import isl
 from polysched.transform.edits.base.draft import Draft
 from polysched.transform.edits.base.registry import edit
 from polysched.transform.edits.base.same_values import require_same_values
-from polysched.transform.edits.values.footprint import extent
 from polysched.transform.edits.values.storage import own_array, with_array
 
 _TRIED = (1, 2, 4, 8, 16, 32, 64)  # sizes of a folded dimension, whose remainders are cheap
@@ -46,9 +47,10 @@ def transform_layout(draft: Draft, array: str, layout: str) -> Draft:
         t: f64[n, m]                  t: f64[m, n]
         t[i, j] = ...          ->     t[j, i] = ...                  transform_layout("t", "i, j -> j, i")
     """
-    old = own_array(draft, array)
+    old, what = own_array(draft, array), f"transform_layout({array}, {layout})"
     parsed = _parsed(layout, old, draft.scop.function.sizes)
-    return _laid_out(draft, old, parsed, f"transform_layout({array}, {layout})")
+    places = _places(parsed, old, draft, what)
+    return _laid_out(draft, replace(old, shape=_shape(old, places, draft.scop)), parsed, places, what)
 
 
 @edit("values", "")
@@ -56,8 +58,8 @@ def fold_storage(draft: Draft, array: str, axis: int = 0, size: int = 0) -> Draf
     """`size` elements of an array along a dimension, used by turns; without it, the least power of two that will do.
 
     What a sliding window or a step of time no longer needs makes room for what comes next. InputError if neither the
-    nest nor an edit has made the array, or it has no such dimension; IllegalSchedule, with the two iterations, if a
-    value would be overwritten before it is read.
+    nest nor an edit has made the array, or it has no such dimension, or no more elements along it; IllegalSchedule if a
+    value would be overwritten before it is read, with the two iterations.
 
         t: f64[n]                     t: f64[2]
         for i:                        for i:
@@ -68,14 +70,21 @@ def fold_storage(draft: Draft, array: str, axis: int = 0, size: int = 0) -> Draf
     _require_dimension(old, axis)
     if size < 0:
         raise InputError(f"an array cannot have {size} elements", hint="leave the size out for the least that will do")
-    names = element_names(len(old.shape))
+    names, length = element_names(len(old.shape)), old.shape[axis]
+    sizes = [each for each in ((size,) if size else _TRIED) if not (isinstance(length, Const) and each >= length.value)]
+    if not sizes:
+        raise InputError(f"'{array}' has {show(length)} elements along dimension {axis}: there is nothing to fold")
 
     def folded(size: int) -> Draft:
-        places: list[Expr] = [var(name) for name in names]
-        places[axis] = floormod(places[axis], size)
-        return _laid_out(draft, old, _Layout(names, tuple(places)), f"fold_storage({array}, {axis}, size={size})")
+        what = f"fold_storage({array}, {axis}, size={size})"
+        subscripts: list[Expr] = [var(name) for name in names]
+        subscripts[axis] = floormod(subscripts[axis], size) if size > 1 else Const(0)
+        shape = list(old.shape)
+        shape[axis] = Const(size)
+        layout = _Layout(names, tuple(subscripts))
+        return _laid_out(draft, replace(old, shape=tuple(shape)), layout, _places(layout, old, draft, what), what)
 
-    *fewer, most = (size,) if size else _TRIED
+    *fewer, most = sizes
     for each in fewer:
         try:
             return folded(each)
@@ -88,7 +97,7 @@ def fold_storage(draft: Draft, array: str, axis: int = 0, size: int = 0) -> Draf
 def pad(draft: Draft, array: str, dim: int = -1, extra: int = 1) -> Draft:
     """A small array with `extra` more elements along a dimension, which nothing uses; always legal.
 
-    InputError if no edit has made the array, or if it has no such dimension.
+    InputError if neither the nest nor an edit has made the array, or if it has no such dimension.
 
         A_c: f64[32, 32]    ->    A_c: f64[32, 33]                   pad("A_c", 1)
     """
@@ -136,18 +145,21 @@ def _parsed(text: str, array: Array, sizes: tuple[str, ...]) -> _Layout:
     return _Layout(names, tuple(parse_formula(each.strip(), [*names, *sizes]) for each in right.split(",")))
 
 
-def _laid_out(draft: Draft, old: Array, layout: _Layout, what: str) -> Draft:
-    """The draft with the array in this layout."""
-    scop, sizes = draft.scop, draft.scop.function.sizes
+def _places(layout: _Layout, array: Array, draft: Draft, what: str) -> isl.Map:
+    """{ t[i, j] -> t[j, i] }"""
     try:
-        places = layout.as_map(old.name, sizes)
-        shape = _shape(old, places, scop)
+        return layout.as_map(array.name, draft.scop.function.sizes)
     except NotAffine as error:
         hint = "use sums, multiples by constants, and // and % by constants"
         raise InputError(f"{what}: not affine: {error.expr}", hint=hint) from None
-    statements = tuple(_moved(statement, old.name, layout, places) for statement in scop.statements)
-    moved = with_array(replace(scop, statements=statements), replace(old, shape=shape))
-    return require_same_values(draft, moved, draft.nested, scop.domain.identity(), what, only=old.name)
+
+
+def _laid_out(draft: Draft, new: Array, layout: _Layout, places: isl.Map, what: str) -> Draft:
+    """The draft with the array of that name in this layout, and shape."""
+    scop = draft.scop
+    statements = tuple(_moved(statement, new.name, layout, places) for statement in scop.statements)
+    moved = with_array(replace(scop, statements=statements), new)
+    return require_same_values(draft, moved, draft.nested, scop.domain.identity(), what, only=new.name)
 
 
 def _shape(array: Array, places: isl.Map, scop: Scop) -> tuple[Expr, ...]:
@@ -155,18 +167,19 @@ def _shape(array: Array, places: isl.Map, scop: Scop) -> tuple[Expr, ...]:
     space = AffineSpace(array.name, element_names(len(array.shape)), scop.function.sizes)
     inside = space.universe.intersect_params(scop.context)
     for name, length in zip(space.iterators, array.shape, strict=True):
+        try:
+            inside = inside.intersect(space.where(Binary("<", Var(name), length)))
+        except NotAffine:
+            hint = "a new layout needs extents that are affine in the sizes"
+            raise InputError(f"'{array.name}' has the extent {show(length)}", hint=hint) from None
         inside = inside.intersect(space.where(Binary(">=", Var(name), Const(0))))
-        inside = inside.intersect(space.where(Binary("<", Var(name), length)))
     taken = inside.apply(places)
-    shape = []
-    for k in range(taken.dim(isl.dim_type.set)):
-        others = taken.project_out(isl.dim_type.set, k + 1, taken.dim(isl.dim_type.set) - k - 1)
-        along = others.project_out(isl.dim_type.set, 0, k)
-        if not along.is_subset(isl.Set("{ [x] : x >= 0 }")):
+    sides = [along(taken, k) for k in range(taken.dim(isl.dim_type.set))]
+    for k, side in enumerate(sides):
+        if not side.is_subset(isl.Set("{ [x] : x >= 0 }")):
             message = f"subscript {k} of '{array.name}' would be negative"
             raise InputError(message, hint="add what makes the least one zero")
-        shape.append(extent(along, scop.context))
-    return tuple(shape)
+    return tuple(extent(side, scop.context) for side in sides)
 
 
 def _moved(statement: Statement, array: str, layout: _Layout, places: isl.Map) -> Statement:

@@ -165,14 +165,14 @@ class Use:
 
 
 def own_array(draft: Draft, name: str) -> Array:
-    """The array of that name that edits have made; InputError if there is none."""
+    """The array of that name that the nest or edits have made; InputError if there is none."""
     users = {array.name for array in draft.scop.function.arrays}
     own = {array.name: array for array in draft.scop.arrays if array.name not in users}
     if name in users:
         message = f"'{name}' is a parameter: where it lives, and its shape, is up to the caller"
         raise InputError(message, hint=f"cache_read('{name}', at=loop) makes an array of the loop's")
     if name not in own:
-        raise InputError(f"there is no array '{name}'", hint=f"those of loops are: {', '.join(own) or 'none'}")
+        raise InputError(f"there is no array '{name}'", hint=f"those of the nest's own are: {', '.join(own) or 'none'}")
     return own[name]
 
 
