@@ -15,7 +15,9 @@ from polysched.frontend.python_functions import CASTS
 from polysched.frontend.python_signature import extent, last_name
 from polysched.frontend.python_source import Source
 from polysched.ir.dtypes import DType, boolean, f64, i64
-from polysched.ir.nodes import Array
+from polysched.ir.nodes import Array, Binary, Const, Expr
+from polysched.model.affine import AffineSpace, NotAffine
+from polysched.model.loops import sizes_not_negative
 
 _FILLED = ("zeros", "ones", "full", "zeros_like", "ones_like", "full_like", "empty_like")
 _DTYPES = {**CASTS, "float": f64, "int": i64, "bool": boolean}
@@ -55,7 +57,17 @@ def _made(source: Source, scope: Scope, name: str, call: ast.Call) -> Array:
         raise source.error(call, f"'{name}' needs a shape, and may have a dtype", _HINT)
     shape = given[0].elts if isinstance(given[0], ast.Tuple | ast.List) else [given[0]]
     dtype = _dtype(source, given[1]) if len(given) == 2 else f64
-    return Array(name, dtype, tuple(extent(source, scope, name, entry) for entry in shape), "private")
+    extents = (extent(source, scope, name, entry) for entry in shape)
+    return Array(name, dtype, tuple(_not_negative(length, scope.sizes) for length in extents), "private")
+
+
+def _not_negative(length: Expr, sizes: tuple[str, ...]) -> Expr:
+    """No elements for sizes for which Python would raise an error."""
+    try:
+        fits = AffineSpace("", (), sizes).where(Binary(">=", length, Const(0))).params()
+    except NotAffine:
+        return Binary("max", length, Const(0))
+    return length if sizes_not_negative(sizes).is_subset(fits) else Binary("max", length, Const(0))
 
 
 def _dtype(source: Source, node: ast.expr) -> DType:

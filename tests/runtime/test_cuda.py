@@ -369,3 +369,31 @@ def test_optimize_and_call(device):
     np.testing.assert_array_equal([a, b], expected)
     assert done.time(a=a, b=b, steps=4, runs=2).median > 0
     np.testing.assert_array_equal([a, b], expected)
+
+
+@ps.op
+def halves(a: ps.i64[n]):
+    return np.sqrt(np.logical_and(3, a**0))
+
+
+def test_a_half_that_the_host_computes_arrives(device):
+    done = ps.optimize(halves, "cuda")
+    assert "__half t0" in done.source.device
+    out = np.empty(5, np.float16)
+    done(a=np.arange(5), out=out)
+    assert (out == 1).all()
+
+
+@ps.nest
+def last_of(a: ps.f64[1], b: ps.i32[n + 1, 2 * n + 1], n: ps.size):
+    for i in range(n - 3, 0, -1):
+        a[0] = min(1.25, float(b[i + 1, 2 * i + 2]))
+
+
+def test_a_temporary_has_no_less_than_no_elements(device):
+    done = ps.optimize(last_of, "cuda")
+    assert "t0" in done.source.device, "the array is expanded"
+    for n in range(6):
+        a, b = np.ones(1), np.zeros((n + 1, 2 * n + 1), np.int32)
+        done(a=a, b=b)
+        assert a[0] == (0 if n > 3 else 1)

@@ -33,7 +33,7 @@ from polysched.codegen.parallel.survey import AXES, Survey, is_mapped
 from polysched.config.target import LIMITS
 from polysched.errors import PolyschedError
 from polysched.ir.build import conjunction
-from polysched.ir.dtypes import DType, boolean, i64
+from polysched.ir.dtypes import DType, boolean, f16, i64
 from polysched.ir.integers.polynomial import Polynomial
 from polysched.ir.node import walk
 from polysched.ir.nodes import (
@@ -210,6 +210,12 @@ class _Kernel(IndexPrinter):
         self.survey = survey = Survey(statements)
         self.grid, self.threads = survey.grid(), survey.block()
         self.launched_with = {name for name in self.free_names() if self.scalars.get(name) == i64}
+
+    def parameter(self, name: str) -> str:
+        """Of the type that the host has it in: a launch passes bytes."""
+        if self.scalars.get(name) == f16 and name not in parameters(self.fn):
+            return f"{self.type(f16)} {self.names(name)}"
+        return super().parameter(name)
 
     def print(self, name: str, names: tuple[str, ...]) -> tuple[list[str], str]:
         """Adds the kernels to the lines; what they are made of, and the name of the one in 64 bits if there are two."""
