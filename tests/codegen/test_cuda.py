@@ -374,6 +374,10 @@ def test_the_greatest_of_three_has_no_minus_that_ptxas_may_drop():
     lo = binary("max", binary("max", Unary("-", m), sub(n, 7)), 0)
     fn = nest("f", "n m", [V], loop("b", lo, n, store(V, (b,), 1), kind="block.x"))
     assert "negated_index<index_t>(m)" in emit_cuda(fn).text
+    parity = sub(binary("floormod", add(m, 3), 2), 1)  # -(m & 1), as nvcc finds out
+    fn = nest("f", "n m", [V], loop("b", binary("max", binary("max", parity, sub(n, 7)), 0), n, *fn.body[0].body,
+              kind="block.x"))  # fmt: skip
+    assert "hidden_index<index_t>(((m + 3) & 1) - 1)" in emit_cuda(fn).text
     v, w = (Array(name, i32, (n,)) for name in "vw")
     greatest = binary("max", binary("max", Unary("-", load(v, b)), load(w, b)), load(v, 0))
     fn = nest("f", "n", [v, w], loop("b", 0, n, store(w, (b,), greatest), kind="block.x"))

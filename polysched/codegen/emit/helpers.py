@@ -17,6 +17,7 @@ from polysched.ir.dtypes import ALL, DType
 # $T is the type, $U the unsigned one of its width; f16 compares as float.
 _BODIES = {
     "negated": "$T end = -a; $hides return end;",
+    "hidden": "$T end = a; $hides return end;",
     "divisor": "if (b == 0) return $zero_divisor = 1; return b;",
     "min": "return ${wide}b < ${wide}a ? b : a;",
     "max": "return ${wide}b > ${wide}a ? b : a;",
@@ -66,7 +67,7 @@ def definitions(used: Iterable[tuple[str, DType]], dialect: Dialect) -> list[str
     if any(op == "divisor" for op, _ in order):
         what = "/* not 0: an integer was to be divided by 0 */"
         lines = ["", f"__attribute__((weak)) int {dialect.zero_divisor};  {what}", *lines]
-    if dialect.hides and any(op == "negated" or (op in _ENDS and dtype in _HIDDEN) for op, dtype in order):
+    if dialect.hides and any(op in ("negated", "hidden") or (op in _ENDS and dtype in _HIDDEN) for op, dtype in order):
         lines = ["", *dialect.hiding.splitlines(), *lines]
     return lines[1:]
 
@@ -91,5 +92,5 @@ def _definition(op: str, dtype: DType, dialect: Dialect) -> list[str]:
     lines = [f"    {statement.strip()};" for statement in body.split(";") if statement.strip()]
     template = [f"template <typename {own}>"] if dtype == INDEX else []
     by = f", {dialect.types['u64']} by" if op.endswith("_by") else ""
-    operands = {"divisor": f"{own} b", "negated": f"{own} a"}.get(op, f"{own} a, {own} b{by}")
+    operands = {"divisor": f"{own} b", "negated": f"{own} a", "hidden": f"{own} a"}.get(op, f"{own} a, {own} b{by}")
     return [*template, f"{dialect.helper} {own} {name_of(op, dtype)}({operands})", "{", *lines, "}"]

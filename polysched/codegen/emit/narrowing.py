@@ -129,11 +129,14 @@ class IndexPrinter(Printer):
         return super().binary(expr)
 
     def value(self, expr: Expr) -> str:
-        """The text of an operand of a maximum, or of what may become one: negated so that `Dialect.hides` sees it."""
+        """The text of an operand of a maximum, or of what may become one, which `Dialect.hides` if it is negated, or
+        nvcc may make it so: it takes -(a & 1) for (a + 1 & 1) - 1."""
         match expr:
             case Unary("-", arg) | Binary("*", arg, Const(-1)) if self.dialect.hides and self.is_index(arg):
                 self.use(expr)
                 return f"{self.helper('negated', INDEX)}({self.expr(arg)})"
+            case Binary("-", Binary("floormod" | "truncmod"), Const()) if self.dialect.hides and self.is_index(expr):
+                return f"{self.helper('hidden', INDEX)}({self.expr(expr)})"
         return self.expr(expr)
 
     def loop(self, loop: For) -> None:
