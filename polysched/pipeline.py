@@ -120,7 +120,7 @@ def _require_lowered(value: Any) -> None:
 
 def _kernel(kernel: Function, target: TargetData, options: Options) -> Function:
     """The loops of the schedule as they are printed."""
-    kernel = optional("contract", contract, kernel, rows=options.reorder_reductions and not target.has_grid)
+    kernel = optional("contract", contract, kernel, rows=not target.has_grid)
     has_products = False
     if not target.has_grid:
         before = kernel

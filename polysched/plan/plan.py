@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 
 from polysched.config.options import Options
@@ -24,6 +24,7 @@ from polysched.plan.mapped import Mapped, loops_within_budget, require_target
 from polysched.plan.prepare import WITHOUT_DEAD, living, modelled
 from polysched.prelude.choose import leaves_order_open, prelude
 from polysched.prelude.edit import NestEdit
+from polysched.prelude.expand import shared_arrays
 from polysched.solve.constraints.honoured import require_met
 from polysched.solve.scheduler import Scheduled, find_schedule
 from polysched.support import isl
@@ -63,7 +64,10 @@ def planned(function: Function, target: TargetData, options: Options, given: Tre
     if given is not None:
         require_reduces(require_form(given, scop.function.sizes), deps)
         return _given(edits, scop, deps, given, target, options, is_by_hand=False)
-    scheduled = _found(scop, deps, options)
+    if is_open and not target.has_grid and shared_arrays(nest):  # to skew loops around those costs more than it gains
+        scheduled = _found(scop, deps, replace(options, scheduler="source"))
+    else:
+        scheduled = _found(scop, deps, options)
     return _mapped(edits, scop, deps, scheduled, target, options, is_free=is_open)
 
 

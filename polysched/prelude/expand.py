@@ -1,5 +1,6 @@
-"""Scalar expansion: a temporary that lives across an inner loop gets an element for every iteration around it
-(Feautrier, ICS 1988).
+"""Expansion of temporaries: one that lives across an inner loop gets an element for every iteration around it
+(Feautrier, ICS 1988); an array that is declared in loops, its elements for each iteration of as many of them, outermost
+first, as memory allows.
 
     for i in 0..n:                        s: f64[n]
         s = 0                             for i in 0..n:
@@ -20,7 +21,7 @@ from dataclasses import replace
 from functools import cached_property, reduce
 
 from polysched.ir.node import map_blocks, rewrite, walk
-from polysched.ir.nodes import Alloc, Array, Binary, Const, Expr, For, Function, Load, Stmt, Store, Var
+from polysched.ir.nodes import Alloc, Array, Binary, Const, Expr, For, Function, If, Load, Stmt, Store, Var
 from polysched.model.affine import AffineSpace, NotAffine, expression
 from polysched.model.extents import fits_an_array, sizes_that_run
 from polysched.model.extract import extract
@@ -44,11 +45,36 @@ def expand(fn: Function, *temporaries: str) -> Function:
 
 
 def temporaries_to_expand(fn: Function) -> tuple[str, ...]:
-    """The scalar temporaries that an inner loop uses, but for those that would take more memory than any of the user's
-    arrays: the others stay inside one statement."""
+    """The temporaries that an inner loop uses, but for those that would take more memory than any of the user's arrays:
+    the other scalars stay inside one statement."""
     expansion = _Expansion(fn)
     expansion.body(fn.body, ())
     return tuple(expansion.done)
+
+
+def shared_arrays(fn: Function) -> tuple[str, ...]:
+    """The arrays, declared in loops, of which iterations of one of these use the same elements."""
+    found: list[str] = []
+
+    def visit(body: tuple[Stmt, ...], loops: tuple[str, ...]) -> None:
+        for stmt in body:
+            match stmt:
+                case Alloc(Array(name=name, shape=(_, *_))) if not _has_each(name, body, loops):
+                    found.append(name)
+                case For(var=var, body=inner):
+                    visit(inner, (*loops, var))
+                case If(then=then, other=other):
+                    visit(then, loops)
+                    visit(other, loops)
+
+    visit(fn.body, ())
+    return tuple(found)
+
+
+def _has_each(name: str, body: tuple[Stmt, ...], loops: tuple[str, ...]) -> bool:
+    """Begins every subscript of the array with the variables of these loops?"""
+    used = [node.index for node in walk(body) if isinstance(node, Load | Store) and node.array == name]
+    return all(index[: len(loops)] == tuple(map(Var, loops)) for index in used)
 
 
 def expand_temporaries(fn: Function) -> Function:
@@ -63,11 +89,12 @@ class _Expansion:
 
     def body(self, body: tuple[Stmt, ...], loops: tuple[For, ...]) -> tuple[Stmt, ...]:
         for alloc in [stmt for stmt in body if isinstance(stmt, Alloc)]:
-            if loops and not alloc.array.shape and _crosses_a_loop(alloc.array.name, body):
+            if loops and _crosses_a_loop(alloc.array.name, body):
                 place = self.places.name(alloc.array.name)
-                extents = self.extents(place, loops)
+                extents = self.extents(place, loops, alloc.array.shape)
                 if extents:
-                    body = _with_elements(body, replace(alloc.array, shape=extents), loops)
+                    wide = replace(alloc.array, shape=(*extents, *alloc.array.shape))
+                    body = _with_elements(body, wide, loops[: len(extents)])
                     self.done.append(place)
         return tuple(self.inside(stmt, loops) for stmt in body)
 
@@ -75,14 +102,21 @@ class _Expansion:
         inner = (*loops, stmt) if isinstance(stmt, For) else loops
         return map_blocks(stmt, lambda body: self.body(body, inner))
 
-    def extents(self, place: str, loops: tuple[For, ...]) -> tuple[Expr, ...]:
-        """Those that the temporary gets; none if it stays as it is."""
-        if self.temporaries is not None and place not in self.temporaries:
+    def extents(self, place: str, loops: tuple[For, ...], own: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        """Those that the temporary gets beside its own; none if it stays as it is."""
+        has_loops_shape = any(isinstance(node, Var) and node.name not in self.fn.sizes for node in walk(own))
+        if has_loops_shape or (self.temporaries is not None and place not in self.temporaries):
             return ()
         values = _values(loops, self.fn.sizes)
         extents = () if values.is_empty() else _extents(values, self.fn.sizes)
         is_asked = self.temporaries is not None
-        return extents if is_asked or (extents and self.fits(extents, array_of(place), values.params())) else ()
+        if is_asked and not own:
+            return extents
+        least = 1 if own else len(extents)  # an array, by as many of the outermost loops as it fits with
+        for count in range(len(extents), least - 1 if extents else 0, -1):
+            if self.fits((*extents[:count], *own), array_of(place), values.params()):
+                return extents[:count]
+        return extents if is_asked else ()
 
     def fits(self, extents: tuple[Expr, ...], name: str, known: isl.Set) -> bool:
         """Does another array take as much, for the sizes `known`, or for those at which all runs that uses the
@@ -107,10 +141,14 @@ def _with_elements(body: tuple[Stmt, ...], array: Array, loops: tuple[For, ...])
     """`body` with the scalar of that name replaced by the element of this iteration."""
     element = tuple(Var(loop.var) for loop in loops)
 
+    def inside(subscript: Expr) -> Expr:
+        changed: Expr = rewrite(subscript, rule)
+        return changed
+
     def rule(node: object) -> object:
         match node:
             case Load(array=name) | Store(array=name) if name == array.name:
-                return replace(node, index=element)
+                return replace(node, index=(*element, *map(inside, node.index)))
             case Alloc(array=Array(name=name)) if name == array.name:
                 return Alloc(array, node.loc)
         return None

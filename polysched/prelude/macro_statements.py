@@ -26,11 +26,12 @@ padded data, for which there are padded copies.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
-from polysched.config.heuristics.nest import MACRO_STEPS
+from polysched.config.heuristics.nest import MACRO_ELEMENTS, MACRO_STEPS
 from polysched.ir.node import map_blocks, map_list, rewrite, statements, substitute, walk
 from polysched.ir.nodes import Alloc, Array, Const, Expr, For, Function, If, Load, Select, Stmt, Store, Var
 from polysched.ir.rename import bound_names, fresh_names, used_names
@@ -96,12 +97,20 @@ def _life(first: Stmt, body: tuple[Stmt, ...]) -> slice:
     """The statements that use the scalar that `first` declares, or the element that it stores to, and that they set
     from there on; none if it is neither."""
     match first:
-        case Alloc(Array(name=name, shape=())) | Store(array=name, index=(_, *_)):
+        case Alloc(Array(name=name, shape=shape)) if not _is_few(shape):
+            return slice(0)
+        case Alloc(Array(name=name)) | Store(array=name, index=(_, *_)):
             users = [k for k, stmt in enumerate(body) if _touches(stmt, name)]
             life = slice(users[0], users[-1] + 1) if users else slice(0)
             if isinstance(first, Alloc) or (users and body[users[0]] is first and _is_one(first, body[life])):
                 return life
     return slice(0)
+
+
+def _is_few(shape: tuple[Expr, ...]) -> bool:
+    """Has an array of this shape a constant number of elements, and a small one?"""
+    lengths = [length.value for length in shape if isinstance(length, Const)]
+    return len(lengths) == len(shape) and math.prod(lengths) <= MACRO_ELEMENTS
 
 
 def _is_one(first: Store, life: tuple[Stmt, ...]) -> bool:
@@ -158,7 +167,7 @@ def _written_out(body: tuple[Stmt, ...], taken: set[str]) -> tuple[Stmt, ...] | 
             ):
                 trips = [substitute(inner, {var: Const(k)}) for k in range(lo, hi, step)]
                 ahead = [*(each for trip in trips for each in simplify(trip)), *ahead]
-            case Alloc(array) if not array.shape:
+            case Alloc(array) if _is_few(array.shape):
                 born.append(stmt)
             case Store():
                 straight.append(stmt)

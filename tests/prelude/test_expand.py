@@ -8,6 +8,8 @@ import nests
 import pytest
 from nests import loop, nest
 
+import polysched as ps
+from polysched.frontend.c.read import read_c
 from polysched.ir.build import add, binary, load, mul, store, sub, var
 from polysched.ir.dtypes import f64, i64
 from polysched.ir.interp import evaluate
@@ -15,7 +17,7 @@ from polysched.ir.node import walk
 from polysched.ir.nodes import Alloc, Array, Const, For, Function, If
 from polysched.ir.text import show
 from polysched.ir.verify import verify
-from polysched.prelude.expand import expand_temporaries
+from polysched.prelude.expand import expand_temporaries, shared_arrays, temporaries_to_expand
 from tests.transform.scheduled import scheduled
 
 i, j, k, n, m = (var(name) for name in "ijknm")
@@ -152,3 +154,81 @@ def test_random_sums_compute_the_same_bits(seed):
     fn = nest("f", "n", [A, B], loop("i", low, high, *(row_sum(inner) if rng.random() < 0.5 else body), step=step))
     for size in (0, 1, 6):
         nests.assert_same_outcome(fn, expand_temporaries(fn), nests.arguments_for(fn, rng, size))
+
+
+# --- arrays that are declared in loops
+
+LOCAL = """
+void f(int n, int m, double A[n][m], double B[n][m], double o[n]) {{
+#pragma scop
+{}
+#pragma endscop
+}}
+"""
+A_ROW = """
+for (int i = 0; i < n; i++) {
+    double row[m];
+    for (int j = 0; j < m; j++) row[j] = A[i][j] + 1.0;
+    for (int j = 0; j < m; j++) B[i][j] = row[m - 1 - j] * row[j];
+}"""
+A_FEW = """
+for (int i = 0; i < n; i++)
+    for (int j = 0; j < m; j++) {
+        double w[4];
+        for (int k = 0; k < 4; k++) w[k] = A[i][j] * k;
+        B[i][j] = 0.0;
+        for (int k = 1; k < 4; k++) B[i][j] += w[k] * w[k - 1];
+    }"""
+MANY = A_FEW.replace("4", "32")
+
+
+def local(tmp_path, body: str) -> Function:
+    path = tmp_path / "f.c"
+    path.write_text(LOCAL.format(body))
+    return read_c(path)[0].function
+
+
+def test_a_row_of_an_iteration_is_expanded_and_a_row_again(tmp_path):
+    fn = local(tmp_path, A_ROW)
+    assert temporaries_to_expand(fn) == ("row",) and not shared_arrays(expand_temporaries(fn))
+    done = ps.optimize(fn)
+    loop = next(node for node in walk(done.kernel.body) if isinstance(node, For))
+    assert loop.kind == "parallel"
+    assert [stmt.array.shape for stmt in loop.body if isinstance(stmt, Alloc)] == [(m,)]
+    done.verify()
+
+
+def test_few_elements_are_part_of_a_statement(tmp_path):
+    done = ps.optimize(local(tmp_path, A_FEW))
+    assert [node.kind for node in walk(done.kernel.body) if isinstance(node, For)] == ["parallel", "vector"]
+    done.verify()
+
+
+def test_loops_around_an_array_that_takes_too_much_keep_their_order(tmp_path):
+    fn = local(tmp_path, MANY)
+    assert temporaries_to_expand(fn) == () and shared_arrays(fn) == ("w",)
+    done = ps.optimize(fn)
+    assert "source order" in done.rungs["schedule"]
+    done.verify()
+    by_hand = ps.Schedule(fn).privatize("w", at="j").parallel("i")
+    ps.optimize(fn, schedule=by_hand).verify()
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_random_uses_of_an_array_of_an_iteration(tmp_path, seed):
+    rng = random.Random(seed)
+    length = rng.choice(["m", "m + 2", "5", "40"])
+    stop = {"m": "m", "m + 2": "m + 2", "5": "5", "40": "40"}[length]
+    row = rng.choice(["i", "i", "n - 1 - i"])
+    second = rng.choice([f"w[{stop} - 1 - k]", "w[k]", "w[k] * w[0]"])
+    guard = rng.choice(["", "", "if (i > 1) "])
+    body = f"""
+for (int i = 0; i < n; i++) {{
+    double w[{length}];
+    for (int k = 0; k < {stop}; k++) w[k] = A[i][0] * {rng.randint(1, 3)}.0 + k;
+    o[i] = {rng.choice(["0.0", "1.0"])};
+    {guard}for (int k = 0; k < {stop}; k++) o[i] {rng.choice(["+=", "="])} {second} + B[{row}][0];
+}}"""
+    options = ps.Options(reorder_reductions=False, tile_sizes=rng.choice([None, (2,)]))
+    for target in ("c", "cuda"):
+        ps.optimize(local(tmp_path, body), target, options=options).verify()

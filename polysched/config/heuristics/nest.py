@@ -13,6 +13,7 @@ TYPICAL_SIZE = 64  # what sizes are taken for that are not known
 # Units that are merged.
 LONGEST_VALUE = 1000  # nodes: where each value is read twice by the next, they double
 MACRO_STEPS = 100  # loops and statements that become one statement
+MACRO_ELEMENTS = 16  # of a private array whose life is in it
 
 MOST_CORNER = 16  # elements at an end of a row that are computed for nothing, so that loops have simple bounds
 
