@@ -24,7 +24,7 @@ from polysched.plan.mapped import Mapped, loops_within_budget, require_target
 from polysched.plan.prepare import WITHOUT_DEAD, living, modelled
 from polysched.prelude.choose import leaves_order_open, prelude
 from polysched.prelude.edit import NestEdit
-from polysched.prelude.expand import shared_arrays
+from polysched.prelude.expand import shares_arrays
 from polysched.solve.constraints.honoured import require_met
 from polysched.solve.scheduler import Scheduled, find_schedule
 from polysched.support import isl
@@ -64,10 +64,8 @@ def planned(function: Function, target: TargetData, options: Options, given: Tre
     if given is not None:
         require_reduces(require_form(given, scop.function.sizes), deps)
         return _given(edits, scop, deps, given, target, options, is_by_hand=False)
-    if is_open and not target.has_grid and shared_arrays(nest):  # to skew loops around those costs more than it gains
-        scheduled = _found(scop, deps, replace(options, scheduler="source"))
-    else:
-        scheduled = _found(scop, deps, options)
+    is_kept = is_open and not target.has_grid and shares_arrays(nest, scop)
+    scheduled = _found(scop, deps, replace(options, scheduler="source") if is_kept else options)
     return _mapped(edits, scop, deps, scheduled, target, options, is_free=is_open)
 
 

@@ -1,6 +1,5 @@
-"""Expansion of temporaries: one that lives across an inner loop gets an element for every iteration around it
-(Feautrier, ICS 1988); an array that is declared in loops, its elements for each iteration of as many of them, outermost
-first, as memory allows.
+"""Scalar expansion: a temporary that lives across an inner loop gets an element for every iteration around it
+(Feautrier, ICS 1988).
 
     for i in 0..n:                        s: f64[n]
         s = 0                             for i in 0..n:
@@ -16,7 +15,8 @@ wherever all that uses it runs: the bounds of a[i, k] with a: f64[1000, 1000] sa
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from functools import cached_property, reduce
 
@@ -45,30 +45,30 @@ def expand(fn: Function, *temporaries: str) -> Function:
 
 
 def temporaries_to_expand(fn: Function) -> tuple[str, ...]:
-    """The temporaries that an inner loop uses, but for those that would take more memory than any of the user's arrays:
-    the other scalars stay inside one statement."""
+    """The scalar temporaries that an inner loop uses, but for those that would take more memory than any of the user's
+    arrays: the others stay inside one statement."""
     expansion = _Expansion(fn)
     expansion.body(fn.body, ())
     return tuple(expansion.done)
 
 
-def shared_arrays(fn: Function) -> tuple[str, ...]:
-    """The arrays, declared in loops, of which iterations of one of these use the same elements."""
-    found: list[str] = []
+def shares_arrays(fn: Function, scop: Scop) -> bool:
+    """Does all of the nest run in loops that declare an array for several statements, and is that the same one for all
+    of their iterations? Then nothing but its memory orders them: loops around it are not to be skewed for that."""
+    users = Counter(a.array for s in scop.statements for a in {a.array: a for a in (*s.reads, *s.writes)}.values())
 
-    def visit(body: tuple[Stmt, ...], loops: tuple[str, ...]) -> None:
+    def shared(body: tuple[Stmt, ...], loops: tuple[str, ...]) -> Iterator[str]:
         for stmt in body:
             match stmt:
-                case Alloc(Array(name=name, shape=(_, *_))) if not _has_each(name, body, loops):
-                    found.append(name)
+                case Alloc(Array(name=name, shape=(_, *_))) if loops and users[name] > 1:
+                    if not _has_each(name, body, loops):
+                        yield name
                 case For(var=var, body=inner):
-                    visit(inner, (*loops, var))
+                    yield from shared(inner, (*loops, var))
                 case If(then=then, other=other):
-                    visit(then, loops)
-                    visit(other, loops)
+                    yield from shared((*then, *other), loops)
 
-    visit(fn.body, ())
-    return tuple(found)
+    return all(any(shared((stmt,), ())) for stmt in fn.body if isinstance(stmt, For | If | Store))
 
 
 def _has_each(name: str, body: tuple[Stmt, ...], loops: tuple[str, ...]) -> bool:
@@ -89,12 +89,11 @@ class _Expansion:
 
     def body(self, body: tuple[Stmt, ...], loops: tuple[For, ...]) -> tuple[Stmt, ...]:
         for alloc in [stmt for stmt in body if isinstance(stmt, Alloc)]:
-            if loops and _crosses_a_loop(alloc.array.name, body):
+            if loops and not alloc.array.shape and _crosses_a_loop(alloc.array.name, body):
                 place = self.places.name(alloc.array.name)
-                extents = self.extents(place, loops, alloc.array.shape)
+                extents = self.extents(place, loops)
                 if extents:
-                    wide = replace(alloc.array, shape=(*extents, *alloc.array.shape))
-                    body = _with_elements(body, wide, loops[: len(extents)])
+                    body = _with_elements(body, replace(alloc.array, shape=extents), loops)
                     self.done.append(place)
         return tuple(self.inside(stmt, loops) for stmt in body)
 
@@ -102,21 +101,14 @@ class _Expansion:
         inner = (*loops, stmt) if isinstance(stmt, For) else loops
         return map_blocks(stmt, lambda body: self.body(body, inner))
 
-    def extents(self, place: str, loops: tuple[For, ...], own: tuple[Expr, ...]) -> tuple[Expr, ...]:
-        """Those that the temporary gets beside its own; none if it stays as it is."""
-        has_loops_shape = any(isinstance(node, Var) and node.name not in self.fn.sizes for node in walk(own))
-        if has_loops_shape or (self.temporaries is not None and place not in self.temporaries):
+    def extents(self, place: str, loops: tuple[For, ...]) -> tuple[Expr, ...]:
+        """Those that the temporary gets; none if it stays as it is."""
+        if self.temporaries is not None and place not in self.temporaries:
             return ()
         values = _values(loops, self.fn.sizes)
         extents = () if values.is_empty() else _extents(values, self.fn.sizes)
         is_asked = self.temporaries is not None
-        if is_asked and not own:
-            return extents
-        least = 1 if own else len(extents)  # an array, by as many of the outermost loops as it fits with
-        for count in range(len(extents), least - 1 if extents else 0, -1):
-            if self.fits((*extents[:count], *own), array_of(place), values.params()):
-                return extents[:count]
-        return extents if is_asked else ()
+        return extents if is_asked or (extents and self.fits(extents, array_of(place), values.params())) else ()
 
     def fits(self, extents: tuple[Expr, ...], name: str, known: isl.Set) -> bool:
         """Does another array take as much, for the sizes `known`, or for those at which all runs that uses the
@@ -141,14 +133,10 @@ def _with_elements(body: tuple[Stmt, ...], array: Array, loops: tuple[For, ...])
     """`body` with the scalar of that name replaced by the element of this iteration."""
     element = tuple(Var(loop.var) for loop in loops)
 
-    def inside(subscript: Expr) -> Expr:
-        changed: Expr = rewrite(subscript, rule)
-        return changed
-
     def rule(node: object) -> object:
         match node:
             case Load(array=name) | Store(array=name) if name == array.name:
-                return replace(node, index=(*element, *map(inside, node.index)))
+                return replace(node, index=element)
             case Alloc(array=Array(name=name)) if name == array.name:
                 return Alloc(array, node.loc)
         return None

@@ -17,7 +17,7 @@ from polysched.ir.node import walk
 from polysched.ir.nodes import Alloc, Array, Const, For, Function, If
 from polysched.ir.text import show
 from polysched.ir.verify import verify
-from polysched.prelude.expand import expand_temporaries, shared_arrays, temporaries_to_expand
+from polysched.prelude.expand import expand_temporaries
 from tests.transform.scheduled import scheduled
 
 i, j, k, n, m = (var(name) for name in "ijknm")
@@ -188,30 +188,30 @@ def local(tmp_path, body: str) -> Function:
     return read_c(path)[0].function
 
 
-def test_a_row_of_an_iteration_is_expanded_and_a_row_again(tmp_path):
-    fn = local(tmp_path, A_ROW)
-    assert temporaries_to_expand(fn) == ("row",) and not shared_arrays(expand_temporaries(fn))
-    done = ps.optimize(fn)
-    loop = next(node for node in walk(done.kernel.body) if isinstance(node, For))
-    assert loop.kind == "parallel"
-    assert [stmt.array.shape for stmt in loop.body if isinstance(stmt, Alloc)] == [(m,)]
-    done.verify()
-
-
 def test_few_elements_are_part_of_a_statement(tmp_path):
     done = ps.optimize(local(tmp_path, A_FEW))
     assert [node.kind for node in walk(done.kernel.body) if isinstance(node, For)] == ["parallel", "vector"]
     done.verify()
 
 
-def test_loops_around_an_array_that_takes_too_much_keep_their_order(tmp_path):
-    fn = local(tmp_path, MANY)
-    assert temporaries_to_expand(fn) == () and shared_arrays(fn) == ("w",)
+@pytest.mark.parametrize("body", [A_ROW, MANY])
+def test_loops_around_an_array_of_an_iteration_keep_their_order(tmp_path, body):
+    fn = local(tmp_path, body)
     done = ps.optimize(fn)
     assert "source order" in done.rungs["schedule"]
     done.verify()
-    by_hand = ps.Schedule(fn).privatize("w", at="j").parallel("i")
-    ps.optimize(fn, schedule=by_hand).verify()
+
+
+def test_but_not_other_loops_beside_them(tmp_path):
+    beside = "for (int i = 1; i < n; i++) for (int j = 0; j < m; j++) B[i][j] += A[i - 1][j] * o[i];"
+    done = ps.optimize(local(tmp_path, A_ROW + beside))
+    assert done.rungs["schedule"] == "pluto"
+    done.verify()
+
+
+def test_by_hand_an_array_of_an_iteration_lets_loops_run_on_threads(tmp_path):
+    fn = local(tmp_path, MANY)
+    ps.optimize(fn, schedule=ps.Schedule(fn).privatize("w", at="j").parallel("i")).verify()
 
 
 @pytest.mark.parametrize("seed", range(10))
