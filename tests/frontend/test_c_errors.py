@@ -340,6 +340,10 @@ double v[2] = {1, 2}; A[0] = v[0];
 ^ 'v' has an initialiser
 hint: assign its elements in loops
 
+for (i = 0; i < n; i++) { const int q = A[i]; double v[q]; v[0] = 1; A[i] = v[0]; }
+                                                       ^ 'q' is an extent of 'v', and may change after the declaration
+hint: declare 'v' with a variable of the function that is never assigned
+
 for (i = 0; i < n; i++) { double v[i + 1]; v[0] = 1; A[i] = v[0]; }
                                    ^ 'i' is an extent of 'v', and may change after the declaration
 hint: declare 'v' with a variable of the function that is never assigned

@@ -15,6 +15,8 @@ from polysched.frontend.c.file.clang import Node, children, constant, key, varia
 from polysched.frontend.c.types import dtype_of
 from polysched.frontend.c.variables import Variables, is_pointer
 from polysched.ir.dtypes import DType
+from polysched.ir.node import walk as walk_ir
+from polysched.ir.nodes import Var
 
 _LAYERS = (TypeKind.CONSTANTARRAY, TypeKind.VARIABLEARRAY, TypeKind.INCOMPLETEARRAY)
 _NAMES = (TypeKind.TYPEDEF, TypeKind.ELABORATED)
@@ -83,9 +85,16 @@ def _changing(variables: Variables, extent: Node) -> str | None:
     """A variable of the extent that may have another value than when the array was declared."""
     for node in walk(extent):
         name = variable(node) if node.kind == CursorKind.DECL_REF_EXPR and constant(node) is None else None
-        if name is not None and key(name) in variables.assigned | variables.exposed:
+        if name is not None and (key(name) in variables.assigned | variables.exposed or _is_of_loop(variables, name)):
             return str(name.spelling)
     return None
+
+
+def _is_of_loop(variables: Variables, name: Node) -> bool:
+    """Is it a variable of the region whose value is not one of the sizes alone?"""
+    bound = variables.bindings.get(key(name))
+    used = {node.name for node in walk_ir(bound) if isinstance(node, Var)} if bound is not None else None
+    return key(name) in variables.declared and (used is None or not used <= variables.sizes)
 
 
 def is_restrict(decl: Node) -> bool:
