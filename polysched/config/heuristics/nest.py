@@ -16,6 +16,8 @@ MACRO_STEPS = 100  # loops and statements that become one statement
 MACRO_ELEMENTS = 16  # of a private array whose life is in it
 
 MOST_CORNER = 16  # elements at an end of a row that are computed for nothing, so that loops have simple bounds
+PART_OF_A_ROW = 4  # they are no more than a fourth of it
+FOLDED_SIZES = (1, 2, 4, 8, 16, 32, 64)  # that are tried: remainders by them are cheap
 
 # Operators.
 INLINED_OPERATIONS = 8  # of what is computed at several places, or for several elements

@@ -20,7 +20,7 @@ domain: { S0[i] : 0 < i <= -2 + n; S1[i] : 2 <= i <= -3 + n }
 def test_parts_stand_in_the_sequence_around_and_one_keeps_the_name():
     tree = Schedule(blur).draft.nested
     first, others = isl.UnionSet("[n] -> { S0[i = 1] : n > 2 }"), isl.UnionSet("[n] -> { S0[i] : 2 <= i < n - 1 }")
-    text = show_tree(in_parts(tree, loop(tree, "i"), (first, others), keeps=1), names=True)
+    text = show_tree(in_parts(tree, loop(tree, "i").path, (first, others), keeps=1), names=True)
     assert [line.strip() for line in text.splitlines()[3:]] == [
         "filter: S0[i = 1]",
         "band:",
@@ -45,5 +45,5 @@ def test_loops_of_what_one_part_alone_runs_keep_their_names():
     tree = Schedule(lu()).draft.nested
     rows = loop(tree, "i")
     only_divides = rows.instances.intersect(isl.UnionSet("{ S1[i, j] }"))
-    apart = in_parts(tree, rows, (only_divides, rows.instances.subtract(only_divides)), keeps=0)
+    apart = in_parts(tree, rows.path, (only_divides, rows.instances.subtract(only_divides)), keeps=0)
     assert [each.name for each in loops(apart)] == ["i", "j", "i_2", "j_3", "k", "j_2", "k_2"]

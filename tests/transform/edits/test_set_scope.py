@@ -35,7 +35,7 @@ def test_iterations_that_overwrite_each_other_are_refused():
             "'A' is a parameter: where it lives, and its shape, is up to the caller\n"
             "hint: cache_read('A', at=loop) makes an array of the loop's",
         ),
-        ("D", "shared", "there is no array 'D'\nhint: those of loops are: A_c"),
+        ("D", "shared", "there is no array 'D'\nhint: those of the nest's own are: A_c"),
         ("A_c", "texture", "there is no scope 'texture'\nhint: the scopes are: private, local, shared, global"),
     ],
 )

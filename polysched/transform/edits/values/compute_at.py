@@ -18,7 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import reduce
 
-from polysched.config.heuristics.nest import MOST_CORNER
+from polysched.config.heuristics.nest import MOST_CORNER, PART_OF_A_ROW
 from polysched.deps.dependences import Dependences
 from polysched.errors import IllegalSchedule, InputError
 from polysched.ir.nodes import Array
@@ -166,7 +166,7 @@ def _without_corners(needed: isl.Map) -> isl.Map | None:
     ends = (rows.lexmin().sum(most.lexmin().neg()), most.lexmax().sum(rows.lexmax().neg()))
     gaps = [largest(end.range()) for end in ends]
     length = largest(most.lexmax().sum(most.lexmin().neg()).range())
-    allowed = min(MOST_CORNER, length.to_python() // 4) if length.is_int() else MOST_CORNER
+    allowed = min(MOST_CORNER, length.to_python() // PART_OF_A_ROW) if length.is_int() else MOST_CORNER
     return around if all(gap.is_int() and gap.to_python() <= allowed for gap in gaps) else None
 
 

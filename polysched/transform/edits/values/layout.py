@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
+from polysched.config.heuristics.nest import FOLDED_SIZES
 from polysched.errors import IllegalSchedule, InputError
 from polysched.frontend.formula import parse_formula
 from polysched.ir.build import add, floormod, var
@@ -32,8 +33,6 @@ from polysched.transform.edits.base.draft import Draft
 from polysched.transform.edits.base.registry import edit
 from polysched.transform.edits.base.same_values import require_same_values
 from polysched.transform.edits.values.storage import own_array, with_array
-
-_TRIED = (1, 2, 4, 8, 16, 32, 64)  # sizes of a folded dimension, whose remainders are cheap
 
 
 @edit("values", "")
@@ -71,7 +70,9 @@ def fold_storage(draft: Draft, array: str, axis: int = 0, size: int = 0) -> Draf
     if size < 0:
         raise InputError(f"an array cannot have {size} elements", hint="leave the size out for the least that will do")
     names, length = element_names(len(old.shape)), old.shape[axis]
-    sizes = [each for each in ((size,) if size else _TRIED) if not (isinstance(length, Const) and each >= length.value)]
+    sizes: Sequence[int] = (size,) if size else FOLDED_SIZES
+    if isinstance(length, Const):
+        sizes = [each for each in sizes if each < length.value]
     if not sizes:
         raise InputError(f"'{array}' has {show(length)} elements along dimension {axis}: there is nothing to fold")
 
