@@ -3,9 +3,9 @@
     print(random_c(random.Random(7)))
 
 Loops of all integer types, up and down, with steps; storage of all widths as arrays, pointers to rows and linearised
-pointers; scalars that live on; unsigned arithmetic that wraps; modulo guards, conditions on data, casts of casts.
-Signed arithmetic stays below 2**31, no float is cast to an integer that could not hold it, and no subscript leaves its
-array, so that the program means one thing.
+pointers; scalars that live on, arrays of one iteration; unsigned arithmetic that wraps; modulo guards, conditions on
+data, casts of casts. Signed arithmetic stays below 2**31, no float is cast to an integer that could not hold it, and no
+subscript leaves its array, so that the program means one thing.
 """
 
 from __future__ import annotations
@@ -189,6 +189,8 @@ class _Generator:
     def statement(self, indent: str) -> list[str]:
         self.left -= 1
         rng = self.rng
+        if rng.random() < 0.1:
+            return self.local(indent)
         if rng.random() < 0.15:
             name, kind = f"t{self.left + 9}", rng.choice((*FLOATS, "int", "unsigned"))
             target = self.element(rng.choice(self.arrays))
@@ -205,6 +207,23 @@ class _Generator:
         if array.type.startswith("unsigned") and rng.random() < 0.2:
             op = rng.choice(("*=", "^=", "|=", "&="))
         return [f"{indent}{self.element(array)} {op} {self.fitting(array.type)};"]
+
+    def local(self, indent: str) -> list[str]:
+        """An array of one iteration, which two loops fill and use."""
+        rng, array = self.rng, self.rng.choice(self.arrays)
+        name, length = f"w{self.left + 9}", rng.choice(("3", "4", "9", "24", "(n + 1)"))
+        kind = rng.choice(FLOATS) if array.type in FLOATS else "int"
+        target, k = self.element(array), f"{name}k"
+        self.typed[k] = "int"
+        self.around.append(k)
+        value = self.fitting(kind)
+        self.around.pop()
+        value = value if kind in FLOATS else f"({value}) % 100"
+        used = rng.choice((f"{name}[{k}]", f"{name}[{length} - 1 - {k}]", f"({name}[0] - {name}[{k}])"))
+        op = rng.choice(("+=", "-="))
+        lines = [f"{kind} {name}[{length}];", f"for (int {k} = 0; {k} < {length}; {k}++) {name}[{k}] = {value};",
+                 f"for (int {k} = {rng.choice('01')}; {k} < {length}; {k}++) {target} {op} {used};"]
+        return [f"{indent}{{", *(f"{indent}    {line}" for line in lines), f"{indent}}}"]
 
     def fitting(self, kind: str) -> str:
         """A value that converts to the type as C defines it: what goes to integers has no float in it."""
