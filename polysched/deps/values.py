@@ -193,9 +193,9 @@ def _standing_for(old: _Values, new: _Values, origin: isl.UnionMap) -> tuple[isl
         if end.name.startswith(_END):
             read = f"{end.name}#0"
             reads.append(_renamed(isl.Map.identity(end.domain.get_space().map_from_set()), read, read))
-    was, is_ = (values.before_the_nest() for values in (old, new))
-    unwritten = isl.UnionMap.from_domain_and_range(is_[1], was[1])  # all are alike, wherever they stand
-    return _union(reads), _union(writes).union(was[0].identity()).union(unwritten)
+    (given, was_unwritten), (_, unwritten) = old.before_the_nest(), new.before_the_nest()
+    alike = isl.UnionMap.from_domain_and_range(unwritten, was_unwritten)  # wherever they stand
+    return _union(reads), _union(writes).union(given.identity()).union(alike)
 
 
 def _renamed(relation: isl.Map, source: str, target: str) -> isl.Map:

@@ -55,14 +55,13 @@ def temporaries_to_expand(fn: Function) -> tuple[str, ...]:
 def shares_arrays(fn: Function, scop: Scop) -> bool:
     """Does all of the nest run in loops that declare an array for several statements, and is that the same one for all
     of their iterations? Then nothing but its memory orders them: loops around it are not to be skewed for that."""
-    users = Counter(a.array for s in scop.statements for a in {a.array: a for a in (*s.reads, *s.writes)}.values())
+    users = Counter(name for s in scop.statements for name in {each.array for each in (*s.reads, *s.writes)})
 
     def shared(body: tuple[Stmt, ...], loops: tuple[str, ...]) -> Iterator[str]:
         for stmt in body:
             match stmt:
-                case Alloc(Array(name=name, shape=(_, *_))) if loops and users[name] > 1:
-                    if not _has_each(name, body, loops):
-                        yield name
+                case Alloc(Array(name=name, shape=(_, *_))) if users[name] > 1 and not _has_each(name, body, loops):
+                    yield name
                 case For(var=var, body=inner):
                     yield from shared(inner, (*loops, var))
                 case If(then=then, other=other):

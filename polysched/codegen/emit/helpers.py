@@ -35,6 +35,7 @@ _BODIES = {
     "return a < 0 ? -q : q;",
     "truncmod_by": "return a - $truncdiv_by(a, b, by) * b;",
 }
+_UNARY = {"negated": "a", "hidden": "a", "divisor": "b"}  # and what their operand is called
 _NEEDS = {
     "floordiv": ("truncdiv", "truncmod"),
     "floormod": ("truncmod",),
@@ -92,5 +93,5 @@ def _definition(op: str, dtype: DType, dialect: Dialect) -> list[str]:
     lines = [f"    {statement.strip()};" for statement in body.split(";") if statement.strip()]
     template = [f"template <typename {own}>"] if dtype == INDEX else []
     by = f", {dialect.types['u64']} by" if op.endswith("_by") else ""
-    operands = {"divisor": f"{own} b", "negated": f"{own} a", "hidden": f"{own} a"}.get(op, f"{own} a, {own} b{by}")
+    operands = f"{own} {_UNARY[op]}" if op in _UNARY else f"{own} a, {own} b{by}"
     return [*template, f"{dialect.helper} {own} {name_of(op, dtype)}({operands})", "{", *lines, "}"]

@@ -61,8 +61,9 @@ _NARROW = {"bool": "_Bool", "i8": "signed char", "u8": "unsigned char", "i16": "
 _WIDE = {"i32": "int", "u32": "unsigned", "i64": "long long", "u64": "unsigned long long"}
 _TYPES = MappingProxyType({**C.types, **_NARROW, **_WIDE})
 _LEAST = MappingProxyType({"i32": "(-2147483647 - 1)", "i64": "(-9223372036854775807ll - 1)"})
-_DIALECT = replace(C, name="a C block", types=_TYPES, least=_LEAST, signed_wraps=False, zero_divisor="")
-_DIALECT = replace(_DIALECT, hides_zeros=False)
+_DIALECT = replace(
+    C, name="a C block", types=_TYPES, least=_LEAST, signed_wraps=False, zero_divisor="", hides_zeros=False
+)
 
 # The parameters and the lines of each macro. Operands are pure: it does not matter how often one is computed. As in
 # `helpers`, the smallest integer divided by -1 wraps.

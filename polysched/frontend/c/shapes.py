@@ -106,11 +106,11 @@ def _largest(subscript: Expr, where: Where, proofs: Proofs) -> Expr | None:
     if values.is_empty():
         return Const(0)
     extent = _above(values, space.sizes, proofs)
-    if extent is not None and (length := _nodes(extent)) > _LONG:
-        larger = _above(values.remove_divs(), space.sizes, proofs)
-        extent = larger if larger is not None and _nodes(larger) < length else extent
     if extent is None:
         return None
+    if _nodes(extent) > _LONG:
+        larger = _above(values.remove_divs(), space.sizes, proofs)
+        extent = min(extent, larger, key=_nodes) if larger is not None else extent
     return extent if proofs.shows(Binary(">=", extent, Const(0)), Where()) else Binary("max", extent, Const(0))
 
 

@@ -32,7 +32,7 @@ from polysched.transform.edits.base.loops import Loop, free, loop
 from polysched.transform.edits.base.registry import edit
 from polysched.transform.edits.base.same_values import require_same_values
 from polysched.transform.edits.values.copies import Copies, copies_of, in_box, iterator_names, names_in
-from polysched.transform.edits.values.footprint import box
+from polysched.transform.edits.values.footprint import box, nth_subscript
 from polysched.transform.edits.values.producers import (
     chains_of,
     instances_of,
@@ -172,9 +172,7 @@ def _without_corners(needed: isl.Map) -> isl.Map | None:
 
 def _box(needed: isl.Map) -> isl.Map:
     """{ [o] -> S0[i] }, where each iterator has all values between the least and the largest."""
-    depth = needed.dim(isl.dim_type.out)
-    after = (needed.project_out(isl.dim_type.out, k + 1, depth - k - 1) for k in range(depth))
-    sides = (each.project_out(isl.dim_type.out, 0, k).polyhedral_hull() for k, each in enumerate(after))
+    sides = (nth_subscript(needed, k).polyhedral_hull() for k in range(needed.dim(isl.dim_type.out)))
     whole = reduce(isl.Map.flat_range_product, map(isl.Map.from_basic_map, sides))
     return whole.set_tuple_name(isl.dim_type.out, needed.get_tuple_name(isl.dim_type.out))
 

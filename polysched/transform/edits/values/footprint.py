@@ -38,19 +38,19 @@ class Box:
         parts = isl.Map.from_domain_and_range(accessed.domain(), isl.Set("{ [] }"))
         for axis, low in zip(self.axes, self.corner, strict=True):
             start = arrival.apply_range(isl.Map.from_pw_aff(low))
-            parts = parts.flat_range_product(_along(accessed, axis).sum(start.neg()))
+            parts = parts.flat_range_product(nth_subscript(accessed, axis).sum(start.neg()))
         return parts.set_tuple_name(isl.dim_type.out, name)
 
 
 def box(elements: isl.Map, context: isl.Set) -> Box:
     """The smallest box of constant shape around the elements { [o] -> b[x] } of every arrival, or else of one in the
     sizes."""
-    sides = [_side(_along(elements, k), context) for k in range(elements.dim(isl.dim_type.out))]
+    sides = [_side(nth_subscript(elements, k), context) for k in range(elements.dim(isl.dim_type.out))]
     axes = tuple(k for k, (_, length) in enumerate(sides) if length != Const(1))
     return Box(axes, tuple(sides[k][0] for k in axes), tuple(sides[k][1] for k in axes))
 
 
-def _along(elements: isl.Map, k: int) -> isl.Map:
+def nth_subscript(elements: isl.Map, k: int) -> isl.Map:
     """{ [o] -> [x] }, the elements' k-th subscripts."""
     rank = elements.dim(isl.dim_type.out)
     after = elements.project_out(isl.dim_type.out, k + 1, rank - k - 1)
