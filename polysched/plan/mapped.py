@@ -24,9 +24,10 @@ from polysched.model.scop import Scop
 from polysched.model.tree.nodes import Band, Map, Product, Tensor, Tree, marks_in, walk
 from polysched.solve.constraints.honoured import unmet
 from polysched.strategy.cpu import cpu
-from polysched.strategy.decision import Decision
+from polysched.strategy.decision import Decision, Order
 from polysched.strategy.gpu import gpu
 from polysched.strategy.script import Script
+from polysched.strategy.windows import pipeline
 from polysched.support import clock, isl
 from polysched.support.trace import optional, step, verifies_each
 from polysched.transform.analysis.products import require_products
@@ -54,7 +55,7 @@ class Mapped:
     options: Options  # which the strategy was given
     edits: tuple[Edit, ...] = ()
     decisions: tuple[Decision, ...] = ()
-    keeps_order: bool = False  # no edit moves iterations
+    order: Order = "free"  # which the strategy was given
     unwritten: str = ""  # why they do not lead there
 
 
@@ -67,16 +68,16 @@ def loops_within_budget(
     *,
     is_by_hand: bool,
     is_free: bool = False,
-    keeps_order: bool = False,
+    order: Order = "free",
 ) -> tuple[Mapped, Function, str]:
     """The mapped tree, its loops, and which rung gave them: where isl's code generation outgrows its budget, the next
     simpler tree is tried. BudgetExceeded where that would not be the schedule that was asked for.
 
     `is_free`: nobody has asked for this schedule, so that source order may run where it is as good
     (transform/trees/profitability).
-    `keeps_order`: it is source order itself, for want of a better one.
+    `order`: what the strategy may make of it; it is kept where it is source order, for want of a better one.
     """
-    mapping = _map_to_gpu if target.has_grid else partial(_map_to_cpu, keeps_order=keeps_order)
+    mapping = _map_to_gpu if target.has_grid else partial(_map_to_cpu, order=order)
     if not target.has_tensor:
         options = replace(options, tensor="off")
     if _has_marks(scheduled):
@@ -86,6 +87,9 @@ def loops_within_budget(
     names: dict[str, str] = {}  # of rungs, where they differ
 
     def mapped() -> Mapped:
+        if is_free and not target.has_grid and (in_windows := _in_windows(scop, deps, options)):
+            names["mapped"] = IN_WINDOWS
+            return in_windows
         found = mapping(scheduled, scop, deps, options)
         if is_free and not target.has_grid:
             found, names["mapped"] = optional("guard", _guarded, (found, "mapped"), scop, deps, options)
@@ -153,6 +157,7 @@ def _legal(found: Mapped) -> Tree:
 _WITH_TENSOR = [name for name, target in TARGETS.items() if target.has_tensor]
 _GRIDS = [name for name, target in TARGETS.items() if target.has_grid]
 _GIVEN = "the tree was given"
+IN_WINDOWS = "in windows of source order, since what its stages keep is more than a cache holds"
 IN_SOURCE_ORDER = "in source order, since the schedule found changes loops for nothing"
 FOR_THREADS = "mapped, which gains on threads alone"
 _MAPPING_SECONDS = 10.0  # to map a schedule, and to check what came of it
@@ -198,14 +203,13 @@ def _tile_sizes(options: Options) -> list[TileSizes]:
 
 
 def _map_to_cpu(
-    tree: Tree, scop: Scop, deps: Dependences, options: Options, *, keeps_order: bool = False
+    tree: Tree, scop: Scop, deps: Dependences, options: Options, order: Order = "free"
 ) -> Mapped:
-    """Tiles, wavefronts where no loop is parallel, threads on the outermost loop, SIMD on the innermost; only
-    those if it `keeps_order`."""
+    """Tiles, wavefronts where no loop is parallel, threads on the outermost loop, SIMD on the innermost."""
     script = _begun(tree, scop, deps, options)
-    cpu(script, keeps_order=keeps_order)
+    cpu(script, order)
     mapped = _written(script, tree, with_reduces(script.tree, script.dependences))
-    return replace(mapped, keeps_order=keeps_order)
+    return replace(mapped, order=order)
 
 
 def _map_to_gpu(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> Mapped:
@@ -216,16 +220,27 @@ def _map_to_gpu(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> 
     return _written(script, tree, _barriers(mapped, script.scop, script.dependences))
 
 
+def _in_windows(scop: Scop, deps: Dependences, options: Options) -> Mapped | None:
+    """Source order in windows, if it is a pipeline that gains by them."""
+    if not (options.tile and options.vector) or options.fusion == "none":
+        return None
+    source = mark_coincident(scop.tree, deps)
+    if pipeline(_begun(source, scop, deps, options)) is None:
+        return None
+    mapped = _map_to_cpu(source, scop, deps, options, "windows")
+    return mapped if any(edit.name == "compute_at" for edit in mapped.edits) else None
+
+
 def _guarded(mapped: tuple[Mapped, str], scop: Scop, deps: Dependences, options: Options) -> tuple[Mapped, str]:
     """The mapped tree, or source order mapped, if that is as good; and what is said of it."""
     found = mapped[0].tree
     guesses = bool(deps.guesses)
-    if not may_be_for_nothing(found, scop, fits_cache=fits_in(scop, options.machine.l2), guesses=guesses):
+    if not may_be_for_nothing(found, scop, fits_cache=fits_in(scop.arrays, options.machine.l2), guesses=guesses):
         return mapped
     source = mark_coincident(scop.tree, deps)
     if not _is_worth_threads(scop, STREAM_OPERATIONS) and is_hidden(found, scop, deps):
         return _not_mapped(source, scop, deps, options), IN_SOURCE_ORDER
-    in_order = _map_to_cpu(source, scop, deps, options, keeps_order=True)
+    in_order = _map_to_cpu(source, scop, deps, options, "kept")
     gained = gain(found, in_order.tree, scop, guesses=guesses)
     if gained == "never" or (gained == "on threads" and not _is_worth_threads(scop, SIMD_OPERATIONS)):
         return in_order, IN_SOURCE_ORDER

@@ -110,7 +110,7 @@ def _mapped(
         options,
         is_by_hand=is_by_hand,
         is_free=is_free,
-        keeps_order=scheduled.rung == "source order",
+        order="kept" if scheduled.rung == "source order" else "free",
     )
     return Plan(
         prelude=edits,

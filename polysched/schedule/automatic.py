@@ -16,7 +16,7 @@ from polysched.prelude.choose import readable
 from polysched.prelude.edit import NestEdit
 from polysched.schedule.history import Given, History, Start
 from polysched.strategy.cpu import cpu
-from polysched.strategy.decision import Decision, Value
+from polysched.strategy.decision import Decision, Order, Value
 from polysched.strategy.gpu import gpu
 from polysched.strategy.script import Script
 from polysched.support import clock, isl
@@ -49,14 +49,14 @@ class Written:
     begun: State
     target: TargetData
     options: Options
-    keeps_order: bool
+    order: Order
     answers: Mapping[str, Value]
     decisions: tuple[Decision, ...]
 
     @property
     def given(self) -> Given:
         after = len(self.begun.history.edits)
-        return Given(self.target.name, after, self.keeps_order, self.options, self.answers)
+        return Given(self.target.name, after, self.order, self.options, self.answers)
 
     def again(self, answers: Mapping[str, Value]) -> State:
         """With these answers, too."""
@@ -65,7 +65,7 @@ class Written:
         if self.target.has_grid:
             gpu(script)
         else:
-            cpu(script, keeps_order=self.keeps_order)
+            cpu(script, self.order)
         return replace(self, answers=answers, decisions=tuple(script.decisions)).after(script.edits)
 
     def after(self, edits: Sequence[Edit]) -> State:
@@ -77,7 +77,7 @@ class Written:
 
 def written_again(begun: State, given: Given, edits: Sequence[Edit]) -> State | None:
     """The state in which a strategy was, if it still writes these edits."""
-    written = Written(begun, TARGETS[given.target], given.options, given.keeps_order, given.answers, ())
+    written = Written(begun, TARGETS[given.target], given.options, given.order, given.answers, ())
     try:
         state = written.again({})
     except PolyschedError:
@@ -114,7 +114,7 @@ def _scripted(begun: State, plan: Plan, target: TargetData) -> State | str:
     found = plan.mapped
     if found.unwritten:
         return found.unwritten
-    written = Written(begun, target, found.options, found.keeps_order, {}, found.decisions)
+    written = Written(begun, target, found.options, found.order, {}, found.decisions)
     try:
         with isl.within(clock.left() / 2):
             state = written.after(found.edits)

@@ -34,7 +34,7 @@ from polysched.model.tree.nodes import Tree
 from polysched.model.tree_yaml import from_yaml, to_yaml
 from polysched.prelude.edit import NestEdit
 from polysched.prelude.edits import edits_as_data, edits_of
-from polysched.strategy.decision import Value
+from polysched.strategy.decision import Order, Value
 from polysched.support.brief import brief
 from polysched.support.version import __version__
 from polysched.transform.edits.base.registry import Edit
@@ -106,7 +106,7 @@ class Given:
 
     target: Target
     after: int
-    keeps_order: bool
+    order: Order
     options: Options
     answers: Mapping[str, Value]  # to its decisions, by their keys
 
@@ -137,16 +137,18 @@ def history_from_json(text: str) -> tuple[History, Given | None]:
 
 
 def _given(data: Any) -> Given:
+    if isinstance(data, dict) and "keeps_order" in data:  # as versions before 0.2 wrote it
+        data = {**data, "order": "kept" if data["keeps_order"] else "free"}
     match data:
         case {
             "target": str(target),
             "after": int(after),
-            "keeps_order": bool(keeps_order),
+            "order": "free" | "kept" | "windows" as order,
             "options": options,
             "answers": dict(answers),
         }:
             require_known(target)
-            return Given(cast(Target, target), after, keeps_order, _options(options), answers)
+            return Given(cast(Target, target), after, order, _options(options), answers)
     raise InputError(f"what a strategy was given is not {data!r}", hint="write it with Schedule.to_json()")
 
 

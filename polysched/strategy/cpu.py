@@ -33,11 +33,12 @@ from polysched.model.tree.nodes import (
     own_marks,
 )
 from polysched.model.tree.nodes import Sequence as InOrder
-from polysched.strategy.decision import sizes_around
+from polysched.strategy.decision import Order, sizes_around
 from polysched.strategy.rows import fuse_rows, join_lanes
 from polysched.strategy.script import Script, names_of
 from polysched.strategy.split_set import pieces
 from polysched.strategy.straight import straighten
+from polysched.strategy.windows import windows
 from polysched.support import isl
 from polysched.transform.analysis.epilogues import epilogues
 from polysched.transform.analysis.products import mark_products
@@ -59,10 +60,12 @@ from polysched.transform.trees.unskew import in_order
 from polysched.transform.trees.wavefront import is_parallel_inside
 
 
-def cpu(script: Script, *, keeps_order: bool = False) -> None:
-    """The edits of the default strategy, one phase after the other; of those that move iterations none, if it
-    `keeps_order`."""
-    options = script.options
+def cpu(script: Script, order: Order = "free") -> None:
+    """The edits of the default strategy, one phase after the other; of those that move iterations none, if their order
+    is to be kept, or such that make windows of a pipeline."""
+    options, keeps_order = script.options, order != "free"
+    if order == "windows":
+        script.phase("windows", windows)
     has_sizes = any(isinstance(each, TileSizes) for each in options.constraints)
     in_blocks = options.register_tiles and options.vector and not keeps_order
     if options.vector and options.fusion != "none" and not keeps_order:
@@ -72,7 +75,7 @@ def cpu(script: Script, *, keeps_order: bool = False) -> None:
     if options.parallel or options.vector:
         script.phase("split", pieces)
     if options.vector and not keeps_order:
-        script.phase("strides", order)
+        script.phase("strides", nearest_innermost)
     if options.tile and not keeps_order:
         if not has_sizes:
             script.phase("fuse tile loops", fuse_tiles)
@@ -101,7 +104,7 @@ def products(script: Script) -> None:
             script.do("product", mark.statement)
 
 
-def order(script: Script) -> None:
+def nearest_innermost(script: Script) -> None:
     """The loop with the shortest strides innermost."""
     for band, around in script.bands():
         if band.permutable and len(band.members) > 1 and is_innermost(band):

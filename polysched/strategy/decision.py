@@ -6,11 +6,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from polysched.errors import InputError
 
 Value = bool | int | str
+Order = Literal["free", "kept", "windows"]  # of iterations: what a strategy may make of it
 
 
 @dataclass(frozen=True)

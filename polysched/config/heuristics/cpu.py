@@ -24,6 +24,11 @@ SHORTEST_ROW = 8
 SERIAL_TILE, SERIAL_ROW = 16, 256  # where no loop runs as SIMD
 FUSED_BLOCK = 64  # iterations of tile loops that are fused: eight cache lines of f64, of each row
 
+# Pipelines: strips of rows of the last stage, which compute what they need of the others.
+LEAST_STRIP, MOST_STRIP = 32, 256  # rows
+HALOS_OF_STRIP = 8  # what neighbours compute as well is an eighth; up to twice that still pays
+STRIPS_OF_CORE = 2  # so that none waits long for the others
+
 # Sums of products.
 FEW_ROWS = 4  # with fewer, copying a factor costs as much as it brings
 LEAST_COLUMNS = 8

@@ -16,7 +16,7 @@ SIMD beside a recurrence: processors do it while they wait for that.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import combinations, pairwise, takewhile
 from math import prod
@@ -26,7 +26,7 @@ from polysched.config.heuristics.cpu import HIDDEN_OPERATIONS
 from polysched.deps.components import Pair, strongly_connected
 from polysched.deps.dependences import Dependences
 from polysched.ir.node import walk as walk_ir
-from polysched.ir.nodes import Binary, Call, Const, Load, Store
+from polysched.ir.nodes import Array, Binary, Call, Const, Load, Store
 from polysched.model.scop import Scop, Statement
 from polysched.model.tree.nodes import Band, Domain, Filter, Member, Parallel, Tree, Unroll, Vector, children
 from polysched.model.tree.nodes import walk as walk_tree
@@ -99,10 +99,10 @@ def _hides(loop: list[Statement], gaining: set[str], flow: list[Pair]) -> bool:
     return not made or (len(made) <= HIDDEN_OPERATIONS * latency and not any(isinstance(node, Call) for node in made))
 
 
-def fits_in(scop: Scop, size: int) -> bool:
-    """Are all arrays of the nest together known to have no more than `size` bytes?"""
+def fits_in(arrays: Iterable[Array], size: int) -> bool:
+    """Are these arrays together known to have no more than `size` bytes?"""
     total = 0
-    for array in scop.arrays:
+    for array in arrays:
         extents = [extent.value for extent in array.shape if isinstance(extent, Const)]
         if len(extents) < len(array.shape):
             return False

@@ -7,28 +7,32 @@
                                              filter: S        band: j    S: reads A_c[j]
 
 Each read must get the value that it got before, copies left out (`deps/values.py`); each access must be inside of its
-array; and nothing that is marked parallel may depend on each other.
+array; and nothing that is marked parallel may depend on each other. Of several edits this is asked once, of the last
+nest, where a draft `together` is given to the first, and what comes of them to `shown`.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Set
 from dataclasses import replace
 
 from polysched.deps.arrivals import told_apart
 from polysched.deps.claims import without
 from polysched.deps.dataflow import dependences
+from polysched.deps.dependences import Dependences
 from polysched.deps.legality import first_violation
 from polysched.deps.values import first_wrong_value
 from polysched.errors import IllegalSchedule, InputError
 from polysched.model.bounds import sizes_in_bounds
 from polysched.model.extract import updates_alone
 from polysched.model.reduction import reduction_operator
-from polysched.model.scop import Scop, Statement
+from polysched.model.scop import Access, Scop, Statement
 from polysched.model.tree.nodes import Tree
 from polysched.model.witness import smallest
 from polysched.support import isl
 from polysched.transform.analysis.products import require_products
-from polysched.transform.edits.base.draft import Draft
+from polysched.transform.edits.base.draft import Draft, Unshown
 from polysched.transform.edits.base.loops import nested
 from polysched.transform.edits.base.reduces import with_reduces
 
@@ -45,9 +49,14 @@ def require_same_values(
     array, or a mark separate what must stay in order.
     """
     tree = nested(tree)
+    if before.unshown is not None:
+        return _put_off(before, scop, tree, origin.apply_range(before.unshown.origin))
     try:
         new = told_apart(scop, tree)
-        wrong = first_wrong_value(_using(only, told_apart(before.scop, before.nested)), _using(only, new), origin)
+        old = told_apart(before.scop, before.nested)
+        if only:
+            old, new = _using({only}, old), _using({only}, new)
+        wrong = first_wrong_value(old, new, origin)
     except IllegalSchedule as error:
         raise IllegalSchedule(f"{what}: {error}") from error
     if wrong is not None:
@@ -55,14 +64,49 @@ def require_same_values(
     return redrafted(before, scop, tree, what, hint, only=only)
 
 
-def _using(array: str, scop: Scop) -> Scop:
-    """The nest with its accesses to this array alone; with all if it is ""."""
-    if not array:
-        return scop
+def together(draft: Draft) -> Draft:
+    """The draft for edits that are shown to be right as one."""
+    return replace(draft, waits=True, unshown=Unshown(draft, draft.scop.domain.identity()))
+
+
+def shown(draft: Draft, what: str) -> Draft:
+    """What edits made of a draft `together`, if that is right; IllegalSchedule, which begins with `what`, if not."""
+    assert draft.unshown is not None
+    return require_same_values(draft.unshown.before, draft.scop, draft.nested, draft.unshown.origin, what)
+
+
+def _put_off(before: Draft, scop: Scop, tree: Tree, origin: isl.UnionMap) -> Draft:
+    """The draft that has yet to be shown: with the dependences of arrays that are accessed otherwise, in its order."""
+    assert before.unshown is not None
+    old, new = _accesses(before.scop), _accesses(scop)
+    changed = {array for array in old.keys() | new.keys() if old.get(array) != new.get(array)}
+    found = _dependences(before, told_apart(scop, tree), changed)
+    scop = replace(scop, tree=tree, statements=tuple(map(_with_its_reduction, scop.statements)))
+    return replace(before, scop=scop, dependences=found, nested=tree, unshown=replace(before.unshown, origin=origin))
+
+
+def _accesses(scop: Scop) -> dict[str, list[tuple[str, Access]]]:
+    """By array."""
+    found = defaultdict[str, list[tuple[str, Access]]](list)
+    for statement in scop.statements:
+        for access in (*statement.reads, *statement.writes):
+            found[access.array].append((statement.name, access))
+    return found
+
+
+def _dependences(before: Draft, scop: Scop, changed: Set[str]) -> Dependences:
+    """Those of these arrays in the nest, and the others of the draft."""
+    found = dependences(_using(changed, scop), reorder_reductions=before.dependences.reorder_reductions)
+    kept = (each for each in before.dependences.pairs if each.array not in changed)
+    return replace(found, pairs=(*kept, *found.pairs))
+
+
+def _using(arrays: Set[str], scop: Scop) -> Scop:
+    """The nest with its accesses to these arrays alone."""
 
     def using(statement: Statement) -> Statement:
         reads, writes = (
-            tuple(access for access in accesses if access.array == array)
+            tuple(access for access in accesses if access.array in arrays)
             for accesses in (statement.reads, statement.writes)
         )
         return replace(statement, reads=reads, writes=writes)
@@ -77,11 +121,11 @@ def redrafted(before: Draft, scop: Scop, tree: Tree, what: str, hint: str = "", 
     tree = nested(tree)
     scop = replace(scop, statements=tuple(map(_with_its_reduction, scop.statements)))
     _require_in_bounds(scop, what)
-    found = dependences(
-        _using(only, told_apart(scop, tree)), reorder_reductions=before.dependences.reorder_reductions
-    )
+    new = told_apart(scop, tree)
     if only:
-        found = replace(found, pairs=(*(d for d in before.dependences.pairs if d.array != only), *found.pairs))
+        found = _dependences(before, new, {only})
+    else:
+        found = dependences(new, reorder_reductions=before.dependences.reorder_reductions)
     shapes = {array.name: (array.shape, array.space) for array in before.scop.arrays}
     moved = {array.name for array in scop.arrays if (array.shape, array.space) != shapes.get(array.name)} | {only}
     claims = tuple(claim for claim in before.claims if claim.array not in moved)

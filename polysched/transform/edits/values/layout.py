@@ -70,6 +70,8 @@ def fold_storage(draft: Draft, array: str, axis: int = 0, size: int = 0) -> Draf
     if size < 0:
         raise InputError(f"an array cannot have {size} elements", hint="leave the size out for the least that will do")
     names, length = element_names(len(old.shape)), old.shape[axis]
+    if not size and draft.unshown is not None:
+        raise InputError(f"how many elements of '{array}' will do is not known before the edits so far are checked")
     sizes: Sequence[int] = (size,) if size else FOLDED_SIZES
     if isinstance(length, Const):
         sizes = [each for each in sizes if each < length.value]

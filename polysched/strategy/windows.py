@@ -1,0 +1,163 @@
+"""Stages of a pipeline in windows: each strip of the last stage's rows computes what it needs of the others, a few rows
+at a time (Ragan-Kelley et al., PLDI 2013).
+
+    for y: b[y] = ...               for y_o:                    a strip for each thread
+    for y_2: out[y_2] = ...    ->       b_at: f32[4, m]         rows used by turns, in the cache
+             from b[y_2 - 1],           for y:  b_at[y % 4] = ...
+             b[y_2], b[y_2 + 1]                 out[y - 1] = ...
+
+    .tile("y_2", sizes=(32,), names=("y_o",)).compute_at("b", at="y_o").fuse("y", "y_3").fold_storage("b_at", 0, size=4)
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+from polysched.config.heuristics.cpu import HALOS_OF_STRIP, LEAST_STRIP, MOST_STRIP, STRIPS_OF_CORE
+from polysched.config.heuristics.nest import FOLDED_SIZES
+from polysched.deps.coincidence import carried, in_one
+from polysched.errors import IllegalSchedule
+from polysched.ir.nodes import Const
+from polysched.model.extents import largest
+from polysched.model.tree.nodes import is_innermost
+from polysched.strategy.decision import sizes_around
+from polysched.strategy.script import Script
+from polysched.support import isl
+from polysched.transform.edits.base.graft import coordinates_of
+from polysched.transform.edits.base.loops import Loop, loop, loops, most_iterations
+from polysched.transform.edits.base.same_values import shown, together
+from polysched.transform.edits.values.footprint import nth_subscript
+from polysched.transform.trees.profitability import fits_in
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """Loops over rows that follow one another, of which the last alone writes arrays of the user's."""
+
+    stages: tuple[Loop, ...]
+    arrays: tuple[str, ...]  # of the others, each after those that are computed from it
+    strip: int  # rows of the last stage that are computed at a time
+
+
+def windows(script: Script) -> None:
+    """The whole nest in strips, if it is a pipeline."""
+    found = pipeline(script)
+    if found is None:
+        return
+    last = found.stages[-1].name
+    why = "rows of what stages compute stay in the cache until they are used up"
+    strip = script.pick(f"windows.{last}", found.strip, sizes_around(found.strip), why)
+    if not strip:
+        return
+    script.draft = together(script.draft)
+    block, whole = script.block(last, strip, "o"), {array.name for array in script.scop.arrays}
+    for array in found.arrays:
+        script.do("compute_at", array, at=block)
+    inside = (each for each in loops(script.draft.nested) if len(each.around) == 1)
+    rows = [each.name for each in inside if each.around[0].members[0].name == block]
+    script.do("fuse", *rows)
+    for name in [array.name for array in script.scop.arrays if array.name not in whole]:
+        if place := _turns(script, name, rows[0]):
+            script.do("fold_storage", name, place[0], size=place[1])
+    try:
+        script.draft = shown(script.draft, f"windows.{last} = {strip}")
+    except IllegalSchedule as error:
+        raise script.refused(error) from error.__cause__
+
+
+def pipeline(script: Script) -> Pipeline | None:
+    """The nest, if it is one whose rows have work for lanes, and of which it keeps more than a cache holds."""
+    scop, machine = script.scop, script.options.machine
+    every = loops(script.draft.nested)
+    stages = tuple(each for each in every if not each.around)
+    users = {array.name for array in scop.function.arrays}
+    own = {array.name for array in scop.arrays} - users
+    if len(stages) < 2 or fits_in((array for array in scop.arrays if array.name in own), machine.l2):
+        return None
+    for stage in stages:
+        inner = [each for each in every if each.around[:1] == (stage.band,)]
+        if not _has_rows(stage, inner, script.dependences.coincidence):
+            return None
+    written = [{w.array for name in stage.statements for w in scop.statement(name).writes} for stage in stages]
+    apart = sum(map(len, written)) == len(set().union(*written))
+    if not apart or written[-1] & own or any(arrays & users for arrays in written[:-1]):
+        return None
+    halo = _halo(stages, script)
+    if not halo:
+        return None
+    strip = min(max(HALOS_OF_STRIP * halo, LEAST_STRIP), MOST_STRIP)
+    rows = most_iterations(stages[-1], scop.context)
+    if rows is not None:
+        strip = min(strip, rows // (STRIPS_OF_CORE * machine.cores))
+    if strip < HALOS_OF_STRIP // 2 * halo:
+        return None
+    return Pipeline(stages, tuple(array for arrays in reversed(written[:-1]) for array in sorted(arrays)), strip)
+
+
+def _has_rows(stage: Loop, inner: Sequence[Loop], reaching: isl.UnionMap) -> bool:
+    """Are its iterations independent, and those of the innermost loops in it, which have all that it runs?"""
+    reaching = reaching.intersect_domain(stage.instances).intersect_range(stage.instances)
+    innermost = [each for each in inner if is_innermost(each.band)]
+    have_rows = {name for each in innermost for name in each.statements}
+    if not carried(stage.member, reaching).is_empty() or not have_rows >= {*stage.statements}:
+        return False
+    return not any(_carries(each, reaching) for each in innermost)
+
+
+def _carries(inner: Loop, reaching: isl.UnionMap) -> bool:
+    for band in inner.around:
+        reaching = in_one(band.members[0], reaching)
+    return not carried(inner.member, reaching.intersect_domain(inner.instances)).is_empty()
+
+
+def _halo(stages: Sequence[Loop], script: Script) -> int | None:
+    """The rows of the first stages that a row of the last needs beside one; None if no constant is enough."""
+    number = {name: k for k, stage in enumerate(stages) for name in stage.statements}
+    between = defaultdict[tuple[int, int], list[isl.UnionMap]](list)
+    for each in script.dependences.of("flow"):
+        between[number[each.sink], number[each.source]].append(isl.UnionMap.from_map(each.relation))
+    halos = [0] * len(stages)
+    for (other, one), flow in sorted(between.items(), reverse=True):
+        if one != other:
+            rows = reduce(isl.UnionMap.union, flow).apply_domain(stages[one].member.schedule)
+            first, last = _ends(isl.Set.from_union_set(rows.apply_range(stages[other].member.schedule).deltas()))
+            if not (first.is_int() and last.is_int()):
+                return None
+            halos[one] = max(halos[one], halos[other] + int(last.to_python() - first.to_python()))
+    return max(halos)
+
+
+def _ends(values: isl.Set) -> tuple[isl.Val, isl.Val]:
+    """The least and the largest of { [x] } for any sizes; infinite if there is none."""
+    constant = values.project_out(isl.dim_type.param, 0, values.dim(isl.dim_type.param))
+    return constant.dim_min_val(0), constant.dim_max_val(0)
+
+
+def _turns(script: Script, array: str, rows: str) -> tuple[int, int] | None:
+    """A dimension of the array along which few elements are in use at a time in the loop over rows, and how many at
+    least may take turns; None if there is none."""
+    place = loop(script.draft.nested, rows)
+    coordinates = coordinates_of((*place.around, place.band), place.instances)
+    written, read = (_used(script, coordinates, array, kind) for kind in ("writes", "reads"))
+    until = isl.Map("{ [o, t] -> [o, before] : before <= t }")
+    shape = next(each.shape for each in script.scop.arrays if each.name == array)
+    for axis, extent in enumerate(shape):
+        newest = until.apply_range(nth_subscript(written, axis)).lexmax()
+        oldest = nth_subscript(read, axis).lexmin()
+        alive = largest(newest.sum(oldest.neg()).range())
+        if not alive.is_int():
+            continue
+        size = next((each for each in FOLDED_SIZES if each > alive.to_python()), None)
+        if size is not None and not (isinstance(extent, Const) and extent.value <= size):
+            return axis, size
+    return None
+
+
+def _used(script: Script, coordinates: isl.UnionMap, array: str, kind: str) -> isl.Map:
+    """{ [o, t] -> array[x] }"""
+    accesses = (access for each in script.scop.statements for access in getattr(each, kind) if access.array == array)
+    every = (coordinates.reverse().apply_range(isl.UnionMap.from_map(access.relation)) for access in accesses)
+    return isl.Map.from_union_map(reduce(isl.UnionMap.union, every))
