@@ -23,7 +23,7 @@ from polysched.deps.legality import Violation
 from polysched.errors import CannotLower, LaunchError
 from polysched.model.tree.nodes import Band, Concurrent, Tree, mark_of, walk
 from polysched.model.tree.order import flatten
-from polysched.support import isl
+from polysched.support import clock, isl
 from tests.deps.brute import brute_pairs, modelled, points
 
 _SECONDS = 12.0  # of a processor, after which a chain ends: one edit may take ten
@@ -72,17 +72,20 @@ def check_random_edits(seed: int, tally: Tally | None = None, *, most: int = 5) 
 
 
 def check_results(fn: Any, schedule: Schedule, rng: random.Random) -> None:
-    """The loops of the schedule compute what the nest does."""
+    """The loops of the schedule compute what the nest does; BudgetExceeded where they are not found or run in time."""
+    options = schedule.history.options
     try:
-        kernel = lower(schedule.tree, schedule.draft.scop)
+        with isl.within(options.lower_seconds, options.lower_operations):
+            kernel = lower(schedule.tree, schedule.draft.scop)
     except CannotLower:  # which optimize says, too
         return
-    for n in (1, 2, 5):
-        arguments = nests.arguments_for(fn, rng, n)
-        try:
-            nests.assert_same_outcome(fn, kernel, arguments)
-        except LaunchError:  # a copy that is as large as what was assumed of sizes allows
-            return
+    with clock.running(_SECONDS):
+        for n in (1, 2, 5):
+            arguments = nests.arguments_for(fn, rng, n)
+            try:
+                nests.assert_same_outcome(fn, kernel, arguments)
+            except LaunchError:  # a copy that is as large as what was assumed of sizes allows
+                return
 
 
 def check_witness(schedule: Schedule, error: IllegalSchedule) -> None:

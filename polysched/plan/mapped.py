@@ -87,11 +87,12 @@ def loops_within_budget(
     names: dict[str, str] = {}  # of rungs, where they differ
 
     def mapped() -> Mapped:
-        if is_free and not target.has_grid and (in_windows := _in_windows(scop, deps, options)):
+        is_open = is_free and not target.has_grid
+        if is_open and (in_windows := optional("pipeline", _in_windows, None, scop, deps, options)):
             names["mapped"] = IN_WINDOWS
             return in_windows
         found = mapping(scheduled, scop, deps, options)
-        if is_free and not target.has_grid:
+        if is_open:
             found, names["mapped"] = optional("guard", _guarded, (found, "mapped"), scop, deps, options)
         return found
 
@@ -220,15 +221,15 @@ def _map_to_gpu(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> 
     return _written(script, tree, _barriers(mapped, script.scop, script.dependences))
 
 
-def _in_windows(scop: Scop, deps: Dependences, options: Options) -> Mapped | None:
-    """Source order in windows, if it is a pipeline that gains by them."""
+def _in_windows(without: Mapped | None, scop: Scop, deps: Dependences, options: Options) -> Mapped | None:
+    """Source order in windows, if it is a pipeline that gains by them, else `without`."""
     if not (options.tile and options.vector) or options.fusion == "none":
-        return None
+        return without
     source = mark_coincident(scop.tree, deps)
     if pipeline(_begun(source, scop, deps, options)) is None:
-        return None
+        return without
     mapped = _map_to_cpu(source, scop, deps, options, "windows")
-    return mapped if any(edit.name == "compute_at" for edit in mapped.edits) else None
+    return mapped if any(edit.name == "compute_at" for edit in mapped.edits) else without
 
 
 def _guarded(mapped: tuple[Mapped, str], scop: Scop, deps: Dependences, options: Options) -> tuple[Mapped, str]:

@@ -75,7 +75,7 @@ def cpu(script: Script, order: Order = "free") -> None:
     if options.parallel or options.vector:
         script.phase("split", pieces)
     if options.vector and not keeps_order:
-        script.phase("strides", nearest_innermost)
+        script.phase("strides", strides)
     if options.tile and not keeps_order:
         if not has_sizes:
             script.phase("fuse tile loops", fuse_tiles)
@@ -104,7 +104,7 @@ def products(script: Script) -> None:
             script.do("product", mark.statement)
 
 
-def nearest_innermost(script: Script) -> None:
+def strides(script: Script) -> None:
     """The loop with the shortest strides innermost."""
     for band, around in script.bands():
         if band.permutable and len(band.members) > 1 and is_innermost(band):

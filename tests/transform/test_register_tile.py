@@ -131,7 +131,7 @@ def test_triangles_and_transposes_hold_inside_of_tiles_too(body):
 @pytest.mark.parametrize("seed", range(25))
 def test_random_nests_stay_legal_and_compute_the_same_bits(seed):
     nest = random_scheduled(seed)
-    nest = replace(nest, tree=written(nest, cpu.order))
+    nest = replace(nest, tree=written(nest, cpu.strides))
     nest.assert_holds(register_tiled(nest))
 
 

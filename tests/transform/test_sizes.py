@@ -15,7 +15,7 @@ from polysched.frontend.python import parse_nest
 from polysched.ir.nodes import Function
 from polysched.model.extract import extract
 from polysched.model.tree.nodes import Band, walk
-from polysched.strategy.cpu import order
+from polysched.strategy.cpu import strides
 from polysched.transform.analysis.roles import Around
 from polysched.transform.analysis.sizes import Block, register_block, tile_sizes, values_of
 from tests.transform.scheduled import band, scheduled, written
@@ -91,7 +91,7 @@ A: f64["n", "n"], B: f64["n", "n"], n: size):
 def sizes(fn: Function, machine: Machine = WIDE, **options) -> dict[str, int] | None:
     """The size along each loop of the only band of several members."""
     made = scheduled(fn)
-    tree = written(made, order)
+    tree = written(made, strides)
     (band,) = (node for node in walk(tree) if isinstance(node, Band) and len(node.members) > 1)
     around = Around((), made.deps.coincidence)
     found = tile_sizes(band, made.scop, around, Options(machine=machine, **options))

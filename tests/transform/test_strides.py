@@ -19,7 +19,7 @@ LOOPS = band(i, j, k)
 
 def order(nest) -> str:
     """The loops, as a word, where nothing asks for any order."""
-    return loops(written(on_loops(nest, LOOPS, Dependences(())), cpu.order))
+    return loops(written(on_loops(nest, LOOPS, Dependences(())), cpu.strides))
 
 
 def loops(tree) -> str:
@@ -53,32 +53,32 @@ def test_the_loop_with_the_fewest_far_accesses_is_last_and_the_others_keep_their
 
 def test_flags_move_with_their_loops():
     product = cube("C[i, j]", "C[i, j]", "A[i, k]", "B[k, j]")
-    tree = written(on_loops(product, LOOPS), cpu.order).child
+    tree = written(on_loops(product, LOOPS), cpu.strides).child
     assert tree.permutable and [member.coincident for member in tree.members] == [True, False, True]
 
 
 def test_loops_in_a_fixed_order_stay():
     total = cube("s[]", "s[]", "a[k, j, i]")
-    assert script_of(on_loops(total, LOOPS), cpu.order).edits == []
+    assert script_of(on_loops(total, LOOPS), cpu.strides).edits == []
 
 
 def test_only_innermost_bands_are_reordered_and_the_loops_around_stand_still():
     """Another order of i and j, or of j and k, runs some iterations before those that they wait for."""
     inner = on_loops(cube(["b[k, j]", "c[i, j]"], "a[k, i]", "c[i - 1, j + 1]"), LOOPS)
-    tree = written(inner, cpu.order).child
+    tree = written(inner, cpu.strides).child
     assert [len(node.members) for node in nodes(tree) if isinstance(node, Band)] == [1, 2] and loops(tree) == "ikj"
     outer = on_loops(cube(["b[j, i]", "c[i, j, k]"], "a[j, i]", "c[i, j - 1, k + 1]"), LOOPS)
-    script = script_of(outer, cpu.order)
+    script = script_of(outer, cpu.strides)
     assert script.edits == [] and len(script.tree.child.members) == 2
 
 
 def test_a_skewed_loop_is_judged_with_the_others_standing():
     """Along t + i, with t standing, i steps."""
     nest = scheduled(nests.jacobi_1d())
-    assert script_of(nest, cpu.order).edits == []
+    assert script_of(nest, cpu.strides).edits == []
 
 
 @pytest.mark.parametrize("seed", range(15))
 def test_random_nests_stay_legal_and_compute_the_same_bits(seed):
     nest = random_scheduled(seed)
-    nest.assert_holds(written(nest, cpu.order))
+    nest.assert_holds(written(nest, cpu.strides))

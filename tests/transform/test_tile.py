@@ -11,7 +11,7 @@ from polysched.config.options import Options
 from polysched.model.tree.nodes import Filter, Sequence
 from polysched.model.tree.nodes import walk as nodes
 from polysched.model.tree.text import show_tree
-from polysched.strategy.cpu import order, tiles
+from polysched.strategy.cpu import strides, tiles
 from polysched.transform.trees.tile import tile
 from tests.transform.scheduled import band, in_source_order, random_scheduled, scheduled, script_of, tiled, written
 
@@ -76,7 +76,7 @@ def test_every_nest_is_tiled():
 def test_the_last_size_is_for_loops_that_will_be_simd():
     """gemm's j is; a loop of Seidel's never is."""
     gemm, seidel = scheduled(nests.gemm()), scheduled(nests.seidel_2d())
-    inner_j = replace(gemm, tree=written(gemm, order))
+    inner_j = replace(gemm, tree=written(gemm, strides))
     assert "/256)" in show_tree(tiled(inner_j, 32, 256))
     assert "/256)" not in show_tree(tiled(seidel, 32, 256))
 

@@ -57,9 +57,7 @@ class _Batch:
         before = replace(self.drafts[-1], waits=True)
         if edit.kind.legality == "values" and self._by_values_alone:
             before = replace(before, unshown=before.unshown or together(self.drafts[0]).unshown)
-        elif edit.kind.legality not in ("order", "run"):
-            return False
-        elif scoped_arrays(before.nested) and before.unshown is None:  # which orders are legal hangs on the order
+        elif edit.kind.legality not in ("order", "run") or (scoped_arrays(before.nested) and before.unshown is None):
             return False
         try:
             self.drafts.append(applied(before, edit, self.options))

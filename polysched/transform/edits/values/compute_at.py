@@ -158,16 +158,25 @@ def _simpler(needed: isl.Map) -> isl.Map:
 
 def _without_corners(needed: isl.Map) -> isl.Map | None:
     """The box around what is needed, if only few elements at the ends of its rows are missing, as between the points of
-    a star; None if more are. Loops over a box have simple bounds."""
+    a star, or rows where there are few; None if more are. Loops over a box have simple bounds."""
     around = _box(needed)
     rows, most = map(_rows, (needed, around))
-    if around.is_subset(needed) or not most.domain().is_subset(rows.domain()):
+    if around.is_subset(needed) or not _are_few(most.domain().subtract(rows.domain()), around):
         return None
     ends = (rows.lexmin().sum(most.lexmin().neg()), most.lexmax().sum(rows.lexmax().neg()))
     gaps = [largest(end.range()) for end in ends]
     length = largest(most.lexmax().sum(most.lexmin().neg()).range())
     allowed = min(MOST_CORNER, length.to_python() // PART_OF_A_ROW) if length.is_int() else MOST_CORNER
     return around if all(gap.is_int() and gap.to_python() <= allowed for gap in gaps) else None
+
+
+def _are_few(missing: isl.Set, around: isl.Map) -> bool:
+    """Are there few rows in the boxes that lack these, { [o, i] }?"""
+    outer, depth = around.dim(isl.dim_type.in_), around.dim(isl.dim_type.out)
+    lacking = around.intersect_domain(missing.project_out(isl.dim_type.set, outer, depth - 1))
+    sides = [nth_subscript(lacking, k) for k in range(depth - 1)]
+    spans = [side.lexmax().sum(side.lexmin().neg()).range() for side in sides]
+    return all(span.is_empty() or largest(span) < isl.Val(MOST_CORNER) for span in spans)
 
 
 def _box(needed: isl.Map) -> isl.Map:

@@ -1,0 +1,133 @@
+"""Pipelines in windows: when, by which edits, and that they compute the same."""
+
+import random
+
+import numpy as np
+import pytest
+
+import polysched as ps
+from polysched.plan.mapped import IN_WINDOWS
+
+TWO_CORES = ps.Options(machine=ps.Machine(cores=2))
+
+
+def blur(rows="n"):
+    n, m = ps.var(rows) if isinstance(rows, str) else rows, ps.var("m")
+    a = ps.placeholder((n + 2, m + 2), ps.f32, "a")
+    across = ps.compute((n + 2, m), lambda y, x: a[y, x] + a[y, x + 1] + a[y, x + 2], "across", inline=False)
+    down = ps.compute((n, m), lambda y, x: across[y, x] + across[y + 1, x] + across[y + 2, x], "down")
+    return ps.function("blur", [a], [down])
+
+
+def test_each_strip_computes_a_few_rows_at_a_time():
+    done = ps.optimize(blur(), options=TWO_CORES)
+    assert done.rungs["mapping"] == IN_WINDOWS
+    assert [str(edit) for edit in done.schedule.history.edits] == [
+        '.tile("y_2", sizes=(32,), names=("y_2_o",))',
+        '.compute_at("across", at="y_2_o")',
+        '.fuse("y", "y_2")',
+        '.fold_storage("across_at", 0, size=4)',
+        '.vectorize("x")',
+        '.vectorize("x_2")',
+        '.parallel("y_2_o")',
+    ]
+    a = np.random.default_rng(0).random((102, 52), np.float32)
+    down = np.zeros((100, 50), np.float32)
+    done(a=a, down=down)
+    across = a[:, :-2] + a[:, 1:-1] + a[:, 2:]
+    np.testing.assert_array_equal(down, across[:-2] + across[1:-1] + across[2:])
+
+
+def test_its_schedule_gives_the_same_text_again():
+    done = ps.optimize(blur(), options=TWO_CORES)
+    again = ps.Schedule.from_json(blur(), done.schedule.to_json())
+    assert again.decisions == done.schedule.decisions
+    assert ps.optimize(blur(), schedule=again, options=TWO_CORES).source == done.source
+
+
+def test_the_height_of_strips_is_a_decision():
+    schedule = ps.optimize(blur(), options=TWO_CORES).schedule
+    higher, whole = schedule.decide("windows.y_2", 64), schedule.decide("windows.y_2", 0)
+    assert '.tile("y_2", sizes=(64,)' in higher.script
+    assert "compute_at" not in whole.script and '.parallel("y")' in whole.script
+
+
+@pytest.mark.parametrize("options", [{"tile": False}, {"vector": False}, {"fusion": "none"}])
+def test_options_that_leave_them_out(options):
+    done = ps.optimize(blur(), options=ps.Options(machine=ps.Machine(cores=2), **options))
+    assert done.rungs["mapping"] != IN_WINDOWS
+
+
+def test_few_rows_have_no_strips():
+    done = ps.optimize(blur(40), options=ps.Options(machine=ps.Machine(cores=16)))
+    assert done.rungs["mapping"] != IN_WINDOWS
+
+
+def test_what_a_cache_holds_stays_whole():
+    @ps.nest
+    def small(a: ps.f32[130, 32], out: ps.f32[128, 32]):
+        t = np.empty((130, 32), np.float32)
+        for i in range(130):
+            for j in range(32):
+                t[i, j] = a[i, j] * a[i, j]
+        for i in range(128):
+            for j in range(32):
+                out[i, j] = t[i, j] + t[i + 2, j]
+
+    assert ps.optimize(small, options=TWO_CORES).rungs["mapping"] != IN_WINDOWS
+
+
+def test_a_sum_over_all_rows_needs_them_all():
+    n, m = ps.var("n"), ps.var("m")
+    a = ps.placeholder((n, m), ps.f32, "a")
+    twice = ps.compute((n, m), lambda y, x: a[y, x] * a[y, x], "twice", inline=False)
+    out = ps.compute((n, m), lambda y, x: twice[y, x] + twice[n - 1 - y, x], "out")
+    assert ps.optimize(ps.function("f", [a], [out]), options=TWO_CORES).rungs["mapping"] != IN_WINDOWS
+
+
+def test_edits_of_values_are_shown_together_and_the_illegal_one_is_named():
+    text = ps.optimize(blur(), options=TWO_CORES).schedule.to_json()
+    assert ps.Schedule.from_json(blur(), text.replace('"size": 4', '"size": 8')).map("c")
+    with pytest.raises(ps.IllegalSchedule, match=r"fold_storage\(across_at, 0, size=2\): S1\[") as caught:
+        ps.Schedule.from_json(blur(), text.replace('"size": 4', '"size": 2'))
+    assert any("illegal from edit 4 of the history: .fold_storage" in note for note in caught.value.__notes__)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_pipelines_compute_what_they_did(seed):
+    rng = random.Random(seed)
+    fn = _random_pipeline(rng)
+    done = ps.optimize(fn, options=TWO_CORES)
+    assert done.rungs["mapping"] == IN_WINDOWS
+    for n, m in ((1, 1), (2, 5), (33, 3), (70, 9)):
+        sizes = {"n": n, "m": m}
+        given = {array.name: _data(array, sizes, rng) for array in fn.arrays}
+        found = {name: data.copy() for name, data in given.items()}
+        ps.interpret(fn, {**given, **sizes})
+        done(**found, **sizes)
+        for name, data in given.items():
+            np.testing.assert_array_equal(found[name], data, err_msg=name)
+
+
+def _random_pipeline(rng):
+    """Two to four stages, each of which reads up to three elements of one or two before it."""
+    n, m = ps.var("n"), ps.var("m")
+    stages = [ps.placeholder((n + 16, m + 16), ps.i32, "a")]
+    count = rng.randint(2, 4)
+    for k in range(count):
+        more = 4 * (count - 1 - k)
+        read = [stages[-1], *rng.sample(stages, rng.randint(0, 1))]
+        taps = [(p, rng.randint(0, 4), rng.randint(0, 4)) for p in read for _ in range(rng.randint(1, 3))]
+        taps += [(stages[-1], 0, 0), (stages[-1], 2, 1)]
+
+        def element(y, x, taps=taps):
+            first, *rest = (p[y + dy, x + dx] for p, dy, dx in taps)
+            return sum(rest, first * 3)
+
+        stages.append(ps.compute((n + more, m + more), element, f"s{k}", inline=False))
+    return ps.function("pipeline", [stages[0]], [stages[-1]])
+
+
+def _data(array, sizes, rng):
+    shape = tuple(int(eval(str(extent), {}, dict(sizes))) for extent in array.shape)
+    return np.random.default_rng(rng.randrange(100)).integers(-9, 9, shape, np.int32)
