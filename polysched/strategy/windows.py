@@ -6,7 +6,9 @@ at a time (Ragan-Kelley et al., PLDI 2013).
              from b[y_2 - 1],           for y:  b_at[y % 4] = ...
              b[y_2], b[y_2 + 1]                 out[y - 1] = ...
 
-    .tile("y_2", sizes=(32,), names=("y_o",)).compute_at("b", at="y_o").fuse("y", "y_3").fold_storage("b_at", 0, size=4)
+    .tile("y_2", sizes=(32,), names=("y_o",)).compute_at("b", at="y_o").fuse("y", "y_2").fold_storage("b_at", 0, size=4)
+
+What each element of a row needs one element of, it computes itself, as a scalar.
 """
 
 from __future__ import annotations
@@ -55,10 +57,11 @@ def windows(script: Script) -> None:
     script.draft = together(script.draft)
     block, whole = script.block(last, strip, "o"), {array.name for array in script.scop.arrays}
     for array in found.arrays:
-        script.do("compute_at", array, at=block)
+        script.do("compute_at", array, at=_along_row(script, array) or block)
     inside = (each for each in loops(script.draft.nested) if len(each.around) == 1)
     rows = [each.name for each in inside if each.around[0].members[0].name == block]
-    script.do("fuse", *rows)
+    if len(rows) > 1:
+        script.do("fuse", *rows)
     for name in [array.name for array in script.scop.arrays if array.name not in whole]:
         if place := _turns(script, name, rows[0]):
             script.do("fold_storage", name, place[0], size=place[1])
@@ -114,20 +117,22 @@ def _carries(inner: Loop, reaching: isl.UnionMap) -> bool:
 
 
 def _halo(stages: Sequence[Loop], script: Script) -> int | None:
-    """The rows of the first stages that a row of the last needs beside one; None if no constant is enough."""
+    """The rows of a stage that a row of the last needs beside one, at most; None if no constant is enough."""
     number = {name: k for k, stage in enumerate(stages) for name in stage.statements}
     between = defaultdict[tuple[int, int], list[isl.UnionMap]](list)
     for each in script.dependences.of("flow"):
         between[number[each.sink], number[each.source]].append(isl.UnionMap.from_map(each.relation))
-    halos = [0] * len(stages)
+    needed = {len(stages) - 1: (0, 0)}  # from which row to which, up from that of the last stage
     for (other, one), flow in sorted(between.items(), reverse=True):
         if one != other:
             rows = reduce(isl.UnionMap.union, flow).apply_domain(stages[one].member.schedule)
             first, last = _ends(isl.Set.from_union_set(rows.apply_range(stages[other].member.schedule).deltas()))
-            if not (first.is_int() and last.is_int()):
+            if not (first.is_int() and last.is_int()) or other not in needed:
                 return None
-            halos[one] = max(halos[one], halos[other] + int(last.to_python() - first.to_python()))
-    return max(halos)
+            up, down = needed[other][0] + int(first.to_python()), needed[other][1] + int(last.to_python())
+            least, most = needed.get(one, (up, down))
+            needed[one] = min(least, up), max(most, down)
+    return max(most - least for least, most in needed.values())
 
 
 def _ends(values: isl.Set) -> tuple[isl.Val, isl.Val]:
@@ -154,6 +159,18 @@ def _turns(script: Script, array: str, rows: str) -> tuple[int, int] | None:
         if size is not None and not (isinstance(extent, Const) and extent.value <= size):
             return axis, size
     return None
+
+
+def _along_row(script: Script, array: str) -> str:
+    """The innermost loop that alone uses the array, if an iteration needs one element; "" if there is none."""
+    flow = isl.union_map(each.relation for each in script.dependences.of("flow") if each.array == array)
+    using = [each for each in loops(script.draft.nested) if not flow.range().is_disjoint(each.instances)]
+    if not using or not is_innermost(using[-1].band):
+        return ""
+    *outer, last = using
+    iterations = coordinates_of((*last.around, last.band), last.instances)
+    is_alone = [each.name for each in outer] == [band.members[0].name for band in last.around]
+    return last.name if is_alone and iterations.reverse().apply_range(flow.reverse()).is_single_valued() else ""
 
 
 def _used(script: Script, coordinates: isl.UnionMap, array: str, kind: str) -> isl.Map:

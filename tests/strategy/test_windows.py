@@ -85,6 +85,17 @@ def test_a_sum_over_all_rows_needs_them_all():
     assert ps.optimize(ps.function("f", [a], [out]), options=TWO_CORES).rungs["mapping"] != IN_WINDOWS
 
 
+def test_what_an_element_needs_one_of_is_a_scalar():
+    n, m = ps.var("n"), ps.var("m")
+    a = ps.placeholder((n + 2, m), ps.f32, "a")
+    root = ps.compute((n + 2, m), lambda y, x: ps.sqrt(a[y, x]), "root", inline=False)
+    total = ps.compute((n, m), lambda y, x: root[y, x] + root[y + 1, x] + root[y + 2, x], "total", inline=False)
+    out = ps.compute((n, m), lambda y, x: total[y, x] * total[y, x], "out")
+    done = ps.optimize(ps.function("f", [a], [out]), options=TWO_CORES)
+    assert done.rungs["mapping"] == IN_WINDOWS and "float total_at;" in done.source.text
+    done.verify()
+
+
 def test_edits_of_values_are_shown_together_and_the_illegal_one_is_named():
     text = ps.optimize(blur(), options=TWO_CORES).schedule.to_json()
     assert ps.Schedule.from_json(blur(), text.replace('"size": 4', '"size": 8')).map("c")
