@@ -47,7 +47,7 @@ def test_a_step_that_breaks_a_dependence_is_refused(monkeypatch):
         for i in range(1, n):
             x[i] = x[i] + x[i - 1]
 
-    monkeypatch.setattr(cpu, "order", backwards)
+    monkeypatch.setattr(cpu, "strides", backwards)
     with pytest.raises(IllegalSchedule):
         ps.optimize(scan)
 
