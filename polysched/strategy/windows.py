@@ -8,15 +8,17 @@ at a time (Ragan-Kelley et al., PLDI 2013).
 
     .tile("y_2", sizes=(32,), names=("y_o",)).compute_at("b", at="y_o").fuse("y", "y_2").fold_storage("b_at", 0, size=4)
 
-What each element of a row needs one element of, it computes itself, as a scalar.
+What each element of a row needs one element of, it computes itself, as a scalar. Stages that read the same, and nothing
+of each other, have one loop along the row.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from itertools import combinations
 
 from polysched.config.heuristics.cpu import HALOS_OF_STRIP, LEAST_STRIP, MOST_STRIP, STRIPS_OF_CORE
 from polysched.config.heuristics.nest import FOLDED_SIZES
@@ -65,6 +67,7 @@ def windows(script: Script) -> None:
     for name in [array.name for array in script.scop.arrays if array.name not in whole]:
         if place := _turns(script, name, rows[0]):
             script.do("fold_storage", name, place[0], size=place[1])
+    _join_rows(script)
     try:
         script.draft = shown(script.draft, f"windows.{last} = {strip}")
     except IllegalSchedule as error:
@@ -171,6 +174,36 @@ def _along_row(script: Script, array: str) -> str:
     iterations = coordinates_of((*last.around, last.band), last.instances)
     is_alone = [each.name for each in outer] == [band.members[0].name for band in last.around]
     return last.name if is_alone and iterations.reverse().apply_range(flow.reverse()).is_single_valued() else ""
+
+
+def _join_rows(script: Script) -> None:
+    """Neighbours along a row that read the same and nothing of each other, as one loop."""
+    while pair := next(_to_join(script), None):
+        script.do("fuse", *pair)
+
+
+def _to_join(script: Script) -> Iterator[tuple[str, str]]:
+    along = [each for each in loops(script.draft.nested) if is_innermost(each.band)]
+    for one, other in combinations(along, 2):
+        if one.around != other.around or _reads(script, one).isdisjoint(_reads(script, other)):
+            continue
+        first, second = (coordinates_of((*each.around, each.band), each.instances).range() for each in (one, other))
+        between = along[along.index(one) + 1 : along.index(other)]
+        ties = (_is_tied(script, one, each) and _is_tied(script, each, other) for each in between)
+        if first.is_equal(second) and not _is_tied(script, one, other) and not any(ties):
+            yield one.name, other.name
+
+
+def _is_tied(script: Script, one: Loop, other: Loop) -> bool:
+    """Does the other need the first, in an iteration of the loops around both?"""
+    pairs = script.dependences.validity.intersect_domain(one.instances).intersect_range(other.instances)
+    for band in one.around:
+        pairs = in_one(band.members[0], pairs)
+    return not pairs.is_empty()
+
+
+def _reads(script: Script, place: Loop) -> set[str]:
+    return {read.array for name in place.statements for read in script.scop.statement(name).reads}
 
 
 def _used(script: Script, coordinates: isl.UnionMap, array: str, kind: str) -> isl.Map:

@@ -96,6 +96,17 @@ def test_what_an_element_needs_one_of_is_a_scalar():
     done.verify()
 
 
+def test_stages_that_read_the_same_have_one_loop_along_the_row():
+    n, m = ps.var("n"), ps.var("m")
+    a = ps.placeholder((n + 2, m + 1), ps.f32, "a")
+    up = ps.compute((n + 1, m), lambda y, x: a[y + 1, x] - a[y, x], "up", inline=False)
+    right = ps.compute((n + 1, m), lambda y, x: a[y, x + 1] - a[y, x], "right", inline=False)
+    out = ps.compute((n, m), lambda y, x: up[y, x] * up[y + 1, x] - right[y, x] * right[y + 1, x], "out")
+    done = ps.optimize(ps.function("f", [a], [out]), options=TWO_CORES)
+    assert done.rungs["mapping"] == IN_WINDOWS and '.fuse("x_2", "x")' in done.schedule.script
+    done.verify()
+
+
 def test_edits_of_values_are_shown_together_and_the_illegal_one_is_named():
     text = ps.optimize(blur(), options=TWO_CORES).schedule.to_json()
     assert ps.Schedule.from_json(blur(), text.replace('"size": 4', '"size": 8')).map("c")
