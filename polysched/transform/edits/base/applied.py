@@ -23,7 +23,6 @@ from polysched.support.trace import timed
 from polysched.transform.edits.base.draft import Draft
 from polysched.transform.edits.base.edit import checked
 from polysched.transform.edits.base.registry import Edit
-from polysched.transform.edits.base.same_values import shown, together
 
 MORE = "allow more, as in Options(edit_seconds=60, isl_operations=10**9)"
 
@@ -55,9 +54,9 @@ class _Batch:
     def add(self, edit: Edit) -> bool:
         """One edit more; False if it cannot wait, or is refused, maybe for what an illegal one before it did."""
         before = replace(self.drafts[-1], waits=True)
-        if edit.kind.legality == "values" and self._by_values_alone:
-            before = replace(before, unshown=before.unshown or together(self.drafts[0]).unshown)
-        elif edit.kind.legality not in ("order", "run") or (scoped_arrays(before.nested) and before.unshown is None):
+        if edit.kind.legality not in ("order", "run"):
+            return False
+        if scoped_arrays(before.nested):  # which orders are legal hangs on the order
             return False
         try:
             self.drafts.append(applied(before, edit, self.options))
@@ -65,12 +64,6 @@ class _Batch:
             return False
         self.edits.append(edit)
         return True
-
-    @property
-    def _by_values_alone(self) -> bool:
-        """Would an order that is legal leave each read its value? Not where dependences were left out."""
-        start = self.drafts[0]
-        return not (start.claims or start.dependences.reorder_reductions)
 
     def checked(self) -> Draft:
         """The last draft, checked; what raises names an edit with which it begins to be illegal."""
@@ -95,8 +88,6 @@ class _Batch:
         """The draft after so many of the edits."""
         with _in_time(self.edits[count - 1], self.options):
             what, draft = f"after {self.edits[count - 1]}", self.drafts[count]
-            if draft.unshown is not None:
-                return timed("same values", lambda _: shown(draft, what), draft)
             return timed("legality", lambda tree: checked(self.drafts[0], tree, what), draft.nested)
 
 
