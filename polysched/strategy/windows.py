@@ -81,7 +81,8 @@ def pipeline(script: Script) -> Pipeline | None:
     stages = tuple(each for each in every if not each.around)
     users = {array.name for array in scop.function.arrays}
     own = {array.name for array in scop.arrays} - users
-    if len(stages) < 2 or fits_in((array for array in scop.arrays if array.name in own), machine.l2):
+    has_all = {name for stage in stages for name in stage.statements} == {each.name for each in scop.statements}
+    if len(stages) < 2 or not has_all or fits_in((array for array in scop.arrays if array.name in own), machine.l2):
         return None
     for stage in stages:
         inner = [each for each in every if each.around[:1] == (stage.band,)]

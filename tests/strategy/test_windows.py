@@ -1,5 +1,6 @@
 """Pipelines in windows: when, by which edits, and that they compute the same."""
 
+# ruff: noqa: F821  (shapes are texts)
 import random
 
 import numpy as np
@@ -75,6 +76,21 @@ def test_what_a_cache_holds_stays_whole():
                 out[i, j] = t[i, j] + t[i + 2, j]
 
     assert ps.optimize(small, options=TWO_CORES).rungs["mapping"] != IN_WINDOWS
+
+
+def test_a_statement_without_loops_is_no_stage():
+    @ps.nest
+    def first(a: ps.f32["n + 2", "m"], out: ps.f32["n", "m"], n: ps.size, m: ps.size):
+        t = np.empty((n + 2, m + 1), np.float32)
+        t[0, 0] = 1.0
+        for i in range(n + 2):
+            for j in range(m):
+                t[i, j + 1] = a[i, j] * a[i, j]
+        for i in range(n):
+            for j in range(m):
+                out[i, j] = t[i, j] + t[i + 2, j + 1] + t[0, 0]
+
+    assert ps.optimize(first, options=TWO_CORES).rungs["mapping"] != IN_WINDOWS
 
 
 def test_a_sum_over_all_rows_needs_them_all():

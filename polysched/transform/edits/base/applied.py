@@ -53,13 +53,13 @@ class _Batch:
 
     def add(self, edit: Edit) -> bool:
         """One edit more; False if it cannot wait, or is refused, maybe for what an illegal one before it did."""
-        before = replace(self.drafts[-1], waits=True)
+        before = self.drafts[-1]
         if edit.kind.legality not in ("order", "run"):
             return False
         if scoped_arrays(before.nested):  # which orders are legal hangs on the order
             return False
         try:
-            self.drafts.append(applied(before, edit, self.options))
+            self.drafts.append(applied(replace(before, waits=True), edit, self.options))
         except PolyschedError:
             return False
         self.edits.append(edit)
@@ -87,8 +87,8 @@ class _Batch:
     def _check(self, count: int) -> Draft:
         """The draft after so many of the edits."""
         with _in_time(self.edits[count - 1], self.options):
-            what, draft = f"after {self.edits[count - 1]}", self.drafts[count]
-            return timed("legality", lambda tree: checked(self.drafts[0], tree, what), draft.nested)
+            what = f"after {self.edits[count - 1]}"
+            return timed("legality", lambda tree: checked(self.drafts[0], tree, what), self.drafts[count].nested)
 
 
 @contextmanager

@@ -117,7 +117,9 @@ def _using(arrays: Set[str], scop: Scop) -> Scop:
 def redrafted(before: Draft, scop: Scop, tree: Tree, what: str, hint: str = "", *, only: str = "") -> Draft:
     """The draft of another nest, in the order of `tree`, with its own dependences; IllegalSchedule if an access leaves
     its array, or a mark separates what must stay in order. That it computes the same, the caller has shown. `only` is
-    as above."""
+    as above. InputError for edits `together`, since a proof of the caller's says nothing of those before."""
+    if before.unshown is not None:
+        raise InputError(f"{what} is not shown together with other edits")
     tree = nested(tree)
     scop = replace(scop, statements=tuple(map(_with_its_reduction, scop.statements)))
     _require_in_bounds(scop, what)
