@@ -233,10 +233,11 @@ def test_a_lock_that_is_never_given_back_stops_nobody():
 
 
 def two_stages():
+    """The second reads rows from both ends of the first, which is kept whole."""
     n, m = ps.var("n"), ps.var("m")
     a = ps.placeholder((n + 1, m), ps.f32, "a")
     t = ps.compute((n + 1, m), lambda y, x: a[y, x] * 2.0, "t", inline=False)
-    return ps.function("two_stages", [a], [ps.compute((n, m), lambda y, x: t[y + 1, x] + t[y, x], "o")])
+    return ps.function("two_stages", [a], [ps.compute((n, m), lambda y, x: t[n - y, x] + t[y, x], "o")])
 
 
 def test_a_result_gives_it_back_when_asked_and_when_it_dies():
