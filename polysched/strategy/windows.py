@@ -9,7 +9,8 @@ at a time (Ragan-Kelley et al., PLDI 2013).
     .tile("y_2", sizes=(32,), names=("y_o",)).compute_at("b", at="y_o").fuse("y", "y_2").fold_storage("b_at", 0, size=4)
 
 What each element of a row needs one element of, it computes itself, as a scalar. Stages that read the same, and nothing
-of each other, have one loop along the row.
+of each other, have one loop along the row. Where a stage has more rows than the last, or fewer, a strip keeps all that it
+needs of it.
 """
 
 from __future__ import annotations
@@ -17,10 +18,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import reduce
 from itertools import combinations
+from math import ceil
 
-from polysched.config.heuristics.cpu import HALOS_OF_STRIP, LEAST_STRIP, MOST_STRIP, STRIPS_OF_CORE
+from polysched.config.heuristics.cpu import HALOS_OF_STRIP, LEAST_STRIP, MOST_STRIP, SAMPLED_STRIP, STRIPS_OF_CORE
 from polysched.config.heuristics.nest import FOLDED_SIZES
 from polysched.deps.coincidence import carried, in_one
 from polysched.errors import IllegalSchedule
@@ -44,6 +47,15 @@ class Pipeline:
     stages: tuple[Loop, ...]
     arrays: tuple[str, ...]  # of the others, each after those that are computed from it
     strip: int  # rows of the last stage that are computed at a time
+    slides: bool  # a row of the last stage needs one more of each other, so that they take turns
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """What a strip of the last stage needs of another one: `rate` rows for each of its own, and `halo` more."""
+
+    rate: Fraction
+    halo: int
 
 
 def windows(script: Script) -> None:
@@ -57,21 +69,28 @@ def windows(script: Script) -> None:
     if not strip:
         return
     script.draft = together(script.draft)
-    block, whole = script.block(last, strip, "o"), {array.name for array in script.scop.arrays}
+    block = script.block(last, strip, "o")
     for array in found.arrays:
         script.do("compute_at", array, at=_along_row(script, array) or block)
-    inside = (each for each in loops(script.draft.nested) if len(each.around) == 1)
-    rows = [each.name for each in inside if each.around[0].members[0].name == block]
-    if len(rows) > 1:
-        script.do("fuse", *rows)
-    for name in [array.name for array in script.scop.arrays if array.name not in whole]:
-        if place := _turns(script, name, rows[0]):
-            script.do("fold_storage", name, place[0], size=place[1])
+    if found.slides:
+        _slide(script, block)
     _join_rows(script)
     try:
         script.draft = shown(script.draft, f"windows.{last} = {strip}")
     except IllegalSchedule as error:
         raise script.refused(error) from error.__cause__
+
+
+def _slide(script: Script, block: str) -> None:
+    """The loops over rows of a strip as one, in which few rows of each array are in use at a time."""
+    inside = (each for each in loops(script.draft.nested) if len(each.around) == 1)
+    rows = [each.name for each in inside if each.around[0].members[0].name == block]
+    if len(rows) > 1:
+        script.do("fuse", *rows)
+    users = {array.name for array in script.scop.function.arrays}
+    for name in [array.name for array in script.scop.arrays if array.name not in users]:
+        if place := _turns(script, name, rows[0]):
+            script.do("fold_storage", name, place[0], size=place[1])
 
 
 def pipeline(script: Script) -> Pipeline | None:
@@ -92,16 +111,18 @@ def pipeline(script: Script) -> Pipeline | None:
     apart = sum(map(len, written)) == len(set().union(*written))
     if not apart or written[-1] & own or any(arrays & users for arrays in written[:-1]):
         return None
-    halo = _halo(stages, script)
-    if not halo:
+    of_each = _rows_of_each(stages, script)
+    if of_each is None:
         return None
-    strip = min(max(HALOS_OF_STRIP * halo, LEAST_STRIP), MOST_STRIP)
+    halo, slides = max(ceil(each.halo / each.rate) for each in of_each), all(each.rate == 1 for each in of_each)
+    strip = min(max(HALOS_OF_STRIP * halo, LEAST_STRIP if slides else HALOS_OF_STRIP), MOST_STRIP)
     rows = most_iterations(stages[-1], scop.context)
     if rows is not None:
         strip = min(strip, rows // (STRIPS_OF_CORE * machine.cores))
     if strip < HALOS_OF_STRIP // 2 * halo:
         return None
-    return Pipeline(stages, tuple(array for arrays in reversed(written[:-1]) for array in sorted(arrays)), strip)
+    arrays = tuple(array for arrays in reversed(written[:-1]) for array in sorted(arrays))
+    return Pipeline(stages, arrays, strip, slides)
 
 
 def _has_rows(stage: Loop, inner: Sequence[Loop], reaching: isl.UnionMap) -> bool:
@@ -120,29 +141,38 @@ def _carries(inner: Loop, reaching: isl.UnionMap) -> bool:
     return not carried(inner.member, reaching.intersect_domain(inner.instances)).is_empty()
 
 
-def _halo(stages: Sequence[Loop], script: Script) -> int | None:
-    """The rows of a stage that a row of the last needs beside one, at most; None if no constant is enough."""
+def _rows_of_each(stages: Sequence[Loop], script: Script) -> list[_Rows] | None:
+    """What the last stage needs of the others; None if it takes some of a stage in all, or no constant is enough."""
     number = {name: k for k, stage in enumerate(stages) for name in stage.statements}
     between = defaultdict[tuple[int, int], list[isl.UnionMap]](list)
     for each in script.dependences.of("flow"):
         between[number[each.sink], number[each.source]].append(isl.UnionMap.from_map(each.relation))
-    needed = {len(stages) - 1: (0, 0)}  # from which row to which, up from that of the last stage
+    needed = {len(stages) - 1: isl.Map("{ [y] -> [y] }")}  # { [row of the last] -> [row] } for each stage
     for (other, one), flow in sorted(between.items(), reverse=True):
         if one != other:
-            rows = reduce(isl.UnionMap.union, flow).apply_domain(stages[one].member.schedule)
-            first, last = _ends(isl.Set.from_union_set(rows.apply_range(stages[other].member.schedule).deltas()))
-            if not (first.is_int() and last.is_int()) or other not in needed:
+            if other not in needed:
                 return None
-            up, down = needed[other][0] + int(first.to_python()), needed[other][1] + int(last.to_python())
-            least, most = needed.get(one, (up, down))
-            needed[one] = min(least, up), max(most, down)
-    return max(most - least for least, most in needed.values())
+            rows = reduce(isl.UnionMap.union, flow).apply_domain(stages[one].member.schedule)
+            used = isl.Map.from_union_map(rows.apply_range(stages[other].member.schedule)).reverse()
+            used = needed[other].apply_range(used)
+            needed[one] = needed[one].union(used) if one in needed else used
+    found = [each for each in map(_rows, needed.values()) if each is not None]
+    return found if len(found) == len(needed) else None
 
 
-def _ends(values: isl.Set) -> tuple[isl.Val, isl.Val]:
-    """The least and the largest of { [x] } for any sizes; infinite if there is none."""
-    constant = values.project_out(isl.dim_type.param, 0, values.dim(isl.dim_type.param))
-    return constant.dim_min_val(0), constant.dim_max_val(0)
+def _rows(needed: isl.Map) -> _Rows | None:
+    """The rate and the halo of { [row of the last] -> [row] }, as two strips differ from one."""
+    one, two = (_height(needed, strip) for strip in (SAMPLED_STRIP, 2 * SAMPLED_STRIP))
+    if one is None or two is None or one == two:
+        return None
+    return _Rows(Fraction(two - one, SAMPLED_STRIP), 2 * one - two)
+
+
+def _height(needed: isl.Map, strip: int) -> int | None:
+    """The most rows that a strip of so many rows of the last needs; None if no constant is enough."""
+    rows = isl.Map(f"{{ [k] -> [y] : {strip} k <= y < {strip} k + {strip} }}").apply_range(needed)
+    apart = rows.dim_max(0).sub(rows.dim_min(0)).max_val()
+    return apart.to_python() + 1 if apart.is_int() else None
 
 
 def _turns(script: Script, array: str, rows: str) -> tuple[int, int] | None:

@@ -123,6 +123,33 @@ def test_stages_that_read_the_same_have_one_loop_along_the_row():
     done.verify()
 
 
+def test_rows_that_are_needed_once_are_used_up_at_once():
+    n, m = ps.var("n"), ps.var("m")
+    a = ps.placeholder((n, m + 2), ps.f32, "a")
+    root = ps.compute((n, m + 2), lambda y, x: ps.sqrt(a[y, x]), "root", inline=False)
+    mean = ps.compute((n, m), lambda y, x: root[y, x] + root[y, x + 1] + root[y, x + 2], "mean", inline=False)
+    sharp = ps.compute((n, m), lambda y, x: ps.select(a[y, x] < 0.5, a[y, x], a[y, x] - mean[y, x]), "sharp")
+    done = ps.optimize(ps.function("f", [a], [sharp]), options=TWO_CORES)
+    assert done.rungs["mapping"] == IN_WINDOWS and "float mean_at;" in done.source.text
+    assert '.fold_storage("root_at", 0, size=1)' in done.schedule.script
+    done.verify()
+
+
+@pytest.mark.parametrize(
+    ("rows", "row", "height"),
+    [(lambda n: 2 * n + 2, lambda y: 2 * y, 16), (lambda n: n + 1, lambda y: y // 2, 9)],
+    ids=["half as many", "twice as many"],
+)
+def test_strips_of_stages_with_other_numbers_of_rows(rows, row, height):
+    n, m = ps.var("n"), ps.var("m")
+    a = ps.placeholder((rows(n), m + 1), ps.f32, "a")
+    across = ps.compute((rows(n), m), lambda y, x: a[y, x] + a[y, x + 1], "across", inline=False)
+    out = ps.compute((n, m), lambda y, x: across[row(y), x] + across[row(y) + 1, x], "out")
+    done = ps.optimize(ps.function("f", [a], [out]), options=TWO_CORES)
+    assert done.rungs["mapping"] == IN_WINDOWS and f"m * {height}" in done.source.text
+    done.verify()
+
+
 def test_an_illegal_edit_of_its_history_is_named():
     text = ps.optimize(blur(), options=TWO_CORES).schedule.to_json()
     assert ps.Schedule.from_json(blur(), text.replace('"size": 4', '"size": 8')).map("c")

@@ -74,10 +74,21 @@ def _work(statement: Statement, context: isl.Set) -> Expr:
         names[name] = Var(name)
     total: Expr = Const(float(_operations(statement)), f64)  # the product of some sizes is too much for an i64
     for k in range(domain.dim(isl.dim_type.set)):
-        last, first = domain.dim_max(k), domain.dim_min(k)
-        extent = expression(build.expr_from_pw_aff(last.sub(first).add_constant_val(isl.Val(1))), names)
-        total = mul(Cast(extent, f64), total)
+        total = mul(_extent(domain, k, build, names), total)
     return total
+
+
+def _extent(domain: isl.Set, k: int, build: isl.AstBuild, names: dict[str, Expr]) -> Expr:
+    """How many values the k-th iterator has: for the same values of those before it, if that is a number. What is
+    computed in a tile goes over its part of a dimension, of which the tile has the number."""
+    last, before = domain.dim(isl.dim_type.set) - 1, isl.dim_type.in_
+    own = isl.Map.from_range(domain.project_out(isl.dim_type.set, k + 1, last - k))
+    own = own.move_dims(before, 0, isl.dim_type.out, 0, k)
+    most = own.dim_max(0).sub(own.dim_min(0)).max_val()
+    if most.is_int():
+        return Const(float(most.to_python() + 1), f64)
+    whole = domain.dim_max(k).sub(domain.dim_min(k)).add_constant_val(isl.Val(1))
+    return Cast(expression(build.expr_from_pw_aff(whole), names), f64)
 
 
 def _operations(statement: Statement) -> int:

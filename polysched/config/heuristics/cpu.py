@@ -27,6 +27,7 @@ FUSED_BLOCK = 64  # iterations of tile loops that are fused: eight cache lines o
 # Pipelines: strips of rows of the last stage, which compute what they need of the others.
 LEAST_STRIP, MOST_STRIP = 32, 256  # rows
 HALOS_OF_STRIP = 8  # what neighbours compute as well is an eighth; up to twice that still pays
+SAMPLED_STRIP = 64  # rows, by which the rates of stages are told: halves and fourths of it are whole
 STRIPS_OF_CORE = 2  # so that none waits long for the others
 
 # Sums of products.

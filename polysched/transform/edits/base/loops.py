@@ -11,7 +11,8 @@ All here is about trees whose bands have one member each, as `nested` makes them
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import reduce
@@ -86,17 +87,29 @@ class Loop:
 def loops(tree: Tree) -> tuple[Loop, ...]:
     """All loops of the tree, outer ones first."""
     assert isinstance(tree, Domain)
-    return tuple(_loops(tree, (), tree.domain, ()))
+    found: list[Loop] = []
+    _collect(tree, (), tree.domain, (), found)
+    return tuple(found)
 
 
-def _loops(tree: Tree, path: tuple[int, ...], instances: isl.UnionSet, around: tuple[Band, ...]) -> Iterator[Loop]:
+def _collect(
+    tree: Tree, path: tuple[int, ...], instances: isl.UnionSet, around: tuple[Band, ...], found: list[Loop]
+) -> None:
     if isinstance(tree, Filter):
         instances = _passing(instances, tree.filter)
     if isinstance(tree, Band):
-        yield Loop(tree, path, instances, around)
+        found.append(Loop(tree, path, instances, around))
         around = (*around, tree)
     for k, child in enumerate(children(tree)):
-        yield from _loops(child, (*path, k), instances, around)
+        _collect(child, (*path, k), instances, around, found)
+
+
+@remembered
+def _by_name(tree: Tree) -> Mapping[str, list[Loop]]:
+    named = defaultdict[str, list[Loop]](list)
+    for each in loops(tree):
+        named[each.name].append(each)
+    return dict(named)
 
 
 @remembered
@@ -106,7 +119,7 @@ def _passing(instances: isl.UnionSet, filter: isl.UnionSet) -> isl.UnionSet:
 
 def loop(tree: Tree, name: str) -> Loop:
     """The one loop of that name, or that a pattern as in `matching` fits; InputError if it is none or several."""
-    found = [each for each in loops(tree) if each.name == name] or _matching(tree, name)
+    found = _by_name(tree).get(name) or _matching(tree, name)
     if len(found) == 1:
         return found[0]
     known = ", ".join(each.name for each in loops(tree)) or "none"

@@ -20,7 +20,7 @@ from functools import reduce
 
 from polysched.config.heuristics.nest import MOST_CORNER, PART_OF_A_ROW
 from polysched.deps.dependences import Dependences
-from polysched.errors import IllegalSchedule, InputError
+from polysched.errors import BudgetExceeded, IllegalSchedule, InputError
 from polysched.ir.nodes import Array
 from polysched.model.extents import largest
 from polysched.model.scop import Scop, Statement
@@ -71,7 +71,7 @@ def compute_at(draft: Draft, array: str, at: str, scope: Scope = "private") -> D
         name = needed[0][0]
         with suppress(IllegalSchedule):  # what is in the corners may have no place, or its operands may have gone
             return computing.of([(name, filled.intersect_range(scop.statement(name).domain))])
-    return computing.of(needed)
+    return computing.of([(name, _simpler(of_it, scop.statement(name).domain)) for name, of_it in needed])
 
 
 @dataclass(frozen=True)
@@ -146,14 +146,19 @@ def _needed(
     among = chains_of(union_of(d.relation for d in flow if d.sink in makes))
     needed = arrivals.reverse().apply_range(read.reverse())
     needed = needed.union(needed.apply_range(among.reverse())).intersect_range(instances_of(producers))
-    found = (_simpler(m).coalesce() for m in isl.maps_of(needed) if not m.is_empty())
-    return [(m.get_tuple_name(isl.dim_type.out) or "", m.intersect_range(_domain(m, producers))) for m in found]
+    found = (m.coalesce() for m in isl.maps_of(needed) if not m.is_empty())
+    return [(m.get_tuple_name(isl.dim_type.out) or "", m) for m in found]
 
 
-def _simpler(needed: isl.Map) -> isl.Map:
-    """The hull, if that is not more for every iteration: with holes near the ends alone, loops would be in pieces."""
-    hull = isl.Map.from_basic_map(needed.polyhedral_hull())
-    return needed if needed.domain().is_subset(hull.subtract(needed).domain()) else hull
+def _simpler(needed: isl.Map, domain: isl.Set) -> isl.Map:
+    """The hull, if that is not more for every iteration: with holes near the ends alone, loops would be in pieces.
+    What is needed, too, where isl takes long to find it."""
+    try:
+        with isl.within(operations=_OPERATIONS):
+            hull = isl.Map.from_basic_map(needed.polyhedral_hull())
+    except BudgetExceeded:
+        return needed
+    return needed if needed.domain().is_subset(hull.subtract(needed).domain()) else hull.intersect_range(domain)
 
 
 def _without_corners(needed: isl.Map) -> isl.Map | None:
@@ -190,10 +195,6 @@ def _rows(needed: isl.Map) -> isl.Map:
     """{ [o, i] -> [j] } for { [o] -> S0[i, j] }"""
     outer, depth = needed.dim(isl.dim_type.in_), needed.dim(isl.dim_type.out)
     return needed.move_dims(isl.dim_type.in_, outer, isl.dim_type.out, 0, max(depth - 1, 0))
-
-
-def _domain(needed: isl.Map, producers: Sequence[Statement]) -> isl.Set:
-    return next(s.domain for s in producers if s.name == needed.get_tuple_name(isl.dim_type.out))
 
 
 def _arrival(arrivals: isl.UnionMap, statement: Statement) -> isl.Map:
@@ -238,3 +239,6 @@ def _placed(
     before = part_with(left, inner, instances_of(users), first=True)
     tree = flattened(grafted(left, before, part, values, before=True), inner)
     return with_storage(tree, around, array)
+
+
+_OPERATIONS = 20_000  # of isl; hulls of few pieces need some hundreds

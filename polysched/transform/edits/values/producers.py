@@ -44,7 +44,8 @@ def written_by(scop: Scop, array: str) -> tuple[Statement, ...]:
 def require_computed(draft: Draft, array: str, user: Statement) -> None:
     """InputError if the statement may read an element of the array that none has written by then."""
     flow = [d for d in draft.dependences.of("flow") if d.array == array and d.sink == user.name]
-    if not all(d.is_exact for d in flow) or not all(read.must for read in user.reads if read.array == array):
+    reads = [read for read in user.reads if read.array == array]
+    if not all(d.is_exact for d in flow) or not all(read.must or read.relation.is_single_valued() for read in reads):
         raise InputError(f"which elements of '{array}' {user.name} reads is not known exactly")
     computed = union_of(d.relation.reverse() for d in flow).apply_range(draft.scop.writes)
     for read in user.reads:
