@@ -9,8 +9,8 @@ at a time (Ragan-Kelley et al., PLDI 2013).
     .tile("y_2", sizes=(32,), names=("y_o",)).compute_at("b", at="y_o").fuse("y", "y_2").fold_storage("b_at", 0, size=4)
 
 What each element of a row needs one element of, it computes itself, as a scalar. Stages that read the same, and nothing
-of each other, have one loop along the row. Where a stage has more rows than the last, or fewer, a strip keeps all that it
-needs of it.
+of each other, have one loop along the row. Where a stage has more rows than the last, or fewer, a strip keeps all that
+it needs of it.
 """
 
 from __future__ import annotations
@@ -154,10 +154,16 @@ def _rows_of_each(stages: Sequence[Loop], script: Script) -> list[_Rows] | None:
                 return None
             rows = reduce(isl.UnionMap.union, flow).apply_domain(stages[one].member.schedule)
             used = isl.Map.from_union_map(rows.apply_range(stages[other].member.schedule)).reverse()
-            used = needed[other].apply_range(used)
-            needed[one] = needed[one].union(used) if one in needed else used
+            used = needed[other].apply_range(_for_all_sizes(used))
+            needed[one] = _for_all_sizes(needed[one].union(used) if one in needed else used)
     found = [each for each in map(_rows, needed.values()) if each is not None]
     return found if len(found) == len(needed) else None
+
+
+def _for_all_sizes(rows: isl.Map) -> isl.Map:
+    """Those of any sizes, and all between them."""
+    rows = rows.project_out(isl.dim_type.param, 0, rows.dim(isl.dim_type.param))
+    return isl.Map.from_basic_map(rows.polyhedral_hull())
 
 
 def _rows(needed: isl.Map) -> _Rows | None:

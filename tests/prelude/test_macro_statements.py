@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import polysched as ps
-from benchmarks.pipelines import life
+from benchmarks.pipelines.stencils import life
 from polysched.ir.build import add, load, store, var
 from polysched.ir.dtypes import f32, f64
 from polysched.ir.interp import interpret

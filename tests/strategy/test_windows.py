@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 import polysched as ps
+from benchmarks.pipelines import ours
+from benchmarks.pipelines.stages import ALL
 from polysched.plan.mapped import IN_WINDOWS
 
 TWO_CORES = ps.Options(machine=ps.Machine(cores=2))
@@ -156,6 +158,16 @@ def test_an_illegal_edit_of_its_history_is_named():
     with pytest.raises(ps.IllegalSchedule, match=r"fold_storage\(across_at, 0, size=2\): S1\[") as caught:
         ps.Schedule.from_json(blur(), text.replace('"size": 4', '"size": 2'))
     assert any("edit 4 of the history: .fold_storage" in note for note in caught.value.__notes__)
+
+
+@pytest.mark.parametrize("pipeline", ALL, ids=lambda each: each.name)
+def test_the_pipelines_of_the_benchmark(pipeline):
+    done = ps.optimize(ours.function(pipeline), options=TWO_CORES)
+    data = ours.data(pipeline, 40)
+    done(**data)
+    expected = {"a": data["a"], "out": np.zeros_like(data["out"])}
+    ps.interpret(done.nest, {**expected, "n": 40, "m": 40})
+    np.testing.assert_allclose(data["out"], expected["out"], rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(12))

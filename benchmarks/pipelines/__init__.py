@@ -1,0 +1,1 @@
+"""Pipelines of stencils, and stencils over time: `python -m benchmarks.pipelines`."""
