@@ -16,19 +16,20 @@ it needs of it.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 from itertools import combinations
 from math import ceil
 
-from polysched.config.heuristics.cpu import HALOS_OF_STRIP, LEAST_STRIP, MOST_STRIP, SAMPLED_STRIP, STRIPS_OF_CORE
+from polysched.config.heuristics.cpu import HALOS_OF_STRIP, LEAST_STRIP, MOST_STRIP, ROW_RATES, STRIPS_OF_CORE
 from polysched.config.heuristics.nest import FOLDED_SIZES
 from polysched.deps.coincidence import carried, in_one
 from polysched.errors import IllegalSchedule
 from polysched.ir.nodes import Const
 from polysched.model.extents import largest
+from polysched.model.scop import Scop
 from polysched.model.tree.nodes import is_innermost
 from polysched.strategy.decision import sizes_around
 from polysched.strategy.script import Script
@@ -52,7 +53,7 @@ class Pipeline:
 
 @dataclass(frozen=True)
 class _Rows:
-    """What a strip of the last stage needs of another one: `rate` rows for each of its own, and `halo` more."""
+    """What a strip of the last stage needs of another one: `rate` rows for each of its own and of `halo` more."""
 
     rate: Fraction
     halo: int
@@ -69,11 +70,11 @@ def windows(script: Script) -> None:
     if not strip:
         return
     script.draft = together(script.draft)
-    block = script.block(last, strip, "o")
+    block, whole = script.block(last, strip, "o"), {array.name for array in script.scop.arrays}
     for array in found.arrays:
         script.do("compute_at", array, at=_along_row(script, array) or block)
     if found.slides:
-        _slide(script, block)
+        _slide(script, block, whole)
     _join_rows(script)
     try:
         script.draft = shown(script.draft, f"windows.{last} = {strip}")
@@ -81,14 +82,13 @@ def windows(script: Script) -> None:
         raise script.refused(error) from error.__cause__
 
 
-def _slide(script: Script, block: str) -> None:
-    """The loops over rows of a strip as one, in which few rows of each array are in use at a time."""
+def _slide(script: Script, block: str, whole: Set[str]) -> None:
+    """The loops over rows of a strip as one, in which few rows of each array but the `whole` are in use at a time."""
     inside = (each for each in loops(script.draft.nested) if len(each.around) == 1)
     rows = [each.name for each in inside if each.around[0].members[0].name == block]
     if len(rows) > 1:
         script.do("fuse", *rows)
-    users = {array.name for array in script.scop.function.arrays}
-    for name in [array.name for array in script.scop.arrays if array.name not in users]:
+    for name in [array.name for array in script.scop.arrays if array.name not in whole]:
         if place := _turns(script, name, rows[0]):
             script.do("fold_storage", name, place[0], size=place[1])
 
@@ -105,16 +105,17 @@ def pipeline(script: Script) -> Pipeline | None:
         return None
     for stage in stages:
         inner = [each for each in every if each.around[:1] == (stage.band,)]
-        if not _has_rows(stage, inner, script.dependences.coincidence):
+        if not _has_rows(script, stage, inner):
             return None
     written = [{w.array for name in stage.statements for w in scop.statement(name).writes} for stage in stages]
+    read = {r.array for stage in stages for name in stage.statements for r in scop.statement(name).reads}
     apart = sum(map(len, written)) == len(set().union(*written))
-    if not apart or written[-1] & own or any(arrays & users for arrays in written[:-1]):
+    if not apart or written[-1] & (own | read) or any(arrays & users for arrays in written[:-1]):
         return None
     of_each = _rows_of_each(stages, script)
     if of_each is None:
         return None
-    halo, slides = max(ceil(each.halo / each.rate) for each in of_each), all(each.rate == 1 for each in of_each)
+    halo, slides = max(each.halo for each in of_each), all(each.rate == 1 for each in of_each)
     strip = min(max(HALOS_OF_STRIP * halo, LEAST_STRIP if slides else HALOS_OF_STRIP), MOST_STRIP)
     rows = most_iterations(stages[-1], scop.context)
     if rows is not None:
@@ -125,14 +126,29 @@ def pipeline(script: Script) -> Pipeline | None:
     return Pipeline(stages, arrays, strip, slides)
 
 
-def _has_rows(stage: Loop, inner: Sequence[Loop], reaching: isl.UnionMap) -> bool:
-    """Are its iterations independent, and those of the innermost loops in it, which have all that it runs?"""
+def _has_rows(script: Script, stage: Loop, inner: Sequence[Loop]) -> bool:
+    """Are its iterations independent, and those of the loops in it, of which the innermost go along rows of all arrays
+    and have all that it runs?"""
+    scop, reaching = script.scop, script.dependences.coincidence
     reaching = reaching.intersect_domain(stage.instances).intersect_range(stage.instances)
     innermost = [each for each in inner if is_innermost(each.band)]
     have_rows = {name for each in innermost for name in each.statements}
     if not carried(stage.member, reaching).is_empty() or not have_rows >= {*stage.statements}:
         return False
-    return not any(_carries(each, reaching) for each in innermost)
+    return not any(_carries(each, reaching) for each in inner) and all(_goes_along(scop, each) for each in innermost)
+
+
+def _goes_along(scop: Scop, inner: Loop) -> bool:
+    """Do its iterations differ in the last subscript alone, of all that they touch?"""
+    coordinates = coordinates_of((*inner.around, inner.band), inner.instances).reverse()
+    for statement in map(scop.statement, inner.statements):
+        for access in (*statement.reads, *statement.writes):
+            touched = isl.Map.from_union_map(coordinates.apply_range(isl.UnionMap.from_map(access.relation)))
+            rows = touched.project_out(isl.dim_type.in_, len(inner.around), 1)
+            rows = rows.project_out(isl.dim_type.out, max(rows.dim(isl.dim_type.out) - 1, 0), 1)
+            if not rows.is_single_valued():
+                return False
+    return True
 
 
 def _carries(inner: Loop, reaching: isl.UnionMap) -> bool:
@@ -167,18 +183,19 @@ def _for_all_sizes(rows: isl.Map) -> isl.Map:
 
 
 def _rows(needed: isl.Map) -> _Rows | None:
-    """The rate and the halo of { [row of the last] -> [row] }, as two strips differ from one."""
-    one, two = (_height(needed, strip) for strip in (SAMPLED_STRIP, 2 * SAMPLED_STRIP))
-    if one is None or two is None or one == two:
+    """The rate and the halo of { [row of the last] -> [row] }: the rate at which the halo is least."""
+    found = [rows for rate in ROW_RATES if (rows := _at_rate(needed, rate)) is not None]
+    return min(found, key=lambda rows: rows.halo, default=None)
+
+
+def _at_rate(needed: isl.Map, rate: Fraction) -> _Rows | None:
+    """How far rows are from where the rate has them; None if no constant is enough."""
+    away = isl.Map(f"{{ [[y] -> [row]] -> [{rate.denominator} row - {rate.numerator} y] }}")
+    distances = needed.wrap().apply(away)
+    first, last = distances.dim_min_val(0), distances.dim_max_val(0)
+    if not (first.is_int() and last.is_int()):
         return None
-    return _Rows(Fraction(two - one, SAMPLED_STRIP), 2 * one - two)
-
-
-def _height(needed: isl.Map, strip: int) -> int | None:
-    """The most rows that a strip of so many rows of the last needs; None if no constant is enough."""
-    rows = isl.Map(f"{{ [k] -> [y] : {strip} k <= y < {strip} k + {strip} }}").apply_range(needed)
-    apart = rows.dim_max(0).sub(rows.dim_min(0)).max_val()
-    return apart.to_python() + 1 if apart.is_int() else None
+    return _Rows(rate, ceil(Fraction((last - first).to_python(), rate.numerator)))
 
 
 def _turns(script: Script, array: str, rows: str) -> tuple[int, int] | None:
@@ -202,7 +219,8 @@ def _turns(script: Script, array: str, rows: str) -> tuple[int, int] | None:
 
 
 def _along_row(script: Script, array: str) -> str:
-    """The innermost loop that alone uses the array, if an iteration needs one element; "" if there is none."""
+    """The innermost loop that alone uses the array, if an iteration needs one element, and no other one needs that; ""
+    if there is none."""
     flow = isl.union_map(each.relation for each in script.dependences.of("flow") if each.array == array)
     using = [each for each in loops(script.draft.nested) if not flow.range().is_disjoint(each.instances)]
     if not using or not is_innermost(using[-1].band):
@@ -210,7 +228,8 @@ def _along_row(script: Script, array: str) -> str:
     *outer, last = using
     iterations = coordinates_of((*last.around, last.band), last.instances)
     is_alone = [each.name for each in outer] == [band.members[0].name for band in last.around]
-    return last.name if is_alone and iterations.reverse().apply_range(flow.reverse()).is_single_valued() else ""
+    needed = iterations.reverse().apply_range(flow.reverse())
+    return last.name if is_alone and needed.is_bijective() else ""
 
 
 def _join_rows(script: Script) -> None:

@@ -100,7 +100,69 @@ def test_a_sum_over_all_rows_needs_them_all():
     a = ps.placeholder((n, m), ps.f32, "a")
     twice = ps.compute((n, m), lambda y, x: a[y, x] * a[y, x], "twice", inline=False)
     out = ps.compute((n, m), lambda y, x: twice[y, x] + twice[n - 1 - y, x], "out")
-    assert ps.optimize(ps.function("f", [a], [out]), options=TWO_CORES).rungs["mapping"] != IN_WINDOWS
+    done = ps.optimize(ps.function("f", [a], [out]), options=TWO_CORES)
+    assert done.rungs["mapping"] == "mapped" and '.parallel("y")' in done.schedule.script
+
+
+def test_columns_of_an_array_are_better_in_tiles():
+    n, m = ps.var("n"), ps.var("m")
+    a, b = ps.placeholder((n, m), ps.f32, "a"), ps.placeholder((m, n), ps.f32, "b")
+    root = ps.compute((n, m), lambda y, x: ps.sqrt(a[y, x]), "root", inline=False)
+    out = ps.compute((n, m), lambda y, x: root[y, x] + b[x, y], "out")
+    assert ps.optimize(ps.function("f", [a, b], [out]), options=TWO_CORES).rungs["mapping"] != IN_WINDOWS
+
+
+def test_what_many_elements_need_is_computed_once():
+    @ps.nest
+    def product(a: ps.f32["n", "n"], d: ps.f32["n", "n"], o: ps.f32["n", "n"], n: ps.size):
+        t = np.empty((n, n), np.float32)
+        for i in range(n):
+            for k in range(n):
+                t[i, k] = a[i, k] * a[i, k]
+        for i in range(n):
+            for k in range(n):
+                for j in range(n):
+                    o[i, j] += t[i, k] * d[k, j]
+
+    assert ps.optimize(product, options=TWO_CORES).rungs["mapping"] != IN_WINDOWS
+
+
+def test_strips_that_read_what_others_write_are_none():
+    @ps.nest
+    def in_place(a: ps.i32["n + 2", "m"], n: ps.size, m: ps.size):
+        t = np.empty((n + 2, m), np.int32)
+        for i in range(n + 2):
+            for j in range(m):
+                t[i, j] = a[i, j] * 2
+        for i in range(n):
+            for j in range(m):
+                a[i, j] = t[i, j] + t[i + 2, j]
+
+    assert ps.optimize(in_place, options=TWO_CORES).rungs["mapping"] != IN_WINDOWS
+
+
+def test_a_stage_that_nobody_reads():
+    @ps.nest
+    def dead(a: ps.i32["n + 2", "m"], o: ps.i32["n", "m"], n: ps.size, m: ps.size):
+        t = np.empty((n + 2, m), np.int32)
+        u = np.empty((n + 2, m), np.int32)
+        for i in range(n + 2):
+            for j in range(m):
+                t[i, j] = a[i, j] * 2
+        for i in range(n + 2):
+            for j in range(m):
+                u[i, j] = a[i, j] * 3
+        for i in range(n):
+            for j in range(m):
+                o[i, j] = t[i, j] + t[i + 2, j]
+
+    ps.optimize(dead, options=TWO_CORES).verify()
+
+
+@pytest.mark.parametrize("rows", [100, 127])
+def test_fixed_sizes_have_the_rates_of_others(rows):
+    done = ps.optimize(blur(rows), options=TWO_CORES)
+    assert done.rungs["mapping"] == IN_WINDOWS and '.fold_storage("across_at", 0, size=4)' in done.schedule.script
 
 
 def test_what_an_element_needs_one_of_is_a_scalar():
@@ -139,7 +201,7 @@ def test_rows_that_are_needed_once_are_used_up_at_once():
 
 @pytest.mark.parametrize(
     ("rows", "row", "height"),
-    [(lambda n: 2 * n + 2, lambda y: 2 * y, 16), (lambda n: n + 1, lambda y: y // 2, 9)],
+    [(lambda n: 2 * n + 2, lambda y: 2 * y, 16), (lambda n: n + 1, lambda y: y // 2, 13)],
     ids=["half as many", "twice as many"],
 )
 def test_strips_of_stages_with_other_numbers_of_rows(rows, row, height):

@@ -4,10 +4,10 @@
         for i in 0..n (parallel):               ->          for i in 0..n (parallel if m * n * n * 5 >= m * 60000):
             for j in 0..n: <5 operations>                       for j in 0..n: <5 operations>
 
-Work is counted over boxes around the domains, and starts over the loops around. Measured on 2 cores: a region takes 1.5
-microseconds on an idle machine, 40 on a busy one, in which a core makes 5000 to 100 000 operations, and eight times as
-many as SIMD. A loop with none inside is SIMD by the compiler unless it calls functions, and goes once over its data, so
-that cores share a memory that is already busy.
+Work is counted over boxes around the domains, or around the parts that tiles have of them, and starts over the loops
+around. Measured on 2 cores: a region takes 1.5 microseconds on an idle machine, 40 on a busy one, in which a core makes
+5000 to 100 000 operations, and eight times as many as SIMD. A loop with none inside is SIMD by the compiler unless it
+calls functions, and goes once over its data, so that cores share a memory that is already busy.
 """
 
 from __future__ import annotations
@@ -15,7 +15,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import reduce
 
-from polysched.config.heuristics.cpu import OPERATIONS, OPERATIONS_OF_A_CALL, SIMD_OPERATIONS, STREAM_OPERATIONS
+from polysched.config.heuristics.cpu import (
+    OPERATIONS,
+    OPERATIONS_OF_A_CALL,
+    PARTS_OF_EXTENT,
+    SIMD_OPERATIONS,
+    STREAM_OPERATIONS,
+)
 from polysched.ir.build import add, binary, mul
 from polysched.ir.dtypes import f64
 from polysched.ir.integers.trips import bounded, trips
@@ -79,16 +85,18 @@ def _work(statement: Statement, context: isl.Set) -> Expr:
 
 
 def _extent(domain: isl.Set, k: int, build: isl.AstBuild, names: dict[str, Expr]) -> Expr:
-    """How many values the k-th iterator has: for the same values of those before it, if that is a number. What is
-    computed in a tile goes over its part of a dimension, of which the tile has the number."""
+    """How many values the k-th iterator has; no more than it has for the same values of those before it, if that is a
+    number, and far less: what is computed in a tile goes over its part of a dimension."""
     last, before = domain.dim(isl.dim_type.set) - 1, isl.dim_type.in_
-    own = isl.Map.from_range(domain.project_out(isl.dim_type.set, k + 1, last - k))
-    own = own.move_dims(before, 0, isl.dim_type.out, 0, k)
-    most = own.dim_max(0).sub(own.dim_min(0)).max_val()
-    if most.is_int():
-        return Const(float(most.to_python() + 1), f64)
     whole = domain.dim_max(k).sub(domain.dim_min(k)).add_constant_val(isl.Val(1))
-    return Cast(expression(build.expr_from_pw_aff(whole), names), f64)
+    extent = expression(build.expr_from_pw_aff(whole), names)
+    if k > 0:
+        own = isl.Map.from_range(domain.project_out(isl.dim_type.set, k + 1, last - k))
+        own = own.move_dims(before, 0, isl.dim_type.out, 0, k)
+        part = own.dim_max(0).sub(own.dim_min(0)).max_val() + 1
+        if part.is_int() and PARTS_OF_EXTENT * part <= whole.max_val():
+            extent = Binary("min", extent, Const(part.to_python()))
+    return Cast(extent, f64)
 
 
 def _operations(statement: Statement) -> int:

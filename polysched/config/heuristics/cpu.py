@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 # Register tiles: rows that are unrolled, and columns in a few vectors.
 VECTORS_OF_ROW = 3
 SUMS_IN_16_REGISTERS, SUMS_IN_32_REGISTERS = 12, 24  # the others are for operands
@@ -27,7 +29,7 @@ FUSED_BLOCK = 64  # iterations of tile loops that are fused: eight cache lines o
 # Pipelines: strips of rows of the last stage, which compute what they need of the others.
 LEAST_STRIP, MOST_STRIP = 32, 256  # rows
 HALOS_OF_STRIP = 8  # what neighbours compute as well is an eighth; up to twice that still pays
-SAMPLED_STRIP = 64  # rows, by which the rates of stages are told: halves and fourths of it are whole
+ROW_RATES = (Fraction(1), *(rate for k in (2, 3, 4, 8) for rate in (Fraction(k), Fraction(1, k))))  # rows for one
 STRIPS_OF_CORE = 2  # so that none waits long for the others
 
 # Sums of products.
@@ -48,6 +50,7 @@ LONGEST_PACKED = 512  # iterations of the loop around a tile that a copy holds
 
 # Threads: operations from which on starting them pays, of loops that are scalar, SIMD, and bound by memory.
 OPERATIONS, SIMD_OPERATIONS, STREAM_OPERATIONS = 60_000, 400_000, 1_600_000
+PARTS_OF_EXTENT = 2  # at least, where what a tile has of it is counted
 OPERATIONS_OF_A_CALL, OPERATIONS_OF_AN_UPDATE = 20, 4  # what they count as
 PARTS = 32  # of a sum on threads: more than there are threads, few enough to be combined in no time
 LEAST_PARTED = 4 * PARTS  # iterations of a loop whose parts have rows of their own

@@ -34,6 +34,7 @@ from polysched.transform.edits.base.same_values import require_same_values
 from polysched.transform.edits.values.copies import Copies, copies_of, in_box, iterator_names, names_in
 from polysched.transform.edits.values.footprint import box, nth_subscript
 from polysched.transform.edits.values.producers import (
+    OPERATIONS,
     chains_of,
     instances_of,
     producers_of,
@@ -62,7 +63,7 @@ def compute_at(draft: Draft, array: str, at: str, scope: Scope = "private") -> D
     users = _users(scop, array, producers, place)
     arrivals = coordinates_of((*place.around, place.band), instances_of(users))
     for user in users:
-        require_computed(draft, array, user)
+        require_computed(draft, array, user, may_read=True)
     needed = _needed(draft.dependences, array, producers, users, arrivals)
     if not needed:
         raise InputError(_unused(array, producers, place))
@@ -154,11 +155,12 @@ def _simpler(needed: isl.Map, domain: isl.Set) -> isl.Map:
     """The hull, if that is not more for every iteration: with holes near the ends alone, loops would be in pieces.
     What is needed, too, where isl takes long to find it."""
     try:
-        with isl.within(operations=_OPERATIONS):
+        with isl.within(operations=OPERATIONS):
             hull = isl.Map.from_basic_map(needed.polyhedral_hull())
+            is_more = needed.domain().is_subset(hull.subtract(needed).domain())
     except BudgetExceeded:
         return needed
-    return needed if needed.domain().is_subset(hull.subtract(needed).domain()) else hull.intersect_range(domain)
+    return needed if is_more else hull.intersect_range(domain)
 
 
 def _without_corners(needed: isl.Map) -> isl.Map | None:
@@ -239,6 +241,3 @@ def _placed(
     before = part_with(left, inner, instances_of(users), first=True)
     tree = flattened(grafted(left, before, part, values, before=True), inner)
     return with_storage(tree, around, array)
-
-
-_OPERATIONS = 20_000  # of isl; hulls of few pieces need some hundreds

@@ -41,11 +41,13 @@ def written_by(scop: Scop, array: str) -> tuple[Statement, ...]:
     return found
 
 
-def require_computed(draft: Draft, array: str, user: Statement) -> None:
-    """InputError if the statement may read an element of the array that none has written by then."""
+def require_computed(draft: Draft, array: str, user: Statement, *, may_read: bool = False) -> None:
+    """InputError if the statement may read an element of the array that none has written by then, or one that data
+    decide; whether it reads it, data may decide if it `may_read`."""
     flow = [d for d in draft.dependences.of("flow") if d.array == array and d.sink == user.name]
     reads = [read for read in user.reads if read.array == array]
-    if not all(d.is_exact for d in flow) or not all(read.must or read.relation.is_single_valued() for read in reads):
+    known = all(read.must or (may_read and read.relation.is_single_valued()) for read in reads)
+    if not known or not all(d.is_exact for d in flow):
         raise InputError(f"which elements of '{array}' {user.name} reads is not known exactly")
     computed = union_of(d.relation.reverse() for d in flow).apply_range(draft.scop.writes)
     for read in user.reads:
@@ -92,13 +94,13 @@ def union_of(relations: Iterable[isl.Map]) -> isl.UnionMap:
     return reduce(isl.UnionMap.union, map(isl.UnionMap.from_map, relations), isl.UnionMap("{ }"))
 
 
-_OPERATIONS = 20_000  # of isl; sums need some hundreds
+OPERATIONS = 20_000  # of isl; sums, and hulls of few pieces, need some hundreds
 
 
 def chains_of(pairs: isl.UnionMap) -> isl.UnionMap:
     """All that one leads to by way of others, or more than that; InputError if isl cannot tell within its budget."""
     try:
-        with isl.within(operations=_OPERATIONS):
+        with isl.within(operations=OPERATIONS):
             return pairs.transitive_closure()[0]
     except BudgetExceeded as error:
         raise InputError("what the values are computed from, step by step, is not known") from error
