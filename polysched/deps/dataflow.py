@@ -47,11 +47,11 @@ def dependences(
     flow = last_before(reads, writes, until, hiding=timed_kills(scop))
     # A kill ends a value, not the use of its memory: it does not let a later write come sooner.
     order = last_before(backwards, [a for a in backwards if a.is_write], until)
-    found = [_dependence(pair.source, pair.sink, pair.instances, pair.is_exact) for pair in flow]
-    found += [_dependence(pair.sink, pair.source, pair.instances.reverse(), pair.is_exact) for pair in order]
+    found = [_dependence(pair.source, pair.sink, pair.instances, pair.is_exact, until) for pair in flow]
+    found += [_dependence(pair.sink, pair.source, pair.instances.reverse(), pair.is_exact, until) for pair in order]
     if with_input:
         again = last_before(reads, reads, until, hiding=[write for write in writes if write.hides])
-        found += [_dependence(pair.source, pair.sink, pair.instances, pair.is_exact) for pair in again]
+        found += [_dependence(pair.source, pair.sink, pair.instances, pair.is_exact, until) for pair in again]
     return Dependences(tuple(_told(d for d in found if not d.relation.is_empty())), reorder_reductions)
 
 
@@ -112,13 +112,14 @@ _KINDS: dict[tuple[bool, bool], Kind] = {  # whether source and sink write
 }
 
 
-def _dependence(source: Timed, sink: Timed, pairs: isl.Map, is_exact: bool) -> Dependence:
+def _dependence(source: Timed, sink: Timed, pairs: isl.Map, is_exact: bool, until: float) -> Dependence:
+    is_late = time.monotonic() >= until
     return Dependence(
         kind=_KINDS[source.is_write, sink.is_write],
         source=source.statement,
         sink=sink.statement,
         array=source.array,
-        relation=isl.decided(lambda: pairs.coalesce().remove_redundancies(), pairs),
+        relation=pairs if is_late else isl.decided(lambda: pairs.coalesce().remove_redundancies(), pairs),
         reduction=source.statement == sink.statement and source.is_update and sink.is_update,
         is_exact=is_exact,
         is_guess=not is_exact,

@@ -68,8 +68,8 @@ def require_exact(edits: Sequence[NestEdit], options: Options) -> None:
 
 
 def living(scop: Scop, deps: Dependences, options: Options) -> tuple[Scop, Dependences]:
-    """The same without the instances that store in vain."""
-    left = optional("dead instances", without_dead, scop, deps)
+    """The same without the instances that store in vain, unless which those are would be a guess."""
+    left = scop if deps.guesses else optional("dead instances", without_dead, scop, deps)
     return (scop, deps) if left is scop else (left, _ordered(left, options))
 
 
