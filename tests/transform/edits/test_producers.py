@@ -44,7 +44,7 @@ def test_chains_of_pairs(monkeypatch):
     pairs = isl.UnionMap("[n] -> { S[k] -> S[k + 1] : 0 <= k < n; I[] -> S[0] }")
     chains = isl.UnionMap("[n] -> { S[k] -> S[l] : 0 <= k < l <= n; I[] -> S[l] : 0 <= l <= n }")
     assert chains.subtract(chains_of(pairs)).intersect_params(isl.Set("[n] -> { : n >= 1 }")).is_empty()
-    monkeypatch.setattr(file, "_OPERATIONS", 10)
+    monkeypatch.setattr(file, "OPERATIONS", 10)
     with pytest.raises(InputError) as raised:
         chains_of(pairs)
     assert str(raised.value) == "what the values are computed from, step by step, is not known"
