@@ -1,5 +1,6 @@
 import random
 
+import numpy as np
 import pytest
 from by_hand import blur
 from chains import assert_same_results, check_on_chains, with_temporary
@@ -183,3 +184,18 @@ def test_only_because_that_is_proven(monkeypatch):
     monkeypatch.setattr(file, "require_same_values", unproven)
     with pytest.raises(AssertionError, match="Arrays are not equal"):
         assert_same_results(Schedule(overwritten).inline("b"), random.Random(0))
+
+
+def test_a_value_is_not_moved_past_a_store_of_the_statement_that_may_read_it():
+    @nest
+    def guarded(a: f64["n"], f: f64["n"], c: f64["n"], n: size):
+        b = np.empty(n, np.float64)
+        for i in range(n):
+            b[i] = a[i] * 2.0
+        for i in range(n):
+            if f[i] > 0.0:
+                a[i] = 5.0
+                c[i] = b[i]
+
+    with pytest.raises(InputError, match=r"which elements of 'b' S\d reads is not known exactly"):
+        Schedule(guarded).inline("b")
