@@ -12,7 +12,6 @@ import polysched as ps
 from benchmarks.pipelines.stages import Pipeline, Stage
 from polysched.ir.nodes import Function
 
-_NUMPY = {"f32": np.float32, "u8": np.uint8, "u16": np.uint16}
 _WORDS = SimpleNamespace(
     select=ps.select,
     abs=ps.abs,
@@ -51,7 +50,7 @@ def data(pipeline: Pipeline, size: int) -> dict[str, np.ndarray]:
     """An input, and room for a result of `size` rows and columns."""
     rows, columns = (rate * size + more for rate, more in zip(pipeline.source.rate, pipeline.source.more, strict=True))
     values = np.random.default_rng(0).random((rows, columns), np.float32)
-    dtype = _NUMPY[pipeline.dtype]
-    if dtype is not np.float32:
+    dtype = np.dtype(getattr(ps, pipeline.dtype).numpy)
+    if dtype.kind != "f":
         values = (values * np.iinfo(dtype).max).astype(dtype)
     return {"a": values, "out": np.zeros((size, size), dtype)}

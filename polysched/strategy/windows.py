@@ -30,7 +30,7 @@ from polysched.errors import IllegalSchedule
 from polysched.ir.nodes import Const
 from polysched.model.extents import largest
 from polysched.model.scop import Scop
-from polysched.model.tree.nodes import is_innermost
+from polysched.model.tree.nodes import Band, is_innermost
 from polysched.strategy.decision import sizes_around
 from polysched.strategy.script import Script
 from polysched.support import isl
@@ -152,9 +152,13 @@ def _goes_along(scop: Scop, inner: Loop) -> bool:
 
 
 def _carries(inner: Loop, reaching: isl.UnionMap) -> bool:
-    for band in inner.around:
-        reaching = in_one(band.members[0], reaching)
+    reaching = _within(inner.around, reaching)
     return not carried(inner.member, reaching.intersect_domain(inner.instances)).is_empty()
+
+
+def _within(around: Sequence[Band], pairs: isl.UnionMap) -> isl.UnionMap:
+    """Those in one iteration of all these loops."""
+    return reduce(lambda left, band: in_one(band.members[0], left), around, pairs)
 
 
 def _rows_of_each(stages: Sequence[Loop], script: Script) -> list[_Rows] | None:
@@ -253,9 +257,7 @@ def _to_join(script: Script) -> Iterator[tuple[str, str]]:
 def _is_tied(script: Script, one: Loop, other: Loop) -> bool:
     """Does the other need the first, in an iteration of the loops around both?"""
     pairs = script.dependences.validity.intersect_domain(one.instances).intersect_range(other.instances)
-    for band in one.around:
-        pairs = in_one(band.members[0], pairs)
-    return not pairs.is_empty()
+    return not _within(one.around, pairs).is_empty()
 
 
 def _reads(script: Script, place: Loop) -> set[str]:

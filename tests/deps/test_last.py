@@ -5,6 +5,7 @@ import random
 import pytest
 
 import polysched as ps
+from benchmarks.pipelines.stencils import neighbours as life
 from polysched.deps import last
 from polysched.deps.dataflow import dependences
 from polysched.model.extract import extract
@@ -12,19 +13,6 @@ from polysched.support import isl
 from tests.deps.brute import brute_pairs, interpreted, pairs_of
 from tests.nests import arguments_for
 from tests.scops import scop, stmt
-
-
-@ps.nest
-def life(g: ps.i32[2, "n", "n"], T: ps.size, n: ps.size):
-    for t in range(T):
-        for i in range(1, n - 1):
-            for j in range(1, n - 1):
-                s = 0
-                for di in range(-1, 2):
-                    for dj in range(-1, 2):
-                        if di != 0 or dj != 0:
-                            s += g[t % 2, i + di, j + dj]
-                g[(t + 1) % 2, i, j] = s
 
 
 def test_a_guarded_temporary_and_storage_that_alternates_are_exact():
