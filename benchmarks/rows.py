@@ -1,6 +1,6 @@
 """Operators that work row by row, ours against PyTorch's on the CPU: `python -m benchmarks.rows [--threads N]`.
 
-Each has two processes that are timed in turns, five rounds of 50 calls each, and sleep while the other is; a call that
+Each has two processes that are timed in turns, 25 rounds of 50 calls each, and sleep while the other is; a call that
 is not timed begins each turn. PyTorch makes its result, ours has it given. Ours with `reorder_reductions`, `fast_math`
 and `contract_floats`; what it computes is first held against NumPy in f64.
 """
@@ -21,7 +21,7 @@ import numpy as np
 import polysched as ps
 from benchmarks.operators.against_pytorch import OPTIONS
 
-_ROUNDS, _CALLS, _PAUSE = 5, 50, 0.005
+_ROUNDS, _CALLS, _PAUSE = 25, 50, 0.005
 _EPSILON = 1e-5
 
 

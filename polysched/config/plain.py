@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from inspect import Parameter, signature
 from operator import index
 from types import NoneType
@@ -29,10 +30,14 @@ def plain_arguments(
 
     Those that the function does not have are left to it. InputError for one of another kind, or a huge number.
     """
-    kinds = get_type_hints(function)
+    kinds = _kinds(function)
     names = _positional(function, len(args))
     by_position = tuple(_plain(function, name, kinds.get(name), value) for name, value in zip(names, args, strict=True))
     return by_position, {name: _plain(function, name, kinds.get(name), value) for name, value in kwargs.items()}
+
+
+_kinds = cache(get_type_hints)
+_signature = cache(signature)
 
 
 def with_tuples(value: Any) -> Any:
@@ -64,7 +69,7 @@ def called(name: str, *args: Any, **kwargs: Any) -> str:
 def _positional(function: Callable[..., Any], count: int) -> list[str]:
     """The parameter of each of `count` arguments after the first; "" where there is none."""
     names: list[str] = []
-    for parameter in list(signature(function).parameters.values())[1:]:
+    for parameter in list(_signature(function).parameters.values())[1:]:
         if parameter.kind == Parameter.VAR_POSITIONAL:
             names += [parameter.name] * count
         elif parameter.kind == Parameter.POSITIONAL_OR_KEYWORD:

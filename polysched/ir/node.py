@@ -68,10 +68,14 @@ def map_children(node: Any, fn: Callable[[Any], Any]) -> Any:
 
     In a statement list `fn` may return a tuple, which is spliced in (the empty tuple deletes).
     """
-    if type(node) in _LEAVES:
+    kind = type(node)
+    if kind in _LEAVES:
         return node
+    if kind is Binary:  # most of the others
+        left, right = fn(node.left), fn(node.right)
+        return node if left is node.left and right is node.right else Binary(node.op, left, right)
     changes = {}
-    for name in _CHILD_FIELDS[type(node)]:
+    for name in _CHILD_FIELDS[kind]:
         old = getattr(node, name)
         new = map_list(old, fn) if isinstance(old, tuple) else fn(old)
         if new is not old:

@@ -66,6 +66,8 @@ def _may_stand_alone(body: tuple[Stmt, ...]) -> bool:
 
 def _kept(array: Array, body: tuple[Stmt, ...]) -> tuple[int, ...]:
     """The dimensions that stay."""
+    if Const(1) not in array.shape:
+        return tuple(range(len(array.shape)))
     uses = [node.index for node in walk(body) if isinstance(node, Load | Store) and node.array == array.name]
     units = [
         k for k, extent in enumerate(array.shape) if extent == Const(1) and all(index[k] == _ZERO for index in uses)

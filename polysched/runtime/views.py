@@ -73,9 +73,39 @@ def view_of(given: Any) -> View | None:
 
 def host_view(array: np.ndarray) -> View:
     """The same for a numpy array, whatever it holds."""
-    dtype, at = array.dtype, array.ctypes.data
-    form = Form(dtype, array.shape, array.strides, not at % dtype.alignment, array.flags.writeable, is_on_device=False)
-    return View(form, at, array)
+    dtype, at = array.dtype, _address(array)
+    is_aligned, is_writable = not at % dtype.alignment, array.flags.writeable
+    return View(Form(dtype, array.shape, array.strides, is_aligned, is_writable, is_on_device=False), at, array)
+
+
+def _address(array: np.ndarray) -> int:
+    """As `array.ctypes.data`, in half the time."""
+    capsule = _interface_of(array)  # which frees what it holds when it goes
+    return _c_address(_pointer(capsule, None) + _DATA).value or 0
+
+
+# https://numpy.org/doc/stable/reference/arrays.interface.html#c-struct-access
+_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi)
+)
+_interface_of = np.ndarray.__array_struct__.__get__
+_c_address = ctypes.c_void_p.from_address
+
+
+class _ArrayInterface(ctypes.Structure):
+    _fields_ = (
+        ("two", ctypes.c_int),
+        ("nd", ctypes.c_int),
+        ("typekind", ctypes.c_char),
+        ("itemsize", ctypes.c_int),
+        ("flags", ctypes.c_int),
+        ("shape", ctypes.c_void_p),
+        ("strides", ctypes.c_void_p),
+        ("data", ctypes.c_void_p),
+    )
+
+
+_DATA = _ArrayInterface.data.offset
 
 
 def _by_interface(interface: dict[str, Any], owner: Any) -> View:
@@ -118,9 +148,7 @@ def _by_dlpack(given: Any) -> View | None:
     if int(device) not in (_CUDA, _CUDA_MANAGED):
         return None
     capsule = given.__dlpack__(stream=_LEGACY_STREAM)  # which waits for what writes it
-    get = ctypes.pythonapi.PyCapsule_GetPointer
-    get.restype, get.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
-    tensor = _Tensor.from_address(get(capsule, b"dltensor"))
+    tensor = _Tensor.from_address(_pointer(capsule, b"dltensor"))
     kind = _KINDS.get(tensor.code)
     if kind is None or tensor.lanes != 1:
         raise LaunchError(f"a {type(given).__name__} of DLPack's type {tensor.code} is none of polysched's")

@@ -287,3 +287,15 @@ def test_bounds_of_threads_that_tell_how_many_there_are_stay():
     text = show(ranged(fn))
     assert "for i in b..min(8, b + 32)" in text
     assert "for i2 in b2..min(n, b2 + 32)" in text  # other bounds go
+
+
+@pytest.mark.parametrize("is_inside", [False, True])
+def test_what_was_asked_of_a_loop_that_goes_does_not_weaken_what_is_known_behind_it(is_inside):
+    """n * k may wrap where nothing bounds it, as in the end of the first loop; under the condition it may not."""
+    small = binary("&&", binary("<", n, const(100)), binary("<", k, const(100)))
+    least = If(small, (store(OUT, (const(0),), binary("min", mul(n, k), mul(n, add(k, 1)))),))
+    end = binary("min", k, add(k, binary("&", mul(n, k), 7)))
+    around = loop("i", 0, end, *([least] if is_inside else [store(OUT, (i,), const(1))]))
+    found = ranged(program(around, *([] if is_inside else [least])))
+    assert "Out[0] = n * k" in show(found)
+    assert ranged(found) is found

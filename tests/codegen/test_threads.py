@@ -86,6 +86,13 @@ def test_without_loops_a_statement_makes_the_work_of_one():
     assert show(cond) == "false"
 
 
+def test_no_threads_start_where_an_array_is_too_short_for_enough_work():
+    """a[i + m] with i < m, s174 of TSVC-2: what is in bounds is never enough, whatever m is."""
+    a = Array("a", f64, (const(32_000),))
+    scop = extract(nest("f", "m", (a,), loop("i", 0, m, store(a, (add(i, m),), load(a, i)))))
+    assert [show(cond) for cond in worth_threads(scop.statements, scop.context, (), STREAM_OPERATIONS)] == ["false"]
+
+
 def parallel_loops(fn) -> list[For]:
     return [node for node in walk(fn.body) if isinstance(node, For) and node.kind in ("parallel", "dynamic")]
 

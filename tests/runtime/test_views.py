@@ -10,7 +10,7 @@ from polysched.ir.build import load, store, var
 from polysched.ir.dtypes import f64
 from polysched.ir.nodes import Array
 from polysched.runtime.arguments import bind
-from polysched.runtime.views import view_of
+from polysched.runtime.views import host_view, view_of
 from tests.nests import loop, nest
 
 n, i = var("n"), var("i")
@@ -146,3 +146,24 @@ def test_other_types_and_places_are_refused():
     with pytest.raises(LaunchError, match="a ByDlpack of DLPack's type 2"):
         view_of(ByDlpack((3,), lanes=4))
     assert view_of(ByDlpack((3,), device=(10, 0))) is None  # of ROCm
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.zeros(4)[1:],
+        np.zeros((3, 4))[:, ::-1],
+        np.zeros(0),
+        np.array(1.5),
+        np.zeros(3, ">f8"),
+        np.zeros(3, "M8[s]"),
+        np.zeros(3, [("a", "i4"), ("b", "f8")]),
+        np.array([None, 1]),
+        np.frombuffer(b"12345678"),
+        np.zeros((2, 2)).view(np.matrix),
+    ],
+    ids=["part", "reversed", "empty", "scalar", "foreign", "dates", "records", "objects", "read-only", "subclass"],
+)
+def test_the_address_of_any_array_is_the_one_that_numpy_tells(array):
+    view = host_view(array)
+    assert (view.at, view.form.is_writable) == (array.ctypes.data, array.flags.writeable)

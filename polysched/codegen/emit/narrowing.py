@@ -26,6 +26,7 @@ from collections.abc import Set
 
 from polysched.codegen.emit.dialect import KernelDialect
 from polysched.codegen.emit.helpers import INDEX
+from polysched.codegen.emit.launch.alike import shape_of
 from polysched.codegen.emit.launch.census import Census
 from polysched.codegen.emit.launch.widths import conditions, holds_data
 from polysched.codegen.emit.printer import Printer
@@ -60,10 +61,15 @@ class IndexPrinter(Printer):
     def conditions(self, ids: dict[str, Range]) -> tuple[Polynomial, ...] | None:
         """Where the values noted so far fit 32 bits, if the numbers of blocks and threads have the ranges `ids`; None:
         nowhere, as far as is known."""
+        if not self.index:
+            return None
         sizes = {size if size in self.positive else more(size) for size in self.fn.sizes}
         rest = {size: sub(Var(more(size)), 1) for size in self.fn.sizes if size not in self.positive}
         lets, ranges = {**self.census.lets, **rest}, {**self.census.ranges, **ids}
-        return conditions(self.indices, ranges, lets, sizes) if self.index else None
+        known, shape = self.census.conditions, shape_of(self.indices, ranges, lets)
+        if shape not in known:
+            known[shape] = conditions(self.indices, ranges, lets, sizes)
+        return known[shape]
 
     def instances(
         self, head: str, name: str, names: tuple[str, ...], fits: tuple[Polynomial, ...] | None

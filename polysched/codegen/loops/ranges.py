@@ -15,9 +15,9 @@ difference in the place of a remainder.
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, reduce
 
 from polysched.ir.build import add, binary, mul, sub
 from polysched.ir.dtypes import boolean, i64
@@ -45,7 +45,7 @@ from polysched.ir.nodes import (
 from polysched.ir.simplify import simplify
 
 _QUESTIONS = COMPARISONS | DIVISIONS | {"min", "max", "&"}
-_MOST_QUESTIONS = 20_000  # in one function
+_MOST_QUESTIONS = 20_000  # about one outermost statement
 _MOST_ROUNDS = 4  # where answers may hang on their order
 _MOST_OPERANDS = 6  # of a min or max that are compared with each other
 
@@ -53,15 +53,27 @@ _MOST_OPERANDS = 6  # of a min or max that are compared with each other
 def simplify_ranges(fn: Function, *, largest: int = LARGEST) -> Function:
     """`fn` without what the facts decide, if no size, and no product of the extents of one of its arrays, is above
     `largest`."""
+    body: list[Stmt] = []
+
+    def facts() -> Facts:
+        """Without what was asked before: a sum that may wrap stays so where more is known."""
+        return reduce(Facts.binding, (stmt for stmt in body if isinstance(stmt, Let)), Facts.of(fn, largest))
+
+    for stmt in fn.body:
+        body += _settled(stmt, facts)
+    unchanged = len(body) == len(fn.body) and all(map(operator.is_, body, fn.body))
+    return fn if unchanged else replace(fn, body=tuple(body))
+
+
+def _settled(stmt: Stmt, facts: Callable[[], Facts]) -> tuple[Stmt, ...]:
+    """The statement without what the facts decide, asked again where answers may hang on their order."""
+    body: tuple[Stmt, ...] = (stmt,)
     for _ in range(_MOST_ROUNDS):
-        simplifier = _Simplifier()
-        body = simplifier.block(fn.body, Facts.of(fn, largest))
-        if body is fn.body:
+        simplifier, before = _Simplifier(), body
+        body = simplifier.block(before, facts())
+        if body is before or not simplifier.may_find_more:
             break
-        fn = replace(fn, body=body)
-        if not simplifier.may_find_more:
-            break
-    return fn
+    return body
 
 
 class _Simplifier:

@@ -19,6 +19,7 @@ from polysched.config.heuristics.gpu import UNROLLED_LOADS, UNROLLED_OPERATIONS,
 from polysched.ir.node import children, map_list, rewrite, walk
 from polysched.ir.nodes import Expr, For, Function, If, Let, Load, Stmt, Store, Var
 from polysched.model.loops import trip_count
+from polysched.support.remembered import remembered
 
 
 def hint_unrolling(fn: Function, *, most_trips: int = UNROLLED_TRIPS) -> Function:
@@ -107,7 +108,7 @@ class _Unrolled:
 
     def times(self, expr: Expr) -> int:
         """How many values the expression has: one in each iteration, if it loads what changes."""
-        if any(isinstance(node, Load) and node.array in self.written for node in walk(expr)):
+        if not self.written.isdisjoint(_loaded(expr)):
             return prod(self.trips.values())
         return prod(self.trips[name] for name in self.changes(expr))
 
@@ -116,8 +117,15 @@ class _Unrolled:
         return set().union(*(self.changed_by.get(name, ()) for name in _names(expr))) & set(self.trips)
 
     def folds(self, expr: Expr) -> bool:
-        return _names(expr) <= self.free and not any(isinstance(part, Load) for part in walk(expr))
+        return _names(expr) <= self.free and not _loaded(expr)
 
 
-def _names(expr: Expr) -> set[str]:
-    return {node.name for node in walk(expr) if isinstance(node, Var)}
+@remembered
+def _names(expr: Expr) -> frozenset[str]:
+    return frozenset(node.name for node in walk(expr) if isinstance(node, Var))
+
+
+@remembered
+def _loaded(expr: Expr) -> frozenset[str]:
+    """The arrays that it loads from."""
+    return frozenset(node.array for node in walk(expr) if isinstance(node, Load))

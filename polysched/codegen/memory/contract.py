@@ -29,6 +29,7 @@ from polysched.model.affine import AffineSpace
 from polysched.model.extract import extract
 from polysched.model.scop import Scop
 from polysched.support import isl
+from polysched.support.remembered import remembered
 
 
 def contract(fn: Function, *, rows: bool = False) -> Function:
@@ -50,9 +51,10 @@ def contract(fn: Function, *, rows: bool = False) -> Function:
 def _scalars_of_a_block(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
     """A block inside, with the arrays declared in it that it uses at one subscript as scalars, as are temporaries
     whose elements for each iteration were no use: the loop in which they lived had one iteration."""
-    for alloc in (stmt for stmt in body if isinstance(stmt, Alloc) and stmt.array.space == "private"):
+    own = (stmt for stmt in body if isinstance(stmt, Alloc) and stmt.array.space == "private")
+    for alloc in (stmt for stmt in own if stmt.array.shape):
         subscripts = set(_subscripts(body, alloc.array.name))
-        if alloc.array.shape and len(subscripts) == 1 and is_fixed(subscripts.pop(), body):
+        if len(subscripts) == 1 and is_fixed(subscripts.pop(), body):
             scalar = replace(alloc, array=replace(alloc.array, shape=()))
             body = rewrite(_replaced(body, alloc, scalar), _scalar_rule(alloc.array.name))
     return map_list(body, lambda stmt: map_blocks(stmt, _scalars_of_a_block))
@@ -94,15 +96,15 @@ def _declared_inside(
 ) -> tuple[Stmt, ...] | None:
     """`body`, which is in a loop on that axis of a grid, with the temporary declared in the innermost block that can
     hold it; None if that makes no scalar."""
-    users = [stmt for stmt in body if _subscripts(stmt, array.name)]
+    users = [stmt for stmt in body if array.name in _accessed(stmt)]
     match users:
         case [For(var=var, body=inner, kind=kind) as loop] if stays(var):
             new = _declared_inside(inner, array, stays, kind if kind.startswith(("block", "thread")) else axis)
             return None if new is None else _replaced(body, loop, replace(loop, body=new))
-        case [If(cond=cond, then=then, other=()) as branch] if not _subscripts(cond, array.name):
+        case [If(cond=cond, then=then, other=()) as branch] if array.name not in _accessed(cond):
             new = _declared_inside(then, array, stays, axis)
             return None if new is None else _replaced(body, branch, replace(branch, then=new))
-    subscripts = set(_subscripts(body, array.name))
+    subscripts = set(_subscripts(tuple(users), array.name))
     if len(subscripts) != 1 or not is_fixed(subscripts.pop(), body):
         return None
     inside: tuple[Stmt, ...] = rewrite(body, _scalar_rule(array.name))
@@ -119,7 +121,7 @@ def _is_on_threads(node: Any) -> bool:
 
 def _row_inside(body: tuple[Stmt, ...], array: Array, stays: Callable[[str], bool]) -> tuple[Stmt, ...] | None:
     """`body` with the part of the temporary that an iteration uses declared in the parallel loop that alone uses it."""
-    match [stmt for stmt in body if _subscripts(stmt, array.name)]:
+    match [stmt for stmt in body if array.name in _accessed(stmt)]:
         case [For(var=var, body=inner, kind=kind) as loop] if kind in PARALLEL and stays(var):
             places = list(zip(*_subscripts(inner, array.name), strict=True))
             fixed = [len(set(place)) == 1 and is_fixed(place[:1], inner) for place in places]
@@ -130,6 +132,12 @@ def _row_inside(body: tuple[Stmt, ...], array: Array, stays: Callable[[str], boo
             new = (part, *rewrite(inner, _part_rule(array.name, left)))
             return _replaced(body, loop, replace(loop, body=new))
     return None
+
+
+@remembered
+def _accessed(node: Stmt | Expr) -> frozenset[str]:
+    """The arrays that it reads and writes."""
+    return frozenset(n.array for n in walk(node) if isinstance(n, Load | Store))
 
 
 def _subscripts(node: Any, name: str) -> list[tuple[Expr, ...]]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import reduce
+from math import inf, prod
 
 from polysched.config.heuristics.cpu import (
     OPERATIONS,
@@ -23,7 +24,7 @@ from polysched.config.heuristics.cpu import (
     STREAM_OPERATIONS,
 )
 from polysched.ir.build import add, binary, mul
-from polysched.ir.dtypes import f64
+from polysched.ir.dtypes import boolean, f64
 from polysched.ir.integers.trips import bounded, trips
 from polysched.ir.node import walk
 from polysched.ir.nodes import Binary, Call, Cast, Const, Expr, For, Load, Store, Var
@@ -37,10 +38,12 @@ def worth_threads(
     statements: Iterable[Statement], context: isl.Set, around: Sequence[For], operations: int
 ) -> tuple[Expr, ...]:
     """The condition under which these statements, inside of the serial loops `around`, make as many operations for each
-    start of the threads; none if it is not known."""
-    work = [_work(statement, context) for statement in statements]
-    if not work:
+    start of the threads; false if no sizes are enough for one start, none if it is not known."""
+    statements = tuple(statements)
+    if not statements:
         return ()
+    if not around and sum(_most_work(statement, context) for statement in statements) < operations:
+        return (Const(False, boolean),)
     inside = {loop.var: loop for loop in around}
     starts: Expr = Const(float(operations), f64)
     for loop in around:
@@ -48,7 +51,8 @@ def worth_threads(
         if count is None:
             return ()
         starts = mul(Cast(count, f64), starts)
-    return (simplify(binary(">=", reduce(add, work), starts)),)
+    work = reduce(add, (_work(statement, context) for statement in statements))
+    return (simplify(binary(">=", work, starts)),)
 
 
 def threshold(loop: For) -> int:
@@ -82,6 +86,16 @@ def _work(statement: Statement, context: isl.Set) -> Expr:
     for k in range(domain.dim(isl.dim_type.set)):
         total = mul(_extent(domain, k, build, names), total)
     return total
+
+
+def _most_work(statement: Statement, context: isl.Set) -> float:
+    """No size in the context has more operations; infinite where there is no bound."""
+    domain = statement.domain.intersect_params(context).project_out_all_params()
+    if domain.is_empty():
+        return 0.0
+    ends = ((domain.dim_min_val(k), domain.dim_max_val(k)) for k in range(domain.dim(isl.dim_type.set)))
+    extents = (last.sub(first).to_python() + 1 if first.is_int() and last.is_int() else inf for first, last in ends)
+    return float(prod(extents, start=_operations(statement)))
 
 
 def _extent(domain: isl.Set, k: int, build: isl.AstBuild, names: dict[str, Expr]) -> Expr:

@@ -242,6 +242,11 @@ class Bounds:
         except Unbounded:
             return False
 
+    def is_sum_of_counts(self, value: Polynomial) -> bool:
+        """Is no term of it below zero?"""
+        names = (Polynomial.name(name) for name in value.names - self.sizes)
+        return all(factor > 0 for _, factor in value) and all(map(self.is_nonnegative, names))
+
     def require_nonnegative(self, names: Iterable[str]) -> None:
         if not all(self.is_nonnegative(Polynomial.name(name)) for name in names):
             raise Unbounded

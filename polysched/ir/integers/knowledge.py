@@ -20,7 +20,7 @@ from polysched.ir.integers.bounds import Bounds, End, Ends, Unbounded
 from polysched.ir.integers.congruence import ANY, Congruence, congruence, stepped, wrapped
 from polysched.ir.integers.examples import Examples
 from polysched.ir.integers.intervals import Interval, holds, interval, whole
-from polysched.ir.integers.polynomial import Monomial, Number, Polynomial
+from polysched.ir.integers.polynomial import Monomial, Number, Polynomial, ratio
 from polysched.ir.node import flattened
 from polysched.ir.nodes import COMPARISONS, MIRRORED, OPPOSITE, Binary, Expr, For, Let, Unary, Var
 from polysched.ir.text import show
@@ -148,7 +148,7 @@ class Knowledge(Bounds):
             if factor.degree > 0:
                 continue
             by, ends = factor.constant, self.ends[name]
-            limit = rest * _ratio(-1, by)
+            limit = rest * ratio(-1, by)
             low, high = (_limited(ends.low, limit), ends.high) if by > 0 else (ends.low, _limited(ends.high, limit))
             if (low, high) == (ends.low, ends.high):
                 continue
@@ -177,7 +177,7 @@ class Knowledge(Bounds):
             return
         for name in set.intersection(*(set(monomial) for monomial, _ in rising)):
             least: int = (
-                ceil(_ratio(-value.constant, rising[0][1])) if [name] == [*rising[0][0]] == [*value.names] else 1
+                ceil(ratio(-value.constant, rising[0][1])) if [name] == [*rising[0][0]] == [*value.names] else 1
             )
             self.least = {**self.least, name: max(self.least[name], least)}
             low, high = self.numbers[name]
@@ -348,11 +348,6 @@ def _limited(end: End, limit: Polynomial) -> End:
     if end.passes_some or limit in end.limits or len(end.limits) >= _MOST_LIMITS:
         return end
     return End((limit, *end.limits))
-
-
-def _ratio(above: Number, below: Number) -> Number:
-    ratio = Fraction(above, below)
-    return ratio.numerator if ratio.denominator == 1 else ratio
 
 
 def _below_one(bound: Polynomial) -> Polynomial:

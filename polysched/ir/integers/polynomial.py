@@ -38,8 +38,9 @@ class Polynomial:
         factors: dict[Monomial, Number] = {}
         for monomial, factor in terms:
             factors[monomial] = factors.get(monomial, 0) + factor
-        found = ((monomial, factor) for monomial, factor in factors.items() if factor)
-        return Polynomial(tuple(sorted(found, key=lambda term: (-len(term[0]), term[0]))))
+        found = [(monomial, _whole(factor)) for monomial, factor in factors.items() if factor]
+        found.sort(key=lambda term: (-len(term[0]), term[0]))
+        return Polynomial(tuple(found))
 
     def __iter__(self) -> Iterator[tuple[Monomial, Number]]:
         return iter(self.terms)
@@ -61,7 +62,8 @@ class Polynomial:
         others = _lifted(other).terms
         if len(others) == 1 and not others[0][0]:
             number = others[0][1]
-            return self if number == 1 else Polynomial(tuple((monomial, by * number) for monomial, by in self.terms))
+            times = ((monomial, _whole(by * number)) for monomial, by in self.terms)
+            return self if number == 1 else Polynomial(tuple(times))
         return Polynomial.of((_product(left, right), a * b) for left, a in self.terms for right, b in others)
 
     @property
@@ -96,7 +98,7 @@ class Polynomial:
         first, by = divisor.terms[0]
         quotient, rest = Polynomial(), self
         while found := next((term for term in rest if not Counter(first) - Counter(term[0])), None):
-            times = Polynomial((((*(Counter(found[0]) - Counter(first)).elements(),), _ratio(found[1], by)),))
+            times = Polynomial((((*(Counter(found[0]) - Counter(first)).elements(),), ratio(found[1], by)),))
             quotient, rest = quotient + times, rest - divisor * times
         return quotient, rest
 
@@ -132,9 +134,14 @@ def _lifted(value: Polynomial | Number) -> Polynomial:
     return value if isinstance(value, Polynomial) else Polynomial.number(value)
 
 
-def _ratio(above: Number, below: Number) -> Number:
-    ratio = Fraction(above, below)
-    return ratio.numerator if ratio.denominator == 1 else ratio
+def ratio(above: Number, below: Number) -> Number:
+    """As an int, if it is one."""
+    return _whole(Fraction(above, below))
+
+
+def _whole(number: Number) -> Number:
+    """As an int, if it is one: fractions are slow."""
+    return number if isinstance(number, int) or number.denominator != 1 else number.numerator
 
 
 def _product(left: Monomial, right: Monomial) -> Monomial:

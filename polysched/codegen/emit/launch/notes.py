@@ -10,6 +10,7 @@ from math import prod
 from typing import Any
 
 from polysched.ir.node import children, walk
+from polysched.ir.node import statements as every
 from polysched.ir.nodes import MMA, SHUFFLE, Alloc, Array, Barrier, Call, Const, For, If, Load, Stmt, Store
 
 ONE_THREAD = "one thread"
@@ -37,7 +38,7 @@ def _copies(statements: tuple[Stmt, ...]) -> Iterator[str]:
         yield "lanes of a warp are added up by shuffles"
     if shared:
         size = sum(_elements(array) * array.dtype.bits // 8 for array in shared.values())
-        ahead = max((_ahead(node) for node in walk(statements) if isinstance(node, Barrier)), default=0)
+        ahead = max((_ahead(stmt) for stmt in every(statements) if isinstance(stmt, Barrier)), default=0)
         when = "" if not ahead else ", a chunk ahead" if ahead == 1 else f", {ahead} chunks ahead"
         yield f"{', '.join(sources) or 'what threads add up'} copied to shared memory{when}, {size} bytes"
     calls = (node.fn for node in walk(statements) if isinstance(node, Call))
@@ -98,11 +99,11 @@ def _elements(array: Array) -> int:
 
 
 def _arrays(statements: tuple[Stmt, ...]) -> list[Array]:
-    return [node.array for node in walk(statements) if isinstance(node, Alloc)]
+    return [stmt.array for stmt in every(statements) if isinstance(stmt, Alloc)]
 
 
 def _stores(statements: tuple[Stmt, ...]) -> list[Store]:
-    return [node for node in walk(statements) if isinstance(node, Store)]
+    return [stmt for stmt in every(statements) if isinstance(stmt, Store)]
 
 
 def _loads(store: Store) -> list[Load]:

@@ -32,7 +32,8 @@ def conditions(
     try:
         for part in dict.fromkeys(node for index in indices for node in walk(index) if node.dtype == i64):
             value = bounds.polynomial(part)
-            found += (*bounds.upper(value), *bounds.upper(-value))
+            found += bounds.upper(value)
+            found += () if bounds.is_sum_of_counts(value) else bounds.upper(-value)
     except Unbounded:
         return None
     return sufficient(found)

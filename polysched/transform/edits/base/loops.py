@@ -11,7 +11,7 @@ All here is about trees whose bands have one member each, as `nested` makes them
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -64,6 +64,7 @@ def _one_member_each(tree: Tree) -> Tree:
 class Loop:
     """A band of one member, and where it stands."""
 
+    name: str
     band: Band
     path: tuple[int, ...]  # which child to go to, from the root on
     instances: isl.UnionSet  # those that reach it
@@ -74,42 +75,50 @@ class Loop:
         return self.band.members[0]
 
     @property
-    def name(self) -> str:
-        return self.member.name
-
-    @property
     def statements(self) -> tuple[str, ...]:
         """Names of the statements that it runs."""
-        return tuple(s.get_tuple_name() or "" for s in isl.sets_of(self.instances) if not s.is_empty())
+        return _statements(self.instances)
 
 
 @remembered
+def _statements(instances: isl.UnionSet) -> tuple[str, ...]:
+    return tuple(s.get_tuple_name() or "" for s in isl.sets_of(instances) if not s.is_empty())
+
+
 def loops(tree: Tree) -> tuple[Loop, ...]:
     """All loops of the tree, outer ones first."""
     assert isinstance(tree, Domain)
-    found: list[Loop] = []
-    _collect(tree, (), tree.domain, (), found)
-    return tuple(found)
-
-
-def _collect(
-    tree: Tree, path: tuple[int, ...], instances: isl.UnionSet, around: tuple[Band, ...], found: list[Loop]
-) -> None:
-    if isinstance(tree, Filter):
-        instances = _passing(instances, tree.filter)
-    if isinstance(tree, Band):
-        found.append(Loop(tree, path, instances, around))
-        around = (*around, tree)
-    for k, child in enumerate(children(tree)):
-        _collect(child, (*path, k), instances, around, found)
+    return _loops(tree, (), tree.domain, ())
 
 
 @remembered
-def _by_name(tree: Tree) -> Mapping[str, list[Loop]]:
-    named = defaultdict[str, list[Loop]](list)
-    for each in loops(tree):
-        named[each.name].append(each)
-    return dict(named)
+def _loops(
+    tree: Tree, path: tuple[int, ...], instances: isl.UnionSet, around: tuple[Band, ...]
+) -> tuple[Loop, ...]:
+    """Parts of a tree that an edit leaves, with all that is around them, are not walked again."""
+    own: tuple[Loop, ...] = ()
+    if isinstance(tree, Filter):
+        instances = _passing(instances, tree.filter)
+    if isinstance(tree, Band):
+        own, around = (Loop(tree.members[0].name, tree, path, instances, around),), (*around, tree)
+    below = (_loops(child, _step(path, k), instances, around) for k, child in enumerate(children(tree)))
+    return sum(below, own)
+
+
+@remembered
+def _step(path: tuple[int, ...], k: int) -> tuple[int, ...]:
+    return (*path, k)
+
+
+@remembered
+def _by_name(tree: Tree) -> Mapping[str, Loop]:
+    """Those of which no other has the name."""
+    every = loops(tree)
+    found = {each.name: each for each in every}
+    if len(found) < len(every):
+        often = Counter(each.name for each in every)
+        return {name: each for name, each in found.items() if often[name] == 1}
+    return found
 
 
 @remembered
@@ -119,7 +128,9 @@ def _passing(instances: isl.UnionSet, filter: isl.UnionSet) -> isl.UnionSet:
 
 def loop(tree: Tree, name: str) -> Loop:
     """The one loop of that name, or that a pattern as in `matching` fits; InputError if it is none or several."""
-    found = _by_name(tree).get(name) or _matching(tree, name)
+    if place := _by_name(tree).get(name):
+        return place
+    found = _matching(tree, name)
     if len(found) == 1:
         return found[0]
     known = ", ".join(each.name for each in loops(tree)) or "none"

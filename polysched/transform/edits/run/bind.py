@@ -91,10 +91,11 @@ def _bound(tree: Tree, name: str, kind: str, threads: int | None) -> tuple[Tree,
 
 def _require_grid(tree: Tree, name: str) -> None:
     """InputError unless the loop `name`, and what it is nested with, can be on the axes that they are marked with."""
-    every = loops_of(tree)
-    axes = {each.name: mark.axis for each in every if (mark := mark_of(each.band, Map))}
-    sums = {each.name for each in every if (mark := mark_of(each.band, Map)) and mark.reduces}
-    on_axes = [each for each in every if each.name in axes]
+    kernel = _kernel(tree, name)
+    inside = [each for each in loops_of(tree) if each.path[: len(kernel.path)] == kernel.path]
+    axes = {each.name: mark.axis for each in inside if (mark := mark_of(each.band, Map))}
+    sums = {each.name for each in inside if (mark := mark_of(each.band, Map)) and mark.reduces}
+    on_axes = [each for each in inside if each.name in axes]
     for inner in on_axes:
         for outer in (band.members[0].name for band in inner.around if band.members[0].name in axes):
             if name not in (outer, inner.name):
@@ -116,10 +117,8 @@ def _require_grid(tree: Tree, name: str) -> None:
                 f"loop '{inner.name}' would be on {_FOURTH}, and no loop right inside of it is on block.z",
                 hint="bind that one to block.z first: it shares its axis",
             )
-    kernels = {each.name: _kernel(each, axes) for each in on_axes}
-    in_kernel = [each for each in on_axes if kernels[each.name] == kernels[name]]
-    on_threads = [each for each in in_kernel if each.name not in sums and axes[each.name].startswith("thread")]
-    _require_threads(on_threads, [each for each in in_kernel if each.name in sums], axes)
+    on_threads = [each for each in on_axes if each.name not in sums and axes[each.name].startswith("thread")]
+    _require_threads(on_threads, [each for each in on_axes if each.name in sums], axes)
 
 
 def _require_threads(on_threads: list[Loop], sums: list[Loop], axes: dict[str, str]) -> None:
@@ -144,7 +143,8 @@ def _require_threads(on_threads: list[Loop], sums: list[Loop], axes: dict[str, s
         raise InputError(f"a block would have {shape} threads, and it has at most {LIMITS.block}")
 
 
-def _kernel(place: Loop, axes: dict[str, str]) -> str:
-    """The name of the loop that is the kernel."""
-    names = (*(band.members[0].name for band in place.around), place.name)
-    return next(name for name in names if name in axes)
+def _kernel(tree: Tree, name: str) -> Loop:
+    """The outermost loop on an axis among that of the name and those around it."""
+    place = loop(tree, name)
+    outermost = next(band for band in (*place.around, place.band) if mark_of(band, Map))
+    return loop(tree, outermost.members[0].name)
