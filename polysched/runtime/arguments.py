@@ -32,7 +32,7 @@ from polysched.ir.node import walk
 from polysched.ir.nodes import LARGEST_SIZE, Alloc, Array, Function, Store, Var
 from polysched.prelude.structure.radix import factors_of, products_in
 from polysched.runtime.extents import affine, size_of, sizes_of
-from polysched.runtime.views import Form, View, host_view, view_of
+from polysched.runtime.views import Form, View, view_of
 from polysched.support import isl
 
 _MOST_BYTES = (1 << 63) - 1
@@ -111,10 +111,7 @@ class Binder:
 
     def _viewed(self, array: Array, arguments: Mapping[str, Any]) -> View:
         name = array.name
-        given = arguments.get(name)
-        if type(given) is np.ndarray:  # the usual case, without what others take
-            return host_view(given)
-        return _view(array, given, self.on_device) if name in arguments else self._views[name]
+        return _view(array, arguments[name], self.on_device) if name in arguments else self._views[name]
 
     def _given(self, name: str, arguments: Mapping[str, Any]) -> Any:
         return arguments[name] if name in arguments else self._defaults[name]

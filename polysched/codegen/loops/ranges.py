@@ -25,7 +25,7 @@ from polysched.ir.effects import is_total_operation
 from polysched.ir.integers.facts import Facts
 from polysched.ir.integers.knowledge import LARGEST
 from polysched.ir.integers.trips import most_trips
-from polysched.ir.node import children, flattened, map_children, walk
+from polysched.ir.node import children, flattened, map_children, map_list, walk
 from polysched.ir.nodes import (
     COMPARISONS,
     DIVISIONS,
@@ -53,16 +53,19 @@ _MOST_OPERANDS = 6  # of a min or max that are compared with each other
 def simplify_ranges(fn: Function, *, largest: int = LARGEST) -> Function:
     """`fn` without what the facts decide, if no size, and no product of the extents of one of its arrays, is above
     `largest`."""
-    body: list[Stmt] = []
+    lets: list[Let] = []
 
     def facts() -> Facts:
         """Without what was asked before: a sum that may wrap stays so where more is known."""
-        return reduce(Facts.binding, (stmt for stmt in body if isinstance(stmt, Let)), Facts.of(fn, largest))
+        return reduce(Facts.binding, lets, Facts.of(fn, largest))
 
-    for stmt in fn.body:
-        body += _settled(stmt, facts)
-    unchanged = len(body) == len(fn.body) and all(map(operator.is_, body, fn.body))
-    return fn if unchanged else replace(fn, body=tuple(body))
+    def settled(stmt: Stmt) -> tuple[Stmt, ...]:
+        new = _settled(stmt, facts)
+        lets.extend(each for each in new if isinstance(each, Let))
+        return new
+
+    body = map_list(fn.body, settled)
+    return fn if body is fn.body else replace(fn, body=body)
 
 
 def _settled(stmt: Stmt, facts: Callable[[], Facts]) -> tuple[Stmt, ...]:

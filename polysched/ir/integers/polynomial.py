@@ -135,7 +135,7 @@ def _lifted(value: Polynomial | Number) -> Polynomial:
 
 
 def ratio(above: Number, below: Number) -> Number:
-    """As an int, if it is one."""
+    """The quotient, as an int if it is one."""
     return _whole(Fraction(above, below))
 
 
