@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 
 import pytest
 
+from polysched.config.options import Options
 from polysched.frontend.c.read import read_c
 from polysched.opt import rewrite
 
@@ -46,6 +48,14 @@ def rewritten(data: bytes) -> str:
 def test_too_little_work_for_threads_keeps_its_text():
     data = file(SMALL, COPY)
     assert rewritten(data) == data.decode()
+
+
+def test_it_says_where_there_was_no_time_to_find_another_order():
+    data = file(SMALL, COPY)
+    kept = "its order is the best that was found"
+    for seconds, said in ((5.0, kept), (0.0, f"{kept}; schedule: source order, since .*: isl ran out of time")):
+        outcome, *_ = rewrite(data, read_c("f.c", data=data), options=Options(solve_seconds=seconds)).regions
+        assert outcome.is_kept and re.fullmatch(said, outcome.summary)
 
 
 def test_the_kernel_runs_on_several_threads_alone():

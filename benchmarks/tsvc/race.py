@@ -1,8 +1,9 @@
 """Programs of TSVC's loops: built by gcc, checked against each other, and timed in turns.
 
 Results are compared bit by bit, in builds in which gcc does not contract a * b + c; those that are timed have gcc's
-defaults. On one thread, time is the processor's and the median counts. On more it is the clock's, and the least counts:
-a thread that waits for another one that does not run is not the program's fault.
+defaults. On one thread, time is the processor's, medians count, and the ratio is that of neighbours, one of each
+program: a process is fast or slow by where its pages lie, and by what else runs on the core. On more threads, time is
+the clock's, and the least counts: a thread that waits for another one that does not run is not the program's fault.
 """
 
 from __future__ import annotations
@@ -35,15 +36,12 @@ class Programs:
 
 @dataclass(frozen=True)
 class Row:
-    """In seconds a run: medians on one thread, minima on more."""
+    """In seconds a run."""
 
     loop: str
     source: float
     ours: float
-
-    @property
-    def ratio(self) -> float:
-        return self.source / self.ours
+    ratio: float
 
 
 def build(folder: Path, ours: Path) -> Programs:
@@ -77,11 +75,13 @@ def in_turns(programs: Programs, loop: str, threads: int, samples: int) -> Row:
     """A B A B ...: each sample is a process of its own, of some 10 ms."""
     first, _ = _run(programs.source, loop, 5, threads)
     runs = max(3, int(_SAMPLE / max(first, 1e-9)))
-    taken: list[list[float]] = [[], []]
-    for _ in range(samples):
-        for k, program in enumerate((programs.source, programs.ours)):
-            taken[k].append(_run(program, loop, runs, threads)[0])
-    return Row(loop, *map(statistics.median if threads == 1 else min, taken))
+    both = programs.source, programs.ours
+    taken = [[_run(program, loop, runs, threads)[0] for program in both] for _ in range(samples)]
+    if threads > 1:
+        source, ours = map(min, zip(*taken, strict=True))
+        return Row(loop, source, ours, source / ours)
+    source, ours = map(statistics.median, zip(*taken, strict=True))
+    return Row(loop, source, ours, statistics.median(source / ours for source, ours in taken))
 
 
 def _run(program: Path, loop: str, runs: int, threads: int) -> tuple[float, str]:

@@ -141,7 +141,7 @@ def outcome_of(region: Region, data: bytes, job: Job) -> Outcome:
         is_same = not job.always and runs_the_same_loops(done, region)
         only_on_threads = is_same or (done.rungs["mapping"] == FOR_THREADS and not job.always)
         if only_on_threads and not loops_on_threads(done.kernel):
-            return replace(kept, summary="its order is the best that was found")
+            return replace(kept, summary=_keeps_order(done))
         before, after = emit_region(done.kernel, region, sizes, only_on_threads=only_on_threads)
     else:
         entry = _entry(f"{region.function.name}_of_{job.name}", region)
@@ -166,11 +166,17 @@ def _compiled(region: Region, target: Target, options: Options | None) -> Compil
     if mapping == "the nest as it was given":
         raise BudgetExceeded(reason)
     if mapping == "source order":
-        return reason or "its order is the best that was found"
+        return reason or _keeps_order(done)
     kinds = {node.kind for node in walk(done.kernel.body) if isinstance(node, For)}
     if TARGETS[target].has_grid and not any(kind.startswith("block.") for kind in kinds):
         return "it has no loop for the blocks of a GPU"
     return done
+
+
+def _keeps_order(done: Compiled) -> str:
+    """Why a region keeps its order, and what gave way to a budget before that was said."""
+    late = (f"{stage}: {what}" for stage, what in done.fallbacks.items())
+    return "; ".join(("its order is the best that was found", *late))
 
 
 def _entry(wish: str, region: Region) -> str:

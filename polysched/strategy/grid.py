@@ -191,7 +191,7 @@ def _extent(schedule: isl.UnionMap, domain: isl.UnionSet) -> int | None:
     reached = domain.apply(schedule)
     if reached.is_empty():
         return 0
-    values = isl.Set.from_union_set(reached)
+    values = isl.Set.from_union_set(reached).coalesce()
     if not (values.dim_has_lower_bound(isl.dim_type.set, 0) and values.dim_has_upper_bound(isl.dim_type.set, 0)):
         return None
     span = values.dim_max(0).sub(values.dim_min(0))

@@ -145,9 +145,8 @@ class Host(Printer):
         if not any(isinstance(node, Store) for node in walk(statements)):
             return
         kernel = _Kernel(self, statements)
-        used = kernel.free_names()
         candidates = dict.fromkeys((*parameters(self.fn), *self.arrays, *self.scalars))
-        names = tuple(name for name in candidates if name in used)
+        names = tuple(name for name in candidates if name in kernel.outer)
         name = self.names.fresh(f"{self.entry}_k{len(self.kernels)}")
         template, wide = kernel.print(name, names)
         names = (*names, *kernel.reciprocals)
@@ -209,7 +208,10 @@ class _Kernel(IndexPrinter):
         self.nest: list[For] = []  # the loops around in the kernel, outermost first
         self.survey = survey = Survey(statements)
         self.grid, self.threads = survey.grid(), survey.block()
-        self.launched_with = {name for name in self.free_names() if self.scalars.get(name) == i64}
+        used = {node.name for node in nodes if isinstance(node, Var)}
+        used |= {node.array for node in nodes if isinstance(node, Load | Store)}
+        self.outer = used - set(bound_names(statements))  # scalars and arrays of the host
+        self.launched_with = {name for name in self.outer if self.scalars.get(name) == i64}
 
     def parameter(self, name: str) -> str:
         """Of the type that the host has it in: a launch passes bytes."""
@@ -270,15 +272,6 @@ class _Kernel(IndexPrinter):
                 ranges[f"{kind}.index"] = Const(0), Binary("-", count, Const(1))
                 ranges[f"{kind}.count"] = Const(1), count
         return ranges
-
-    def free_names(self) -> set[str]:
-        """Names of scalars and arrays that are bound outside of the kernel."""
-        nodes = list(walk(self.statements))
-        used = {node.name for node in nodes if isinstance(node, Var)}
-        used |= {node.array for node in nodes if isinstance(node, Load | Store)}
-        bound = {node.var for node in nodes if isinstance(node, For)}
-        bound |= {node.name for node in nodes if isinstance(node, Let)}
-        return used - bound - set(self.allocated)
 
     def stmt(self, stmt: Stmt) -> None:
         match stmt:

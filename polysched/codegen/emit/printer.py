@@ -258,6 +258,8 @@ class Printer(Speller):
         if not pragma or (inside and loop.kind != "unrolled"):
             return ""
         only = f" if({self.expr(conjunction(loop.when))})" if loop.when and loop.kind in PARALLEL else ""
+        if not loop.reduces:
+            return pragma + only
         updates = {n.array: reduction_operator((n,)) for n in walk(loop.body) if isinstance(n, Store)}
         if any(not updates.get(name) for name in loop.reduces):  # simplified to s = s
             return ""

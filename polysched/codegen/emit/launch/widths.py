@@ -8,12 +8,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 
 from polysched.codegen.emit.launch.sufficient import sufficient
 from polysched.ir.dtypes import i64
 from polysched.ir.integers.bounds import Bounds, Range, Unbounded
-from polysched.ir.integers.polynomial import Polynomial
+from polysched.ir.integers.polynomial import Monomial, Number, Polynomial
 from polysched.ir.node import walk
 from polysched.ir.nodes import Call, Cast, Expr, For, Let, Load, Stmt, Var
 from polysched.ir.rename import bound_names
@@ -28,15 +28,23 @@ def conditions(
     `ranges` and `lets` are of the other names in `indices`, in the ends of ranges and in the values of `lets`.
     """
     bounds = Bounds(ranges, lets, frozenset(sizes))
-    found: list[Polynomial] = []
     try:
-        for part in dict.fromkeys(node for index in indices for node in walk(index) if node.dtype == i64):
-            value = bounds.polynomial(part)
-            found += bounds.upper(value)
-            found += () if bounds.is_sum_of_counts(value) else bounds.upper(-value)
+        parts = dict.fromkeys(node for index in indices for node in walk(index) if node.dtype == i64)
+        values = dict.fromkeys(map(bounds.polynomial, parts))
+        sums = {value: None for value in values if bounds.is_sum_of_counts(value)}
+        signed = [each for value in values if value not in sums for each in (value, -value)]
+        return sufficient(upper for value in (*_largest(sums), *signed) for upper in bounds.upper(value))
     except Unbounded:
         return None
-    return sufficient(found)
+
+
+def _largest(sums: Iterable[Polynomial]) -> Iterator[Polynomial]:
+    """Those of these sums of counts that no other one has all terms of, as many times: it would not be less."""
+    kept: list[dict[Monomial, Number]] = []
+    for value in sorted(sums, key=lambda each: (len(each.terms), sum(factor for _, factor in each)), reverse=True):
+        if not any(all(factor <= other.get(monomial, 0) for monomial, factor in value) for other in kept):
+            kept.append(dict(value.terms))
+            yield value
 
 
 def wide_names(body: tuple[Stmt, ...], data: Set[str]) -> set[str]:

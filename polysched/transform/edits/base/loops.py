@@ -198,7 +198,7 @@ def most_iterations(place: Loop, context: isl.Set | None = None) -> int | None:
 
 @remembered
 def _longest(schedule: isl.UnionMap, instances: isl.UnionSet, *around: isl.UnionMap) -> int | None:
-    values = _arrival(instances, around).intersect_domain(instances).reverse().apply_range(schedule)
+    values = _arrival(instances, around).intersect_domain(instances).reverse().apply_range(schedule).coalesce()
     spans = values.reverse().apply_range(values).deltas()
     if spans.is_empty():
         return 0
