@@ -39,6 +39,13 @@ def test_threads_that_pay_at_no_size_are_declined():
     assert pickle.loads(pickle.dumps(done)).declined == done.declined
 
 
+def test_threads_and_lanes_of_a_cpu_are_declined_on_a_gpu():
+    done = ps.optimize(large, "cuda", schedule=ps.Schedule(large).parallel("i").vectorize("j"))
+    why = "CUDA runs loops on axes of a grid; bind it to one"
+    assert done.declined == (Declined("parallel", "i", why), Declined("vector", "j", why))
+    assert [kernel.note for kernel in done.source.kernels] == ["one thread"]
+
+
 @pytest.mark.parametrize("target", ["c", "cuda"])
 def test_nothing_is_declined_where_the_kernel_does_all_of_it(target):
     assert ps.optimize(large, target).declined == ()

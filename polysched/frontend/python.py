@@ -271,7 +271,7 @@ class _Statements:
 
 _REFUSED: dict[type[ast.stmt], tuple[str, str]] = {
     ast.While: ("a while loop", "write for i in range(n), with the number of iterations known before"),
-    ast.Break: ("break", "guard the rest of the body with an if"),
+    ast.Break: ("break", "store that it is found, and test that in an if around the body"),
     ast.Continue: ("continue", "guard the rest of the body with an if"),
     ast.Return: ("a return inside, or with a value,", "store the result in an array parameter"),
     ast.With: ("a with", "leave it around the call of the nest"),

@@ -21,7 +21,7 @@ from polysched.deps.legality import require_legal
 from polysched.errors import BudgetExceeded, IllegalSchedule, InputError
 from polysched.ir.nodes import Function
 from polysched.model.scop import Scop
-from polysched.model.tree.nodes import Band, Map, Product, Tensor, Tree, marks_in, walk
+from polysched.model.tree.nodes import Band, Map, Parallel, Product, Tensor, Tree, Vector, mark_of, marks_in, walk
 from polysched.solve.constraints.honoured import unmet
 from polysched.strategy.cpu import cpu
 from polysched.strategy.decision import Decision, Order
@@ -29,10 +29,10 @@ from polysched.strategy.gpu import gpu
 from polysched.strategy.script import Script
 from polysched.strategy.windows import pipeline
 from polysched.support import clock, isl
-from polysched.support.trace import optional, step, verifies_each
+from polysched.support.trace import decline, optional, step, verifies_each
 from polysched.transform.analysis.products import require_products
 from polysched.transform.edits.base.draft import Draft
-from polysched.transform.edits.base.loops import nested
+from polysched.transform.edits.base.loops import loops, nested
 from polysched.transform.edits.base.reduces import with_reduces
 from polysched.transform.edits.base.registry import Edit
 from polysched.transform.trees.profitability import fits_in, gain, is_hidden, may_be_for_nothing
@@ -82,6 +82,7 @@ def loops_within_budget(
         options = replace(options, tensor="off")
     if _has_marks(scheduled):
         mapping = _with_barriers if target.has_grid else _as_it_is
+        _decline_marks_of_cpus(scheduled, target)
     if is_by_hand and _has_tiles(scheduled):  # which are all that it gets then
         options = replace(options, tile=False, register_tiles=False)
     names: dict[str, str] = {}  # of rungs, where they differ
@@ -186,6 +187,14 @@ def _require_axes(tree: Tree, target: TargetData) -> None:
             f"the schedule has a loop on {axes[0]}, and {target.language} has none",
             hint=f"targets with axes are {', '.join(_GRIDS)}"
         )
+
+
+def _decline_marks_of_cpus(tree: Tree, target: TargetData) -> None:
+    """Says which loops are on no threads and lanes for all that: those of a GPU are elsewhere."""
+    for place in loops(nested(tree)) if target.has_grid else ():
+        for kind, mark in (("parallel", Parallel), ("vector", Vector)):
+            if mark_of(place.band, mark):
+                decline(kind, place.name, f"{target.language} runs loops on axes of a grid; bind it to one")
 
 
 def _require_tiles(scheduled: Tree, target: TargetData, options: Options) -> None:

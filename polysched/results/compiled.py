@@ -391,7 +391,8 @@ class Compiled:
         usual = {"dependences": "exact", "mapping": "mapped"}
         taken = [f"{stage}: {self.rungs[stage]}" for stage, rung in usual.items() if self.rungs[stage] != rung]
         padding = [f"padding of {self.rungs['padding']}"] if "padding" in self.rungs else []
-        return [*(f"given up: {reason}" for reason in self.scheduled.reasons), *taken, *padding]
+        late = (f"{event.name}: {event.fallback}" for event in self.events if event.fallback)
+        return [*(f"given up: {reason}" for reason in self.scheduled.reasons), *taken, *padding, *late]
 
     def plot(
         self,

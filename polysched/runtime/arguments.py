@@ -237,8 +237,9 @@ def _check_apart(fit: Fit, views: Mapping[str, View], written: frozenset[str]) -
     for one, one_bytes, other, other_bytes in fit.apart:
         first, second = views[one].at, views[other].at
         if first < second + other_bytes and second < first + one_bytes:
-            writes = " and ".join(name for name in (one, other) if name in written)
-            raise LaunchError(f"{one} and {other} share memory, and {writes} is written; pass a copy of one of them")
+            writes = [f"{name} is" for name in (one, other) if name in written]
+            what = writes[0] if len(writes) == 1 else "both are"
+            raise LaunchError(f"{one} and {other} share memory, and {what} written; pass a copy of one of them")
 
 
 def _scalar(scalar: Var, given: Any) -> int | float | bool:

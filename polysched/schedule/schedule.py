@@ -275,7 +275,8 @@ class Schedule:
             raise InputError(why, hint=hint)
         known = [decision.key for decision in self.decisions]
         if key not in known:
-            raise InputError(f"there is no decision {key!r}", hint=f"the decisions are {', '.join(known)}")
+            hint = f"the decisions are {', '.join(known)}" if known else "there is none"
+            raise InputError(f"there is no decision {key!r}", hint=hint)
         with isl.within(written.options.compile_seconds):
             decided = schedule_of(self.nest, written.again({key: value}))
         if marks_in(self.draft.nested) and not marks_in(decided.draft.nested):

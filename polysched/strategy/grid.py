@@ -2,8 +2,8 @@
 
     C[i, j] += A[i, k] * B[k, j]      8 x 16 threads of 8 x 8 points each; k by 16: both operands serve many points
     t[i] += A[i, j] * x[j]            128 threads; j by 32: rows are read by whole warps
-    B[i, j] = A[i-1, j] + A[i+1, j]   8 x 32 threads of 4 x 4 points: rows next to each other, whose loads overlap, and
-                                      columns 32 apart, which differ by a constant in their addresses
+    B[i, j] = A[i-1, j] + A[i+1, j]   8 x 32 threads of a few rows each, whose loads overlap
+    B[i, j] = A[j, i]                 8 x 32 threads of a few rows, and of columns 32 apart, which copies are made for
     anything else                     128, 8 x 32 or 2 x 4 x 32 threads
 
 The member that steps through memory by one is on axis x.
@@ -17,6 +17,9 @@ from math import prod
 from polysched.config.heuristics import gpu as rules
 from polysched.config.options import Options
 from polysched.config.target import LIMITS
+from polysched.ir.effects import is_pure, is_total_operation
+from polysched.ir.node import children, walk
+from polysched.ir.nodes import Expr, If, Let, Load, Store
 from polysched.model.scop import Scop, Statement
 from polysched.model.tree.nodes import Band, Leaf, Member
 from polysched.support import isl
@@ -78,7 +81,8 @@ def choose_grid(band: Band, scop: Scop, around: Around, options: Options) -> Gri
         if loops.move:
             serial = [k for k in range(len(band.members)) if k not in coincident]
             if serial and all(s == 0 for k in serial for s in loops.writes(k)):
-                y = tile_rows(loops, x, coincident) if options.register_tiles else None
+                has_tiles = options.register_tiles and options.shared_memory and _runs_anywhere(statements[0])
+                y = tile_rows(loops, x, coincident) if has_tiles else None
                 if y is None:
                     return Grid(_plain(x, coincident), _chunks(loops, serial, rules.DISTANT_CHUNK))
                 sides = _contraction(loops, y, x, coincident, serial, scop)
@@ -91,6 +95,21 @@ def choose_grid(band: Band, scop: Scop, around: Around, options: Options) -> Gri
             if not serial and options.register_tiles and far[x][0] < accesses and not is_line:
                 return _without_sums(loops, x, coincident, scop, is_far=far[x][0] > 0)
     return Grid(_plain(x, coincident))
+
+
+def _runs_anywhere(statement: Statement) -> bool:
+    """May it run where the nest has no instance, on copies of what it reads? Tiles do so at the ends of the loops."""
+    stores = [node for node in walk(statement.body) if isinstance(node, Store)]
+    has_branch = any(isinstance(node, If) for node in walk(statement.body))
+    values = (node.value for node in walk(statement.body) if isinstance(node, Store | Let))
+    return len(stores) < 2 and not has_branch and all(map(_is_defined, values))
+
+
+def _is_defined(expr: Expr) -> bool:
+    """Whatever what it loads is? What is loaded from must not depend on data, or there is no copy."""
+    if isinstance(expr, Load):
+        return not any(isinstance(node, Load) for node in walk(expr.index))
+    return is_pure(expr) and is_total_operation(expr) and all(map(_is_defined, children(expr)))
 
 
 def tile_rows(loops: Loops, x: int, coincident: list[int]) -> int | None:

@@ -32,7 +32,7 @@ def lazy(cond: Expr, value: Expr) -> Expr:
 
 
 def kernel(*body: Stmt) -> Function:
-    return hint_unrolling(nest("f", "n", (A, C), loop("t", 0, n, *body, kind="thread.x")))
+    return hint_unrolling(nest("f", "n", (A, C), loop("t", 0, n, *body, kind="thread.x")), most_trips=8)
 
 
 def summed(value: Expr, *more: Stmt) -> Stmt:

@@ -1,6 +1,8 @@
+from functools import partial
+
 import pytest
 
-from polysched.codegen.loops.unroll import hint_unrolling
+from polysched.codegen.loops import unroll
 from polysched.ir.build import add, const, load, mul, store, var
 from polysched.ir.dtypes import f32
 from polysched.ir.node import walk
@@ -8,6 +10,7 @@ from polysched.ir.nodes import Array, Barrier, Binary, Expr, For, Function, If, 
 from polysched.ir.text import show
 from tests.nests import canonical, loop, nest
 
+hint_unrolling = partial(unroll.hint_unrolling, most_trips=8)
 A, C = (Array(name, f32, (const(1 << 20),)) for name in "AC")
 i, j, k, n = map(var, "ijkn")
 

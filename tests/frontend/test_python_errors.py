@@ -64,7 +64,7 @@ hint: write for i in range(n), with the number of iterations known before
 for i in range(n):
     break
     ^ break cannot be in a nest
-hint: guard the rest of the body with an if
+hint: store that it is found, and test that in an if around the body
 
 for i in range(n):
     if i > 2: continue

@@ -126,8 +126,9 @@ def test_answers_that_are_none_are_refused():
     schedule = ps.Schedule.auto(KERNELS["gemm"].nest, options=OPTIONS)
     with pytest.raises(ps.InputError, match=r"there is no decision 'tile.q'\nhint: the decisions are innermost.i, "):
         schedule.decide("tile.q", 3)
+    may_be = "(an integer of zero or more, such as|one of)"
     for key, value in {"tile.k": -1, "rows.i_2": True, "innermost.i": "k", "vectorize.j": 1}.items():
-        with pytest.raises(ps.InputError, match=rf"{key} cannot be {value!r}\nhint: (any number, as|one of) "):
+        with pytest.raises(ps.InputError, match=rf"{key} cannot be {value!r}\nhint: {may_be} "):
             schedule.decide(key, value)
     with pytest.raises(ps.InputError, match="no decisions: its last edits were read or made by hand"):
         ps.Schedule(KERNELS["gemm"].nest).decide("tile.k", 8)

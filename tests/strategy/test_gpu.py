@@ -1,5 +1,7 @@
 """The default strategy for GPUs as a script."""
 
+# ruff: noqa: F821, UP037
+
 from __future__ import annotations
 
 import random
@@ -95,6 +97,62 @@ def test_a_decision_changes_the_text_and_no_result():
     other.verify(ni=11, nj=70, nk=19)
     with pytest.raises(ps.InputError, match="loop 'i_t' has 2048 iterations"):
         done.schedule.decide("threads.i", 2048)
+
+
+@ps.nest
+def quotients(C: ps.i32["n", "m"], A: ps.i32["n", "q"], B: ps.i32["q", "m"], n: ps.size, m: ps.size, q: ps.size):
+    for i in range(n):
+        for j in range(m):
+            for k in range(q):
+                C[i, j] += A[i, k] // B[k, j]
+
+
+@ps.nest
+def weighted(
+    C: ps.f32["n", "m"],
+    A: ps.f32["n", "q"],
+    B: ps.f32["q", "m"],
+    w: ps.f32["p"],
+    at: ps.i32["q"],
+    n: ps.size,
+    m: ps.size,
+    q: ps.size,
+    p: ps.size,
+):
+    for i in range(n):
+        for j in range(m):
+            for k in range(q):
+                C[i, j] += A[i, k] * B[k, j] * w[at[k]]
+
+
+@ps.nest
+def chosen(C: ps.f32["n", "m"], A: ps.f32["n", "q"], B: ps.f32["q", "m"], n: ps.size, m: ps.size, q: ps.size):
+    for i in range(n):
+        for j in range(m):
+            for k in range(q):
+                if A[i, k] > 0.0:
+                    C[i, j] += A[i, k] * B[k, j]
+
+
+@pytest.mark.parametrize(
+    ("nest", "copied"), [(quotients, "A, B"), (weighted, "A, B, at"), (chosen, "")], ids=lambda given: str(given)[:12]
+)
+def test_a_thread_has_one_point_where_it_may_not_update_beyond_the_nest(nest, copied):
+    """With several, which copies for all of them would have to serve, it would lose the copies, too."""
+    done = ps.optimize(nest, "cuda", options=OPTIONS)
+    (kernel,) = done.source.kernels
+    assert kernel.note.startswith("blocks of 32 x 8 threads" + (f"; {copied} copied" if copied else ""))
+    assert not any(key.startswith("points.") and value > 1 for key, value in _decided(done))
+    done.verify(n=9, m=40, q=7, **({"p": 5} if nest is weighted else {}))
+
+
+def _decided(done):
+    return [(each.key, each.value) for each in done.schedule.decisions]
+
+
+def test_a_product_without_copies_has_one_point_a_thread():
+    done = ps.optimize(KERNELS["gemm"].nest, "cuda", options=replace(OPTIONS, shared_memory=False, tensor="off"))
+    assert not any(key.startswith("points.") and value > 1 for key, value in _decided(done))
 
 
 def test_a_nest_of_which_an_edit_is_refused_is_on_no_grid(monkeypatch):

@@ -15,14 +15,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from math import prod
 
-from polysched.config.heuristics.gpu import UNROLLED_LOADS, UNROLLED_OPERATIONS, UNROLLED_TRIPS
+from polysched.config.heuristics.gpu import UNROLLED_LOADS, UNROLLED_OPERATIONS
 from polysched.ir.node import children, map_list, rewrite, walk
 from polysched.ir.nodes import Expr, For, Function, If, Let, Load, Stmt, Store, Var
 from polysched.model.loops import trip_count
 from polysched.support.remembered import remembered
 
 
-def hint_unrolling(fn: Function, *, most_trips: int = UNROLLED_TRIPS) -> Function:
+def hint_unrolling(fn: Function, *, most_trips: int) -> Function:
     """`fn` with the kind "unrolled" for serial loops of at most `most_trips` constant iterations in thread loops."""
     body = map_list(fn.body, lambda stmt: _hinted(stmt, False, most_trips))
     return fn if body is fn.body else replace(fn, body=body)

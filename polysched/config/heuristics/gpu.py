@@ -67,14 +67,13 @@ FEW_TERMS = 32 * SUM_THREADS  # that one block adds up sooner than two kernels a
 ROW_WARPS = 8  # of a block whose warps have a row each
 LONG_ROW = 1024  # terms for which a row has all threads of a block
 ROW_ELEMENTS = 8  # of a row that each thread of its block has, if there are so many
-COLUMNS = 128  # of a block, with so many threads each:
-COLUMN = 4
+COLUMNS = 128  # that a block adds up
+COLUMN = 4  # threads for each of them
 
 # Copies in shared memory and in registers.
 READ_OFTEN = 4  # times by a block, from which on an element is copied even where warps read whole sectors
 WORTH_A_COPY = 8  # elements next to each other that several threads read
 UNROLLED_UPDATES = 1024  # in the text of one chunk
-UNROLLED_TRIPS = 8  # of loops in threads
 UNROLLED_LOADS = 64  # in an unrolled body: half of the registers that a thread has at full occupancy, for f64
 UNROLLED_OPERATIONS = 1 << 14  # in an unrolled body
 PRELOADED = 64  # registers for all that is loaded before one loop

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 from polysched.config.options import Options
 from polysched.model.scop import Scop
@@ -40,5 +41,9 @@ def tiling_of(band: Band, scop: Scop, around: Around, options: Options) -> tuple
 
 def block_of(member: Member, size: int) -> Member:
     """{ S[i, j] -> [floor(value / size)] }"""
-    blocks = member.schedule.apply_range(isl.UnionMap(f"{{ [x] -> [floor(x / {size})] }}"))
-    return replace(member, schedule=blocks)
+    return replace(member, schedule=member.schedule.apply_range(_block(size)))
+
+
+@cache
+def _block(size: int) -> isl.UnionMap:
+    return isl.UnionMap(f"{{ [x] -> [floor(x / {size})] }}")
