@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+import polysched.strategy
 from polysched import Schedule
+from polysched.prelude.edits import NEST_EDITS
 from polysched.transform.edits.base.registry import EDITS, EditKind
 
 DOCS = Path(__file__).parents[1].joinpath("docs/schedules.md").read_text()
@@ -51,3 +53,11 @@ def test_a_docstring_says_what_is_raised_and_shows_before_and_after(name):
     assert re.search(r"InputError|IllegalSchedule|raises what|always legal", text)
     parameters = EDITS[name].signature.parameters.keys()
     assert "names" not in parameters or "`names`" in text
+
+
+def test_all_decisions_and_edits_of_nests_have_a_row():
+    strategies = "".join(path.read_text() for path in Path(polysched.strategy.__path__[0]).glob("*.py"))
+    keys = set(re.findall(r'(?:pick|says)\(\s*f"(\w+)\.', strategies))
+    assert len(keys) > 20
+    assert [key for key in sorted(keys) if f"`{key}." not in DOCS] == []
+    assert [name for name in NEST_EDITS if f"`{name}`" not in DOCS] == []

@@ -150,7 +150,7 @@ def test_dependences_that_isl_cannot_tell_are_over_approximated():
     done.verify()
 
 
-NEEDED = "but holds one or more positive integers, as in (16, 256), or is None"
+NEEDED = "but is a tuple of one or more positive integers, as in (16, 256), or None"
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 polysched demo                                     the walk-through, then real nests, checked and timed
 polysched opt FILE.c -o OUT.c                      the file with kernels in place of its #pragma scop regions
 polysched opt FILE.c --target cuda -o OUT.cu       the same as one file for nvcc
-polysched show tree|deps|source|explain|expr PLACE one stage of each nest at a place: FILE.c[:FUNCTION], FILE.py:NEST
+polysched show tree|script|decisions|deps|... PLACE one stage of each nest at a place: FILE.c[:FUNCTION], FILE.py:NEST
 polysched show ssa|tensor|nest|source FILE.py:OP   an operator, @polysched.op, stage by stage
 polysched explain PLACE|FILE|FILE:LINE             why loops are parallel, tiled, SIMD, fused or not; operations, bytes
 polysched report PLACE -o report.html              one page: code, dependences, trees and pictures, with links

@@ -76,8 +76,8 @@ class Options:
         sizes = self.tile_sizes
         fits = isinstance(sizes, tuple) and sizes and all(isinstance(size, int) and size > 0 for size in sizes)
         if sizes is not None and not fits:
-            needed = "one or more positive integers, as in (16, 256), or is None"
-            raise InputError(f"option tile_sizes is {sizes!r}, but holds {needed}")
+            needed = "a tuple of one or more positive integers, as in (16, 256), or None"
+            raise InputError(f"option tile_sizes is {sizes!r}, but is {needed}")
 
 
 _KINDS = {bool: bool, int: int, float: int | float}

@@ -157,7 +157,8 @@ def tiles(script: Script) -> None:
 
 
 def _size(script: Script, name: str, size: int) -> int:
-    why = "what a tile touches stays in the caches" if size else "nothing that it would reuse leaves the caches"
+    useless = "no access stays in place along an outer loop, or steps far along the last one"
+    why = "what a tile touches stays in the caches" if size else useless
     return script.pick(f"tile.{name}", size, sizes_around(size), why)
 
 
