@@ -56,6 +56,11 @@ def test_parts_count_even_where_the_whole_is_small():
     assert texts([binary("min", i, const(2**31))], [For("i", const(0), const(9), 1, ())]) is None
 
 
+def test_a_part_counts_unless_another_one_has_all_of_it():
+    assert texts([add(mul(n, 2), m), add(n, mul(m, 3))]) == ["3 * m + 2 * n"]
+    assert texts([mul(n, n), add(mul(mul(n, m), 2), 5), mul(mul(n, m), 3)]) == ["3 * m * n", "n * n"]
+
+
 def test_without_sizes_there_are_no_conditions():
     assert texts([add(i, 1)], [For("i", const(0), const(1000), 1, ())]) == []
     assert texts([add(i, 1)], [For("i", const(0), const(2**31), 1, ())]) is None

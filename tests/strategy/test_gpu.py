@@ -135,7 +135,9 @@ def chosen(C: ps.f32["n", "m"], A: ps.f32["n", "q"], B: ps.f32["q", "m"], n: ps.
 
 
 @pytest.mark.parametrize(
-    ("nest", "copied"), [(quotients, "A, B"), (weighted, "A, B, at"), (chosen, "")], ids=lambda given: str(given)[:12]
+    ("nest", "copied"),
+    [(quotients, "A, B"), (weighted, "A, B, at"), (chosen, "")],
+    ids=["what may trap", "an index that is data", "a condition on data"],
 )
 def test_a_thread_has_one_point_where_it_may_not_update_beyond_the_nest(nest, copied):
     """With several, which copies for all of them would have to serve, it would lose the copies, too."""
