@@ -81,11 +81,13 @@ def choose_grid(band: Band, scop: Scop, around: Around, options: Options) -> Gri
         if loops.move:
             serial = [k for k in range(len(band.members)) if k not in coincident]
             if serial and all(s == 0 for k in serial for s in loops.writes(k)):
-                has_tiles = options.register_tiles and options.shared_memory and _runs_anywhere(statements[0])
+                has_tiles = options.register_tiles and _runs_anywhere(statements[0])
                 y = tile_rows(loops, x, coincident) if has_tiles else None
                 if y is None:
                     return Grid(_plain(x, coincident), _chunks(loops, serial, rules.DISTANT_CHUNK))
                 sides = _contraction(loops, y, x, coincident, serial, scop)
+                if not options.shared_memory:  # copies alone are read by vectors
+                    sides = tuple(replace(side, vector=None) for side in sides)
                 buffers = 2 if options.double_buffer else 1
                 grid = Grid(sides, reads={k: buffers * _bytes(loops, k, scop) for k in (y, x)})
                 chunk = rules.CHUNK if grid.longest_chunk >= rules.CHUNK else rules.SMALL_CHUNK
