@@ -88,7 +88,7 @@ def optimize(
 
 def _in_time(function: Function, target: Target, schedule: Schedule | Tree | None, options: Options) -> Compiled:
     try:
-        with record() as events, rarely(), isl.within(options.compile_seconds):
+        with record() as events, rarely, isl.within(options.compile_seconds):
             done = _compiled(function, TARGETS[target], schedule, options)
     finally:
         forget()

@@ -77,11 +77,9 @@ def in_turns(programs: Programs, loop: str, threads: int, samples: int) -> Row:
     runs = max(3, int(_SAMPLE / max(first, 1e-9)))
     both = programs.source, programs.ours
     taken = [[_run(program, loop, runs, threads)[0] for program in both] for _ in range(samples)]
-    if threads > 1:
-        source, ours = map(min, zip(*taken, strict=True))
-        return Row(loop, source, ours, source / ours)
-    source, ours = map(statistics.median, zip(*taken, strict=True))
-    return Row(loop, source, ours, statistics.median(source / ours for source, ours in taken))
+    source, ours = map(statistics.median if threads == 1 else min, zip(*taken, strict=True))
+    ratio = statistics.median(one / other for one, other in taken) if threads == 1 else source / ours
+    return Row(loop, source, ours, ratio)
 
 
 def _run(program: Path, loop: str, runs: int, threads: int) -> tuple[float, str]:

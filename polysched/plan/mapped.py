@@ -82,7 +82,8 @@ def loops_within_budget(
         options = replace(options, tensor="off")
     if _has_marks(scheduled):
         mapping = _with_barriers if target.has_grid else _as_it_is
-        _decline_marks_of_cpus(scheduled, target)
+        if target.has_grid:
+            _decline_marks_of_cpus(scheduled, target.language)
     if is_by_hand and _has_tiles(scheduled):  # which are all that it gets then
         options = replace(options, tile=False, register_tiles=False)
     names: dict[str, str] = {}  # of rungs, where they differ
@@ -189,12 +190,12 @@ def _require_axes(tree: Tree, target: TargetData) -> None:
         )
 
 
-def _decline_marks_of_cpus(tree: Tree, target: TargetData) -> None:
+def _decline_marks_of_cpus(tree: Tree, language: str) -> None:
     """Says which loops are on no threads and lanes for all that: those of a GPU are elsewhere."""
-    for place in loops(nested(tree)) if target.has_grid else ():
+    for place in loops(nested(tree)):
         for kind, mark in (("parallel", Parallel), ("vector", Vector)):
             if mark_of(place.band, mark):
-                decline(kind, place.name, f"{target.language} runs loops on axes of a grid; bind it to one")
+                decline(kind, place.name, f"{language} runs loops on axes of a grid; bind it to one")
 
 
 def _require_tiles(scheduled: Tree, target: TargetData, options: Options) -> None:

@@ -142,7 +142,12 @@ class Compiled:
         found = {stage: self.rungs[stage] for stage, usual in best.items() if self.rungs[stage] not in usual}
         if "schedule" in found and self.scheduled.reasons:
             found["schedule"] += f", since {self.scheduled.reasons[-1]}"
-        return found | {event.name: event.fallback for event in self.events if event.fallback}
+        return found | self._left_out
+
+    @property
+    def _left_out(self) -> dict[str, str]:
+        """What became of steps that did not fit into a budget, or of which an edit was refused."""
+        return {event.name: event.fallback for event in self.events if event.fallback}
 
     @property
     def declined(self) -> tuple[Declined, ...]:
@@ -391,7 +396,7 @@ class Compiled:
         usual = {"dependences": "exact", "mapping": "mapped"}
         taken = [f"{stage}: {self.rungs[stage]}" for stage, rung in usual.items() if self.rungs[stage] != rung]
         padding = [f"padding of {self.rungs['padding']}"] if "padding" in self.rungs else []
-        late = (f"{event.name}: {event.fallback}" for event in self.events if event.fallback)
+        late = (f"{step}: {what}" for step, what in self._left_out.items())
         return [*(f"given up: {reason}" for reason in self.scheduled.reasons), *taken, *padding, *late]
 
     def plot(

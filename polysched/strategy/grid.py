@@ -101,10 +101,10 @@ def choose_grid(band: Band, scop: Scop, around: Around, options: Options) -> Gri
 
 def _runs_anywhere(statement: Statement) -> bool:
     """May it run where the nest has no instance, on copies of what it reads? Tiles do so at the ends of the loops."""
-    stores = [node for node in walk(statement.body) if isinstance(node, Store)]
-    has_branch = any(isinstance(node, If) for node in walk(statement.body))
-    values = (node.value for node in walk(statement.body) if isinstance(node, Store | Let))
-    return len(stores) < 2 and not has_branch and all(map(_is_defined, values))
+    nodes = list(walk(statement.body))
+    if sum(isinstance(node, Store) for node in nodes) > 1 or any(isinstance(node, If) for node in nodes):
+        return False
+    return all(_is_defined(node.value) for node in nodes if isinstance(node, Store | Let))
 
 
 def _is_defined(expr: Expr) -> bool:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 from collections import deque
 from collections.abc import Callable
 from functools import wraps
@@ -21,6 +20,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from polysched.errors import InputError, PolyschedError
+from polysched.support.limits import Limit
 
 F = TypeVar("F", bound=Callable[..., Any])
 C = TypeVar("C", bound=type)
@@ -31,51 +31,20 @@ def entry(function: F) -> F:
 
     @wraps(function)
     def entered(*args: Any, **kwargs: Any) -> Any:
-        _deep.enter()
-        try:
-            return function(*args, **kwargs)
-        except RecursionError as error:
-            if not _ends_in_ours(error.__traceback__):  # but in a function of the user's that we called
-                raise
-            raise InputError("this is nested too deeply", hint=_SHALLOWER) from None
-        except PolyschedError as error:
-            if os.environ.get("POLYSCHED_TRACEBACK") != "full":
-                error.__traceback__ = _users(error.__traceback__)
-                error.__cause__, error.__suppress_context__ = None, True
-            raise  # which, without an expression, adds no line of this function
-        finally:
-            _deep.leave()
+        with _deep:
+            try:
+                return function(*args, **kwargs)
+            except RecursionError as error:
+                if not _ends_in_ours(error.__traceback__):  # but in a function of the user's that we called
+                    raise
+                raise InputError("this is nested too deeply", hint=_SHALLOWER) from None
+            except PolyschedError as error:
+                if os.environ.get("POLYSCHED_TRACEBACK") != "full":
+                    error.__traceback__ = _users(error.__traceback__)
+                    error.__cause__, error.__suppress_context__ = None, True
+                raise  # which, without an expression, adds no line of this function
 
     return entered  # type: ignore[return-value]
-
-
-class _Deep:
-    """Room for recursion while any thread is inside: the limit is the interpreter's, not a thread's."""
-
-    def __init__(self) -> None:
-        self._lock, self._inside, self._usual = threading.Lock(), 0, 0
-
-    def enter(self) -> None:
-        with self._lock:
-            if self._inside == 0:
-                self._usual = sys.getrecursionlimit()
-                sys.setrecursionlimit(max(self._usual, _FRAMES))
-            self._inside += 1
-
-    def leave(self) -> None:
-        with self._lock:
-            self._inside -= 1
-            if self._inside == 0:
-                sys.setrecursionlimit(self._usual)
-
-
-    def after_fork(self) -> None:
-        self._lock = threading.Lock()
-
-
-_deep = _Deep()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_deep.after_fork)
 
 
 def _ends_in_ours(lines: TracebackType | None) -> bool:
@@ -89,6 +58,7 @@ def _ends_in_ours(lines: TracebackType | None) -> bool:
 
 _TAIL = 50
 _FRAMES = 10_000  # a sum of 250 terms needs some 3000; a stack of 8 MB holds more
+_deep = Limit(sys.getrecursionlimit, sys.setrecursionlimit, lambda usual: max(usual, _FRAMES))
 _SHALLOWER = "write long expressions as several statements, and fewer loops and conditions inside of one another"
 
 

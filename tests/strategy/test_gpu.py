@@ -152,12 +152,8 @@ def test_a_thread_has_one_point_where_it_may_not_update_beyond_the_nest(nest, co
     done = ps.optimize(nest, "cuda", options=OPTIONS)
     (kernel,) = done.source.kernels
     assert kernel.note.startswith("blocks of 32 x 8 threads" + (f"; {copied} copied" if copied else ""))
-    assert not any(key.startswith("points.") and value > 1 for key, value in _decided(done))
+    assert not any(each.key.startswith("points.") and each.value > 1 for each in done.schedule.decisions)
     done.verify(n=9, m=40, q=7, **({"p": 5} if nest is weighted else {}))
-
-
-def _decided(done):
-    return [(each.key, each.value) for each in done.schedule.decisions]
 
 
 def test_sums_of_a_product_without_copies_are_in_registers():
