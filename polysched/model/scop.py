@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import cached_property, reduce
 
 from polysched.errors import Loc
 from polysched.ir.nodes import Array, Function, Stmt
@@ -64,15 +64,15 @@ class Scop:
         """The statement of that name; KeyError if there is none."""
         return {s.name: s for s in self.statements}[name]
 
-    @property
+    @cached_property
     def domain(self) -> isl.UnionSet:
         return reduce(isl.UnionSet.union, (isl.UnionSet.from_set(s.domain) for s in self.statements))
 
-    @property
+    @cached_property
     def reads(self) -> isl.UnionMap:
         return _union(a.relation.intersect_domain(s.domain) for s in self.statements for a in s.reads)
 
-    @property
+    @cached_property
     def writes(self) -> isl.UnionMap:
         return _union(a.relation.intersect_domain(s.domain) for s in self.statements for a in s.writes)
 

@@ -18,7 +18,6 @@ from polysched.deps.coincidence import mark_under
 from polysched.deps.dependences import Dependences
 from polysched.model.scop import Scop
 from polysched.model.tree.nodes import Band, Leaf, Member, Sequence, Tree, children
-from polysched.strategy.grid import extent
 from polysched.strategy.nest import Nest, alone, loops_among
 from polysched.strategy.sums import Sums, sum_on_blocks
 from polysched.support import isl
@@ -194,7 +193,8 @@ class Bands:
 
     def is_single(self, member: Member) -> bool:
         """Has the member one value?"""
-        return extent(member, self.instances) == 1
+        values = self.instances.apply(member.schedule)
+        return not values.is_empty() and bool(isl.Set.from_union_set(values).is_singleton())
 
     @cached_property
     def instances(self) -> isl.UnionSet:

@@ -60,6 +60,8 @@ class Polynomial:
 
     def __mul__(self, other: Polynomial | Number) -> Polynomial:
         others = _lifted(other).terms
+        if not (self.terms and others):
+            return Polynomial()
         if len(others) == 1 and not others[0][0]:
             number = others[0][1]
             times = ((monomial, _whole(by * number)) for monomial, by in self.terms)
