@@ -65,6 +65,7 @@ class Bounds:
     least: Mapping[str, int] = field(default_factory=dict)  # ... or what this says
     ends: dict[str, Ends] = field(default_factory=dict)  # of all that has a range in `polynomials`
     polynomials: dict[Expr, Polynomial] = field(default_factory=dict)
+    counts: set[str] = field(default_factory=set)  # quotients that their ends, which do not round, leave below zero
     uppers: dict[Polynomial, list[Polynomial]] = field(default_factory=dict)
     steps: int = 10_000  # of replacing a variable, until it gives up
 
@@ -106,7 +107,11 @@ class Bounds:
                 both = self.polynomial(then), self.polynomial(other)
                 return self.between(show(expr), End(both, True), End(both, True))
             case Binary("floordiv" | "truncdiv" | "floormod" | "truncmod" | "&" as op, left, right):
-                return self.between(show(expr), *self.divided(op, self.polynomial(left), self.polynomial(right)))
+                value = self.polynomial(left)
+                ends = self.divided(op, value, self.polynomial(right))  # of what is not divided by less than zero
+                if op.endswith("div") and self.is_nonnegative(value):
+                    self.counts.add(show(expr))
+                return self.between(show(expr), *ends)
             case Binary("^" | "|", left, right):
                 if self.is_count(left) and self.is_count(right):  # no bit of the result is in neither
                     most = self.polynomial(left) + self.polynomial(right)
@@ -244,7 +249,7 @@ class Bounds:
 
     def is_sum_of_counts(self, value: Polynomial) -> bool:
         """Is no term of it below zero?"""
-        names = (Polynomial.name(name) for name in value.names - self.sizes)
+        names = (Polynomial.name(name) for name in value.names - self.sizes - self.counts)
         return all(factor > 0 for _, factor in value) and all(map(self.is_nonnegative, names))
 
     def require_nonnegative(self, names: Iterable[str]) -> None:

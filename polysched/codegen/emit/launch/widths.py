@@ -40,10 +40,12 @@ def conditions(
 
 def _largest(sums: Iterable[Polynomial]) -> Iterator[Polynomial]:
     """Those of these sums of counts that no other one has all terms of, as many times: it would not be less."""
-    kept: list[dict[Monomial, Number]] = []
+    kept: dict[Monomial, list[Mapping[Monomial, Number]]] = {}  # those with the term
     for value in sorted(sums, key=lambda each: (len(each.terms), sum(factor for _, factor in each)), reverse=True):
-        if not any(all(factor <= other.get(monomial, 0) for monomial, factor in value) for other in kept):
-            kept.append(dict(value.terms))
+        others = min((kept.get(monomial, []) for monomial, _ in value), key=len, default=())
+        if not any(all(factor <= other.get(monomial, 0) for monomial, factor in value) for other in others):
+            for monomial, _ in value:
+                kept.setdefault(monomial, []).append(dict(value.terms))
             yield value
 
 
