@@ -27,6 +27,10 @@ class Limits:
     sector: int  # bytes that a warp loads at least
     banks: int  # bytes that a warp can store to shared memory at once, if they lie next to each other
 
+    def team(self, threads: int) -> int:
+        """The threads of whole warps, a power of two, that so many need to add up in a tree."""
+        return max(self.warp, 1 << (threads - 1).bit_length())
+
 
 @dataclass(frozen=True, kw_only=True)
 class TargetData:

@@ -40,10 +40,10 @@ def of_rows_and_all(s: f64[1], y: f64["n"], A: f64["n", "m"], n: size, m: size):
             y[i] += A[i, j]
 
 
-def on_a_grid(nest, **axes: str) -> Schedule:
+def on_a_grid(nest, threads: int = 32, **axes: str) -> Schedule:
     schedule = Schedule(nest, options=FREE)
     for loop, axis in axes.items():
-        schedule = schedule.bind(loop, axis, threads=None if axis.startswith("block") else 32)
+        schedule = schedule.bind(loop, axis, threads=None if axis.startswith("block") else threads)
     return schedule
 
 
@@ -82,6 +82,30 @@ def test_sums_on_blocks_and_threads(nest, axes, marked, target):
     schedule = on_a_grid(nest, **axes)
     assert marks(schedule) == marked
     optimize(nest, target, schedule=schedule).verify(**dict.fromkeys(nest.function.sizes, 37))
+
+
+@pytest.mark.parametrize(("threads", "size"), [(16, 32), (33, 64), (512, 512)])
+@pytest.mark.parametrize(
+    ("nest", "axes"),
+    [
+        (rows, {"i": "blockIdx.x", "j": "threadIdx.x"}),
+        (total, {"i": "threadIdx.x"}),
+        (total, {"i": "blockIdx.x", "j": "threadIdx.x"}),
+        (averages, {"i": "blockIdx.x", "j": "threadIdx.x"}),
+    ],
+)
+def test_so_many_threads_add_up_as_are_asked_for(nest, axes, threads, size):
+    schedule = on_a_grid(nest, threads, **axes)
+    done = optimize(nest, "cuda", schedule=schedule)
+    assert f"blocks of {size} threads" in done.explain() and not done.declined
+    for n in (1, 37, 70):
+        done.verify(**dict.fromkeys(nest.function.sizes, n))
+
+
+def test_more_threads_than_a_block_has_are_refused():
+    rows_of_4 = Schedule(rows, options=FREE).tile("i", sizes=(4,)).bind("i_o", "blockIdx.x").bind("i", "threadIdx.y")
+    with pytest.raises(InputError, match="a block would have 512 x 4 threads"):
+        rows_of_4.bind("j", "threadIdx.x", threads=300)
 
 
 def test_rows_of_threads_add_up():

@@ -54,7 +54,7 @@ from polysched.config.target import LIMITS
 from polysched.ir.build import add, binary, conjunction, floordiv, mul, where
 from polysched.ir.dtypes import boolean
 from polysched.ir.effects import may_change
-from polysched.ir.integers.trips import bounded, trips
+from polysched.ir.integers.trips import bounded, most_trips, trips
 from polysched.ir.node import rewrite, walk
 from polysched.ir.nodes import (
     Alloc,
@@ -153,7 +153,7 @@ class _Reducer:
         sides = [side for each in threads if (side := side_of(each, names, LIMITS.block)) is not None]
         if len(sides) < len(threads) or any(each.kind in (loop.kind, axis) for each in around):
             return None
-        size = COLUMN if axis != loop.kind else LIMITS.warp if sides else SUM_THREADS
+        size = COLUMN if axis != loop.kind else _dealt_to(loop) or (LIMITS.warp if sides else SUM_THREADS)
         if prod(side.trips for side in sides) * size > LIMITS.block:
             return None
         counters, member = {side.loop.var: next(self.names) for side in sides}, next(self.names)
@@ -218,29 +218,34 @@ class _Reducer:
         return (For(block, Const(0), blocks, 1, share, loop.kind, origin=loop.origin), *combine)
 
     def on_blocks(self, loop: For, updates: list[Update], ends: _Ends) -> tuple[Stmt, ...]:
+        finish = _finish((), ends)
+        if size := _dealt_to(loop):
+            team = self.on_threads(lambda thread: _strided(loop, thread, size), updates, finish, size)
+            return (If(binary("<", loop.lo, loop.hi), (team,), ends.stores),)
         count = trips(loop)
-        width = 1 if any(map(_is_lanes, walk(loop.body))) else SUM_THREADS  # iterations that a block does at once
+        lanes = [node for node in walk(loop.body) if _is_lanes(node)]
+        size = max((_dealt_to(each) or SUM_THREADS for each in lanes), default=SUM_THREADS)
+        width = 1 if lanes else size  # iterations that a block does at once
         parts = {update.array.name: self.part(update, SUM_BLOCKS) for update in updates}
         self.parts += parts.values()
         block, number = next(self.names), next(self.names)
         blocks = binary("min", floordiv(add(count, width - 1), width) if width > 1 else count, SUM_BLOCKS)
 
         def share(thread: Expr) -> For:
-            first = Var(block) if width == 1 else add(mul(Var(block), SUM_THREADS), thread)
-            return _strided(_on_lanes(loop, thread), first, width * SUM_BLOCKS)
+            first = Var(block) if width == 1 else add(mul(Var(block), width), thread)
+            return _strided(_on_lanes(loop, thread, size), first, width * SUM_BLOCKS)
 
         def keep(update: Update, value: Expr) -> tuple[Stmt, ...]:
             return (Store(parts[update.array.name].name, (Var(block),), value),)
 
         combine = For(number, Const(0), blocks, 1, self.all_added(updates, parts, number))
-        finish = _finish((), ends)
-        shares = self.on_threads(share, updates, keep, repeats=True)
+        shares = self.on_threads(share, updates, keep, size, repeats=True)
         grid: tuple[Stmt, ...] = (
             For(block, Const(0), blocks, 1, (shares,), "block.x", origin=loop.origin),
-            self.on_threads(lambda thread: _strided(combine, thread, SUM_THREADS), updates, finish),
+            self.on_threads(lambda thread: _strided(combine, thread, size), updates, finish, size),
         )
         if width > 1:
-            alone = self.on_threads(lambda thread: _strided(loop, thread, SUM_THREADS), updates, finish)
+            alone = self.on_threads(lambda thread: _strided(loop, thread, size), updates, finish, size)
             grid = (If(binary("<=", count, FEW_TERMS), (alone,), grid),)
         return (If(binary("<", loop.lo, loop.hi), grid, ends.stores),)
 
@@ -258,13 +263,19 @@ class _Reducer:
         )
 
     def on_threads(
-        self, share: Callable[[Expr], For], updates: list[Update], finish: Finish, *, repeats: bool = False
+        self,
+        share: Callable[[Expr], For],
+        updates: list[Update],
+        finish: Finish,
+        size: int,
+        *,
+        repeats: bool = False,
     ) -> For:
         """The threads of a block, each with its share of a loop."""
         thread = Var(next(self.names))
         own = share(thread)
-        body = self.teams.summed((own,), updates, Team(thread, SUM_THREADS, repeats=repeats), finish)
-        return For(thread.name, Const(0), Const(SUM_THREADS), 1, body, "thread.x", origin=own.origin)
+        body = self.teams.summed((own,), updates, Team(thread, size, repeats=repeats), finish)
+        return For(thread.name, Const(0), Const(size), 1, body, "thread.x", origin=own.origin)
 
 
 @dataclass(frozen=True)
@@ -341,13 +352,23 @@ def _strided(loop: For, first: Expr, stride: int) -> For:
     return replace(loop, lo=lo, step=loop.step * stride, kind="serial", reduces=())
 
 
+def _dealt_to(loop: For) -> int | None:
+    """The threads of whole warps that add up a loop inside if its iterations are dealt out in turns, one of them to
+    each iteration of this one; None if they are not."""
+    turns = most_trips(loop.lo, loop.hi, loop.step)
+    match loop.body:
+        case (For(step=step, kind="serial"),) if loop.kind == "thread.x" and step == turns:
+            return LIMITS.team(step)
+    return None
+
+
 def _is_lanes(node: Any) -> bool:
     return isinstance(node, For) and node.kind == "thread.x"
 
 
-def _on_lanes(loop: For, thread: Expr) -> For:
-    """The loop with the iterations of thread loops inside that are this thread's."""
-    return replace(loop, body=rewrite(loop.body, lambda n: _strided(n, thread, SUM_THREADS) if _is_lanes(n) else None))
+def _on_lanes(loop: For, thread: Expr, size: int) -> For:
+    """The loop with the iterations of thread loops inside that are this thread's, of so many."""
+    return replace(loop, body=rewrite(loop.body, lambda n: _strided(n, thread, size) if _is_lanes(n) else None))
 
 
 def _is_on_threads(loop: For) -> bool:

@@ -53,7 +53,7 @@ def in_rows(kernel: For, arrays: Mapping[str, Array], adder: Adder, finish: Fini
     lanes = [node for node in walk(kernel) if isinstance(node, For) and node.kind == "thread.x"]
     lengths = [most_trips(Const(0) if each.reduces else each.lo, each.hi, each.step) for each in lanes]
     most = max(UNKNOWN_BLOCK["x"] if length is None else length for length in lengths)
-    size = max(LIMITS.warp, 1 << (most - 1).bit_length())
+    size = LIMITS.team(most)
     sums = {each.var: _sum(each, kernel, arrays) for each in lanes if each.reduces}
     if size > LIMITS.block or None in sums.values():
         return _on_one_thread(kernel)

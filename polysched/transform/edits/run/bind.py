@@ -47,7 +47,7 @@ def bind(draft: Draft, loops: str | Sequence[str], axis: Axis, threads: int | No
     i mod `threads`, the iterations of a new loop, called i_t, around what the thread runs of the old one. Where sums
     may be in any order, iterations of a kernel's outermost loop, or, with loops on axes alone around, of one on
     threadIdx.x, or on blocks inside of threads, may update the same elements: the code adds them up, with as many
-    threads as it takes. IllegalSchedule if iterations depend on each other otherwise. InputError where CUDA has no such
+    threads as it takes, or with `threads`, rounded up to a power of two of whole warps. IllegalSchedule if iterations depend on each other otherwise. InputError where CUDA has no such
     grid: a loop on threads has a constant length, a block 1024 threads at most; blocks are around threads, no axis is
     around itself.
 
@@ -135,12 +135,18 @@ def _require_threads(on_threads: list[Loop], sums: list[Loop], axes: dict[str, s
             most = f"a block has at most {LIMITS.threads[axis[-1]]} threads along {axis}"
             raise InputError(f"loop '{each.name}' has {length} iterations, and {most}", hint="split it")
         lengths[axis] = max(length, lengths.get(axis, 1))
-    for each in sums if lengths else ():
-        in_team = ("thread.x", LIMITS.warp) if axes[each.name] == "thread.x" else ("thread.y", COLUMN)
-        lengths |= dict([in_team])
+    for each in sums:
+        axis, team = ("thread.x", _team(each)) if axes[each.name] == "thread.x" else ("thread.y", COLUMN)
+        lengths |= {axis: team} if lengths or team > LIMITS.warp else {}
     if prod(lengths.values()) > LIMITS.block:
         shape = " x ".join(str(lengths[axis]) for axis in sorted(lengths))
         raise InputError(f"a block would have {shape} threads, and it has at most {LIMITS.block}")
+
+
+def _team(place: Loop) -> int:
+    """The threads that add up at least: those that the loop deals to."""
+    most = most_iterations(place) if place.member.rounds else None
+    return LIMITS.team(most) if most else LIMITS.warp
 
 
 def _kernel(tree: Tree, name: str) -> Loop:
