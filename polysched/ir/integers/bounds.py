@@ -107,9 +107,9 @@ class Bounds:
                 both = self.polynomial(then), self.polynomial(other)
                 return self.between(show(expr), End(both, True), End(both, True))
             case Binary("floordiv" | "truncdiv" | "floormod" | "truncmod" | "&" as op, left, right):
-                value = self.polynomial(left)
-                ends = self.divided(op, value, self.polynomial(right))  # of what is not divided by less than zero
-                if op.endswith("div") and self.is_nonnegative(value):
+                dividend = self.polynomial(left)
+                ends = self.divided(op, dividend, self.polynomial(right))  # of what is not divided by less than zero
+                if op.endswith("div") and self.is_nonnegative(dividend):
                     self.counts.add(show(expr))
                 return self.between(show(expr), *ends)
             case Binary("^" | "|", left, right):

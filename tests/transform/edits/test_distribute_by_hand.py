@@ -32,6 +32,24 @@ def turned(b: f64["n"], a: f64["n + 1"], x: f64["n"], n: size):
         a[i + 1] = x[i]
 
 
+@nest
+def doubled(a: f64["n"], b: f64["n"], n: size):
+    for i in range(n):
+        a[i] = a[i] * 2.0
+        b[i] = b[i] * 2.0
+    for i in range(n):
+        a[i] += b[i]
+
+
+def loop_names(schedule: Schedule) -> list[str]:
+    return [line.split(":")[0].strip() for line in str(schedule).splitlines() if " -> " in line and "domain" not in line]
+
+
+def test_other_loops_keep_their_names():
+    assert loop_names(Schedule(doubled)) == ["i", "i_2"]
+    assert loop_names(Schedule(doubled).distribute("i")) == ["i", "i_3", "i_2"]
+
+
 def test_an_imperfect_nest_becomes_two_perfect_ones():
     assert str(Schedule(gemm)) == """\
 domain: { S0[i, j] : 0 <= i < n and 0 <= j < n; S1[i, j, k] : 0 <= i < n and 0 <= j < n and 0 <= k < n }

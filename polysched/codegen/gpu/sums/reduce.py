@@ -218,13 +218,15 @@ class _Reducer:
         return (For(block, Const(0), blocks, 1, share, loop.kind, origin=loop.origin), *combine)
 
     def on_blocks(self, loop: For, updates: list[Update], ends: _Ends) -> tuple[Stmt, ...]:
-        finish = _finish((), ends)
-        if size := _dealt_to(loop):
-            team = self.on_threads(lambda thread: _strided(loop, thread, size), updates, finish, size)
-            return (If(binary("<", loop.lo, loop.hi), (team,), ends.stores),)
-        count = trips(loop)
+        finish, count, dealt = _finish((), ends), trips(loop), _dealt_to(loop)
         lanes = [node for node in walk(loop.body) if _is_lanes(node)]
-        size = max((_dealt_to(each) or SUM_THREADS for each in lanes), default=SUM_THREADS)
+        size = dealt or max((_dealt_to(each) or SUM_THREADS for each in lanes), default=SUM_THREADS)
+
+        def alone() -> For:
+            return self.on_threads(lambda thread: _strided(loop, thread, size), updates, finish, size)
+
+        if dealt:
+            return (If(binary("<", loop.lo, loop.hi), (alone(),), ends.stores),)
         width = 1 if lanes else size  # iterations that a block does at once
         parts = {update.array.name: self.part(update, SUM_BLOCKS) for update in updates}
         self.parts += parts.values()
@@ -245,8 +247,7 @@ class _Reducer:
             self.on_threads(lambda thread: _strided(combine, thread, size), updates, finish, size),
         )
         if width > 1:
-            alone = self.on_threads(lambda thread: _strided(loop, thread, size), updates, finish, size)
-            grid = (If(binary("<=", count, FEW_TERMS), (alone,), grid),)
+            grid = (If(binary("<=", count, FEW_TERMS), (alone(),), grid),)
         return (If(binary("<", loop.lo, loop.hi), grid, ends.stores),)
 
     def part(self, update: Update, count: int, shape: tuple[Expr, ...] = ()) -> Array:

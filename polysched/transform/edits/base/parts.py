@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence as Several
 from dataclasses import replace
+from typing import Any
 
 from polysched.model.tree.nodes import Band, Filter, Sequence, Set, Tree, children, walk, with_children
 from polysched.support import isl
@@ -24,15 +25,20 @@ from polysched.transform.edits.base.sequences import with_parts
 
 def in_parts(tree: Tree, path: Several[int], parts: Several[isl.UnionSet], keeps: int) -> Tree:
     """`tree` with the instances of each part in turn where the path leads; they are disjoint, and none is empty."""
-    node, taken = node_at(tree, path), {each.name for each in loops(tree)}
-    copies = [only(node, part) for part in parts]
-    shown = loop_names(copies[keeps])
-    for k, copy in enumerate(copies):
+    node = node_at(tree, path)
+    branches = [Filter(part, only(node, part)) for part in parts]
+    return with_parts(tree, path, Sequence(with_names_of_their_own(tree, branches, keeps)))
+
+
+def with_names_of_their_own(tree: Tree, branches: Several[Filter], keeps: int = 0) -> tuple[Filter, ...]:
+    """The branches with names for their loops that no other of them, nor of `tree`, has; one of them keeps its own."""
+    taken, shown = {each.name for each in loops(tree)}, _loop_names(branches[keeps])
+    done = list(branches)
+    for k, branch in enumerate(branches):
         if k != keeps:
-            copies[k] = called_otherwise(copy, shown, taken)
-            shown |= loop_names(copies[k])
-    branches = [Filter(part, copy) for part, copy in zip(parts, copies, strict=True)]
-    return with_parts(tree, path, Sequence(tuple(branches)))
+            done[k] = _called_otherwise(branch, shown, taken)
+            shown |= _loop_names(done[k])
+    return tuple(done)
 
 
 def only(tree: Tree, part: isl.UnionSet) -> Tree:
@@ -48,11 +54,11 @@ def only(tree: Tree, part: isl.UnionSet) -> Tree:
     return with_children(tree, tuple(only(child, part) for child in children(tree)))
 
 
-def loop_names(tree: Tree) -> set[str]:
+def _loop_names(tree: Tree) -> set[str]:
     return {member.name for node in walk(tree) if isinstance(node, Band) for member in node.members}
 
 
-def called_otherwise(tree: Tree, shown: set[str], taken: set[str]) -> Tree:
+def _called_otherwise(tree: Any, shown: set[str], taken: set[str]) -> Any:
     """The node with a fresh name, which is `taken` from now on, for every loop that is `shown` elsewhere."""
     if isinstance(tree, Band):
         members = []
@@ -61,4 +67,4 @@ def called_otherwise(tree: Tree, shown: set[str], taken: set[str]) -> Tree:
             members.append(replace(member, name=name))
             taken.add(name)
         tree = replace(tree, members=tuple(members))
-    return with_children(tree, tuple(called_otherwise(child, shown, taken) for child in children(tree)))
+    return with_children(tree, tuple(_called_otherwise(child, shown, taken) for child in children(tree)))

@@ -9,6 +9,7 @@ from polysched.model.tree.nodes import Band, Filter, Sequence, nest_of, own_mark
 from polysched.support import isl
 from polysched.transform.edits.base.edit import Alternative, Draft, checked, reaching
 from polysched.transform.edits.base.loops import Loop, unmarked
+from polysched.transform.edits.base.parts import with_names_of_their_own
 from polysched.transform.edits.base.registry import edit
 from polysched.transform.edits.base.sequences import with_parts
 from polysched.transform.trees.distribute import distribute as into_parts
@@ -20,7 +21,7 @@ def distribute(draft: Draft, name: str, before: str = "") -> Draft:
     """The loop cut in two before a statement; without one in as many parts as its dependences allow.
 
     Loops between it and the sequence, with nothing else in between, are distributed with it. Those of the first part
-    keep their names. IllegalSchedule if an iteration needs what a later part does before; InputError if there is no
+    keep their names, as do all others of the tree. IllegalSchedule if an iteration needs what a later part does before; InputError if there is no
     sequence.
 
         for i:                   for i: S
@@ -39,6 +40,7 @@ def distribute(draft: Draft, name: str, before: str = "") -> Draft:
         pairs = reaching(tree, place.path, draft.dependences.validity)
         parts = into_parts(band, pairs) or into_parts(band, isl.UnionMap("{ }"))  # a loop each, to be refused
     assert parts is not None
+    parts = Sequence(with_names_of_their_own(tree, parts.children))
     what = f"distribute({name}{f', before={before}' if before else ''})"
     alternatives = _alternatives(draft, name, branches) if before else ()
     return checked(draft, with_parts(tree, place.path, parts), what, alternatives)

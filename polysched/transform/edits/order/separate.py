@@ -9,10 +9,10 @@ from itertools import takewhile
 from polysched.config.plain import called
 from polysched.deps.coincidence import left_below
 from polysched.errors import InputError
-from polysched.model.tree.nodes import Band, Filter, Sequence, Tree, nest_of
+from polysched.model.tree.nodes import Band, Sequence, nest_of
 from polysched.transform.edits.base.edit import Draft, checked, reaching
-from polysched.transform.edits.base.loops import Loop, changed_at, loops, unmarked
-from polysched.transform.edits.base.parts import called_otherwise, loop_names
+from polysched.transform.edits.base.loops import Loop, changed_at, unmarked
+from polysched.transform.edits.base.parts import with_names_of_their_own
 from polysched.transform.edits.base.registry import edit
 from polysched.transform.trees.separate import apart
 
@@ -46,7 +46,10 @@ def separate(draft: Draft, name: str, *statements: str) -> Draft:
     if done is blocks:
         names = ", ".join(each.name for each in chosen)
         raise InputError(f"in every tile of loop '{place.name}' something ties {names} to other statements")
-    return checked(draft, _named(tree, place, done), f"separate({', '.join((place.name, *statements))})")
+    assert isinstance(done.child, Sequence)
+    done = replace(done, child=Sequence(with_names_of_their_own(tree, done.child.children)))
+    edited = changed_at(tree, place.path, lambda _: done)
+    return checked(draft, edited, f"separate({', '.join((place.name, *statements))})")
 
 
 def _blocks(place: Loop) -> Band:
@@ -57,14 +60,3 @@ def _blocks(place: Loop) -> Band:
         hint = called("tile", place.name, sizes=(32,)) if not tiles else "reorder them inside"
         raise InputError(f"loop '{place.name}' is not over tiles around the loops inside of them", hint=hint)
     return Band(tiles, child=Band(members[len(tiles) :], child=child))
-
-
-def _named(tree: Tree, place: Loop, blocks: Band) -> Tree:
-    """The tree with the tiles in place of the loop; what they run first keeps the names of loops."""
-    assert isinstance(blocks.child, Sequence)
-    taken, shown = {each.name for each in loops(tree)}, set[str]()
-    branches: list[Filter] = []
-    for branch in blocks.child.children:
-        branches.append(replace(branch, child=called_otherwise(branch.child, shown, taken)))
-        shown |= loop_names(branches[-1])
-    return changed_at(tree, place.path, lambda _: replace(blocks, child=Sequence(tuple(branches))))
