@@ -42,7 +42,8 @@ def doubled(a: f64["n"], b: f64["n"], n: size):
 
 
 def loop_names(schedule: Schedule) -> list[str]:
-    return [line.split(":")[0].strip() for line in str(schedule).splitlines() if " -> " in line and "domain" not in line]
+    lines = str(schedule).splitlines()
+    return [line.split(":")[0].strip() for line in lines if " -> " in line and "domain" not in line]
 
 
 def test_other_loops_keep_their_names():

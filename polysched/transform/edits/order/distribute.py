@@ -21,8 +21,8 @@ def distribute(draft: Draft, name: str, before: str = "") -> Draft:
     """The loop cut in two before a statement; without one in as many parts as its dependences allow.
 
     Loops between it and the sequence, with nothing else in between, are distributed with it. Those of the first part
-    keep their names, as do all others of the tree. IllegalSchedule if an iteration needs what a later part does before; InputError if there is no
-    sequence.
+    keep their names, as do all others of the tree. IllegalSchedule if an iteration needs what a later part does before;
+    InputError if there is no sequence.
 
         for i:                   for i: S
             S               ->   for i_2: T                          distribute("i", before="T")

@@ -47,9 +47,9 @@ def bind(draft: Draft, loops: str | Sequence[str], axis: Axis, threads: int | No
     i mod `threads`, the iterations of a new loop, called i_t, around what the thread runs of the old one. Where sums
     may be in any order, iterations of a kernel's outermost loop, or, with loops on axes alone around, of one on
     threadIdx.x, or on blocks inside of threads, may update the same elements: the code adds them up, with as many
-    threads as it takes, or with `threads`, rounded up to a power of two of whole warps. IllegalSchedule if iterations depend on each other otherwise. InputError where CUDA has no such
-    grid: a loop on threads has a constant length, a block 1024 threads at most; blocks are around threads, no axis is
-    around itself.
+    threads as it takes, or with `threads`, rounded up to a power of two of whole warps. IllegalSchedule if iterations
+    depend on each other otherwise. InputError where CUDA has no such grid: a loop on threads has a constant length, a
+    block 1024 threads at most; blocks are around threads, no axis is around itself.
 
         for i in 0..n: S    ->    i_t = threadIdx.x
                                   for i in i_t..n by 64: S           bind("i", "threadIdx.x", threads=64)
