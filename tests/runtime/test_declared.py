@@ -27,7 +27,7 @@ def test_declarations_and_no_uses_of_the_same_name():
     __constant__ float4 last[2];"""
     assert arrays(text) == [
         ("table", "", (4,), 4),
-        ("s", "f", (None,), 4),
+        ("s", "f", ("",), 4),
         ("s", "g", (2, 8), 8),
         ("t", "g", (8,), 8),
         ("last", "", (2,), 16),
@@ -40,10 +40,12 @@ def test_declarations_and_no_uses_of_the_same_name():
     [
         ((2, 3), None, 48, ((2, 3), 8)),
         ((2, 3), 8, 48, ((2, 3), 8)),
-        ((None, 3), 4, 48, ((4, 3), 4)),
-        ((None,), 4, 0, ((0,), 4)),
-        ((None,), None, 48, None),
-        ((None, None), 4, 48, None),
+        (("N", 3), 4, 48, ((4, 3), 4)),
+        (("N",), 4, 0, ((0,), 4)),
+        (("N",), None, 48, None),
+        (("N", 3, "N"), 4, 48, ((2, 3, 2), 4)),
+        (("N", "N"), 4, 48, None),
+        (("N", "M"), 4, 64, None),
         ((5,), None, 48, None),
         ((5,), 4, 48, None),
         ((0,), None, 48, None),

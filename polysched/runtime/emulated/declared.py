@@ -1,10 +1,10 @@
 """What a text of kernels declares: its kernels, and its arrays that are neither parameters nor local.
 
->>> text = "__global__ void flip(float *a) { __shared__ float tile[2][N]; tile[0][0] = 1; }"
+>>> text = "__global__ void flip(float *a) { __shared__ float tile[2][N][N]; tile[0][0][0] = 1; }"
 >>> declared_arrays(text)
-[DeclaredArray(name='tile', function='flip', extents=(2, None), itemsize=4, is_dynamic=False)]
->>> declared_arrays(text)[0].shape(256)
-((2, 32), 4)
+[DeclaredArray(name='tile', function='flip', extents=(2, 'N', 'N'), itemsize=4, is_dynamic=False)]
+>>> declared_arrays(text)[0].shape(512)
+((2, 8, 8), 4)
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ class DeclaredArray:
 
     name: str
     function: str  # that it is declared in; "": none
-    extents: tuple[int | None, ...]  # None: not a number in the text
+    extents: tuple[int | str, ...]  # in words where it is not a number in the text
     itemsize: int | None  # None: of a type that is not known here
     is_dynamic: bool = False  # its size is that of a launch
 
     def shape(self, size: int) -> tuple[tuple[int, ...], int] | None:
         """Its extents and the bytes of its elements, if it has `size` bytes; None if they do not follow from that."""
-        known = prod(extent for extent in self.extents if extent is not None)
-        unknown = self.extents.count(None)
+        known = prod(extent for extent in self.extents if isinstance(extent, int))
+        unknown = [extent for extent in self.extents if isinstance(extent, str)]
         itemsize = self.itemsize or (0 if unknown or not known else size // known)
-        if itemsize not in (1, 2, 4, 8, 16) or not known or unknown > 1:
+        if itemsize not in (1, 2, 4, 8, 16) or not known or len({*unknown}) > 1:
             return None
-        rest = size // (known * itemsize)
-        shape = tuple(rest if extent is None else extent for extent in self.extents)
+        side = round((size // (known * itemsize)) ** (1 / max(1, len(unknown))))  # of each that is in the same words
+        shape = tuple(side if isinstance(extent, str) else extent for extent in self.extents)
         return (shape, itemsize) if prod(shape) * itemsize == size else None
 
 
@@ -63,7 +63,8 @@ def declared_arrays(text: str) -> list[DeclaredArray]:
         is_extern = bool(re.search(r"\bextern\b[^;{}()]*$", around)) or "extern" in match[1].split()
         words = re.sub(INSIDE, " ", match[1])
         for name, extents in _DECLARATOR.findall(words):
-            sizes = tuple(int(n) if n.strip().isdigit() else None for n in re.findall(r"\[([^\]]*)\]", extents))
+            sides = (side.strip() for side in re.findall(r"\[([^\]]*)\]", extents))
+            sizes = tuple(int(side) if side.isdigit() else side for side in sides)
             is_dynamic = is_extern and not extents.strip("[] \t\n")
             found.append(DeclaredArray(name, function, sizes, _itemsize(words), is_dynamic))
     return found
