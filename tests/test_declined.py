@@ -46,6 +46,42 @@ def test_threads_and_lanes_of_a_cpu_are_declined_on_a_gpu():
     assert [kernel.note for kernel in done.source.kernels] == ["one thread"]
 
 
+@ps.nest
+def product_of(C: ps.f64["n", "m"], A: ps.f64["n", "l"], B: ps.f64["l", "m"], n: ps.size, m: ps.size, l: ps.size):
+    for i in range(n):
+        for j in range(m):
+            for k in range(l):
+                C[i, j] += A[i, k] * B[k, j]
+
+
+@ps.nest
+def up_to_the_row(C: ps.f64["n", "n"], A: ps.f64["n", "n"], B: ps.f64["n", "n"], n: ps.size):
+    for i in range(n):
+        for j in range(n):
+            for k in range(i):
+                C[i, j] += A[i, k] * B[k, j]
+
+
+def in_chunks(nest: ps.Nest, size: int) -> ps.Schedule:
+    tiled = ps.Schedule(nest).tile("i", "j", sizes=(16, 16)).tile("k", sizes=(size,), names=("k_c",))
+    schedule = tiled.reorder("i_o", "j_o", "i", "j", "k_c", "k")
+    for name, axis in {"i_o": "block.y", "j_o": "block.x", "i": "thread.y", "j": "thread.x"}.items():
+        schedule = schedule.bind(name, axis)
+    return schedule
+
+
+def test_chunks_of_which_nothing_is_copied():
+    def found(nest: ps.Nest, size: int) -> list[tuple[str, str, str]]:
+        done = ps.optimize(nest, "cuda", schedule=in_chunks(nest, size))
+        return [(each.mark, each.loop, each.reason) for each in done.declined]
+
+    assert not found(product_of, 16)
+    too_long = "it has no chunks of constant length, of at most 64"
+    assert found(product_of, 128) == [("copied in chunks", "k", too_long)]
+    uneven = "the loops of its threads differ from one to the other"
+    assert found(up_to_the_row, 16) == [("copied in chunks", "k", uneven)]
+
+
 @pytest.mark.parametrize("target", ["c", "cuda"])
 def test_nothing_is_declined_where_the_kernel_does_all_of_it(target):
     assert ps.optimize(large, target).declined == ()

@@ -27,14 +27,15 @@ from typing import Any
 from polysched.codegen.gpu.copies import Lanes, copied, element_of, fits_when
 from polysched.codegen.gpu.ends import Ends
 from polysched.codegen.gpu.footprint import in_locals
-from polysched.codegen.gpu.staging_plan import Plan, Surroundings, plan_of
-from polysched.codegen.gpu.thread_nest import counted, edges, inside, on_threads, thread_nest
-from polysched.codegen.memory.tile_nest import Side, mentions
+from polysched.codegen.gpu.staging_plan import NoCopies, Plan, Surroundings, plan_of
+from polysched.codegen.gpu.thread_nest import ThreadNest, counted, edges, inside, on_threads, thread_nest
+from polysched.codegen.memory.tile_nest import Side, mentions, side_of
 from polysched.codegen.parallel.survey import is_mapped
 from polysched.config.heuristics.gpu import UNROLLED_UPDATES
+from polysched.config.target import LIMITS
 from polysched.ir.build import binary, conjunction, floormod
 from polysched.ir.integers.linear import Linear, added, cleared, expression, forms, is_never_negative, never_negative
-from polysched.ir.node import map_children, rewrite, substitute
+from polysched.ir.node import map_children, rewrite, substitute, walk
 from polysched.ir.nodes import (
     Alloc,
     Array,
@@ -53,6 +54,7 @@ from polysched.ir.nodes import (
 )
 from polysched.ir.rename import fresh_names, rename_bound, used_names
 from polysched.prelude.padding.padded_copy import is_zero_outside
+from polysched.support import trace
 
 
 def stage(fn: Function, *, double_buffer: bool = False) -> Function:
@@ -65,9 +67,12 @@ def stage(fn: Function, *, double_buffer: bool = False) -> Function:
 
     def visit(node: Any) -> Any:
         if isinstance(node, For) and is_mapped(node):
-            nest = thread_nest(node)
-            plan = None if nest is None else plan_of(nest, around)
-            return node if plan is None else StagedKernel(plan, around, host).statements()
+            try:
+                return StagedKernel(plan_of(_nest(node), around), around, host).statements()
+            except NoCopies as why:
+                for loop in _chunks(node):
+                    trace.decline("copied in chunks", loop.origin, str(why))
+                return node
         if isinstance(node, For):
             host[node.var] = node
             new = map_children(node, visit)
@@ -76,6 +81,21 @@ def stage(fn: Function, *, double_buffer: bool = False) -> Function:
         return map_children(node, visit)
 
     return map_children(fn, visit)
+
+
+def _nest(kernel: For) -> ThreadNest:
+    """The kernel as one nest; NoCopies if it is none."""
+    nest = thread_nest(kernel)
+    if nest is None:
+        raise NoCopies("its kernel is more than one nest of full loops around one store")
+    return nest
+
+
+def _chunks(kernel: For) -> list[For]:
+    """The serial loops of constant length that begin where another one has come to, as one over tiles does."""
+    serial = [node for node in walk(kernel) if isinstance(node, For) and node.kind == "serial"]
+    counters = {Var(loop.var) for loop in serial}
+    return [loop for loop in serial if not counters.isdisjoint(walk(loop.lo)) and side_of(loop, [loop.var], LIMITS.block)]
 
 
 class StagedKernel:

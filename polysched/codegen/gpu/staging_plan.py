@@ -15,6 +15,7 @@ from polysched.codegen.gpu.copies import Staged
 from polysched.codegen.gpu.footprint import Box, footprint, in_locals, union
 from polysched.codegen.gpu.thread_nest import ThreadNest
 from polysched.codegen.memory.tile_nest import Side, moved, side_of
+from polysched.config.heuristics.code import TILE_LOOP
 from polysched.config.heuristics.gpu import READ_OFTEN, WORTH_A_COPY
 from polysched.config.target import LIMITS
 from polysched.ir.effects import is_total, is_total_operation
@@ -45,6 +46,11 @@ class Plan:
         return list({staged.copy.name: staged for staged in self.staged.values()}.values())
 
     @property
+    def shared_bytes(self) -> int:
+        """Of all copies."""
+        return sum(_bytes(staged.copy) for staged in self.copies)
+
+    @property
     def runs_anywhere(self) -> bool:
         """May an update be computed where the nest has none, from anything in copies and registers?"""
         store = self.nest.store
@@ -62,19 +68,25 @@ class Surroundings:
     buffers: int = 1  # of each copy, used in turn; where there are several, elements are copied as they are
 
 
-def plan_of(nest: ThreadNest, around: Surroundings) -> Plan | None:
-    """How to run the nest; None if its serial loops differ between threads or have no chunks, points add to the same
-    element, or nothing is copied."""
+class NoCopies(Exception):
+    """Why nothing is copied for a nest."""
+
+
+def plan_of(nest: ThreadNest, around: Surroundings) -> Plan:
+    """How to run the nest; NoCopies if its serial loops differ between threads or have no chunks, if points add to the
+    same element, or if nothing is copied."""
     store = nest.store
-    if not nest.is_uniform or not nest.has_one_element:
-        return None
+    if not nest.is_uniform:
+        raise NoCopies("the loops of its threads differ from one to the other")
+    if not nest.has_one_element:
+        raise NoCopies(f"a point uses several elements of {store.array}, which it adds to")
     if not nest.serial:
         return _turned(Plan(nest, (), (), (), {}), around)
     moves = [k for k, loop in enumerate(nest.serial) if Var(loop.var) in list(walk(store.index))]
     outer = moves[-1] + 1 if moves else 0
     if nest.before or nest.after:
         if outer > nest.shared:  # they are around all of the sum
-            return None
+            raise NoCopies("what runs before or after the sum is inside of its loops")
         outer = nest.shared
     for split in range(outer, len(nest.serial)):
         inner = nest.serial[split:]
@@ -82,28 +94,31 @@ def plan_of(nest: ThreadNest, around: Surroundings) -> Plan | None:
         if None not in chunk:
             plan = Plan(nest, nest.serial[:outer], nest.serial[outer:split], tuple(filter(None, chunk)), {})
             return _with_copies(plan, around)
-    return None
+    raise NoCopies(f"it has no chunks of constant length, of at most {TILE_LOOP}")
 
 
-def _with_copies(plan: Plan, around: Surroundings) -> Plan | None:
+def _with_copies(plan: Plan, around: Surroundings) -> Plan:
     store = plan.nest.store
     points = prod(side.trips for side in plan.nest.points)
     is_linear = all(footprint((part,), plan.sides) is not None for part in store.index)
     if not is_linear or not have_own_elements(plan.nest.points, store.index):
-        return None
+        raise NoCopies(f"points of a thread may add to one element of {store.array}")
     found: dict[Expr, tuple[Load, Box]] = {}
     changed = {each.array for each in (*plan.nest.before, *plan.nest.after)}
     for value, load in _operands(store.value, store.array, around):
         box = footprint(load.index, plan.sides) if load.array in around.extents.keys() - changed else None
         if box is not None and (points > 1 or _gains(load, box, plan)):
             found[value] = (load, box)
+    if not found:
+        raise NoCopies("a block reads nothing often enough, or not in boxes of constant size")
     buffers = around.buffers if plan.between and all(load.dtype.bits >= 32 for load, _ in found.values()) else 1
     for count in dict.fromkeys((buffers, 1)):
         done = replace(plan, staged=_copies(found, plan, around, count))
-        size = sum(_bytes(staged.copy) for staged in done.copies)
-        if done.staged and size <= LIMITS.shared and (points == 1 or done.runs_anywhere):
+        if points > 1 and not done.runs_anywhere:
+            raise NoCopies("points beyond the ends of the nest would read what is in no copy, or trap")
+        if (size := done.shared_bytes) <= LIMITS.shared:
             return done
-    return None
+    raise NoCopies(f"copies would take {size} bytes, and a block has {LIMITS.shared} of shared memory")
 
 
 def have_own_elements(points: Sequence[Side], index: Sequence[Expr]) -> bool:
@@ -122,8 +137,8 @@ def have_own_elements(points: Sequence[Side], index: Sequence[Expr]) -> bool:
     return all(side.loop.var in told or side.trips == 1 for side in points)
 
 
-def _turned(plan: Plan, around: Surroundings) -> Plan | None:
-    """Copies of what a nest without sums reads across rows, so that whole sectors are read; None if there are none."""
+def _turned(plan: Plan, around: Surroundings) -> Plan:
+    """Copies of what a nest without sums reads across rows, so that whole sectors are read; NoCopies if it has none."""
     store = plan.nest.store
     points = prod(side.trips for side in plan.sides)
     found: dict[Expr, tuple[Load, Box]] = {}
@@ -133,7 +148,9 @@ def _turned(plan: Plan, around: Surroundings) -> Plan | None:
         if box is not None and is_dense and not _is_coalesced(load, plan):
             found[value] = (load, box)
     done = replace(plan, staged=_copies(found, plan, around, 1))
-    return done if done.staged and sum(_bytes(staged.copy) for staged in done.copies) <= LIMITS.shared else None
+    if not done.staged or done.shared_bytes > LIMITS.shared:
+        raise NoCopies("it has no sums, and reads whole sectors")
+    return done
 
 
 def _operands(expr: Expr, stored: str, around: Surroundings) -> Iterator[tuple[Expr, Load]]:
