@@ -21,6 +21,7 @@ from polysched.codegen.memory.contract import contract
 from polysched.codegen.memory.linearize import linearize
 from polysched.codegen.memory.packing import pack
 from polysched.codegen.memory.register_tiles import register_tiles
+from polysched.codegen.parallel.declined import decline_lost
 from polysched.codegen.parallel.idle_threads import without_idle_threads
 from polysched.codegen.parallel.lanes import several_vectors
 from polysched.codegen.parallel.privatize import privatize
@@ -36,7 +37,7 @@ from polysched.frontend.python import Nest
 from polysched.ir.defaults import without_contents
 from polysched.ir.nodes import Function
 from polysched.ir.verify import verify
-from polysched.model.tree.nodes import Tree
+from polysched.model.tree.nodes import Parallel, Tree, Vector, marks_in
 from polysched.plan.plan import planned, planned_by_hand
 from polysched.plan.prepare import function_of, require_exact
 from polysched.prelude.padding.choice import said_of_zeros
@@ -100,6 +101,7 @@ def _compiled(function: Function, target: TargetData, schedule: Schedule | Tree 
         plan = planned_by_hand(schedule.draft, schedule.prelude, target, options)
     else:
         plan = planned(function, target, options, given=schedule)
+    decline_lost(plan.tree, plan.kernel)
     with checked_by(_require_lowered):
         kernel = _kernel(plan.kernel, target, options)
         source = step("emit", BACKENDS[target.name].emit, kernel, options)
@@ -155,7 +157,8 @@ def _kernel(kernel: Function, target: TargetData, options: Options) -> Function:
 
 
 def _require_fits(by_hand: Schedule, function: Function, options: Options) -> None:
-    """InputError if the schedule is of another nest, or was checked for sums in another order than they are to run."""
+    """InputError if the schedule is of another nest, was checked for sums in another order than they are to run, or has
+    marks that the options rule out."""
     if without_contents(by_hand.nest) != function:
         name = by_hand.nest.name
         raise InputError(f"the schedule is of another nest, '{name}'", hint="Schedule.replay edits another one")
@@ -163,6 +166,11 @@ def _require_fits(by_hand: Schedule, function: Function, options: Options) -> No
     if allowed != options.reorder_reductions:
         message = f"the schedule was made with reorder_reductions={allowed}"
         raise InputError(message, hint="leave options out, which are then the schedule's")
+    marks = {type(mark) for mark in marks_in(by_hand.tree)}
+    for option, mark in (("parallel", Parallel), ("vector", Vector)):
+        if mark in marks and by_hand.history.options != options and not getattr(options, option):
+            message = f"the schedule marks loops as {mark.__name__.lower()}, and options say {option}=False"
+            raise InputError(message, hint="make the schedule with these options, or leave them out")
     require_exact(by_hand.prelude, options)
 
 

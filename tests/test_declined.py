@@ -47,10 +47,10 @@ def test_threads_and_lanes_of_a_cpu_are_declined_on_a_gpu():
 
 
 @ps.nest
-def product_of(C: ps.f64["n", "m"], A: ps.f64["n", "l"], B: ps.f64["l", "m"], n: ps.size, m: ps.size, l: ps.size):
+def product_of(C: ps.f64["n", "m"], A: ps.f64["n", "q"], B: ps.f64["q", "m"], n: ps.size, m: ps.size, q: ps.size):
     for i in range(n):
         for j in range(m):
-            for k in range(l):
+            for k in range(q):
                 C[i, j] += A[i, k] * B[k, j]
 
 
@@ -80,6 +80,25 @@ def test_chunks_of_which_nothing_is_copied():
     assert found(product_of, 128) == [("copied in chunks", "k", too_long)]
     uneven = "the loops of its threads differ from one to the other"
     assert found(up_to_the_row, 16) == [("copied in chunks", "k", uneven)]
+
+
+def lines_of_the_kernel(done: ps.Compiled) -> list[str]:
+    return [line.strip() for line in done.explain().partition("in the kernel")[2].splitlines()]
+
+
+def test_threads_in_threads_are_declined():
+    done = ps.optimize(large, schedule=ps.Schedule(large).parallel("i").parallel("j"))
+    assert done.declined == (Declined("parallel", "j", "it is inside of loop 'i', which has the threads"),)
+    assert {"i: on threads", "j"} <= {*lines_of_the_kernel(done)}
+
+
+@pytest.mark.parametrize("mark", ["parallel", "vectorize"])
+def test_loops_of_one_iteration_are_declined(mark):
+    tiled = ps.Schedule(large).tile("j", sizes=(1,))
+    done = ps.optimize(large, schedule=getattr(tiled, mark)("j"))
+    kind = {"parallel": "parallel", "vectorize": "vector"}[mark]
+    assert done.declined == (Declined(kind, "j", "it runs once at most"),)
+    assert not {"j: on threads", "j: SIMD"} & {*lines_of_the_kernel(done)}
 
 
 @pytest.mark.parametrize("target", ["c", "cuda"])
@@ -116,6 +135,12 @@ def test_a_sum_on_threads_or_lanes_that_is_none():
         fn = function(over("i", kind, product(), reduces=("s",)))
         why = "its body is more than sums of which parts can be made"
         assert declined(fn, privatize) == (Declined(kind, "I", why),)
+
+
+def test_a_piece_of_a_loop_that_reads_the_sum_alone():
+    fn = function(over("i", "parallel", Store("x", (Var("i"),), Load("s", (), f64)), reduces=("s",)))
+    (found,) = declined(fn, privatize)
+    assert (found.mark, found.loop) == ("parallel", "I")
 
 
 def test_a_sum_on_blocks_that_is_none():

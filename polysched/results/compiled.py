@@ -25,6 +25,7 @@ from polysched.counts.sass.launches import Execution, executions
 from polysched.counts.sass.report import Report
 from polysched.deps.dependences import Dependences
 from polysched.errors import InputError, LaunchError, Loc, VerificationError
+from polysched.explain.mapped import as_it_runs
 from polysched.explain.text import explain
 from polysched.instructions.instruction import Instruction
 from polysched.instructions.mma import INSTRUCTIONS
@@ -379,7 +380,7 @@ class Compiled:
             self.plan.dependences,
             self.scheduled.tree,
             found=self.scheduled.rung,
-            mapped=self.tree,
+            mapped=as_it_runs(self.tree, self.declined),
             line=line,
         )
         kernels = [f"{kernel.name}: {kernel.note}" for kernel in self.source.kernels]

@@ -35,7 +35,7 @@ class State:
     history: History
     draft: Draft
     written: Written | None = None  # by whom, if its last edits are a strategy's
-    unwritten: str = "its last edits were read or made by hand"  # why they are not
+    unwritten: str = ""  # why they are not, if that is not because they were read or made by hand
 
     def after(self, draft: Draft, edits: Sequence[Edit]) -> State:
         """With more edits, which led to that draft."""
@@ -59,13 +59,18 @@ class Written:
         return Given(self.target.name, after, self.order, self.options, self.answers)
 
     def again(self, answers: Mapping[str, Value]) -> State:
-        """With these answers, too."""
+        """With these answers, too; InputError if there is no such decision then."""
         answers = {**self.answers, **answers}
         script = Script(self.begun.draft, self.options, answers)
         if self.target.has_grid:
             gpu(script)
         else:
             cpu(script, self.order)
+        asked = {decision.key for decision in script.decisions}
+        for key, value in answers.items():
+            if key not in asked:
+                hint = "give answers in the order of the decisions: what is decided first may change the names of loops"
+                raise InputError(f"{key} = {value!r} would be without effect: it is not asked for", hint=hint)
         return replace(self, answers=answers, decisions=tuple(script.decisions)).after(script.edits)
 
     def after(self, edits: Sequence[Edit]) -> State:
@@ -75,14 +80,15 @@ class Written:
         return replace(self.begun.after(draft, edits), written=self)
 
 
-def written_again(begun: State, given: Given, edits: Sequence[Edit]) -> State | None:
-    """The state in which a strategy was, if it still writes these edits."""
+def written_again(begun: State, given: Given, edits: Sequence[Edit]) -> State | str:
+    """The state in which a strategy was, if it still writes these edits; else why it does not."""
     written = Written(begun, TARGETS[given.target], given.options, given.order, given.answers, ())
     try:
         state = written.again({})
-    except PolyschedError:
-        return None
-    return state if state.history.edits == (*begun.history.edits, *edits) else None
+    except PolyschedError as error:
+        return f"the strategy does not write its edits again: {str(error).splitlines()[0]}"
+    same = state.history.edits == (*begun.history.edits, *edits)
+    return state if same else "the strategy would write other edits now"
 
 
 def found(function: Function, plan: Plan, target: TargetData, options: Options) -> State:

@@ -14,6 +14,8 @@ from dataclasses import replace
 from inspect import Parameter
 from typing import Any, Concatenate, ParamSpec, get_type_hints
 
+import numpy as np
+
 from polysched.config.options import Options, Target, require_options
 from polysched.config.target import TARGETS, TargetData, require_known
 from polysched.deps.dependences import Dependences
@@ -273,6 +275,7 @@ class Schedule:
             hint = "ps.Schedule.auto(nest) and Schedule.map() have some; edit what decide() gives"
             why = f"this schedule has no decisions: {self.unwritten}"
             raise InputError(why, hint=hint)
+        value = value.item() if isinstance(value, np.generic) else value
         known = [decision.key for decision in self.decisions]
         if key not in known:
             hint = f"the decisions are {', '.join(known)}" if known else "there is none"
@@ -292,7 +295,10 @@ class Schedule:
     @property
     def unwritten(self) -> str:
         """Why there are no `decisions`; "" if there are."""
-        return "" if self._state.written else self._state.unwritten
+        if self._state.written:
+            return ""
+        by_hand = "its last edits were read or made by hand" if self.history.edits else "no strategy has written it"
+        return self._state.unwritten or by_hand
 
     @property
     def script(self) -> str:
@@ -305,18 +311,22 @@ class Schedule:
 
     @staticmethod
     def from_json(nest: Nest | Function, text: str) -> Schedule:
-        """The schedule of the nest with a history as `to_json` gives it, every edit checked again.
+        """The schedule of the nest, whatever its name, with a history as `to_json` gives it, every edit checked again.
 
-        It has its `decisions` again, unless this version's strategy would write other edits.
+        It has its `decisions` again, unless the strategy would write other edits now: `unwritten` says so.
         """
         history, given = history_from_json(text)
         if given is None:
             return _replayed(history, nest)
         begun = _replayed(replace(history, edits=history.edits[: given.after]), nest)
         edits = history.edits[given.after :]
+        if given.after > len(history.edits):
+            raise InputError(f"a strategy wrote the edits from {given.after} on, and there are {len(history.edits)}")
         with isl.within(given.options.compile_seconds):
             state = written_again(begun._state, given, edits)
-        return schedule_of(begun.nest, state) if state else begun.apply(edits)
+        if isinstance(state, State):
+            return schedule_of(begun.nest, state)
+        return schedule_of(begun.nest, replace(begun.apply(edits)._state, unwritten=state))
 
     def to_yaml(self) -> str:
         """The tree in isl's YAML, which isl and PPCG read too."""

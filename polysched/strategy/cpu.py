@@ -147,19 +147,28 @@ def tiles(script: Script) -> None:
     for band, around in list(_to_tile(script, script.tree, Around((), script.dependences.coincidence))):
         sizes, diamonds = tiling_of(band, script.scop, around, script.options)
         names = names_of(band.members)
-        sizes = tuple(_size(script, name, size) for name, size in zip(names, sizes or [0] * len(names), strict=True))
         is_diamond = diamonds is not None and all(sizes[:2])
         if is_diamond and script.says(f"diamond.{names[0]}", "all tiles along a wavefront start at once"):
-            _diamonds(script, band, sizes)
-        elif any(sizes):
+            own = _sizes(script, names[1:], sizes[1:])  # a diamond has one size
+            if own[0]:
+                _diamonds(script, band, own)
+                continue
+            sizes = (*_sizes(script, names[:1], sizes[:1]), *own)
+        else:
+            sizes = _sizes(script, names, sizes or [0] * len(names))
+        if any(sizes):
             first = _blocks(script, band, sizes)
             _separated(script, first, replace(band, permutable=True), sizes, around)
 
 
-def _size(script: Script, name: str, size: int) -> int:
+def _sizes(script: Script, names: Sequence[str], sizes: Sequence[int]) -> tuple[int, ...]:
+    """The sizes of tiles along these loops, as the user wants them."""
     useless = "no access stays in place along an outer loop, or steps far along the last one"
-    why = "what a tile touches stays in the caches" if size else useless
-    return script.pick(f"tile.{name}", size, sizes_around(size), why)
+    useful = "what a tile touches stays in the caches"
+    return tuple(
+        script.pick(f"tile.{name}", size, sizes_around(size), useful if size else useless)
+        for name, size in zip(names, sizes, strict=True)
+    )
 
 
 def _to_tile(script: Script, tree: Tree, around: Around) -> Iterator[tuple[Band, Around]]:
@@ -176,10 +185,11 @@ def _to_tile(script: Script, tree: Tree, around: Around) -> Iterator[tuple[Band,
 
 
 def _diamonds(script: Script, band: Band, sizes: Sequence[int]) -> None:
+    """Diamonds of the first of the sizes along two loops, and blocks of the others along all further ones."""
     first, second, *others = names_of(band.members)
     blocks = script.named("o", first, second)
-    script.do("diamond", first, second, size=sizes[1], names=blocks)
-    rest = [script.block(name, size, "o") for name, size in zip(others, sizes[2:], strict=True) if size]
+    script.do("diamond", first, second, size=sizes[0], names=blocks)
+    rest = [script.block(name, size, "o") for name, size in zip(others, sizes[1:], strict=True) if size]
     if rest:
         script.do("reorder", *blocks, *rest, first, second, *others)
 
@@ -284,10 +294,15 @@ def _columns_of(script: Script, name: str, columns: int) -> int:
     return script.pick(f"columns.{name}", columns, sizes_around(columns), why)
 
 
+def _interleaved_of(script: Script, name: str) -> int:
+    why = "rows that wait for themselves alone are under way at a time"
+    return script.pick(f"interleave.{name}", INTERLEAVED_ROWS, sizes_around(INTERLEAVED_ROWS, range(1, 5)), why)
+
+
 def interleaved(script: Script, fronts: Sequence[str]) -> None:
     """Several rows at a time of loops whose iterations wait for each other; not of wavefronts, which are parallel."""
     for band, row in list(_rows(script.tree, script.dependences.coincidence)):
-        if {*names_of(band.members)} & {*fronts} or not (rows := _rows_of(script, row.name, INTERLEAVED_ROWS)):
+        if {*names_of(band.members)} & {*fronts} or not (rows := _interleaved_of(script, row.name)):
             continue
         *outer, last = names_of(band.members)
         block = script.block(row.name, rows, "r")

@@ -13,10 +13,11 @@ from dataclasses import dataclass, field, replace
 from math import gcd, prod
 
 from polysched.config.target import LIMITS
+from polysched.errors import InputError
 from polysched.model.tree.nodes import Member
 from polysched.strategy.bands import Bands
 from polysched.strategy.decision import sizes_around
-from polysched.strategy.grid import Axis, Grid
+from polysched.strategy.grid import Axis, Grid, extent
 from polysched.strategy.nest import Nest
 from polysched.strategy.script import Script
 from polysched.strategy.sums import Placed, Sums
@@ -98,7 +99,9 @@ def _decided(script: Script, grid: Grid, members: Sequence[Member]) -> Grid:
     for k, side in enumerate(sides):
         if side.is_wide:
             beside = prod(each.threads for each in (*sides[:k], *sides[k + 1 :]))
-            sides[k] = _side(script, side, members[side.member].name, LIMITS.block // beside)
+            length = extent(members[side.member], script.scop.domain)
+            most = LIMITS.block // beside if length is None else min(length, LIMITS.block // beside)
+            sides[k] = _side(script, side, members[side.member].name, most)
     grid = replace(grid, sides=tuple(sides))
     chunks = {k: _chunk(script, size, members[k].name, grid.longest_chunk) for k, size in grid.chunks.items()}
     return replace(grid, chunks={k: size for k, size in chunks.items() if size})
@@ -107,6 +110,8 @@ def _decided(script: Script, grid: Grid, members: Sequence[Member]) -> Grid:
 def _side(script: Script, side: Axis, name: str, most: int) -> Axis:
     n, m = side.threads, side.points
     threads = script.pick(f"threads.{name}", n, _some(n, range(9), most), "threads of a block along it") or 1
+    if threads > max(n, most):
+        raise InputError(f"threads.{name} cannot be {threads}: there is work, or room in a block, for {most} along it")
     points = script.pick(f"points.{name}", m, _some(m, range(4)), "of a thread, which may share loads") or 1
     vector = None if side.vector in (None, side.points) else gcd(side.vector or points, points)
     return replace(side, threads=threads, points=points, vector=vector)

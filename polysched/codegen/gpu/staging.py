@@ -95,7 +95,8 @@ def _chunks(kernel: For) -> list[For]:
     """The serial loops of constant length that begin where another one has come to, as one over tiles does."""
     serial = [node for node in walk(kernel) if isinstance(node, For) and node.kind == "serial"]
     counters = {Var(loop.var) for loop in serial}
-    return [loop for loop in serial if not counters.isdisjoint(walk(loop.lo)) and side_of(loop, [loop.var], LIMITS.block)]
+    begun = [loop for loop in serial if not counters.isdisjoint(walk(loop.lo))]
+    return [loop for loop in begun if side_of(loop, [loop.var], LIMITS.block)]
 
 
 class StagedKernel:

@@ -42,11 +42,20 @@ from polysched.ir.nodes import (
     Var,
 )
 from polysched.ir.rename import fresh_names, rename_bound, used_names
+from polysched.support import trace
 
 
 def register_tiles(fn: Function) -> Function:
     """`fn` with every nest over unrolled loops in two versions: full tiles with constant bounds, and all others."""
-    return _Separator(fn).function()
+    done = _Separator(fn).function()
+    for name in _unrolled(fn) - _unrolled(done):
+        trace.decline("unrolled", name, "it is in no tile whose loops have constant lengths")
+    return done
+
+
+def _unrolled(fn: Function) -> set[str]:
+    """The loops of the schedule that are unrolled somewhere."""
+    return {node.origin for node in walk(fn.body) if isinstance(node, For) and node.kind == "unrolled" and node.origin}
 
 
 @dataclass

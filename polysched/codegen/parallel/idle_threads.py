@@ -1,4 +1,5 @@
 """Parallel loops that never have work for a second thread are serial: a region costs even where it starts no threads.
+So are those inside of another one, which has all threads.
 
     for c0 in 0..1 (parallel): ...                              for c0 in 0..1: ...
     for c1 in 0..8 (parallel if false): ...            ->       for c1 in 0..8: ...
@@ -13,7 +14,7 @@ from dataclasses import replace
 from polysched.codegen.parallel.declined import decline
 from polysched.ir.dtypes import boolean
 from polysched.ir.integers.trips import most_trips
-from polysched.ir.node import rewrite
+from polysched.ir.node import map_children, map_list
 from polysched.ir.nodes import PARALLEL, Const, Expr, For, Function, Stmt
 
 _NEVER = Const(False, boolean)
@@ -23,17 +24,26 @@ def without_idle_threads(fn: Function) -> Function:
     """`fn` with loops on threads only where sizes may make several iterations of them worth it; the same object if it
     has no others."""
 
-    def rule(node: Expr | Stmt) -> Expr | Stmt | None:
-        if isinstance(node, For) and node.kind in PARALLEL and (reason := _why_idle(node)):
-            decline(node, reason)
-            return replace(node, kind="serial", when=(), reduces=())
-        return None
-
-    body = rewrite(fn.body, rule)
+    body = map_list(fn.body, lambda stmt: _settled(stmt, None))
     return fn if body is fn.body else replace(fn, body=body)
 
 
-def _why_idle(loop: For) -> str:
+def _settled(node: Expr | Stmt, around: For | None) -> Expr | Stmt:
+    """The node in such a loop."""
+    if isinstance(node, Expr):
+        return node
+    if isinstance(node, For) and node.kind in PARALLEL:
+        if reason := _why_idle(node, around):
+            decline(node, reason)
+            node = replace(node, kind="serial", when=(), reduces=())
+        else:
+            around = node
+    return map_children(node, lambda child: _settled(child, around))
+
+
+def _why_idle(loop: For, around: For | None) -> str:
+    if around:
+        return f"it is inside of loop '{around.origin or around.var}', which has the threads"
     if most_trips(loop.lo, loop.hi, loop.step) in (0, 1):
         return "it runs once at most"
     return "at no size there is enough work for threads" if _NEVER in loop.when else ""

@@ -119,8 +119,9 @@ class _Privatizer:
             return in_parts
         (copy,) = rename_bound((loop,), lambda name: next(self.names))
         self.arrays |= {node.array.name: node.array for node in walk(copy) if isinstance(node, Alloc)}
-        kind = "vector" if self.vector and _is_flat(copy) else "serial"
-        alone = self.visit(replace(copy, kind=kind, when=()))
+        lanes = self.vector and _is_flat(copy)
+        kind, reduces = ("vector", copy.reduces) if lanes else ("serial", ())
+        alone = self.visit(replace(copy, kind=kind, reduces=reduces, when=()))
         return (If(conjunction(conditions), in_parts, alone if isinstance(alone, tuple) else (alone,)),)
 
     def partial(self, update: Update) -> Array:

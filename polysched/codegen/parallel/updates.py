@@ -67,8 +67,10 @@ def updates_in(loop: For, arrays: Mapping[str, Array]) -> list[Update] | None:
         stores = [node for node in walk(loop.body) if isinstance(node, Store) and node.array == name]
         loads = [node for node in walk(loop.body) if isinstance(node, Load) and node.array == name]
         operators = {reduction_operator((store,)) for store in stores}
-        if not stores and not loads:
-            continue  # where isl has cut the loop in pieces
+        if not stores:  # where isl has cut the loop in pieces
+            if loads:
+                return None
+            continue
         updating = [node for node in walk(tuple(stores)) if isinstance(node, Load) and node.array == name]
         others = [node for node in loads if node.index not in {store.index for store in stores}]
         place = _place(arrays[name], [store.index for store in stores], loop)

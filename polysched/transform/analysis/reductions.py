@@ -17,6 +17,7 @@ from polysched.model.tree.nodes import (
     Band,
     Member,
     Parallel,
+    Product,
     Tree,
     Unroll,
     Vector,
@@ -98,7 +99,7 @@ def _threads(tree: Tree, reaching: _Reaching, *, is_repeated: bool) -> Iterator[
 def _lanes(
     tree: Tree, scop: Scop, reaching: _Reaching, outer: tuple[Member, ...], asked: Collection[str]
 ) -> Iterator[Member]:
-    if any(isinstance(mark, Vector | Unroll) for mark in own_marks(tree)):
+    if any(isinstance(mark, Vector | Unroll | Product) for mark in own_marks(tree)):
         return
     if isinstance(tree, Band) and is_innermost(tree):
         *others, last = tree.members

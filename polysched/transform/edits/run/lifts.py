@@ -36,8 +36,6 @@ _MOST_INSIDE = 3
 def lifts(draft: Draft, place: Loop, mark: Mark) -> Iterator[Alternative]:
     """What makes the mark legal for the loop, or for one in its place or near it."""
     carried_here = _carried(draft, place)
-    if any(d.reduction for d in carried_here):
-        yield FREE, lambda: mark(reductions_freed(draft), place.name)
     arrays = sorted({d.array for d in carried_here})
     own = [Step.of(privatize, array, at=place.name) for array in arrays]
     for steps in (own, [Step.of(distribute, place.name)]):
@@ -45,6 +43,8 @@ def lifts(draft: Draft, place: Loop, mark: Mark) -> Iterator[Alternative]:
     yield from _outside(draft, place, mark)
     yield from _inside(draft, place, mark)
     yield from _wavefronts(draft, place, mark)
+    if any(d.reduction for d in carried_here):
+        yield FREE, lambda: mark(reductions_freed(draft), place.name)
 
 
 def _carried(draft: Draft, place: Loop) -> Reaching:
