@@ -7,6 +7,7 @@ import pickle
 import random
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from scripts import check_changed, check_script
 
@@ -130,8 +131,10 @@ def test_answers_that_are_none_are_refused():
     for key, value in {"tile.k": -1, "rows.i_2": True, "innermost.i": "k", "vectorize.j": 1}.items():
         with pytest.raises(ps.InputError, match=rf"{key} cannot be {value!r}\nhint: {may_be} "):
             schedule.decide(key, value)
-    with pytest.raises(ps.InputError, match="no decisions: its last edits were read or made by hand"):
+    with pytest.raises(ps.InputError, match="no decisions: no strategy has written it"):
         ps.Schedule(KERNELS["gemm"].nest).decide("tile.k", 8)
+    with pytest.raises(ps.InputError, match="no decisions: its last edits were read or made by hand"):
+        ps.Schedule(KERNELS["gemm"].nest).tile("i_2", sizes=(8,)).decide("tile.k", 8)
 
 
 def test_a_script_is_not_left_without_marks_for_it_would_be_mapped_anew():
@@ -199,3 +202,19 @@ def test_one_line_less_is_legal_or_refused_by_name(kernel):
 
 def test_random_nests_one_line_less():
     assert {True, False} <= {check_script(seed) for seed in range(12)}
+
+
+def test_answers_that_nothing_asks_for_are_refused():
+    schedule = ps.Schedule.auto(KERNELS["gemm"].nest, options=OPTIONS)
+    with pytest.raises(ps.InputError, match="parallel.i_2_o = '' would be without effect: it is not asked for"):
+        schedule.without("parallel.i_2_o").without("tile.i_2")
+    text = schedule.to_json().replace('"answers": {}', '"answers": {"tile.zz": 3}')
+    again = ps.Schedule.from_json(KERNELS["gemm"].nest, text)
+    assert again.decisions == () and "tile.zz = 3 would be without effect" in again.unwritten
+
+
+def test_numbers_of_numpy_are_answers():
+    schedule = ps.Schedule.auto(KERNELS["gemm"].nest, options=OPTIONS)
+    assert schedule.decide("tile.k", np.int64(32)).to_json() == schedule.decide("tile.k", 32).to_json()
+    with pytest.raises(ps.InputError, match="tile.k cannot be array"):
+        schedule.decide("tile.k", np.array([1, 2]))

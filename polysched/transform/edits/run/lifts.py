@@ -40,11 +40,11 @@ def lifts(draft: Draft, place: Loop, mark: Mark) -> Iterator[Alternative]:
     own = [Step.of(privatize, array, at=place.name) for array in arrays]
     for steps in (own, [Step.of(distribute, place.name)]):
         yield first(draft, steps, lambda now: mark(now, place.name))
+    if any(d.reduction for d in carried_here):
+        yield FREE, lambda: mark(reductions_freed(draft), place.name)
     yield from _outside(draft, place, mark)
     yield from _inside(draft, place, mark)
     yield from _wavefronts(draft, place, mark)
-    if any(d.reduction for d in carried_here):
-        yield FREE, lambda: mark(reductions_freed(draft), place.name)
 
 
 def _carried(draft: Draft, place: Loop) -> Reaching:
