@@ -135,7 +135,7 @@ class Compiled:
 
     @property
     def fallbacks(self) -> dict[str, str]:
-        """What gave way to a budget, by stage; empty if nothing did."""
+        """What gave way to a budget, and steps of which an edit was refused, by stage; empty if nothing did."""
         best = {"dependences": ("exact",), "schedule": (self.options.scheduler, "given")}
         best["mapping"] = ("mapped", IN_SOURCE_ORDER, FOR_THREADS)
         if self.options.scheduler == "source":

@@ -166,7 +166,6 @@ class _Strategy:
             grid = choose_grid(nest.band, script.scop, around, script.options)
             on_grid(script, self.bands, nest, grid, hosts, self.parts)
 
-
     def _on_warps(self, nest: Nest, around: Around, hosts: Sequence[str]) -> bool:
         """Do tensor instructions run it now?"""
         script, found = self.script, warps_for(self.script, nest, around)

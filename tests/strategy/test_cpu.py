@@ -134,7 +134,7 @@ def test_answers_that_are_none_are_refused():
     with pytest.raises(ps.InputError, match="no decisions: no strategy has written it"):
         ps.Schedule(KERNELS["gemm"].nest).decide("tile.k", 8)
     with pytest.raises(ps.InputError, match="no decisions: its last edits were read or made by hand"):
-        ps.Schedule(KERNELS["gemm"].nest).tile("i_2", sizes=(8,)).decide("tile.k", 8)
+        ps.Schedule(KERNELS["gemm"].nest).tile("i", sizes=(8,)).decide("tile.k", 8)
 
 
 def test_a_script_is_not_left_without_marks_for_it_would_be_mapped_anew():
@@ -206,7 +206,7 @@ def test_random_nests_one_line_less():
 
 def test_answers_that_nothing_asks_for_are_refused():
     schedule = ps.Schedule.auto(KERNELS["gemm"].nest, options=OPTIONS)
-    with pytest.raises(ps.InputError, match="parallel.i_2_o = '' would be without effect: it is not asked for"):
+    with pytest.raises(ps.InputError, match=r"parallel\.i_2_o = '' would be without effect: it is not asked for"):
         schedule.without("parallel.i_2_o").without("tile.i_2")
     text = schedule.to_json().replace('"answers": {}', '"answers": {"tile.zz": 3}')
     again = ps.Schedule.from_json(KERNELS["gemm"].nest, text)
@@ -216,5 +216,5 @@ def test_answers_that_nothing_asks_for_are_refused():
 def test_numbers_of_numpy_are_answers():
     schedule = ps.Schedule.auto(KERNELS["gemm"].nest, options=OPTIONS)
     assert schedule.decide("tile.k", np.int64(32)).to_json() == schedule.decide("tile.k", 32).to_json()
-    with pytest.raises(ps.InputError, match="tile.k cannot be array"):
+    with pytest.raises(ps.InputError, match=r"tile\.k cannot be array"):
         schedule.decide("tile.k", np.array([1, 2]))
