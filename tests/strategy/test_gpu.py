@@ -95,7 +95,7 @@ def test_a_decision_changes_the_text_and_no_result():
     other = ps.optimize(nest, "cuda", schedule=schedule)
     assert other.source.text != done.source.text
     other.verify(ni=11, nj=70, nk=19)
-    with pytest.raises(ps.InputError, match=r"threads\.i cannot be 2048: there is work, or room in a block, for 64 along it"):
+    with pytest.raises(ps.InputError, match=r"threads\.i cannot be 2048: .* room in a block, for 64 along it"):
         done.schedule.decide("threads.i", 2048)
 
 
