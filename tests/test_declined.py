@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 
 import pytest
+from by_hand import matmul
 
 import polysched as ps
 from polysched.codegen.gpu.planes import fold_planes
@@ -47,14 +48,6 @@ def test_threads_and_lanes_of_a_cpu_are_declined_on_a_gpu():
 
 
 @ps.nest
-def product_of(C: ps.f64["n", "m"], A: ps.f64["n", "q"], B: ps.f64["q", "m"], n: ps.size, m: ps.size, q: ps.size):
-    for i in range(n):
-        for j in range(m):
-            for k in range(q):
-                C[i, j] += A[i, k] * B[k, j]
-
-
-@ps.nest
 def up_to_the_row(C: ps.f64["n", "n"], A: ps.f64["n", "n"], B: ps.f64["n", "n"], n: ps.size):
     for i in range(n):
         for j in range(n):
@@ -75,9 +68,9 @@ def test_chunks_of_which_nothing_is_copied():
         done = ps.optimize(nest, "cuda", schedule=in_chunks(nest, size))
         return [(each.mark, each.loop, each.reason) for each in done.declined]
 
-    assert not found(product_of, 16)
+    assert not found(matmul, 16)
     too_long = "it has no chunks of constant length, of at most 64"
-    assert found(product_of, 128) == [("copied in chunks", "k", too_long)]
+    assert found(matmul, 128) == [("copied in chunks", "k", too_long)]
     uneven = "the loops of its threads differ from one to the other"
     assert found(up_to_the_row, 16) == [("copied in chunks", "k", uneven)]
 

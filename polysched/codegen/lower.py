@@ -35,6 +35,7 @@ from polysched.ir.text import show
 from polysched.model.affine import expression
 from polysched.model.loop_names import named
 from polysched.model.scop import Scop, Statement
+from polysched.model.tree.kinds import kind_of
 from polysched.model.tree.nodes import (
     Band,
     Concurrent,
@@ -44,13 +45,11 @@ from polysched.model.tree.nodes import (
     LoopMark,
     Map,
     Parallel,
-    Product,
     Sequence,
     Serial,
     Storage,
     Tensor,
     Tree,
-    Unroll,
     Vector,
     Wait,
     children,
@@ -139,24 +138,6 @@ def _is_simd(band: Band) -> bool:
 def _how(band: Band) -> LoopMark:
     """How the loop runs, whether or not it is over all of its values."""
     return next((mark for mark in reversed(band.members[0].marks) if not isinstance(mark, Full)), Serial())
-
-
-def _kind(band: Band) -> str:
-    """The kind of loop that the band's one is to be."""
-    match _how(band):
-        case Map(axis=axis):
-            return axis
-        case Parallel():
-            return "parallel"
-        case Vector():
-            return "vector"
-        case Unroll():
-            return "unrolled"
-        case Product(kind=kind):
-            return kind
-        case Tensor():
-            return "tensor"
-    return "serial"
 
 
 def _repeated(tree: Tree) -> frozenset[str]:
@@ -268,7 +249,7 @@ class _Lowering:
         One loop does. Several do if they step by one: the printer counts them from a common origin. Where isl left out
         a loop of one iteration, it is on the first thread, or on the tile's if the kernel has other loops on the axis.
         """
-        kind = _kind(band)
+        kind = kind_of(_how(band))
         if not body or not kind.startswith(("block.", "thread.")):
             return body
         loops, is_covered = _loops_of(body, kind)
@@ -289,7 +270,8 @@ class _Lowering:
         iterator = node.for_get_iterator().get_id().get_name() or ""
         name = self.name()
         lo = expression(node.for_get_init(), self.names)
-        outer, kind, how = self.names, _kind(band), _how(band)
+        outer, how = self.names, _how(band)
+        kind = kind_of(how)
         self.names = outer | {iterator: Var(name)}
         try:
             if node.for_is_degenerate() and not kind.startswith(("block", "thread")):

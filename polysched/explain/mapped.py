@@ -15,10 +15,10 @@ from dataclasses import replace
 from polysched.deps.reaching import Reaching, below, between, within
 from polysched.explain.loops import Nest
 from polysched.model.loop_names import named
+from polysched.model.tree.kinds import kind_of
 from polysched.model.tree.nodes import (
     Band,
     Concurrent,
-    LoopMark,
     Map,
     Mark,
     MarkValue,
@@ -46,27 +46,17 @@ from polysched.support.trace import Declined
 
 def as_it_runs(tree: Tree, declined: Collection[Declined]) -> Tree:
     """The tree without the marks that its kernel does not follow."""
-    lost = {(each.loop, kind) for each in declined for kind in (each.mark, each.mark.replace("dynamic", "parallel"))}
+    lost = {(each.loop, each.mark) for each in declined}
 
     def visit(node: Tree) -> Tree:
         node = with_children(node, tuple(map(visit, children(node))))
         if not isinstance(node, Band) or not own_marks(node):
             return node
         first, *others = node.members
-        marks = tuple(mark for mark in first.marks if (first.name, _kind(mark)) not in lost)
+        marks = tuple(mark for mark in first.marks if (first.name, kind_of(mark)) not in lost)
         return replace(node, members=(replace(first, marks=marks), *others))
 
     return visit(named(tree)) if lost else tree
-
-
-def _kind(mark: LoopMark) -> str:
-    """That of the loops in code."""
-    match mark:
-        case Map(axis=axis):
-            return axis
-        case Unroll():
-            return "unrolled"
-    return type(mark).__name__.lower()
 
 
 def mapped_lines(tree: Tree, nest: Nest) -> Iterator[str]:

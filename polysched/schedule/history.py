@@ -133,7 +133,10 @@ def history_from_json(text: str) -> tuple[History, Given | None]:
             raise InputError(f"a schedule cannot start from {start!r}", hint="give 'source', 'ilp' or {'tree': YAML}")
     prelude = edits_of(data["prelude"]) if "prelude" in data else None
     history = History(nest, start, _options(options), tuple(map(_edit, edits)), prelude)
-    return history, _given(data["strategy"]) if "strategy" in data else None
+    given = _given(data["strategy"]) if "strategy" in data else None
+    if given and not 0 <= given.after <= len(edits):
+        raise InputError(f"a strategy wrote the edits from {given.after} on, and there are {len(edits)}")
+    return history, given
 
 
 def _given(data: Any) -> Given:

@@ -218,3 +218,12 @@ def test_numbers_of_numpy_are_answers():
     assert schedule.decide("tile.k", np.int64(32)).to_json() == schedule.decide("tile.k", 32).to_json()
     with pytest.raises(ps.InputError, match=r"tile\.k cannot be array"):
         schedule.decide("tile.k", np.array([1, 2]))
+
+
+@pytest.mark.parametrize("after", [-1, 99])
+def test_a_strategy_wrote_edits_that_there_are(after):
+    nest = KERNELS["gemm"].nest
+    text = ps.Schedule.auto(nest, options=OPTIONS).to_json()
+    assert '"after": 0' in text
+    with pytest.raises(ps.InputError, match=f"a strategy wrote the edits from {after} on, and there are "):
+        ps.Schedule.from_json(nest, text.replace('"after": 0', f'"after": {after}'))

@@ -5,23 +5,27 @@ from __future__ import annotations
 from polysched.ir.node import walk
 from polysched.ir.nodes import PARALLEL, For, Function
 from polysched.model.loop_names import named
-from polysched.model.tree.nodes import Band, Parallel, Tree, Vector, mark_of
+from polysched.model.tree.kinds import kind_of
+from polysched.model.tree.nodes import Band, Parallel, Tree, Vector
 from polysched.model.tree.nodes import walk as nodes_of
 from polysched.support import trace
-
-_KINDS = {Parallel: PARALLEL, Vector: {"vector"}}
 
 
 def decline(loop: For, reason: str) -> None:
     """The loop will not be of its kind."""
-    trace.decline(loop.kind, loop.origin or loop.var, reason)
+    trace.decline(_asked_for(loop), loop.origin or loop.var, reason)
 
 
 def decline_lost(tree: Tree, fn: Function) -> None:
     """Those loops of the tree on threads or lanes that `fn`, lowered from it, has not: they run once."""
-    made = {(node.origin, node.kind) for node in walk(fn.body) if isinstance(node, For)}
+    made = {(node.origin, _asked_for(node)) for node in walk(fn.body) if isinstance(node, For)}
     for band in (node for node in nodes_of(named(tree)) if isinstance(node, Band)):
-        for mark, kinds in _KINDS.items():
-            name = band.members[0].name
-            if mark_of(band, mark) and not any((name, kind) in made for kind in kinds):
-                trace.decline(mark.__name__.lower(), name, "it runs once at most")
+        first = band.members[0]
+        for kind in (kind_of(mark) for mark in first.marks if isinstance(mark, Parallel | Vector)):
+            if (first.name, kind) not in made:
+                trace.decline(kind, first.name, "it runs once at most")
+
+
+def _asked_for(loop: For) -> str:
+    """The kind that a schedule asks for; how threads share the iterations is up to us."""
+    return "parallel" if loop.kind in PARALLEL else loop.kind
