@@ -107,11 +107,11 @@ class Bounds:
                 both = self.polynomial(then), self.polynomial(other)
                 return self.between(show(expr), End(both, True), End(both, True))
             case Binary("floordiv" | "truncdiv" | "floormod" | "truncmod" | "&" as op, left, right):
-                dividend = self.polynomial(left)
+                name, dividend = show(expr), self.polynomial(left)
                 ends = self.divided(op, dividend, self.polynomial(right))  # of what is not divided by less than zero
                 if op.endswith("div") and self.is_nonnegative(dividend):
-                    self.counts.add(show(expr))
-                return self.between(show(expr), *ends)
+                    self.counts.add(name)
+                return self.between(name, *ends)
             case Binary("^" | "|", left, right):
                 if self.is_count(left) and self.is_count(right):  # no bit of the result is in neither
                     most = self.polynomial(left) + self.polynomial(right)

@@ -44,8 +44,9 @@ def _largest(sums: Iterable[Polynomial]) -> Iterator[Polynomial]:
     for value in sorted(sums, key=lambda each: (len(each.terms), sum(factor for _, factor in each)), reverse=True):
         others = min((kept.get(monomial, []) for monomial, _ in value), key=len, default=())
         if not any(all(factor <= other.get(monomial, 0) for monomial, factor in value) for other in others):
-            for monomial, _ in value:
-                kept.setdefault(monomial, []).append(dict(value.terms))
+            factors = dict(value.terms)
+            for monomial in factors:
+                kept.setdefault(monomial, []).append(factors)
             yield value
 
 
