@@ -23,7 +23,7 @@ from tests.fuzz.c_macros import check_macros
 from tests.fuzz.outcome import Refused
 
 Check = Callable[[int], object]
-_SECONDS = 15.0  # to verify a program for a GPU, besides those to compile it: of what takes longer, larger sizes are left out
+_SECONDS = 15.0  # to verify a program for a GPU, which takes time to compile, too: larger sizes are left out then
 
 
 def check_numpy(seed: int) -> None:
