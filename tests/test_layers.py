@@ -26,7 +26,7 @@ LAYERS = [
     ["solve", "transform", "trials", "plot"],
     ["operators"],
     ["deps", "frontend"],
-    ["model", "instructions"],
+    ["model", "instructions", "cost"],
     ["ir", "config"],
     ["support"],
     ["errors"],

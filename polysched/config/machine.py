@@ -19,7 +19,7 @@ from polysched.errors import InputError
 
 @dataclass(frozen=True, kw_only=True)
 class Machine:
-    """Sizes in bytes; the defaults are of a common x86-64 core."""
+    """Sizes in bytes, rates in GB/s of one thread; the defaults are of a common x86-64 core."""
 
     vector_bytes: int = 32
     vector_registers: int = 16
@@ -27,6 +27,10 @@ class Machine:
     l2: int = 512 << 10
     l3: int = 8 << 20  # shared by all cores
     cores: int = 1
+    megahertz: int = 3200
+    l2_rate: int = 150
+    l3_rate: int = 55
+    memory_rate: int = 25
 
     def __post_init__(self) -> None:
         for field in fields(self):

@@ -22,6 +22,7 @@ from polysched.errors import BudgetExceeded, IllegalSchedule, InputError
 from polysched.ir.nodes import Function
 from polysched.model.scop import Scop
 from polysched.model.tree.nodes import Band, Map, Parallel, Product, Tensor, Tree, Vector, mark_of, marks_in, walk
+from polysched.plan.predicted import gains
 from polysched.solve.constraints.honoured import unmet
 from polysched.strategy.cpu import cpu
 from polysched.strategy.decision import Decision, Order
@@ -77,7 +78,7 @@ def loops_within_budget(
     (transform/trees/profitability).
     `order`: what the strategy may make of it; it is kept where it is source order, for want of a better one.
     """
-    mapping = _map_to_gpu if target.has_grid else partial(_map_to_cpu, order=order)
+    mapping = _map_to_gpu if target.has_grid else partial(map_to_cpu, order=order)
     if not target.has_tensor:
         options = replace(options, tensor="off")
     if _has_marks(scheduled):
@@ -90,9 +91,9 @@ def loops_within_budget(
 
     def mapped() -> Mapped:
         is_open = is_free and not target.has_grid
-        if is_open and (in_windows := optional("pipeline", _in_windows, None, scop, deps, options)):
+        if is_open and (stages := optional("pipeline", in_windows, None, scop, deps, options)):
             names["mapped"] = IN_WINDOWS
-            return in_windows
+            return stages
         found = mapping(scheduled, scop, deps, options)
         if is_open:
             found, names["mapped"] = optional("guard", _guarded, (found, "mapped"), scop, deps, options)
@@ -162,6 +163,7 @@ _GRIDS = [name for name, target in TARGETS.items() if target.has_grid]
 _GIVEN = "the tree was given"
 IN_WINDOWS = "in windows of source order, since what its stages keep is more than a cache holds"
 IN_SOURCE_ORDER = "in source order, since the schedule found changes loops for nothing"
+AS_FAST_IN_ORDER = "in source order, which is predicted to be as fast as the schedule found"
 FOR_THREADS = "mapped, which gains on threads alone"
 _MAPPING_SECONDS = 10.0  # to map a schedule, and to check what came of it
 
@@ -213,7 +215,7 @@ def _tile_sizes(options: Options) -> list[TileSizes]:
     return [c for c in options.constraints if isinstance(c, TileSizes)]
 
 
-def _map_to_cpu(
+def map_to_cpu(
     tree: Tree, scop: Scop, deps: Dependences, options: Options, order: Order = "free"
 ) -> Mapped:
     """Tiles, wavefronts where no loop is parallel, threads on the outermost loop, SIMD on the innermost."""
@@ -231,14 +233,14 @@ def _map_to_gpu(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> 
     return _written(script, tree, _barriers(mapped, script.scop, script.dependences))
 
 
-def _in_windows(without: Mapped | None, scop: Scop, deps: Dependences, options: Options) -> Mapped | None:
+def in_windows(without: Mapped | None, scop: Scop, deps: Dependences, options: Options) -> Mapped | None:
     """Source order in windows, if it is a pipeline that gains by them, else `without`."""
     if not (options.tile and options.vector) or options.fusion == "none":
         return without
     source = mark_coincident(scop.tree, deps)
     if pipeline(_begun(source, scop, deps, options)) is None:
         return without
-    mapped = _map_to_cpu(source, scop, deps, options, "windows")
+    mapped = map_to_cpu(source, scop, deps, options, "windows")
     return mapped if any(edit.name == "compute_at" for edit in mapped.edits) else without
 
 
@@ -251,10 +253,12 @@ def _guarded(mapped: tuple[Mapped, str], scop: Scop, deps: Dependences, options:
     source = mark_coincident(scop.tree, deps)
     if not _is_worth_threads(scop, STREAM_OPERATIONS) and is_hidden(found, scop, deps):
         return _not_mapped(source, scop, deps, options), IN_SOURCE_ORDER
-    in_order = _map_to_cpu(source, scop, deps, options, "kept")
+    in_order = map_to_cpu(source, scop, deps, options, "kept")
     gained = gain(found, in_order.tree, scop, guesses=guesses)
     if gained == "never" or (gained == "on threads" and not _is_worth_threads(scop, SIMD_OPERATIONS)):
         return in_order, IN_SOURCE_ORDER
+    if not gains((found, mapped[0].scop), (in_order.tree, in_order.scop), options.machine):
+        return in_order, AS_FAST_IN_ORDER
     return mapped[0], "mapped" if gained == "always" else FOR_THREADS
 
 

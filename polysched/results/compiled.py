@@ -19,6 +19,8 @@ from polysched.codegen.memory.linearize import linearize
 from polysched.codegen.parallel.survey import AXES
 from polysched.config.options import Options
 from polysched.config.target import TARGETS, TargetData
+from polysched.cost.prediction import Prediction, duration, predict
+from polysched.cost.sizes import typical_sizes
 from polysched.counts import Counts, counts
 from polysched.counts.sass.inspect import inspect
 from polysched.counts.sass.launches import Execution, executions
@@ -36,7 +38,8 @@ from polysched.ir.nodes import Call, Function, Store, Var
 from polysched.ir.text import head
 from polysched.model.scop import Scop
 from polysched.model.tree.nodes import Tree
-from polysched.plan.mapped import FOR_THREADS, IN_SOURCE_ORDER
+from polysched.plan.candidates import candidates
+from polysched.plan.mapped import AS_FAST_IN_ORDER, FOR_THREADS, IN_SOURCE_ORDER
 from polysched.plan.plan import Plan
 from polysched.plan.prepare import WITHOUT_DEAD
 from polysched.plot.draw import Before, plot, titled
@@ -137,7 +140,7 @@ class Compiled:
     def fallbacks(self) -> dict[str, str]:
         """What gave way to a budget, and steps of which an edit was refused, by stage; empty if nothing did."""
         best = {"dependences": ("exact",), "schedule": (self.options.scheduler, "given")}
-        best["mapping"] = ("mapped", IN_SOURCE_ORDER, FOR_THREADS)
+        best["mapping"] = ("mapped", IN_SOURCE_ORDER, AS_FAST_IN_ORDER, FOR_THREADS)
         if self.options.scheduler == "source":
             best["schedule"] = ("source order with parallel loops found", "given")
         found = {stage: self.rungs[stage] for stage, usual in best.items() if self.rungs[stage] not in usual}
@@ -390,7 +393,8 @@ class Compiled:
         edits = ", ".join(str(edit) for edit in self.prelude if edit != WITHOUT_DEAD)  # the text says what is left out
         first = [f"edited first: {edits}"] if edits else []
         declined = (f"declined: {each}" for each in self.declined)
-        return "\n".join([*first, text, *self._fallbacks(), *declined, *kernels, *(hint if is_serial else [])])
+        hints = hint if is_serial else []
+        return "\n".join([*first, text, *self._fallbacks(), *declined, *self._candidates(), *kernels, *hints])
 
     def _fallbacks(self) -> list[str]:
         """The stages that did not go their first way."""
@@ -415,6 +419,37 @@ class Compiled:
         texts = {"generated code": self.source.text, "explanation": self.explain()}
         trees = titled(self.scop.tree, self.tree, "both")
         return notebook_html(self.scop, self.dependences, trees, texts, self.nest.name)
+
+    def predict(self, *, threads: int | None = None, **sizes: int) -> Prediction:
+        """The time that the cost model predicts for a run of the C at these sizes, on all cores if not on so many
+        threads; sizes that are not given are large. InputError for sizes that the nest does not have, or that leave its
+        arrays."""
+        if self._target.has_grid:
+            raise InputError(f"predict is of C, and this is {self._target.language}", hint="see inspect and check")
+        return predict(self.kernel, self._sizes(sizes), self.options.machine, threads or self.options.machine.cores)
+
+    def _sizes(self, given: Mapping[str, int]) -> dict[str, int]:
+        """The sizes that are given, and large ones for the others."""
+        if unknown := [name for name in given if name not in self.nest.sizes]:
+            hint = f"its sizes are: {', '.join(self.nest.sizes) or 'none'}"
+            raise InputError(f"'{self.nest.name}' has no size {', '.join(unknown)}", hint=hint)
+        sizes = typical_sizes(self.nest, self.valid_sizes, self.options.machine, given)
+        if sizes is None:
+            told = ", ".join(f"{name} = {size}" for name, size in given.items())
+            raise InputError(f"'{self.nest.name}' leaves its arrays at {told}" if told else "give sizes")
+        return sizes
+
+    def _candidates(self) -> list[str]:
+        """What it could run as, with predicted times, where the compiler chose."""
+        if self._target.has_grid or self.by_hand is not None or self.scheduled.rung == "given":
+            return []
+        sizes = typical_sizes(self.nest, self.valid_sizes, self.options.machine)
+        if sizes is None:
+            return []
+        times = candidates(self.plan, self.options, sizes)
+        at = "".join(f" at {', '.join(f'{name} = {size}' for name, size in sizes.items())}" if sizes else "")
+        told = ", ".join(f"{name} {duration(time.seconds)}" for name, time in times.items())
+        return [f"predicted{at} on {self.options.machine.cores} threads: {told}"] if len(times) > 1 else []
 
     def counts(self, sizes: Mapping[str, int] | None = None, *, line: int | None = None) -> Counts:
         """What each loop nest of the source does: operations, bytes, footprints, reuse; polynomials in those sizes that

@@ -1,0 +1,50 @@
+"""Sizes to predict times at, where nobody gives any: so large that data do not fit into a core's caches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from polysched.config.heuristics.cost import SECOND_CACHES
+from polysched.config.machine import Machine
+from polysched.ir.interp import evaluate
+from polysched.ir.nodes import Function
+from polysched.support import isl
+
+
+def typical_sizes(
+    nest: Function, known: isl.Set, machine: Machine, given: Mapping[str, int] = MappingProxyType({})
+) -> dict[str, int] | None:
+    """One power of two for all sizes that are not given, or one more for each further one, if `known`, { : conditions
+    on the sizes }, asks for that; the largest there is, if data fit a cache at all of them. None if there is none."""
+    for apart in (0, 1):
+        best = None
+        for power in _POWERS:
+            sizes = {name: (1 << power) + apart * k for k, name in enumerate(nest.sizes)} | dict(given)
+            if _holds(known, sizes):
+                best = sizes
+                if _bytes(nest, sizes) >= SECOND_CACHES * machine.l2:
+                    break
+        if best is not None:
+            return best
+    return None
+
+
+_POWERS = range(4, 25)
+
+
+def _holds(known: isl.Set, sizes: dict[str, int]) -> bool:
+    for name, size in sizes.items():
+        place = known.find_dim_by_name(isl.dim_type.param, name)
+        known = known.fix_val(isl.dim_type.param, place, isl.Val(size)) if place >= 0 else known
+    return not known.is_empty()
+
+
+def _bytes(nest: Function, sizes: dict[str, int]) -> int:
+    total = 0
+    for array in nest.arrays:
+        elements = 1
+        for extent in array.shape:
+            elements *= int(evaluate(extent, sizes))
+        total += elements * array.dtype.bits // 8
+    return total

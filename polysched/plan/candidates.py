@@ -1,0 +1,42 @@
+"""What a nest could run as on a CPU, with the times that the cost model predicts for the loops of each.
+
+    in windows        1.9 ms      stages of a pipeline, strip by strip
+    as found          5.2 ms      the schedule of the ILP, tiled
+    in source order   8.1 ms      with threads and SIMD where its own loops have them
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+
+from polysched.config.options import Options
+from polysched.cost.prediction import Prediction
+from polysched.deps.coincidence import mark_coincident
+from polysched.errors import BudgetExceeded
+from polysched.plan.mapped import Mapped, in_windows, map_to_cpu
+from polysched.plan.plan import Plan
+from polysched.plan.predicted import predicted
+from polysched.support import isl
+
+
+def candidates(plan: Plan, options: Options, sizes: Mapping[str, int]) -> dict[str, Prediction]:
+    """Those of an automatic schedule, the fastest first; what is not found in time is left out."""
+    scop, deps, found = plan.scop, plan.dependences, plan.scheduled.tree
+    source = mark_coincident(scop.tree, deps)
+    ways: dict[str, Callable[[], Mapped | None]] = {
+        "in windows": lambda: in_windows(None, scop, deps, options),
+        "as found": lambda: map_to_cpu(found, scop, deps, options),
+        "in source order": lambda: map_to_cpu(source, scop, deps, options, "kept"),
+    }
+    times: dict[str, Prediction] = {}
+    for name, way in ways.items():
+        with suppress(BudgetExceeded), isl.within(_SECONDS):
+            mapped = way()
+            time = predicted(mapped.tree, mapped.scop, sizes, options.machine) if mapped else None
+            if time is not None:
+                times[name] = time
+    return dict(sorted(times.items(), key=lambda item: item[1].seconds))
+
+
+_SECONDS = 5.0

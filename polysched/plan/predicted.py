@@ -1,0 +1,42 @@
+"""Mapped trees by the times that the cost model predicts, where rules cannot tell which of two is better."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+
+from polysched.codegen.lower import lower
+from polysched.codegen.memory.accumulate import accumulate
+from polysched.codegen.memory.register_tiles import register_tiles
+from polysched.config.heuristics.cost import ALIKE
+from polysched.config.machine import Machine
+from polysched.cost.prediction import Prediction, predict
+from polysched.cost.sizes import typical_sizes
+from polysched.errors import BudgetExceeded, CannotLower
+from polysched.model.scop import Scop
+from polysched.model.tree.nodes import Tree
+from polysched.support import isl
+
+
+def predicted(tree: Tree, scop: Scop, sizes: Mapping[str, int], machine: Machine) -> Prediction | None:
+    """The time of the loops of a mapped tree on all cores; None if they cannot be made in time."""
+    with suppress(BudgetExceeded, CannotLower), isl.within(_SECONDS):
+        loops = accumulate(register_tiles(lower(tree, scop)))
+        return predict(loops, sizes, machine, machine.cores)
+    return None
+
+
+_SECONDS = 2.0
+
+
+def gains(found: tuple[Tree, Scop], simpler: tuple[Tree, Scop], machine: Machine) -> bool:
+    """Is the first of two mapped trees of a nest predicted to take less time, by more than can be told apart?
+
+    True, too, where that is not known.
+    """
+    scop = simpler[1]
+    sizes = typical_sizes(scop.function, scop.valid_sizes, machine)
+    if sizes is None:
+        return True
+    after, before = (predicted(*each, sizes, machine) for each in (found, simpler))
+    return not after or not before or after.seconds < ALIKE * before.seconds
