@@ -45,6 +45,7 @@ from polysched.plan.prepare import WITHOUT_DEAD
 from polysched.plot.draw import Before, plot, titled
 from polysched.plot.notebook import notebook_html
 from polysched.prelude.edit import NestEdit
+from polysched.runtime.calibrate import calibrated
 from polysched.runtime.cpu import CpuProgram, load
 from polysched.runtime.emulated.check import check
 from polysched.runtime.emulated.emulate import emulate, launched_kernels
@@ -422,11 +423,12 @@ class Compiled:
 
     def predict(self, *, threads: int | None = None, **sizes: int) -> Prediction:
         """The time that the cost model predicts for a run of the C at these sizes, on all cores if not on so many
-        threads; sizes that are not given are large. InputError for sizes that the nest does not have, or that leave its
-        arrays."""
+        threads; sizes that are not given are large. On the machine of the options, with the rates that `polysched
+        calibrate` has measured for it. InputError for sizes that the nest does not have, or that leave its arrays."""
         if self._target.has_grid:
             raise InputError(f"predict is of C, and this is {self._target.language}", hint="see inspect and check")
-        return predict(self.kernel, self._sizes(sizes), self.options.machine, threads or self.options.machine.cores)
+        machine = calibrated(self.options.machine)
+        return predict(self.kernel, self._sizes(sizes), machine, threads or machine.cores)
 
     def _sizes(self, given: Mapping[str, int]) -> dict[str, int]:
         """The sizes that are given, and large ones for the others."""

@@ -55,8 +55,11 @@ def cached(parts: Iterable[str], suffix: str, build: Callable[[Path], object]) -
 
 
 def remember(parts: Iterable[str], suffix: str, content: bytes) -> None:
-    """Keeps the content for these parts, if it can be kept."""
-    with suppress(ToolchainError):
+    """Keeps the content for these parts, if it can be kept, in place of another one."""
+    with suppress(ToolchainError, OSError):
+        for path in _named(_folder(), _key(parts := tuple(parts)), suffix):
+            if not path.stem.endswith(_digest(content)):
+                path.unlink(missing_ok=True)
         cached(parts, suffix, lambda path: path.write_bytes(content))
 
 

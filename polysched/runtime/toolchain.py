@@ -113,7 +113,7 @@ def compile_shared(
         if not output.exists():
             raise ToolchainError(f"the compiler has made no file: {shlex.join(command)}")
 
-    return cached((whole, *command, compiler.version, _processor()), ".so", build)
+    return cached((whole, *command, compiler.version, processor()), ".so", build)
 
 
 def _failure(command: tuple[str, ...], message: str, text: str, file: str) -> str:
@@ -160,7 +160,7 @@ def _supported(compiler: Compiler, flags: tuple[str, ...]) -> tuple[str, ...]:
 
 @cache
 def _is_known(compiler: Compiler, flag: str) -> bool:
-    what = ("flag", flag, _processor(), *_identity(compiler.command))
+    what = ("flag", flag, processor(), *_identity(compiler.command))
     if remembered(what, ".txt") is not None:
         return True
     try:
@@ -178,7 +178,7 @@ def _run(command: list[str], **options: Any) -> subprocess.CompletedProcess[str]
 
 
 @cache
-def _processor() -> str:
+def processor() -> str:
     """What -march=native depends on, so that machines can share a cache."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from nests import arguments_for, random_nest
 
 import polysched as ps
+from polysched.cli import main
 from polysched.cost.cycles import cycles, shares
 from polysched.cost.prediction import Prediction, duration, predict
 from polysched.cost.shape import Loop, shaped
@@ -20,6 +22,8 @@ from polysched.ir.interp import interpret
 from polysched.ir.node import walk
 from polysched.ir.nodes import If
 from polysched.operators.examples import gemm
+from polysched.results import compiled
+from polysched.runtime import cache, calibrate
 from polysched.support import isl
 
 MACHINE = ps.Machine(vector_bytes=32, l1=32 << 10, l2=512 << 10, l3=8 << 20, cores=2)
@@ -203,3 +207,32 @@ def test_bodies_that_are_never_reached():
     assert predict(never.function, {"n": 8}, MACHINE).arithmetic == pytest.approx(0.0, abs=1e-8)
 
 
+
+
+def test_rates_are_measured_and_kept(monkeypatch, tmp_path, capsys):
+    monkeypatch.setenv("POLYSCHED_CACHE", str(tmp_path))
+    monkeypatch.setattr(calibrate, "_SECONDS", 1e-3)
+    monkeypatch.setattr(calibrate, "_MOST", 8 << 20)
+    assert calibrate.calibrated(MACHINE) == MACHINE
+    first = calibrate.calibrate(MACHINE)
+    assert calibrate.calibrated(MACHINE) == first != MACHINE
+    assert (first.l1, first.cores) == (MACHINE.l1, MACHINE.cores)
+    assert 200 < first.megahertz < 10_000
+    assert main(["calibrate"]) == 0
+    assert "MHz\n" in capsys.readouterr().out
+
+
+def test_what_is_measured_again_takes_the_place_of_what_was(monkeypatch, tmp_path):
+    monkeypatch.setenv("POLYSCHED_CACHE", str(tmp_path))
+    for content in (b"one", b"other"):
+        cache.remember(("rates",), ".json", content)
+        assert cache.remembered(("rates",), ".json") == content
+
+
+def test_predictions_take_the_rates_that_were_measured(monkeypatch, tmp_path):
+    monkeypatch.setenv("POLYSCHED_CACHE", str(tmp_path))
+    done = ps.optimize(twice, options=ps.Options(machine=MACHINE))
+    before = done.predict(n=1 << 24).memory
+    slow = replace(MACHINE, memory_rate=1)
+    monkeypatch.setattr(compiled, "calibrated", lambda _: slow)
+    assert done.predict(n=1 << 24).memory == pytest.approx(MACHINE.memory_rate * before)
