@@ -21,6 +21,8 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 from typing import Any
 
+import numpy as np
+
 from polysched.ir.dtypes import DType, boolean
 from polysched.ir.effects import is_total
 from polysched.ir.interp import evaluate
@@ -296,20 +298,8 @@ def _simpler_cast(cast: Cast) -> Expr | None:
 
 def _holds_all_of(wide: DType, narrow: DType) -> bool:
     """Whether every value of `narrow` is one of `wide`."""
-    if wide == narrow or narrow == boolean:
-        return True
-    magnitude = narrow.bits - (narrow.kind == "i")  # bits that the value of an integer needs
-    match wide.kind, narrow.kind:
-        case "f", "f":
-            return wide.bits > narrow.bits
-        case "f", "i" | "u":
-            return magnitude <= {16: 11, 32: 24, 64: 53}[wide.bits]
-        case "i", "i" | "u":
-            return magnitude <= wide.bits - 1
-        case "u", "u":
-            return magnitude <= wide.bits
-        case _:
-            return False
+    rounds = wide.is_float and narrow.is_integer and narrow.bits == 64  # which numpy calls safe
+    return np.can_cast(narrow.numpy, wide.numpy) and not rounds
 
 
 def _simpler_statement(stmt: If | For) -> Stmt | tuple[Stmt, ...] | None:

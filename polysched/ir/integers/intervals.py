@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from itertools import product
 
+from polysched.ir.arithmetic import UNBOUNDED
 from polysched.ir.dtypes import DType
 from polysched.ir.nodes import Binary, Cast, Const, Expr, Select, Unary
 
@@ -92,8 +93,7 @@ def _divided(op: str, value: Interval, least: int, most: int) -> Interval:
     """By a divisor of `least` to `most`, which are positive."""
     low, high = value
     if op in ("floordiv", "truncdiv"):
-        divide = _floored if op == "floordiv" else _truncated
-        return _hull(divide(a, b) for a, b in product(value, (least, most)))
+        return _hull(UNBOUNDED[op](a, b) for a, b in product(value, (least, most)))
     if low >= 0 and high < least:
         return value
     if least == most and low // least == high // least and (low >= 0 or op == "floormod"):
@@ -101,11 +101,3 @@ def _divided(op: str, value: Interval, least: int, most: int) -> Interval:
     if low >= 0 or op == "floormod":
         return 0, min(high, most - 1) if low >= 0 else most - 1
     return max(low, 1 - most), max(min(high, most - 1), 0)
-
-
-def _floored(value: int, divisor: int) -> int:
-    return value // divisor
-
-
-def _truncated(value: int, divisor: int) -> int:
-    return value // divisor if value >= 0 else -(-value // divisor)
