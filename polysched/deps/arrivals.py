@@ -29,8 +29,7 @@ def told_apart(scop: Scop, tree: Tree) -> Scop:
     IllegalSchedule if one of these is used elsewhere."""
     arrivals = _arrivals(tree)
     statements = tuple(_apart(statement, arrivals) for statement in scop.statements)
-    kills = (m for m in isl.maps_of(scop.kills) if m.get_tuple_name(isl.dim_type.out) not in arrivals)
-    left = reduce(isl.UnionMap.union, map(isl.UnionMap.from_map, kills), isl.UnionMap("{ }"))
+    left = isl.union_map(m for m in isl.maps_of(scop.kills) if m.get_tuple_name(isl.dim_type.out) not in arrivals)
     return replace(scop, tree=tree, statements=statements, kills=left)
 
 

@@ -40,8 +40,7 @@ def left_to_threads(kernel: Tree, pairs: isl.UnionMap) -> isl.UnionMap:
     if isinstance(kernel, Leaf) or is_on_threads(kernel):
         return pairs
     below = left_below(kernel, pairs)
-    parts = (left_to_threads(child, below) for child in children(kernel))
-    return reduce(isl.UnionMap.union, parts, isl.UnionMap("{ }"))
+    return reduce(isl.UnionMap.union, (left_to_threads(child, below) for child in children(kernel)))
 
 
 def between_threads(kernel: Tree, pairs: isl.UnionMap) -> isl.UnionMap:

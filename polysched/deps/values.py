@@ -106,7 +106,7 @@ def with_ends(scop: Scop, *others: Scop) -> Scop:
     if not ends:
         return scop
     assert isinstance(scop.tree, Domain)
-    last = reduce(isl.UnionSet.union, (isl.UnionSet.from_set(end.domain) for end in ends))
+    last = isl.union_set(end.domain for end in ends)
     order = Sequence((Filter(scop.tree.domain, scop.tree.child), Filter(last, Leaf())))
     return replace(scop, statements=(*scop.statements, *ends), tree=Domain(scop.tree.domain.union(last), order))
 
@@ -162,7 +162,7 @@ class _Values:
 
     def _without_copies(self) -> isl.UnionMap:
         """One copy after the other is left out; a chain of as many as there are is the longest without a cycle."""
-        loads = _union(
+        loads = isl.union_map(
             _renamed(isl.Map.identity(s.domain.get_space().map_from_set()), f"{s.name}!0", f"{s.name}#0")
             for s in self.copies
         )
@@ -195,15 +195,11 @@ def _standing_for(old: _Values, new: _Values, origin: isl.UnionMap) -> tuple[isl
             reads.append(_renamed(isl.Map.identity(end.domain.get_space().map_from_set()), read, read))
     (given, was_unwritten), (_, unwritten) = old.before_the_nest(), new.before_the_nest()
     alike = isl.UnionMap.from_domain_and_range(unwritten, was_unwritten)  # wherever they stand
-    return _union(reads), _union(writes).union(given.identity()).union(alike)
+    return isl.union_map(reads), isl.union_map(writes).union(given.identity()).union(alike)
 
 
 def _renamed(relation: isl.Map, source: str, target: str) -> isl.Map:
     return relation.set_tuple_name(isl.dim_type.in_, source).set_tuple_name(isl.dim_type.out, target)
-
-
-def _union(maps: Iterable[isl.Map]) -> isl.UnionMap:
-    return reduce(isl.UnionMap.union, map(isl.UnionMap.from_map, maps), isl.UnionMap("{ }"))
 
 
 # --- a case of a wrong value

@@ -15,7 +15,6 @@ from dataclasses import replace
 from polysched.deps.reaching import Reaching, below, between, within
 from polysched.explain.loops import Nest
 from polysched.model.loop_names import named
-from polysched.model.tree.kinds import kind_of
 from polysched.model.tree.nodes import (
     Band,
     Concurrent,
@@ -34,6 +33,7 @@ from polysched.model.tree.nodes import (
     Vector,
     children,
     is_innermost,
+    kind_of,
     mark_of,
     own_marks,
     with_children,

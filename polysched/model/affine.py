@@ -169,8 +169,7 @@ def _free_build(sizes: isl.Set) -> isl.AstBuild:
 
 
 def _size_names(sizes: isl.Set) -> dict[str, Expr]:
-    names = [sizes.get_dim_name(isl.dim_type.param, k) or "" for k in range(sizes.dim(isl.dim_type.param))]
-    return {name: Var(name) for name in names}
+    return {name: Var(name) for name in isl.sizes_of(sizes)}
 
 
 def expression(ast: isl.AstExpr, names: dict[str, Expr]) -> Expr:

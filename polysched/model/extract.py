@@ -53,7 +53,7 @@ def extract(fn: Function, *, check_bounds: bool = True) -> Scop:
         valid_sizes=valid,
         statements=statements,
         arrays=tuple(arrays.values()),
-        tree=Domain(_instances(statements), Context(context, order)),
+        tree=Domain(isl.union_set(s.domain for s in statements), Context(context, order)),
         function=fn,
         kills=_kills(zip(leaves, statements, strict=True), arrays),
     )
@@ -220,7 +220,7 @@ def _kills(leaves: Iterable[tuple[_Leaf, Statement]], arrays: dict[str, Array]) 
         for name in leaf.kills
         if name in arrays and not arrays[name].shape
     )
-    return reduce(isl.UnionMap.union, map(isl.UnionMap.from_map, dead), isl.UnionMap("{ }"))
+    return isl.union_map(dead)
 
 
 def _order(nest: _Nest, statements: Iterator[Statement]) -> tuple[Tree, list[Statement]]:
@@ -228,7 +228,7 @@ def _order(nest: _Nest, statements: Iterator[Statement]) -> tuple[Tree, list[Sta
     parts = [_order_child(child, statements) for child in nest]
     if len(parts) == 1:
         return parts[0]
-    branches = tuple(Filter(_instances(below), tree) for tree, below in parts)
+    branches = tuple(Filter(isl.union_set(s.domain for s in below), tree) for tree, below in parts)
     return Sequence(branches), [statement for _, below in parts for statement in below]
 
 
@@ -239,12 +239,8 @@ def _order_child(child: _Leaf | _Loop, statements: Iterator[Statement]) -> tuple
     return Band((Member(_loop_schedule(child.loop, below, child.sizes)),), permutable=False, child=tree), below
 
 
-def _instances(statements: Iterable[Statement]) -> isl.UnionSet:
-    return reduce(isl.UnionSet.union, (isl.UnionSet.from_set(s.domain) for s in statements))
-
-
 def _loop_schedule(loop: For, statements: list[Statement], sizes: tuple[str, ...]) -> isl.UnionMap:
     """{ S[i, j] -> [i] } for each statement in the loop; [-i] when it counts down."""
     value = Unary("-", Var(loop.var)) if loop.step < 0 else Var(loop.var)
     maps = (isl.Map.from_pw_aff(AffineSpace(s.name, s.iterators, sizes).function(value)) for s in statements)
-    return reduce(isl.UnionMap.union, (isl.UnionMap.from_map(m) for m in maps))
+    return isl.union_map(maps)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cached_property, reduce
+from functools import cached_property
 
 from polysched.errors import Loc
 from polysched.ir.nodes import Array, Function, Stmt
@@ -66,16 +65,12 @@ class Scop:
 
     @cached_property
     def domain(self) -> isl.UnionSet:
-        return reduce(isl.UnionSet.union, (isl.UnionSet.from_set(s.domain) for s in self.statements))
+        return isl.union_set(s.domain for s in self.statements)
 
     @cached_property
     def reads(self) -> isl.UnionMap:
-        return _union(a.relation.intersect_domain(s.domain) for s in self.statements for a in s.reads)
+        return isl.union_map(a.relation.intersect_domain(s.domain) for s in self.statements for a in s.reads)
 
     @cached_property
     def writes(self) -> isl.UnionMap:
-        return _union(a.relation.intersect_domain(s.domain) for s in self.statements for a in s.writes)
-
-
-def _union(maps: Iterable[isl.Map]) -> isl.UnionMap:
-    return reduce(isl.UnionMap.union, (isl.UnionMap.from_map(m) for m in maps), isl.UnionMap("{ }"))
+        return isl.union_map(a.relation.intersect_domain(s.domain) for s in self.statements for a in s.writes)

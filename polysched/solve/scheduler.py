@@ -15,13 +15,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial, reduce
+from functools import partial
 from typing import Literal
 
 from polysched.config.constraints import Constraint
 from polysched.config.options import Options
-from polysched.deps.coincidence import mark_coincident
+from polysched.deps.coincidence import mark_coincident, mark_under
 from polysched.deps.components import components
+from polysched.deps.dead import restricted
 from polysched.deps.dependences import Dependences
 from polysched.errors import BudgetExceeded, IllegalSchedule
 from polysched.model.scop import Scop
@@ -38,7 +39,6 @@ from polysched.solve.fusion import Contradiction, Fusion, among
 from polysched.solve.independence import Found
 from polysched.solve.isl_scheduler import isl_schedule
 from polysched.solve.record import Solve
-from polysched.solve.source_order import source_order
 from polysched.support import isl
 from polysched.support.brief import brief
 from polysched.support.clock import Deadline
@@ -158,12 +158,10 @@ def _pluto(rung: Rung, scop: Scop, dependences: Dependences, options: Options, d
 
 
 def _form(scop: Scop, dependences: Dependences, options: Options) -> Form:
-    space = parameter_space(scop, dependences)
-    sizes = (space.get_dim_name(isl.dim_type.param, k) for k in range(space.dim(isl.dim_type.param)))
     iterators = {s.name: s.iterators for s in scop.statements}
     forward = signs(scop.tree, scop.statements)
     return Form(
-        sizes=tuple(size or "" for size in sizes),
+        sizes=isl.sizes_of(parameter_space(scop, dependences)),
         iterators=iterators,
         signs=forward,
         signed=options.negative_coefficients,
@@ -201,14 +199,16 @@ class _Builder:
         return Band(members, permutable=True, child=self.order(plan.names, left, plan.found))
 
     def _without_band(self, plan: Plan) -> Tree:
-        """A leaf if every hyperplane of the one statement is found, else source order."""
+        """A leaf if every hyperplane of the one statement is found, else source order, which respects every dependence,
+        so also those that outer bands leave: only its parallel loops are new."""
         if len(plan.names) == 1 and not self.fusion.search.depth(plan.names, plan.found):
             return Leaf()
         self.in_source_order += plan.names
-        relations = (isl.UnionMap.from_map(edge.relation.to_map()) for edge in plan.edges)
-        left = reduce(isl.UnionMap.union, relations, isl.UnionMap("{ }"))
-        return source_order(self.scop.tree, self._instances(plan.names), left)
+        left = isl.union_map(edge.relation.to_map() for edge in plan.edges)
+        order = restricted(self.scop.tree, self._instances(plan.names).universe())
+        while isinstance(order, Domain | Context):
+            order = order.child
+        return mark_under(order, left)
 
     def _instances(self, names: Iterable[str]) -> isl.UnionSet:
-        domains = (isl.UnionSet.from_set(self.scop.statement(name).domain) for name in names)
-        return reduce(isl.UnionSet.union, domains)
+        return isl.union_set(self.scop.statement(name).domain for name in names)

@@ -49,7 +49,7 @@ def require_form(tree: Tree, sizes: Iterable[str]) -> Tree:
             raise InputError(f"a loop has the marks {' and '.join(own)}", hint="one says how it runs")
         if mark_of(node, Storage):
             raise InputError("a tree has no arrays of its own", hint="edits such as cache_read add them")
-    unknown = sorted({name for part in _parts(tree, below) for name in _parameters(part)} - set(sizes))
+    unknown = sorted({name for part in _parts(tree, below) for name in isl.sizes_of(part.get_space())} - set(sizes))
     if unknown:
         known = ", ".join(sizes) or "none"
         raise InputError(f"the nest has no size {', '.join(unknown)}", hint=f"its sizes are: {known}")
@@ -65,8 +65,3 @@ def _parts(tree: Domain, below: Iterable[Tree]) -> Iterator[isl.UnionSet | isl.U
                 yield from (member.schedule for member in members)
             case Filter(filter=passing):
                 yield passing
-
-
-def _parameters(part: isl.UnionSet | isl.UnionMap) -> list[str]:
-    space = part.get_space()
-    return [space.get_dim_name(isl.dim_type.param, k) or "" for k in range(space.dim(isl.dim_type.param))]

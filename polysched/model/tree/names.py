@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import reduce
 
 from polysched.errors import InputError
 from polysched.model.tree.nodes import Band, Domain, Extension, Filter, Tree, children, with_children
@@ -39,12 +38,12 @@ def _renamed(tree: Tree, names: Mapping[str, str]) -> Tree:
 
 def _set(union: isl.UnionSet, names: Mapping[str, str]) -> isl.UnionSet:
     parts = (part.set_tuple_name(names.get(name := part.get_tuple_name() or "", name)) for part in isl.sets_of(union))
-    return reduce(isl.UnionSet.union, map(isl.UnionSet.from_set, parts), isl.UnionSet("{ }"))
+    return isl.union_set(parts)
 
 
 def _map(union: isl.UnionMap, names: Mapping[str, str]) -> isl.UnionMap:
     parts = []
     for part in isl.maps_of(union):
         name = part.get_tuple_name(isl.dim_type.in_) or ""
-        parts.append(isl.UnionMap.from_map(part.set_tuple_name(isl.dim_type.in_, names.get(name, name))))
-    return reduce(isl.UnionMap.union, parts, isl.UnionMap("{ }"))
+        parts.append(part.set_tuple_name(isl.dim_type.in_, names.get(name, name)))
+    return isl.union_map(parts)

@@ -109,6 +109,17 @@ class Tensor:
 LoopMark = Parallel | Vector | Map | Serial | Unroll | Full | Product | Tensor
 
 
+_KINDS = {Parallel: "parallel", Vector: "vector", Unroll: "unrolled", Tensor: "tensor"}
+
+
+def kind_of(mark: LoopMark) -> str:
+    """That of the `For` that a loop with the mark becomes."""
+    match mark:
+        case Map(axis=kind) | Product(kind=kind):
+            return kind
+    return _KINDS.get(type(mark), "serial")
+
+
 @dataclass(frozen=True)
 class Member:
     """One dimension of a band: instances run by increasing value of `schedule`."""

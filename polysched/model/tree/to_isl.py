@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import fields, replace
+from typing import Any
 
 from polysched.errors import InputError
 from polysched.model.tree.nodes import (
@@ -53,23 +55,11 @@ def from_isl(schedule: isl.Schedule) -> Tree:
 
 def mark_text(mark: MarkValue | Concurrent) -> str:
     """The identifier that stands for a mark in isl: "parallel", "parallel:s,t", "map:block.x", "map:block.x:s"..."""
-    match mark:
-        case Kernel(name=name):
-            return f"kernel:{name}"
-        case Map(axis=axis, reduces=names):
-            return ":".join(["map", axis, *([",".join(names)] if names else [])])
-        case Product(statement=name, kind=kind):
-            return f"{kind}:{name}"
-        case Tensor(instruction=name, stages=stages):
-            return f"tensor:{name}:{stages}"
-        case Full(size=size):
-            return f"full:{size}"
-        case Storage(arrays=names):
-            return f"storage:{','.join(names)}"
-        case Parallel(reduces=names) | Vector(reduces=names) if names:
-            return f"{type(mark).__name__.lower()}:{','.join(names)}"
-        case _:
-            return type(mark).__name__.lower()
+    if isinstance(mark, Product):
+        return f"{mark.kind}:{mark.statement}"
+    values = (value for value in vars(mark).values() if value != ())
+    texts = (",".join(value) if isinstance(value, tuple) else str(value) for value in values)
+    return ":".join([type(mark).__name__.lower(), *texts])
 
 
 def _texts(band: Band) -> list[str]:
@@ -78,34 +68,25 @@ def _texts(band: Band) -> list[str]:
 
 def parse_mark(text: str) -> MarkValue:
     """The mark that `mark_text` gave this text; InputError for any other."""
-    kind, _, argument = text.partition(":")
-    names = tuple(argument.split(",")) if argument else ()
-    match kind:
-        case "kernel":
-            return Kernel(argument)
-        case "map":
-            axis, _, reduced = argument.partition(":")
-            return Map(axis, tuple(reduced.split(",")) if reduced else ())
-        case "serial":
-            return Serial()
-        case "parallel":
-            return Parallel(names)
-        case "vector":
-            return Vector(names)
-        case "unroll":
-            return Unroll()
-        case "packed" | "dots" if argument:
-            return Product(argument, kind)
-        case "tensor" if (stages := argument.rpartition(":")[2]).isdigit():
-            return Tensor(argument.rpartition(":")[0], int(stages))
-        case "full" if argument.isdigit():
-            return Full(int(argument))
-        case "storage":
-            return Storage(names)
-        case "wait":
-            return Wait()
+    word, *values = text.split(":")
+    match word, values:
+        case "packed" | "dots", [str(statement)] if statement:
+            return Product(statement, word)
+        case _ if word in _MARKS and len(values) <= len(parts := fields(_MARKS[word])):
+            with suppress(ValueError, TypeError):  # no number, or too few values
+                return _MARKS[word](*(_READ[str(part.type)](value) for part, value in zip(parts, values, strict=False)))
     known = "kernel:NAME, map:AXIS, serial, parallel, vector, unroll, packed:STATEMENT, dots:STATEMENT, full:SIZE"
     raise InputError(f"unknown mark '{text}': expected {known}, tensor:INSTRUCTION:STAGES, storage:ARRAYS or wait")
+
+
+_MARKS: dict[str, type[MarkValue]] = {
+    kind.__name__.lower(): kind for kind in (Kernel, Map, Serial, Parallel, Vector, Unroll, Tensor, Full, Storage, Wait)
+}
+_READ: dict[str, Callable[[str], Any]] = {  # by the types of the fields of marks
+    "str": str,
+    "int": int,
+    "tuple[str, ...]": lambda text: tuple(text.split(",")),
+}
 
 
 def with_mark(mark: MarkValue, tree: Tree) -> Tree:
