@@ -49,12 +49,7 @@ from polysched.operators.winograd import conv2d_nhwc_winograd, conv2d_winograd, 
 def image(fn: str = "resize", **parameters: Any) -> Function:
     """One of `resize`, `affine_grid`, `crop_and_resize` and `grid_sample`, with its parameters; InputError for another
     `fn`."""
-    functions: dict[str, Callable[..., Function]] = {
-        "resize": resize,
-        "affine_grid": affine_grid,
-        "crop_and_resize": crop_and_resize,
-        "grid_sample": grid_sample,
-    }
+    functions = {each.__name__: each for each in (resize, affine_grid, crop_and_resize, grid_sample)}
     if fn not in functions:
         raise InputError(f"image: fn is {fn!r}, and must be one of {', '.join(functions)}")
     return functions[fn](**parameters)
