@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Any, Literal
@@ -66,6 +66,11 @@ class Claim:
         meets = any(fnmatchcase(one, self.source) and fnmatchcase(other, self.sink) for one, other in ends)
         return meets and fnmatchcase(array, self.array)
 
+    def of_each(self, arrays: Iterable[str]) -> tuple[Claim, ...]:
+        """The claim for each of the arrays that it means: of those that edits make later, or lay out anew, it says
+        nothing."""
+        return tuple(replace(self, array=array) for array in arrays if fnmatchcase(array, self.array))
+
 
 @dataclass(frozen=True)
 class Dependences:
@@ -93,6 +98,12 @@ class Dependences:
     def guesses(self) -> tuple[Dependence, ...]:
         """Those that may be none, or smaller."""
         return tuple(d for d in self.pairs if d.is_guess)
+
+    def without(self, claims: Iterable[Claim]) -> Dependences:
+        """Those that no claim denies."""
+        claims = tuple(claims)
+        left = (d for d in self.pairs if not any(claim.covers(d.source, d.sink, d.array) for claim in claims))
+        return replace(self, pairs=tuple(left))
 
     def of(self, *kinds: Kind) -> tuple[Dependence, ...]:
         """The dependences of these kinds, in a fixed order."""

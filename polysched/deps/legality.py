@@ -13,13 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from itertools import permutations
 from typing import Any
 
 from polysched.deps.arrivals import scoped_arrays
 from polysched.deps.dependences import Dependence, Dependences
-from polysched.deps.full_loops import outside_of_full_loops
-from polysched.deps.phases import is_kernel, left_to_threads, misplaced
+from polysched.deps.phases import axes, is_kernel, left_to_threads, misplaced
 from polysched.errors import IllegalSchedule
 from polysched.model.scop import Scop, Statement
 from polysched.model.tree.nodes import (
@@ -29,8 +29,8 @@ from polysched.model.tree.nodes import (
     Domain,
     Extension,
     Filter,
+    Full,
     Leaf,
-    Map,
     Mark,
     Member,
     Sequence,
@@ -75,15 +75,13 @@ class Violation:
         return f"{text}{self.reason}" + (f" ({sizes})" if sizes else "") + self._source_lines()
 
     def _instance(self, instance: Instance) -> str:
-        values = [str(x) for x in instance.iteration]
         for statement in self._statements(instance):
-            values = [f"{name}={value}" for name, value in zip(statement.iterators, values, strict=True)]
-        return f"{instance.statement}[{', '.join(values)}]"
+            return statement.instance(instance.iteration)
+        return f"{instance.statement}[{', '.join(map(str, instance.iteration))}]"
 
     def _source_lines(self) -> str:
-        places = {s.name: s.loc for i in (self.source, self.sink) if i is not None for s in self._statements(i)}
-        lines = [line for name, loc in places.items() if loc for line in (f"{loc}: {name}", *loc.caret().splitlines())]
-        return "".join(f"\n  {line}" for line in lines)
+        statements = {s.name: s for i in (self.source, self.sink) if i is not None for s in self._statements(i)}
+        return "".join(f"\n  {line}" for statement in statements.values() for line in statement.place)
 
     def _statements(self, instance: Instance) -> list[Statement]:
         """The statement of the instance, if the scop is known and has it."""
@@ -146,6 +144,18 @@ def _ends(tree: Domain, dependences: Dependences) -> isl.UnionSet:
     """The instances of the tree, and those that dependences join."""
     pairs = dependences.coincidence
     return tree.domain.union(pairs.domain()).union(pairs.range())
+
+
+def outside_of_full_loops(tree: Tree, instances: isl.UnionSet) -> Iterator[isl.UnionSet]:
+    """For each loop that runs a fixed number of times, those of `instances` that reach it and are in none of its
+    iterations: they would never run."""
+    if isinstance(tree, Filter):
+        instances = instances.intersect(tree.filter)
+    if isinstance(tree, Band) and (full := mark_of(tree, Full)):
+        inside = isl.UnionSet(f"{{ [x] : 0 <= x < {full.size} }}")
+        yield instances.subtract(tree.members[0].schedule.intersect_range(inside).domain())
+    for child in children(tree):
+        yield from outside_of_full_loops(child, instances)
 
 
 def _instances(wrong: isl.UnionSet, reason: str) -> Iterator[Violation]:
@@ -259,11 +269,8 @@ def _called(member: Member, k: int) -> str:
 def _between_threads(kernel: Band, pairs: tuple[_Pairs, ...], own: frozenset[str]) -> Iterator[Violation]:
     """Pairs that different threads of a kernel run and that are in one phase of it, whatever loops and sequences inside
     of it say; or that different blocks run. Of the arrays `own`, each thread has its own."""
-    for axis, loops in _axes(kernel, None).items():
-        on_axis: dict[str, isl.Map] = {}
-        for schedule, _ in loops:
-            for name, coordinate in _by_statement(schedule).items():
-                on_axis[name] = on_axis[name].union(coordinate) if name in on_axis else coordinate
+    for axis, loops in axes(kernel).items():
+        on_axis = _by_statement(reduce(isl.UnionMap.union, (schedule for schedule, _ in loops)))
         for p in pairs:
             source, sink = on_axis.get(p.dependence.source), on_axis.get(p.dependence.sink)
             if (source is None and sink is None) or any(_reduces(mark, p) for _, mark in loops):
@@ -278,20 +285,6 @@ def _between_threads(kernel: Band, pairs: tuple[_Pairs, ...], own: frozenset[str
                 left = left_to_threads(kernel, isl.UnionMap.from_map(wrong))
                 wrong = wrong.intersect(left.extract_map(wrong.get_space()))
             yield from p.violation(wrong, f", but they are not on one thread: {axis} separates them in a kernel")
-
-
-def _axes(tree: Tree, passing: isl.UnionSet | None) -> dict[str, list[tuple[isl.UnionMap, Map]]]:
-    """The loops over blocks and threads by axis, each with the value that an instance has there."""
-    found: dict[str, list[tuple[isl.UnionMap, Map]]] = {}
-    if isinstance(tree, Band) and (mark := mark_of(tree, Map)):
-        schedule = tree.members[0].schedule
-        found[mark.axis] = [(schedule if passing is None else schedule.intersect_domain(passing), mark)]
-    if isinstance(tree, Filter):
-        passing = tree.filter if passing is None else passing.intersect(tree.filter)
-    for child in children(tree):
-        for axis, loops in _axes(child, passing).items():
-            found.setdefault(axis, []).extend(loops)
-    return found
 
 
 def _reduces(mark: Concurrent, pairs: _Pairs) -> bool:

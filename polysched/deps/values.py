@@ -11,7 +11,6 @@ Verdoolaege, Janssens and Bruynooghe (TOPLAS 2012) treat the general problem.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
 
@@ -221,7 +220,7 @@ def _witness(wrong: isl.Map, wanted: isl.UnionMap, old: _Values, new: _Values) -
         element = f"{name.removeprefix(_END)}{list(point[:depth])}"
         return WrongValue(f"at the end, {element} would be {found}, not {expected}", sizes, lines)
     array = new.statements[name].reads[int(k)].array
-    who = _instance(name, point[:depth], new)
+    who = new.statements[name].instance(point[:depth])
     return WrongValue(f"{who} would get from {array}: {found}, not {expected}", sizes, lines)
 
 
@@ -237,27 +236,12 @@ def _point(space: isl.Space, sizes: dict[str, int], values: tuple[int, ...]) -> 
 
 def _source(name: str, values: tuple[int, ...], where: _Values) -> str:
     if not name.startswith("@"):
-        return f"what {_instance(name.partition('!')[0], values, where)} writes"
+        return f"what {where.statements[name.partition('!')[0]].instance(values)} writes"
     if name[1:] in {array.name for array in where.scop.function.arrays}:
         return f"{name[1:]}{list(values)} as it was before the nest"
     return f"an element of {name[1:]} that nothing has written"
 
 
-def _instance(name: str, values: tuple[int, ...], where: _Values) -> str:
-    named = zip(where.statements[name].iterators, values, strict=True)
-    return f"{name}[{', '.join(f'{iterator}={value}' for iterator, value in named)}]"
-
-
 def _lines(statements: list[tuple[str, _Values]]) -> tuple[str, ...]:
-    return tuple(_distinct(line for name, where in statements for line in _lines_of(name, where)))
-
-
-def _lines_of(name: str, where: _Values) -> Iterator[str]:
-    loc = where.statements[name].loc if name in where.statements else None
-    if loc:
-        yield f"{loc}: {name}"
-        yield from loc.caret().splitlines()
-
-
-def _distinct(lines: Iterable[str]) -> Iterator[str]:
-    yield from dict.fromkeys(lines)
+    known = (where.statements[name] for name, where in statements if name in where.statements)
+    return tuple(dict.fromkeys(line for statement in known for line in statement.place))

@@ -61,12 +61,10 @@ def as_it_runs(tree: Tree, declined: Collection[Declined]) -> Tree:
 
 def mapped_lines(tree: Tree, nest: Nest) -> Iterator[str]:
     """A line for each loop of a tree with marks."""
-    yield from _lines(tree, nest, nest.reaching, (), None)
+    yield from _lines(tree, nest, nest.reaching, None)
 
 
-def _lines(
-    tree: Tree, nest: Nest, reaching: Reaching, around: tuple[Member, ...], mark: MarkValue | None
-) -> Iterator[str]:
+def _lines(tree: Tree, nest: Nest, reaching: Reaching, mark: MarkValue | None) -> Iterator[str]:
     match tree:
         case Band(members=members) if product := mark_of(tree, Product):
             how = "of packed matrices" if product.kind == "packed" else "of rows and columns, a sum for each lane"
@@ -84,21 +82,21 @@ def _lines(
                     names = dict.fromkeys(f"{d.kind} on {d.array}" for d in carried)
                     notes += [f"not SIMD, it carries {', '.join(names)}"] if carried else []
                 yield f"{indent}{_what(member)}{': ' if notes else ''}{', '.join(notes)}"
-            inner = _lines(child, nest, within(reaching, members), (*around, *members), None)
+            inner = _lines(child, nest, within(reaching, members), None)
             yield from ("  " * len(members) + line for line in inner)
         case Sequence(children=branches) | Set(children=branches):
             for branch in branches:
                 if nest.tells(branch.filter):
                     yield ", ".join(s.get_tuple_name() or "" for s in isl.sets_of(branch.filter))
-                    inner = _lines(branch.child, nest, below(branch, reaching), around, None)
+                    inner = _lines(branch.child, nest, below(branch, reaching), None)
                     yield from (f"  {line}" for line in inner)
         case Mark(mark=value, child=child):
             if not isinstance(child, Band) or own_marks(child):
                 yield mark_text(value)
-            yield from _lines(child, nest, reaching, around, value)
+            yield from _lines(child, nest, reaching, value)
         case _:
             for child in children(tree):
-                yield from _lines(child, nest, reaching, around, mark)
+                yield from _lines(child, nest, reaching, mark)
 
 
 def _what(member: Member) -> str:

@@ -19,6 +19,7 @@ from typing import Literal, NoReturn
 
 from polysched.errors import InputError, Loc
 from polysched.ir.dtypes import DType, boolean, i64
+from polysched.ir.integers.intervals import holds
 from polysched.ir.nodes import (
     ARITHMETIC,
     COMPARISONS,
@@ -57,18 +58,7 @@ def verify(fn: Function, stage: Stage) -> None:
     _Verifier(fn, stage).function()
 
 
-@dataclass(frozen=True)
-class _Scope:
-    """The names that may be used."""
-
-    scalars: dict[str, DType]
-    arrays: dict[str, Array]
-
-    def copy(self) -> _Scope:
-        return _Scope(dict(self.scalars), dict(self.arrays))
-
-    def __contains__(self, name: str) -> bool:
-        return name in self.scalars or name in self.arrays
+_Scope = dict[str, DType | Array]  # the names that may be used
 
 
 @dataclass
@@ -84,18 +74,17 @@ class _Verifier:
         raise AssertionError(f"{self.fn.name}, {self.stage}: {message}")
 
     def function(self) -> None:
-        fn, scope = self.fn, _Scope({}, {})
+        fn = self.fn
         names = [*fn.sizes, *(s.name for s in fn.scalars), *(a.name for a in fn.arrays)]
         for name in names:
             if names.count(name) > 1:
                 self.fail(f"two parameters are named {name}; give each its own name")
         if fn.params and sorted(fn.params) != sorted(names):
             self.fail(f"params lists {_list(fn.params)}, but sizes, scalars and arrays are {_list(names)}")
-        scope.scalars.update(dict.fromkeys(fn.sizes, i64))
+        scope: _Scope = dict.fromkeys(fn.sizes, i64)
         for array in fn.arrays:
             self.array(array, scope)
-        scope.scalars.update({scalar.name: scalar.dtype for scalar in fn.scalars})
-        scope.arrays.update({array.name: array for array in fn.arrays})
+        scope |= {scalar.name: scalar.dtype for scalar in fn.scalars} | {array.name: array for array in fn.arrays}
         self.bound.update(names)
         self.block(fn.body, scope)
 
@@ -105,16 +94,17 @@ class _Verifier:
         if array.space not in SPACES:
             self.fail(f"{array.name} is in the unknown space {array.space!r}; there are {_list(sorted(SPACES))}")
 
-    def bind(self, name: str, scope: _Scope) -> None:
+    def bind(self, name: str, meaning: DType | Array, scope: _Scope) -> None:
         if name in scope:
             self.fail(f"{name} is bound again while it is in scope; choose another name")
         if self.stage != "source" and name in self.bound:
             self.fail(f"{name} is bound twice; after lowering every name is bound once")
         self.bound.add(name)
+        scope[name] = meaning
 
     def block(self, statements: tuple[Stmt, ...], outer: _Scope) -> None:
         """Names bound here hold for the rest of the block."""
-        scope = outer.copy()
+        scope = dict(outer)
         for stmt in statements:
             self.loc = stmt.loc or self.loc
             self.stmt(stmt, scope)
@@ -122,9 +112,7 @@ class _Verifier:
     def stmt(self, stmt: Stmt, scope: _Scope) -> None:
         match stmt:
             case Let(name, value):
-                dtype = self.expr(value, scope)
-                self.bind(name, scope)
-                scope.scalars[name] = dtype
+                self.bind(name, self.expr(value, scope), scope)
             case Store(array, index, value):
                 target = self.access(array, index, scope)
                 self.expect(value, target.dtype, f"the value stored to {array}", scope)
@@ -136,8 +124,7 @@ class _Verifier:
                 self.block(other, scope)
             case Alloc(array):
                 self.array(array, scope)
-                self.bind(array.name, scope)
-                scope.arrays[array.name] = array
+                self.bind(array.name, array, scope)
             case Barrier():
                 pass
             case _:
@@ -153,13 +140,12 @@ class _Verifier:
         if stmt.step < 0 and self.stage != "source":
             self.fail(f"loop {stmt.var} has step {stmt.step}; after lowering steps are positive")
         for name in stmt.reduces:
-            if name not in scope.arrays:
+            if not isinstance(scope.get(name), Array):
                 self.fail(f"loop {stmt.var} reduces {name}, which is no array that is known here")
         if stmt.kind not in KINDS:
             self.fail(f"loop {stmt.var} is of the unknown kind {stmt.kind!r}; there are {_list(sorted(KINDS))}")
-        self.bind(stmt.var, scope)
-        inside = scope.copy()
-        inside.scalars[stmt.var] = i64
+        inside = dict(scope)
+        self.bind(stmt.var, i64, inside)
         self.block(stmt.body, inside)
 
     def expr(self, expr: Expr, scope: _Scope) -> DType:
@@ -169,11 +155,11 @@ class _Verifier:
                 if not _is_value_of(value, dtype):
                     self.fail(f"the constant {value!r} is not a value of {dtype}")
             case Var(name, dtype):
-                if name not in scope.scalars:
-                    what = "is an array; subscript it" if name in scope.arrays else "is not bound here"
-                    self.fail(f"{name} {what}")
-                if scope.scalars[name] != dtype:
-                    self.fail(f"{name} is bound as {scope.scalars[name]} and used as {dtype}")
+                found = scope.get(name)
+                if not isinstance(found, DType):
+                    self.fail(f"{name} {'is an array; subscript it' if found else 'is not bound here'}")
+                if found != dtype:
+                    self.fail(f"{name} is bound as {found} and used as {dtype}")
             case Load(array, index, dtype):
                 source = self.access(array, index, scope)
                 if source.dtype != dtype:
@@ -205,10 +191,9 @@ class _Verifier:
             self.fail(f"{op} does not apply to {dtype} in {expr}; it takes {wanted}")
 
     def access(self, name: str, index: tuple[Expr, ...], scope: _Scope) -> Array:
-        if name not in scope.arrays:
-            what = "is no array; drop its subscripts" if name in scope.scalars else "is no array that is known here"
-            self.fail(f"{name} {what}")
-        array = scope.arrays[name]
+        array = scope.get(name)
+        if not isinstance(array, Array):
+            self.fail(f"{name} is no array{'; drop its subscripts' if array else ' that is known here'}")
         if len(index) != len(array.shape):
             self.fail(f"{name} has {len(array.shape)} dimensions and is given {len(index)} subscripts")
         for subscript in index:
@@ -243,11 +228,8 @@ def _is_value_of(value: int | float | bool, dtype: DType) -> bool:
             return isinstance(value, bool)
         case "f":
             return isinstance(value, int | float) and not isinstance(value, bool)
-        case "i":
-            return type(value) is int and -(1 << dtype.bits - 1) <= value < 1 << dtype.bits - 1
-        case "u":
-            return type(value) is int and 0 <= value < 1 << dtype.bits
-    raise TypeError(f"unknown dtype {dtype}")
+        case _:
+            return type(value) is int and holds(dtype, (value, value))
 
 
 def _list(names: Iterable[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -40,6 +41,16 @@ class Statement:
     @property
     def depth(self) -> int:
         return len(self.iterators)
+
+    def instance(self, iteration: Iterable[int]) -> str:
+        """As in "S[i=0, j=1]"."""
+        values = zip(self.iterators, iteration, strict=True)
+        return f"{self.name}[{', '.join(f'{name}={value}' for name, value in values)}]"
+
+    @property
+    def place(self) -> list[str]:
+        """The lines that show where it is in the source, if that is known."""
+        return [f"{self.loc}: {self.name}", *self.loc.caret().splitlines()] if self.loc else []
 
 
 @dataclass(frozen=True, kw_only=True)
