@@ -33,11 +33,6 @@ def told_apart(scop: Scop, tree: Tree) -> Scop:
     return replace(scop, tree=tree, statements=statements, kills=left)
 
 
-def arrivals_at(tree: Tree, name: str) -> isl.UnionMap:
-    """{ S[i, j] -> [node, i] }: the arrival in which an instance uses the array; empty if it belongs to no node."""
-    return _arrivals(tree).get(name, isl.UnionMap("{ }"))
-
-
 def _apart(statement: Statement, arrivals: dict[str, isl.UnionMap]) -> Statement:
     def apart(access: Access) -> Access:
         if access.array not in arrivals:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from polysched.deps.coincidence import keeping
@@ -63,11 +63,5 @@ def names_in(instances: isl.UnionSet) -> set[str]:
 
 def parts(reaching: Reaching, part: Callable[[isl.UnionMap], isl.UnionMap]) -> Reaching:
     """What `part` makes of each dependence, where something is left."""
-    return tuple(_left(reaching, part))
-
-
-def _left(reaching: Reaching, part: Callable[[isl.UnionMap], isl.UnionMap]) -> Iterator[Dependence]:
-    for dependence in reaching:
-        pairs = part(isl.UnionMap.from_map(dependence.relation))
-        if not pairs.is_empty():
-            yield replace(dependence, relation=isl.Map.from_union_map(pairs))
+    found = ((dependence, part(isl.UnionMap.from_map(dependence.relation))) for dependence in reaching)
+    return tuple(replace(d, relation=isl.Map.from_union_map(pairs)) for d, pairs in found if not pairs.is_empty())

@@ -85,14 +85,8 @@ class AffineSpace:
     def _binary(self, expr: Binary) -> isl.PwAff:
         left, right = self.function(expr.left), self.function(expr.right)
         match expr.op:
-            case "+":
-                return left.add(right)
-            case "-":
-                return left.sub(right)
-            case "min":
-                return left.min(right)
-            case "max":
-                return left.max(right)
+            case "+" | "-" | "min" | "max":
+                return getattr(left, {"+": "add", "-": "sub"}.get(expr.op, expr.op))(right)
             case "*" if left.is_cst() or right.is_cst():
                 return left.mul(right)
             case "floordiv" if _nonzero(right):

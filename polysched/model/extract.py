@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
 
-from polysched.errors import InputError, Loc
+from polysched.errors import InputError
 from polysched.ir.node import walk
 from polysched.ir.nodes import Alloc, Array, Expr, For, Function, If, Load, Stmt, Store, Unary, Var
 from polysched.model.accesses import accesses
@@ -38,7 +38,8 @@ def extract(fn: Function, *, check_bounds: bool = True) -> Scop:
     if not leaves:
         raise InputError(f"'{fn.name}' stores nothing", fn.loc, "assign to an array, as in a[i] = ...")
     local = {node.array.name for leaf in leaves for node in walk(leaf.body) if isinstance(node, Alloc)}
-    arrays = {a.name: a for a in _arrays(fn) if a.name not in local}
+    own = (node.array for node in walk(fn.body) if isinstance(node, Alloc))
+    arrays = {a.name: a for a in (*fn.arrays, *own) if a.name not in local}
     names = ["S"] if len(leaves) == 1 else [f"S{k}" for k in range(len(leaves))]
     statements = tuple(_statement(name, leaf, arrays) for name, leaf in zip(names, leaves, strict=True))
     positive = sizes_not_negative(fn.sizes)
@@ -175,10 +176,6 @@ def _leaves(nest: _Nest) -> Iterator[_Leaf]:
             yield child
 
 
-def _arrays(fn: Function) -> list[Array]:
-    return [*fn.arrays, *(node.array for node in walk(fn.body) if isinstance(node, Alloc))]
-
-
 def _statement(name: str, leaf: _Leaf, arrays: dict[str, Array]) -> Statement:
     space = leaf.scope.space(name)
     conditions = [c for loop in leaf.scope.loops for c in loop_conditions(loop)]
@@ -191,7 +188,7 @@ def _statement(name: str, leaf: _Leaf, arrays: dict[str, Array]) -> Statement:
         writes=writes,
         reads=reads,
         body=leaf.body,
-        loc=_first_loc(leaf.body),
+        loc=next((stmt.loc for stmt in leaf.body if stmt.loc and not isinstance(stmt, Alloc)), None),
         reduction=reduction_operator(leaf.body) if updates_alone(reads, writes, domain) else "",
     )
 
@@ -206,10 +203,6 @@ def updates_alone(reads: tuple[Access, ...], writes: tuple[Access, ...], domain:
                 if not (other.is_equal(element) or other.is_disjoint(element)):
                     return False
     return True
-
-
-def _first_loc(body: tuple[Stmt, ...]) -> Loc | None:
-    return next((stmt.loc for stmt in body if stmt.loc and not isinstance(stmt, Alloc)), None)
 
 
 def _kills(leaves: Iterable[tuple[_Leaf, Statement]], arrays: dict[str, Array]) -> isl.UnionMap:

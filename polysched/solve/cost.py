@@ -59,8 +59,8 @@ class Form:
     ) -> Problem:
         """The ILP for the next hyperplane of these statements, which respects `edges` and is coincident on others."""
         layout = self.layout(statements)
-        blocks = [_spread(self._edge_rows(edge), self._columns(edge, layout), layout.width) for edge in edges]
-        blocks += [_spread(self._equal(edge), self._columns(edge, layout), layout.width) for edge in coincident]
+        blocks = [self._placed(self._edge_rows(edge), edge, layout) for edge in edges]
+        blocks += [self._placed(self._equal(edge), edge, layout) for edge in coincident]
         lower, upper = self._bounds(statements, found, layout)
         rows = _needed(np.concatenate([_empty(layout), *blocks]), lower, upper)
         new, least = self._new(statements, found, layout, way)
@@ -85,7 +85,7 @@ class Form:
         """The rows of `problem` as the literature writes them, with those that always hold."""
         edges, layout = tuple(edges), self.layout(statements)
         asked = self._asked_text(statements, found, layout, coincident)
-        legal = [line for edge in edges for line in self._legality_text(edge, layout)]
+        legal = [f"{text} >= 0" for edge in edges for text in self._differences(edge, layout)]
         bounds = [line for edge in edges for line in self._bound_text(edge, layout)]
         rows, least = self._new(statements, found, layout, Way())
         new = [f"{_text(row, layout.names)} >= {bound}" for row, bound in zip(rows, least, strict=True)]
@@ -119,10 +119,10 @@ class Form:
                 upper[columns] = np.minimum(upper[columns], max(1, steepest))
         return lower, upper
 
-    def _columns(self, edge: Edge, layout: Layout) -> np.ndarray:
-        """Where the unknowns of `_edge_rows` stand."""
+    def _placed(self, rows: np.ndarray, edge: Edge, layout: Layout) -> np.ndarray:
+        """Rows of the edge, such as `_edge_rows`, over all unknowns."""
         ends = [layout.affine(name) for name in dict.fromkeys((edge.source, edge.sink))]
-        return np.concatenate([layout.bound, *ends])
+        return _spread(rows, np.concatenate([layout.bound, *ends]), layout.width)
 
     def _edge_rows(self, edge: Edge) -> np.ndarray:
         """The cone's rows on phi(sink) - phi(source), and on u . sizes + w minus that."""
@@ -191,14 +191,11 @@ class Form:
             for name, least, most, usual in limits
             if least == most or most < usual
         ]
-        for edge in coincident:
-            rows = _spread(self._difference(edge), self._columns(edge, layout), layout.width)
-            lines += [f"{_text(row // np.gcd.reduce(row), layout.names)} <= 0" for row in rows if row.any()]
-        return lines
+        return [*lines, *(f"{text} <= 0" for edge in coincident for text in self._differences(edge, layout))]
 
-    def _legality_text(self, edge: Edge, layout: Layout) -> list[str]:
-        rows = _spread(self._difference(edge), self._columns(edge, layout), layout.width)
-        return [f"{_text(row // np.gcd.reduce(row), layout.names)} >= 0" for row in rows if row.any()]
+    def _differences(self, edge: Edge, layout: Layout) -> list[str]:
+        rows = self._placed(self._difference(edge), edge, layout)
+        return [_text(row // np.gcd.reduce(row), layout.names) for row in rows if row.any()]
 
     def _bound_text(self, edge: Edge, layout: Layout) -> list[str]:
         distance = edge.uniform_distance
@@ -207,7 +204,7 @@ class Form:
             row[layout.coefficients(edge.sink)] = distance * self.signs[edge.sink]
             terms = [*(f"{u}*{size}" for u, size in zip(layout.names, self.sizes, strict=False)), "w"]
             return [f"{' + '.join(terms)} >= {_text(row, layout.names)}"]
-        rows = _spread(self._edge_rows(edge)[len(edge.cone) :], self._columns(edge, layout), layout.width)
+        rows = self._placed(self._edge_rows(edge)[len(edge.cone) :], edge, layout)
         inside = np.isin(np.arange(layout.width), layout.bound)
         return [f"{_text(row * inside, layout.names)} >= {_text(-row * ~inside, layout.names)}" for row in rows]
 

@@ -47,24 +47,17 @@ def interval(expr: Expr, inner: Callable[[Expr], Interval]) -> Interval:
         case Unary("~", arg) if arg.dtype.kind == "i":
             low, high = inner(arg)
             return ~high, ~low
-        case Binary("+", left, right):
-            (low, high), (other_low, other_high) = inner(left), inner(right)
-            return low + other_low, high + other_high
         case Binary("-", left, right):
             (low, high), (other_low, other_high) = inner(left), inner(right)
             return low - other_high, high - other_low
         case Binary("*", left, right):
             return _hull(a * b for a, b in product(inner(left), inner(right)))
-        case Binary("<<", left, Const(int(shift))) if 0 <= shift < expr.dtype.bits:
+        case Binary("<<" | ">>" as op, left, Const(int(shift))) if 0 <= shift < expr.dtype.bits:
             low, high = inner(left)
-            return low << shift, high << shift
-        case Binary(">>", left, Const(int(shift))) if 0 <= shift < expr.dtype.bits:
-            low, high = inner(left)
-            return low >> shift, high >> shift
-        case Binary("min" | "max" as op, left, right):
-            pick = min if op == "min" else max
+            return UNBOUNDED[op](low, shift), UNBOUNDED[op](high, shift)
+        case Binary("+" | "min" | "max" as op, left, right):
             (low, high), (other_low, other_high) = inner(left), inner(right)
-            return pick(low, other_low), pick(high, other_high)
+            return UNBOUNDED[op](low, other_low), UNBOUNDED[op](high, other_high)
         case Binary("&", left, right):
             return _common_bits(inner(left), inner(right), whole(expr.dtype))
         case Binary("floordiv" | "truncdiv" | "floormod" | "truncmod" as op, left, right):
