@@ -28,12 +28,11 @@ from polysched.support import isl
 
 
 def dependences(
-    scop: Scop, *, reorder_reductions: bool = False, with_input: bool = False, seconds: float = math.inf
+    scop: Scop, *, reorder_reductions: bool = False, seconds: float = math.inf
 ) -> Dependences:
     """All dependences of `scop` within its context, one for each kind and pair of accesses, in a fixed order.
 
     Flow: a write and the reads of its value. Anti, output: a read or write, and the next write of that element.
-    Input, on request: a read and the next one of that element, if no write comes between.
     An access that only may happen is never the last one, so what came before it stays visible. With
     `reorder_reductions` the updates of a reduction count as such: all of them follow whatever the first one
     follows in source order, and precede whatever the last one precedes, so that they may run in any order.
@@ -49,9 +48,6 @@ def dependences(
     order = last_before(backwards, [a for a in backwards if a.is_write], until)
     found = [_dependence(pair.source, pair.sink, pair.instances, pair.is_exact, until) for pair in flow]
     found += [_dependence(pair.sink, pair.source, pair.instances.reverse(), pair.is_exact, until) for pair in order]
-    if with_input:
-        again = last_before(reads, reads, until, hiding=[write for write in writes if write.hides])
-        found += [_dependence(pair.source, pair.sink, pair.instances, pair.is_exact, until) for pair in again]
     return Dependences(tuple(_told(d for d in found if not d.relation.is_empty())), reorder_reductions)
 
 
@@ -108,7 +104,6 @@ _KINDS: dict[tuple[bool, bool], Kind] = {  # whether source and sink write
     (True, False): "flow",
     (False, True): "anti",
     (True, True): "output",
-    (False, False): "input",
 }
 
 

@@ -11,12 +11,12 @@ from typing import Any, Literal
 from polysched.support import isl
 from polysched.support.brief import brief
 
-Kind = Literal["flow", "anti", "output", "input"]
+Kind = Literal["flow", "anti", "output"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Dependence:
-    """Instances that touch the same element, at least one writing (but for "input").
+    """Instances that touch the same element, at least one writing.
 
     Kept per pair of accesses: coalescing them before Farkas' lemma costs a thousandfold (docs/theory.md).
     """
@@ -127,10 +127,6 @@ class Dependences:
     @property
     def output(self) -> isl.UnionMap:
         return union(self.of("output"))
-
-    @property
-    def input(self) -> isl.UnionMap:
-        return union(self.of("input"))
 
     @property
     def reduction(self) -> isl.UnionMap:

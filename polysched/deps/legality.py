@@ -127,7 +127,8 @@ def _violations(tree: Tree, dependences: Dependences, scop: Scop | None, check_f
 def _not_once(tree: Tree, dependences: Dependences, scop: Scop | None) -> Iterator[Violation]:
     times = flatten(tree)
     assert isinstance(tree, Domain)
-    instances = scop.domain if scop else _ends(tree, dependences)
+    ends = dependences.coincidence
+    instances = scop.domain if scop else tree.domain.union(ends.domain()).union(ends.range())
     known = [scop.context] if scop else [node.context for node in walk(tree) if isinstance(node, Context)]
     for context in known:
         times, instances = times.intersect_params(context), instances.intersect_params(context)
@@ -138,12 +139,6 @@ def _not_once(tree: Tree, dependences: Dependences, scop: Scop | None) -> Iterat
         yield from _instances(times.subtract(times.lexmin()).domain(), " runs more than once")
     for outside in outside_of_full_loops(tree, run):
         yield from _instances(outside, " never runs: its loop ends before")
-
-
-def _ends(tree: Domain, dependences: Dependences) -> isl.UnionSet:
-    """The instances of the tree, and those that dependences join."""
-    pairs = dependences.coincidence
-    return tree.domain.union(pairs.domain()).union(pairs.range())
 
 
 def outside_of_full_loops(tree: Tree, instances: isl.UnionSet) -> Iterator[isl.UnionSet]:

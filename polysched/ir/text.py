@@ -14,7 +14,6 @@ a constant that is neither i64, f64 nor bool carries its type (`1i32`, `0.5f32`)
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from polysched.ir.dtypes import boolean, f64, i64
 from polysched.ir.nodes import (
@@ -167,11 +166,7 @@ def _const(const: Const) -> str:
     return f"{value!s}{suffix}"
 
 
-def _install_str(*classes: Any) -> None:
-    """`str(node)` and f-strings give the text, `repr` of a function its head; nodes.py cannot import this module."""
-    for cls in classes:
-        cls.__str__ = show
-    Function.__repr__ = lambda fn: brief(fn, head(fn))  # type: ignore[method-assign,arg-type]
-
-
-_install_str(Expr, Stmt, Function)
+# `str(node)` and f-strings give the text, `repr` of a function its head; nodes.py cannot import this module.
+for _cls in (Expr, Stmt, Function):
+    _cls.__str__ = show  # type: ignore[method-assign,assignment]
+Function.__repr__ = lambda fn: brief(fn, head(fn))  # type: ignore[method-assign,arg-type]

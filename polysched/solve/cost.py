@@ -60,7 +60,9 @@ class Form:
         """The ILP for the next hyperplane of these statements, which respects `edges` and is coincident on others."""
         layout = self.layout(statements)
         blocks = [self._placed(self._edge_rows(edge), edge, layout) for edge in edges]
-        blocks += [self._placed(self._equal(edge), edge, layout) for edge in coincident]
+        for edge in coincident:  # phi(sink) - phi(source) is zero: neither it nor its opposite is negative
+            legal = self._difference(edge)
+            blocks.append(self._placed(np.concatenate([legal, -legal]), edge, layout))
         lower, upper = self._bounds(statements, found, layout)
         rows = _needed(np.concatenate([_empty(layout), *blocks]), lower, upper)
         new, least = self._new(statements, found, layout, way)
@@ -133,11 +135,6 @@ class Form:
             bounds[:, len(self.sizes)] = edge.cone[:, 0]
             self.cache[edge] = np.concatenate([legal, bounds])
         return self.cache[edge]
-
-    def _equal(self, edge: Edge) -> np.ndarray:
-        """The cone's rows on phi(sink) - phi(source), and on phi(source) - phi(sink)."""
-        legal = self._difference(edge)
-        return np.concatenate([legal, -legal])
 
     def _difference(self, edge: Edge) -> np.ndarray:
         """The cone's rows on phi(sink) - phi(source)."""

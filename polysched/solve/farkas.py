@@ -91,7 +91,8 @@ def edges(scop: Scop, dependences: Dependences) -> tuple[Edge, ...]:
     return tuple(
         Edge(dependence, piece, id(dependence) in required)
         for dependence in dependences.of("flow", "anti", "output")
-        for piece in _pieces(dependence.relation.align_params(space).intersect_params(scop.context))
+        for piece in dependence.relation.align_params(space).intersect_params(scop.context).get_basic_maps()
+        if not piece.is_empty()
     )
 
 
@@ -130,10 +131,6 @@ def _zero_distance(edge: Edge, hyperplane: Hyperplane) -> isl.Constraint:
 
 def _val(number: int) -> isl.Val:
     return isl.Val(int(number))
-
-
-def _pieces(relation: isl.Map) -> list[isl.BasicMap]:
-    return [piece for piece in relation.get_basic_maps() if not piece.is_empty()]
 
 
 def _rows(cone: isl.BasicSet) -> np.ndarray:

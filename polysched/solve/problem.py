@@ -41,10 +41,6 @@ class Problem:
         inside = (self.lower <= x).all() and (x <= self.upper).all()
         return bool(inside and (self.rows @ x >= self.least).all())
 
-    def values(self, x: np.ndarray) -> tuple[float, ...]:
-        """The objectives at x, in order."""
-        return tuple(float(objective.row @ x) for objective in self.objectives)
-
     @property
     def cost(self) -> np.ndarray:
         """The weighted sum of the objectives."""

@@ -18,6 +18,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal
 
+import numpy as np
+
 from polysched.config.constraints import Constraint
 from polysched.config.options import Options
 from polysched.deps.coincidence import mark_coincident, mark_under
@@ -25,15 +27,14 @@ from polysched.deps.components import components
 from polysched.deps.dead import restricted
 from polysched.deps.dependences import Dependences
 from polysched.errors import BudgetExceeded, IllegalSchedule
-from polysched.model.scop import Scop
-from polysched.model.tree.nodes import Band, Context, Domain, Filter, Leaf, Member, Tree
+from polysched.model.scop import Scop, Statement
+from polysched.model.tree.nodes import Band, Context, Domain, Filter, Leaf, Member, Tree, walk
 from polysched.model.tree.nodes import Sequence as SequenceNode
 from polysched.solve.bands import BandSearch, Plan
 from polysched.solve.constraints.contradiction import contradiction_error
 from polysched.solve.constraints.demands import Demands, require_names
 from polysched.solve.constraints.honoured import missing
 from polysched.solve.cost import Form
-from polysched.solve.directions import signs
 from polysched.solve.farkas import Edge, edges, parameter_space, within
 from polysched.solve.fusion import Contradiction, Fusion, among
 from polysched.solve.independence import Found
@@ -159,7 +160,7 @@ def _pluto(rung: Rung, scop: Scop, dependences: Dependences, options: Options, d
 
 def _form(scop: Scop, dependences: Dependences, options: Options) -> Form:
     iterators = {s.name: s.iterators for s in scop.statements}
-    forward = signs(scop.tree, scop.statements)
+    forward = _signs(scop.tree, scop.statements)
     return Form(
         sizes=isl.sizes_of(parameter_space(scop, dependences)),
         iterators=iterators,
@@ -167,6 +168,19 @@ def _form(scop: Scop, dependences: Dependences, options: Options) -> Form:
         signed=options.negative_coefficients,
         demands=Demands(options.constraints, iterators, {name: tuple(s.tolist()) for name, s in forward.items()}),
     )
+
+
+def _signs(tree: Tree, statements: Iterable[Statement]) -> dict[str, np.ndarray]:
+    """+1 or -1 for each iterator of a statement: -1 where the source counts down, so that the schedule should too."""
+    found = {s.name: np.ones(s.depth, dtype=np.int64) for s in statements}
+    for node in walk(tree):
+        for member in node.members if isinstance(node, Band) else ():
+            for function in isl.maps_of(member.schedule):
+                pieces = isl.PwMultiAff.from_map(function).get_at(0).get_pieces()
+                for k in range(function.dim(isl.dim_type.in_)) if len(pieces) == 1 else ():
+                    if pieces[0][1].get_coefficient_val(isl.dim_type.in_, k).is_neg():
+                        found[function.get_tuple_name(isl.dim_type.in_)][k] = -1
+    return found
 
 
 @dataclass(kw_only=True)

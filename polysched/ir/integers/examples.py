@@ -80,7 +80,10 @@ class Examples:
     def _values(self, expr: Expr) -> Column:
         match expr:
             case Binary("&&" | "||" as op, left, right):
-                return list(map(_both if op == "&&" else _either, self.values(left), self.values(right)))
+                settles = op == "||"  # what one operand must be to settle it
+                pairs = zip(self.values(left), self.values(right), strict=True)
+                return [settles if one is settles or other is settles else None if one is None or other is None
+                        else not settles for one, other in pairs]  # fmt: skip
             case Binary(op, left, right) if op in _OPERATORS:
                 of, by_zero = _OPERATORS[op], (None, 0) if op in DIVISIONS else (None,)
                 pairs = zip(self.values(left), self.values(right), strict=True)
@@ -99,11 +102,3 @@ class Examples:
             case Cast(arg, dtype) if dtype.is_integer:
                 return self.values(arg)
         return [None] * self.count
-
-
-def _both(left: int | None, right: int | None) -> int | None:
-    return False if left is False or right is False else None if left is None or right is None else True
-
-
-def _either(left: int | None, right: int | None) -> int | None:
-    return True if left is True or right is True else None if left is None or right is None else False

@@ -50,7 +50,8 @@ def to_isl(tree: Tree, texts: Callable[[Band], list[str]] | None = None) -> isl.
 
 def from_isl(schedule: isl.Schedule) -> Tree:
     """An isl schedule as our tree; InputError for node types that polysched does not know."""
-    return _convert(schedule.get_root())
+    tree: Tree = _convert(schedule.get_root())
+    return tree
 
 
 def mark_text(mark: MarkValue | Concurrent) -> str:
@@ -143,12 +144,12 @@ def _insert(tree: Tree, node: isl.ScheduleNode, texts: Callable[[Band], list[str
     raise AssertionError(f"unknown tree node {type(tree).__name__}")
 
 
-def _convert(node: isl.ScheduleNode) -> Tree:
+def _convert(node: isl.ScheduleNode) -> Any:
     kind = isl.schedule_node_type(node.get_type())
     if kind == isl.schedule_node_type.leaf:
         return Leaf()
     if kind in (isl.schedule_node_type.sequence, isl.schedule_node_type.set):
-        branches = tuple(_branch(node.child(k)) for k in range(node.n_children()))
+        branches = tuple(_convert(node.child(k)) for k in range(node.n_children()))
         return Sequence(branches) if kind == isl.schedule_node_type.sequence else Set(branches)
     child = _convert(node.child(0))
     if kind == isl.schedule_node_type.domain:
@@ -164,10 +165,6 @@ def _convert(node: isl.ScheduleNode) -> Tree:
     if kind == isl.schedule_node_type.extension:
         return Extension(node.extension_get_extension(), child)
     raise InputError(f"schedule tree nodes of type '{kind.name}' are not supported")
-
-
-def _branch(node: isl.ScheduleNode) -> Filter:
-    return Filter(node.filter_get_filter(), _convert(node.child(0)))
 
 
 def _members(node: isl.ScheduleNode) -> tuple[Member, ...]:
