@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import cache, reduce
 from itertools import permutations
 from typing import Any
 
@@ -32,7 +32,6 @@ from polysched.model.tree.nodes import (
     Full,
     Leaf,
     Mark,
-    Member,
     Sequence,
     Set,
     Tree,
@@ -219,16 +218,24 @@ class _Checker:
 
     def band(self, band: Band, pairs: tuple[_Pairs, ...]) -> Iterator[Violation]:
         mark = mark_of(band, Concurrent)
-        orders = _Orders(tuple(_by_statement(member.schedule) for member in band.members))
+        schedules = [_by_statement(member.schedule) for member in band.members]
+
+        @cache
+        def orders(k: int, source: str, sink: str) -> tuple[isl.Map, isl.Map]:
+            """{ source -> sink } for the pairs whose source member k runs later than the sink, and at the same time."""
+            one, other = schedules[k][source], schedules[k][sink]
+            return one.lex_gt_map(other), one.apply_range(other.reverse())
+
         below = []
         for p in pairs:
             left = p.relation
             for k, member in enumerate(band.members):
-                later, same = orders.of(k, p.dependence)
+                later, same = orders(k, p.dependence.source, p.dependence.sink)
                 if p.ordered:
                     yield from p.violation(left.intersect(later))
                 if p.ordered and self.check_flags and band.permutable and k > 0:
-                    reason = f", but {_called(member, k)} of their permutable band puts it later"
+                    called = f"loop '{member.name}'" if member.name else f"member {k}"
+                    reason = f", but {called} of their permutable band puts it later"
                     yield from p.violation(p.relation.intersect(later), reason)
                 flags = ["coincident"] if member.coincident else []
                 flags += [mark_text(mark)] if mark and k == 0 and not _reduces(mark, p) else []
@@ -257,10 +264,6 @@ class _Checker:
             yield from self.check(branch.child, _restrict(pairs, branch.filter))
 
 
-def _called(member: Member, k: int) -> str:
-    return f"loop '{member.name}'" if member.name else f"member {k}"
-
-
 def _between_threads(kernel: Band, pairs: tuple[_Pairs, ...], own: frozenset[str]) -> Iterator[Violation]:
     """Pairs that different threads of a kernel run and that are in one phase of it, whatever loops and sequences inside
     of it say; or that different blocks run. Of the arrays `own`, each thread has its own."""
@@ -285,22 +288,6 @@ def _between_threads(kernel: Band, pairs: tuple[_Pairs, ...], own: frozenset[str
 def _reduces(mark: Concurrent, pairs: _Pairs) -> bool:
     """Are the pairs updates of a reduction, of which the marked loop has private copies?"""
     return not pairs.ordered and pairs.dependence.array in mark.reduces
-
-
-@dataclass(frozen=True)
-class _Orders:
-    """How the members of a band order two statements."""
-
-    schedules: tuple[dict[str, isl.Map], ...]  # for each member, { S[i, j] -> [i + j] } by statement
-    known: dict[tuple[int, str, str], tuple[isl.Map, isl.Map]] = field(default_factory=dict)
-
-    def of(self, k: int, d: Dependence) -> tuple[isl.Map, isl.Map]:
-        """{ source -> sink } for the pairs whose source member k runs later than the sink, and at the same time."""
-        key = (k, d.source, d.sink)
-        if key not in self.known:
-            source, sink = self.schedules[k][d.source], self.schedules[k][d.sink]
-            self.known[key] = source.lex_gt_map(sink), source.apply_range(sink.reverse())
-        return self.known[key]
 
 
 def _restrict(pairs: tuple[_Pairs, ...], filter: isl.UnionSet) -> tuple[_Pairs, ...]:
