@@ -45,9 +45,7 @@ def _apart(statement: Statement, arrivals: dict[str, isl.UnionMap]) -> Statement
         told = arrival.flat_range_product(relation).set_tuple_name(isl.dim_type.out, access.array)
         return replace(access, relation=told)
 
-    return replace(
-        statement, reads=tuple(map(apart, statement.reads)), writes=tuple(map(apart, statement.writes))
-    )
+    return replace(statement, reads=tuple(map(apart, statement.reads)), writes=tuple(map(apart, statement.writes)))
 
 
 def _none(relation: isl.Map, arrival: isl.UnionMap) -> isl.Map:
@@ -71,9 +69,7 @@ def _arrivals(tree: Tree) -> dict[str, isl.UnionMap]:
     return found
 
 
-def _nodes(
-    tree: Tree, around: isl.UnionMap, length: int
-) -> Iterator[tuple[tuple[str, ...], isl.UnionMap, int]]:
+def _nodes(tree: Tree, around: isl.UnionMap, length: int) -> Iterator[tuple[tuple[str, ...], isl.UnionMap, int]]:
     """The arrays of each storage node, with the values of the loops around it, and how many there are."""
     match tree:
         case Band(members=members):

@@ -27,9 +27,7 @@ from polysched.model.scop import Scop
 from polysched.support import isl
 
 
-def dependences(
-    scop: Scop, *, reorder_reductions: bool = False, seconds: float = math.inf
-) -> Dependences:
+def dependences(scop: Scop, *, reorder_reductions: bool = False, seconds: float = math.inf) -> Dependences:
     """All dependences of `scop` within its context, one for each kind and pair of accesses, in a fixed order.
 
     Flow: a write and the reads of its value. Anti, output: a read or write, and the next write of that element.

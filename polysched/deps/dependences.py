@@ -112,9 +112,7 @@ class Dependences:
     @property
     def ordered(self) -> tuple[Dependence, ...]:
         """Those that every schedule must respect."""
-        return tuple(
-            d for d in self.of("flow", "anti", "output") if not (self.reorder_reductions and d.reduction)
-        )
+        return tuple(d for d in self.of("flow", "anti", "output") if not (self.reorder_reductions and d.reduction))
 
     @property
     def flow(self) -> isl.UnionMap:

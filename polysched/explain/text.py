@@ -20,13 +20,7 @@ from polysched.transform.edits.base.loops import nested
 
 
 def explain(
-    scop: Scop,
-    deps: Dependences,
-    tree: Tree,
-    *,
-    found: str = "",
-    mapped: Tree | None = None,
-    line: int | None = None,
+    scop: Scop, deps: Dependences, tree: Tree, *, found: str = "", mapped: Tree | None = None, line: int | None = None
 ) -> str:
     """What each loop of the source is good for, then each of `tree`, and what became of these in `mapped`.
 

@@ -27,20 +27,7 @@ from polysched.ir.dtypes import DType, boolean
 from polysched.ir.effects import is_total
 from polysched.ir.interp import evaluate
 from polysched.ir.node import map_children, map_list
-from polysched.ir.nodes import (
-    DIVISIONS,
-    Alloc,
-    Binary,
-    Cast,
-    Const,
-    Expr,
-    For,
-    If,
-    Let,
-    Stmt,
-    Unary,
-    Var,
-)
+from polysched.ir.nodes import DIVISIONS, Alloc, Binary, Cast, Const, Expr, For, If, Let, Stmt, Unary, Var
 from polysched.ir.patterns import Hole, Rule, Shape, call, integer, lift, shape, total, where
 
 

@@ -209,9 +209,7 @@ def _tile_sizes(options: Options) -> list[TileSizes]:
     return [c for c in options.constraints if isinstance(c, TileSizes)]
 
 
-def _map_to_cpu(
-    tree: Tree, scop: Scop, deps: Dependences, options: Options, order: Order = "free"
-) -> Mapped:
+def _map_to_cpu(tree: Tree, scop: Scop, deps: Dependences, options: Options, order: Order = "free") -> Mapped:
     """Tiles, wavefronts where no loop is parallel, threads on the outermost loop, SIMD on the innermost."""
     script = _begun(tree, scop, deps, options)
     cpu(script, order)

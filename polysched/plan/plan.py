@@ -101,13 +101,7 @@ def _mapped(
         scop, deps, scheduled.tree, target, options, is_by_hand=is_by_hand, is_free=is_free, order=order
     )
     return Plan(
-        prelude=edits,
-        scop=scop,
-        dependences=deps,
-        scheduled=scheduled,
-        mapped=mapped,
-        kernel=kernel,
-        mapping=mapping,
+        prelude=edits, scop=scop, dependences=deps, scheduled=scheduled, mapped=mapped, kernel=kernel, mapping=mapping
     )
 
 

@@ -401,11 +401,7 @@ class Compiled:
         return [*(f"given up: {reason}" for reason in self.scheduled.reasons), *taken, *padding, *late]
 
     def plot(
-        self,
-        sizes: Mapping[str, int] | None = None,
-        *,
-        statements: Sequence[str] | None = None,
-        before: Before = False,
+        self, sizes: Mapping[str, int] | None = None, *, statements: Sequence[str] | None = None, before: Before = False
     ) -> Any:
         """A matplotlib Figure of the iterations as the kernel runs them, as `Schedule.plot` draws it."""
         trees = titled(self.scop.tree, self.tree, before)

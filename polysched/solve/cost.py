@@ -50,12 +50,7 @@ class Form:
     cache: dict[Edge, np.ndarray] = field(default_factory=dict)  # rows of edges seen before
 
     def problem(
-        self,
-        statements: Sequence[str],
-        edges: Iterable[Edge],
-        found: Found,
-        way: Way,
-        coincident: Iterable[Edge] = (),
+        self, statements: Sequence[str], edges: Iterable[Edge], found: Found, way: Way, coincident: Iterable[Edge] = ()
     ) -> Problem:
         """The ILP for the next hyperplane of these statements, which respects `edges` and is coincident on others."""
         layout = self.layout(statements)
