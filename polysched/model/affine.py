@@ -115,6 +115,11 @@ def _nonzero(function: isl.PwAff) -> bool:
     return bool(function.is_cst()) and not function.is_equal(function.sub(function))
 
 
+def sizes_where(condition: Expr, sizes: Sequence[str]) -> isl.Set:
+    """{ : condition }; NotAffine if that is no quasi-affine set."""
+    return AffineSpace("", (), tuple(sizes)).where(condition).params()
+
+
 def is_name(word: str) -> bool:
     """May the word name a size or a loop? isl keeps some for itself, such as max and mod."""
     try:

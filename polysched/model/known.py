@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
+from itertools import chain
 
 from polysched.errors import InputError, Loc
+from polysched.ir.build import conjunction
 from polysched.ir.dtypes import DType, i64
 from polysched.ir.node import children, walk
 from polysched.ir.nodes import (
@@ -30,7 +32,7 @@ from polysched.ir.nodes import (
     Unary,
     Var,
 )
-from polysched.model.affine import AffineSpace, NotAffine
+from polysched.model.affine import AffineSpace, NotAffine, sizes_where
 from polysched.model.loops import loop_conditions
 from polysched.support import isl
 
@@ -91,12 +93,10 @@ class Known:
 
     def ranges(self, sizes: Iterable[str]) -> isl.Set:
         """{ : 0 <= n <= the greatest that it may be }"""
-        space = AffineSpace("", (), tuple(sorted(sizes)))
-        known = space.universe
-        for size in sizes:
-            for condition in (Binary(">=", Var(size), Const(0)), Binary("<=", Var(size), Const(self.greatest(size)))):
-                known = known.intersect(space.where(condition))
-        return known.params()
+        conditions = (
+            (Binary(">=", Var(size), Const(0)), Binary("<=", Var(size), Const(self.greatest(size)))) for size in sizes
+        )
+        return sizes_where(conjunction(chain.from_iterable(conditions)), sorted(sizes))
 
     def greatest(self, size: str) -> int:
         """The greatest value of a size."""
