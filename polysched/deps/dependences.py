@@ -116,29 +116,13 @@ class Dependences:
 
     @property
     def flow(self) -> isl.UnionMap:
+        """What should run close together, too (Bondhugula et al., PLDI 2008, section 3.3)."""
         return union(self.of("flow"))
-
-    @property
-    def anti(self) -> isl.UnionMap:
-        return union(self.of("anti"))
-
-    @property
-    def output(self) -> isl.UnionMap:
-        return union(self.of("output"))
-
-    @property
-    def reduction(self) -> isl.UnionMap:
-        return union(d for d in self.pairs if d.reduction)
 
     @cached_property
     def validity(self) -> isl.UnionMap:
         """What every schedule must respect."""
         return union(self.ordered)
-
-    @property
-    def proximity(self) -> isl.UnionMap:
-        """What should run close together: flow dependences (Bondhugula et al., PLDI 2008, section 3.3)."""
-        return self.flow
 
     @cached_property
     def coincidence(self) -> isl.UnionMap:

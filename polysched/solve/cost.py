@@ -17,7 +17,7 @@ import numpy as np
 
 from polysched.solve.constraints.demands import NONE, Demands
 from polysched.solve.farkas import Edge
-from polysched.solve.hyperplane import Affine, Hyperplane, sum_text
+from polysched.solve.hyperplane import Affine, Hyperplane, row_text
 from polysched.solve.independence import Found, Vector, complement
 from polysched.solve.layout import Layout
 from polysched.solve.problem import Problem
@@ -85,7 +85,7 @@ class Form:
         legal = [f"{text} >= 0" for edge in edges for text in self._differences(edge, layout)]
         bounds = [line for edge in edges for line in self._bound_text(edge, layout)]
         rows, least = self._new(statements, found, layout, Way())
-        new = [f"{_text(row, layout.names)} >= {bound}" for row, bound in zip(rows, least, strict=True)]
+        new = [f"{row_text(row, layout.names)} >= {bound}" for row, bound in zip(rows, least, strict=True)]
         return tuple(dict.fromkeys((*asked, *legal, *new, *bounds)))
 
     def layout(self, statements: Sequence[str]) -> Layout:
@@ -187,7 +187,7 @@ class Form:
 
     def _differences(self, edge: Edge, layout: Layout) -> list[str]:
         rows = self._placed(self._difference(edge), edge, layout)
-        return [_text(row // np.gcd.reduce(row), layout.names) for row in rows if row.any()]
+        return [row_text(row // np.gcd.reduce(row), layout.names) for row in rows if row.any()]
 
     def _bound_text(self, edge: Edge, layout: Layout) -> list[str]:
         distance = edge.uniform_distance
@@ -195,10 +195,10 @@ class Form:
             row = np.zeros(layout.width, dtype=np.int64)
             row[layout.coefficients(edge.sink)] = distance * self.signs[edge.sink]
             terms = [*(f"{u}*{size}" for u, size in zip(layout.names, self.sizes, strict=False)), "w"]
-            return [f"{' + '.join(terms)} >= {_text(row, layout.names)}"]
+            return [f"{' + '.join(terms)} >= {row_text(row, layout.names)}"]
         rows = self._placed(self._edge_rows(edge)[len(edge.cone) :], edge, layout)
         inside = np.isin(np.arange(layout.width), layout.bound)
-        return [f"{_text(row * inside, layout.names)} >= {_text(-row * ~inside, layout.names)}" for row in rows]
+        return [f"{row_text(row * inside, layout.names)} >= {row_text(-row * ~inside, layout.names)}" for row in rows]
 
 
 def _orthant(basis: np.ndarray, way: Way, *, is_first: bool) -> tuple[np.ndarray, list[int]]:
@@ -249,7 +249,3 @@ def _spread(local: np.ndarray, columns: np.ndarray, width: int) -> np.ndarray:
 
 def _empty(layout: Layout) -> np.ndarray:
     return np.zeros((0, layout.width), dtype=np.int64)
-
-
-def _text(row: np.ndarray, names: Sequence[str]) -> str:
-    return sum_text((int(factor), name) for factor, name in zip(row, names, strict=True))

@@ -17,7 +17,7 @@ from polysched.support.clock import Deadline
 def isl_schedule(scop: Scop, dependences: Dependences, deadline: Deadline) -> Tree:
     """The tree that isl finds; BudgetExceeded when the deadline passes first or isl gives up."""
     deadline.check("isl's scheduler")
-    within = (dependences.validity, dependences.proximity, dependences.coincidence)
+    within = (dependences.validity, dependences.flow, dependences.coincidence)
     schedule = call_within(deadline.left, isl_scheduler, scop.domain, scop.context, *within)
     tree = from_isl(isl.Schedule(schedule))
     assert isinstance(tree, Domain), "isl's schedules start with a domain"

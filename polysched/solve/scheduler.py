@@ -62,7 +62,6 @@ class Scheduled:
     tree: Tree
     rung: Rung
     solves: tuple[Solve, ...] = field(default=(), repr=False)  # one a hyperplane, outermost first; Pluto's alone
-    attempts: int = 0  # ILPs solved, also those that had no solution or led to a fusion that did not pay
     in_source_order: tuple[str, ...] = ()  # statements that no hyperplane was found for, inside of their bands
     reasons: tuple[str, ...] = ()  # why each better rung was given up
     constraints: tuple[Constraint, ...] = ()  # of the user's, all of them: the tree meets each
@@ -153,7 +152,6 @@ def _pluto(rung: Rung, scop: Scop, dependences: Dependences, options: Options, d
         tree=Domain(scop.domain, Context(scop.context, order)),
         rung=rung,
         solves=tuple(builder.solves),
-        attempts=search.attempts,
         in_source_order=tuple(builder.in_source_order),
     )
 
