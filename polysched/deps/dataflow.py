@@ -62,7 +62,7 @@ def _told(found: Iterable[Dependence]) -> Iterator[Dependence]:
         yield replace(d, must=True) if is_certain else d
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Source:
     """A write of a statement, of which a read gets the value."""
 
@@ -86,15 +86,9 @@ def sources(scop: Scop, array: str = "") -> tuple[Source, ...]:
         if not pair.is_exact:
             raise BudgetExceeded(f"isl cannot tell who writes last to {pair.sink.array} before {pair.sink.statement}")
         if not pair.instances.is_empty():
-            found.append(
-                Source(
-                    reader=pair.sink.statement,
-                    read=pair.sink.number,
-                    writer=pair.source.statement,
-                    write=pair.source.number,
-                    instances=pair.instances.reverse(),
-                )
-            )
+            reader, writer = pair.sink, pair.source
+            backwards = pair.instances.reverse()
+            found.append(Source(reader.statement, reader.number, writer.statement, writer.number, backwards))
     return tuple(found)
 
 

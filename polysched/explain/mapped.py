@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
-from dataclasses import replace
 
 from polysched.deps.reaching import Reaching, below, between, within
 from polysched.explain.loops import Nest
@@ -37,6 +36,7 @@ from polysched.model.tree.nodes import (
     mark_of,
     own_marks,
     with_children,
+    with_marks,
 )
 from polysched.model.tree.text import member_text
 from polysched.model.tree.to_isl import mark_text
@@ -52,9 +52,8 @@ def as_it_runs(tree: Tree, declined: Collection[Declined]) -> Tree:
         node = with_children(node, tuple(map(visit, children(node))))
         if not isinstance(node, Band) or not own_marks(node):
             return node
-        first, *others = node.members
-        marks = tuple(mark for mark in first.marks if (first.name, kind_of(mark)) not in lost)
-        return replace(node, members=(replace(first, marks=marks), *others))
+        first = node.members[0]
+        return with_marks(node, tuple(mark for mark in first.marks if (first.name, kind_of(mark)) not in lost))
 
     return visit(named(tree)) if lost else tree
 

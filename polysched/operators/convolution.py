@@ -50,14 +50,9 @@ def convolution(
                                       dilation=dilation), strict=True))  # fmt: skip
     inputs, outputs = in_channel // groups, num_filter // groups
     total = sum_dtype or dtype
-    data = te.placeholder(
-        arranged(data_layout, N=batch, C=in_channel, **{axis: w.size for axis, w in sliding.items()}), dtype, "data"
-    )
-    weight = te.placeholder(
-        arranged(weight_layout, O=num_filter, I=inputs, **{axis: w.kernel for axis, w in sliding.items()}),
-        dtype,
-        "weight",
-    )
+    sizes, kernels = ({axis: getattr(w, part) for axis, w in sliding.items()} for part in ("size", "kernel"))
+    data = te.placeholder(arranged(data_layout, N=batch, C=in_channel, **sizes), dtype, "data")
+    weight = te.placeholder(arranged(weight_layout, O=num_filter, I=inputs, **kernels), dtype, "weight")
     bias = te.placeholder((num_filter,), total, "bias")
     c = te.reduce_axis(inputs, "c")
     taps = {axis: te.reduce_axis(w.kernel, f"k{axis.lower()}") for axis, w in sliding.items()}

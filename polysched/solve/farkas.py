@@ -57,9 +57,9 @@ class Edge:
         """i' - i if that is the same for all pairs of a loop."""
         if not self.is_loop:
             return None
-        distances = self.relation.deltas().to_set()
-        fixed = [distances.plain_get_val_if_fixed(isl.dim_type.set, k) for k in range(distances.dim(isl.dim_type.set))]
-        return tuple(v.to_python() for v in fixed) if all(v.is_int() for v in fixed) else None
+        distance = isl.fixed(isl.Map.from_range(self.relation.deltas().to_set()))
+        known = tuple(value for value in distance if value is not None)
+        return known if len(known) == len(distance) else None
 
     def difference(self, hyperplane: Hyperplane) -> np.ndarray:
         """phi(sink) - phi(source) as a vector y of the cone's columns."""

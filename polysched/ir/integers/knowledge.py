@@ -300,9 +300,9 @@ class Knowledge(Bounds):
             case "==" if self.exceeds(right, left, 0) and self.exceeds(left, right, 0):
                 return True
             case "!=" | ">=":
-                return _opposite(self.decides(OPPOSITE[op], left, right))
+                return opposite(self.decides(OPPOSITE[op], left, right))
             case "<=":
-                return _opposite(self.decides("<", right, left))
+                return opposite(self.decides("<", right, left))
         return None
 
     def are_apart(self, left: Expr, right: Expr) -> bool:
@@ -312,7 +312,7 @@ class Knowledge(Bounds):
         return common > 0 and (rest - another) % common != 0
 
 
-def _opposite(decided: bool | None) -> bool | None:
+def opposite(decided: bool | None) -> bool | None:
     return None if decided is None else not decided
 
 

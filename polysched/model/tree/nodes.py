@@ -282,10 +282,15 @@ def marks_in(tree: Tree) -> list[MarkValue]:
     return [mark for node in walk(tree) for mark in own_marks(node)]
 
 
+def with_marks(band: Band, marks: tuple[LoopMark, ...]) -> Band:
+    """The band with these marks of its first loop."""
+    first, *others = band.members
+    return replace(band, members=(replace(first, marks=marks), *others))
+
+
 def marked_as(band: Band, mark: LoopMark) -> Band:
     """The band with one more mark of its first loop."""
-    first, *others = band.members
-    return replace(band, members=(replace(first, marks=(*first.marks, mark)), *others))
+    return with_marks(band, (*band.members[0].marks, mark))
 
 
 def without_loop_marks(tree: Tree) -> Tree:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import Any, get_args
 
 from polysched.errors import InputError
@@ -70,8 +70,7 @@ def with_mark(mark: nodes.MarkValue, tree: nodes.Tree) -> nodes.Tree:
     if not isinstance(tree, nodes.Band) or not tree.members:
         name, what = (type(each).__name__.lower() for each in (mark, tree))
         raise InputError(f"the mark {name} is above a {what}, not above a loop")
-    first, *others = tree.members
-    return replace(tree, members=(replace(first, marks=(mark, *first.marks)), *others))
+    return nodes.with_marks(tree, (mark, *tree.members[0].marks))
 
 
 def _insert(tree: nodes.Tree, node: isl.ScheduleNode, texts: Callable[[nodes.Band], list[str]]) -> isl.ScheduleNode:
