@@ -41,7 +41,7 @@ from polysched.model.tree.nodes import (
 )
 from polysched.model.tree.order import flatten
 from polysched.model.tree.to_isl import mark_text
-from polysched.model.witness import smallest
+from polysched.model.witness import in_words, smallest
 from polysched.support import isl
 
 
@@ -70,8 +70,7 @@ class Violation:
             what = f"{self.dependence.kind} dependence on {self.dependence.array}{self.dependence.doubt}"
             must = "may have to" if self.dependence.doubt else "must"
             text = f"{what}: {text} {must} run before {self._instance(self.sink)}"
-        sizes = ", ".join(f"{name} = {value}" for name, value in self.sizes.items())
-        return f"{text}{self.reason}" + (f" ({sizes})" if sizes else "") + self._source_lines()
+        return f"{text}{self.reason}" + (f" ({in_words(self.sizes)})" if self.sizes else "") + self._source_lines()
 
     def _instance(self, instance: Instance) -> str:
         for statement in self._statements(instance):

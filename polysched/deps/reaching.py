@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from polysched.deps.coincidence import keeping
+from polysched.deps.coincidence import keeping, left_below
 from polysched.deps.dependences import Dependence, union
-from polysched.model.tree.nodes import Band, Filter, Member, Tree
+from polysched.model.tree.nodes import Member, Tree
 from polysched.support import isl
 
 Reaching = tuple[Dependence, ...]
@@ -15,12 +15,7 @@ Reaching = tuple[Dependence, ...]
 
 def below(node: Tree, reaching: Reaching) -> Reaching:
     """The parts that the node itself leaves unordered."""
-    match node:
-        case Band(members=members):
-            return within(reaching, members)
-        case Filter(filter=filter):
-            return among(reaching, filter)
-    return reaching
+    return parts(reaching, lambda pairs: left_below(node, pairs))
 
 
 def between(reaching: Reaching, member: Member) -> Reaching:

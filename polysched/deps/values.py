@@ -19,7 +19,7 @@ from polysched.errors import IllegalSchedule
 from polysched.ir.nodes import Load, Store
 from polysched.model.scop import Access, Scop, Statement
 from polysched.model.tree.nodes import Domain, Filter, Leaf, Sequence
-from polysched.model.witness import smallest
+from polysched.model.witness import in_words, smallest
 from polysched.support import isl
 
 
@@ -32,8 +32,8 @@ class WrongValue:
     lines: tuple[str, ...] = ()  # where the statements stand in the source
 
     def __str__(self) -> str:
-        sizes = ", ".join(f"{name} = {value}" for name, value in self.sizes.items())
-        return "".join([self.text, f" ({sizes})" if sizes else "", *(f"\n  {line}" for line in self.lines)])
+        sizes = f" ({in_words(self.sizes)})" if self.sizes else ""
+        return "".join([self.text, sizes, *(f"\n  {line}" for line in self.lines)])
 
 
 def first_wrong_value(before: Scop, after: Scop, origin: isl.UnionMap) -> WrongValue | None:

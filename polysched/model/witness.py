@@ -20,3 +20,8 @@ def smallest(points: isl.Set) -> tuple[dict[str, int], tuple[int, ...]]:
     point = flat.sample_point()
     values = [point.get_coordinate_val(isl.dim_type.set, k).to_python() for k in range(flat.dim(isl.dim_type.set))]
     return dict(zip(names, values, strict=False)), tuple(values[len(names) :])
+
+
+def in_words(sizes: dict[str, int]) -> str:
+    """As in "N = 2, M = 1"."""
+    return ", ".join(f"{name} = {value}" for name, value in sizes.items())
