@@ -172,17 +172,16 @@ class _Pairs:
 
     def violation(self, wrong: isl.Map, reason: str = "") -> Iterator[Violation]:
         """The smallest pair of `wrong`, a part of the relation; nothing if it is empty."""
-        if wrong.is_empty():
-            return
-        sizes, point = smallest(wrong.wrap())
-        depth = wrong.dim(isl.dim_type.in_)
-        yield Violation(
-            dependence=self.dependence,
-            source=Instance(self.dependence.source, point[:depth]),
-            sink=Instance(self.dependence.sink, point[depth:]),
-            sizes=sizes,
-            reason=reason,
-        )
+        if not wrong.is_empty():
+            yield replace(violation_of(self.dependence, wrong), reason=reason)
+
+
+def violation_of(dependence: Dependence, wrong: isl.Map) -> Violation:
+    """The smallest pair of `wrong`, a part of the dependence."""
+    sizes, point = smallest(wrong.wrap())
+    depth = wrong.dim(isl.dim_type.in_)
+    source, sink = Instance(dependence.source, point[:depth]), Instance(dependence.sink, point[depth:])
+    return Violation(dependence=dependence, source=source, sink=sink, sizes=sizes)
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,7 @@ from fractions import Fraction
 from itertools import islice, permutations
 
 from polysched.errors import BudgetExceeded
-from polysched.ir.integers.polynomial import Polynomial
-from polysched.ir.integers.power_sums import summed
+from polysched.ir.integers.polynomial import Polynomial, summed
 from polysched.support import isl
 
 _OPERATIONS = 200_000  # of isl for one set; those of PolyBench take some thousands
