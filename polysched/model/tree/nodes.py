@@ -307,8 +307,7 @@ def is_innermost(band: Band) -> bool:
 
 
 def nest_of(tree: Tree) -> tuple[tuple[Member, ...], Tree]:
-    """The loops that follow one another from the node on, outermost first, and what they are around: a mark ends them.
-    """
+    """The loops that follow one another from the node on, outermost first, and what is in them: a mark ends them."""
     members: tuple[Member, ...] = ()
     while isinstance(tree, Band) and not (members and own_marks(tree)):
         members, tree = (*members, *tree.members), tree.child
