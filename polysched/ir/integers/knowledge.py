@@ -49,7 +49,7 @@ class Knowledge(Bounds):
     def copy(self) -> Knowledge:
         """What is learned there is not known here: the tables that are changed in place are its own."""
         changed = ("ends", "polynomials", "counts", "uppers", "numbers", "congruences", "conditions", "opaque")
-        return replace(self, **{name: copy(getattr(self, name)) for name in changed})
+        return replace(self, steps=Bounds.steps, **{name: copy(getattr(self, name)) for name in changed})
 
     # --- learning
 
