@@ -80,10 +80,8 @@ class Examples:
     def _values(self, expr: Expr) -> Column:
         match expr:
             case Binary("&&" | "||" as op, left, right):
-                settles = op == "||"  # what one operand must be to settle it
                 pairs = zip(self.values(left), self.values(right), strict=True)
-                return [settles if one is settles or other is settles else None if one is None or other is None
-                        else not settles for one, other in pairs]  # fmt: skip
+                return [_settled(one, other, by=op == "||") for one, other in pairs]
             case Binary(op, left, right) if op in _OPERATORS:
                 of, by_zero = _OPERATORS[op], (None, 0) if op in DIVISIONS else (None,)
                 pairs = zip(self.values(left), self.values(right), strict=True)
@@ -102,3 +100,10 @@ class Examples:
             case Cast(arg, dtype) if dtype.is_integer:
                 return self.values(arg)
         return [None] * self.count
+
+
+def _settled(left: int | None, right: int | None, by: bool) -> bool | None:
+    """What an operation is that one operand settles, by being `by`, and is else the opposite."""
+    if left is by or right is by:
+        return by
+    return None if left is None or right is None else not by
