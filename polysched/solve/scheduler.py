@@ -158,7 +158,7 @@ def _pluto(rung: Rung, scop: Scop, dependences: Dependences, options: Options, d
 
 def _form(scop: Scop, dependences: Dependences, options: Options) -> Form:
     iterators = {s.name: s.iterators for s in scop.statements}
-    forward = _signs(scop.tree, scop.statements)
+    forward = signs(scop.tree, scop.statements)
     return Form(
         sizes=isl.sizes_of(parameter_space(scop, dependences)),
         iterators=iterators,
@@ -168,7 +168,7 @@ def _form(scop: Scop, dependences: Dependences, options: Options) -> Form:
     )
 
 
-def _signs(tree: Tree, statements: Iterable[Statement]) -> dict[str, np.ndarray]:
+def signs(tree: Tree, statements: Iterable[Statement]) -> dict[str, np.ndarray]:
     """+1 or -1 for each iterator of a statement: -1 where the source counts down, so that the schedule should too."""
     found = {s.name: np.ones(s.depth, dtype=np.int64) for s in statements}
     for node in walk(tree):
