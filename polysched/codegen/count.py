@@ -15,8 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from polysched.ir.integers.polynomial import Polynomial
-from polysched.ir.integers.power_sums import summed
+from polysched.ir.integers.polynomial import Polynomial, summed
 from polysched.ir.interp import compiled
 from polysched.ir.node import children, walk
 from polysched.ir.nodes import Binary, Const, Expr, For, Function, If, Let, Select, Stmt, Unary, Var

@@ -35,7 +35,6 @@ from polysched.ir.text import show
 from polysched.model.affine import expression
 from polysched.model.loop_names import named
 from polysched.model.scop import Scop, Statement
-from polysched.model.tree.kinds import kind_of
 from polysched.model.tree.nodes import (
     Band,
     Concurrent,
@@ -54,6 +53,7 @@ from polysched.model.tree.nodes import (
     Wait,
     children,
     is_innermost,
+    kind_of,
     mark_of,
     marks_in,
     with_children,

@@ -29,14 +29,8 @@ def told_apart(scop: Scop, tree: Tree) -> Scop:
     IllegalSchedule if one of these is used elsewhere."""
     arrivals = _arrivals(tree)
     statements = tuple(_apart(statement, arrivals) for statement in scop.statements)
-    kills = (m for m in isl.maps_of(scop.kills) if m.get_tuple_name(isl.dim_type.out) not in arrivals)
-    left = reduce(isl.UnionMap.union, map(isl.UnionMap.from_map, kills), isl.UnionMap("{ }"))
+    left = isl.union_map(m for m in isl.maps_of(scop.kills) if m.get_tuple_name(isl.dim_type.out) not in arrivals)
     return replace(scop, tree=tree, statements=statements, kills=left)
-
-
-def arrivals_at(tree: Tree, name: str) -> isl.UnionMap:
-    """{ S[i, j] -> [node, i] }: the arrival in which an instance uses the array; empty if it belongs to no node."""
-    return _arrivals(tree).get(name, isl.UnionMap("{ }"))
 
 
 def _apart(statement: Statement, arrivals: dict[str, isl.UnionMap]) -> Statement:
@@ -51,9 +45,7 @@ def _apart(statement: Statement, arrivals: dict[str, isl.UnionMap]) -> Statement
         told = arrival.flat_range_product(relation).set_tuple_name(isl.dim_type.out, access.array)
         return replace(access, relation=told)
 
-    return replace(
-        statement, reads=tuple(map(apart, statement.reads)), writes=tuple(map(apart, statement.writes))
-    )
+    return replace(statement, reads=tuple(map(apart, statement.reads)), writes=tuple(map(apart, statement.writes)))
 
 
 def _none(relation: isl.Map, arrival: isl.UnionMap) -> isl.Map:
@@ -77,9 +69,7 @@ def _arrivals(tree: Tree) -> dict[str, isl.UnionMap]:
     return found
 
 
-def _nodes(
-    tree: Tree, around: isl.UnionMap, length: int
-) -> Iterator[tuple[tuple[str, ...], isl.UnionMap, int]]:
+def _nodes(tree: Tree, around: isl.UnionMap, length: int) -> Iterator[tuple[tuple[str, ...], isl.UnionMap, int]]:
     """The arrays of each storage node, with the values of the loops around it, and how many there are."""
     match tree:
         case Band(members=members):

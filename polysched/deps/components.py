@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Sequence
+from graphlib import TopologicalSorter
 
 Pair = tuple[str, str]  # source and sink of a dependence
 
@@ -64,18 +65,15 @@ def _reachable(names: Sequence[str], pairs: Iterable[Pair]) -> dict[str, set[str
 
 def _topological(names: Sequence[str], edges: Iterable[Pair]) -> list[str]:
     position = {name: k for k, name in enumerate(names)}
-    waiting = dict.fromkeys(names, 0)
-    following: dict[str, list[str]] = {name: [] for name in names}
+    sorter = TopologicalSorter[str](dict.fromkeys(names, ()))
     for source, sink in edges:
-        waiting[sink] += 1
-        following[source].append(sink)
-    ready = [position[name] for name in names if not waiting[name]]
+        sorter.add(sink, source)
+    sorter.prepare()
+    ready: list[int] = []
     order = []
-    while ready:
-        name = names[heapq.heappop(ready)]
-        order.append(name)
-        for sink in following[name]:
-            waiting[sink] -= 1
-            if not waiting[sink]:
-                heapq.heappush(ready, position[sink])
+    while sorter.is_active():
+        for name in sorter.get_ready():
+            heapq.heappush(ready, position[name])
+        order.append(names[heapq.heappop(ready)])
+        sorter.done(order[-1])
     return order

@@ -27,13 +27,10 @@ from polysched.model.scop import Scop
 from polysched.support import isl
 
 
-def dependences(
-    scop: Scop, *, reorder_reductions: bool = False, with_input: bool = False, seconds: float = math.inf
-) -> Dependences:
+def dependences(scop: Scop, *, reorder_reductions: bool = False, seconds: float = math.inf) -> Dependences:
     """All dependences of `scop` within its context, one for each kind and pair of accesses, in a fixed order.
 
     Flow: a write and the reads of its value. Anti, output: a read or write, and the next write of that element.
-    Input, on request: a read and the next one of that element, if no write comes between.
     An access that only may happen is never the last one, so what came before it stays visible. With
     `reorder_reductions` the updates of a reduction count as such: all of them follow whatever the first one
     follows in source order, and precede whatever the last one precedes, so that they may run in any order.
@@ -49,9 +46,6 @@ def dependences(
     order = last_before(backwards, [a for a in backwards if a.is_write], until)
     found = [_dependence(pair.source, pair.sink, pair.instances, pair.is_exact, until) for pair in flow]
     found += [_dependence(pair.sink, pair.source, pair.instances.reverse(), pair.is_exact, until) for pair in order]
-    if with_input:
-        again = last_before(reads, reads, until, hiding=[write for write in writes if write.hides])
-        found += [_dependence(pair.source, pair.sink, pair.instances, pair.is_exact, until) for pair in again]
     return Dependences(tuple(_told(d for d in found if not d.relation.is_empty())), reorder_reductions)
 
 
@@ -68,7 +62,7 @@ def _told(found: Iterable[Dependence]) -> Iterator[Dependence]:
         yield replace(d, must=True) if is_certain else d
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Source:
     """A write of a statement, of which a read gets the value."""
 
@@ -92,15 +86,9 @@ def sources(scop: Scop, array: str = "") -> tuple[Source, ...]:
         if not pair.is_exact:
             raise BudgetExceeded(f"isl cannot tell who writes last to {pair.sink.array} before {pair.sink.statement}")
         if not pair.instances.is_empty():
-            found.append(
-                Source(
-                    reader=pair.sink.statement,
-                    read=pair.sink.number,
-                    writer=pair.source.statement,
-                    write=pair.source.number,
-                    instances=pair.instances.reverse(),
-                )
-            )
+            reader, writer = pair.sink, pair.source
+            backwards = pair.instances.reverse()
+            found.append(Source(reader.statement, reader.number, writer.statement, writer.number, backwards))
     return tuple(found)
 
 
@@ -108,7 +96,6 @@ _KINDS: dict[tuple[bool, bool], Kind] = {  # whether source and sink write
     (True, False): "flow",
     (False, True): "anti",
     (True, True): "output",
-    (False, False): "input",
 }
 
 

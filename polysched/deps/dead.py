@@ -119,26 +119,26 @@ def _only(living: _Instances, scop: Scop, dead: tuple[Statement, ...]) -> Scop:
     left = tuple(s for s in scop.statements if not living[s.name].is_empty())
     if not left or not dead:
         return scop
-    instances = reduce(isl.UnionSet.union, (isl.UnionSet.from_set(living[s.name]) for s in left))
+    instances = isl.union_set(living[s.name] for s in left)
     return replace(
         scop,
         statements=tuple(replace(s, domain=living[s.name]) for s in left),
-        tree=_restricted(scop.tree, instances),
+        tree=restricted(scop.tree, instances),
         dead=dead,
     )
 
 
-def _restricted(tree: Tree, instances: isl.UnionSet) -> Tree:
-    """The order of these instances."""
+def restricted(tree: Tree, instances: isl.UnionSet) -> Tree:
+    """The order of these instances, as the tree has it."""
     match tree:
         case Domain(child=child):
-            return Domain(instances, _restricted(child, instances))
+            return Domain(instances, restricted(child, instances))
         case Band(members=members):
             everywhere = instances.universe()
             members = tuple(replace(m, schedule=m.schedule.intersect_domain(everywhere)) for m in members)
-            return replace(tree, members=members, child=_restricted(tree.child, instances))
+            return replace(tree, members=members, child=restricted(tree.child, instances))
         case Sequence():
             parts = [(branch.filter.intersect(instances), branch.child) for branch in tree.children]
-            running = [(part, _restricted(child, part)) for part, child in parts if not part.is_empty()]
+            running = [(part, restricted(child, part)) for part, child in parts if not part.is_empty()]
             return running[0][1] if len(running) == 1 else Sequence(tuple(Filter(*branch) for branch in running))
-    return with_children(tree, tuple(_restricted(child, instances) for child in children(tree)))
+    return with_children(tree, tuple(restricted(child, instances) for child in children(tree)))

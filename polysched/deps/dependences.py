@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Any, Literal
@@ -11,12 +11,12 @@ from typing import Any, Literal
 from polysched.support import isl
 from polysched.support.brief import brief
 
-Kind = Literal["flow", "anti", "output", "input"]
+Kind = Literal["flow", "anti", "output"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Dependence:
-    """Instances that touch the same element, at least one writing (but for "input").
+    """Instances that touch the same element, at least one writing.
 
     Kept per pair of accesses: coalescing them before Farkas' lemma costs a thousandfold (docs/theory.md).
     """
@@ -66,6 +66,11 @@ class Claim:
         meets = any(fnmatchcase(one, self.source) and fnmatchcase(other, self.sink) for one, other in ends)
         return meets and fnmatchcase(array, self.array)
 
+    def of_each(self, arrays: Iterable[str]) -> tuple[Claim, ...]:
+        """The claim for each of the arrays that it means: of those that edits make later, or lay out anew, it says
+        nothing."""
+        return tuple(replace(self, array=array) for array in arrays if fnmatchcase(array, self.array))
+
 
 @dataclass(frozen=True)
 class Dependences:
@@ -94,6 +99,12 @@ class Dependences:
         """Those that may be none, or smaller."""
         return tuple(d for d in self.pairs if d.is_guess)
 
+    def without(self, claims: Iterable[Claim]) -> Dependences:
+        """Those that no claim denies."""
+        claims = tuple(claims)
+        left = (d for d in self.pairs if not any(claim.covers(d.source, d.sink, d.array) for claim in claims))
+        return replace(self, pairs=tuple(left))
+
     def of(self, *kinds: Kind) -> tuple[Dependence, ...]:
         """The dependences of these kinds, in a fixed order."""
         return tuple(d for d in self.pairs if d.kind in kinds)
@@ -101,39 +112,17 @@ class Dependences:
     @property
     def ordered(self) -> tuple[Dependence, ...]:
         """Those that every schedule must respect."""
-        return tuple(
-            d for d in self.of("flow", "anti", "output") if not (self.reorder_reductions and d.reduction)
-        )
+        return tuple(d for d in self.of("flow", "anti", "output") if not (self.reorder_reductions and d.reduction))
 
     @property
     def flow(self) -> isl.UnionMap:
+        """What should run close together, too (Bondhugula et al., PLDI 2008, section 3.3)."""
         return union(self.of("flow"))
-
-    @property
-    def anti(self) -> isl.UnionMap:
-        return union(self.of("anti"))
-
-    @property
-    def output(self) -> isl.UnionMap:
-        return union(self.of("output"))
-
-    @property
-    def input(self) -> isl.UnionMap:
-        return union(self.of("input"))
-
-    @property
-    def reduction(self) -> isl.UnionMap:
-        return union(d for d in self.pairs if d.reduction)
 
     @cached_property
     def validity(self) -> isl.UnionMap:
         """What every schedule must respect."""
         return union(self.ordered)
-
-    @property
-    def proximity(self) -> isl.UnionMap:
-        """What should run close together: flow dependences (Bondhugula et al., PLDI 2008, section 3.3)."""
-        return self.flow
 
     @cached_property
     def coincidence(self) -> isl.UnionMap:

@@ -13,13 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import cache, reduce
 from itertools import permutations
 from typing import Any
 
 from polysched.deps.arrivals import scoped_arrays
 from polysched.deps.dependences import Dependence, Dependences
-from polysched.deps.full_loops import outside_of_full_loops
-from polysched.deps.phases import is_kernel, left_to_threads, misplaced
+from polysched.deps.phases import axes, is_kernel, left_to_threads, misplaced
 from polysched.errors import IllegalSchedule
 from polysched.model.scop import Scop, Statement
 from polysched.model.tree.nodes import (
@@ -29,10 +29,9 @@ from polysched.model.tree.nodes import (
     Domain,
     Extension,
     Filter,
+    Full,
     Leaf,
-    Map,
     Mark,
-    Member,
     Sequence,
     Set,
     Tree,
@@ -42,7 +41,7 @@ from polysched.model.tree.nodes import (
 )
 from polysched.model.tree.order import flatten
 from polysched.model.tree.to_isl import mark_text
-from polysched.model.witness import smallest
+from polysched.model.witness import in_words, smallest
 from polysched.support import isl
 
 
@@ -71,19 +70,16 @@ class Violation:
             what = f"{self.dependence.kind} dependence on {self.dependence.array}{self.dependence.doubt}"
             must = "may have to" if self.dependence.doubt else "must"
             text = f"{what}: {text} {must} run before {self._instance(self.sink)}"
-        sizes = ", ".join(f"{name} = {value}" for name, value in self.sizes.items())
-        return f"{text}{self.reason}" + (f" ({sizes})" if sizes else "") + self._source_lines()
+        return f"{text}{self.reason}" + (f" ({in_words(self.sizes)})" if self.sizes else "") + self._source_lines()
 
     def _instance(self, instance: Instance) -> str:
-        values = [str(x) for x in instance.iteration]
         for statement in self._statements(instance):
-            values = [f"{name}={value}" for name, value in zip(statement.iterators, values, strict=True)]
-        return f"{instance.statement}[{', '.join(values)}]"
+            return statement.instance(instance.iteration)
+        return f"{instance.statement}[{', '.join(map(str, instance.iteration))}]"
 
     def _source_lines(self) -> str:
-        places = {s.name: s.loc for i in (self.source, self.sink) if i is not None for s in self._statements(i)}
-        lines = [line for name, loc in places.items() if loc for line in (f"{loc}: {name}", *loc.caret().splitlines())]
-        return "".join(f"\n  {line}" for line in lines)
+        statements = {s.name: s for i in (self.source, self.sink) if i is not None for s in self._statements(i)}
+        return "".join(f"\n  {line}" for statement in statements.values() for line in statement.place)
 
     def _statements(self, instance: Instance) -> list[Statement]:
         """The statement of the instance, if the scop is known and has it."""
@@ -129,7 +125,8 @@ def _violations(tree: Tree, dependences: Dependences, scop: Scop | None, check_f
 def _not_once(tree: Tree, dependences: Dependences, scop: Scop | None) -> Iterator[Violation]:
     times = flatten(tree)
     assert isinstance(tree, Domain)
-    instances = scop.domain if scop else _ends(tree, dependences)
+    ends = dependences.coincidence
+    instances = scop.domain if scop else tree.domain.union(ends.domain()).union(ends.range())
     known = [scop.context] if scop else [node.context for node in walk(tree) if isinstance(node, Context)]
     for context in known:
         times, instances = times.intersect_params(context), instances.intersect_params(context)
@@ -142,10 +139,16 @@ def _not_once(tree: Tree, dependences: Dependences, scop: Scop | None) -> Iterat
         yield from _instances(outside, " never runs: its loop ends before")
 
 
-def _ends(tree: Domain, dependences: Dependences) -> isl.UnionSet:
-    """The instances of the tree, and those that dependences join."""
-    pairs = dependences.coincidence
-    return tree.domain.union(pairs.domain()).union(pairs.range())
+def outside_of_full_loops(tree: Tree, instances: isl.UnionSet) -> Iterator[isl.UnionSet]:
+    """For each loop that runs a fixed number of times, those of `instances` that reach it and are in none of its
+    iterations: they would never run."""
+    if isinstance(tree, Filter):
+        instances = instances.intersect(tree.filter)
+    if isinstance(tree, Band) and (full := mark_of(tree, Full)):
+        inside = isl.UnionSet(f"{{ [x] : 0 <= x < {full.size} }}")
+        yield instances.subtract(tree.members[0].schedule.intersect_range(inside).domain())
+    for child in children(tree):
+        yield from outside_of_full_loops(child, instances)
 
 
 def _instances(wrong: isl.UnionSet, reason: str) -> Iterator[Violation]:
@@ -169,17 +172,16 @@ class _Pairs:
 
     def violation(self, wrong: isl.Map, reason: str = "") -> Iterator[Violation]:
         """The smallest pair of `wrong`, a part of the relation; nothing if it is empty."""
-        if wrong.is_empty():
-            return
-        sizes, point = smallest(wrong.wrap())
-        depth = wrong.dim(isl.dim_type.in_)
-        yield Violation(
-            dependence=self.dependence,
-            source=Instance(self.dependence.source, point[:depth]),
-            sink=Instance(self.dependence.sink, point[depth:]),
-            sizes=sizes,
-            reason=reason,
-        )
+        if not wrong.is_empty():
+            yield replace(violation_of(self.dependence, wrong), reason=reason)
+
+
+def violation_of(dependence: Dependence, wrong: isl.Map) -> Violation:
+    """The smallest pair of `wrong`, a part of the dependence."""
+    sizes, point = smallest(wrong.wrap())
+    depth = wrong.dim(isl.dim_type.in_)
+    source, sink = Instance(dependence.source, point[:depth]), Instance(dependence.sink, point[depth:])
+    return Violation(dependence=dependence, source=source, sink=sink, sizes=sizes)
 
 
 @dataclass(frozen=True)
@@ -214,16 +216,24 @@ class _Checker:
 
     def band(self, band: Band, pairs: tuple[_Pairs, ...]) -> Iterator[Violation]:
         mark = mark_of(band, Concurrent)
-        orders = _Orders(tuple(_by_statement(member.schedule) for member in band.members))
+        schedules = [_by_statement(member.schedule) for member in band.members]
+
+        @cache
+        def orders(k: int, source: str, sink: str) -> tuple[isl.Map, isl.Map]:
+            """{ source -> sink } for the pairs whose source member k runs later than the sink, and at the same time."""
+            one, other = schedules[k][source], schedules[k][sink]
+            return one.lex_gt_map(other), one.apply_range(other.reverse())
+
         below = []
         for p in pairs:
             left = p.relation
             for k, member in enumerate(band.members):
-                later, same = orders.of(k, p.dependence)
+                later, same = orders(k, p.dependence.source, p.dependence.sink)
                 if p.ordered:
                     yield from p.violation(left.intersect(later))
                 if p.ordered and self.check_flags and band.permutable and k > 0:
-                    reason = f", but {_called(member, k)} of their permutable band puts it later"
+                    called = f"loop '{member.name}'" if member.name else f"member {k}"
+                    reason = f", but {called} of their permutable band puts it later"
                     yield from p.violation(p.relation.intersect(later), reason)
                 flags = ["coincident"] if member.coincident else []
                 flags += [mark_text(mark)] if mark and k == 0 and not _reduces(mark, p) else []
@@ -252,18 +262,11 @@ class _Checker:
             yield from self.check(branch.child, _restrict(pairs, branch.filter))
 
 
-def _called(member: Member, k: int) -> str:
-    return f"loop '{member.name}'" if member.name else f"member {k}"
-
-
 def _between_threads(kernel: Band, pairs: tuple[_Pairs, ...], own: frozenset[str]) -> Iterator[Violation]:
     """Pairs that different threads of a kernel run and that are in one phase of it, whatever loops and sequences inside
     of it say; or that different blocks run. Of the arrays `own`, each thread has its own."""
-    for axis, loops in _axes(kernel, None).items():
-        on_axis: dict[str, isl.Map] = {}
-        for schedule, _ in loops:
-            for name, coordinate in _by_statement(schedule).items():
-                on_axis[name] = on_axis[name].union(coordinate) if name in on_axis else coordinate
+    for axis, loops in axes(kernel).items():
+        on_axis = _by_statement(reduce(isl.UnionMap.union, (schedule for schedule, _ in loops)))
         for p in pairs:
             source, sink = on_axis.get(p.dependence.source), on_axis.get(p.dependence.sink)
             if (source is None and sink is None) or any(_reduces(mark, p) for _, mark in loops):
@@ -280,39 +283,9 @@ def _between_threads(kernel: Band, pairs: tuple[_Pairs, ...], own: frozenset[str
             yield from p.violation(wrong, f", but they are not on one thread: {axis} separates them in a kernel")
 
 
-def _axes(tree: Tree, passing: isl.UnionSet | None) -> dict[str, list[tuple[isl.UnionMap, Map]]]:
-    """The loops over blocks and threads by axis, each with the value that an instance has there."""
-    found: dict[str, list[tuple[isl.UnionMap, Map]]] = {}
-    if isinstance(tree, Band) and (mark := mark_of(tree, Map)):
-        schedule = tree.members[0].schedule
-        found[mark.axis] = [(schedule if passing is None else schedule.intersect_domain(passing), mark)]
-    if isinstance(tree, Filter):
-        passing = tree.filter if passing is None else passing.intersect(tree.filter)
-    for child in children(tree):
-        for axis, loops in _axes(child, passing).items():
-            found.setdefault(axis, []).extend(loops)
-    return found
-
-
 def _reduces(mark: Concurrent, pairs: _Pairs) -> bool:
     """Are the pairs updates of a reduction, of which the marked loop has private copies?"""
     return not pairs.ordered and pairs.dependence.array in mark.reduces
-
-
-@dataclass(frozen=True)
-class _Orders:
-    """How the members of a band order two statements."""
-
-    schedules: tuple[dict[str, isl.Map], ...]  # for each member, { S[i, j] -> [i + j] } by statement
-    known: dict[tuple[int, str, str], tuple[isl.Map, isl.Map]] = field(default_factory=dict)
-
-    def of(self, k: int, d: Dependence) -> tuple[isl.Map, isl.Map]:
-        """{ source -> sink } for the pairs whose source member k runs later than the sink, and at the same time."""
-        key = (k, d.source, d.sink)
-        if key not in self.known:
-            source, sink = self.schedules[k][d.source], self.schedules[k][d.sink]
-            self.known[key] = source.lex_gt_map(sink), source.apply_range(sink.reverse())
-        return self.known[key]
 
 
 def _restrict(pairs: tuple[_Pairs, ...], filter: isl.UnionSet) -> tuple[_Pairs, ...]:

@@ -40,14 +40,15 @@ def left_to_threads(kernel: Tree, pairs: isl.UnionMap) -> isl.UnionMap:
     if isinstance(kernel, Leaf) or is_on_threads(kernel):
         return pairs
     below = left_below(kernel, pairs)
-    parts = (left_to_threads(child, below) for child in children(kernel))
-    return reduce(isl.UnionMap.union, parts, isl.UnionMap("{ }"))
+    return reduce(isl.UnionMap.union, (left_to_threads(child, below) for child in children(kernel)))
 
 
 def between_threads(kernel: Tree, pairs: isl.UnionMap) -> isl.UnionMap:
     """The part of `pairs` whose ends different threads of a kernel may run, of one block or of two."""
     apart = isl.UnionMap("{ }")
-    for values in thread_coordinates(kernel).values():
+    on_threads = (loops for axis, loops in axes(kernel).items() if axis.startswith("thread"))
+    for loops in on_threads:
+        values = reduce(isl.UnionMap.union, (schedule for schedule, _ in loops))
         ends = values.domain()
         on_first = pairs.subtract_domain(ends).subtract_range(ends)
         apart = apart.union(pairs.subtract(on_first).subtract(values.apply_range(values.reverse())))
@@ -74,15 +75,18 @@ def misplaced(
         yield from misplaced(child, instances, shared, in_thread=in_thread)
 
 
-def thread_coordinates(tree: Tree) -> dict[str, isl.UnionMap]:
-    """{ S[i] -> [i] } by axis: where the instances below are that have a loop on it."""
-    found: dict[str, isl.UnionMap] = {}
-    if isinstance(tree, Band) and (mark := mark_of(tree, Map)) and is_on_threads(tree):
-        found[mark.axis] = tree.members[0].schedule
+def axes(tree: Tree, passing: isl.UnionSet | None = None) -> dict[str, list[tuple[isl.UnionMap, Map]]]:
+    """The loops over blocks and threads by axis, each with the value that an instance has there."""
+    found: dict[str, list[tuple[isl.UnionMap, Map]]] = {}
+    if isinstance(tree, Band) and (mark := mark_of(tree, Map)):
+        schedule = tree.members[0].schedule
+        found[mark.axis] = [(schedule if passing is None else schedule.intersect_domain(passing), mark)]
+    if isinstance(tree, Filter):
+        passing = tree.filter if passing is None else passing.intersect(tree.filter)
     for child in children(tree):
-        for axis, values in thread_coordinates(child).items():
-            found[axis] = found[axis].union(values) if axis in found else values
-    return {axis: v.intersect_domain(tree.filter) for axis, v in found.items()} if isinstance(tree, Filter) else found
+        for axis, loops in axes(child, passing).items():
+            found.setdefault(axis, []).extend(loops)
+    return found
 
 
 def is_in_rows(tree: Tree, on: tuple[str, ...]) -> bool:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from polysched.deps.coincidence import keeping
+from polysched.deps.coincidence import keeping, left_below
 from polysched.deps.dependences import Dependence, union
-from polysched.model.tree.nodes import Band, Filter, Member, Tree
+from polysched.model.tree.nodes import Member, Tree
 from polysched.support import isl
 
 Reaching = tuple[Dependence, ...]
@@ -15,12 +15,7 @@ Reaching = tuple[Dependence, ...]
 
 def below(node: Tree, reaching: Reaching) -> Reaching:
     """The parts that the node itself leaves unordered."""
-    match node:
-        case Band(members=members):
-            return within(reaching, members)
-        case Filter(filter=filter):
-            return among(reaching, filter)
-    return reaching
+    return parts(reaching, lambda pairs: left_below(node, pairs))
 
 
 def between(reaching: Reaching, member: Member) -> Reaching:
@@ -63,11 +58,5 @@ def names_in(instances: isl.UnionSet) -> set[str]:
 
 def parts(reaching: Reaching, part: Callable[[isl.UnionMap], isl.UnionMap]) -> Reaching:
     """What `part` makes of each dependence, where something is left."""
-    return tuple(_left(reaching, part))
-
-
-def _left(reaching: Reaching, part: Callable[[isl.UnionMap], isl.UnionMap]) -> Iterator[Dependence]:
-    for dependence in reaching:
-        pairs = part(isl.UnionMap.from_map(dependence.relation))
-        if not pairs.is_empty():
-            yield replace(dependence, relation=isl.Map.from_union_map(pairs))
+    found = ((dependence, part(isl.UnionMap.from_map(dependence.relation))) for dependence in reaching)
+    return tuple(replace(d, relation=isl.Map.from_union_map(pairs)) for d, pairs in found if not pairs.is_empty())

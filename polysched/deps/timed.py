@@ -9,7 +9,6 @@ lists them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -50,7 +49,27 @@ class Timed:
 
 def timed_accesses(scop: Scop, *, reorder_reductions: bool = False) -> list[Timed]:
     """The accesses of all statements, in source order; those of statements without instances are left out."""
-    return list(_accesses(scop, _times(scop), reorder_reductions))
+    times, found = _times(scop), []
+    for s in scop.statements:
+        if s.name not in times:
+            continue
+        updated = {write.array: write.relation for write in s.writes} if s.reduction else {}
+        for position, access in enumerate((*s.reads, *s.writes)):
+            is_write = position >= len(s.reads)
+            is_update = access.array in updated and access.relation.is_equal(updated[access.array])
+            timed = Timed(
+                statement=s.name,
+                array=access.array,
+                relation=access.relation.intersect_domain(s.domain).intersect_params(scop.context),
+                time=_at(times[s.name], position),
+                is_write=is_write,
+                hides=access.must and not (is_write and is_update and reorder_reductions),
+                is_update=is_update,
+                number=position - len(s.reads) if is_write else position,
+                must=access.must,
+            )
+            found.append(timed)
+    return found
 
 
 def timed_kills(scop: Scop) -> list[Timed]:
@@ -67,26 +86,6 @@ def timed_kills(scop: Scop) -> list[Timed]:
 def _times(scop: Scop) -> dict[str, isl.Map]:
     """{ S[i, j] -> [t0, t1, ...] } by statement"""
     return {m.get_tuple_name(isl.dim_type.in_): m for m in isl.maps_of(flatten(scop.tree))}
-
-
-def _accesses(scop: Scop, times: dict[str, isl.Map], reorder_reductions: bool) -> Iterator[Timed]:
-    for s in scop.statements:
-        if s.name in times:
-            updated = {write.array: write.relation for write in s.writes} if s.reduction else {}
-            for position, access in enumerate((*s.reads, *s.writes)):
-                is_write = position >= len(s.reads)
-                is_update = access.array in updated and access.relation.is_equal(updated[access.array])
-                yield Timed(
-                    statement=s.name,
-                    array=access.array,
-                    relation=access.relation.intersect_domain(s.domain).intersect_params(scop.context),
-                    time=_at(times[s.name], position),
-                    is_write=is_write,
-                    hides=access.must and not (is_write and is_update and reorder_reductions),
-                    is_update=is_update,
-                    number=position - len(s.reads) if is_write else position,
-                    must=access.must,
-                )
 
 
 def _at(time: isl.Map, position: int) -> isl.Map:

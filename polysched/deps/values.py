@@ -11,7 +11,6 @@ Verdoolaege, Janssens and Bruynooghe (TOPLAS 2012) treat the general problem.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
 
@@ -20,7 +19,7 @@ from polysched.errors import IllegalSchedule
 from polysched.ir.nodes import Load, Store
 from polysched.model.scop import Access, Scop, Statement
 from polysched.model.tree.nodes import Domain, Filter, Leaf, Sequence
-from polysched.model.witness import smallest
+from polysched.model.witness import in_words, smallest
 from polysched.support import isl
 
 
@@ -33,8 +32,8 @@ class WrongValue:
     lines: tuple[str, ...] = ()  # where the statements stand in the source
 
     def __str__(self) -> str:
-        sizes = ", ".join(f"{name} = {value}" for name, value in self.sizes.items())
-        return "".join([self.text, f" ({sizes})" if sizes else "", *(f"\n  {line}" for line in self.lines)])
+        sizes = f" ({in_words(self.sizes)})" if self.sizes else ""
+        return "".join([self.text, sizes, *(f"\n  {line}" for line in self.lines)])
 
 
 def first_wrong_value(before: Scop, after: Scop, origin: isl.UnionMap) -> WrongValue | None:
@@ -106,7 +105,7 @@ def with_ends(scop: Scop, *others: Scop) -> Scop:
     if not ends:
         return scop
     assert isinstance(scop.tree, Domain)
-    last = reduce(isl.UnionSet.union, (isl.UnionSet.from_set(end.domain) for end in ends))
+    last = isl.union_set(end.domain for end in ends)
     order = Sequence((Filter(scop.tree.domain, scop.tree.child), Filter(last, Leaf())))
     return replace(scop, statements=(*scop.statements, *ends), tree=Domain(scop.tree.domain.union(last), order))
 
@@ -162,7 +161,7 @@ class _Values:
 
     def _without_copies(self) -> isl.UnionMap:
         """One copy after the other is left out; a chain of as many as there are is the longest without a cycle."""
-        loads = _union(
+        loads = isl.union_map(
             _renamed(isl.Map.identity(s.domain.get_space().map_from_set()), f"{s.name}!0", f"{s.name}#0")
             for s in self.copies
         )
@@ -195,15 +194,11 @@ def _standing_for(old: _Values, new: _Values, origin: isl.UnionMap) -> tuple[isl
             reads.append(_renamed(isl.Map.identity(end.domain.get_space().map_from_set()), read, read))
     (given, was_unwritten), (_, unwritten) = old.before_the_nest(), new.before_the_nest()
     alike = isl.UnionMap.from_domain_and_range(unwritten, was_unwritten)  # wherever they stand
-    return _union(reads), _union(writes).union(given.identity()).union(alike)
+    return isl.union_map(reads), isl.union_map(writes).union(given.identity()).union(alike)
 
 
 def _renamed(relation: isl.Map, source: str, target: str) -> isl.Map:
     return relation.set_tuple_name(isl.dim_type.in_, source).set_tuple_name(isl.dim_type.out, target)
-
-
-def _union(maps: Iterable[isl.Map]) -> isl.UnionMap:
-    return reduce(isl.UnionMap.union, map(isl.UnionMap.from_map, maps), isl.UnionMap("{ }"))
 
 
 # --- a case of a wrong value
@@ -225,7 +220,7 @@ def _witness(wrong: isl.Map, wanted: isl.UnionMap, old: _Values, new: _Values) -
         element = f"{name.removeprefix(_END)}{list(point[:depth])}"
         return WrongValue(f"at the end, {element} would be {found}, not {expected}", sizes, lines)
     array = new.statements[name].reads[int(k)].array
-    who = _instance(name, point[:depth], new)
+    who = new.statements[name].instance(point[:depth])
     return WrongValue(f"{who} would get from {array}: {found}, not {expected}", sizes, lines)
 
 
@@ -241,27 +236,12 @@ def _point(space: isl.Space, sizes: dict[str, int], values: tuple[int, ...]) -> 
 
 def _source(name: str, values: tuple[int, ...], where: _Values) -> str:
     if not name.startswith("@"):
-        return f"what {_instance(name.partition('!')[0], values, where)} writes"
+        return f"what {where.statements[name.partition('!')[0]].instance(values)} writes"
     if name[1:] in {array.name for array in where.scop.function.arrays}:
         return f"{name[1:]}{list(values)} as it was before the nest"
     return f"an element of {name[1:]} that nothing has written"
 
 
-def _instance(name: str, values: tuple[int, ...], where: _Values) -> str:
-    named = zip(where.statements[name].iterators, values, strict=True)
-    return f"{name}[{', '.join(f'{iterator}={value}' for iterator, value in named)}]"
-
-
 def _lines(statements: list[tuple[str, _Values]]) -> tuple[str, ...]:
-    return tuple(_distinct(line for name, where in statements for line in _lines_of(name, where)))
-
-
-def _lines_of(name: str, where: _Values) -> Iterator[str]:
-    loc = where.statements[name].loc if name in where.statements else None
-    if loc:
-        yield f"{loc}: {name}"
-        yield from loc.caret().splitlines()
-
-
-def _distinct(lines: Iterable[str]) -> Iterator[str]:
-    yield from dict.fromkeys(lines)
+    known = (where.statements[name] for name, where in statements if name in where.statements)
+    return tuple(dict.fromkeys(line for statement in known for line in statement.place))

@@ -38,7 +38,8 @@ def _lines(tree: Tree, nest: Nest, reaching: Reaching, around: tuple[Member, ...
         case Sequence(children=branches) | Set(children=branches):
             told = [branch for branch in branches if nest.tells(branch.filter)]
             for k, branch in enumerate(told):
-                yield f"{'first' if k == 0 else 'then'} {_statements(branch)}"
+                names = ", ".join(s.get_tuple_name() or "" for s in isl.sets_of(branch.filter))
+                yield f"{'first' if k == 0 else 'then'} {names}"
                 if k > 0:
                     yield from (f"  {line}" for line in _apart(told[k - 1], branch, reaching, nest))
                 inner = _lines(branch.child, nest, below(branch, reaching), around, "")
@@ -53,10 +54,6 @@ def _lines(tree: Tree, nest: Nest, reaching: Reaching, around: tuple[Member, ...
 def _mark(node: Tree) -> str:
     """The last one."""
     return mark_text(own_marks(node)[-1]) if own_marks(node) else ""
-
-
-def _statements(branch: Filter) -> str:
-    return ", ".join(s.get_tuple_name() or "" for s in isl.sets_of(branch.filter))
 
 
 def _band(band: Band, nest: Nest, reaching: Reaching, around: tuple[Member, ...], mark: str) -> Iterator[str]:
@@ -105,7 +102,9 @@ def _apart(one: Filter, other: Filter, reaching: Reaching, nest: Nest) -> Iterat
         yield f"not fused with the loops before: these are {depths[0]} deep, those here {depths[1]}"
     else:
         pairs = list(zip(_members(one.child, one), _members(other.child, other), strict=False))
-        inner, depth = _outermost_apart(pairs, crossing), len(pairs)
+        # the first of their loops that cannot be one whatever the shift, or else the outermost
+        blocked = (k for k, pair in enumerate(pairs) if least_apart(pair, crossing) == -float("inf"))
+        inner, depth = next(blocked, 0), len(pairs)
         pair = pairs[inner]
         free = not any(between(below(each, reaching), m) for each, m in zip((one, other), pair, strict=True))
         if inner:
@@ -122,9 +121,3 @@ def _depth(tree: Tree) -> int:
     """How many loops are in one another."""
     own = len(tree.members) if isinstance(tree, Band) else 0
     return own + max(map(_depth, children(tree)), default=0)
-
-
-def _outermost_apart(pairs: list[tuple[Member, Member]], crossing: Reaching) -> int:
-    """The first of their loops that cannot be one whatever the shift, or else the outermost."""
-    blocked = (k for k, pair in enumerate(pairs) if least_apart(pair, crossing) == -float("inf"))
-    return next(blocked, 0)

@@ -18,7 +18,6 @@ from polysched.deps.dependences import Dependence
 from polysched.deps.distance import STEEPEST
 from polysched.deps.reaching import Reaching, among, between, names_in, pairs_of
 from polysched.explain.loops import Loop
-from polysched.model.scop import Access, Statement
 from polysched.support import isl
 from polysched.transform.trees.distribute import distribute
 
@@ -66,8 +65,8 @@ def has_own_values(loop: Loop, array: str) -> bool:
     if not is_known or not all(d.is_exact for d in flow):
         return False
     fed = _fed(loop, array, flow)
-    reads = ((s, a) for s in loop.statements for a in s.reads if a.array == array)
-    return all(_union(a, s).is_subset(fed) for s, a in reads)
+    reads = (a.relation.intersect_domain(s.domain) for s in loop.statements for a in s.reads if a.array == array)
+    return all(isl.UnionMap.from_map(read).is_subset(fed) for read in reads)
 
 
 def _fed(loop: Loop, array: str, flow: Iterable[Dependence]) -> isl.UnionMap:
@@ -78,10 +77,6 @@ def _fed(loop: Loop, array: str, flow: Iterable[Dependence]) -> isl.UnionMap:
             case [write]:
                 found = found.union(isl.UnionMap.from_map(d.relation.reverse().apply_range(write.relation)))
     return found
-
-
-def _union(access: Access, statement: Statement) -> isl.UnionMap:
-    return isl.UnionMap.from_map(access.relation.intersect_domain(statement.domain))
 
 
 def _distribution(loop: Loop) -> str:

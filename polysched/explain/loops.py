@@ -16,7 +16,7 @@ from polysched.deps.dependences import Dependences
 from polysched.deps.distance import Distances, distances
 from polysched.deps.reaching import Reaching, across, below, between, names_in, within
 from polysched.model.scop import Scop, Statement
-from polysched.model.tree.nodes import Band, Filter, Member, Sequence, Set, Tree, children, is_innermost
+from polysched.model.tree.nodes import Band, Filter, Member, Sequence, Set, Tree, children, is_innermost, nest_of
 from polysched.support import isl
 
 
@@ -68,11 +68,7 @@ class Loop:
     @cached_property
     def chain(self) -> tuple[Member, ...]:
         """It and the loops in it with nothing in between."""
-        found: tuple[Member, ...] = ()
-        node: Tree = self.band
-        while isinstance(node, Band):
-            found, node = (*found, *node.members), node.child
-        return found
+        return nest_of(self.band)[0]
 
     @property
     def last(self) -> Loop:

@@ -10,12 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
-from dataclasses import replace
 
 from polysched.deps.reaching import Reaching, below, between, within
 from polysched.explain.loops import Nest
 from polysched.model.loop_names import named
-from polysched.model.tree.kinds import kind_of
 from polysched.model.tree.nodes import (
     Band,
     Concurrent,
@@ -34,9 +32,11 @@ from polysched.model.tree.nodes import (
     Vector,
     children,
     is_innermost,
+    kind_of,
     mark_of,
     own_marks,
     with_children,
+    with_marks,
 )
 from polysched.model.tree.text import member_text
 from polysched.model.tree.to_isl import mark_text
@@ -52,21 +52,18 @@ def as_it_runs(tree: Tree, declined: Collection[Declined]) -> Tree:
         node = with_children(node, tuple(map(visit, children(node))))
         if not isinstance(node, Band) or not own_marks(node):
             return node
-        first, *others = node.members
-        marks = tuple(mark for mark in first.marks if (first.name, kind_of(mark)) not in lost)
-        return replace(node, members=(replace(first, marks=marks), *others))
+        first = node.members[0]
+        return with_marks(node, tuple(mark for mark in first.marks if (first.name, kind_of(mark)) not in lost))
 
     return visit(named(tree)) if lost else tree
 
 
 def mapped_lines(tree: Tree, nest: Nest) -> Iterator[str]:
     """A line for each loop of a tree with marks."""
-    yield from _lines(tree, nest, nest.reaching, (), None)
+    yield from _lines(tree, nest, nest.reaching, None)
 
 
-def _lines(
-    tree: Tree, nest: Nest, reaching: Reaching, around: tuple[Member, ...], mark: MarkValue | None
-) -> Iterator[str]:
+def _lines(tree: Tree, nest: Nest, reaching: Reaching, mark: MarkValue | None) -> Iterator[str]:
     match tree:
         case Band(members=members) if product := mark_of(tree, Product):
             how = "of packed matrices" if product.kind == "packed" else "of rows and columns, a sum for each lane"
@@ -84,21 +81,21 @@ def _lines(
                     names = dict.fromkeys(f"{d.kind} on {d.array}" for d in carried)
                     notes += [f"not SIMD, it carries {', '.join(names)}"] if carried else []
                 yield f"{indent}{_what(member)}{': ' if notes else ''}{', '.join(notes)}"
-            inner = _lines(child, nest, within(reaching, members), (*around, *members), None)
+            inner = _lines(child, nest, within(reaching, members), None)
             yield from ("  " * len(members) + line for line in inner)
         case Sequence(children=branches) | Set(children=branches):
             for branch in branches:
                 if nest.tells(branch.filter):
                     yield ", ".join(s.get_tuple_name() or "" for s in isl.sets_of(branch.filter))
-                    inner = _lines(branch.child, nest, below(branch, reaching), around, None)
+                    inner = _lines(branch.child, nest, below(branch, reaching), None)
                     yield from (f"  {line}" for line in inner)
         case Mark(mark=value, child=child):
             if not isinstance(child, Band) or own_marks(child):
                 yield mark_text(value)
-            yield from _lines(child, nest, reaching, around, value)
+            yield from _lines(child, nest, reaching, value)
         case _:
             for child in children(tree):
-                yield from _lines(child, nest, reaching, around, mark)
+                yield from _lines(child, nest, reaching, mark)
 
 
 def _what(member: Member) -> str:

@@ -13,7 +13,7 @@ from polysched.deps.reaching import Reaching, names_in
 from polysched.model.scop import Scop
 from polysched.model.tree.nodes import Band, Member, Set, Tree, children
 from polysched.model.tree.nodes import Sequence as SequenceNode
-from polysched.model.witness import smallest
+from polysched.model.witness import in_words, smallest
 
 _FIRST = ("flow", "anti", "output")  # what counts most
 _MOST = 2  # dependences that are told, each on another array; the others are only named
@@ -43,7 +43,7 @@ def sampled(dependence: Dependence, distance: str, scop: Scop) -> str:
     sizes, point = smallest(dependence.relation.wrap())
     source, sink = scop.statement(dependence.source), scop.statement(dependence.sink)
     pair = f"{source.name}{[*point[: source.depth]]} -> {sink.name}{[*point[source.depth :]]}"
-    given = " at " + ", ".join(f"{name} = {value}" for name, value in sizes.items()) if sizes else ""
+    given = f" at {in_words(sizes)}" if sizes else ""
     lines = dict.fromkeys(str(s.loc.line) for s in (source, sink) if s.loc)
     at = f", line {' -> '.join(lines)}" if lines else ""
     return f"{dependence.kind} on {dependence.array}{dependence.doubt}, distance {distance}, {pair}{given}{at}"

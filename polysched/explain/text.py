@@ -20,13 +20,7 @@ from polysched.transform.edits.base.loops import nested
 
 
 def explain(
-    scop: Scop,
-    deps: Dependences,
-    tree: Tree,
-    *,
-    found: str = "",
-    mapped: Tree | None = None,
-    line: int | None = None,
+    scop: Scop, deps: Dependences, tree: Tree, *, found: str = "", mapped: Tree | None = None, line: int | None = None
 ) -> str:
     """What each loop of the source is good for, then each of `tree`, and what became of these in `mapped`.
 
@@ -34,26 +28,18 @@ def explain(
     With `line`, only the loops around the statements of that line of the source, or in the loop there; InputError if
     there are none.
     """
-    return "\n".join(_sections(scop, deps, tree, found, mapped, line))
-
-
-def _sections(
-    scop: Scop, deps: Dependences, tree: Tree, found: str, mapped: Tree | None, line: int | None
-) -> Iterator[str]:
     nest = Nest(scop=scop, dependences=deps, chosen=statements_at(scop, line))
     source = _source(nest, line)
-    yield from (f"taken on trust: {claim}" for claim in deps.trusted)
-    yield from _left_out(nest)
-    yield "in the source"
-    yield from (f"  {text}" for text in source_lines(nested(source.scop.tree), source))
-    if not found and nested(tree) == nested(scop.tree):
-        return
-    yield f"in the schedule{f' ({found})' if found else ''}"
-    yield from (f"  {text}" for text in band_lines(tree, nest))
-    mapped = tree if mapped is None else mapped
-    if mapped != tree or marks_in(mapped):
-        yield "in the kernel"
-        yield from (f"  {text}" for text in mapped_lines(mapped, nest))
+    lines = [*(f"taken on trust: {claim}" for claim in deps.trusted), *_left_out(nest), "in the source"]
+    lines += (f"  {text}" for text in source_lines(nested(source.scop.tree), source))
+    if found or nested(tree) != nested(scop.tree):
+        lines.append(f"in the schedule{f' ({found})' if found else ''}")
+        lines += (f"  {text}" for text in band_lines(tree, nest))
+        mapped = tree if mapped is None else mapped
+        if mapped != tree or marks_in(mapped):
+            lines.append("in the kernel")
+            lines += (f"  {text}" for text in mapped_lines(mapped, nest))
+    return "\n".join(lines)
 
 
 def _left_out(nest: Nest) -> Iterator[str]:

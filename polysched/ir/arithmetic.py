@@ -42,11 +42,11 @@ def binary(op: str, dtype: DType) -> Callable[[Value, Value], Value]:
     if op in COMPARISONS:
         return COMPARE[op]
     if op in ("min", "max"):
-        return _minimum if op == "min" else _maximum
+        return UNBOUNDED[op]
     if op in ("<<", ">>"):
         return _shift(op, dtype)
     rounded = fit(dtype)
-    raw = _float_division if op == "/" else _RAW[op]
+    raw = UNBOUNDED[op]
     return lambda x, y: rounded(raw(x, y))
 
 
@@ -90,10 +90,11 @@ COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     ">=": operator.ge,
 }
 _RAW_UNARY: dict[str, Callable[[Value], Value]] = {"-": operator.neg, "~": operator.invert}
-_RAW: dict[str, Callable[[Value, Value], Value]] = {
+UNBOUNDED: dict[str, Callable[[Value, Value], Value]] = {  # before a result is brought into its type
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
+    "/": _float_division,
     "floordiv": operator.floordiv,
     "floormod": operator.mod,
     "truncdiv": _truncdiv,
@@ -101,13 +102,15 @@ _RAW: dict[str, Callable[[Value, Value], Value]] = {
     "&": operator.and_,
     "|": operator.or_,
     "^": operator.xor,
+    "min": _minimum,
+    "max": _maximum,
     "<<": operator.lshift,
     ">>": operator.rshift,
 }
 
 
 def _shift(op: str, dtype: DType) -> Callable[[int, int], int]:
-    rounded, raw = fit(dtype), _RAW[op]
+    rounded, raw = fit(dtype), UNBOUNDED[op]
 
     def run(x: int, count: int) -> int:
         if not 0 <= count < dtype.bits:

@@ -8,6 +8,7 @@ A Python number among the operands becomes a Const of the dtype of the others, o
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 from polysched.ir.dtypes import DType, boolean, i64
 from polysched.ir.nodes import Array, Binary, Const, Expr, If, Load, Stmt, Store, Var
@@ -15,16 +16,11 @@ from polysched.ir.nodes import Array, Binary, Const, Expr, If, Load, Stmt, Store
 Operand = Expr | int | float
 
 
-def const(value: int | float | bool, dtype: DType = i64) -> Const:
-    return Const(value, dtype)
+const, var = Const, Var
 
 
 def zero(dtype: DType) -> Const:
     return Const(0.0 if dtype.is_float else 0 if dtype.is_integer else False, dtype)
-
-
-def var(name: str, dtype: DType = i64) -> Var:
-    return Var(name, dtype)
 
 
 def binary(op: str, first: Operand, *rest: Operand) -> Expr:
@@ -36,24 +32,11 @@ def binary(op: str, first: Operand, *rest: Operand) -> Expr:
     return result
 
 
-def add(*operands: Operand) -> Expr:
-    return binary("+", *operands)
-
-
-def sub(left: Operand, right: Operand) -> Expr:
-    return binary("-", left, right)
-
-
-def mul(*operands: Operand) -> Expr:
-    return binary("*", *operands)
-
-
-def floordiv(left: Operand, right: Operand) -> Expr:
-    return binary("floordiv", left, right)
-
-
-def floormod(left: Operand, right: Operand) -> Expr:
-    return binary("floormod", left, right)
+add = partial(binary, "+")
+sub = partial(binary, "-")
+mul = partial(binary, "*")
+floordiv = partial(binary, "floordiv")
+floormod = partial(binary, "floormod")
 
 
 def conjunction(conditions: Iterable[Expr]) -> Expr:

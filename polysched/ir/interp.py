@@ -19,29 +19,10 @@ from typing import Any, Literal
 import numpy as np
 
 from polysched.errors import LaunchError
+from polysched.ir import nodes as ir
 from polysched.ir.arithmetic import Value, binary, call, cast, fit, unary
-from polysched.ir.defaults import default_arguments
+from polysched.ir.contents import default_arguments
 from polysched.ir.node import walk
-from polysched.ir.nodes import (
-    Alloc,
-    Array,
-    Barrier,
-    Binary,
-    Call,
-    Cast,
-    Const,
-    Expr,
-    For,
-    Function,
-    If,
-    Let,
-    Load,
-    Select,
-    Stmt,
-    Store,
-    Unary,
-    Var,
-)
 from polysched.support import clock
 
 Values = dict[str, Any]  # what is bound: numbers, arrays, and these two, which no name of the IR can be
@@ -56,11 +37,11 @@ class Touch:
     kind: Literal["read", "write"]
     array: str
     index: tuple[int, ...]
-    statement: Stmt  # the very object that ran: compare with `is`
+    statement: ir.Stmt  # the very object that ran: compare with `is`
     iteration: tuple[int, ...]  # values of the loop variables around the statement, outermost first
 
 
-def interpret(fn: Function, arguments: Mapping[str, Any], log: list[Touch] | None = None) -> None:
+def interpret(fn: ir.Function, arguments: Mapping[str, Any], log: list[Touch] | None = None) -> None:
     """Runs `fn` on `arguments`, which name every size, scalar and array without a default; arrays are changed in place.
 
     Raises ZeroDivisionError, and IndexError naming array and index (a negative subscript is out of bounds too).
@@ -75,19 +56,19 @@ def interpret(fn: Function, arguments: Mapping[str, Any], log: list[Touch] | Non
         _Compiler(log).block(fn.body)(values | {_ITERATION: (), _SHARED: None})
 
 
-def evaluate(expr: Expr, values: Mapping[str, Value]) -> Value:
+def evaluate(expr: ir.Expr, values: Mapping[str, Value]) -> Value:
     """The value of an expression without loads, given those of its variables."""
     with np.errstate(all="ignore"):
         return compiled(expr)(dict(values))
 
 
-def compiled(expr: Expr) -> Callable[[dict[str, Value]], Value]:
+def compiled(expr: ir.Expr) -> Callable[[dict[str, Value]], Value]:
     """An expression without loads as a function of the values of its variables, to be evaluated often; it raises
     KeyError if one of them is missing."""
     return _Compiler(None).expr(expr)
 
 
-def _checked(array: Array, given: Any, values: Values) -> np.ndarray:
+def _checked(array: ir.Array, given: Any, values: Values) -> np.ndarray:
     shape = tuple(evaluate(extent, values) for extent in array.shape)
     if not isinstance(given, np.ndarray) or given.shape != shape or given.dtype != array.dtype.numpy:
         what = f"{given.dtype}{list(given.shape)}" if isinstance(given, np.ndarray) else type(given).__name__
@@ -100,9 +81,9 @@ class _Compiler:
     """Turns nodes into Python closures over the values that are bound."""
 
     log: list[Touch] | None
-    statement: Stmt | None = None  # the one being compiled
+    statement: ir.Stmt | None = None  # the one being compiled
 
-    def block(self, statements: tuple[Stmt, ...]) -> Callable[[Values], None]:
+    def block(self, statements: tuple[ir.Stmt, ...]) -> Callable[[Values], None]:
         actions = [self.stmt(s) for s in statements]
 
         def run(values: Values) -> None:
@@ -111,26 +92,26 @@ class _Compiler:
 
         return run
 
-    def stmt(self, stmt: Stmt) -> Callable[[Values], None]:
+    def stmt(self, stmt: ir.Stmt) -> Callable[[Values], None]:
         self.statement = stmt
         match stmt:
-            case Let():
+            case ir.Let():
                 return self.let(stmt)
-            case Store():
+            case ir.Store():
                 return self.store(stmt)
-            case For() if _is_thread_loop(stmt) and _threads_meet(stmt):
+            case ir.For() if _is_thread_loop(stmt) and _threads_meet(stmt):
                 return self.thread_block(stmt)
-            case For():
+            case ir.For():
                 return self.loop(stmt)
-            case If():
+            case ir.If():
                 return self.branch(stmt)
-            case Alloc():
+            case ir.Alloc():
                 return self.alloc(stmt)
-            case Barrier():  # outside of thread loops there is nobody to wait for
+            case ir.Barrier():  # outside of thread loops there is nobody to wait for
                 return lambda values: None
         raise TypeError(f"unknown statement {type(stmt).__name__}")
 
-    def let(self, stmt: Let) -> Callable[[Values], None]:
+    def let(self, stmt: ir.Let) -> Callable[[Values], None]:
         name, value = stmt.name, self.expr(stmt.value)
 
         def run(values: Values) -> None:
@@ -138,7 +119,7 @@ class _Compiler:
 
         return run
 
-    def store(self, stmt: Store) -> Callable[[Values], None]:
+    def store(self, stmt: ir.Store) -> Callable[[Values], None]:
         value, index, name = self.expr(stmt.value), self.subscript(stmt.index), stmt.array
         note = self.note("write", name)
 
@@ -150,7 +131,7 @@ class _Compiler:
 
         return run
 
-    def loop(self, stmt: For) -> Callable[[Values], None]:
+    def loop(self, stmt: ir.For) -> Callable[[Values], None]:
         iterations, body, var = self.iterations(stmt), self.block(stmt.body), stmt.var
 
         def run(values: Values) -> None:
@@ -163,16 +144,16 @@ class _Compiler:
 
         return run
 
-    def iterations(self, stmt: For) -> Callable[[Values], range]:
+    def iterations(self, stmt: ir.For) -> Callable[[Values], range]:
         lo, hi, step = self.expr(stmt.lo), self.expr(stmt.hi), stmt.step
         return lambda values: range(lo(values), hi(values), step)
 
-    def branch(self, stmt: If) -> Callable[[Values], None]:
+    def branch(self, stmt: ir.If) -> Callable[[Values], None]:
         cond = self.expr(stmt.cond)
         then, other = self.block(stmt.then), self.block(stmt.other)
         return lambda values: then(values) if cond(values) else other(values)
 
-    def alloc(self, stmt: Alloc) -> Callable[[Values], None]:
+    def alloc(self, stmt: ir.Alloc) -> Callable[[Values], None]:
         """Uninitialised memory holds something unlikely, so that reading it shows."""
         name, dtype, is_shared = stmt.array.name, stmt.array.dtype.numpy, stmt.array.space == "shared"
         shape = [self.expr(extent) for extent in stmt.array.shape]
@@ -187,7 +168,7 @@ class _Compiler:
 
         return run
 
-    def thread_block(self, stmt: For) -> Callable[[Values], None]:
+    def thread_block(self, stmt: ir.For) -> Callable[[Values], None]:
         threads = self.threads(stmt)
 
         def run(values: Values) -> None:
@@ -196,7 +177,7 @@ class _Compiler:
 
         return run
 
-    def threads(self, stmt: For) -> Callable[[Values], Iterator[None]]:
+    def threads(self, stmt: ir.For) -> Callable[[Values], Iterator[None]]:
         """All threads of the loop in turns, giving way (yield) at each barrier; each has its copy of what is bound."""
         iterations, body, var = self.iterations(stmt), self.steps(stmt.body), stmt.var
 
@@ -213,7 +194,7 @@ class _Compiler:
 
         return run
 
-    def steps(self, statements: tuple[Stmt, ...]) -> Callable[[Values], Iterator[None]]:
+    def steps(self, statements: tuple[ir.Stmt, ...]) -> Callable[[Values], Iterator[None]]:
         actions = [self.step(s) for s in statements]
 
         def run(values: Values) -> Iterator[None]:
@@ -222,20 +203,20 @@ class _Compiler:
 
         return run
 
-    def step(self, stmt: Stmt) -> Callable[[Values], Iterator[None]]:
+    def step(self, stmt: ir.Stmt) -> Callable[[Values], Iterator[None]]:
         self.statement = stmt
         match stmt:
-            case Barrier():
+            case ir.Barrier():
                 return lambda values: iter((None,))
-            case If(cond, then, other) if _threads_meet(stmt):
+            case ir.If(cond, then, other) if _threads_meet(stmt):
                 test, yes, no = self.expr(cond), self.steps(then), self.steps(other)
                 return lambda values: yes(values) if test(values) else no(values)
-            case For() if _threads_meet(stmt):
+            case ir.For() if _threads_meet(stmt):
                 return self.threads(stmt) if _is_thread_loop(stmt) else self.loop_in_steps(stmt)
             case _:
                 return _at_once(self.stmt(stmt))
 
-    def loop_in_steps(self, stmt: For) -> Callable[[Values], Iterator[None]]:
+    def loop_in_steps(self, stmt: ir.For) -> Callable[[Values], Iterator[None]]:
         iterations, body, var = self.iterations(stmt), self.steps(stmt.body), stmt.var
 
         def run(values: Values) -> Iterator[None]:
@@ -247,35 +228,35 @@ class _Compiler:
 
         return run
 
-    def expr(self, expr: Expr) -> Callable[[Values], Value]:
+    def expr(self, expr: ir.Expr) -> Callable[[Values], Value]:
         match expr:
-            case Const(value, dtype):
+            case ir.Const(value, dtype):
                 constant = fit(dtype)(value)
                 return lambda values: constant
-            case Var(name, _):
+            case ir.Var(name, _):
                 return operator.itemgetter(name)
-            case Load():
+            case ir.Load():
                 return self.load(expr)
-            case Unary(op, arg):
+            case ir.Unary(op, arg):
                 return _after(unary(op, arg.dtype), self.expr(arg))
-            case Binary("&&", left, right):
+            case ir.Binary("&&", left, right):
                 first, second = self.expr(left), self.expr(right)
                 return lambda values: first(values) and second(values)
-            case Binary("||", left, right):
+            case ir.Binary("||", left, right):
                 first, second = self.expr(left), self.expr(right)
                 return lambda values: first(values) or second(values)
-            case Binary(op, left, right):
+            case ir.Binary(op, left, right):
                 return _after(binary(op, left.dtype), self.expr(left), self.expr(right))
-            case Select(cond, then, other):
+            case ir.Select(cond, then, other):
                 test, yes, no = self.expr(cond), self.expr(then), self.expr(other)
                 return lambda values: yes(values) if test(values) else no(values)
-            case Call(fn, args, dtype, _):
+            case ir.Call(fn, args, dtype, _):
                 return _after(call(fn, len(args), dtype), *(self.expr(arg) for arg in args))
-            case Cast(arg, dtype):
+            case ir.Cast(arg, dtype):
                 return _after(cast(arg.dtype, dtype), self.expr(arg))
         raise TypeError(f"unknown expression {type(expr).__name__}")
 
-    def load(self, expr: Load) -> Callable[[Values], Value]:
+    def load(self, expr: ir.Load) -> Callable[[Values], Value]:
         index, name, note = self.subscript(expr.index), expr.array, self.note("read", expr.array)
 
         def run(values: Values) -> Value:
@@ -286,7 +267,7 @@ class _Compiler:
 
         return run
 
-    def subscript(self, index: tuple[Expr, ...]) -> Callable[[Values], tuple[int, ...]]:
+    def subscript(self, index: tuple[ir.Expr, ...]) -> Callable[[Values], tuple[int, ...]]:
         parts = [self.expr(x) for x in index]
         return lambda values: tuple([part(values) for part in parts])
 
@@ -299,13 +280,13 @@ class _Compiler:
         return lambda index, values: log.append(Touch(kind, array, index, statement, values[_ITERATION]))
 
 
-def _is_thread_loop(stmt: For) -> bool:
+def _is_thread_loop(stmt: ir.For) -> bool:
     return stmt.kind.startswith("thread.")
 
 
-def _threads_meet(stmt: Stmt) -> bool:
+def _threads_meet(stmt: ir.Stmt) -> bool:
     """Whether threads that run it cannot run one after the other."""
-    return any(isinstance(s, Barrier) or (isinstance(s, Alloc) and s.array.space == "shared") for s in walk(stmt))
+    return any(isinstance(s, ir.Barrier) or (isinstance(s, ir.Alloc) and s.array.space == "shared") for s in walk(stmt))
 
 
 def _at_once(action: Callable[[Values], None]) -> Callable[[Values], Iterator[None]]:

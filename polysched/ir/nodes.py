@@ -291,6 +291,3 @@ class Function:
     def array(self, name: str) -> Array:
         """The array parameter of that name; KeyError if there is none."""
         return {array.name: array for array in self.arrays}[name]
-
-
-Node = Expr | Stmt

@@ -17,63 +17,24 @@ from polysched.ir.effects import is_pure, is_total
 from polysched.ir.nodes import Binary, Const, Expr, Select, Unary
 
 
+def _operator(op: str) -> Callable[[Pattern, Operand], Pattern]:
+    return lambda left, right: Node(op, (left, lift(right)))
+
+
+def _reflected(op: str) -> Callable[[Pattern, Operand], Pattern]:
+    return lambda right, left: Node(op, (lift(left), right))
+
+
 @dataclass(frozen=True, eq=False)
 class Pattern:
     """Base of patterns, which are built by Python's operators; `//` and `%` are floordiv and floormod."""
 
-    def __add__(self, other: Operand) -> Pattern:
-        return Node("+", (self, lift(other)))
-
-    def __radd__(self, other: Operand) -> Pattern:
-        return Node("+", (lift(other), self))
-
-    def __sub__(self, other: Operand) -> Pattern:
-        return Node("-", (self, lift(other)))
-
-    def __rsub__(self, other: Operand) -> Pattern:
-        return Node("-", (lift(other), self))
-
-    def __mul__(self, other: Operand) -> Pattern:
-        return Node("*", (self, lift(other)))
-
-    def __rmul__(self, other: Operand) -> Pattern:
-        return Node("*", (lift(other), self))
-
-    def __truediv__(self, other: Operand) -> Pattern:
-        return Node("/", (self, lift(other)))
-
-    def __floordiv__(self, other: Operand) -> Pattern:
-        return Node("floordiv", (self, lift(other)))
-
-    def __mod__(self, other: Operand) -> Pattern:
-        return Node("floormod", (self, lift(other)))
-
-    def __and__(self, other: Operand) -> Pattern:
-        return Node("&", (self, lift(other)))
-
-    def __or__(self, other: Operand) -> Pattern:
-        return Node("|", (self, lift(other)))
-
-    def __xor__(self, other: Operand) -> Pattern:
-        return Node("^", (self, lift(other)))
-
-    def __lshift__(self, other: Operand) -> Pattern:
-        return Node("<<", (self, lift(other)))
-
-    def __rshift__(self, other: Operand) -> Pattern:
-        return Node(">>", (self, lift(other)))
-
-    def __lt__(self, other: Operand) -> Pattern:
-        return Node("<", (self, lift(other)))
-
-    def __le__(self, other: Operand) -> Pattern:
-        return Node("<=", (self, lift(other)))
-
-    def __gt__(self, other: Operand) -> Pattern:
-        return Node(">", (self, lift(other)))
-
-    def __ge__(self, other: Operand) -> Pattern:
-        return Node(">=", (self, lift(other)))
+    __add__, __radd__ = _operator("+"), _reflected("+")
+    __sub__, __rsub__ = _operator("-"), _reflected("-")
+    __mul__, __rmul__ = _operator("*"), _reflected("*")
+    __truediv__, __floordiv__, __mod__ = map(_operator, ("/", "floordiv", "floormod"))
+    __and__, __or__, __xor__, __lshift__, __rshift__ = map(_operator, ("&", "|", "^", "<<", ">>"))
+    __lt__, __le__, __gt__, __ge__ = map(_operator, ("<", "<=", ">", ">="))
 
     def __neg__(self) -> Pattern:
         return Node("-", (self,))

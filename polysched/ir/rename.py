@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from itertools import count
 from typing import Any
@@ -39,8 +39,10 @@ def fresh_names(stem: str, taken: set[str]) -> Iterator[str]:
 
 def rename_bound(body: tuple[Any, ...], fresh: Callable[[str], str]) -> tuple[Any, ...]:
     """`body` with each name that it binds replaced by what `fresh` makes of it."""
-    names = {name: fresh(name) for name in dict.fromkeys(bound_names(body))}
+    return _renamed(body, {name: fresh(name) for name in dict.fromkeys(bound_names(body))})
 
+
+def _renamed(body: tuple[Any, ...], names: Mapping[str, str]) -> tuple[Any, ...]:
     def rule(node: Any) -> Any:
         match node:
             case Var(name) | Let(name) if name in names:
@@ -61,11 +63,4 @@ def numbered_in_order(body: tuple[Any, ...], names: list[str]) -> tuple[tuple[An
     mine = set(names)
     found = [node.name for node in walk(body) if isinstance(node, Let) and node.name in mine]
     order = dict(zip(found, names, strict=True))
-
-    def rule(node: Any) -> Any:
-        match node:
-            case Let(name) | Var(name) if name in order:
-                return replace(node, name=order[name])
-        return None
-
-    return (body, order) if found == names else (rewrite(body, rule), order)
+    return body if found == names else _renamed(body, order), order

@@ -21,24 +21,13 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 from typing import Any
 
+import numpy as np
+
 from polysched.ir.dtypes import DType, boolean
 from polysched.ir.effects import is_total
 from polysched.ir.interp import evaluate
 from polysched.ir.node import map_children, map_list
-from polysched.ir.nodes import (
-    DIVISIONS,
-    Alloc,
-    Binary,
-    Cast,
-    Const,
-    Expr,
-    For,
-    If,
-    Let,
-    Stmt,
-    Unary,
-    Var,
-)
+from polysched.ir.nodes import DIVISIONS, Alloc, Binary, Cast, Const, Expr, For, If, Let, Stmt, Unary, Var
 from polysched.ir.patterns import Hole, Rule, Shape, call, integer, lift, shape, total, where
 
 
@@ -88,35 +77,17 @@ def _step(expr: Expr) -> Expr | None:
     return None
 
 
-def _is_negative(c: Const) -> bool:
-    """... and so is not its own negative, as the least integer of a type is."""
-    return -(1 << c.dtype.bits - 1) < c.value < 0
-
-
-def _have_positive_product(c: Const, d: Const) -> bool:
-    return c.value > 0 and d.value > 0 and c.value * d.value < 1 << c.dtype.bits - 1
-
-
-def _is_positive(c: Const) -> bool:
-    return c.value > 0
-
-
-def _is_not_zero(c: Const) -> bool:
-    return c.value != 0
-
-
-def _is_positive_multiple(c: Const, d: Const) -> bool:
-    return c.value > 0 and d.value > 0 and c.value % d.value == 0
-
-
-def _is_multiple_of_power(c: Const, d: Const) -> bool:
-    return d.value > 0 and int(d.value).bit_count() == 1 and c.value % d.value == 0
-
-
 x, y, z = Hole("x"), Hole("y"), Hole("z")
 c, d = Hole("c", constant=True), Hole("d", constant=True)
 minus, minimum, maximum, truncdiv, truncmod = map(call, ("-", "min", "max", "truncdiv", "truncmod"))
 both, either, negated, select, equal, unequal = map(call, ("&&", "||", "!", "?:", "==", "!="))
+
+# negative, and so not its own negative, as the least integer of a type is
+negative = where(lambda c: -(1 << c.dtype.bits - 1) < c.value < 0, c)
+positive, not_zero = where(lambda c: c.value > 0, c), where(lambda c: c.value != 0, c)
+positive_product = where(lambda c, d: c.value > 0 and d.value > 0 and c.value * d.value < 1 << c.dtype.bits - 1, c, d)
+positive_multiple = where(lambda c, d: c.value > 0 and d.value > 0 and c.value % d.value == 0, c, d)
+multiple_of_power = where(lambda c, d: d.value > 0 and d.value.bit_count() == 1 and c.value % d.value == 0, c, d)
 
 
 def _rules(kinds: str, *rows: tuple[Any, ...]) -> Iterator[Rule]:
@@ -161,20 +132,20 @@ _INTEGER_RULES = _rules(
     (truncdiv(x, 1), x),
     (x % 1, 0, total(x)),
     (truncmod(x, 1), 0, total(x)),
-    ((x // c) // d, x // (c * d), where(_have_positive_product, c, d)),
+    ((x // c) // d, x // (c * d), positive_product),
     ((x % c) % c, x % c),
     (truncmod(truncmod(x, c), c), truncmod(x, c)),
-    ((x % c) % d, x % d, where(_is_positive_multiple, c, d)),
-    ((x % c) // c, 0, total(x), where(_is_positive, c)),
-    ((x // c) * c + x % c, x, where(_is_not_zero, c)),
-    (x % c + (x // c) * c, x, where(_is_not_zero, c)),
-    (truncdiv(x, c) * c + truncmod(x, c), x, where(_is_not_zero, c)),
-    (truncmod(x, c) + truncdiv(x, c) * c, x, where(_is_not_zero, c)),
+    ((x % c) % d, x % d, positive_multiple),
+    ((x % c) // c, 0, total(x), positive),
+    ((x // c) * c + x % c, x, not_zero),
+    (x % c + (x // c) * c, x, not_zero),
+    (truncdiv(x, c) * c + truncmod(x, c), x, not_zero),
+    (truncmod(x, c) + truncdiv(x, c) * c, x, not_zero),
     # remainders by powers of two, which wrapping changes nothing of
-    ((x * c) % d, 0, total(x), where(_is_multiple_of_power, c, d)),
-    ((x * c + y) % d, y % d, total(x), where(_is_multiple_of_power, c, d)),
-    ((y + x * c) % d, y % d, total(x), where(_is_multiple_of_power, c, d)),
-    ((y - x * c) % d, y % d, total(x), where(_is_multiple_of_power, c, d)),
+    ((x * c) % d, 0, total(x), multiple_of_power),
+    ((x * c + y) % d, y % d, total(x), multiple_of_power),
+    ((y + x * c) % d, y % d, total(x), multiple_of_power),
+    ((y - x * c) % d, y % d, total(x), multiple_of_power),
     # bits
     (x & 0, 0, total(x)),
     (x | 0, x),
@@ -201,8 +172,8 @@ _INTEGER_RULES = _rules(
 
 _SIGNED_RULES = _rules(
     "i",
-    (x + c, x - (-c), where(_is_negative, c)),
-    (x - c, x + (-c), where(_is_negative, c)),
+    (x + c, x - (-c), negative),
+    (x - c, x + (-c), negative),
 )
 
 _FLOAT_RULES = _rules(
@@ -296,20 +267,8 @@ def _simpler_cast(cast: Cast) -> Expr | None:
 
 def _holds_all_of(wide: DType, narrow: DType) -> bool:
     """Whether every value of `narrow` is one of `wide`."""
-    if wide == narrow or narrow == boolean:
-        return True
-    magnitude = narrow.bits - (narrow.kind == "i")  # bits that the value of an integer needs
-    match wide.kind, narrow.kind:
-        case "f", "f":
-            return wide.bits > narrow.bits
-        case "f", "i" | "u":
-            return magnitude <= {16: 11, 32: 24, 64: 53}[wide.bits]
-        case "i", "i" | "u":
-            return magnitude <= wide.bits - 1
-        case "u", "u":
-            return magnitude <= wide.bits
-        case _:
-            return False
+    rounds = wide.is_float and narrow.is_integer and narrow.bits == 64  # which numpy calls safe
+    return np.can_cast(narrow.numpy, wide.numpy) and not rounds
 
 
 def _simpler_statement(stmt: If | For) -> Stmt | tuple[Stmt, ...] | None:

@@ -85,14 +85,8 @@ class AffineSpace:
     def _binary(self, expr: Binary) -> isl.PwAff:
         left, right = self.function(expr.left), self.function(expr.right)
         match expr.op:
-            case "+":
-                return left.add(right)
-            case "-":
-                return left.sub(right)
-            case "min":
-                return left.min(right)
-            case "max":
-                return left.max(right)
+            case "+" | "-" | "min" | "max":
+                return getattr(left, {"+": "add", "-": "sub"}.get(expr.op, expr.op))(right)
             case "*" if left.is_cst() or right.is_cst():
                 return left.mul(right)
             case "floordiv" if _nonzero(right):
@@ -119,6 +113,11 @@ _RELATIONS = {"==": "eq_set", "!=": "ne_set", "<": "lt_set", "<=": "le_set", ">"
 def _nonzero(function: isl.PwAff) -> bool:
     """Is it one constant, and not zero?"""
     return bool(function.is_cst()) and not function.is_equal(function.sub(function))
+
+
+def sizes_where(condition: Expr, sizes: Sequence[str]) -> isl.Set:
+    """{ : condition }; NotAffine if that is no quasi-affine set."""
+    return AffineSpace("", (), tuple(sizes)).where(condition).params()
 
 
 def is_name(word: str) -> bool:
@@ -169,8 +168,7 @@ def _free_build(sizes: isl.Set) -> isl.AstBuild:
 
 
 def _size_names(sizes: isl.Set) -> dict[str, Expr]:
-    names = [sizes.get_dim_name(isl.dim_type.param, k) or "" for k in range(sizes.dim(isl.dim_type.param))]
-    return {name: Var(name) for name in names}
+    return {name: Var(name) for name in isl.sizes_of(sizes)}
 
 
 def expression(ast: isl.AstExpr, names: dict[str, Expr]) -> Expr:

@@ -31,44 +31,33 @@ def sizes_in_bounds(
     """
     with isl.within(_EXACT_SECONDS):
         beyond = {name: _beyond(array, sizes) for name, array in arrays.items()}
-    exact = _Exact(clock.Deadline.after(_EXACT_SECONDS))
-    valid = context
+    deadline, is_missed, valid = clock.Deadline.after(_EXACT_SECONDS), False, context
+
+    def exact(question: Callable[[], T]) -> T | None:
+        """What isl answers; None where it takes too long."""
+        return isl.decided(question, None, seconds=min(_QUESTION_SECONDS, deadline.left))
+
     for statement in statements:
         for access in (*statement.reads, *statement.writes):
             relation = access.relation.intersect_domain(statement.domain.intersect_params(context))
             outside = relation.intersect_range(beyond[access.array])
-            if exact.answer(outside.is_empty, False):
+            if is_inside := exact(outside.is_empty):
                 continue
             bad = outside.params()
-            if exact.answer(partial(relation.params().is_subset, bad), False):
+            if is_never := exact(partial(relation.params().is_subset, bad)):
                 complaint = _complaint(statement, outside, arrays[access.array], sizes)
                 raise InputError(complaint, statement.loc, _HINT)
-            left = exact.answer(partial(valid.subtract, bad), None)
+            left = exact(partial(valid.subtract, bad))
+            is_missed = is_missed or any(answer is None for answer in (is_inside, is_never, left))
             # or without all sizes at which a fraction of an iteration is outside, which are more, and easier to find
             valid = valid.subtract(bad.remove_divs()) if left is None else left
-    if exact.is_missed and valid.is_empty():
+    if is_missed and valid.is_empty():
         raise BudgetExceeded("whether accesses stay inside their arrays was not decided in time")
     return valid.coalesce()
 
 
 _EXACT_SECONDS = 3.0  # for all accesses of a nest
 _QUESTION_SECONDS = 0.5
-
-
-class _Exact:
-    """Asks isl for exact answers until a deadline."""
-
-    def __init__(self, deadline: clock.Deadline):
-        self.deadline, self.is_missed = deadline, False
-
-    def answer(self, question: Callable[[], T], unknown: T) -> T:
-        """What isl answers; `unknown`, which must be safe, where it takes too long."""
-        try:
-            with isl.within(min(_QUESTION_SECONDS, self.deadline.left)):
-                return question()
-        except BudgetExceeded:
-            self.is_missed = True
-            return unknown
 
 
 _HINT = 'shrink the loop, guard the access, or declare the array larger, as in f64["n + 1"]'

@@ -14,7 +14,7 @@ from itertools import permutations
 
 from polysched.ir.node import walk
 from polysched.ir.nodes import Alloc, Array, Binary, Const, Expr, Function
-from polysched.model.affine import AffineSpace, NotAffine, value
+from polysched.model.affine import NotAffine, sizes_where, value
 from polysched.model.scop import Scop
 from polysched.support import isl
 
@@ -84,10 +84,10 @@ def sizes_that_fit(scop: Scop, source: Function) -> isl.Set:
 def _always_fits(array: Array, scop: Scop) -> bool:
     fn = scop.function
     try:
-        conditions = [AffineSpace("", (), fn.sizes).where(Binary(">", extent, Const(0))) for extent in array.shape]
+        known = (sizes_where(Binary(">", extent, Const(0)), fn.sizes) for extent in array.shape)
+        some = reduce(isl.Set.intersect, known, scop.valid_sizes)
     except NotAffine:
         return False
-    some = reduce(isl.Set.intersect, (condition.params() for condition in conditions), scop.valid_sizes)
     return some.is_empty() or fits_an_array(array.shape, fn.arrays, some, fn.sizes)
 
 
@@ -95,6 +95,6 @@ def _is_within(extent: Expr, dimension: Expr, known: isl.Set, sizes: tuple[str, 
     if extent == dimension:
         return True
     try:
-        return bool(known.is_subset(AffineSpace("", (), sizes).where(Binary("<=", extent, dimension)).params()))
+        return bool(known.is_subset(sizes_where(Binary("<=", extent, dimension), sizes)))
     except NotAffine:
         return False

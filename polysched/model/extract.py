@@ -14,12 +14,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
 
-from polysched.errors import InputError, Loc
+from polysched.errors import InputError
 from polysched.ir.node import walk
 from polysched.ir.nodes import Alloc, Array, Expr, For, Function, If, Load, Stmt, Store, Unary, Var
 from polysched.model.accesses import accesses
 from polysched.model.affine import AffineSpace, NotAffine, is_name
 from polysched.model.bounds import sizes_in_bounds
+from polysched.model.known import Where
 from polysched.model.loops import loop_conditions, sizes_not_negative
 from polysched.model.reduction import reduction_operator
 from polysched.model.scop import Access, Scop, Statement
@@ -33,27 +34,28 @@ def extract(fn: Function, *, check_bounds: bool = True) -> Scop:
     InputError if the nest stores nothing, or, with `check_bounds`, if an access leaves its array whenever it runs.
     """
     _require_readable(fn)
-    nest = _nest(fn.body, _Scope(fn.sizes))
+    nest = _nest(fn.body, Where(), fn.sizes)
     leaves = list(_leaves(nest))
     if not leaves:
         raise InputError(f"'{fn.name}' stores nothing", fn.loc, "assign to an array, as in a[i] = ...")
     local = {node.array.name for leaf in leaves for node in walk(leaf.body) if isinstance(node, Alloc)}
-    arrays = {a.name: a for a in _arrays(fn) if a.name not in local}
+    own = (node.array for node in walk(fn.body) if isinstance(node, Alloc))
+    arrays = {a.name: a for a in (*fn.arrays, *own) if a.name not in local}
     names = ["S"] if len(leaves) == 1 else [f"S{k}" for k in range(len(leaves))]
-    statements = tuple(_statement(name, leaf, arrays) for name, leaf in zip(names, leaves, strict=True))
+    statements = tuple(_statement(name, leaf, fn.sizes, arrays) for name, leaf in zip(names, leaves, strict=True))
     positive = sizes_not_negative(fn.sizes)
     valid = sizes_in_bounds(positive, statements, arrays, fn.sizes) if check_bounds else positive
     if valid.is_empty():
         raise InputError(f"no sizes keep all accesses of '{fn.name}' inside their arrays", fn.loc, "check the shapes")
     context = valid if valid.n_basic_set() == 1 else positive
-    order = _order(nest, iter(statements))[0]
+    order = _order(nest, iter(statements), fn.sizes)[0]
     return Scop(
         name=fn.name,
         context=context,
         valid_sizes=valid,
         statements=statements,
         arrays=tuple(arrays.values()),
-        tree=Domain(_instances(statements), Context(context, order)),
+        tree=Domain(isl.union_set(s.domain for s in statements), Context(context, order)),
         function=fn,
         kills=_kills(zip(leaves, statements, strict=True), arrays),
     )
@@ -67,30 +69,17 @@ def _require_readable(fn: Function) -> None:
             raise InputError(f"'{name}' cannot name a size or a loop: isl cannot read it", loc, "rename it")
 
 
-@dataclass(frozen=True)
-class _Scope:
-    """What encloses a statement: loops and affine guards, outermost first."""
+def _space(where: Where, sizes: tuple[str, ...], name: str = "") -> AffineSpace:
+    return AffineSpace(name, tuple(loop.var for loop in where.loops), sizes)
 
-    sizes: tuple[str, ...]
-    loops: tuple[For, ...] = ()
-    guards: tuple[Expr, ...] = ()
 
-    def space(self, name: str = "") -> AffineSpace:
-        return AffineSpace(name, tuple(loop.var for loop in self.loops), self.sizes)
-
-    def is_affine(self, *conditions: Expr) -> bool:
-        try:
-            for condition in conditions:
-                self.space().where(condition)
-        except NotAffine:
-            return False
-        return True
-
-    def inside(self, loop: For) -> _Scope:
-        return replace(self, loops=(*self.loops, loop))
-
-    def given(self, guard: Expr) -> _Scope:
-        return replace(self, guards=(*self.guards, guard))
+def _are_affine(conditions: Iterable[Expr], space: AffineSpace) -> bool:
+    try:
+        for condition in conditions:
+            space.where(condition)
+    except NotAffine:
+        return False
+    return True
 
 
 @dataclass(frozen=True)
@@ -98,39 +87,38 @@ class _Leaf:
     """A statement to be: its body, and what encloses it."""
 
     body: tuple[Stmt, ...]
-    scope: _Scope
+    where: Where
     kills: tuple[str, ...] = ()  # temporaries whose life begins here
 
 
 @dataclass(frozen=True)
 class _Loop:
     loop: For
-    sizes: tuple[str, ...]
     children: tuple[_Leaf | _Loop, ...]
 
 
 _Nest = tuple[_Leaf | _Loop, ...]
 
 
-def _nest(body: tuple[Stmt, ...], scope: _Scope) -> _Nest:
+def _nest(body: tuple[Stmt, ...], where: Where, sizes: tuple[str, ...]) -> _Nest:
     """The loops and statements of `body` in source order; affine branches dissolve into guards."""
     found: list[_Leaf | _Loop] = []
     for group in _groups(body):
         match group:
-            case (For() as loop,) if scope.inside(loop).is_affine(*loop_conditions(loop)):
-                below = _nest(loop.body, scope.inside(loop))
-                found += [_Loop(loop, scope.sizes, below)] if below else []
-            case (If(cond=cond, then=then, other=other),) if scope.is_affine(cond):
-                found += _nest(then, scope.given(cond))
-                found += _nest(other, scope.given(Unary("!", cond)))
+            case (For() as loop,) if _are_affine(loop_conditions(loop), _space(where.inside(loop), sizes)):
+                below = _nest(loop.body, where.inside(loop), sizes)
+                found += [_Loop(loop, below)] if below else []
+            case (If(cond=cond, then=then, other=other),) if _are_affine((cond,), _space(where, sizes)):
+                found += _nest(then, where.given(cond), sizes)
+                found += _nest(other, where.given(Unary("!", cond)), sizes)
             case (If() as branch,) if _can_distribute(branch):
                 guarded = [(branch.cond, branch.then), (Unary("!", branch.cond), branch.other)]
-                found += [_guard(child, cond) for cond, part in guarded for child in _nest(part, scope)]
+                found += [_guard(child, cond) for cond, part in guarded for child in _nest(part, where, sizes)]
             case _ if any(isinstance(node, Store) for node in walk(group)):
-                found.append(_Leaf(group, scope))
+                found.append(_Leaf(group, where))
     born = tuple(stmt.array.name for stmt in body if isinstance(stmt, Alloc))
     match found:
-        case [_Leaf() as first, *rest] if first.scope == scope:  # it runs once each time that the block is entered
+        case [_Leaf() as first, *rest] if first.where == where:  # it runs once each time that the block is entered
             found = [replace(first, kills=(*first.kills, *born)), *rest]
     return tuple(found)
 
@@ -175,14 +163,9 @@ def _leaves(nest: _Nest) -> Iterator[_Leaf]:
             yield child
 
 
-def _arrays(fn: Function) -> list[Array]:
-    return [*fn.arrays, *(node.array for node in walk(fn.body) if isinstance(node, Alloc))]
-
-
-def _statement(name: str, leaf: _Leaf, arrays: dict[str, Array]) -> Statement:
-    space = leaf.scope.space(name)
-    conditions = [c for loop in leaf.scope.loops for c in loop_conditions(loop)]
-    domain = reduce(isl.Set.intersect, (space.where(c) for c in (*conditions, *leaf.scope.guards)), space.universe)
+def _statement(name: str, leaf: _Leaf, sizes: tuple[str, ...], arrays: dict[str, Array]) -> Statement:
+    space = _space(leaf.where, sizes, name)
+    domain = reduce(isl.Set.intersect, map(space.where, leaf.where.conditions), space.universe)
     reads, writes = accesses(leaf.body, space, arrays)
     return Statement(
         name=name,
@@ -191,7 +174,7 @@ def _statement(name: str, leaf: _Leaf, arrays: dict[str, Array]) -> Statement:
         writes=writes,
         reads=reads,
         body=leaf.body,
-        loc=_first_loc(leaf.body),
+        loc=next((stmt.loc for stmt in leaf.body if stmt.loc and not isinstance(stmt, Alloc)), None),
         reduction=reduction_operator(leaf.body) if updates_alone(reads, writes, domain) else "",
     )
 
@@ -208,10 +191,6 @@ def updates_alone(reads: tuple[Access, ...], writes: tuple[Access, ...], domain:
     return True
 
 
-def _first_loc(body: tuple[Stmt, ...]) -> Loc | None:
-    return next((stmt.loc for stmt in body if stmt.loc and not isinstance(stmt, Alloc)), None)
-
-
 def _kills(leaves: Iterable[tuple[_Leaf, Statement]], arrays: dict[str, Array]) -> isl.UnionMap:
     """{ S[i] -> t[] }: what an earlier iteration left in a temporary is dead before S[i]."""
     dead = (
@@ -220,31 +199,27 @@ def _kills(leaves: Iterable[tuple[_Leaf, Statement]], arrays: dict[str, Array]) 
         for name in leaf.kills
         if name in arrays and not arrays[name].shape
     )
-    return reduce(isl.UnionMap.union, map(isl.UnionMap.from_map, dead), isl.UnionMap("{ }"))
+    return isl.union_map(dead)
 
 
-def _order(nest: _Nest, statements: Iterator[Statement]) -> tuple[Tree, list[Statement]]:
+def _order(nest: _Nest, statements: Iterator[Statement], sizes: tuple[str, ...]) -> tuple[Tree, list[Statement]]:
     """The source order of `nest`, and the statements in it, which are taken from `statements`."""
-    parts = [_order_child(child, statements) for child in nest]
+    parts: list[tuple[Tree, list[Statement]]] = []
+    for child in nest:
+        if isinstance(child, _Leaf):
+            parts.append((Leaf(), [next(statements)]))
+        else:
+            tree, below = _order(child.children, statements, sizes)
+            member = Member(_loop_schedule(child.loop, below, sizes))
+            parts.append((Band((member,), permutable=False, child=tree), below))
     if len(parts) == 1:
         return parts[0]
-    branches = tuple(Filter(_instances(below), tree) for tree, below in parts)
+    branches = tuple(Filter(isl.union_set(s.domain for s in below), tree) for tree, below in parts)
     return Sequence(branches), [statement for _, below in parts for statement in below]
-
-
-def _order_child(child: _Leaf | _Loop, statements: Iterator[Statement]) -> tuple[Tree, list[Statement]]:
-    if isinstance(child, _Leaf):
-        return Leaf(), [next(statements)]
-    tree, below = _order(child.children, statements)
-    return Band((Member(_loop_schedule(child.loop, below, child.sizes)),), permutable=False, child=tree), below
-
-
-def _instances(statements: Iterable[Statement]) -> isl.UnionSet:
-    return reduce(isl.UnionSet.union, (isl.UnionSet.from_set(s.domain) for s in statements))
 
 
 def _loop_schedule(loop: For, statements: list[Statement], sizes: tuple[str, ...]) -> isl.UnionMap:
     """{ S[i, j] -> [i] } for each statement in the loop; [-i] when it counts down."""
     value = Unary("-", Var(loop.var)) if loop.step < 0 else Var(loop.var)
-    maps = (isl.Map.from_pw_aff(AffineSpace(s.name, s.iterators, sizes).function(value)) for s in statements)
-    return reduce(isl.UnionMap.union, (isl.UnionMap.from_map(m) for m in maps))
+    spaces = (AffineSpace(s.name, s.iterators, sizes) for s in statements)
+    return isl.union_map(isl.Map.from_pw_aff(space.function(value)) for space in spaces)

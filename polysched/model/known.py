@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
+from itertools import chain
 
-from polysched.errors import InputError
+from polysched.errors import InputError, Loc
+from polysched.ir.build import conjunction
 from polysched.ir.dtypes import DType, i64
 from polysched.ir.node import children, walk
 from polysched.ir.nodes import (
@@ -30,7 +32,7 @@ from polysched.ir.nodes import (
     Unary,
     Var,
 )
-from polysched.model.affine import AffineSpace, NotAffine
+from polysched.model.affine import AffineSpace, NotAffine, sizes_where
 from polysched.model.loops import loop_conditions
 from polysched.support import isl
 
@@ -41,6 +43,7 @@ class Where:
 
     loops: tuple[For, ...] = ()
     guards: tuple[Expr, ...] = ()
+    loc: Loc | None = None  # of the statement
 
     def inside(self, loop: For) -> Where:
         return replace(self, loops=(*self.loops, loop))
@@ -85,38 +88,42 @@ class Known:
 
     def instances(self, where: Where, space: AffineSpace) -> isl.Set:
         """{ [i, j] : ... } that may come there; conditions on data are left out."""
-        known = reduce(lambda known, condition: _narrowed(known, condition, space), where.conditions, space.universe)
+        known = reduce(lambda known, condition: narrowed(known, condition, space)[0], where.conditions, space.universe)
         return known.intersect_params(self.ranges(space.sizes))
 
     def ranges(self, sizes: Iterable[str]) -> isl.Set:
         """{ : 0 <= n <= the greatest that it may be }"""
-        space = AffineSpace("", (), tuple(sorted(sizes)))
-        known = space.universe
-        for size in sizes:
-            for condition in (Binary(">=", Var(size), Const(0)), Binary("<=", Var(size), Const(self.greatest(size)))):
-                known = known.intersect(space.where(condition))
-        return known.params()
+        conditions = (
+            (Binary(">=", Var(size), Const(0)), Binary("<=", Var(size), Const(self.greatest(size)))) for size in sizes
+        )
+        return sizes_where(conjunction(chain.from_iterable(conditions)), sorted(sizes))
 
     def greatest(self, size: str) -> int:
         """The greatest value of a size."""
         return LARGEST_SIZE
 
 
-def _narrowed(known: isl.Set, condition: Expr, space: AffineSpace) -> isl.Set:
+def narrowed(known: isl.Set, condition: Expr, space: AffineSpace) -> tuple[isl.Set, bool]:
+    """The part where the condition holds, as far as its parts are affine; and whether all are."""
     match condition:
         case Binary("&&", left, right):
-            return _narrowed(_narrowed(known, left, space), right, space)
+            parts: tuple[Expr, ...] = left, right
         case Unary("!", Binary("||", left, right)):
-            return _narrowed(_narrowed(known, Unary("!", left), space), Unary("!", right), space)
-    try:
-        return known.intersect(space.where(condition))
-    except NotAffine:
-        return known
+            parts = Unary("!", left), Unary("!", right)
+        case _:
+            try:
+                return known.intersect(space.where(condition)), True
+            except NotAffine:
+                return known, False
+    known, is_first = narrowed(known, parts[0], space)
+    known, is_second = narrowed(known, parts[1], space)
+    return known, is_first and is_second
 
 
 def accesses(body: tuple[Stmt, ...], where: Where = Where()) -> Iterator[tuple[Load | Store, Where]]:
     """Every access of a nest, and the place where it happens."""
     for stmt in body:
+        where = replace(where, loc=stmt.loc)
         match stmt:
             case Store(index=index, value=value):
                 for expr in (*index, value):

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from functools import reduce
-
+from polysched.ir.build import conjunction
 from polysched.ir.nodes import Binary, Const, Expr, For, Var
-from polysched.model.affine import AffineSpace
+from polysched.model.affine import sizes_where
 from polysched.support import isl
 
 
@@ -30,6 +29,4 @@ def loop_conditions(loop: For) -> list[Expr]:
 
 def sizes_not_negative(sizes: tuple[str, ...]) -> isl.Set:
     """[n, m] -> { : n >= 0 and m >= 0 }"""
-    space = AffineSpace("", (), sizes)
-    conditions = (space.where(Binary(">=", Var(size), Const(0))) for size in sizes)
-    return reduce(isl.Set.intersect, conditions, space.universe).params()
+    return sizes_where(conjunction(Binary(">=", Var(size), Const(0)) for size in sizes), sizes)

@@ -10,6 +10,7 @@ import math
 
 from polysched.ir.dtypes import DType
 from polysched.ir.effects import may_change
+from polysched.ir.integers.intervals import whole
 from polysched.ir.node import walk
 from polysched.ir.nodes import Binary, Call, Const, Expr, Load, Stmt, Store
 
@@ -33,23 +34,12 @@ def reduction_operator(body: tuple[Stmt, ...]) -> str:
 
 def identity(op: str, dtype: DType) -> Const:
     """The value that changes no other one under `op`, bit for bit: -0.0 + 0.0 is 0.0, so it is -0.0 for sums."""
-    is_float, is_signed = dtype.kind == "f", dtype.kind == "i"
-    match op:
-        case "+":
-            return Const(-0.0 if is_float else 0, dtype)
-        case "|" | "^":
-            return Const(0, dtype)
-        case "*":
-            return Const(1.0 if is_float else 1, dtype)
-        case "&":
-            return Const(-1 if is_signed else (1 << dtype.bits) - 1, dtype)
-        case "min":
-            largest = (1 << dtype.bits - is_signed) - 1
-            return Const(math.inf if is_float else largest, dtype)
-        case "max":
-            least = -(1 << dtype.bits - 1) if is_signed else 0
-            return Const(-math.inf if is_float else least, dtype)
-    raise ValueError(f"{op} has no identity")
+    least, most = (-math.inf, math.inf) if dtype.is_float else whole(dtype)
+    values = {"+": -0.0 if dtype.is_float else 0, "*": 1, "min": most, "max": least, "|": 0, "^": 0}
+    values["&"] = most if dtype.kind == "u" else -1
+    if op not in values:
+        raise ValueError(f"{op} has no identity")
+    return Const(values[op], dtype)
 
 
 def _accumulates(value: Expr, operator: str, target: Load) -> bool:

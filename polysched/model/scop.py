@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cached_property, reduce
+from functools import cached_property
 
 from polysched.errors import Loc
 from polysched.ir.nodes import Array, Function, Stmt
@@ -42,6 +42,16 @@ class Statement:
     def depth(self) -> int:
         return len(self.iterators)
 
+    def instance(self, iteration: Iterable[int]) -> str:
+        """As in "S[i=0, j=1]"."""
+        values = zip(self.iterators, iteration, strict=True)
+        return f"{self.name}[{', '.join(f'{name}={value}' for name, value in values)}]"
+
+    @property
+    def place(self) -> list[str]:
+        """The lines that show where it is in the source, if that is known."""
+        return [f"{self.loc}: {self.name}", *self.loc.caret().splitlines()] if self.loc else []
+
 
 @dataclass(frozen=True, kw_only=True)
 class Scop:
@@ -66,16 +76,12 @@ class Scop:
 
     @cached_property
     def domain(self) -> isl.UnionSet:
-        return reduce(isl.UnionSet.union, (isl.UnionSet.from_set(s.domain) for s in self.statements))
+        return isl.union_set(s.domain for s in self.statements)
 
     @cached_property
     def reads(self) -> isl.UnionMap:
-        return _union(a.relation.intersect_domain(s.domain) for s in self.statements for a in s.reads)
+        return isl.union_map(a.relation.intersect_domain(s.domain) for s in self.statements for a in s.reads)
 
     @cached_property
     def writes(self) -> isl.UnionMap:
-        return _union(a.relation.intersect_domain(s.domain) for s in self.statements for a in s.writes)
-
-
-def _union(maps: Iterable[isl.Map]) -> isl.UnionMap:
-    return reduce(isl.UnionMap.union, (isl.UnionMap.from_map(m) for m in maps), isl.UnionMap("{ }"))
+        return isl.union_map(a.relation.intersect_domain(s.domain) for s in self.statements for a in s.writes)

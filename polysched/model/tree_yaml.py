@@ -92,9 +92,7 @@ def _band(data: dict[str, Any], child: Tree) -> Band:
     flags = data.get("coincident", [0] * size)
     if not isinstance(flags, list) or len(flags) != size:
         raise InputError(f"'coincident' needs one flag for each of the {size} members of the band, but is {flags}")
-    members = (
-        Member(isl.UnionMap.from_union_pw_aff(schedule.get_at(k)), bool(flag)) for k, flag in enumerate(flags)
-    )
+    members = (Member(isl.UnionMap.from_union_pw_aff(schedule.get_at(k)), bool(flag)) for k, flag in enumerate(flags))
     return Band(tuple(members), bool(data.get("permutable", 0)), child)
 
 

@@ -9,7 +9,7 @@ from polysched.support import isl
 
 def smallest(points: isl.Set) -> tuple[dict[str, int], tuple[int, ...]]:
     """Sizes by name, and coordinates, of a point of a set that is not empty: the smallest, sizes first, if any is."""
-    names = [str(points.get_dim_name(isl.dim_type.param, k)) for k in range(points.dim(isl.dim_type.param))]
+    names = isl.sizes_of(points)
     flat = points.flatten().move_dims(isl.dim_type.set, 0, isl.dim_type.param, 0, len(names))
     for k in range(len(names)):
         positive = flat.lower_bound_val(isl.dim_type.set, k, isl.Val(0))
@@ -20,3 +20,8 @@ def smallest(points: isl.Set) -> tuple[dict[str, int], tuple[int, ...]]:
     point = flat.sample_point()
     values = [point.get_coordinate_val(isl.dim_type.set, k).to_python() for k in range(flat.dim(isl.dim_type.set))]
     return dict(zip(names, values, strict=False)), tuple(values[len(names) :])
+
+
+def in_words(sizes: dict[str, int]) -> str:
+    """As in "N = 2, M = 1"."""
+    return ", ".join(f"{name} = {value}" for name, value in sizes.items())

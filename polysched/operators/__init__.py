@@ -28,33 +28,20 @@ from polysched.operators.convolution import (
     group_conv2d,
     group_conv2d_int8,
 )
-from polysched.operators.depthwise import (
-    depthwise_conv2d,
-    depthwise_conv2d_back_input,
-    depthwise_conv2d_back_weight,
-)
+from polysched.operators.depthwise import depthwise_conv2d, depthwise_conv2d_back_input, depthwise_conv2d_back_weight
 from polysched.operators.elementwise import clip, relu
 from polysched.operators.matrices import batch_matmul, dense
 from polysched.operators.reductions import reduce
 from polysched.operators.resizing import resize, upsampling
 from polysched.operators.sampling import affine_grid, crop_and_resize, deformable_conv2d, grid_sample
-from polysched.operators.transposed import (
-    conv1d_transpose_ncw,
-    conv2d_transpose_nchw,
-    conv3d_transpose_ncdhw,
-)
+from polysched.operators.transposed import conv1d_transpose_ncw, conv2d_transpose_nchw, conv3d_transpose_ncdhw
 from polysched.operators.winograd import conv2d_nhwc_winograd, conv2d_winograd, conv3d_winograd
 
 
 def image(fn: str = "resize", **parameters: Any) -> Function:
     """One of `resize`, `affine_grid`, `crop_and_resize` and `grid_sample`, with its parameters; InputError for another
     `fn`."""
-    functions: dict[str, Callable[..., Function]] = {
-        "resize": resize,
-        "affine_grid": affine_grid,
-        "crop_and_resize": crop_and_resize,
-        "grid_sample": grid_sample,
-    }
+    functions = {each.__name__: each for each in (resize, affine_grid, crop_and_resize, grid_sample)}
     if fn not in functions:
         raise InputError(f"image: fn is {fn!r}, and must be one of {', '.join(functions)}")
     return functions[fn](**parameters)

@@ -36,8 +36,7 @@ def batch_to_space_nd(
     batch = input_shape[0] // blocks
     crops = zip(crop_begin_list, crop_end_list, strict=True)
     sides = [
-        n * b - first - last
-        for n, b, (first, last) in zip(input_shape[1 : rank + 1], block_shape, crops, strict=True)
+        n * b - first - last for n, b, (first, last) in zip(input_shape[1 : rank + 1], block_shape, crops, strict=True)
     ]
     if min(sides, default=1) < 1:
         raise InputError(f"the crops leave nothing of the result, whose sides are {sides}")

@@ -16,7 +16,7 @@ from polysched.frontend import tensor as te
 from polysched.frontend.tensor import Value
 from polysched.ir.dtypes import DType, f32, i8, i32
 from polysched.ir.nodes import Function
-from polysched.operators.parameters import operator
+from polysched.operators.parameters import operator, variant
 from polysched.operators.windows import Numbers, Padding, each, padded, windows
 
 SPACE = "DHW"
@@ -50,14 +50,9 @@ def convolution(
                                       dilation=dilation), strict=True))  # fmt: skip
     inputs, outputs = in_channel // groups, num_filter // groups
     total = sum_dtype or dtype
-    data = te.placeholder(
-        arranged(data_layout, N=batch, C=in_channel, **{axis: w.size for axis, w in sliding.items()}), dtype, "data"
-    )
-    weight = te.placeholder(
-        arranged(weight_layout, O=num_filter, I=inputs, **{axis: w.kernel for axis, w in sliding.items()}),
-        dtype,
-        "weight",
-    )
+    sizes, kernels = ({axis: getattr(w, part) for axis, w in sliding.items()} for part in ("size", "kernel"))
+    data = te.placeholder(arranged(data_layout, N=batch, C=in_channel, **sizes), dtype, "data")
+    weight = te.placeholder(arranged(weight_layout, O=num_filter, I=inputs, **kernels), dtype, "weight")
     bias = te.placeholder((num_filter,), total, "bias")
     c = te.reduce_axis(inputs, "c")
     taps = {axis: te.reduce_axis(w.kernel, f"k{axis.lower()}") for axis, w in sliding.items()}
@@ -122,49 +117,12 @@ def conv1d(
     )
 
 
-@operator(convolution)
-def conv2d_nchw(**parameters: Any) -> Function:
-    """Of data NCHW and weights OIHW, with the parameters of `convolution`."""
-    return convolution("conv2d_nchw", "NCHW", "OIHW", **parameters)
-
-
-@operator(convolution)
-def conv2d_nhwc(**parameters: Any) -> Function:
-    """Of data NHWC and weights HWIO, with the parameters of `convolution`."""
-    return convolution("conv2d_nhwc", "NHWC", "HWIO", **parameters)
-
-
-@operator(convolution)
-def conv2d_hwcn(**parameters: Any) -> Function:
-    """Of data HWCN and weights HWIO, with the parameters of `convolution`."""
-    return convolution("conv2d_hwcn", "HWCN", "HWIO", **parameters)
-
-
-@operator(convolution)
-def conv2d_int8(**parameters: Any) -> Function:
-    """Of i8 data NCHW and weights OIHW, summed in i32, with the parameters of `convolution`."""
-    return convolution("conv2d_int8", "NCHW", "OIHW", i8, i32, **parameters)
-
-
-@operator(convolution)
-def conv3d_ncdhw(**parameters: Any) -> Function:
-    """Of data NCDHW and weights OIDHW, with the parameters of `convolution`."""
-    return convolution("conv3d_ncdhw", "NCDHW", "OIDHW", **parameters)
-
-
-@operator(convolution)
-def conv3d_ndhwc(**parameters: Any) -> Function:
-    """Of data NDHWC and weights DHWIO, with the parameters of `convolution`."""
-    return convolution("conv3d_ndhwc", "NDHWC", "DHWIO", **parameters)
-
-
-@operator(convolution)
-def group_conv2d(**parameters: Any) -> Function:
-    """Of data NCHW and weights OIHW in `groups`, with the parameters of `convolution`."""
-    return convolution("group_conv2d", "NCHW", "OIHW", **parameters)
-
-
-@operator(convolution)
-def group_conv2d_int8(**parameters: Any) -> Function:
-    """Of i8 data NCHW and weights OIHW in `groups`, summed in i32, with the parameters of `convolution`."""
-    return convolution("group_conv2d_int8", "NCHW", "OIHW", i8, i32, **parameters)
+conv2d_nchw = variant(convolution, "conv2d_nchw", "NCHW", "OIHW", of="data NCHW and weights OIHW")
+conv2d_nhwc = variant(convolution, "conv2d_nhwc", "NHWC", "HWIO", of="data NHWC and weights HWIO")
+conv2d_hwcn = variant(convolution, "conv2d_hwcn", "HWCN", "HWIO", of="data HWCN and weights HWIO")
+conv3d_ncdhw = variant(convolution, "conv3d_ncdhw", "NCDHW", "OIDHW", of="data NCDHW and weights OIDHW")
+conv3d_ndhwc = variant(convolution, "conv3d_ndhwc", "NDHWC", "DHWIO", of="data NDHWC and weights DHWIO")
+group_conv2d = variant(convolution, "group_conv2d", "NCHW", "OIHW", of="data NCHW and weights OIHW in `groups`")
+_OF_I8 = "i8 data NCHW and weights OIHW, summed in i32"
+conv2d_int8 = variant(convolution, "conv2d_int8", "NCHW", "OIHW", i8, i32, of=_OF_I8)
+group_conv2d_int8 = variant(convolution, "group_conv2d_int8", "NCHW", "OIHW", i8, i32, of=f"{_OF_I8}, in `groups`")

@@ -55,14 +55,7 @@ def depthwise_conv2d(
 
 @operator()
 def depthwise_conv2d_back_input(
-    *,
-    batch: int,
-    in_channel: int,
-    in_h: int,
-    channel_multiplier: int,
-    filter_h: int,
-    stride_h: int,
-    padding_h: int,
+    *, batch: int, in_channel: int, in_h: int, channel_multiplier: int, filter_h: int, stride_h: int, padding_h: int
 ) -> Function:
     """The gradient of the data, `out`, from `weight` and that of the result, `out_grad`; square data and filters."""
     (window,) = windows((in_h,), filter_h, stride=stride_h, padding=padding_h)
@@ -88,14 +81,7 @@ def depthwise_conv2d_back_input(
 
 @operator()
 def depthwise_conv2d_back_weight(
-    *,
-    batch: int,
-    in_channel: int,
-    in_h: int,
-    channel_multiplier: int,
-    filter_h: int,
-    stride_h: int,
-    padding_h: int,
+    *, batch: int, in_channel: int, in_h: int, channel_multiplier: int, filter_h: int, stride_h: int, padding_h: int
 ) -> Function:
     """The gradient of the weights, `out`, from `data` and that of the result, `out_grad`; square data and filters."""
     (window,) = windows((in_h,), filter_h, stride=stride_h, padding=padding_h)

@@ -63,6 +63,17 @@ def operator(base: Operator | None = None) -> Callable[[Operator], Operator]:
     return decorated
 
 
+def variant(base: Operator, name: str, *how: Any, of: str) -> Operator:
+    """The operator of this name, which is `base` for it and for what follows, with all other parameters."""
+
+    def varied(**parameters: Any) -> Function:
+        return base(name, *how, **parameters)
+
+    varied.__name__, varied.__qualname__, varied.__module__ = name, name, base.__module__
+    varied.__doc__ = f"Of {of}, with the parameters of `{base.__name__}`."
+    return operator(base)(varied)
+
+
 def _parameters(function: Operator, base: Operator | None) -> dict[str, Parameter]:
     """The keyword-only parameters of a function and of its base, with their types."""
     found: dict[str, Parameter] = {}

@@ -9,15 +9,13 @@ and `out` puts them in order.
 
 from __future__ import annotations
 
-from typing import Any
-
 from polysched.errors import InputError
 from polysched.frontend import tensor as te
 from polysched.frontend.tensor import Value
 from polysched.frontend.tensor.value import as_value
 from polysched.ir.dtypes import f32
 from polysched.ir.nodes import Function
-from polysched.operators.parameters import operator
+from polysched.operators.parameters import variant
 from polysched.operators.windows import Numbers, Padding, each, every, padded, pads_of
 
 
@@ -82,19 +80,6 @@ def transposed_convolution(
     return te.function(name, [data, weight], [out])
 
 
-@operator(transposed_convolution)
-def conv1d_transpose_ncw(**parameters: Any) -> Function:
-    """Of data NCW, with the parameters of `transposed_convolution`."""
-    return transposed_convolution("conv1d_transpose_ncw", 1, **parameters)
-
-
-@operator(transposed_convolution)
-def conv2d_transpose_nchw(**parameters: Any) -> Function:
-    """Of data NCHW, with the parameters of `transposed_convolution`."""
-    return transposed_convolution("conv2d_transpose_nchw", 2, **parameters)
-
-
-@operator(transposed_convolution)
-def conv3d_transpose_ncdhw(**parameters: Any) -> Function:
-    """Of data NCDHW, with the parameters of `transposed_convolution`."""
-    return transposed_convolution("conv3d_transpose_ncdhw", 3, **parameters)
+conv1d_transpose_ncw = variant(transposed_convolution, "conv1d_transpose_ncw", 1, of="data NCW")
+conv2d_transpose_nchw = variant(transposed_convolution, "conv2d_transpose_nchw", 2, of="data NCHW")
+conv3d_transpose_ncdhw = variant(transposed_convolution, "conv3d_transpose_ncdhw", 3, of="data NCDHW")

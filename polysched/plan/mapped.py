@@ -42,7 +42,13 @@ from polysched.transform.trees.profitability import fits_in, gain, is_hidden, ma
 def require_target(scheduled: Tree, target: TargetData, options: Options) -> None:
     """InputError if the schedule is for another target, or there will be no tiles to have the sizes asked for."""
     _require_axes(scheduled, target)
-    _require_tiles(scheduled, target, options)
+    for constraint in _tile_sizes(options):
+        if target.has_grid:
+            raise InputError(f"{constraint} is for CPUs: the tiles of a GPU are blocks of its grid")
+        if not options.tile:
+            raise InputError(f"{constraint}: there are no tiles with the option tile=False")
+        if marks_in(scheduled):
+            raise InputError(f"{constraint}: a schedule with marks is followed as it is", hint="tile it by hand")
 
 
 @dataclass(frozen=True)
@@ -68,8 +74,8 @@ def loops_within_budget(
     options: Options,
     *,
     is_by_hand: bool,
-    is_free: bool = False,
-    order: Order = "free",
+    is_free: bool,
+    order: Order,
 ) -> tuple[Mapped, Function, str]:
     """The mapped tree, its loops, and which rung gave them: where isl's code generation outgrows its budget, the next
     simpler tree is tried. BudgetExceeded where that would not be the schedule that was asked for.
@@ -81,7 +87,8 @@ def loops_within_budget(
     mapping = _map_to_gpu if target.has_grid else partial(map_to_cpu, order=order)
     if not target.has_tensor:
         options = replace(options, tensor="off")
-    if _has_marks(scheduled):
+    has_marks = bool(marks_in(scheduled))
+    if has_marks:
         mapping = _with_barriers if target.has_grid else _as_it_is
         if target.has_grid:
             _decline_marks_of_cpus(scheduled, target.language)
@@ -106,9 +113,9 @@ def loops_within_budget(
         "not mapped": lambda: _not_mapped(scheduled, scop, deps, options),
         "source order": lambda: _not_mapped(scop.tree, scop, deps, options),
     }
-    if _has_marks(scheduled):  # as it is, it may need barriers, and there is nothing to leave out of it
+    if has_marks:  # as it is, it may need barriers, and there is nothing to leave out of it
         del rungs["mapped without tiles"], rungs["not mapped"]
-    if _has_marks(scheduled) or options.tensor == "off":
+    if has_marks or options.tensor == "off":
         del rungs["mapped without tensor instructions"]
     if is_by_hand:
         del rungs["source order"]
@@ -126,7 +133,7 @@ def loops_within_budget(
                 loops = step("lower", lower, tree, found.scop)
             if not (loop := has_no_kernel(loops)):
                 return found, loops, names.get(rung, rung) + reason
-            if _has_marks(scheduled):
+            if has_marks:
                 hint = (
                     "tile rows, columns and terms, leave their tiles as they are, "
                     f"and let the copies of all stages have at most {LIMITS.dynamic} bytes"
@@ -200,29 +207,15 @@ def _decline_marks_of_cpus(tree: Tree, language: str) -> None:
                 decline(kind, place.name, f"{language} runs loops on axes of a grid; bind it to one")
 
 
-def _require_tiles(scheduled: Tree, target: TargetData, options: Options) -> None:
-    """InputError if there will be no tiles to have the sizes asked for."""
-    for constraint in _tile_sizes(options):
-        if target.has_grid:
-            raise InputError(f"{constraint} is for CPUs: the tiles of a GPU are blocks of its grid")
-        if not options.tile:
-            raise InputError(f"{constraint}: there are no tiles with the option tile=False")
-        if _has_marks(scheduled):
-            raise InputError(f"{constraint}: a schedule with marks is followed as it is", hint="tile it by hand")
-
-
 def _tile_sizes(options: Options) -> list[TileSizes]:
     return [c for c in options.constraints if isinstance(c, TileSizes)]
 
 
-def map_to_cpu(
-    tree: Tree, scop: Scop, deps: Dependences, options: Options, order: Order = "free"
-) -> Mapped:
+def map_to_cpu(tree: Tree, scop: Scop, deps: Dependences, options: Options, order: Order = "free") -> Mapped:
     """Tiles, wavefronts where no loop is parallel, threads on the outermost loop, SIMD on the innermost."""
     script = _begun(tree, scop, deps, options)
     cpu(script, order)
-    mapped = _written(script, tree, with_reduces(script.tree, script.dependences))
-    return replace(mapped, order=order)
+    return _written(script, tree, with_reduces(script.tree, script.dependences), order)
 
 
 def _map_to_gpu(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> Mapped:
@@ -271,9 +264,9 @@ def _begun(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> Scrip
     return Script(Draft(scop=scop, dependences=deps, nested=nested(tree), waits=True), options)
 
 
-def _written(script: Script, start: Tree, tree: Tree) -> Mapped:
+def _written(script: Script, start: Tree, tree: Tree, order: Order = "free") -> Mapped:
     edits, decisions = tuple(script.edits), tuple(script.decisions)
-    return Mapped(script.scop, script.dependences, tree, start, script.options, edits, decisions)
+    return Mapped(script.scop, script.dependences, tree, start, script.options, edits, decisions, order)
 
 
 def _not_mapped(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> Mapped:
@@ -291,10 +284,6 @@ def _with_barriers(tree: Tree, scop: Scop, deps: Dependences, options: Options) 
 
 def _barriers(tree: Tree, scop: Scop, deps: Dependences) -> Tree:
     return step("barriers", place_barriers, step("first threads", on_first_threads, tree), scop, deps)
-
-
-def _has_marks(tree: Tree) -> bool:
-    return bool(marks_in(tree))
 
 
 def _has_tiles(tree: Tree) -> bool:

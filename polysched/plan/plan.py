@@ -27,6 +27,7 @@ from polysched.prelude.edit import NestEdit
 from polysched.prelude.expand import shares_arrays
 from polysched.solve.constraints.honoured import require_met
 from polysched.solve.scheduler import Scheduled, find_schedule
+from polysched.strategy.decision import Order
 from polysched.support import isl
 from polysched.support.trace import step, timed
 from polysched.transform.edits.base.draft import Draft
@@ -63,7 +64,7 @@ def planned(function: Function, target: TargetData, options: Options, given: Tre
         scop = alive
     if given is not None:
         require_reduces(require_form(given, scop.function.sizes), deps)
-        return _given(edits, scop, deps, given, target, options, is_by_hand=False)
+        return _mapped(edits, scop, deps, _checked(given, scop, deps, options), target, options)
     is_kept = is_open and not target.has_grid and shares_arrays(nest, scop)
     scheduled = _found(scop, deps, replace(options, scheduler="source") if is_kept else options)
     return _mapped(edits, scop, deps, scheduled, target, options, is_free=is_open)
@@ -71,23 +72,16 @@ def planned(function: Function, target: TargetData, options: Options, given: Tre
 
 def planned_by_hand(draft: Draft, edits: Sequence[NestEdit], target: TargetData, options: Options) -> Plan:
     """The loops of a schedule by hand."""
-    return _given(tuple(edits), draft.scop, draft.dependences, draft.tree, target, options, is_by_hand=True)
+    scop, deps = draft.scop, draft.dependences
+    scheduled = _checked(draft.tree, scop, deps, options)
+    return _mapped(tuple(edits), scop, deps, scheduled, target, options, is_by_hand=True)
 
 
-def _given(
-    edits: tuple[NestEdit, ...],
-    scop: Scop,
-    deps: Dependences,
-    tree: Tree,
-    target: TargetData,
-    options: Options,
-    *,
-    is_by_hand: bool,
-) -> Plan:
+def _checked(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> Scheduled:
+    """A tree that is given, which must be legal and meet the constraints."""
     step("legality", require_legal, tree, deps, scop)
     timed("constraints", require_met, tree, scop, deps, options.constraints)
-    scheduled = Scheduled(tree=tree, rung="given", constraints=options.constraints)
-    return _mapped(edits, scop, deps, scheduled, target, options, is_by_hand=is_by_hand)
+    return Scheduled(tree=tree, rung="given", constraints=options.constraints)
 
 
 def _mapped(
@@ -102,24 +96,12 @@ def _mapped(
     is_free: bool = False,
 ) -> Plan:
     require_target(scheduled.tree, target, options)
+    order: Order = "kept" if scheduled.rung == "source order" else "free"
     mapped, kernel, mapping = loops_within_budget(
-        scop,
-        deps,
-        scheduled.tree,
-        target,
-        options,
-        is_by_hand=is_by_hand,
-        is_free=is_free,
-        order="kept" if scheduled.rung == "source order" else "free",
+        scop, deps, scheduled.tree, target, options, is_by_hand=is_by_hand, is_free=is_free, order=order
     )
     return Plan(
-        prelude=edits,
-        scop=scop,
-        dependences=deps,
-        scheduled=scheduled,
-        mapped=mapped,
-        kernel=kernel,
-        mapping=mapping,
+        prelude=edits, scop=scop, dependences=deps, scheduled=scheduled, mapped=mapped, kernel=kernel, mapping=mapping
     )
 
 

@@ -31,7 +31,7 @@ from polysched.explain.mapped import as_it_runs
 from polysched.explain.text import explain
 from polysched.instructions.instruction import Instruction
 from polysched.instructions.mma import INSTRUCTIONS
-from polysched.ir.defaults import without_contents
+from polysched.ir.contents import without_contents
 from polysched.ir.dtypes import i64
 from polysched.ir.node import walk
 from polysched.ir.nodes import Call, Function, Store, Var
@@ -406,11 +406,7 @@ class Compiled:
         return [*(f"given up: {reason}" for reason in self.scheduled.reasons), *taken, *padding, *late]
 
     def plot(
-        self,
-        sizes: Mapping[str, int] | None = None,
-        *,
-        statements: Sequence[str] | None = None,
-        before: Before = False,
+        self, sizes: Mapping[str, int] | None = None, *, statements: Sequence[str] | None = None, before: Before = False
     ) -> Any:
         """A matplotlib Figure of the iterations as the kernel runs them, as `Schedule.plot` draws it."""
         trees = titled(self.scop.tree, self.tree, before)

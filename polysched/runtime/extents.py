@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from polysched.errors import LaunchError
-from polysched.ir.defaults import default_arguments
+from polysched.ir.contents import default_arguments
 from polysched.ir.interp import evaluate
 from polysched.ir.node import walk
 from polysched.ir.nodes import LARGEST_SIZE, Binary, Const, Expr, Function, Unary, Var

@@ -50,7 +50,6 @@ class BandSearch:
     form: Form
     solver: Solver
     deadline: Deadline
-    attempts: int = 0  # ILPs so far
 
     def widest(self, names: Iterable[str], edges: Iterable[Edge], found: Found) -> Plan:
         """The band of as many hyperplanes as can be found, one after the other."""
@@ -79,8 +78,6 @@ class BandSearch:
             if self.form.demands.concern(tuple(names), found):
                 raise
             return Plan(names=tuple(names), edges=tuple(edges), found=found)
-        finally:
-            self.attempts = search.attempts
 
     def depth(self, names: Iterable[str], found: Found) -> int:
         """How many independent hyperplanes are still to be found, for the statement with the most."""
@@ -106,7 +103,6 @@ class BandSearch:
         coincident = self._coincident(plan)
         problem = form.problem(plan.names, required, plan.found, way, coincident)
         optimum = lexmin(problem, self.solver, self.deadline)
-        self.attempts += 1
         if optimum is None:
             return None
         solve = Solve(

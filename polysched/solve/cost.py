@@ -17,7 +17,7 @@ import numpy as np
 
 from polysched.solve.constraints.demands import NONE, Demands
 from polysched.solve.farkas import Edge
-from polysched.solve.hyperplane import Affine, Hyperplane, sum_text
+from polysched.solve.hyperplane import Affine, Hyperplane, row_text
 from polysched.solve.independence import Found, Vector, complement
 from polysched.solve.layout import Layout
 from polysched.solve.problem import Problem
@@ -50,17 +50,14 @@ class Form:
     cache: dict[Edge, np.ndarray] = field(default_factory=dict)  # rows of edges seen before
 
     def problem(
-        self,
-        statements: Sequence[str],
-        edges: Iterable[Edge],
-        found: Found,
-        way: Way,
-        coincident: Iterable[Edge] = (),
+        self, statements: Sequence[str], edges: Iterable[Edge], found: Found, way: Way, coincident: Iterable[Edge] = ()
     ) -> Problem:
         """The ILP for the next hyperplane of these statements, which respects `edges` and is coincident on others."""
         layout = self.layout(statements)
-        blocks = [_spread(self._edge_rows(edge), self._columns(edge, layout), layout.width) for edge in edges]
-        blocks += [_spread(self._equal(edge), self._columns(edge, layout), layout.width) for edge in coincident]
+        blocks = [self._placed(self._edge_rows(edge), edge, layout) for edge in edges]
+        for edge in coincident:  # phi(sink) - phi(source) is zero: neither it nor its opposite is negative
+            legal = self._difference(edge)
+            blocks.append(self._placed(np.concatenate([legal, -legal]), edge, layout))
         lower, upper = self._bounds(statements, found, layout)
         rows = _needed(np.concatenate([_empty(layout), *blocks]), lower, upper)
         new, least = self._new(statements, found, layout, way)
@@ -85,10 +82,10 @@ class Form:
         """The rows of `problem` as the literature writes them, with those that always hold."""
         edges, layout = tuple(edges), self.layout(statements)
         asked = self._asked_text(statements, found, layout, coincident)
-        legal = [line for edge in edges for line in self._legality_text(edge, layout)]
+        legal = [f"{text} >= 0" for edge in edges for text in self._differences(edge, layout)]
         bounds = [line for edge in edges for line in self._bound_text(edge, layout)]
         rows, least = self._new(statements, found, layout, Way())
-        new = [f"{_text(row, layout.names)} >= {bound}" for row, bound in zip(rows, least, strict=True)]
+        new = [f"{row_text(row, layout.names)} >= {bound}" for row, bound in zip(rows, least, strict=True)]
         return tuple(dict.fromkeys((*asked, *legal, *new, *bounds)))
 
     def layout(self, statements: Sequence[str]) -> Layout:
@@ -119,10 +116,10 @@ class Form:
                 upper[columns] = np.minimum(upper[columns], max(1, steepest))
         return lower, upper
 
-    def _columns(self, edge: Edge, layout: Layout) -> np.ndarray:
-        """Where the unknowns of `_edge_rows` stand."""
+    def _placed(self, rows: np.ndarray, edge: Edge, layout: Layout) -> np.ndarray:
+        """Rows of the edge, such as `_edge_rows`, over all unknowns."""
         ends = [layout.affine(name) for name in dict.fromkeys((edge.source, edge.sink))]
-        return np.concatenate([layout.bound, *ends])
+        return _spread(rows, np.concatenate([layout.bound, *ends]), layout.width)
 
     def _edge_rows(self, edge: Edge) -> np.ndarray:
         """The cone's rows on phi(sink) - phi(source), and on u . sizes + w minus that."""
@@ -133,11 +130,6 @@ class Form:
             bounds[:, len(self.sizes)] = edge.cone[:, 0]
             self.cache[edge] = np.concatenate([legal, bounds])
         return self.cache[edge]
-
-    def _equal(self, edge: Edge) -> np.ndarray:
-        """The cone's rows on phi(sink) - phi(source), and on phi(source) - phi(sink)."""
-        legal = self._difference(edge)
-        return np.concatenate([legal, -legal])
 
     def _difference(self, edge: Edge) -> np.ndarray:
         """The cone's rows on phi(sink) - phi(source)."""
@@ -191,14 +183,11 @@ class Form:
             for name, least, most, usual in limits
             if least == most or most < usual
         ]
-        for edge in coincident:
-            rows = _spread(self._difference(edge), self._columns(edge, layout), layout.width)
-            lines += [f"{_text(row // np.gcd.reduce(row), layout.names)} <= 0" for row in rows if row.any()]
-        return lines
+        return [*lines, *(f"{text} <= 0" for edge in coincident for text in self._differences(edge, layout))]
 
-    def _legality_text(self, edge: Edge, layout: Layout) -> list[str]:
-        rows = _spread(self._difference(edge), self._columns(edge, layout), layout.width)
-        return [f"{_text(row // np.gcd.reduce(row), layout.names)} >= 0" for row in rows if row.any()]
+    def _differences(self, edge: Edge, layout: Layout) -> list[str]:
+        rows = self._placed(self._difference(edge), edge, layout)
+        return [row_text(row // np.gcd.reduce(row), layout.names) for row in rows if row.any()]
 
     def _bound_text(self, edge: Edge, layout: Layout) -> list[str]:
         distance = edge.uniform_distance
@@ -206,10 +195,10 @@ class Form:
             row = np.zeros(layout.width, dtype=np.int64)
             row[layout.coefficients(edge.sink)] = distance * self.signs[edge.sink]
             terms = [*(f"{u}*{size}" for u, size in zip(layout.names, self.sizes, strict=False)), "w"]
-            return [f"{' + '.join(terms)} >= {_text(row, layout.names)}"]
-        rows = _spread(self._edge_rows(edge)[len(edge.cone) :], self._columns(edge, layout), layout.width)
+            return [f"{' + '.join(terms)} >= {row_text(row, layout.names)}"]
+        rows = self._placed(self._edge_rows(edge)[len(edge.cone) :], edge, layout)
         inside = np.isin(np.arange(layout.width), layout.bound)
-        return [f"{_text(row * inside, layout.names)} >= {_text(-row * ~inside, layout.names)}" for row in rows]
+        return [f"{row_text(row * inside, layout.names)} >= {row_text(-row * ~inside, layout.names)}" for row in rows]
 
 
 def _orthant(basis: np.ndarray, way: Way, *, is_first: bool) -> tuple[np.ndarray, list[int]]:
@@ -260,7 +249,3 @@ def _spread(local: np.ndarray, columns: np.ndarray, width: int) -> np.ndarray:
 
 def _empty(layout: Layout) -> np.ndarray:
     return np.zeros((0, layout.width), dtype=np.int64)
-
-
-def _text(row: np.ndarray, names: Sequence[str]) -> str:
-    return sum_text((int(factor), name) for factor, name in zip(row, names, strict=True))

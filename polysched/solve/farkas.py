@@ -57,9 +57,9 @@ class Edge:
         """i' - i if that is the same for all pairs of a loop."""
         if not self.is_loop:
             return None
-        distances = self.relation.deltas().to_set()
-        fixed = [distances.plain_get_val_if_fixed(isl.dim_type.set, k) for k in range(distances.dim(isl.dim_type.set))]
-        return tuple(v.to_python() for v in fixed) if all(v.is_int() for v in fixed) else None
+        distance = isl.fixed(isl.Map.from_range(self.relation.deltas().to_set()))
+        known = tuple(value for value in distance if value is not None)
+        return known if len(known) == len(distance) else None
 
     def difference(self, hyperplane: Hyperplane) -> np.ndarray:
         """phi(sink) - phi(source) as a vector y of the cone's columns."""
@@ -91,7 +91,8 @@ def edges(scop: Scop, dependences: Dependences) -> tuple[Edge, ...]:
     return tuple(
         Edge(dependence, piece, id(dependence) in required)
         for dependence in dependences.of("flow", "anti", "output")
-        for piece in _pieces(dependence.relation.align_params(space).intersect_params(scop.context))
+        for piece in dependence.relation.align_params(space).intersect_params(scop.context).get_basic_maps()
+        if not piece.is_empty()
     )
 
 
@@ -130,10 +131,6 @@ def _zero_distance(edge: Edge, hyperplane: Hyperplane) -> isl.Constraint:
 
 def _val(number: int) -> isl.Val:
     return isl.Val(int(number))
-
-
-def _pieces(relation: isl.Map) -> list[isl.BasicMap]:
-    return [piece for piece in relation.get_basic_maps() if not piece.is_empty()]
 
 
 def _rows(cone: isl.BasicSet) -> np.ndarray:

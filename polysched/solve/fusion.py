@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from typing import Literal
 
 from polysched.deps.components import Pair, strongly_connected
@@ -106,8 +105,7 @@ def _pays(both: Plan, one: Plan, other: Plan) -> bool:
 
 def _span(schedule: isl.UnionMap, domain: isl.UnionSet, names: Iterable[str]) -> tuple[int, int] | None:
     """The least and the greatest value for these statements, if they are constant."""
-    own = (part for part in isl.sets_of(domain) if part.get_tuple_name() in set(names))
-    values = reduce(isl.UnionSet.union, map(isl.UnionSet.from_set, own)).apply(schedule)
+    values = isl.union_set(s for s in isl.sets_of(domain) if s.get_tuple_name() in set(names)).apply(schedule)
     if values.is_empty():
         return None
     reached = isl.Set.from_union_set(values)

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from polysched.support import isl
 
 
@@ -43,3 +45,8 @@ def sum_text(terms: Iterable[tuple[int, str]], constant: int = 0) -> str:
     text = "".join(f" {'-' if factor < 0 else '+'} {part}" for factor, part in parts)
     sign = "-" if text.startswith(" -") else ""
     return sign + text[3:] or "0"
+
+
+def row_text(row: np.ndarray, names: Iterable[str]) -> str:
+    """The sum of the unknowns of these names by the factors in the row."""
+    return sum_text((int(factor), name) for factor, name in zip(row, names, strict=True))

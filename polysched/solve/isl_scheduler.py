@@ -17,9 +17,11 @@ from polysched.support.clock import Deadline
 def isl_schedule(scop: Scop, dependences: Dependences, deadline: Deadline) -> Tree:
     """The tree that isl finds; BudgetExceeded when the deadline passes first or isl gives up."""
     deadline.check("isl's scheduler")
-    within = (dependences.validity, dependences.proximity, dependences.coincidence)
+    within = (dependences.validity, dependences.flow, dependences.coincidence)
     schedule = call_within(deadline.left, isl_scheduler, scop.domain, scop.context, *within)
-    return _under_context(from_isl(isl.Schedule(schedule)), scop)
+    tree = from_isl(isl.Schedule(schedule))
+    assert isinstance(tree, Domain), "isl's schedules start with a domain"
+    return Domain(scop.domain, Context(scop.context, tree.child))
 
 
 def isl_scheduler(
@@ -29,8 +31,3 @@ def isl_scheduler(
     constraints = isl.ScheduleConstraints.on_domain(domain).set_context(context)
     constraints = constraints.set_validity(validity).set_proximity(proximity).set_coincidence(coincidence)
     return str(constraints.compute_schedule())
-
-
-def _under_context(tree: Tree, scop: Scop) -> Tree:
-    assert isinstance(tree, Domain), "isl's schedules start with a domain"
-    return Domain(scop.domain, Context(scop.context, tree.child))

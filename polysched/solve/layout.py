@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate
 
 import numpy as np
 
@@ -35,42 +34,31 @@ class Layout:
 
     def coefficients(self, name: str) -> np.ndarray:
         """One column per iterator."""
-        return self._start[name] + np.arange(self._depth[name])
+        return self._of("C", name)
 
     def shift(self, name: str) -> np.ndarray:
         """One column per size, none unless signed."""
-        return self._start[name] + self._depth[name] + np.arange(len(self.sizes) if self.signed else 0)
+        return self._of("d", name)
 
     def constant(self, name: str) -> np.ndarray:
         """The one column of c0."""
-        return self._start[name] + self._depth[name] + len(self.shift(name)) + np.arange(1)
+        return self._of("c0", name)
 
     def affine(self, name: str) -> np.ndarray:
         """Coefficients, shift, constant."""
-        return self._affine[name]
+        return np.concatenate([self._of(kind, name) for kind in ("C", "d", "c0")])
 
     def magnitudes(self, name: str) -> np.ndarray:
         """One column per iterator: of the magnitudes of the coefficients, which are themselves unless signed."""
-        return self._magnitude[name] + np.arange(self._depth[name])
+        return self._of("|C|" if self.signed else "C", name)
 
     def side(self, name: str) -> np.ndarray:
         """The one column of the 0-1 unknown that chooses a half-space; only if signed."""
-        return self._magnitude[name] + self._depth[name] + np.arange(1)
+        return self._of("side", name)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        u = ["u"] if len(self.sizes) == 1 else [f"u.{size}" for size in self.sizes]
-        names = [*u, "w"]
-        for name, iterators in self.statements:
-            names += self._numbered("C", iterators) or [f"{name}.{iterator}" for iterator in iterators]
-            if self.signed:
-                names += self._numbered("d", self.sizes) or [f"{name}.{size}" for size in self.sizes]
-            names.append("c0" if len(self.statements) == 1 else f"{name}.0")
-        if self.signed:
-            for name, _ in self.statements:
-                names += [f"|{names[k]}|" for k in self.coefficients(name)]
-                names.append("side" if len(self.statements) == 1 else f"{name}.side")
-        return tuple(names)
+        return tuple(text for _, _, text in self._unknowns)
 
     @property
     def width(self) -> int:
@@ -104,30 +92,27 @@ class Layout:
         weights = {"u": 1e6, "w": 1e4, "coefficients": 10, "shifts": 3, "constants": 1, "order": 0.005}
         return tuple(Objective(name, row[name], weight) for name, weight in weights.items() if row[name].any())
 
-    def _numbered(self, letter: str, items: tuple[str, ...]) -> list[str]:
-        return [f"{letter}{k}" for k in range(1, len(items) + 1)] if len(self.statements) == 1 else []
+    @cached_property
+    def _unknowns(self) -> list[tuple[str, str, str]]:
+        """What each is, of which statement, and its name."""
+        alone = len(self.statements) == 1
+        found = [("u", "", "u" if len(self.sizes) == 1 else f"u.{size}") for size in self.sizes]
+        found.append(("w", "", "w"))
+        for name, iterators in self.statements:
+            for kind, items in (("C", iterators), ("d", self.sizes if self.signed else ())):
+                found += [(kind, name, f"{kind}{k}" if alone else f"{name}.{x}") for k, x in enumerate(items, 1)]
+            found.append(("c0", name, "c0" if alone else f"{name}.0"))
+        for name, _ in self.statements if self.signed else ():
+            found += [("|C|", name, f"|{text}|") for kind, of, text in found if (kind, of) == ("C", name)]
+            found.append(("side", name, "side" if alone else f"{name}.side"))
+        return found
 
     @cached_property
-    def _affine(self) -> dict[str, np.ndarray]:
-        parts = {name: (self.coefficients(name), self.shift(name), self.constant(name)) for name, _ in self.statements}
-        return {name: np.concatenate(columns) for name, columns in parts.items()}
+    def _places(self) -> dict[tuple[str, str], list[int]]:
+        places: dict[tuple[str, str], list[int]] = {}
+        for k, (kind, name, _) in enumerate(self._unknowns):
+            places.setdefault((kind, name), []).append(k)
+        return places
 
-    @cached_property
-    def _depth(self) -> dict[str, int]:
-        return {name: len(iterators) for name, iterators in self.statements}
-
-    @cached_property
-    def _start(self) -> dict[str, int]:
-        extra = 1 + (len(self.sizes) if self.signed else 0)
-        return self._offsets(len(self.sizes) + 1, extra)
-
-    @cached_property
-    def _magnitude(self) -> dict[str, int]:
-        if not self.signed:
-            return self._start
-        end = len(self.sizes) + 1 + sum(self._depth.values()) + len(self.statements) * (1 + len(self.sizes))
-        return self._offsets(end, 1)
-
-    def _offsets(self, start: int, extra: int) -> dict[str, int]:
-        sizes = [self._depth[name] + extra for name, _ in self.statements]
-        return dict(zip(self._depth, accumulate(sizes[:-1], initial=start), strict=True))
+    def _of(self, kind: str, name: str) -> np.ndarray:
+        return np.array(self._places.get((kind, name), ()), dtype=np.int64)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from polysched.solve.hyperplane import sum_text
+from polysched.solve.hyperplane import row_text
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,19 +41,12 @@ class Problem:
         inside = (self.lower <= x).all() and (x <= self.upper).all()
         return bool(inside and (self.rows @ x >= self.least).all())
 
-    def values(self, x: np.ndarray) -> tuple[float, ...]:
-        """The objectives at x, in order."""
-        return tuple(float(objective.row @ x) for objective in self.objectives)
-
     @property
     def cost(self) -> np.ndarray:
         """The weighted sum of the objectives."""
         return sum((o.weight * o.row for o in self.objectives), np.zeros(len(self.names)))
 
     def __str__(self) -> str:
-        goals = ", then ".join(self._sum(objective.row) for objective in self.objectives)
-        lines = (f"{self._sum(row)} >= {bound}" for row, bound in zip(self.rows, self.least, strict=True))
+        goals = ", then ".join(row_text(objective.row, self.names) for objective in self.objectives)
+        lines = (f"{row_text(row, self.names)} >= {bound}" for row, bound in zip(self.rows, self.least, strict=True))
         return "\n".join((f"minimise {goals}, where", *(f"    {line}" for line in lines)))
-
-    def _sum(self, row: np.ndarray) -> str:
-        return sum_text((int(factor), name) for factor, name in zip(row, self.names, strict=True))

@@ -15,30 +15,31 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial, reduce
+from functools import partial
 from typing import Literal
+
+import numpy as np
 
 from polysched.config.constraints import Constraint
 from polysched.config.options import Options
-from polysched.deps.coincidence import mark_coincident
+from polysched.deps.coincidence import mark_coincident, mark_under
 from polysched.deps.components import components
+from polysched.deps.dead import restricted
 from polysched.deps.dependences import Dependences
 from polysched.errors import BudgetExceeded, IllegalSchedule
-from polysched.model.scop import Scop
-from polysched.model.tree.nodes import Band, Context, Domain, Filter, Leaf, Member, Tree
+from polysched.model.scop import Scop, Statement
+from polysched.model.tree.nodes import Band, Context, Domain, Filter, Leaf, Member, Tree, walk
 from polysched.model.tree.nodes import Sequence as SequenceNode
 from polysched.solve.bands import BandSearch, Plan
 from polysched.solve.constraints.contradiction import contradiction_error
 from polysched.solve.constraints.demands import Demands, require_names
 from polysched.solve.constraints.honoured import missing
 from polysched.solve.cost import Form
-from polysched.solve.directions import signs
 from polysched.solve.farkas import Edge, edges, parameter_space, within
 from polysched.solve.fusion import Contradiction, Fusion, among
 from polysched.solve.independence import Found
 from polysched.solve.isl_scheduler import isl_schedule
 from polysched.solve.record import Solve
-from polysched.solve.source_order import source_order
 from polysched.support import isl
 from polysched.support.brief import brief
 from polysched.support.clock import Deadline
@@ -61,7 +62,6 @@ class Scheduled:
     tree: Tree
     rung: Rung
     solves: tuple[Solve, ...] = field(default=(), repr=False)  # one a hyperplane, outermost first; Pluto's alone
-    attempts: int = 0  # ILPs solved, also those that had no solution or led to a fusion that did not pay
     in_source_order: tuple[str, ...] = ()  # statements that no hyperplane was found for, inside of their bands
     reasons: tuple[str, ...] = ()  # why each better rung was given up
     constraints: tuple[Constraint, ...] = ()  # of the user's, all of them: the tree meets each
@@ -152,23 +152,33 @@ def _pluto(rung: Rung, scop: Scop, dependences: Dependences, options: Options, d
         tree=Domain(scop.domain, Context(scop.context, order)),
         rung=rung,
         solves=tuple(builder.solves),
-        attempts=search.attempts,
         in_source_order=tuple(builder.in_source_order),
     )
 
 
 def _form(scop: Scop, dependences: Dependences, options: Options) -> Form:
-    space = parameter_space(scop, dependences)
-    sizes = (space.get_dim_name(isl.dim_type.param, k) for k in range(space.dim(isl.dim_type.param)))
     iterators = {s.name: s.iterators for s in scop.statements}
     forward = signs(scop.tree, scop.statements)
     return Form(
-        sizes=tuple(size or "" for size in sizes),
+        sizes=isl.sizes_of(parameter_space(scop, dependences)),
         iterators=iterators,
         signs=forward,
         signed=options.negative_coefficients,
         demands=Demands(options.constraints, iterators, {name: tuple(s.tolist()) for name, s in forward.items()}),
     )
+
+
+def signs(tree: Tree, statements: Iterable[Statement]) -> dict[str, np.ndarray]:
+    """+1 or -1 for each iterator of a statement: -1 where the source counts down, so that the schedule should too."""
+    found = {s.name: np.ones(s.depth, dtype=np.int64) for s in statements}
+    for node in walk(tree):
+        for member in node.members if isinstance(node, Band) else ():
+            for function in isl.maps_of(member.schedule):
+                pieces = isl.PwMultiAff.from_map(function).get_at(0).get_pieces()
+                for k in range(function.dim(isl.dim_type.in_)) if len(pieces) == 1 else ():
+                    if pieces[0][1].get_coefficient_val(isl.dim_type.in_, k).is_neg():
+                        found[function.get_tuple_name(isl.dim_type.in_)][k] = -1
+    return found
 
 
 @dataclass(kw_only=True)
@@ -201,14 +211,16 @@ class _Builder:
         return Band(members, permutable=True, child=self.order(plan.names, left, plan.found))
 
     def _without_band(self, plan: Plan) -> Tree:
-        """A leaf if every hyperplane of the one statement is found, else source order."""
+        """A leaf if every hyperplane of the one statement is found, else source order, which respects every dependence,
+        so also those that outer bands leave: only its parallel loops are new."""
         if len(plan.names) == 1 and not self.fusion.search.depth(plan.names, plan.found):
             return Leaf()
         self.in_source_order += plan.names
-        relations = (isl.UnionMap.from_map(edge.relation.to_map()) for edge in plan.edges)
-        left = reduce(isl.UnionMap.union, relations, isl.UnionMap("{ }"))
-        return source_order(self.scop.tree, self._instances(plan.names), left)
+        left = isl.union_map(edge.relation.to_map() for edge in plan.edges)
+        order = restricted(self.scop.tree, self._instances(plan.names).universe())
+        while isinstance(order, Domain | Context):
+            order = order.child
+        return mark_under(order, left)
 
     def _instances(self, names: Iterable[str]) -> isl.UnionSet:
-        domains = (isl.UnionSet.from_set(self.scop.statement(name).domain) for name in names)
-        return reduce(isl.UnionSet.union, domains)
+        return isl.union_set(self.scop.statement(name).domain for name in names)

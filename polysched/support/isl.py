@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import wraps
+from functools import reduce, wraps
 from typing import Any, TypeVar
 
 import islpy
@@ -309,6 +309,16 @@ def union_map(maps: Iterable[islpy.Map]) -> islpy.UnionMap:
         odd = [parts.pop()] if len(parts) % 2 else []
         parts = [one.union(other) for one, other in zip(parts[::2], parts[1::2], strict=True)] + odd
     return parts[0] if parts else UnionMap("{ }")
+
+
+def union_set(sets: Iterable[islpy.Set]) -> islpy.UnionSet:
+    """All of them as one."""
+    return reduce(islpy.UnionSet.union, map(islpy.UnionSet.from_set, sets), UnionSet("{ }"))
+
+
+def sizes_of(value: Any) -> tuple[str, ...]:
+    """The names of its parameters, of what has a space, or of the space."""
+    return tuple(value.get_dim_name(dim_type.param, k) or "" for k in range(value.dim(dim_type.param)))
 
 
 def fixed(relation: islpy.Map) -> tuple[int | None, ...]:

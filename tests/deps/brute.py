@@ -34,14 +34,13 @@ Histories = dict[tuple[str, tuple[int, ...]], list[Event]]  # what happens to ea
 
 
 def brute_pairs(histories: Histories) -> Pairs:
-    """All pairs of instances that depend on each other, input too."""
+    """All pairs of instances that depend on each other."""
     found: Pairs = defaultdict(set)
     for (array, _), history in histories.items():
         for k, event in enumerate(history):
             before = history[:k][::-1]
             if event.action == "read":
                 _add(found, "flow", array, event, _visible(before, "write", until=("write", "kill")))
-                _add(found, "input", array, event, _visible(before, "read", until=("read", "write")))
             if event.action == "write":
                 _add(found, "output", array, event, _visible(before, "write", until=("write",)))
                 _add(found, "anti", array, event, _visible(before, "read", until=("write",)))

@@ -1,4 +1,4 @@
-from polysched.deps.full_loops import outside_of_full_loops
+from polysched.deps.legality import outside_of_full_loops
 from polysched.model.tree.nodes import Band, Domain, Filter, Full, Member, Sequence, Unroll, marked_as
 from polysched.support import isl
 

@@ -92,7 +92,7 @@ def test_guarded_temporaries_and_storage_that_alternates_equal_their_interpretat
     path.write_text(text)
     (function,) = ps.from_c(path)
     nest, arguments = extract(function), arguments_for(function, rng, 4)
-    found = dependences(nest, with_input=True)
+    found = dependences(nest)
     assert found.is_exact
     sizes = {size: arguments[size] for size in function.sizes}
     assert pairs_of(found, sizes) == brute_pairs(interpreted(nest, arguments))

@@ -1,4 +1,4 @@
-"""ir/integers/power_sums.py: sums of polynomials over loops, against sums of numbers."""
+"""ir/integers/polynomial.py: sums of polynomials over loops, against sums of numbers."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import random
 
 import pytest
 
-from polysched.ir.integers.polynomial import Polynomial
-from polysched.ir.integers.power_sums import summed
+from polysched.ir.integers.polynomial import Polynomial, summed
 
 i, n = Polynomial.name("i"), Polynomial.name("n")
 ZERO = Polynomial()

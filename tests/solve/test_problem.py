@@ -37,4 +37,3 @@ def test_admits_checks_rows_and_bounds():
     assert problem.admits(np.array([2, 1]))
     assert not problem.admits(np.array([1, 2]))
     assert not problem.admits(np.array([4, 1]))
-    assert problem.values(np.array([2, 1])) == (2.0,)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from polysched.ir.node import walk
 from polysched.ir.nodes import PARALLEL, For, Function
 from polysched.model.loop_names import named
-from polysched.model.tree.kinds import kind_of
-from polysched.model.tree.nodes import Band, Parallel, Tree, Vector
+from polysched.model.tree.nodes import Band, Parallel, Tree, Vector, kind_of
 from polysched.model.tree.nodes import walk as nodes_of
 from polysched.support import trace
 

@@ -28,10 +28,9 @@ from polysched.frontend.tensor.functions import (
 from polysched.frontend.tensor.nest import function
 from polysched.frontend.tensor.reduce import all, any, argmax, argmin, max, min, prod, reduce_axis, sum
 from polysched.frontend.tensor.tensor import Tensor, compute, placeholder, scan, update
-from polysched.frontend.tensor.value import Operand, Value, var
+from polysched.frontend.tensor.value import Value, var
 
 __all__ = [
-    "Operand",
     "Tensor",
     "Value",
     "abs",

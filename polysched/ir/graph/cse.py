@@ -19,11 +19,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 from polysched.ir.available import Available
 from polysched.ir.graph.operations import Block, Effects, Graph, Operation, Region, Value
 
 Key = Callable[[Operation], Hashable]
+N = TypeVar("N", Graph, Block, Region, Operation)
 
 
 def all_attributes(operation: Operation) -> Hashable:
@@ -54,8 +56,7 @@ def eliminate(graph: Graph, *, key: Key = all_attributes) -> Eliminated:
     body = _without_dead(graph.body, {value.name for value in graph.body.results}, removed)
     merger = _Merger(key)
     body = merger.block(body)
-    eliminated = graph if body is graph.body else replace(graph, body=body)
-    return Eliminated(eliminated, tuple(reversed(removed)), tuple(merger.merged))
+    return Eliminated(_with(graph, body=body), tuple(reversed(removed)), tuple(merger.merged))
 
 
 # --- dead operations
@@ -71,16 +72,15 @@ def _without_dead(block: Block, live: set[str], removed: list[str]) -> Block:
             continue
         regions = tuple(_live_region(region, live, removed) for region in reversed(operation.regions))[::-1]
         live.update(operand.name for operand in operation.operands)
-        kept.append(_with(operation, operation.operands, regions))
-    return _with_operations(block, tuple(reversed(kept)))
+        kept.append(_with(operation, regions=regions))
+    return _with(block, operations=tuple(reversed(kept)))
 
 
 def _live_region(region: Region, live: set[str], removed: list[str]) -> Region:
     for block in region.blocks:
         live.update(value.name for value in block.results)
     if len(region.blocks) == 1:
-        block = _without_dead(region.blocks[0], live, removed)
-        return region if block is region.blocks[0] else Region((block,))
+        return _with(region, blocks=(_without_dead(region.blocks[0], live, removed),))
     live.update(_used(region))
     return region
 
@@ -113,35 +113,31 @@ class _Merger:
             if earlier is None:
                 kept.append(new)
             self.happened(new.all_effects)
-        results = self.replaced(block.results)
-        block = _with_operations(block, tuple(kept))
-        return block if results == block.results else replace(block, results=results)
+        return _with(block, operations=tuple(kept), results=self.replaced(block.results))
 
     def operation(self, operation: Operation) -> Operation:
         """`operation` with the values that stand for its operands, and with what is equal in its regions merged."""
         regions = tuple(map(self.region, operation.regions))
-        return _with(operation, self.replaced(operation.operands), regions)
+        return _with(operation, operands=self.replaced(operation.operands), regions=regions)
 
     def region(self, region: Region) -> Region:
         if len(region.blocks) > 1:
             return self.renamed(region)
         with self.available.block():
-            block = self.block(region.blocks[0])
-        return region if block is region.blocks[0] else Region((block,))
+            return _with(region, blocks=(self.block(region.blocks[0]),))
 
     def renamed(self, region: Region) -> Region:
         """The region as it is, but for values from outside of it that are replaced."""
 
         def operation(old: Operation) -> Operation:
-            return _with(old, self.replaced(old.operands), tuple(map(self.renamed, old.regions)))
+            regions = tuple(map(self.renamed, old.regions))
+            return _with(old, operands=self.replaced(old.operands), regions=regions)
 
         def block(old: Block) -> Block:
-            new = _with_operations(old, tuple(map(operation, old.operations)))
-            results = self.replaced(old.results)
-            return new if results == old.results else replace(new, results=results)
+            operations = tuple(map(operation, old.operations))
+            return _with(old, operations=operations, results=self.replaced(old.results))
 
-        blocks = tuple(map(block, region.blocks))
-        return region if _same(blocks, region.blocks) else Region(blocks)
+        return _with(region, blocks=tuple(map(block, region.blocks)))
 
     def merge(self, operation: Operation) -> Operation | None:
         """The earlier operation that has these results, which stand for them from now on; None if there is none."""
@@ -178,16 +174,6 @@ def _label(operation: Operation) -> str:
     return operation.results[0].name if operation.results else operation.kind
 
 
-def _with(operation: Operation, operands: tuple[Value, ...], regions: tuple[Region, ...]) -> Operation:
-    """`operation` with these, the same object if it has them."""
-    if operands == operation.operands and _same(regions, operation.regions):
-        return operation
-    return replace(operation, operands=operands, regions=regions)
-
-
-def _with_operations(block: Block, operations: tuple[Operation, ...]) -> Block:
-    return block if _same(operations, block.operations) else replace(block, operations=operations)
-
-
-def _same(new: tuple[object, ...], old: tuple[object, ...]) -> bool:
-    return len(new) == len(old) and all(a is b for a, b in zip(new, old, strict=True))
+def _with(node: N, **parts: Any) -> N:
+    """The node with these parts, the same object if it has them."""
+    return node if all(getattr(node, name) == part for name, part in parts.items()) else replace(node, **parts)

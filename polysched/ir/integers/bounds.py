@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from polysched.ir.arithmetic import UNBOUNDED
 from polysched.ir.integers.polynomial import Monomial, Number, Polynomial
 from polysched.ir.nodes import Binary, Const, Expr, For, Select, Unary, Var
 from polysched.ir.text import show
@@ -90,12 +91,9 @@ class Bounds:
                 return self.between(name, End((self.polynomial(low),)), End((self.polynomial(high),)))
             case Unary("-", arg):
                 return -self.polynomial(arg)
-            case Binary("+", left, right):
-                return self.polynomial(left) + self.polynomial(right)
-            case Binary("-", left, right):
-                return self.polynomial(left) - self.polynomial(right)
-            case Binary("*", left, right):
-                return self.polynomial(left) * self.polynomial(right)
+            case Binary("+" | "-" | "*" as op, left, right):
+                total: Polynomial = UNBOUNDED[op](self.polynomial(left), self.polynomial(right))
+                return total
             case Binary("<<", left, Const(int(shift))) if 0 <= shift < 64:
                 return self.polynomial(left) * (1 << shift)
             case Binary(">>", left, Const(int(shift))) if 0 <= shift < 64:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import gcd
 
+from polysched.ir.arithmetic import UNBOUNDED
 from polysched.ir.nodes import Binary, Const, Expr, Select, Unary
 
 Congruence = tuple[int, int]  # (m, r): r more than a multiple of m; (1, 0) is any integer, (0, r) the number r
@@ -24,12 +25,9 @@ def congruence(expr: Expr, inner: Callable[[Expr], Congruence]) -> Congruence:
         case Unary("-", arg):
             modulus, rest = inner(arg)
             return _reduced(modulus, -rest)
-        case Binary("+", left, right):
-            (modulus, rest), (other, more) = inner(left), inner(right)
-            return _reduced(gcd(modulus, other), rest + more)
-        case Binary("-", left, right):
-            (modulus, rest), (other, less) = inner(left), inner(right)
-            return _reduced(gcd(modulus, other), rest - less)
+        case Binary("+" | "-" as op, left, right):
+            (modulus, rest), (other, by) = inner(left), inner(right)
+            return _reduced(gcd(modulus, other), UNBOUNDED[op](rest, by))
         case Binary("*", left, right):
             (modulus, rest), (other, times) = inner(left), inner(right)
             return _reduced(gcd(modulus * other, modulus * times, other * rest), rest * times)

@@ -9,40 +9,23 @@ Without any, all would have to be tried: nothing is taken to hold since it holds
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import compress, cycle, islice
+from typing import Any
 
-from polysched.ir.nodes import Binary, Cast, Const, Expr, For, Let, Select, Unary, Var
+from polysched.ir.arithmetic import COMPARE, UNBOUNDED
+from polysched.ir.nodes import COMPARISONS, DIVISIONS, Binary, Cast, Const, Expr, For, Let, Select, Unary, Var
 
 Column = list[int | None]  # the values of one expression, by example; None if the example does not tell, or it traps
 
 _SCALES = (400, 0, 6400, 1000, 211, 7, 20, 40000)  # of the sizes, by example
 _MANY = 12  # examples: fewer are made more, at several places of a loop
 _TENTHS = (0, 10, 5, 9, 2, 7)  # of the way from the first value of a loop to its last
-_OPERATORS: dict[str, Callable[[int, int], int | None]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "floordiv": lambda x, y: x // y if y else None,
-    "floormod": lambda x, y: x % y if y else None,
-    "truncdiv": lambda x, y: None if y == 0 else x // y if (x < 0) == (y < 0) else -(-x // y),
-    "truncmod": lambda x, y: None if y == 0 else x - y * (x // y if (x < 0) == (y < 0) else -(-x // y)),
-    "min": min,
-    "max": max,
-    "&": operator.and_,
-    "|": operator.or_,
-    "^": operator.xor,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "==": operator.eq,
-    "!=": operator.ne,
+_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    op: COMPARE.get(op) or UNBOUNDED[op]
+    for op in (*COMPARISONS, *DIVISIONS, "+", "-", "*", "min", "max", "&", "|", "^")
 }
-
-
 
 
 @dataclass(frozen=True)
@@ -97,10 +80,12 @@ class Examples:
     def _values(self, expr: Expr) -> Column:
         match expr:
             case Binary("&&" | "||" as op, left, right):
-                return list(map(_both if op == "&&" else _either, self.values(left), self.values(right)))
+                pairs = zip(self.values(left), self.values(right), strict=True)
+                return [_settled(one, other, by=op == "||") for one, other in pairs]
             case Binary(op, left, right) if op in _OPERATORS:
-                of, pairs = _OPERATORS[op], zip(self.values(left), self.values(right), strict=True)
-                return [None if one is None or other is None else of(one, other) for one, other in pairs]
+                of, by_zero = _OPERATORS[op], (None, 0) if op in DIVISIONS else (None,)
+                pairs = zip(self.values(left), self.values(right), strict=True)
+                return [None if one is None or other in by_zero else of(one, other) for one, other in pairs]
             case Var(name) if name in self.names:
                 return self.names[name]
             case Const(int(number)):
@@ -117,9 +102,8 @@ class Examples:
         return [None] * self.count
 
 
-def _both(left: int | None, right: int | None) -> int | None:
-    return False if left is False or right is False else None if left is None or right is None else True
-
-
-def _either(left: int | None, right: int | None) -> int | None:
-    return True if left is True or right is True else None if left is None or right is None else False
+def _settled(left: int | None, right: int | None, by: bool) -> bool | None:
+    """What an operation is that one operand settles, by being `by`, and is else the opposite."""
+    if left is by or right is by:
+        return by
+    return None if left is None or right is None else not by

@@ -23,7 +23,7 @@ from polysched.ir.integers.bounds import Bounds, Unbounded
 from polysched.ir.integers.congruence import Congruence
 from polysched.ir.integers.examples import Examples
 from polysched.ir.integers.intervals import Interval
-from polysched.ir.integers.knowledge import LARGEST, Knowledge
+from polysched.ir.integers.knowledge import LARGEST, Knowledge, opposite
 from polysched.ir.integers.polynomial import Polynomial
 from polysched.ir.node import walk
 from polysched.ir.nodes import COMPARISONS, Binary, Const, Expr, For, Function, Let, Unary
@@ -138,8 +138,7 @@ class Facts:
             case Const(bool(value)):
                 return value
             case Unary("!", arg):
-                holds = self.decides(arg)
-                return None if holds is None else not holds
+                return opposite(self.decides(arg))
             case Binary("&&" | "||" as op, left, right):
                 settles = op == "||"  # what one operand must be to settle it
                 if (first := self.decides(left)) is settles:

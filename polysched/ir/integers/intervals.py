@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from itertools import product
 
+from polysched.ir.arithmetic import UNBOUNDED
 from polysched.ir.dtypes import DType
 from polysched.ir.nodes import Binary, Cast, Const, Expr, Select, Unary
 
@@ -46,24 +47,17 @@ def interval(expr: Expr, inner: Callable[[Expr], Interval]) -> Interval:
         case Unary("~", arg) if arg.dtype.kind == "i":
             low, high = inner(arg)
             return ~high, ~low
-        case Binary("+", left, right):
-            (low, high), (other_low, other_high) = inner(left), inner(right)
-            return low + other_low, high + other_high
         case Binary("-", left, right):
             (low, high), (other_low, other_high) = inner(left), inner(right)
             return low - other_high, high - other_low
         case Binary("*", left, right):
             return _hull(a * b for a, b in product(inner(left), inner(right)))
-        case Binary("<<", left, Const(int(shift))) if 0 <= shift < expr.dtype.bits:
+        case Binary("<<" | ">>" as op, left, Const(int(shift))) if 0 <= shift < expr.dtype.bits:
             low, high = inner(left)
-            return low << shift, high << shift
-        case Binary(">>", left, Const(int(shift))) if 0 <= shift < expr.dtype.bits:
-            low, high = inner(left)
-            return low >> shift, high >> shift
-        case Binary("min" | "max" as op, left, right):
-            pick = min if op == "min" else max
+            return UNBOUNDED[op](low, shift), UNBOUNDED[op](high, shift)
+        case Binary("+" | "min" | "max" as op, left, right):
             (low, high), (other_low, other_high) = inner(left), inner(right)
-            return pick(low, other_low), pick(high, other_high)
+            return UNBOUNDED[op](low, other_low), UNBOUNDED[op](high, other_high)
         case Binary("&", left, right):
             return _common_bits(inner(left), inner(right), whole(expr.dtype))
         case Binary("floordiv" | "truncdiv" | "floormod" | "truncmod" as op, left, right):
@@ -92,8 +86,7 @@ def _divided(op: str, value: Interval, least: int, most: int) -> Interval:
     """By a divisor of `least` to `most`, which are positive."""
     low, high = value
     if op in ("floordiv", "truncdiv"):
-        divide = _floored if op == "floordiv" else _truncated
-        return _hull(divide(a, b) for a, b in product(value, (least, most)))
+        return _hull(UNBOUNDED[op](a, b) for a, b in product(value, (least, most)))
     if low >= 0 and high < least:
         return value
     if least == most and low // least == high // least and (low >= 0 or op == "floormod"):
@@ -101,11 +94,3 @@ def _divided(op: str, value: Interval, least: int, most: int) -> Interval:
     if low >= 0 or op == "floormod":
         return 0, min(high, most - 1) if low >= 0 else most - 1
     return max(low, 1 - most), max(min(high, most - 1), 0)
-
-
-def _floored(value: int, divisor: int) -> int:
-    return value // divisor
-
-
-def _truncated(value: int, divisor: int) -> int:
-    return value // divisor if value >= 0 else -(-value // divisor)

@@ -9,7 +9,8 @@ own. Only what may have another value later, since it loads or calls, is nothing
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import ceil, floor, gcd, lcm
 from typing import Any
@@ -46,23 +47,9 @@ class Knowledge(Bounds):
     examples: Examples = field(default_factory=lambda: Examples.of(()))
 
     def copy(self) -> Knowledge:
-        return Knowledge(
-            ranges=self.ranges,
-            lets=dict(self.lets),
-            sizes=self.sizes,
-            least=dict(self.least),
-            ends=dict(self.ends),
-            polynomials=dict(self.polynomials),
-            largest=self.largest,
-            extents=self.extents,
-            numbers=dict(self.numbers),
-            intervals=self.intervals,
-            congruences=dict(self.congruences),
-            conditions=dict(self.conditions),
-            opaque=set(self.opaque),
-            examples=self.examples,
-            uppers=dict(self.uppers),
-        )
+        """What is learned there is not known here: the tables that are changed in place are its own."""
+        changed = ("ends", "polynomials", "counts", "uppers", "numbers", "congruences", "conditions", "opaque")
+        return replace(self, steps=Bounds.steps, **{name: copy(getattr(self, name)) for name in changed})
 
     # --- learning
 
@@ -313,9 +300,9 @@ class Knowledge(Bounds):
             case "==" if self.exceeds(right, left, 0) and self.exceeds(left, right, 0):
                 return True
             case "!=" | ">=":
-                return _opposite(self.decides(OPPOSITE[op], left, right))
+                return opposite(self.decides(OPPOSITE[op], left, right))
             case "<=":
-                return _opposite(self.decides("<", right, left))
+                return opposite(self.decides("<", right, left))
         return None
 
     def are_apart(self, left: Expr, right: Expr) -> bool:
@@ -325,7 +312,7 @@ class Knowledge(Bounds):
         return common > 0 and (rest - another) % common != 0
 
 
-def _opposite(decided: bool | None) -> bool | None:
+def opposite(decided: bool | None) -> bool | None:
     return None if decided is None else not decided
 
 

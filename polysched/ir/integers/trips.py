@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from polysched.ir.integers.linear import added, forms
+from polysched.ir.integers.bounds import range_of
+from polysched.ir.integers.linear import Linear, added, forms
 from polysched.ir.node import walk
 from polysched.ir.nodes import Binary, Call, Const, Expr, For, Load, Var
 
@@ -23,8 +24,7 @@ def trips(loop: For) -> Expr:
 
 def most_trips(lo: Expr, hi: Expr, step: int) -> int | None:
     """The least constant that the number of iterations is known not to exceed; None if none is known."""
-    low, high = (lo, hi) if step > 0 else (hi, lo)
-    spans = [added(above, below, -1) for above in forms(high, upper=True) for below in forms(low, upper=False)]
+    spans = _spans(*((lo, hi) if step > 0 else (hi, lo)))
     constants = [span.get(None, 0) for span in spans if not any(span[atom] for atom in span if atom is not None)]
     if not constants:
         return None
@@ -37,10 +37,13 @@ def is_uneven(loop: For) -> bool:
 
 
 def _varies(inner: For, var: str) -> bool:
-    spans = [
-        added(above, below, -1) for above in forms(inner.hi, upper=True) for below in forms(inner.lo, upper=False)
-    ]
+    spans = _spans(inner.lo, inner.hi)
     return all(any(f and atom is not None and Var(var) in walk(atom) for atom, f in span.items()) for span in spans)
+
+
+def _spans(low: Expr, high: Expr) -> list[Linear]:
+    """What high - low does not exceed."""
+    return [added(above, below, -1) for above in forms(high, upper=True) for below in forms(low, upper=False)]
 
 
 def bounded(expr: Expr, inside: Mapping[str, For], upper: bool = True) -> Expr | None:
@@ -52,11 +55,7 @@ def bounded(expr: Expr, inside: Mapping[str, For], upper: bool = True) -> Expr |
         return expr
     match expr:
         case Var(name, _):
-            loop = inside[name]
-            if upper == (loop.step > 0):
-                last = Binary("-" if loop.step > 0 else "+", loop.hi, Const(1))
-                return bounded(last, inside, upper)
-            return bounded(loop.lo, inside, upper)
+            return bounded(range_of(inside[name])[upper], inside, upper)
         case Binary("+" | "min" | "max" as op, left, right):
             return _both(op, bounded(left, inside, upper), bounded(right, inside, upper))
         case Binary("-", left, right):

@@ -15,8 +15,7 @@ from fractions import Fraction
 from itertools import islice, permutations
 
 from polysched.errors import BudgetExceeded
-from polysched.ir.integers.polynomial import Polynomial
-from polysched.ir.integers.power_sums import summed
+from polysched.ir.integers.polynomial import Polynomial, summed
 from polysched.support import isl
 
 _OPERATIONS = 200_000  # of isl for one set; those of PolyBench take some thousands
@@ -90,11 +89,11 @@ def _parts(points: isl.Set, weight: Polynomial) -> Iterator[tuple[isl.Set, Polyn
     try:
         inner = list(_without_last(points, weight, count))
     except _NoPolynomial:
-        pieces = _disjoint(points)
+        pieces = points.make_disjoint().get_basic_sets()
         if len(pieces) < 2:
             raise
         for piece in pieces:
-            yield from _parts(piece, weight)
+            yield from _parts(isl.Set.from_basic_set(piece), weight)
         return
     for outer, total in inner:
         yield from _parts(outer, total)
@@ -136,22 +135,11 @@ def _as_points(conditions: isl.Set, sizes: int, count: int) -> isl.Set:
     return points.move_dims(isl.dim_type.set, 0, isl.dim_type.param, sizes, count)
 
 
-def _disjoint(points: isl.Set) -> list[isl.Set]:
-    """Convex parts of the set."""
-    return [isl.Set.from_basic_set(part) for part in points.make_disjoint().get_basic_sets()]
-
-
 def _polynomial(bound: isl.Aff) -> Polynomial:
     """The affine function of sizes."""
     if bound.dim(isl.dim_type.div):
         raise _NoPolynomial
-    terms: list[tuple[tuple[str, ...], int | Fraction]] = [((), _number(bound.get_constant_val()))]
-    for k in range(bound.dim(isl.dim_type.param)):
-        name = str(bound.get_dim_name(isl.dim_type.param, k))
-        terms.append(((name,), _number(bound.get_coefficient_val(isl.dim_type.param, k))))
-    return Polynomial.of(terms)
-
-
-def _number(value: isl.Val) -> int | Fraction:
-    number = Fraction(value.get_num_si(), value.get_den_val().get_num_si())
-    return number.numerator if number.denominator == 1 else number
+    factors = [bound.get_coefficient_val(isl.dim_type.param, k) for k in range(bound.dim(isl.dim_type.param))]
+    monomials = [(), *((name,) for name in isl.sizes_of(bound))]
+    values = (Fraction(value.to_str()) for value in (bound.get_constant_val(), *factors))
+    return Polynomial.of(zip(monomials, values, strict=True))

@@ -23,7 +23,7 @@ _OPERATIONS = 2_000_000  # of isl, for all counts
 
 def interpolated(points: isl.Set) -> Polynomial | None:
     """The polynomial, for sizes of `SMALLEST` or more; None if none fits, or it would take too long to count."""
-    names = [str(points.get_dim_name(isl.dim_type.param, k)) for k in range(points.dim(isl.dim_type.param))]
+    names = isl.sizes_of(points)
     degree = points.dim(isl.dim_type.set)
     monomials = [m for d in range(degree + 1) for m in combinations_with_replacement(range(len(names)), d)]
     if len(monomials) > _MOST_TERMS:
@@ -40,7 +40,7 @@ def interpolated(points: isl.Set) -> Polynomial | None:
     terms = list(zip(monomials, factors, strict=True))
     if any(sum(f * _value(m, sizes) for m, f in terms) != found[sizes] for sizes in others):
         return None
-    return Polynomial.of((tuple(sorted(names[k] for k in m)), _whole(f)) for m, f in terms)
+    return Polynomial.of((tuple(sorted(names[k] for k in m)), f) for m, f in terms)
 
 
 def _count(points: isl.Set, sizes: Sequence[int]) -> int:
@@ -51,10 +51,6 @@ def _count(points: isl.Set, sizes: Sequence[int]) -> int:
 
 def _value(monomial: Sequence[int], sizes: Sequence[int]) -> int:
     return prod(sizes[k] for k in monomial)
-
-
-def _whole(number: Fraction) -> int | Fraction:
-    return number.numerator if number.denominator == 1 else number
 
 
 def _solved(rows: list[list[int]], values: list[int]) -> list[Fraction]:

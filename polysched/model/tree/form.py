@@ -9,7 +9,7 @@ Whether it keeps the order of dependences is for `deps/legality.py`, which takes
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from polysched.errors import InputError
 from polysched.model.tree.nodes import (
@@ -49,24 +49,11 @@ def require_form(tree: Tree, sizes: Iterable[str]) -> Tree:
             raise InputError(f"a loop has the marks {' and '.join(own)}", hint="one says how it runs")
         if mark_of(node, Storage):
             raise InputError("a tree has no arrays of its own", hint="edits such as cache_read add them")
-    unknown = sorted({name for part in _parts(tree, below) for name in _parameters(part)} - set(sizes))
+    schedules = (member.schedule for node in below if isinstance(node, Band) for member in node.members)
+    parts: list[isl.UnionSet | isl.UnionMap] = [tree.domain, *schedules]
+    parts += [node.filter for node in below if isinstance(node, Filter)]
+    unknown = sorted({name for part in parts for name in isl.sizes_of(part.get_space())} - set(sizes))
     if unknown:
         known = ", ".join(sizes) or "none"
         raise InputError(f"the nest has no size {', '.join(unknown)}", hint=f"its sizes are: {known}")
     return tree
-
-
-def _parts(tree: Domain, below: Iterable[Tree]) -> Iterator[isl.UnionSet | isl.UnionMap]:
-    """What the nodes are made of."""
-    yield tree.domain
-    for node in below:
-        match node:
-            case Band(members=members):
-                yield from (member.schedule for member in members)
-            case Filter(filter=passing):
-                yield passing
-
-
-def _parameters(part: isl.UnionSet | isl.UnionMap) -> list[str]:
-    space = part.get_space()
-    return [space.get_dim_name(isl.dim_type.param, k) or "" for k in range(space.dim(isl.dim_type.param))]

@@ -40,9 +40,4 @@ def _coloured(line: str) -> Html:
     return joined(*parts, line[end:])
 
 
-def _install_repr() -> None:
-    """Notebooks show trees so; nodes.py cannot import this module."""
-    Tree._repr_html_ = tree_html  # type: ignore[attr-defined]
-
-
-_install_repr()
+Tree._repr_html_ = tree_html  # type: ignore[attr-defined]  # in notebooks; nodes.py cannot import this module

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import reduce
 
 from polysched.errors import InputError
 from polysched.model.tree.nodes import Band, Domain, Extension, Filter, Tree, children, with_children
@@ -17,34 +16,28 @@ from polysched.support import isl
 def renamed(tree: Tree, names: Mapping[str, str]) -> Tree:
     """`tree` with the statements that `names` has called as it says; InputError if the tree has none of a name."""
     assert isinstance(tree, Domain)
-    known = sorted(part.get_tuple_name() or "" for part in isl.sets_of(tree.domain))
+    known = [part.get_tuple_name() or "" for part in isl.sets_of(tree.domain)]  # in their order
     if unknown := sorted(set(names) - set(known)):
         raise InputError(f"the tree has no statement {', '.join(unknown)}", hint=f"it has: {', '.join(known)}")
-    return _renamed(tree, names) if names else tree
+    if not names:
+        return tree
+    same = [isl.Map.identity(part.get_space().map_from_set()) for part in isl.sets_of(tree.domain)]
+    new = [names.get(name, name) for name in known]
+    pairs = zip(same, new, strict=True)
+    return _renamed(tree, isl.union_map(m.set_tuple_name(isl.dim_type.out, name) for m, name in pairs))
 
 
-def _renamed(tree: Tree, names: Mapping[str, str]) -> Tree:
+def _renamed(tree: Tree, names: isl.UnionMap) -> Tree:
+    """The tree of other instances: `names` is { S_0[i] -> S0[i] }."""
     tree = with_children(tree, tuple(_renamed(child, names) for child in children(tree)))
     match tree:
         case Domain(domain=domain):
-            return replace(tree, domain=_set(domain, names))
+            return replace(tree, domain=domain.apply(names))
         case Filter(filter=passing):
-            return replace(tree, filter=_set(passing, names))
+            return replace(tree, filter=passing.apply(names))
         case Band(members=members):
-            return replace(tree, members=tuple(replace(m, schedule=_map(m.schedule, names)) for m in members))
+            renamed = (replace(m, schedule=m.schedule.apply_domain(names)) for m in members)
+            return replace(tree, members=tuple(renamed))
         case Extension():
             raise InputError("statements that an extension node adds cannot be renamed")
     return tree
-
-
-def _set(union: isl.UnionSet, names: Mapping[str, str]) -> isl.UnionSet:
-    parts = (part.set_tuple_name(names.get(name := part.get_tuple_name() or "", name)) for part in isl.sets_of(union))
-    return reduce(isl.UnionSet.union, map(isl.UnionSet.from_set, parts), isl.UnionSet("{ }"))
-
-
-def _map(union: isl.UnionMap, names: Mapping[str, str]) -> isl.UnionMap:
-    parts = []
-    for part in isl.maps_of(union):
-        name = part.get_tuple_name(isl.dim_type.in_) or ""
-        parts.append(isl.UnionMap.from_map(part.set_tuple_name(isl.dim_type.in_, names.get(name, name))))
-    return reduce(isl.UnionMap.union, parts, isl.UnionMap("{ }"))

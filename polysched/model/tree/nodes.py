@@ -109,6 +109,17 @@ class Tensor:
 LoopMark = Parallel | Vector | Map | Serial | Unroll | Full | Product | Tensor
 
 
+_KINDS = {Parallel: "parallel", Vector: "vector", Unroll: "unrolled", Tensor: "tensor"}
+
+
+def kind_of(mark: LoopMark) -> str:
+    """That of the `For` that a loop with the mark becomes."""
+    match mark:
+        case Map(axis=kind) | Product(kind=kind):
+            return kind
+    return _KINDS.get(type(mark), "serial")
+
+
 @dataclass(frozen=True)
 class Member:
     """One dimension of a band: instances run by increasing value of `schedule`."""
@@ -271,10 +282,15 @@ def marks_in(tree: Tree) -> list[MarkValue]:
     return [mark for node in walk(tree) for mark in own_marks(node)]
 
 
+def with_marks(band: Band, marks: tuple[LoopMark, ...]) -> Band:
+    """The band with these marks of its first loop."""
+    first, *others = band.members
+    return replace(band, members=(replace(first, marks=marks), *others))
+
+
 def marked_as(band: Band, mark: LoopMark) -> Band:
     """The band with one more mark of its first loop."""
-    first, *others = band.members
-    return replace(band, members=(replace(first, marks=(*first.marks, mark)), *others))
+    return with_marks(band, (*band.members[0].marks, mark))
 
 
 def without_loop_marks(tree: Tree) -> Tree:
@@ -291,8 +307,7 @@ def is_innermost(band: Band) -> bool:
 
 
 def nest_of(tree: Tree) -> tuple[tuple[Member, ...], Tree]:
-    """The loops that follow one another from the node on, outermost first, and what they are around: a mark ends them.
-    """
+    """The loops that follow one another from the node on, outermost first, and what is in them: a mark ends them."""
     members: tuple[Member, ...] = ()
     while isinstance(tree, Band) and not (members and own_marks(tree)):
         members, tree = (*members, *tree.members), tree.child

@@ -95,13 +95,9 @@ def _body(domain: isl.UnionSet) -> str:
     return "{ " + "; ".join(bodies) + " }"
 
 
-def _install_str() -> None:
-    """`str(tree)` and f-strings give the text, `repr` its beginning; nodes.py cannot import this module."""
-    Tree.__str__ = show_tree  # type: ignore[method-assign,assignment]
-    Tree.__repr__ = lambda tree: brief(tree, str(tree))  # type: ignore[method-assign]
-
-
-_install_str()
+# `str(tree)` and f-strings give the text, `repr` its beginning; nodes.py cannot import this module.
+Tree.__str__ = show_tree  # type: ignore[method-assign,assignment]
+Tree.__repr__ = lambda tree: brief(tree, str(tree))  # type: ignore[method-assign]
 
 
 def _strip(text: str) -> str:

@@ -3,128 +3,82 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import fields
+from typing import Any, get_args
 
 from polysched.errors import InputError
-from polysched.model.tree.nodes import (
-    Band,
-    Concurrent,
-    Context,
-    Domain,
-    Extension,
-    Filter,
-    Full,
-    Kernel,
-    Leaf,
-    LoopMark,
-    Map,
-    Mark,
-    MarkValue,
-    Member,
-    Parallel,
-    Product,
-    Sequence,
-    Serial,
-    Set,
-    Storage,
-    Tensor,
-    Tree,
-    Unroll,
-    Vector,
-    Wait,
-    own_marks,
-)
+from polysched.model.tree import nodes
 from polysched.support import isl
 
 
-def to_isl(tree: Tree, texts: Callable[[Band], list[str]] | None = None) -> isl.Schedule:
+def to_isl(tree: nodes.Tree, texts: Callable[[nodes.Band], list[str]] | None = None) -> isl.Schedule:
     """The same tree as an isl schedule; marks become identifiers such as "map:block.x", those of loops above the bands,
     where there may be other `texts`."""
-    if not isinstance(tree, Domain):
+    if not isinstance(tree, nodes.Domain):
         raise ValueError("a schedule tree starts with a Domain")
     root = isl.Schedule.from_domain(tree.domain).get_root()
     return _insert(tree.child, root.child(0), texts or _texts).get_schedule()
 
 
-def from_isl(schedule: isl.Schedule) -> Tree:
+def from_isl(schedule: isl.Schedule) -> nodes.Tree:
     """An isl schedule as our tree; InputError for node types that polysched does not know."""
-    return _convert(schedule.get_root())
+    tree: nodes.Tree = _convert(schedule.get_root())
+    return tree
 
 
-def mark_text(mark: MarkValue | Concurrent) -> str:
+def mark_text(mark: nodes.MarkValue | nodes.Concurrent) -> str:
     """The identifier that stands for a mark in isl: "parallel", "parallel:s,t", "map:block.x", "map:block.x:s"..."""
-    match mark:
-        case Kernel(name=name):
-            return f"kernel:{name}"
-        case Map(axis=axis, reduces=names):
-            return ":".join(["map", axis, *([",".join(names)] if names else [])])
-        case Product(statement=name, kind=kind):
-            return f"{kind}:{name}"
-        case Tensor(instruction=name, stages=stages):
-            return f"tensor:{name}:{stages}"
-        case Full(size=size):
-            return f"full:{size}"
-        case Storage(arrays=names):
-            return f"storage:{','.join(names)}"
-        case Parallel(reduces=names) | Vector(reduces=names) if names:
-            return f"{type(mark).__name__.lower()}:{','.join(names)}"
-        case _:
-            return type(mark).__name__.lower()
+    if isinstance(mark, nodes.Product):
+        return f"{mark.kind}:{mark.statement}"
+    values = (value for value in vars(mark).values() if value != ())
+    texts = (",".join(value) if isinstance(value, tuple) else str(value) for value in values)
+    return ":".join([type(mark).__name__.lower(), *texts])
 
 
-def _texts(band: Band) -> list[str]:
-    return list(map(mark_text, own_marks(band)))
+def _texts(band: nodes.Band) -> list[str]:
+    return list(map(mark_text, nodes.own_marks(band)))
 
 
-def parse_mark(text: str) -> MarkValue:
+def parse_mark(text: str) -> nodes.MarkValue:
     """The mark that `mark_text` gave this text; InputError for any other."""
-    kind, _, argument = text.partition(":")
-    names = tuple(argument.split(",")) if argument else ()
-    match kind:
-        case "kernel":
-            return Kernel(argument)
-        case "map":
-            axis, _, reduced = argument.partition(":")
-            return Map(axis, tuple(reduced.split(",")) if reduced else ())
-        case "serial":
-            return Serial()
-        case "parallel":
-            return Parallel(names)
-        case "vector":
-            return Vector(names)
-        case "unroll":
-            return Unroll()
-        case "packed" | "dots" if argument:
-            return Product(argument, kind)
-        case "tensor" if (stages := argument.rpartition(":")[2]).isdigit():
-            return Tensor(argument.rpartition(":")[0], int(stages))
-        case "full" if argument.isdigit():
-            return Full(int(argument))
-        case "storage":
-            return Storage(names)
-        case "wait":
-            return Wait()
+    word, *values = text.split(":")
+    match word, values:
+        case "packed" | "dots", [str(statement)] if statement:
+            return nodes.Product(statement, word)
+        case _ if word in _MARKS and len(values) <= len(parts := fields(_MARKS[word])):
+            with suppress(ValueError, TypeError):  # no number, or too few values
+                return _MARKS[word](*(_READ[str(part.type)](value) for part, value in zip(parts, values, strict=False)))
     known = "kernel:NAME, map:AXIS, serial, parallel, vector, unroll, packed:STATEMENT, dots:STATEMENT, full:SIZE"
     raise InputError(f"unknown mark '{text}': expected {known}, tensor:INSTRUCTION:STAGES, storage:ARRAYS or wait")
 
 
-def with_mark(mark: MarkValue, tree: Tree) -> Tree:
+_MARKS: dict[str, type[nodes.MarkValue]] = {
+    kind.__name__.lower(): kind for kind in get_args(nodes.MarkValue) if kind is not nodes.Product
+}
+_READ: dict[str, Callable[[str], Any]] = {  # by the types of the fields of marks
+    "str": str,
+    "int": int,
+    "tuple[str, ...]": lambda text: tuple(text.split(",")),
+}
+
+
+def with_mark(mark: nodes.MarkValue, tree: nodes.Tree) -> nodes.Tree:
     """The tree under a mark, as in isl; InputError for one of a loop that is above something else."""
-    if not isinstance(mark, LoopMark):
-        return Mark(mark, tree)
-    if not isinstance(tree, Band) or not tree.members:
+    if not isinstance(mark, nodes.LoopMark):
+        return nodes.Mark(mark, tree)
+    if not isinstance(tree, nodes.Band) or not tree.members:
         name, what = (type(each).__name__.lower() for each in (mark, tree))
         raise InputError(f"the mark {name} is above a {what}, not above a loop")
-    first, *others = tree.members
-    return replace(tree, members=(replace(first, marks=(mark, *first.marks)), *others))
+    return nodes.with_marks(tree, (mark, *tree.members[0].marks))
 
 
-def _insert(tree: Tree, node: isl.ScheduleNode, texts: Callable[[Band], list[str]]) -> isl.ScheduleNode:
+def _insert(tree: nodes.Tree, node: isl.ScheduleNode, texts: Callable[[nodes.Band], list[str]]) -> isl.ScheduleNode:
     """Inserts `tree` at the leaf `node`; the node returned stands where `node` stood."""
     match tree:
-        case Leaf():
+        case nodes.Leaf():
             return node
-        case Band(members=members, permutable=permutable, child=child):
+        case nodes.Band(members=members, permutable=permutable, child=child):
             functions = isl.UnionPwAffList.alloc(isl.DEFAULT_CONTEXT, len(members))
             for member in members:
                 functions = functions.add(member.function)
@@ -141,57 +95,53 @@ def _insert(tree: Tree, node: isl.ScheduleNode, texts: Callable[[Band], list[str
                 node = node.band_member_set_ast_loop_type(0, isl.ast_loop_type.separate)
             node = _insert(child, node.child(0), texts).parent()
             return node.ancestor(len(above))
-        case Context(context=context, child=child):
+        case nodes.Context(context=context, child=child):
             outer = isl.Set.universe(isl.Space.set_alloc(isl.DEFAULT_CONTEXT, 0, node.get_schedule_depth()))
             return _insert(child, node.insert_context(outer.intersect_params(context)).child(0), texts).parent()
-        case Filter(filter=filter, child=child):
+        case nodes.Filter(filter=filter, child=child):
             return _insert(child, node.insert_filter(filter).child(0), texts).parent()
-        case Mark(mark=mark, child=child):
+        case nodes.Mark(mark=mark, child=child):
             return _insert(child, node.insert_mark(isl.Id(mark_text(mark))).child(0), texts).parent()
-        case Sequence(children=children) | Set(children=children):
+        case nodes.Sequence(children=children) | nodes.Set(children=children):
             filters = isl.UnionSetList.alloc(isl.DEFAULT_CONTEXT, len(children))
             for branch in children:
                 filters = filters.add(branch.filter)
-            ordered = isinstance(tree, Sequence)
+            ordered = isinstance(tree, nodes.Sequence)
             node = node.insert_sequence(filters) if ordered else node.insert_set(filters)
             for k, branch in enumerate(children):
                 node = _insert(branch.child, node.child(k).child(0), texts).parent().parent()
             return node
-        case Extension():
+        case nodes.Extension():
             raise ValueError("extension nodes can be read from isl, but not yet written")
     raise AssertionError(f"unknown tree node {type(tree).__name__}")
 
 
-def _convert(node: isl.ScheduleNode) -> Tree:
+def _convert(node: isl.ScheduleNode) -> Any:
     kind = isl.schedule_node_type(node.get_type())
     if kind == isl.schedule_node_type.leaf:
-        return Leaf()
+        return nodes.Leaf()
     if kind in (isl.schedule_node_type.sequence, isl.schedule_node_type.set):
-        branches = tuple(_branch(node.child(k)) for k in range(node.n_children()))
-        return Sequence(branches) if kind == isl.schedule_node_type.sequence else Set(branches)
+        branches = tuple(_convert(node.child(k)) for k in range(node.n_children()))
+        return nodes.Sequence(branches) if kind == isl.schedule_node_type.sequence else nodes.Set(branches)
     child = _convert(node.child(0))
     if kind == isl.schedule_node_type.domain:
-        return Domain(node.domain_get_domain(), child)
+        return nodes.Domain(node.domain_get_domain(), child)
     if kind == isl.schedule_node_type.context:
-        return Context(node.context_get_context().params(), child)
+        return nodes.Context(node.context_get_context().params(), child)
     if kind == isl.schedule_node_type.band:
-        return Band(_members(node), bool(node.band_get_permutable()), child)
+        return nodes.Band(_members(node), bool(node.band_get_permutable()), child)
     if kind == isl.schedule_node_type.filter:
-        return Filter(node.filter_get_filter(), child)
+        return nodes.Filter(node.filter_get_filter(), child)
     if kind == isl.schedule_node_type.mark:
         return with_mark(parse_mark(node.mark_get_id().get_name()), child)
     if kind == isl.schedule_node_type.extension:
-        return Extension(node.extension_get_extension(), child)
+        return nodes.Extension(node.extension_get_extension(), child)
     raise InputError(f"schedule tree nodes of type '{kind.name}' are not supported")
 
 
-def _branch(node: isl.ScheduleNode) -> Filter:
-    return Filter(node.filter_get_filter(), _convert(node.child(0)))
-
-
-def _members(node: isl.ScheduleNode) -> tuple[Member, ...]:
+def _members(node: isl.ScheduleNode) -> tuple[nodes.Member, ...]:
     schedule = node.band_get_partial_schedule()
     return tuple(
-        Member(isl.UnionMap.from_union_pw_aff(schedule.get_at(k)), bool(node.band_member_get_coincident(k)))
+        nodes.Member(isl.UnionMap.from_union_pw_aff(schedule.get_at(k)), bool(node.band_member_get_coincident(k)))
         for k in range(node.band_n_member())
     )

@@ -17,10 +17,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from polysched.config.constraints import Constraint, Innermost, Order, factors, fits, is_asked
-from polysched.deps.legality import Instance, Violation
+from polysched.deps.legality import violation_of
 from polysched.errors import BudgetExceeded, IllegalSchedule
 from polysched.model.scop import Scop
-from polysched.model.witness import smallest
 from polysched.solve.farkas import Edge
 from polysched.solve.fusion import Contradiction
 from polysched.solve.hyperplane import sum_text
@@ -40,7 +39,7 @@ def contradiction_error(
         if again is not None and not (alone and not _contradicts(again, ())) and _is_inside(again, constraint):
             constraints, found = fewer, again
     edges = _needed(found)
-    violations = [_violation(edge, found, scop) for edge in edges]
+    violations = [replace(violation_of(edge.dependence, _wrong(edge, found)), scop=scop) for edge in edges]
     reason = "".join(f"\n{violation}" for violation in violations) or _reason(found)
     message = f"{_claim(constraints, edges)}, for {_place(found)}" + (f":{reason}" if reason else "")
     return IllegalSchedule(message, violation=next(iter(violations), None), hint=_hint(found))
@@ -110,15 +109,8 @@ def _reason(found: Contradiction) -> str:
     return ""
 
 
-def _violation(edge: Edge, found: Contradiction, scop: Scop) -> Violation:
-    """A pair that runs the wrong way round if the next loop is fixed; else the first of the dependence."""
-    sizes, point = smallest(_wrong(edge, found).wrap())
-    depth = scop.statement(edge.source).depth
-    source, sink = Instance(edge.source, point[:depth]), Instance(edge.sink, point[depth:])
-    return Violation(dependence=edge.dependence, source=source, sink=sink, sizes=sizes, scop=scop)
-
-
 def _wrong(edge: Edge, found: Contradiction) -> isl.Map:
+    """The pairs that run the wrong way round if the next loop is fixed; else all of the dependence."""
     relation, source, sink = edge.relation.to_map(), _next_loop(edge.source, found), _next_loop(edge.sink, found)
     if source is None or sink is None:
         return relation

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations, permutations
+from typing import TypeVar
 
 from polysched.config.constraints import (
     Constraint,
@@ -37,6 +38,7 @@ from polysched.deps.components import Pair
 from polysched.errors import InputError
 from polysched.solve.independence import Found, Vector, is_independent
 
+C = TypeVar("C", Order, Innermost)
 Row = tuple[Factor, ...]  # one factor per iterator, None where it is free
 
 
@@ -52,8 +54,9 @@ class Demands:
         """Positions of iterators, and the factors that these must have in the statement's next hyperplane."""
         for row in self._rows(name, len(found[name])):
             yield from ((k, factor) for k, factor in enumerate(row) if factor is not None)
-        for k in self._innermost(name):
+        for c in self._of(name, Innermost):
             if left := self._left(name, found):
+                k = self.iterators[name].index(c.iterator)
                 yield k, self.forward[name][k] if left == 1 else 0
 
     def steepest(self, name: str) -> int | None:
@@ -118,20 +121,17 @@ class Demands:
 
     def _rows(self, name: str, level: int) -> Iterator[Row]:
         """What `order` says of one hyperplane of a statement."""
-        for c in self.constraints:
-            if isinstance(c, Order) and fits(name, [c.statement]) and level < len(c.rows):
-                row = factors(c.rows[level])
-                if row is not None:
-                    yield tuple(row.get(iterator, 0) for iterator in self.iterators[name])
+        for c in self._of(name, Order):
+            if level < len(c.rows) and (row := factors(c.rows[level])) is not None:
+                yield tuple(row.get(iterator, 0) for iterator in self.iterators[name])
 
-    def _innermost(self, name: str) -> Iterator[int]:
-        for c in self.constraints:
-            if isinstance(c, Innermost) and fits(name, [c.statement]):
-                yield self.iterators[name].index(c.iterator)
+    def _of(self, name: str, kind: type[C]) -> list[C]:
+        """The constraints of this kind on the statement."""
+        return [c for c in self.constraints if isinstance(c, kind) and fits(name, [c.statement])]
 
     def _is_last(self, name: str) -> bool:
         """Is something asked of the statement's last loop?"""
-        return any(isinstance(c, Innermost) and fits(name, [c.statement]) for c in self.constraints)
+        return bool(self._of(name, Innermost))
 
     def _left(self, name: str, found: Found) -> int:
         return len(self.iterators[name]) - len(found[name])

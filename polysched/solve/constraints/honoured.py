@@ -158,7 +158,7 @@ def _is_met(c: Constraint, ways: dict[str, tuple[_Way, ...]]) -> bool:
             return all(_is_skewed_at_most(row, most) for row in rows_of if row is not None)
         case Separate(depth=depth):
             pairs = [(a, b) for a, b in combinations(ways, 2) if share_at_most(c, a, b)]
-            return all(_in_common(x, y) <= depth for a, b in pairs for x in ways[a] for y in ways[b])
+            return all(_count(_shared(x, y)) <= depth for a, b in pairs for x in ways[a] for y in ways[b])
         case TileSizes():
             return True
     raise AssertionError(f"unknown constraint {c}")
@@ -224,10 +224,6 @@ def _one_after_the_other(one: _Way, other: _Way) -> str:
         return ""
     loops = (f"loop {step.text} of {step.statement.name}" for step in shared[len(met)])
     return f"{' and '.join(loops)} run one after the other"
-
-
-def _in_common(one: _Way, other: _Way) -> int:
-    return _count(_shared(one, other))
 
 
 def _count(pairs: tuple[_Pair, ...]) -> int:

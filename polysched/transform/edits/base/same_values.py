@@ -18,7 +18,6 @@ from collections.abc import Set
 from dataclasses import replace
 
 from polysched.deps.arrivals import told_apart
-from polysched.deps.claims import without
 from polysched.deps.dataflow import dependences
 from polysched.deps.dependences import Dependences
 from polysched.deps.legality import first_violation
@@ -131,7 +130,7 @@ def redrafted(before: Draft, scop: Scop, tree: Tree, what: str, hint: str = "", 
     shapes = {array.name: (array.shape, array.space) for array in before.scop.arrays}
     moved = {array.name for array in scop.arrays if (array.shape, array.space) != shapes.get(array.name)} | {only}
     claims = tuple(claim for claim in before.claims if claim.array not in moved)
-    found = replace(without(found, claims), trusted=before.dependences.trusted)
+    found = replace(found.without(claims), trusted=before.dependences.trusted)
     tree = with_reduces(tree, found)
     require_products(tree, scop, reorder=found.reorder_reductions, what=what)
     violation = first_violation(tree, found, scop)

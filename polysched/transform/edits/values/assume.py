@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from polysched.deps.claims import of_each, without
 from polysched.deps.dependences import Claim
 from polysched.errors import InputError
 from polysched.support import isl
@@ -45,8 +44,8 @@ def independent(draft: Draft, source: str = "*", sink: str = "*", array: str = "
         for i: a[x[i]] = b[i]     ->    parallel for i: ...          independent(array="a").parallel("i")
     """
     claim = Claim(source, sink, array)
-    claims = (*draft.claims, *of_each(claim, (each.name for each in draft.scop.arrays)))
-    left = without(draft.dependences, (claim,))
+    claims = (*draft.claims, *claim.of_each(each.name for each in draft.scop.arrays))
+    left = draft.dependences.without((claim,))
     if len(left.pairs) == len(draft.dependences.pairs):
         found = ", ".join(sorted({f"{d.source} -> {d.sink} on {d.array}" for d in draft.dependences.pairs})) or "none"
         message = f"no dependence between '{source}' and '{sink}' on '{array}' is known"

@@ -25,7 +25,6 @@ from dataclasses import replace
 from typing import Any
 
 from polysched.deps.arrivals import told_apart
-from polysched.deps.claims import without
 from polysched.deps.dataflow import dependences
 from polysched.deps.dependences import Dependence, Dependences
 from polysched.deps.legality import first_violation
@@ -233,7 +232,7 @@ def _of_updates(draft: Draft, sums: _Sums) -> Iterator[Dependence]:
     apart = told_apart(draft.scop, draft.nested)
     name, fold = sums.update.name, sums.names[1]
     group = sums.group.set_tuple_name(isl.dim_type.out, fold)
-    for d in without(dependences(apart, reorder_reductions=True), draft.claims).of("flow", "anti", "output"):
+    for d in dependences(apart, reorder_reductions=True).without(draft.claims).of("flow", "anti", "output"):
         if d.array != sums.wide.name or name not in (d.source, d.sink):
             yield d
         elif not d.reduction:
