@@ -36,7 +36,7 @@ def with_names_of_their_own(tree: Tree, branches: Several[Filter], keeps: int = 
     done = list(branches)
     for k, branch in enumerate(branches):
         if k != keeps:
-            done[k] = _called_otherwise(branch, shown, taken)
+            done[k] = called_otherwise(branch, shown, taken)
             shown |= _loop_names(done[k])
     return tuple(done)
 
@@ -58,7 +58,7 @@ def _loop_names(tree: Tree) -> set[str]:
     return {member.name for node in walk(tree) if isinstance(node, Band) for member in node.members}
 
 
-def _called_otherwise(tree: Any, shown: set[str], taken: set[str]) -> Any:
+def called_otherwise(tree: Any, shown: set[str], taken: set[str]) -> Any:
     """The node with a fresh name, which is `taken` from now on, for every loop that is `shown` elsewhere."""
     if isinstance(tree, Band):
         members = []
@@ -67,4 +67,4 @@ def _called_otherwise(tree: Any, shown: set[str], taken: set[str]) -> Any:
             members.append(replace(member, name=name))
             taken.add(name)
         tree = replace(tree, members=tuple(members))
-    return with_children(tree, tuple(_called_otherwise(child, shown, taken) for child in children(tree)))
+    return with_children(tree, tuple(called_otherwise(child, shown, taken) for child in children(tree)))

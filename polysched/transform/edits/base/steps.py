@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import reduce
 from typing import Any
 
 from polysched.config.plain import called
@@ -40,8 +40,4 @@ def after(draft: Draft, steps: Sequence[Step]) -> Draft:
 
 def first(draft: Draft, steps: Sequence[Step], then: Callable[[Draft], Draft]) -> tuple[str, Callable[[], Draft]]:
     """The alternative to an edit that does the steps before it."""
-    return f"{text_of(steps)} first", partial(_first, draft, steps, then)
-
-
-def _first(draft: Draft, steps: Sequence[Step], then: Callable[[Draft], Draft]) -> Draft:
-    return then(after(draft, steps))
+    return f"{text_of(steps)} first", lambda: then(after(draft, steps))

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from polysched.errors import InputError
-from polysched.model.tree.nodes import Band, Tree
+from polysched.model.tree.nodes import Band
 from polysched.support import isl
 from polysched.transform.edits.base.edit import Draft, checked
 from polysched.transform.edits.base.loops import all_given, changed_at, fresh, unmarked
@@ -45,10 +45,6 @@ def cyclic(draft: Draft, name: str, threads: int, vector: int = 1, names: Sequen
     whose = replace(place.member, schedule=place.member.schedule.apply_range(turn), name=called[0])
     turns = replace(block_of(place.member, threads * vector), name=called[-1] if vector > 1 else place.name)
     inside = (turns, place.member) if vector > 1 else (turns,)
-
-    def change(node: Tree) -> Tree:
-        assert isinstance(node, Band)
-        return Band((whose, *inside), child=node.child)
-
+    dealt = Band((whose, *inside), child=place.band.child)
     what = f"cyclic({name}, {threads}{f', vector={vector}' if vector > 1 else ''})"
-    return checked(draft, changed_at(tree, place.path, change), what)
+    return checked(draft, changed_at(tree, place.path, lambda _: dealt), what)

@@ -16,7 +16,7 @@ from polysched.model.tree.nodes import Band, Member
 from polysched.support import isl
 from polysched.transform.analysis.roles import Around
 from polysched.transform.edits.base.edit import Alternative, Draft, checked, reaching
-from polysched.transform.edits.base.loops import adjacent, all_given, changed_at, fresh
+from polysched.transform.edits.base.loops import adjacent, all_given, changed_at, fresh, nest
 from polysched.transform.edits.base.registry import edit
 from polysched.transform.edits.order.nesting import require_nested
 from polysched.transform.edits.order.skew import skewings
@@ -54,8 +54,8 @@ def _diamond(
     askew = mirrored(Band((first.member, second.member), permutable=True), around)
     to_tile = askew.members if askew else (_steepest(first.member, second.member), second.member)
     called = all_given(tree, names) or [fresh(tree, f"{name}_o") for name in loops]
-    over, along = (replace(block_of(m, size), name=name) for m, name in zip(to_tile, called, strict=True))
-    tiles = changed_at(tree, first.path, lambda points: Band((over,), False, Band((along,), False, points)))
+    blocks = [replace(block_of(m, size), name=name) for m, name in zip(to_tile, called, strict=True)]
+    tiles = changed_at(tree, first.path, lambda points: nest(blocks, points))
     return checked(draft, tiles, f"diamond({', '.join(loops)}, size={size})", alternatives)
 
 

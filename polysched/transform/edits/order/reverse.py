@@ -25,7 +25,7 @@ def reverse(draft: Draft, name: str) -> Draft:
         for i in 0..n: S    ->    for i in n - 1..-1 by -1: S        reverse("i")
     """
     place = loop(draft.nested, name)
-    inside = [each.name for each in loops(draft.nested) if each.path[: len(place.path)] == place.path][1:]
+    inside = [each.name for each in loops(draft.nested) if place.is_around(each)][1:]
 
     def when_inside(other: str) -> Draft:
         return _reversed(interchange(draft, place.name, other), place.name)

@@ -11,10 +11,9 @@ from dataclasses import replace
 from polysched.config.plain import called
 from polysched.deps.distance import Distances, distances_of
 from polysched.errors import InputError
-from polysched.model.tree.nodes import Band, Member, Tree
 from polysched.support import isl
 from polysched.transform.edits.base.edit import Alternative, Draft, checked, reaching
-from polysched.transform.edits.base.loops import chain, loop, node_at, with_member
+from polysched.transform.edits.base.loops import chain, loop, with_member
 from polysched.transform.edits.base.registry import edit
 from polysched.transform.edits.base.steps import Step, first
 
@@ -34,9 +33,9 @@ def skew(draft: Draft, name: str, by: str, factor: int = 1) -> Draft:
         raise InputError("skew by 0 times a loop changes nothing", hint="give another factor")
     if inner.name == outer.name:
         raise InputError(f"a loop is not around itself: '{name}'", hint="skew it by a loop around it")
-    if outer.path[: len(inner.path)] == inner.path:
+    if inner.is_around(outer):
         raise InputError(f"loop '{by}' is inside of loop '{name}'", hint=called("skew", by, by=name))
-    if inner.path[: len(outer.path)] != outer.path:
+    if not outer.is_around(inner):
         raise InputError(f"loop '{by}' is not around loop '{name}'")
     ahead = outer.member.function.scale_val(isl.Val(factor))
     schedule = isl.UnionMap.from_union_pw_aff(inner.member.function.add(ahead))
@@ -52,7 +51,7 @@ def skewings(
     order of them is legal."""
     tree = draft.nested
     places = chain(tree, loops)
-    members = _members(tree, places[0].path, places[-1].path)
+    members = [band.members[0] for band in places[-1].bands[len(places[0].around) :]]
     apart = distances_of(members, reaching(tree, places[0].path, draft.dependences.validity))
     names = [member.name for member in members]
 
@@ -70,9 +69,3 @@ def skewings(
 def skew_step(name: str, by: str, factor: int) -> Step:
     """The skew, with its factor if that is not 1."""
     return Step.of(skew, name, by=by, **({"factor": factor} if factor != 1 else {}))
-
-
-def _members(tree: Tree, outer: Sequence[int], inner: Sequence[int]) -> list[Member]:
-    """Those of all loops on the way from one to another."""
-    places = (node_at(tree, inner[:k]) for k in range(len(outer), len(inner) + 1))
-    return [band.members[0] for band in places if isinstance(band, Band)]

@@ -14,11 +14,11 @@ from dataclasses import replace
 from typing import Literal, get_args
 
 from polysched.errors import InputError
-from polysched.model.tree.nodes import Band, Full, Member, Tree
+from polysched.model.tree.nodes import Full, Member
 from polysched.model.witness import smallest
 from polysched.support import isl
 from polysched.transform.edits.base.edit import Draft, checked
-from polysched.transform.edits.base.loops import Loop, all_given, arrival, changed_at, fresh, unmarked
+from polysched.transform.edits.base.loops import Loop, all_given, arrival, changed_at, fresh, nest, unmarked
 from polysched.transform.edits.base.registry import edit
 from polysched.transform.trees.tile import block_of
 
@@ -50,17 +50,13 @@ def split(draft: Draft, name: str, size: int, tail: Tail = "cut", names: Sequenc
     if place.instances.intersect_params(draft.scop.context).is_empty():
         raise InputError(f"loop '{place.name}' never runs")
     blocks, points = _cut(place, size) if tail == "cut" else _counted(draft, place, size, tail)
-    others = changed_at(tree, place.path, lambda band: band.child)  # type: ignore[attr-defined]
+    others = changed_at(tree, place.path, lambda _: place.band.child)
     outer, inner = all_given(others, names) or (fresh(others, f"{place.name}_o"), place.name)
     blocks, points = replace(blocks, name=outer), replace(points, name=inner)
     if tail == "guard":
         points = replace(points, marks=(Full(size),))
-
-    def change(band: Tree) -> Tree:
-        assert isinstance(band, Band)
-        return Band((blocks,), False, Band((points,), False, band.child))
-
-    return checked(draft, changed_at(tree, place.path, change), f"split({name}, {size}, tail={tail})")
+    both = nest([blocks, points], place.band.child)
+    return checked(draft, changed_at(tree, place.path, lambda _: both), f"split({name}, {size}, tail={tail})")
 
 
 def _cut(place: Loop, size: int) -> tuple[Member, Member]:
@@ -78,7 +74,7 @@ def _counted(draft: Draft, place: Loop, size: int, tail: str) -> tuple[Member, M
         message = f"loop '{place.name}' begins at the larger of several bounds: its iterations cannot be counted"
         raise InputError(message, hint="split it with tail='cut'")
     start = around.apply_range(isl.UnionMap.from_map(isl.Map.from_aff(begins[0][1])))
-    distance = isl.UnionMap.from_union_pw_aff(place.member.function.sub(_function(start)))
+    distance = isl.UnionMap.from_union_pw_aff(place.member.function.sub(Member(start).function))
     step = _step(distance.intersect_domain(instances).range())
     number = distance.apply_range(isl.UnionMap(f"{{ [x] -> [floor(x / {step})] }}"))
     if tail == "exact":
@@ -86,10 +82,6 @@ def _counted(draft: Draft, place: Loop, size: int, tail: str) -> tuple[Member, M
     member = replace(place.member, schedule=number)
     within = number.apply_range(isl.UnionMap(f"{{ [x] -> [x mod {size}] }}"))
     return block_of(member, size), replace(member, schedule=within)
-
-
-def _function(values: isl.UnionMap) -> isl.UnionPwAff:
-    return values.as_union_pw_multi_aff().get_union_pw_aff(0)
 
 
 def _step(values: isl.UnionSet) -> int:

@@ -97,13 +97,9 @@ def _values(draft: Draft, place: Loop, statement: Statement) -> dict[str, isl.Ma
     """{ S[i, j] -> [value] } by name, of the statement's iterators and of the loops around it."""
     own = isl.UnionSet.from_set(statement.domain)
     functions = {_HERE: place.member.schedule}
-    near = [each for each in loops(draft.nested) if _is_around(each, place) or _is_around(place, each)]
+    near = [each for each in loops(draft.nested) if each.is_around(place) or place.is_around(each)]
     named = [each for each in near if each.name.isidentifier() and is_name(each.name)]
     functions |= {each.name: each.member.schedule for each in named if statement.name in each.statements}
     values = {name: isl.Map.from_union_map(schedule.intersect_domain(own)) for name, schedule in functions.items()}
     names = AffineSpace(statement.name, statement.iterators, draft.scop.function.sizes)
     return values | {name: isl.Map.from_pw_aff(names.function(Var(name))) for name in statement.iterators}
-
-
-def _is_around(one: Loop, other: Loop) -> bool:
-    return other.path[: len(one.path)] == one.path

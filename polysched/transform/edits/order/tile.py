@@ -8,9 +8,8 @@ from functools import partial
 
 from polysched.config.plain import called
 from polysched.errors import InputError
-from polysched.model.tree.nodes import Band, Tree
 from polysched.transform.edits.base.edit import Alternative, Draft, checked
-from polysched.transform.edits.base.loops import adjacent, all_given, changed_at, fresh, loop
+from polysched.transform.edits.base.loops import adjacent, all_given, changed_at, fresh, loop, nest
 from polysched.transform.edits.base.registry import edit
 from polysched.transform.edits.order.nesting import require_nested
 from polysched.transform.edits.order.skew import skewings
@@ -40,19 +39,15 @@ def tile(draft: Draft, *loops: str, sizes: Sequence[int], names: Sequence[str] =
         raise InputError(f"tile needs a name for each of the {len(places)} loops over blocks, not {tuple(names)}")
     order = {name: k for k, name in enumerate(named)}
     at = [order[place.name] for place in places]
-    blocks = [block_of(place.member, sizes[k]) for place, k in zip(places, at, strict=True)]
     own = all_given(tree, names)
-    tiles = [own[k] if own else fresh(tree, f"{place.name}_o") for place, k in zip(places, at, strict=True)]
-    outer = [replace(block, name=name) for block, name in zip(blocks, tiles, strict=True)]
-
-    def change(node: Tree) -> Tree:
-        for member in reversed(outer):
-            node = Band((member,), False, node)
-        return node
-
+    blocks = [
+        replace(block_of(place.member, sizes[k]), name=own[k] if own else fresh(tree, f"{place.name}_o"))
+        for place, k in zip(places, at, strict=True)
+    ]
+    tiled = changed_at(tree, places[0].path, lambda points: nest(blocks, points))
     alternatives = _alternatives(draft, [place.name for place in places], [sizes[k] for k in at])
     what = f"tile({', '.join(named)}, sizes={tuple(sizes)})"
-    return checked(draft, changed_at(tree, places[0].path, change), what, alternatives)
+    return checked(draft, tiled, what, alternatives)
 
 
 def _alternatives(draft: Draft, loops: Sequence[str], sizes: Sequence[int]) -> Iterator[Alternative]:

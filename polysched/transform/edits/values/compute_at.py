@@ -27,8 +27,8 @@ from polysched.model.scop import Scop, Statement
 from polysched.model.tree.nodes import Tree
 from polysched.support import isl
 from polysched.transform.edits.base.edit import Draft
-from polysched.transform.edits.base.graft import coordinates_of, copied, flattened, grafted, part_of, part_with, varying
-from polysched.transform.edits.base.loops import Loop, free, loop
+from polysched.transform.edits.base.graft import copied, flattened, grafted, part_of, part_with, varying
+from polysched.transform.edits.base.loops import Loop, coordinates_of, free, loop
 from polysched.transform.edits.base.registry import edit
 from polysched.transform.edits.base.same_values import require_same_values
 from polysched.transform.edits.values.copies import Copies, copies_of, in_box, iterator_names, names_in
@@ -61,7 +61,7 @@ def compute_at(draft: Draft, array: str, at: str, scope: Scope = "private") -> D
     scop, place = draft.scop, loop(draft.nested, at)
     producers = producers_of(scop, array)
     users = _users(scop, array, producers, place)
-    arrivals = coordinates_of((*place.around, place.band), instances_of(users))
+    arrivals = coordinates_of(place.bands, instances_of(users))
     for user in users:
         require_computed(draft, array, user, may_read=True)
     needed = _needed(draft.dependences, array, producers, users, arrivals)
@@ -90,7 +90,7 @@ class _Computing:
     def of(self, needed: Sequence[tuple[str, isl.Map]]) -> Draft:
         """The draft in which an iteration computes these instances, { [o] -> S0[i] } for each producer."""
         scop, array, users, producers = self.draft.scop, self.array, self.users, self.producers
-        loops = [band.members[0].name for band in (*self.place.around, self.place.band)]
+        loops = [band.members[0].name for band in self.place.bands]
         names, outer = names_in(scop), iterator_names(loops, scop, producers)
         copies = [copies_of(scop.statement(name), of_it, free(f"{name}_at", names), outer) for name, of_it in needed]
         own = free(f"{array}_at", names)

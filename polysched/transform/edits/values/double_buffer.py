@@ -25,11 +25,11 @@ from polysched.model.scop import Access, Scop, Statement
 from polysched.model.tree.nodes import Band, Filter, Mark, Sequence, Storage, Tree, children, mark_of
 from polysched.support import isl
 from polysched.transform.edits.base.draft import Draft
-from polysched.transform.edits.base.graft import bands_above, coordinates_of
-from polysched.transform.edits.base.loops import Loop, changed_at, loops, node_at
+from polysched.transform.edits.base.graft import without_arrays
+from polysched.transform.edits.base.loops import Loop, changed_at, coordinates_of, loops, node_at
 from polysched.transform.edits.base.registry import edit
 from polysched.transform.edits.base.same_values import require_same_values
-from polysched.transform.edits.values.storage import own_array, with_array, without_storage
+from polysched.transform.edits.values.storage import own_array, with_array
 
 
 @edit("values", "k_o -> A0; k_o")
@@ -49,7 +49,7 @@ def double_buffer(draft: Draft, array: str) -> Draft:
     statements = tuple(_by_turns(statement, array, place.loop.band) for statement in draft.scop.statements)
     doubled = replace(old, shape=(Const(2), *old.shape))
     scop = with_array(replace(draft.scop, statements=statements), doubled)
-    ahead = changed_at(without_storage(tree, array), place.loop.path, place.ahead)
+    ahead = changed_at(without_arrays(tree, {array}), place.loop.path, place.ahead)
     return require_same_values(draft, scop, ahead, scop.domain.identity(), f"double_buffer({array})")
 
 
@@ -103,12 +103,12 @@ def _place(tree: Tree, scop: Scop, array: str) -> _Place:
         hint = "cache what it reads by cache_read"
         raise InputError(f"'{array}' is not filled before it is used: {both} writes and reads it", hint=hint)
     filling = reduce(isl.UnionSet.union, (branch.filter for branch in leading))
-    return _Place(array, around, filling, _first(tree, around, filling))
+    return _Place(array, around, filling, _first(around, filling))
 
 
-def _first(tree: Tree, around: Loop, instances: isl.UnionSet) -> isl.UnionSet:
+def _first(around: Loop, instances: isl.UnionSet) -> isl.UnionSet:
     """The instances of the loop's first iteration, for each one of the loops around it."""
-    outer = coordinates_of(tuple(bands_above(tree, around.path)), instances)
+    outer = coordinates_of(around.around, instances)
     own = around.member.schedule.intersect_domain(instances)
     first = outer.reverse().apply_range(own).lexmin()
     return outer.apply_range(first).intersect(own).domain()

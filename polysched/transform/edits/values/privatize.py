@@ -14,7 +14,7 @@ from polysched.errors import IllegalSchedule, InputError
 from polysched.model.witness import smallest
 from polysched.support import isl
 from polysched.transform.edits.base.draft import Draft
-from polysched.transform.edits.base.graft import coordinates_of
+from polysched.transform.edits.base.loops import coordinates_of
 from polysched.transform.edits.base.registry import edit
 from polysched.transform.edits.base.same_values import require_same_values
 from polysched.transform.edits.values.storage import Scope, Use

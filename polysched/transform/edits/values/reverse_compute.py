@@ -19,16 +19,8 @@ from polysched.model.scop import Statement
 from polysched.model.tree.nodes import Band
 from polysched.support import isl
 from polysched.transform.edits.base.edit import Draft, checked
-from polysched.transform.edits.base.graft import (
-    coordinates_of,
-    flattened,
-    grafted,
-    part_of,
-    part_with,
-    varying,
-    without,
-)
-from polysched.transform.edits.base.loops import loop
+from polysched.transform.edits.base.graft import flattened, grafted, part_of, part_with, varying, without
+from polysched.transform.edits.base.loops import coordinates_of, loop
 from polysched.transform.edits.base.registry import edit
 from polysched.transform.edits.values.producers import chains_of, instances_of, written_by
 
@@ -46,7 +38,7 @@ def reverse_compute_at(draft: Draft, array: str, at: str) -> Draft:
     """
     tree = draft.nested
     place = loop(tree, at)
-    around = (*place.around, place.band)
+    around = place.bands
     moving = _outside(written_by(draft.scop, array), place.instances, place.name)
     arrivals = _arrivals(draft, moving, around, place.instances)
     if arrivals.is_empty():

@@ -35,11 +35,11 @@ from polysched.ir.nodes import Array, Binary, Expr, Load, Store, Var
 from polysched.model.affine import value_at
 from polysched.model.reduction import identity
 from polysched.model.scop import Access, Scop, Statement
-from polysched.model.tree.nodes import Band, Domain, Leaf, Mark, Member, Storage, Tree
+from polysched.model.tree.nodes import Domain, Leaf, Mark, Member, Storage, Tree
 from polysched.support import isl
 from polysched.transform.edits.base.edit import Draft
-from polysched.transform.edits.base.graft import coordinates_of, grafted, varying
-from polysched.transform.edits.base.loops import Loop, changed_at, free, unmarked
+from polysched.transform.edits.base.graft import grafted, varying
+from polysched.transform.edits.base.loops import Loop, changed_at, coordinates_of, free, nest, unmarked
 from polysched.transform.edits.base.registry import edit
 from polysched.transform.edits.base.same_values import redrafted
 from polysched.transform.edits.values.copies import iterator_names, names_in
@@ -177,19 +177,15 @@ class _Sums:
 
     def loops_of(self, name: str, dimensions: Sequence[int]) -> Domain:
         """The instances of one of the statements, in loops over these dimensions, without those of one iteration."""
-        node: Tree = Leaf()
-        for k in reversed(dimensions):
-            node = Band((Member(self.coordinate(name, k), name=self.loops[k]),), False, node)
-        tree = varying(Domain(isl.UnionSet.from_set(self._domain(name)), node), self._arrivals(name))
+        node = nest([Member(self.coordinate(name, k), name=self.loops[k]) for k in dimensions], Leaf())
+        arrivals = isl.UnionMap.from_map(self._part(name, 0, self.depth))
+        tree = varying(Domain(isl.UnionSet.from_set(self._domain(name)), node), arrivals)
         assert isinstance(tree, Domain)
         return tree
 
     def coordinate(self, name: str, k: int) -> isl.UnionMap:
         """{ S_fold[o, k, f] -> [its k-th dimension] }"""
         return isl.UnionMap.from_map(self._part(name, k, k + 1))
-
-    def _arrivals(self, name: str) -> isl.UnionMap:
-        return isl.UnionMap.from_map(self._part(name, 0, self.depth))
 
     def _statement(self, name: str, **rest: Any) -> Statement:
         return Statement(name=name, iterators=self.iterators, domain=self._domain(name), loc=self.update.loc, **rest)

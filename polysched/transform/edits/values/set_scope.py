@@ -13,12 +13,13 @@ from polysched.deps.arrivals import scoped_arrays
 from polysched.errors import InputError
 from polysched.transform.edits.base.draft import Draft
 from polysched.transform.edits.base.edit import Alternative, first_legal
+from polysched.transform.edits.base.graft import without_arrays
 from polysched.transform.edits.base.loops import loops
 from polysched.transform.edits.base.registry import edit
 from polysched.transform.edits.base.same_values import require_same_values
 from polysched.transform.edits.base.steps import Step
 from polysched.transform.edits.values.privatize import privatize
-from polysched.transform.edits.values.storage import SCOPES, Scope, own_array, with_array, without_storage
+from polysched.transform.edits.values.storage import SCOPES, Scope, own_array, with_array
 
 
 @edit("values", "")
@@ -35,7 +36,7 @@ def set_scope(draft: Draft, array: str, scope: Scope) -> Draft:
     changed = replace(own_array(draft, array), space=SCOPES[scope])
     scop, tree = with_array(draft.scop, changed), draft.nested
     if SCOPES[scope] == "global":
-        tree = without_storage(tree, array)
+        tree = without_arrays(tree, {array})
     elif array not in scoped_arrays(tree):
         raise InputError(f"'{array}' belongs to no loop", hint=first_legal(_at_a_loop(draft, array, scope)))
     return require_same_values(draft, scop, tree, scop.domain.identity(), f"set_scope({array}, {scope})")

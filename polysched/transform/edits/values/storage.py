@@ -20,11 +20,19 @@ from polysched.deps.values import require_exact, with_ends
 from polysched.errors import BudgetExceeded, IllegalSchedule, InputError
 from polysched.ir.nodes import Array
 from polysched.model.scop import Scop, Statement
-from polysched.model.tree.nodes import Domain, Mark, Storage, Tree, children, mark_of, with_children
+from polysched.model.tree.nodes import Band, Domain, Mark, Storage, Tree, mark_of
 from polysched.support import isl
 from polysched.transform.edits.base.draft import Draft
-from polysched.transform.edits.base.graft import bands_above, coordinates_of, grafted
-from polysched.transform.edits.base.loops import below_context, changed_at, free, loop, node_at, require_word
+from polysched.transform.edits.base.graft import grafted, without_arrays
+from polysched.transform.edits.base.loops import (
+    below_context,
+    changed_at,
+    coordinates_of,
+    free,
+    loop,
+    node_at,
+    require_word,
+)
 from polysched.transform.edits.values.copies import in_box, names_in
 from polysched.transform.edits.values.footprint import box
 from polysched.transform.edits.values.transfers import Small, Transfer
@@ -44,11 +52,12 @@ class Use:
         self.array = known[array]
         if at is None:
             assert isinstance(self.tree, Domain)
-            self.where, self.path, instances = "the nest", below_context(self.tree), self.tree.domain
+            self.where, self.path, self.bands = "the nest", below_context(self.tree), tuple[Band, ...]()
+            instances = self.tree.domain
         else:
             place = loop(self.tree, at)
-            self.where, self.path, instances = f"loop '{place.name}'", (*place.path, 0), place.instances
-        self.bands = tuple(bands_above(self.tree, self.path))
+            self.where, self.path, self.bands = f"loop '{place.name}'", (*place.path, 0), place.bands
+            instances = place.instances
         self.arrivals = coordinates_of(self.bands, instances.intersect_params(self.scop.context))
         self._require_whole_statements()
         self.reads = self._elements(is_write=False)
@@ -72,7 +81,7 @@ class Use:
             for access in (statement.writes if is_write else statement.reads)
             if access.array == self.array.name
         ]
-        found = _union(touched).apply_domain(self.arrivals) if touched else isl.UnionMap("{ }")
+        found = isl.union_map(touched).apply_domain(self.arrivals)
         return [m.coalesce() for m in isl.maps_of(found) if not m.is_empty()]
 
     def fresh_name(self, suffix: str) -> str:
@@ -99,7 +108,7 @@ class Use:
             for k, access in enumerate(statement.reads):
                 if access.array == self.array.name:
                     own = (s.instances for s in self.sources(what) if (s.reader, s.read) == (statement.name, k))
-                    fed = _union(own).intersect(self.together).domain()
+                    fed = isl.union_map(own).intersect(self.together).domain()
                     read = isl.UnionMap.from_map(access.relation.intersect_domain(statement.domain))
                     found = found.union(read.subtract_domain(fed))
         return _only(found.apply_domain(self.arrivals))
@@ -151,17 +160,13 @@ class Use:
 
     def placed(self, small: Small, load: Transfer | None, store: Transfer | None, edited: Scop) -> Tree:
         """The tree with the copies first and last, and the array, in each iteration."""
-        tree = self._with_copies(small, load, store)
-        for name in sorted(scoped_arrays(tree) - {array.name for array in edited.arrays}):
-            tree = without_storage(tree, name)
-        return tree
-
-    def _with_copies(self, small: Small, load: Transfer | None, store: Transfer | None) -> Tree:
         tree, inner = self.tree, inside_storage(self.tree, self.path)
         for transfer in (load, store):
             if transfer is not None:
                 tree = grafted(tree, inner, transfer.order, transfer.coordinates, before=transfer is load)
-        return tree if small.array.space == "global" else with_storage(tree, self.path, small.array.name)
+        if small.array.space != "global":
+            tree = with_storage(tree, self.path, small.array.name)
+        return without_arrays(tree, scoped_arrays(tree) - {array.name for array in edited.arrays})
 
 
 def own_array(draft: Draft, name: str) -> Array:
@@ -198,19 +203,5 @@ def with_storage(tree: Tree, path: tuple[int, ...], array: str) -> Tree:
     return changed_at(tree, path, marked)
 
 
-def without_storage(tree: Tree, array: str) -> Tree:
-    """The tree in which the array belongs to no node."""
-    tree = with_children(tree, tuple(without_storage(child, array) for child in children(tree)))
-    match tree:
-        case Mark(mark=Storage(arrays=names), child=child) if array in names:
-            left = tuple(name for name in names if name != array)
-            return Mark(Storage(left), child) if left else child
-    return tree
-
-
 def _only(elements: isl.UnionMap) -> isl.Map | None:
     return next((m.coalesce() for m in isl.maps_of(elements) if not m.is_empty()), None)
-
-
-def _union(maps: Iterable[isl.Map]) -> isl.UnionMap:
-    return reduce(isl.UnionMap.union, map(isl.UnionMap.from_map, maps), isl.UnionMap("{ }"))

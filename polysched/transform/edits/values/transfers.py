@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from polysched.errors import IllegalSchedule
 from polysched.ir.nodes import Array, Expr, Load, Store, Var
 from polysched.model.scop import Access, Scop, Statement
-from polysched.model.tree.nodes import Band, Domain, Leaf, Member, Tree
+from polysched.model.tree.nodes import Domain, Leaf, Member, Tree
 from polysched.support import isl
-from polysched.transform.edits.base.loops import free
+from polysched.transform.edits.base.loops import free, nest
 from polysched.transform.edits.values.copies import iterator_names, names_in
 from polysched.transform.edits.values.footprint import Box
 
@@ -75,7 +75,7 @@ class Small:
         inner = [depth + axis for axis in self.box.axes]
         return Transfer(
             statement=statement,
-            order=Domain(isl.UnionSet.from_set(domain), _nest([rows[k] for k in inner], [wanted[k] for k in inner])),
+            order=Domain(isl.UnionSet.from_set(domain), nest([Member(rows[k], name=wanted[k]) for k in inner], Leaf())),
             coordinates=tuple(rows[:depth]),
         )
 
@@ -100,10 +100,3 @@ def _along(domain: isl.Set, k: int) -> isl.UnionMap:
     space = isl.LocalSpace.from_space(domain.get_space())
     value = isl.Aff.var_on_domain(space, isl.dim_type.set, k)
     return isl.UnionMap.from_map(isl.Map.from_pw_aff(isl.PwAff.from_aff(value)))
-
-
-def _nest(rows: Sequence[isl.UnionMap], names: Sequence[str]) -> Tree:
-    tree: Tree = Leaf()
-    for row, name in reversed(list(zip(rows, names, strict=True))):
-        tree = Band((Member(row, name=name),), False, tree)
-    return tree
