@@ -24,6 +24,7 @@ from polysched.ir.node import map_children, walk
 from polysched.ir.nodes import Binary, Call, Cast, Const, Expr, For, Function, Load, Unary, Var
 from polysched.ir.simplify import simplify
 from polysched.model.loops import trip_count
+from polysched.prelude.uses import variables
 
 _MOST = 4096  # iterations that are tried
 _LARGE = 1 << 31  # values below it differ by what int64 holds
@@ -56,7 +57,7 @@ class _Walk:
 
     def line(self, place: Cast) -> Expr | None:
         """The place as a quotient; None if it is none."""
-        names = {node.name for node in walk(place) if isinstance(node, Var)}
+        names = variables(place)
         if len(names) != 1 or not names <= self.loops.keys() or not all(map(_is_exact, walk(place.arg))):
             return None
         (name,) = names

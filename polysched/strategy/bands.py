@@ -24,6 +24,7 @@ from polysched.support import isl
 from polysched.transform.analysis.roles import Around
 from polysched.transform.trees.distribute import distribute
 from polysched.transform.trees.fuse_sums import are_same
+from polysched.transform.trees.parallel import runs_once
 from polysched.transform.trees.split_set import split
 from polysched.transform.trees.unskew import in_order, unskew, upright
 from polysched.transform.trees.wavefront import wavefront_of_points
@@ -193,8 +194,7 @@ class Bands:
 
     def is_single(self, member: Member) -> bool:
         """Has the member one value?"""
-        values = self.instances.apply(member.schedule)
-        return not values.is_empty() and bool(isl.Set.from_union_set(values).is_singleton())
+        return runs_once(member, self.instances)
 
     @cached_property
     def instances(self) -> isl.UnionSet:

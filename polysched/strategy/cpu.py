@@ -43,7 +43,7 @@ from polysched.support import isl
 from polysched.transform.analysis.epilogues import epilogues
 from polysched.transform.analysis.products import mark_products
 from polysched.transform.analysis.reductions import sums_for_lanes, sums_for_threads
-from polysched.transform.analysis.roles import Around, Roles, roles, statements_of
+from polysched.transform.analysis.roles import Around, roles, statements_of
 from polysched.transform.analysis.strides import nearest
 from polysched.transform.analysis.vectorize import can_vectorize
 from polysched.transform.edits.base.loops import loops
@@ -118,7 +118,7 @@ def strides(script: Script) -> None:
 
 def fuse_tiles(script: Script) -> None:
     """A loop over blocks that neighbours have in common around both."""
-    for one, first, other, second in list(_neighbours(script.tree, Around((), script.dependences.coincidence))):
+    for one, first, other, second in list(_neighbours(script)):
         if not script.says(f"fuse.{first.name}", "the second reads blocks that the first has just written"):
             continue
         names = script.named("f", first.name, second.name)
@@ -128,12 +128,9 @@ def fuse_tiles(script: Script) -> None:
         script.do("fuse", *names)
 
 
-def _neighbours(tree: Tree, around: Around) -> Iterator[tuple[Band, Member, Band, Member]]:
-    below = around.below(tree)
-    for child in children(tree):
-        yield from _neighbours(child, below)
-    if isinstance(tree, InOrder) and around.members:
-        branches = list(tree.children)
+def _neighbours(script: Script) -> Iterator[tuple[Band, Member, Band, Member]]:
+    for node, around in script.around.walk(script.tree, inner_first=True):
+        branches = list(node.children) if isinstance(node, InOrder) and around.members else []
         while len(branches) > 1:
             one, other = branches.pop(0), branches[0]
             found = in_common(one, other, around.reaching)
@@ -144,7 +141,7 @@ def _neighbours(tree: Tree, around: Around) -> Iterator[tuple[Band, Member, Band
 
 def tiles(script: Script) -> None:
     """Blocks that the caches hold; diamonds, where all of them may start at once."""
-    for band, around in list(_to_tile(script, script.tree, Around((), script.dependences.coincidence))):
+    for band, around in list(_to_tile(script, script.tree, script.around)):
         sizes, diamonds = tiling_of(band, script.scop, around, script.options)
         names = names_of(band.members)
         is_diamond = diamonds is not None and all(sizes[:2])
@@ -252,41 +249,24 @@ def register_tiles(script: Script, fronts: Sequence[str]) -> None:
         if found is None or {*names_of(band.members)} & {*fronts}:
             continue
         names = names_of(band.members)
-        taken = (found.roles.serial, found.roles.unrolled, found.roles.vector, *found.window)
+        serial, unrolled, vector = found.roles.serial, found.roles.unrolled, found.roles.vector
+        taken = (serial, unrolled, vector, *found.window)
         others = [name for k, name in enumerate(names) if k not in taken]
-        serial = names[found.roles.serial]
-        match found.roles:
-            case Roles(unrolled=None, vector=int(v)):
-                if not (rows := _rows_of(script, serial, UPDATES_AT_ONCE)):
-                    continue
-                blocks = [script.block(serial, rows, "r")]
-                inside, unrolled = [names[v], serial], serial
-            case Roles(unrolled=int(u), vector=None):
-                if not (rows := _rows_of(script, names[u], found.block.rows)):
-                    continue
-                blocks = [script.block(names[u], rows, "r")]
-                inside, unrolled = [serial, names[u]], names[u]
-            case Roles(unrolled=int(u), vector=int(v)):
-                if not (rows := _rows_of(script, names[u], found.block.rows)):
-                    continue
-                columns = _columns_of(script, names[v], found.block.columns)
-                blocks = [script.block(names[v], columns, "r")] if columns else []
-                blocks.append(script.block(names[u], rows, "r"))
-                inside, unrolled = [*(names[k] for k in found.window), serial, names[u], names[v]], names[u]
-            case _:
-                raise AssertionError(f"neither unrolled nor SIMD: {found.roles}")
+        row, most = (names[serial], UPDATES_AT_ONCE) if unrolled is None else (names[unrolled], found.block.rows)
+        if not (rows := _rows_of(script, f"rows.{row}", most)):
+            continue
+        lane, blocks = [] if vector is None else [names[vector]], list[str]()
+        if unrolled is not None and lane and (columns := _columns_of(script, lane[0], found.block.columns)):
+            blocks.append(script.block(lane[0], columns, "r"))
+        blocks.append(script.block(row, rows, "r"))
+        of_sum = [band.members[k] for k in (*found.window, serial)]
+        inside = [*lane, row] if unrolled is None else [*names_of(of_sum), row, *lane]
         script.do("reorder", *others, *blocks, *inside)
-        if found.roles.unrolled is not None and found.roles.vector is not None:
-            of_sum = Band((*(band.members[k] for k in found.window), band.members[found.roles.serial]))
-            straighten(script, in_order(of_sum).members, ())
-        script.do("unroll", unrolled)
-        if found.roles.vector is not None:
-            script.do("vectorize", names[found.roles.vector])
-
-
-def _rows_of(script: Script, name: str, rows: int) -> int:
-    why = "so many sums or loads are under way at a time"
-    return script.pick(f"rows.{name}", rows, sizes_around(rows, range(1, 5)), why)
+        if unrolled is not None and lane:
+            straighten(script, in_order(Band(tuple(of_sum))).members, ())
+        script.do("unroll", row)
+        for name in lane:
+            script.do("vectorize", name)
 
 
 def _columns_of(script: Script, name: str, columns: int) -> int:
@@ -294,15 +274,17 @@ def _columns_of(script: Script, name: str, columns: int) -> int:
     return script.pick(f"columns.{name}", columns, sizes_around(columns), why)
 
 
-def _interleaved_of(script: Script, name: str) -> int:
-    why = "rows that wait for themselves alone are under way at a time"
-    return script.pick(f"interleave.{name}", INTERLEAVED_ROWS, sizes_around(INTERLEAVED_ROWS, range(1, 5)), why)
+def _rows_of(script: Script, key: str, rows: int, why: str = "so many sums or loads are under way at a time") -> int:
+    return script.pick(key, rows, sizes_around(rows, range(1, 5)), why)
 
 
 def interleaved(script: Script, fronts: Sequence[str]) -> None:
     """Several rows at a time of loops whose iterations wait for each other; not of wavefronts, which are parallel."""
     for band, row in list(_rows(script.tree, script.dependences.coincidence)):
-        if {*names_of(band.members)} & {*fronts} or not (rows := _interleaved_of(script, row.name)):
+        why = "rows that wait for themselves alone are under way at a time"
+        if {*names_of(band.members)} & {*fronts}:
+            continue
+        if not (rows := _rows_of(script, f"interleave.{row.name}", INTERLEAVED_ROWS, why)):
             continue
         *outer, last = names_of(band.members)
         block = script.block(row.name, rows, "r")

@@ -85,7 +85,8 @@ def choose_grid(band: Band, scop: Scop, around: Around, options: Options) -> Gri
                 y = tile_rows(loops, x, coincident) if has_tiles else None
                 if y is None:
                     return Grid(_plain(x, coincident), _chunks(loops, serial, rules.DISTANT_CHUNK))
-                sides = _contraction(loops, y, x, coincident, serial, scop)
+                planes = (Axis(k, 1) for k in coincident if k not in (x, y))
+                sides = (*planes, *_tile(loops, y, x, scop, is_box=_is_box(loops, serial)))
                 if not options.shared_memory:  # copies alone are read by vectors
                     sides = tuple(replace(side, vector=None) for side in sides)
                 buffers = 2 if options.double_buffer else 1
@@ -118,14 +119,6 @@ def tile_rows(loops: Loops, x: int, coincident: list[int]) -> int | None:
     """The member for axis y of a tile: one operand serves all its points along x, and another one all those along y."""
     rows = [k for k in coincident if k != x and _serves(loops, k, x) and _serves(loops, x, k)]
     return rows[-1] if rows else None
-
-
-def _contraction(
-    loops: Loops, y: int, x: int, coincident: list[int], serial: list[int], scop: Scop
-) -> tuple[Axis, ...]:
-    """A tile along y and x, in planes of all other members."""
-    planes = (Axis(k, 1) for k in coincident if k not in (x, y))
-    return (*planes, *_tile(loops, y, x, scop, is_box=_is_box(loops, serial)))
 
 
 def _bytes(loops: Loops, member: int, scop: Scop) -> int:

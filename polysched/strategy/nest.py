@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from polysched.deps.reaching import names_in
 from polysched.model.tree.nodes import Band, Member, Sequence, Tree, walk
-from polysched.support import isl
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Nest:
     @property
     def names(self) -> set[str]:
         """The statements."""
-        return {part.get_tuple_name(isl.dim_type.in_) for part in isl.maps_of(self.members[0].schedule)}
+        return names_in(self.members[0].schedule.domain())
 
 
 def alone(band: Band) -> Nest:

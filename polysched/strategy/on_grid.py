@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from math import gcd, prod
 
 from polysched.config.target import LIMITS
+from polysched.deps.reaching import names_in
 from polysched.errors import InputError
 from polysched.model.tree.nodes import Member
 from polysched.strategy.bands import Bands
@@ -71,11 +72,6 @@ def add_up(script: Script, sums: Sums, hosts: Sequence[str]) -> None:
     for name, axis in (*outer, *inner):
         if axis:
             script.do("bind", name, axis)
-
-
-def statements_in(instances: isl.UnionSet) -> set[str]:
-    """Their names."""
-    return {part.get_tuple_name() or "" for part in isl.sets_of(instances)}
 
 
 @dataclass
@@ -186,8 +182,8 @@ def _points_of_each(
 ) -> list[str]:
     """The loops over points around each part of the sequence, inside of the serial ones of the sum."""
     assert nest.sequence is not None
-    of_sum = statements_in(nest.sequence.children[nest.place].filter)
-    parts = _parts([statements_in(branch.filter) for branch in nest.sequence.children], fused)
+    of_sum = names_in(nest.sequence.children[nest.place].filter)
+    parts = _parts([names_in(branch.filter) for branch in nest.sequence.children], fused)
     for part in reversed(parts[1:] if points else []):
         script.do("distribute", points[0], before=part[0])
     found = []

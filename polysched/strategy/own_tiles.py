@@ -17,6 +17,7 @@ from math import prod
 from polysched.config.heuristics import gpu as rules
 from polysched.config.target import LIMITS
 from polysched.deps.coincidence import mark_under
+from polysched.model.extents import largest
 from polysched.model.scop import Scop
 from polysched.model.tree.nodes import Band, Leaf, Member, own_marks
 from polysched.strategy.script import Script
@@ -151,6 +152,5 @@ def _size(outer: Member, inner: Member, scop: Scop) -> int | None:
     values = outer.schedule.intersect_domain(scop.domain).reverse().apply_range(inner.schedule)
     if values.is_empty() or not values.reverse().is_single_valued():
         return None
-    apart = isl.Set.from_union_set(values.reverse().apply_range(values).deltas())
-    apart = apart.project_out(isl.dim_type.param, 0, apart.dim(isl.dim_type.param))
-    return int(apart.dim_max_val(0).to_python()) + 1 if apart.is_bounded() else None
+    most = largest(isl.Set.from_union_set(values.reverse().apply_range(values).deltas()))
+    return int(most.to_python()) + 1 if most.is_int() else None

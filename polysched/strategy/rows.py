@@ -11,13 +11,13 @@ itself comes from the cache.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 from polysched.config.heuristics.gpu import ROW_ELEMENTS, SUM_THREADS
 from polysched.config.target import LIMITS
-from polysched.errors import IllegalSchedule, InputError
+from polysched.deps.reaching import names_in
 from polysched.model.scop import Statement
 from polysched.strategy.grid import extent
-from polysched.strategy.on_grid import statements_in
 from polysched.strategy.script import Script, names_of
 from polysched.transform.edits.base.loops import Loop, loops
 from polysched.transform.trees.fuse_rows import Rows, rows_to_fuse
@@ -55,7 +55,7 @@ def _fused(script: Script, found: Rows) -> bool:
 
 def _on_blocks(script: Script, found: Rows) -> None:
     """A block for each row, its threads along it."""
-    own, rows = statements_in(found.instances), names_of(found.nests[0].rows)
+    own, rows = names_in(found.instances), names_of(found.nests[0].rows)
     _make_again(script, own, len(rows))
     names = [each.name for each in _lanes(script, own, rows)]
     join_lanes(script, lambda: lanes_to_join(script.tree, script.scop, script.dependences, names))
@@ -90,11 +90,7 @@ def _make_again(script: Script, own: set[str], rows: int) -> None:
             continue
         (array,) = {write.array for write in statement.writes}
         if script.says(f"inline.{array}", "to compute it again costs less than to store it"):
-            before = script.state
-            try:
-                script.do("inline", array)
-            except (InputError, IllegalSchedule) as error:
-                script.undo(before, f"inline {array}", error)
+            script.attempt(f"inline {array}", partial(script.do, "inline", array))
 
 
 def _users(script: Script, statement: Statement) -> set[str]:

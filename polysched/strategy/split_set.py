@@ -8,20 +8,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from functools import partial
 
-from polysched.model.tree.nodes import Band, Sequence, Tree, children
+from polysched.model.tree.nodes import Band, Sequence
 from polysched.strategy.script import Script
 from polysched.support import isl
-from polysched.transform.analysis.roles import Around
 from polysched.transform.edits.base.loops import loops
 from polysched.transform.trees.split_set import is_serial, split
 
 
 def pieces(script: Script) -> None:
     """Serial nests of one statement in parts that are parallel."""
-    for band, parts in list(_to_split(script, script.tree, Around((), script.dependences.coincidence))):
-        split_in(script, band, parts)
+    serial = [(node, around) for node, around in script.around.walk(script.tree) if is_serial(node)]
+    domain = script.scop.domain
+    found = [isl.decided(partial(split, band, around.reaching, domain), unknown=None) for band, around in serial]
+    for (band, _), parts in zip(serial, found, strict=True):
+        if parts is not None:
+            split_in(script, band, parts)
 
 
 def split_in(script: Script, band: Band, parts: Sequence) -> None:
@@ -39,16 +42,6 @@ def split_in(script: Script, band: Band, parts: Sequence) -> None:
         before = {each.name for each in loops(script.draft.nested)}
         script.do("split_set", name, _condition(instances.gist(own)))
         name = next(each.name for each in loops(script.draft.nested) if each.name not in before)
-
-
-def _to_split(script: Script, tree: Tree, around: Around) -> Iterator[tuple[Band, Sequence]]:
-    if isinstance(tree, Band) and is_serial(tree):
-        found = isl.decided(lambda: split(tree, around.reaching, script.scop.domain), unknown=None)
-        if found is not None:
-            yield tree, found
-    below = around.below(tree)
-    for child in children(tree):
-        yield from _to_split(script, child, below)
 
 
 def _condition(instances: isl.Set) -> str:

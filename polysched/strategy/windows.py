@@ -181,7 +181,7 @@ def _rows_of_each(stages: Sequence[Loop], script: Script) -> list[_Rows] | None:
 
 def _for_all_sizes(rows: isl.Map) -> isl.Map:
     """Those of any sizes, and all between them."""
-    rows = rows.project_out(isl.dim_type.param, 0, rows.dim(isl.dim_type.param))
+    rows = rows.project_out_all_params()
     return isl.Map.from_basic_map(rows.polyhedral_hull())
 
 

@@ -36,6 +36,7 @@ from polysched.prelude.padding.zeros import (
     sums_around,
     zeros,
 )
+from polysched.prelude.uses import variables
 from polysched.transform.analysis.products import kind_of, sum_of_products
 
 
@@ -101,7 +102,7 @@ def _is_same_along_rows(found: PaddedSum) -> bool:
 
 def _uses(found: PaddedSum) -> int:
     """How often an element is used, but for windows that overlap; those of unknown number are many."""
-    used = {node.name for node in walk(found.access) if isinstance(node, Var)}
+    used = variables(found.access)
     return math.prod(trip_count(loop) or OFTEN for loop in found.loops if loop.var not in used)
 
 

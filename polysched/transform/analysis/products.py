@@ -46,6 +46,7 @@ from polysched.model.tree.to_isl import mark_text
 from polysched.support import isl
 from polysched.transform.analysis.axes import Axes
 from polysched.transform.analysis.roles import statements_of
+from polysched.transform.analysis.strides import iterators
 
 Kind = Literal["packed", "dots"]
 
@@ -248,8 +249,7 @@ def product_of(statement: Statement) -> SumOfProducts | None:
 
 
 def _member(statement: Statement, name: str, coincident: bool) -> Member:
-    space = isl.LocalSpace.from_space(statement.domain.get_space())
-    value = isl.Aff.var_on_domain(space, isl.dim_type.set, statement.iterators.index(name))
+    value = iterators(statement)[statement.iterators.index(name)]
     return Member(isl.UnionMap.from_map(isl.Map.from_aff(value)), coincident)
 
 

@@ -7,13 +7,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 from polysched.deps.coincidence import carried, in_one, left_below
 from polysched.model.scop import Scop, Statement
-from polysched.model.tree.nodes import Band, Member, Tree
+from polysched.model.tree.nodes import Band, Member, Tree, children
 from polysched.support import isl
 from polysched.transform.analysis.strides import step, stride
 
@@ -45,6 +45,21 @@ class Around:
         """The same for the children of `tree`."""
         members = tree.members if isinstance(tree, Band) else ()
         return Around((*self.members, *members), left_below(tree, self.reaching))
+
+    def walk(
+        self, tree: Tree, is_left_alone: Callable[[Tree], object] = lambda node: None, *, inner_first: bool = False
+    ) -> Iterator[tuple[Tree, Around]]:
+        """The node and those below it, each with what is above it, parents first or last; but for what is left alone,
+        with all that is below."""
+        if is_left_alone(tree):
+            return
+        if not inner_first:
+            yield tree, self
+        below = self.below(tree)
+        for child in children(tree):
+            yield from below.walk(child, is_left_alone, inner_first=inner_first)
+        if inner_first:
+            yield tree, self
 
 
 def roles(statement: Statement, band: Band, around: Around) -> Roles | None:

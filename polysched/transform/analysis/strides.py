@@ -33,6 +33,12 @@ def far_accesses(scop: Scop, loops: tuple[Member, ...], innermost: int) -> tuple
     return reads + writes, writes
 
 
+def iterators(statement: Statement) -> list[isl.Aff]:
+    """{ S[i, j] -> [i] }, { S[i, j] -> [j] }"""
+    space = isl.LocalSpace.from_space(statement.domain.get_space())
+    return [isl.Aff.var_on_domain(space, isl.dim_type.set, k) for k in range(statement.depth)]
+
+
 def step(statement: Statement, loops: tuple[Member, ...], innermost: int) -> isl.Map | None:
     """{ S[x] -> S[x'] }: to the next instance along `loops[innermost]`, the others standing; None when the statement
     does not move with it."""

@@ -47,7 +47,7 @@ def _distances(first: Member, second: Member, reaching: isl.UnionMap) -> dict[tu
         if not pairs.is_empty():
             deltas = isl.Map.from_union_map(pairs).deltas()
             ends = relation.get_tuple_name(isl.dim_type.in_), relation.get_tuple_name(isl.dim_type.out)
-            found[ends] = deltas.project_out(isl.dim_type.param, 0, deltas.dim(isl.dim_type.param))
+            found[ends] = deltas.project_out_all_params()
     return found
 
 

@@ -24,7 +24,7 @@ from functools import reduce
 from polysched.deps.coincidence import together
 from polysched.deps.dependences import Dependences
 from polysched.model.scop import Scop
-from polysched.model.tree.nodes import Band, Filter, Member, Sequence, Tree, children, is_innermost
+from polysched.model.tree.nodes import Band, Filter, Member, Sequence, Tree, is_innermost
 from polysched.support import isl
 from polysched.transform.analysis.reductions import reduced
 from polysched.transform.analysis.roles import Around, Loops, statements_of
@@ -35,7 +35,10 @@ def rows_to_fuse(tree: Tree, scop: Scop, dependences: Dependences) -> Iterator[R
     """Neighbours in sequences that have their rows in common, where one of them is a sum along rows; none if sums have
     an order."""
     if dependences.reorder_reductions:
-        yield from _Fusion(scop, dependences).found(tree, Around((), dependences.coincidence))
+        fusion = _Fusion(scop, dependences)
+        for node, around in Around((), dependences.coincidence).walk(tree, inner_first=True):
+            if isinstance(node, Sequence):
+                yield from fusion.found(node, around)
 
 
 @dataclass(frozen=True)
@@ -64,12 +67,9 @@ class _Fusion:
     scop: Scop
     dependences: Dependences
 
-    def found(self, tree: Tree, around: Around) -> Iterator[Rows]:
-        below = around.below(tree)
-        for child in children(tree):
-            yield from self.found(child, below)
+    def found(self, tree: Sequence, around: Around) -> Iterator[Rows]:
         done: list[Filter] = []  # before the sum, and in no rows
-        left = list(tree.children) if isinstance(tree, Sequence) else []
+        left = list(tree.children)
         while left:
             branch = left.pop(0)
             if (rows := self.of_sum(branch, around)) is None:

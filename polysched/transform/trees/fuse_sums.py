@@ -23,7 +23,7 @@ from functools import reduce
 from polysched.deps.coincidence import together
 from polysched.deps.dependences import Dependences
 from polysched.model.scop import Scop, Statement
-from polysched.model.tree.nodes import Band, Filter, Member, Sequence, Tree, children, walk
+from polysched.model.tree.nodes import Band, Filter, Member, Sequence, Tree, walk
 from polysched.support import isl
 from polysched.transform.analysis.roles import Around, Loops, statements_of
 
@@ -31,28 +31,20 @@ from polysched.transform.analysis.roles import Around, Loops, statements_of
 def sums_to_fuse(tree: Tree, scop: Scop, dependences: Dependences) -> Iterator[list[tuple[Member, ...]]]:
     """For each nest that adds to one element in all of its serial loops, with what stands in the same sequence and does
     something to that element alone: the loops of each that become one, in the same order."""
-    return _to_fuse(tree, scop, Around((), dependences.coincidence))
+    for node, around in Around((), dependences.coincidence).walk(tree, inner_first=True):
+        if isinstance(node, Sequence):
+            yield from _in_sequence(node, scop, around)
 
 
-def _to_fuse(tree: Tree, scop: Scop, around: Around) -> Iterator[list[tuple[Member, ...]]]:
-    below = around.below(tree)
-    for child in children(tree):
-        yield from _to_fuse(child, scop, below)
-    if isinstance(tree, Sequence):
-        yield from ([*nest.fused] for nest in _in_sequence(tree, scop, around)[1])
-
-
-def _in_sequence(tree: Sequence, scop: Scop, around: Around) -> tuple[list[Filter], list[_Nest]]:
-    """The branches, with nests that others have joined, and these nests."""
-    branches, nests = list(tree.children), []
+def _in_sequence(tree: Sequence, scop: Scop, around: Around) -> Iterator[list[tuple[Member, ...]]]:
+    branches = list(tree.children)
     for branch in tree.children:
         nest = _sum(branch, scop, around) if any(branch is left for left in branches) else None
         if nest is not None:
             earlier, nest, later = _joined(branches, branch, nest, scop.domain, around)
-            if len(nest.parts) > 1:
-                branches = [*earlier, Filter(nest.filter, Band(nest.members, True, Sequence(nest.parts))), *later]
-                nests.append(nest)
-    return branches, nests
+            if len(nest.fused) > 1:
+                branches = [*earlier, Filter(nest.filter), *later]
+                yield [*nest.fused]
 
 
 @dataclass(frozen=True)
@@ -60,12 +52,8 @@ class _Nest:
     """Coincident loops around what runs at each element."""
 
     members: tuple[Member, ...]
-    parts: tuple[Filter, ...]
+    filter: isl.UnionSet
     fused: tuple[tuple[Member, ...], ...]  # the loops that became `members`, those of the sum first
-
-    @property
-    def filter(self) -> isl.UnionSet:
-        return reduce(isl.UnionSet.union, (part.filter for part in self.parts))
 
 
 def _sum(branch: Filter, scop: Scop, around: Around) -> _Nest | None:
@@ -74,10 +62,10 @@ def _sum(branch: Filter, scop: Scop, around: Around) -> _Nest | None:
     if not isinstance(band, Band) or any(isinstance(node, Band) for node in walk(band.child)):
         return None
     coincident = tuple(member for member in band.members if member.coincident)
-    serial = tuple(member for member in band.members if not member.coincident)
-    if not coincident or not serial or not all(_stays(each, band, around) for each in statements_of(band, scop)):
+    is_sum = 0 < len(coincident) < len(band.members)
+    if not is_sum or not all(_stays(each, band, around) for each in statements_of(band, scop)):
         return None
-    return _Nest(coincident, (replace(branch, child=replace(band, members=serial)),), (coincident,))
+    return _Nest(coincident, branch.filter, (coincident,))
 
 
 def _stays(statement: Statement, band: Band, around: Around) -> bool:
@@ -98,26 +86,23 @@ def _joined(
         if own is None:
             earlier.insert(0, other)
         else:
-            nest = _with(nest, other, own, is_first=True)
+            nest = _with(nest, other, own)
     later: list[Filter] = []
     for other in branches[place + 1 :]:
         own = None if _depend(other, later, reaching.reverse()) else _own(nest, other, domain, around)
         if own is None:
             later.append(other)
         else:
-            nest = _with(nest, other, own, is_first=False)
+            nest = _with(nest, other, own)
     return earlier, nest, later
 
 
-def _with(nest: _Nest, other: Filter, own: tuple[Member, ...], *, is_first: bool) -> _Nest:
-    """The nest with the branch inside of its loops, before or after all that it has."""
-    assert isinstance(other.child, Band)
+def _with(nest: _Nest, other: Filter, own: tuple[Member, ...]) -> _Nest:
+    """The nest with the branch inside of its loops."""
     members = tuple(
         as_one(member, nest.filter, each, other.filter) for member, each in zip(nest.members, own, strict=True)
     )
-    part = replace(other, child=other.child.child)
-    parts = (part, *nest.parts) if is_first else (*nest.parts, part)
-    return _Nest(members, parts, (*nest.fused, own))
+    return _Nest(members, nest.filter.union(other.filter), (*nest.fused, own))
 
 
 def _depend(other: Filter, passed: Several[Filter], reaching: isl.UnionMap) -> bool:

@@ -18,12 +18,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from polysched.deps.coincidence import left_below, together
+from polysched.deps.coincidence import together
 from polysched.deps.dependences import Dependences
 from polysched.model.scop import Scop
-from polysched.model.tree.nodes import Band, Filter, Leaf, Member, Tree, Vector, children, mark_of
+from polysched.model.tree.nodes import Band, Filter, Leaf, Member, Tree, Vector, mark_of
 from polysched.model.tree.nodes import Sequence as InOrder
 from polysched.support import isl
+from polysched.transform.analysis.roles import Around
 from polysched.transform.trees.fuse_sums import are_same, as_one, either_way
 
 
@@ -31,7 +32,10 @@ def lanes_to_join(
     tree: Tree, scop: Scop, dependences: Dependences, names: Collection[str] = ()
 ) -> Iterator[tuple[str, str]]:
     """The names of two loops each, inner ones first: of loops on lanes, or of those `names` that will be."""
-    return _Joining(scop, names).below(tree, dependences.coincidence, ())
+    joining = _Joining(scop, names)
+    for node, around in Around((), dependences.coincidence).walk(tree, inner_first=True):
+        if isinstance(node, InOrder) and around.members:
+            yield from joining.pairs(node, around)
 
 
 @dataclass(frozen=True)
@@ -39,18 +43,11 @@ class _Joining:
     scop: Scop
     names: Collection[str]
 
-    def below(
-        self, tree: Tree, reaching: isl.UnionMap, outer: tuple[Member, ...]
-    ) -> Iterator[tuple[str, str]]:
-        below = left_below(tree, reaching)
-        inside = (*outer, *tree.members) if isinstance(tree, Band) else outer
-        for child in children(tree):
-            yield from self.below(child, below, inside)
-        if isinstance(tree, InOrder) and outer:
-            for k, part in enumerate(tree.children):
-                one = self.last_on_lanes(tree.children[:k], part, reaching)
-                if one is not None and (pair := self.pair(one, part, reaching, outer)):
-                    yield pair
+    def pairs(self, tree: InOrder, around: Around) -> Iterator[tuple[str, str]]:
+        for k, part in enumerate(tree.children):
+            one = self.last_on_lanes(tree.children[:k], part, around.reaching)
+            if one is not None and (pair := self.pair(one, part, around)):
+                yield pair
 
     def last_on_lanes(self, parts: Sequence[Filter], part: Filter, reaching: isl.UnionMap) -> Filter | None:
         """The last loop on lanes that may run as late as `part`."""
@@ -73,9 +70,7 @@ class _Joining:
                 return (not member.coincident, member) if member.name in self.names else None
         return None
 
-    def pair(
-        self, one: Filter, other: Filter, reaching: isl.UnionMap, outer: tuple[Member, ...]
-    ) -> tuple[str, str] | None:
+    def pair(self, one: Filter, other: Filter, around: Around) -> tuple[str, str] | None:
         """Their names; None if neither adds up, or they have other iterations, or one waits for all of the other."""
         first, second = self.on_lanes(one), self.on_lanes(other)
         assert first is not None and second is not None
@@ -83,8 +78,8 @@ class _Joining:
         common = as_one(member, one.filter, last, other.filter)
         if not (adds or last_adds):
             return None
-        if not either_way(one.filter, other.filter, reaching).is_subset(together(common)):
+        if not either_way(one.filter, other.filter, around.reaching).is_subset(together(common)):
             return None
         instances, others = (part.filter.intersect(self.scop.domain) for part in (one, other))
-        are_alike = are_same((*outer, member), instances, (*outer, last), others)
+        are_alike = are_same((*around.members, member), instances, (*around.members, last), others)
         return (member.name, last.name) if are_alike else None

@@ -13,6 +13,7 @@ taken off by an edit, as split_set("i", "k >= i + 1 and k >= j + 1").
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TypeGuard
 
 from polysched.deps.coincidence import mark_under
 from polysched.deps.components import strongly_connected
@@ -22,7 +23,7 @@ from polysched.support import isl
 _MOST = 16  # parts
 
 
-def is_serial(node: Tree) -> bool:
+def is_serial(node: Tree) -> TypeGuard[Band]:
     """Is it an innermost band over one statement, without a parallel loop?"""
     if not isinstance(node, Band) or not isinstance(node.child, Leaf) or any(m.coincident for m in node.members):
         return False

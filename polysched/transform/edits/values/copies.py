@@ -6,18 +6,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from polysched.ir.node import rewrite
-from polysched.ir.nodes import Load, Store
+from polysched.ir.nodes import Expr, Load, Store
 from polysched.ir.rename import bound_names
 from polysched.model.affine import is_name
-from polysched.model.scop import Access, Scop, Statement
+from polysched.model.scop import Scop, Statement
 from polysched.support import isl
 from polysched.transform.edits.base.loops import free
-from polysched.transform.edits.values.footprint import Box
+from polysched.transform.edits.values.footprint import Box, nth_subscript
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,15 +32,14 @@ class Copies:
     def coordinates(self) -> list[isl.UnionMap]:
         """{ S0_at[o, i] -> [o_k] } for each loop above the node."""
         depth = self.arrival.dim(isl.dim_type.out)
-        after = (self.arrival.project_out(isl.dim_type.out, k + 1, depth - k - 1) for k in range(depth))
-        return [isl.UnionMap.from_map(m.project_out(isl.dim_type.out, 0, k)) for k, m in enumerate(after)]
+        return [isl.UnionMap.from_map(nth_subscript(self.arrival, k)) for k in range(depth)]
 
 
 def copies_of(statement: Statement, needed: isl.Map, name: str, outer: Sequence[str]) -> Copies:
     """Its instances { [o] -> S0[i] } as a statement of that name; `outer` are the names of the iterators o."""
     iterators = (*outer, *statement.iterators)
-    pairs = _from(needed.range_map(), name, iterators)
-    arrival = _from(needed.domain_map(), name, iterators)
+    pairs = from_instances(needed.range_map(), name, iterators)
+    arrival = from_instances(needed.domain_map(), name, iterators)
     copy = replace(
         statement,
         name=name,
@@ -52,8 +51,8 @@ def copies_of(statement: Statement, needed: isl.Map, name: str, outer: Sequence[
     return Copies(statement=copy, origin=pairs, arrival=arrival)
 
 
-def _from(pairs: isl.Map, name: str, iterators: Sequence[str]) -> isl.Map:
-    """{ name[o, i] -> ... } for { [[o] -> S0[i]] -> ... }"""
+def from_instances(pairs: isl.Map, name: str, iterators: Sequence[str]) -> isl.Map:
+    """{ S0_at[o, i] -> ... } for { [[o] -> S0[i]] -> ... }, with names for the statement and its iterators."""
     flat = pairs.flatten_domain().set_tuple_name(isl.dim_type.in_, name)
     for k, iterator in enumerate(iterators):
         flat = flat.set_dim_name(isl.dim_type.in_, k, iterator)
@@ -64,22 +63,39 @@ def in_box(
     statement: Statement, array: str, box: Box, arrival: isl.Map, name: str, *, stores: bool = True
 ) -> Statement:
     """It on the box, called `name`, of an array, where it loads from that and, with `stores`, stores to it."""
+    return moved(
+        statement,
+        array,
+        lambda index: box.element(index, arrival, statement.iterators),
+        lambda accessed: box.relation(accessed.intersect_domain(statement.domain), arrival, name),
+        name,
+        stores=stores,
+    )
+
+
+def moved(
+    statement: Statement,
+    array: str,
+    place: Callable[[tuple[Expr, ...]], tuple[Expr, ...]],
+    relation: Callable[[isl.Map], isl.Map],
+    name: str,
+    *,
+    stores: bool = True,
+) -> Statement:
+    """It with elements of the array `name` in place of those of another one where it loads and, with `stores`, stores
+    them: by their subscripts, and by what instances access."""
     kinds = (Load, Store) if stores else (Load,)
 
     def element(node: Any) -> Any:
-        if isinstance(node, kinds) and node.array == array:
-            return replace(node, array=name, index=box.element(node.index, arrival, statement.iterators))
-        return None
+        is_it = isinstance(node, kinds) and node.array == array
+        return replace(node, array=name, index=place(node.index)) if is_it else None
 
-    def access(each: Access) -> Access:
-        if each.array != array:
-            return each
-        exact = each.relation.intersect_domain(statement.domain)
-        return Access(array=name, relation=box.relation(exact, arrival, name), must=each.must)
-
-    reads = tuple(map(access, statement.reads))
-    writes = tuple(map(access, statement.writes)) if stores else statement.writes
-    return replace(statement, body=rewrite(statement.body, element), reads=reads, writes=writes)
+    reads, writes = (
+        tuple(replace(a, array=name, relation=relation(a.relation)) if a.array == array else a for a in accesses)
+        for accesses in (statement.reads, statement.writes)
+    )
+    body = rewrite(statement.body, element)
+    return replace(statement, body=body, reads=reads, writes=writes if stores else statement.writes)
 
 
 def iterator_names(loops: Iterable[str], scop: Scop, beside: Iterable[Statement] = ()) -> tuple[str, ...]:

@@ -14,14 +14,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import Any
 
 from polysched.errors import InputError
 from polysched.ir.build import floormod
-from polysched.ir.node import rewrite
-from polysched.ir.nodes import Const, Load, Store
+from polysched.ir.nodes import Const
 from polysched.model.affine import everywhere, value_at
-from polysched.model.scop import Access, Scop, Statement
+from polysched.model.scop import Scop, Statement
 from polysched.model.tree.nodes import Band, Filter, Mark, Sequence, Storage, Tree, children, mark_of
 from polysched.support import isl
 from polysched.transform.edits.base.draft import Draft
@@ -29,6 +27,7 @@ from polysched.transform.edits.base.graft import without_arrays
 from polysched.transform.edits.base.loops import Loop, changed_at, coordinates_of, loops, node_at
 from polysched.transform.edits.base.registry import edit
 from polysched.transform.edits.base.same_values import require_same_values
+from polysched.transform.edits.values.copies import moved
 from polysched.transform.edits.values.storage import own_array, with_array
 
 
@@ -151,17 +150,10 @@ def _by_turns(statement: Statement, array: str, band: Band) -> Statement:
     iteration = isl.Map.from_union_map(own)
     turn = floormod(value_at(everywhere(isl.PwMultiAff.from_map(iteration).get_pw_aff(0)), statement.iterators), 2)
     number = iteration.apply_range(isl.Map("{ [x] -> [x mod 2] }"))
-
-    def element(node: Any) -> Any:
-        if isinstance(node, Load | Store) and node.array == array:
-            return replace(node, index=(turn, *node.index))
-        return None
-
-    def access(each: Access) -> Access:
-        if each.array != array:
-            return each
-        relation = number.flat_range_product(each.relation).set_tuple_name(isl.dim_type.out, array)
-        return replace(each, relation=relation)
-
-    reads, writes = tuple(map(access, statement.reads)), tuple(map(access, statement.writes))
-    return replace(statement, body=rewrite(statement.body, element), reads=reads, writes=writes)
+    return moved(
+        statement,
+        array,
+        lambda index: (turn, *index),
+        lambda used: number.flat_range_product(used).set_tuple_name(isl.dim_type.out, array),
+        array,
+    )

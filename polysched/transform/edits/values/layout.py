@@ -13,25 +13,26 @@ Each read must get the value that it got before: elements share a place where on
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import Any
 
 from polysched.config.heuristics.nest import FOLDED_SIZES
 from polysched.errors import IllegalSchedule, InputError
 from polysched.frontend.formula import parse_formula
 from polysched.ir.build import add, floormod, var
-from polysched.ir.node import rewrite, substitute
-from polysched.ir.nodes import Array, Binary, Const, Expr, Load, Store, Var
+from polysched.ir.node import substitute
+from polysched.ir.nodes import Array, Binary, Const, Expr, Var
 from polysched.ir.simplify import simplify
 from polysched.ir.text import show
 from polysched.model.affine import AffineSpace, NotAffine, element_names, is_name
 from polysched.model.extents import along, extent
-from polysched.model.scop import Access, Scop, Statement
+from polysched.model.scop import Scop
 from polysched.support import isl
 from polysched.transform.edits.base.draft import Draft
 from polysched.transform.edits.base.registry import edit
 from polysched.transform.edits.base.same_values import require_same_values
+from polysched.transform.edits.values.copies import moved
 from polysched.transform.edits.values.storage import own_array, with_array
 
 
@@ -89,10 +90,8 @@ def fold_storage(draft: Draft, array: str, axis: int = 0, size: int = 0) -> Draf
 
     *fewer, most = sizes
     for each in fewer:
-        try:
+        with suppress(IllegalSchedule):
             return folded(each)
-        except IllegalSchedule:
-            continue
     return folded(most)
 
 
@@ -130,12 +129,6 @@ class _Layout:
         values = dict(zip(self.names, index, strict=True))
         return tuple(substitute(each, values) for each in self.places)
 
-    def as_map(self, array: str, sizes: tuple[str, ...]) -> isl.Map:
-        """{ t[i, j] -> t[j, i] }; NotAffine if it is none."""
-        space = AffineSpace(array, self.names, sizes)
-        parts = (isl.Map.from_pw_aff(space.function(each)) for each in self.places)
-        return reduce(isl.Map.flat_range_product, parts).set_tuple_name(isl.dim_type.out, array)
-
 
 def _parsed(text: str, array: Array, sizes: tuple[str, ...]) -> _Layout:
     left, arrow, right = text.partition("->")
@@ -150,19 +143,24 @@ def _parsed(text: str, array: Array, sizes: tuple[str, ...]) -> _Layout:
 
 def _places(layout: _Layout, array: Array, draft: Draft, what: str) -> isl.Map:
     """{ t[i, j] -> t[j, i] }"""
+    space = AffineSpace(array.name, layout.names, draft.scop.function.sizes)
     try:
-        return layout.as_map(array.name, draft.scop.function.sizes)
+        parts = [isl.Map.from_pw_aff(space.function(each)) for each in layout.places]
     except NotAffine as error:
         hint = "use sums, multiples by constants, and // and % by constants"
         raise InputError(f"{what}: not affine: {error.expr}", hint=hint) from None
+    return reduce(isl.Map.flat_range_product, parts).set_tuple_name(isl.dim_type.out, array.name)
 
 
 def _laid_out(draft: Draft, new: Array, layout: _Layout, places: isl.Map, what: str) -> Draft:
     """The draft with the array of that name in this layout, and shape."""
     scop = draft.scop
-    statements = tuple(_moved(statement, new.name, layout, places) for statement in scop.statements)
-    moved = with_array(replace(scop, statements=statements), new)
-    return require_same_values(draft, moved, draft.nested, scop.domain.identity(), what, only=new.name)
+    statements = tuple(
+        moved(statement, new.name, layout.of, lambda used: used.apply_range(places), new.name)
+        for statement in scop.statements
+    )
+    edited = with_array(replace(scop, statements=statements), new)
+    return require_same_values(draft, edited, draft.nested, scop.domain.identity(), what, only=new.name)
 
 
 def _shape(array: Array, places: isl.Map, scop: Scop) -> tuple[Expr, ...]:
@@ -183,17 +181,3 @@ def _shape(array: Array, places: isl.Map, scop: Scop) -> tuple[Expr, ...]:
             message = f"subscript {k} of '{array.name}' would be negative"
             raise InputError(message, hint="add what makes the least one zero")
     return tuple(extent(side, scop.context) for side in sides)
-
-
-def _moved(statement: Statement, array: str, layout: _Layout, places: isl.Map) -> Statement:
-    """The statement on the array in its new layout."""
-
-    def element(node: Any) -> Any:
-        is_it = isinstance(node, Load | Store) and node.array == array
-        return replace(node, index=layout.of(node.index)) if is_it else None
-
-    def access(each: Access) -> Access:
-        return replace(each, relation=each.relation.apply_range(places)) if each.array == array else each
-
-    reads, writes = tuple(map(access, statement.reads)), tuple(map(access, statement.writes))
-    return replace(statement, body=rewrite(statement.body, element), reads=reads, writes=writes)

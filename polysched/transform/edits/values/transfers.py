@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from polysched.errors import IllegalSchedule
@@ -14,7 +13,7 @@ from polysched.model.scop import Access, Scop, Statement
 from polysched.model.tree.nodes import Domain, Leaf, Member, Tree
 from polysched.support import isl
 from polysched.transform.edits.base.loops import free, nest
-from polysched.transform.edits.values.copies import iterator_names, names_in
+from polysched.transform.edits.values.copies import from_instances, iterator_names, names_in
 from polysched.transform.edits.values.footprint import Box
 
 _MOST_PARTS = 12  # of what is copied; rows of stencils have one, several rows one each
@@ -54,7 +53,7 @@ class Small:
         if elements.n_basic_map() > _MOST_PARTS:
             what = f"what an iteration needs of '{self.wide.name}' is in {elements.n_basic_map()} pieces"
             raise IllegalSchedule(f"{what}, too many for loops that copy it")
-        wide, arrival = (_named(m, name, iterators) for m in (elements.range_map(), elements.domain_map()))
+        wide, arrival = (from_instances(m, name, iterators) for m in (elements.range_map(), elements.domain_map()))
         domain = wide.domain()
         own = self.box.relation(wide, arrival, self.array.name)
         at: tuple[Expr, ...] = tuple(map(Var, iterators[len(self.loops) :]))
@@ -85,14 +84,6 @@ def _convex(elements: isl.Map) -> isl.Map:
     arrivals = isl.Set.from_basic_set(elements.domain().coalesce().simple_hull())
     hull = isl.Map.from_basic_map(elements.simple_hull()).intersect_domain(arrivals)
     return hull if hull.is_equal(elements) else elements
-
-
-def _named(pairs: isl.Map, name: str, iterators: Sequence[str]) -> isl.Map:
-    """{ load_A[o, x] -> ... } for { [[o] -> A[x]] -> ... }"""
-    flat = pairs.flatten_domain().set_tuple_name(isl.dim_type.in_, name)
-    for k, iterator in enumerate(iterators):
-        flat = flat.set_dim_name(isl.dim_type.in_, k, iterator)
-    return flat
 
 
 def _along(domain: isl.Set, k: int) -> isl.UnionMap:
