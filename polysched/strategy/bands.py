@@ -27,7 +27,7 @@ from polysched.transform.trees.fuse_sums import are_same
 from polysched.transform.trees.parallel import runs_once
 from polysched.transform.trees.split_set import split
 from polysched.transform.trees.unskew import in_order, unskew, upright
-from polysched.transform.trees.wavefront import wavefront_of_points
+from polysched.transform.trees.wavefront import wavefront
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class Bands:
         loop = Band((first,), band.permutable)
         inside = replace(band, members=tuple(others)) if others else band.child
         if others and band.permutable and self.host_loops(inside, around.below(loop)):
-            front = wavefront_of_points(band)
+            front = wavefront(band, len(band.members))
             if not self.host_loops(front.child, around.below(front)):
                 yield InWavefronts(band)
         yield OnHost(loop, inside)

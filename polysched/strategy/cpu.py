@@ -45,12 +45,11 @@ from polysched.transform.analysis.products import mark_products
 from polysched.transform.analysis.reductions import sums_for_lanes, sums_for_threads
 from polysched.transform.analysis.roles import Around, roles, statements_of
 from polysched.transform.analysis.strides import nearest
-from polysched.transform.analysis.vectorize import can_vectorize
+from polysched.transform.analysis.vectorize import can_vectorize, row_to_interleave
 from polysched.transform.edits.base.loops import loops
 from polysched.transform.edits.base.reduces import with_reduces
 from polysched.transform.trees.distribute import distribute
-from polysched.transform.trees.fuse_tiles import in_common
-from polysched.transform.trees.interleave import row_to_interleave
+from polysched.transform.trees.fuse_tiles import tiles_to_fuse
 from polysched.transform.trees.join_lanes import lanes_to_join
 from polysched.transform.trees.parallel import for_threads
 from polysched.transform.trees.register_tile import register_tile_of
@@ -118,7 +117,7 @@ def strides(script: Script) -> None:
 
 def fuse_tiles(script: Script) -> None:
     """A loop over blocks that neighbours have in common around both."""
-    for one, first, other, second in list(_neighbours(script)):
+    for one, first, other, second in list(tiles_to_fuse(script.tree, script.dependences)):
         if not script.says(f"fuse.{first.name}", "the second reads blocks that the first has just written"):
             continue
         names = script.named("f", first.name, second.name)
@@ -126,17 +125,6 @@ def fuse_tiles(script: Script) -> None:
             script.do("tile", member.name, sizes=(FUSED_BLOCK,), names=(name,))
             script.do("reorder", name, *names_of(band.members))
         script.do("fuse", *names)
-
-
-def _neighbours(script: Script) -> Iterator[tuple[Band, Member, Band, Member]]:
-    for node, around in script.around.walk(script.tree, inner_first=True):
-        branches = list(node.children) if isinstance(node, InOrder) and around.members else []
-        while len(branches) > 1:
-            one, other = branches.pop(0), branches[0]
-            found = in_common(one, other, around.reaching)
-            if found and isinstance(one.child, Band) and isinstance(other.child, Band):
-                yield one.child, found[0], other.child, found[1]
-                branches.pop(0)  # a loop over blocks has no other neighbour
 
 
 def tiles(script: Script) -> None:

@@ -12,25 +12,36 @@ between the nests stays within one value of their loops j. Done inside of other 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import product
+
 from polysched.deps.coincidence import together
-from polysched.model.tree.nodes import Band, Filter, Member
+from polysched.deps.dependences import Dependences
+from polysched.model.tree.nodes import Band, Filter, Member, Sequence, Tree
 from polysched.support import isl
+from polysched.transform.analysis.roles import Around
 
 
-def in_common(one: Filter, other: Filter, reaching: isl.UnionMap) -> tuple[Member, Member] | None:
+def tiles_to_fuse(tree: Tree, dependences: Dependences) -> Iterator[tuple[Band, Member, Band, Member]]:
+    """Two bands each that follow one another inside of other loops, with the loops that both may have in common."""
+    for node, around in Around((), dependences.coincidence).walk(tree, inner_first=True):
+        branches = list(node.children) if isinstance(node, Sequence) and around.members else []
+        while len(branches) > 1:
+            one, other = branches.pop(0), branches[0]
+            if found := _in_common(one, other, around.reaching):
+                yield found
+                branches.pop(0)  # a loop over blocks has no other neighbour
+
+
+def _in_common(one: Filter, other: Filter, reaching: isl.UnionMap) -> tuple[Band, Member, Band, Member] | None:
     """The parallel loops of two neighbours, of which all that they share stays within an iteration."""
     between = reaching.intersect_domain(one.filter).intersect_range(other.filter)
     if between.is_empty() or not (isinstance(one.child, Band) and isinstance(other.child, Band)):
         return None
     if min(len(one.child.members), len(other.child.members)) < 2:
         return None
-    for first in one.child.members:
-        for second in other.child.members:
-            are_parallel = first.coincident and second.coincident
-            if are_parallel and between.is_subset(together(Member(_values(one, other, first, second)))):
-                return first, second
+    for first, second in product(one.child.members, other.child.members):
+        both = first.schedule.intersect_domain(one.filter).union(second.schedule.intersect_domain(other.filter))
+        if first.coincident and second.coincident and between.is_subset(together(Member(both))):
+            return one.child, first, other.child, second
     return None
-
-
-def _values(one: Filter, other: Filter, first: Member, second: Member) -> isl.UnionMap:
-    return first.schedule.intersect_domain(one.filter).union(second.schedule.intersect_domain(other.filter))

@@ -18,31 +18,17 @@ from polysched.model.tree.nodes import Band, Member
 from polysched.support import isl
 
 
-def wavefront(band: Band) -> Band:
-    """The sum of the first two members of `band` as a loop of its own, around the others, of which the second
-    member, now first, is coincident.
+def wavefront(band: Band, count: int = 2) -> Band:
+    """The sum of the first `count` members of `band` as a loop of its own, around all but the first, of which the
+    others of the sum are coincident: of n loops, fronts have n - 1 dimensions.
 
     ValueError if the band is not permutable or has one member only.
     """
     if not band.permutable or len(band.members) < 2:
         raise ValueError("a wavefront needs a permutable band of two or more members")
-    first, second, *rest = band.members
-    front = Member(isl.UnionMap.from_union_pw_aff(first.function.add(second.function)))
-    inner = replace(band, members=(replace(second, coincident=True), *rest))
-    return Band((front,), permutable=True, child=inner)
-
-
-def wavefront_of_points(band: Band) -> Band:
-    """The sum of all members of `band` as a loop of its own, around all but the first, which are coincident: a band of
-    n loops has fronts of n - 1 dimensions.
-
-    ValueError if the band is not permutable or has one member only.
-    """
-    if not band.permutable or len(band.members) < 2:
-        raise ValueError("a wavefront needs a permutable band of two or more members")
-    first, *rest = band.members
-    total = reduce(isl.UnionPwAff.add, (member.function for member in rest), first.function)
-    inner = tuple(replace(member, coincident=True) for member in rest)
+    first, *others = band.members[:count]
+    total = reduce(isl.UnionPwAff.add, (member.function for member in others), first.function)
+    inner = (*(replace(member, coincident=True) for member in others), *band.members[count:])
     return Band((Member(isl.UnionMap.from_union_pw_aff(total)),), permutable=True, child=replace(band, members=inner))
 
 

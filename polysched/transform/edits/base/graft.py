@@ -15,8 +15,7 @@ from polysched.model.tree.nodes import Band, Context, Domain, Filter, Mark, Stor
 from polysched.model.tree.nodes import Sequence as InOrder
 from polysched.support import isl
 from polysched.transform.edits.base.loops import changed_at, loops, node_at
-from polysched.transform.edits.base.parts import called_otherwise, only
-from polysched.transform.edits.base.sequences import flat
+from polysched.transform.edits.base.parts import called_otherwise, flat, only
 
 
 def part_of(tree: Tree, kept: isl.UnionSet) -> Tree:

@@ -9,9 +9,8 @@ from polysched.model.tree.nodes import Band, Filter, Sequence, nest_of, own_mark
 from polysched.support import isl
 from polysched.transform.edits.base.edit import Alternative, Draft, checked, reaching
 from polysched.transform.edits.base.loops import Loop, unmarked
-from polysched.transform.edits.base.parts import with_names_of_their_own
+from polysched.transform.edits.base.parts import with_names_of_their_own, with_parts
 from polysched.transform.edits.base.registry import edit
-from polysched.transform.edits.base.sequences import with_parts
 from polysched.transform.trees.distribute import distribute as into_parts
 from polysched.transform.trees.distribute import loop_over
 

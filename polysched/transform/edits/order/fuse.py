@@ -21,8 +21,8 @@ from polysched.model.tree.nodes import Band, Filter, Parallel, Sequence, Set, Tr
 from polysched.support import isl
 from polysched.transform.edits.base.edit import Alternative, Draft, checked, reaching
 from polysched.transform.edits.base.loops import Loop, changed_at, loop, matching, node_at, unmarked
+from polysched.transform.edits.base.parts import flat
 from polysched.transform.edits.base.registry import edit
-from polysched.transform.edits.base.sequences import flat
 
 
 @edit("order", "i; j -> i")

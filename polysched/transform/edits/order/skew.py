@@ -12,10 +12,9 @@ from polysched.config.plain import called
 from polysched.deps.distance import Distances, distances_of
 from polysched.errors import InputError
 from polysched.support import isl
-from polysched.transform.edits.base.edit import Alternative, Draft, checked, reaching
+from polysched.transform.edits.base.edit import Alternative, Draft, Step, checked, first, reaching
 from polysched.transform.edits.base.loops import chain, loop, with_member
 from polysched.transform.edits.base.registry import edit
-from polysched.transform.edits.base.steps import Step, first
 
 
 @edit("order", "i, j -> i, i+j")

@@ -22,12 +22,11 @@ from polysched.errors import InputError
 from polysched.model.tree.nodes import Band, Map, Member, Tree, mark_of, marked_as
 from polysched.support import isl
 from polysched.transform.edits.base.draft import Draft
-from polysched.transform.edits.base.edit import Alternative, checked
+from polysched.transform.edits.base.edit import Alternative, Step, checked
 from polysched.transform.edits.base.loops import Loop, changed_at, fresh, loop, matching, most_iterations, unmarked
 from polysched.transform.edits.base.loops import loops as loops_of
 from polysched.transform.edits.base.reduces import with_reduces
 from polysched.transform.edits.base.registry import edit
-from polysched.transform.edits.base.steps import Step
 from polysched.transform.edits.run.lifts import FREE, reductions_freed
 
 Axis = Literal[

@@ -20,11 +20,10 @@ from polysched.model.scop import Access, Scop, Statement
 from polysched.model.tree.nodes import Band, Domain, Filter, Leaf, Mark, Storage, Tree, children, with_children
 from polysched.model.tree.nodes import Sequence as InOrder
 from polysched.support import isl
-from polysched.transform.edits.base.edit import Alternative, Draft, first_legal
+from polysched.transform.edits.base.edit import Alternative, Draft, Step, first_legal
 from polysched.transform.edits.base.loops import free, loops
 from polysched.transform.edits.base.registry import edit
 from polysched.transform.edits.base.same_values import redrafted, require_same_values
-from polysched.transform.edits.base.steps import Step
 from polysched.transform.edits.values.compute_at import compute_at
 from polysched.transform.edits.values.copies import names_in
 from polysched.transform.edits.values.producers import (

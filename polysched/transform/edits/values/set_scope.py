@@ -12,12 +12,11 @@ from functools import partial
 from polysched.deps.arrivals import scoped_arrays
 from polysched.errors import InputError
 from polysched.transform.edits.base.draft import Draft
-from polysched.transform.edits.base.edit import Alternative, first_legal
+from polysched.transform.edits.base.edit import Alternative, Step, first_legal
 from polysched.transform.edits.base.graft import without_arrays
 from polysched.transform.edits.base.loops import loops
 from polysched.transform.edits.base.registry import edit
 from polysched.transform.edits.base.same_values import require_same_values
-from polysched.transform.edits.base.steps import Step
 from polysched.transform.edits.values.privatize import privatize
 from polysched.transform.edits.values.storage import SCOPES, Scope, own_array, with_array
 
