@@ -60,7 +60,7 @@ REVIEWED = {
     "transform/edits/values/producers.py": ({20_000}, "limit of work"),
     "transform/edits/order/separate.py": ({32}, "an example in a hint"),
     "transform/edits/order/shift.py": ({4}, "shifts that are tried"),
-    "transform/edits/values/transfers.py": ({12}, "limit of work"),
+    "transform/edits/values/storage.py": ({12}, "limit of work"),
     "transform/edits/run/unroll.py": ({64, 4}, "limit of a text; factors in a hint"),
     "transform/analysis/sizes.py": ({32}, "registers of AVX-512 and Arm"),
     "transform/trees/split_set.py": ({16}, "limit of work"),

@@ -1,10 +1,4 @@
-"""Index-set splitting as edits: the parts that `transform/trees/split_set.py` finds, one after the other.
-
-    sequence
-      filter: i < k and j < k               .split_set("i", "k >= i + 1 and k >= j + 1")
-      filter: i < k and j = k         ->    .split_set("i_2", "k >= i + 1 and k == j")
-      filter: i >= k
-"""
+"""Index-set splitting as edits: the parts that `transform/trees/split_set.py` finds, one after the other."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""Which loop of a band runs on threads: the first parallel one that has more than one iteration.
-
-    band: k                                   mark: parallel                reorder("i", "k")
-          i   coincident          ->            band: i   coincident        parallel("i")
-                                                  band: k
-"""
+"""Which loop of a band runs on threads: the first parallel one that has more than one iteration."""
 
 from __future__ import annotations
 

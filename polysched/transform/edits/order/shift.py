@@ -1,10 +1,4 @@
-"""Shifting: instances of some statements run later along a loop, by a constant.
-
-    band: i    S[i] -> i; T[i] -> i               band: i    S[i] -> i; T[i] -> i + 1
-      sequence                              ->      sequence                               shift("T", "i", 1)
-        filter: S                                     filter: S
-        filter: T                                     filter: T
-"""
+"""Shifting: instances of some statements run later along a loop, by a constant."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Wavefronts by hand: the sum of nested loops goes through them, and what is left inside is parallel (Lamport, 1974).
-
-    band: i                 band: i     i + j
-      band: j        ->       band: j     coincident          wavefront("i", "j")
-"""
+"""Wavefronts by hand: the sum of nested loops goes through them, and what is left inside is parallel (Lamport, 1974)."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""Parallel loops by hand: their iterations run on threads.
-
-    band: i                   mark: parallel
-      band: j          ->       band: i   coincident          parallel("i")
-                                  band: j
-"""
+"""Parallel loops by hand: their iterations run on threads."""
 
 from __future__ import annotations
 

@@ -1,12 +1,4 @@
-"""Small copies of what an iteration of a loop uses of an array.
-
-    band: i_o                       band: i_o
-      band: i                         mark: storage:A_c                   A_c: f64[34], of each iteration of i_o
-        S: reads A[i - 1]               sequence
-           and A[i + 1]       ->          band: A0   load_A: A_c[A0 - 32 i_o + 1] = A[A0]
-                                          band: i     S: reads A_c[i - 32 i_o] and A_c[i - 32 i_o + 2]
-
-                                    cache_read("A", at="i_o")
+"""Small copies of what an iteration of a loop uses of an array (`storage.py`).
 
 The copy is shown to be right (`same_values.py`): one of an array that is written while it is in use is refused.
 """
@@ -17,7 +9,6 @@ from polysched.errors import IllegalSchedule, InputError
 from polysched.transform.edits.base.draft import Draft
 from polysched.transform.edits.base.edit import first_legal
 from polysched.transform.edits.base.registry import edit
-from polysched.transform.edits.base.same_values import require_same_values
 from polysched.transform.edits.values.storage import Scope, Use
 
 
@@ -37,17 +28,14 @@ def cache_read(draft: Draft, array: str, at: str | None, scope: Scope = "private
     if not use.reads:
         raise InputError(f"nothing in {use.where} reads '{array}'")
     small = use.small(use.reads, scope, name)
-    load = small.loaded(use.reads[0], draft.scop)
-    scop = use.edited(small, [load], stores=False)
-    tree = use.placed(small, load, None, scop)
     try:
-        return require_same_values(draft, scop, tree, draft.scop.domain.identity(), what)
+        return use.on(small, what, load=use.reads[0], stores=False)
     except IllegalSchedule as refusal:
         text = f"cache_write('{array}', at={at!r}) keeps what is written there, too"
         hint = first_legal([(text, lambda: cache_write(draft, array, at))]) if use.writes else ""
         if not hint:
             raise
-        raise IllegalSchedule(str(refusal), violation=refusal.violation, hint=hint, tree=tree) from refusal
+        raise IllegalSchedule(str(refusal), violation=refusal.violation, hint=hint, tree=refusal.tree) from refusal
 
 
 @edit("values", "i_o -> i_o, (C0; ...; C0_2)")
@@ -67,9 +55,4 @@ def cache_write(draft: Draft, array: str, at: str | None, scope: Scope = "privat
         hint = f"cache_read('{array}', at={at!r}) copies what it reads" if use.reads else ""
         raise InputError(f"nothing in {use.where} writes '{array}'", hint=hint)
     small = use.small([*use.reads, *use.writes], scope, name)
-    before = use.read_of_earlier(what)
-    store = small.stored(use.writes[0], draft.scop)
-    load = small.loaded(before, draft.scop) if before is not None else None
-    scop = use.edited(small, [load, store] if load else [store], stores=True)
-    tree = use.placed(small, load, store, scop)
-    return require_same_values(draft, scop, tree, draft.scop.domain.identity(), what)
+    return use.on(small, what, load=use.read_of_earlier(what), store=use.writes[0])

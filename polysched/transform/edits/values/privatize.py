@@ -16,7 +16,6 @@ from polysched.support import isl
 from polysched.transform.edits.base.draft import Draft
 from polysched.transform.edits.base.loops import coordinates_of
 from polysched.transform.edits.base.registry import edit
-from polysched.transform.edits.base.same_values import require_same_values
 from polysched.transform.edits.values.storage import Scope, Use
 
 
@@ -38,12 +37,7 @@ def privatize(draft: Draft, array: str, at: str, scope: Scope = "private", name:
     for violation in _crossing(draft, use):
         raise IllegalSchedule(f"{what}: {violation}", violation=violation)
     small = use.small([*use.reads, *use.writes], scope, name or use.fresh_name("p"))
-    before, after = use.read_of_earlier(what), use.read_later(what)
-    load = small.loaded(before, draft.scop) if before is not None else None
-    store = small.stored(after, draft.scop) if after is not None else None
-    scop = use.edited(small, [each for each in (load, store) if each is not None], stores=True)
-    tree = use.placed(small, load, store, scop)
-    return require_same_values(draft, scop, tree, draft.scop.domain.identity(), what)
+    return use.on(small, what, load=use.read_of_earlier(what), store=use.read_later(what))
 
 
 def _crossing(draft: Draft, use: Use) -> Iterator[Violation]:

@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from typing import Literal
 
@@ -18,10 +18,11 @@ from polysched.deps.arrivals import scoped_arrays, told_apart
 from polysched.deps.dataflow import Source, sources
 from polysched.deps.values import require_exact, with_ends
 from polysched.errors import BudgetExceeded, IllegalSchedule, InputError
-from polysched.ir.nodes import Array
-from polysched.model.scop import Scop, Statement
-from polysched.model.tree.nodes import Band, Domain, Mark, Storage, Tree, mark_of
+from polysched.ir.nodes import Array, Expr, Load, Store, Var
+from polysched.model.scop import Access, Scop, Statement
+from polysched.model.tree.nodes import Band, Domain, Leaf, Mark, Member, Storage, Tree, mark_of
 from polysched.support import isl
+from polysched.transform.analysis.strides import iterators as iterators_of
 from polysched.transform.edits.base.draft import Draft
 from polysched.transform.edits.base.graft import grafted, without_arrays
 from polysched.transform.edits.base.loops import (
@@ -30,15 +31,79 @@ from polysched.transform.edits.base.loops import (
     coordinates_of,
     free,
     loop,
+    nest,
     node_at,
     require_word,
 )
-from polysched.transform.edits.values.copies import in_box, names_in
-from polysched.transform.edits.values.footprint import box
-from polysched.transform.edits.values.transfers import Small, Transfer
+from polysched.transform.edits.base.same_values import require_same_values
+from polysched.transform.edits.values.copies import from_instances, in_box, iterator_names, names_in
+from polysched.transform.edits.values.footprint import Box, box
 
 Scope = Literal["private", "local", "shared", "global"]
+_MOST_PARTS = 12  # of what is copied; rows of stencils have one, several rows one each
 SCOPES: dict[str, Scope] = {"private": "private", "local": "private", "shared": "shared", "global": "global"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Transfer:
+    """A statement that copies one element, in an order of its own."""
+
+    statement: Statement
+    order: Tree  # over the elements of one arrival
+    coordinates: tuple[isl.UnionMap, ...]  # { load_A[o, x] -> [o_k] } for each loop around
+    is_load: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Small:
+    """A small array, and the box of another one that each arrival has in it."""
+
+    wide: Array
+    array: Array
+    box: Box
+    loops: tuple[str, ...]  # the loops around, which say which arrival it is
+
+    def transfer(self, elements: isl.Map, scop: Scop, *, is_load: bool) -> Transfer:
+        """Copies the elements { [o] -> A[x] } to the small array, or back."""
+        name = free(f"{'load' if is_load else 'store'}_{self.wide.name}", names_in(scop))
+        wanted = (*self.loops, *(f"{self.wide.name}{k}" for k in range(len(self.wide.shape))))
+        iterators = iterator_names(wanted, replace(scop, statements=()))
+        elements = _convex(elements.coalesce())
+        if elements.n_basic_map() > _MOST_PARTS:
+            what = f"what an iteration needs of '{self.wide.name}' is in {elements.n_basic_map()} pieces"
+            raise IllegalSchedule(f"{what}, too many for loops that copy it")
+        wide, arrival = (from_instances(m, name, iterators) for m in (elements.range_map(), elements.domain_map()))
+        domain = wide.domain()
+        own = self.box.relation(wide, arrival, self.array.name)
+        at: tuple[Expr, ...] = tuple(map(Var, iterators[len(self.loops) :]))
+        within = self.box.element(at, arrival, iterators)
+        there = Access(array=self.wide.name, relation=wide), Load(self.wide.name, at, self.wide.dtype)
+        here = Access(array=self.array.name, relation=own), Load(self.array.name, within, self.array.dtype)
+        (read, value), (write, target) = (there, here) if is_load else (here, there)
+        statement = Statement(
+            name=name,
+            iterators=iterators,
+            domain=domain,
+            reads=(read,),
+            writes=(write,),
+            body=(Store(target.array, target.index, value),),
+        )
+        depth = len(self.loops)
+        rows = [isl.UnionMap.from_map(isl.Map.from_aff(each)) for each in iterators_of(statement)]
+        inner = [depth + axis for axis in self.box.axes]
+        return Transfer(
+            statement=statement,
+            order=Domain(isl.UnionSet.from_set(domain), nest([Member(rows[k], name=wanted[k]) for k in inner], Leaf())),
+            coordinates=tuple(rows[:depth]),
+            is_load=is_load,
+        )
+
+
+def _convex(elements: isl.Map) -> isl.Map:
+    """The elements as one convex set, if they are: coalescing alone does not always find it."""
+    arrivals = isl.Set.from_basic_set(elements.domain().coalesce().simple_hull())
+    hull = isl.Map.from_basic_map(elements.simple_hull()).intersect_domain(arrivals)
+    return hull if hull.is_equal(elements) else elements
 
 
 class Use:
@@ -142,14 +207,24 @@ class Use:
         """{ instance -> instance } in the same arrival."""
         return self.arrivals.apply_range(self.arrivals.reverse())
 
-    def edited(self, small: Small, transfers: Sequence[Transfer], *, stores: bool) -> Scop:
-        """The nest on the small array, with these statements."""
+    def on(
+        self, small: Small, what: str, *, load: isl.Map | None, store: isl.Map | None = None, stores: bool = True
+    ) -> Draft:
+        """The draft on the small array, in which elements { [o] -> A[x] } are copied there first, and back last, in
+        each iteration; checked."""
+        copies = [
+            small.transfer(elements, self.scop, is_load=elements is load)
+            for elements in (load, store)
+            if elements is not None
+        ]
         inside = tuple(self._on(small, statement, stores=stores) for statement in self.scop.statements)
-        new = tuple(transfer.statement for transfer in transfers)
-        edited = replace(self.scop, statements=(*inside, *new), arrays=(*self.scop.arrays, small.array))
-        used = {each.array for s in edited.statements for each in (*s.reads, *s.writes)}
-        used |= {array.name for array in edited.function.arrays}
-        return replace(edited, arrays=tuple(array for array in edited.arrays if array.name in used))
+        statements = (*inside, *(copy.statement for copy in copies))
+        used = {each.array for s in statements for each in (*s.reads, *s.writes)}
+        used |= {array.name for array in self.scop.function.arrays}
+        arrays = tuple(array for array in (*self.scop.arrays, small.array) if array.name in used)
+        edited = replace(self.scop, statements=statements, arrays=arrays)
+        tree = without_arrays(self._placed(small, copies), scoped_arrays(self.tree) - {array.name for array in arrays})
+        return require_same_values(self.draft, edited, tree, self.scop.domain.identity(), what)
 
     def _on(self, small: Small, statement: Statement, *, stores: bool) -> Statement:
         inside = self.arrivals.intersect_domain(isl.UnionSet.from_set(statement.domain))
@@ -158,15 +233,12 @@ class Use:
         arrival = isl.Map.from_union_map(inside)
         return in_box(statement, self.array.name, small.box, arrival, small.array.name, stores=stores)
 
-    def placed(self, small: Small, load: Transfer | None, store: Transfer | None, edited: Scop) -> Tree:
+    def _placed(self, small: Small, copies: Sequence[Transfer]) -> Tree:
         """The tree with the copies first and last, and the array, in each iteration."""
         tree, inner = self.tree, inside_storage(self.tree, self.path)
-        for transfer in (load, store):
-            if transfer is not None:
-                tree = grafted(tree, inner, transfer.order, transfer.coordinates, before=transfer is load)
-        if small.array.space != "global":
-            tree = with_storage(tree, self.path, small.array.name)
-        return without_arrays(tree, scoped_arrays(tree) - {array.name for array in edited.arrays})
+        for copy in copies:
+            tree = grafted(tree, inner, copy.order, copy.coordinates, before=copy.is_load)
+        return tree if small.array.space == "global" else with_storage(tree, self.path, small.array.name)
 
 
 def own_array(draft: Draft, name: str) -> Array:
