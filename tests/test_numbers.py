@@ -63,8 +63,8 @@ REVIEWED = {
     "transform/edits/values/storage.py": ({12}, "limit of work"),
     "transform/edits/run/unroll.py": ({64, 4}, "limit of a text; factors in a hint"),
     "transform/analysis/sizes.py": ({32}, "registers of AVX-512 and Arm"),
-    "transform/trees/split_set.py": ({16}, "limit of work"),
-    "transform/trees/unskew.py": ({4}, "skews that are tried"),
+    "strategy/split_set.py": ({16}, "limit of work"),
+    "strategy/straight.py": ({4}, "skews that are tried"),
 }
 
 

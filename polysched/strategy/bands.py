@@ -19,14 +19,14 @@ from polysched.deps.dependences import Dependences
 from polysched.model.scop import Scop
 from polysched.model.tree.nodes import Band, Leaf, Member, Sequence, Tree, children
 from polysched.strategy.nest import Nest, alone, loops_among
+from polysched.strategy.split_set import split
+from polysched.strategy.straight import in_order, unskew, upright
 from polysched.strategy.sums import Sums, sum_on_blocks
 from polysched.support import isl
 from polysched.transform.analysis.roles import Around
 from polysched.transform.trees.distribute import distribute
 from polysched.transform.trees.fuse_sums import are_same
 from polysched.transform.trees.parallel import runs_once
-from polysched.transform.trees.split_set import split
-from polysched.transform.trees.unskew import in_order, unskew, upright
 from polysched.transform.trees.wavefront import wavefront
 
 

@@ -37,7 +37,7 @@ from polysched.strategy.decision import Order, sizes_around
 from polysched.strategy.rows import fuse_rows, join_lanes
 from polysched.strategy.script import Script, names_of
 from polysched.strategy.split_set import pieces
-from polysched.strategy.straight import straighten
+from polysched.strategy.straight import in_order, straighten
 from polysched.strategy.windows import windows
 from polysched.support import isl
 from polysched.transform.analysis.epilogues import epilogues
@@ -55,7 +55,6 @@ from polysched.transform.trees.parallel import for_threads
 from polysched.transform.trees.register_tile import register_tile_of
 from polysched.transform.trees.separate import separate
 from polysched.transform.trees.tile import tile, tiling_of
-from polysched.transform.trees.unskew import in_order
 from polysched.transform.trees.wavefront import is_parallel_inside
 
 

@@ -1,4 +1,4 @@
-"""Wavefronts by hand: the sum of nested loops goes through them, and what is left inside is parallel (Lamport, 1974)."""
+"""Wavefronts by hand: the sum of nested loops goes through them, what is left inside is parallel (Lamport, 1974)."""
 
 from __future__ import annotations
 
