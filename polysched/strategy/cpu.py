@@ -30,7 +30,6 @@ from polysched.model.tree.nodes import (
     is_innermost,
     mark_of,
     marks_in,
-    own_marks,
 )
 from polysched.model.tree.nodes import Sequence as InOrder
 from polysched.strategy.decision import Order, sizes_around
@@ -42,7 +41,7 @@ from polysched.strategy.windows import windows
 from polysched.support import isl
 from polysched.transform.analysis.epilogues import epilogues
 from polysched.transform.analysis.products import mark_products
-from polysched.transform.analysis.reductions import sums_for_lanes, sums_for_threads
+from polysched.transform.analysis.reductions import innermost_loops, sums_for_lanes, sums_for_threads
 from polysched.transform.analysis.roles import Around, roles, statements_of
 from polysched.transform.analysis.strides import nearest
 from polysched.transform.analysis.vectorize import can_vectorize, row_to_interleave
@@ -293,43 +292,29 @@ def _rows(tree: Tree, reaching: isl.UnionMap) -> Iterator[tuple[Band, Member]]:
 def lanes(script: Script, left_to_threads: Sequence[str]) -> None:
     """Innermost loops with independent iterations as SIMD, distributed where that makes some so."""
     kept: set[str] = set()
-    reaching = script.dependences.coincidence
-    while name := next((name for name in _to_distribute(script.tree, reaching) if name not in kept), None):
+    while name := next((name for name in _to_distribute(script) if name not in kept), None):
         if script.says(f"distribute.{name}", "a part of it has independent iterations"):
             script.do("distribute", name)
         else:
             kept.add(name)
-    for name in list(_to_vectorize(script.tree, reaching, script.options.parallel)):
+    for name in list(_to_vectorize(script)):
         if name not in left_to_threads and script.says(f"vectorize.{name}", "innermost, with independent iterations"):
             script.do("vectorize", name)
 
 
-def _innermost(tree: Tree, reaching: isl.UnionMap, depth: int = 0) -> Iterator[tuple[Band, isl.UnionMap, int]]:
-    """The last loop of each innermost band that has no mark, what reaches it, and how many loops are around it."""
-    if any(isinstance(mark, Vector | Unroll | Product) for mark in own_marks(tree)):
-        return
-    if isinstance(tree, Band) and is_innermost(tree):
-        *outer, last = tree.members
-        reaching = left_below(Band(tuple(outer)), reaching)
-        yield replace(tree, members=(last,)), reaching, depth + len(outer)
-        return
-    below, depth = left_below(tree, reaching), depth + (len(tree.members) if isinstance(tree, Band) else 0)
-    for child in children(tree):
-        yield from _innermost(child, below, depth)
-
-
-def _to_distribute(tree: Tree, reaching: isl.UnionMap) -> Iterator[str]:
-    for band, inside, _ in _innermost(tree, reaching):
-        (last,) = band.members
-        if not carried(last, inside).is_empty() and distribute(band, inside) and can_vectorize(band, inside):
+def _to_distribute(script: Script) -> Iterator[str]:
+    for band, inside in innermost_loops(script.tree, script.dependences):
+        (last,), pairs = band.members, inside.reaching
+        if not carried(last, pairs).is_empty() and distribute(band, pairs) and can_vectorize(band, pairs):
             yield last.name
 
 
-def _to_vectorize(tree: Tree, reaching: isl.UnionMap, has_threads: bool) -> Iterator[str]:
+def _to_vectorize(script: Script) -> Iterator[str]:
     """A loop that stands alone has threads, which bring more."""
-    for band, inside, depth in _innermost(tree, reaching):
-        if (depth or not has_threads) and carried(band.members[0], inside).is_empty():
-            yield band.members[0].name
+    for band, inside in innermost_loops(script.tree, script.dependences):
+        (last,) = band.members
+        if (inside.members or not script.options.parallel) and carried(last, inside.reaching).is_empty():
+            yield last.name
 
 
 def threads(script: Script, fronts: Sequence[str]) -> None:

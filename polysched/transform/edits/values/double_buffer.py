@@ -11,7 +11,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
 
@@ -24,9 +23,10 @@ from polysched.model.tree.nodes import Band, Filter, Mark, Sequence, Storage, Tr
 from polysched.support import isl
 from polysched.transform.edits.base.draft import Draft
 from polysched.transform.edits.base.graft import without_arrays
-from polysched.transform.edits.base.loops import Loop, changed_at, coordinates_of, loops, node_at
+from polysched.transform.edits.base.loops import Loop, changed_at, coordinates_of, loops
 from polysched.transform.edits.base.registry import edit
 from polysched.transform.edits.base.same_values import require_same_values
+from polysched.transform.edits.order.shift import shifted
 from polysched.transform.edits.values.copies import moved
 from polysched.transform.edits.values.storage import own_array, with_array
 
@@ -69,33 +69,24 @@ class _Place:
 
     def _early(self, node: Tree) -> Tree:
         assert isinstance(node, Band)
-        (member,) = node.members
-        early, one_less = _statements(self.filling), isl.Map("{ [x] -> [x - 1] }")
-        parts = (
-            part.apply_range(one_less) if part.get_tuple_name(isl.dim_type.in_) in early else part
-            for part in isl.maps_of(member.schedule)
-        )
-        schedule = reduce(isl.UnionMap.union, map(isl.UnionMap.from_map, parts))
-        return replace(node, members=(replace(member, schedule=schedule),), child=self._without_first(node.child))
+        member = shifted(node.members[0], tuple(_statements(self.filling)), -1)
+        return replace(node, members=(member,), child=self._without_first(node.child))
 
     def _without_first(self, node: Tree) -> Tree:
-        match node:
-            case Sequence(children=branches):
-                return Sequence(tuple(replace(b, filter=b.filter.subtract(self.first)) for b in branches))
-            case Mark(child=child):
-                return replace(node, child=self._without_first(child))
-        raise AssertionError(f"a {type(node).__name__} is no sequence")
+        if isinstance(node, Mark):
+            return replace(node, child=self._without_first(node.child))
+        assert isinstance(node, Sequence)
+        return Sequence(tuple(replace(branch, filter=branch.filter.subtract(self.first)) for branch in node.children))
 
 
 def _place(tree: Tree, scop: Scop, array: str) -> _Place:
-    paths = list(_storage_of(tree, array, ()))
-    if len(paths) != 1 or not isinstance(node_at(tree, paths[0][:-1]), Band):
+    owners = [each for each in loops(tree) if (mark := mark_of(each.band.child, Storage)) and array in mark.arrays]
+    if len(owners) != 1:
         raise InputError(f"'{array}' belongs to no loop, or to several", hint="cache it at one that is not distributed")
-    (path,) = paths
-    around = next(each for each in loops(tree) if each.path == path[:-1])
+    (around,) = owners
     writers = {s.name for s in scop.statements if any(write.array == array for write in s.writes)}
     readers = {s.name for s in scop.statements if any(read.array == array for read in s.reads)}
-    branches = _branches(node_at(tree, path))
+    branches = _branches(around.band.child)
     leading = [branch for branch in branches if _statements(branch.filter) <= writers - readers]
     if not leading or writers & set().union(*(_statements(b.filter) for b in branches if b not in leading)):
         both = ", ".join(sorted(writers & readers)) or "one loop"
@@ -111,13 +102,6 @@ def _first(around: Loop, instances: isl.UnionSet) -> isl.UnionSet:
     own = around.member.schedule.intersect_domain(instances)
     first = outer.reverse().apply_range(own).lexmin()
     return outer.apply_range(first).intersect(own).domain()
-
-
-def _storage_of(tree: Tree, array: str, path: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-    if (storage := mark_of(tree, Storage)) and array in storage.arrays:
-        yield path
-    for k, child in enumerate(children(tree)):
-        yield from _storage_of(child, array, (*path, k))
 
 
 def _branches(node: Tree) -> tuple[Filter, ...]:
