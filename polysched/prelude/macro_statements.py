@@ -90,7 +90,8 @@ class _Writing:
     def is_meant(self, place: str, first: Alloc | Store, life: tuple[Stmt, ...], loops: tuple[str, ...]) -> bool:
         if self.names is not None:
             return place in self.names
-        return _should(life, loops, weights=isinstance(first, Alloc) or not _has_guards(life))
+        has_guards = any(isinstance(node, If | Select) for node in walk(life))
+        return _should(life, loops, weights=isinstance(first, Alloc) or not has_guards)
 
 
 def _life(first: Stmt, body: tuple[Stmt, ...]) -> slice:
@@ -134,10 +135,6 @@ def _should(body: tuple[Stmt, ...], loops: tuple[str, ...], *, weights: bool) ->
     used = [(variables(node.index) & along, node.index) for node in walk(body) if isinstance(node, Load)]
     moving = [(names, index) for names, index in used if names or (index and not weights)]
     return all(names == along and variables(index[-1:]) & along for names, index in moving)
-
-
-def _has_guards(body: tuple[Stmt, ...]) -> bool:
-    return any(isinstance(node, If | Select) for node in walk(body))
 
 
 def _written_out(body: tuple[Stmt, ...], taken: set[str]) -> tuple[Stmt, ...] | None:

@@ -31,12 +31,12 @@ from polysched.ir.nodes import Alloc, Binary, Const, Expr, For, Function, If, Lo
 from polysched.model.affine import NotAffine, value
 from polysched.model.extract import extract
 from polysched.model.scop import Scop, Statement
-from polysched.model.tree.nodes import Band, Domain, Filter, Tree, children, with_children
 from polysched.prelude.expand import expand_temporaries
 from polysched.prelude.structure.forward import forward_indices
 from polysched.prelude.structure.structure import structured
 from polysched.prelude.uses import iterations, variables
 from polysched.support import isl
+from polysched.transform.edits.base.graft import copied
 
 _Loops = tuple[For, ...]  # around a place, outermost first
 
@@ -208,22 +208,9 @@ class _Proof:
         ).intersect_domain(self.scop.domain.intersect_params(self.scop.context))
         if not same.is_injective() or not same.range().is_equal(other.domain.intersect_params(self.scop.context)):
             return False
-        return first_violation(_before(other.tree, same), self.dependences, self.scop) is None
+        return first_violation(copied(other.tree, same), self.dependences, self.scop) is None
 
 
 def _told(statement: Statement) -> tuple[Any, ...]:
     """Its name, and the loops in it, of whose order no dependence speaks."""
     return statement.name, *((node.var, node.lo, node.hi) for node in walk(statement.body) if isinstance(node, For))
-
-
-def _before(tree: Tree, same: isl.UnionMap) -> Tree:
-    """The tree for the instances from which `same` maps to its own."""
-    tree = with_children(tree, tuple(_before(child, same) for child in children(tree)))
-    match tree:
-        case Domain():
-            return replace(tree, domain=same.domain())
-        case Band(members=members):
-            return replace(tree, members=tuple(replace(m, schedule=same.apply_range(m.schedule)) for m in members))
-        case Filter(filter=filter):
-            return replace(tree, filter=same.reverse().intersect_domain(filter).range())
-    return tree

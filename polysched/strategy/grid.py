@@ -80,7 +80,7 @@ def choose_grid(band: Band, scop: Scop, around: Around, options: Options) -> Gri
         loops = Loops(statements[0], band, around)
         if loops.move:
             serial = [k for k in range(len(band.members)) if k not in coincident]
-            if serial and all(s == 0 for k in serial for s in loops.writes(k)):
+            if serial and loops.stay(serial):
                 has_tiles = options.register_tiles and _runs_anywhere(statements[0])
                 y = tile_rows(loops, x, coincident) if has_tiles else None
                 if y is None:
@@ -179,20 +179,14 @@ def _chunks(loops: Loops, serial: list[int], iterations: int) -> dict[int, int]:
     """As many iterations of the last serial loop of unknown length as make `iterations` with the short ones inside."""
     inside = 1
     for k in reversed(serial):
-        length = _length(loops.statement, loops.band, k)
-        if length is None:
+        length = extent(loops.band.members[k], isl.UnionSet.from_set(loops.statement.domain))
+        if length is None or length > rules.WHOLE_CHUNK:
             size = 1
             while size * inside < iterations:
                 size *= 2
             return {k: size}
         inside *= length
     return {}
-
-
-def _length(statement: Statement, band: Band, position: int) -> int | None:
-    """The number of iterations of a member if it is constant and small."""
-    length = extent(band.members[position], isl.UnionSet.from_set(statement.domain))
-    return length if length is not None and length <= rules.WHOLE_CHUNK else None
 
 
 def extent(member: Member, domain: isl.UnionSet) -> int | None:

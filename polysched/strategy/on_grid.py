@@ -65,7 +65,10 @@ def place(
 
 def add_up(script: Script, sums: Sums, hosts: Sequence[str]) -> None:
     """Loops on blocks and threads that add up together."""
-    outer, inner = ([(_placed(script, each), each.axis) for each in part] for part in (sums.outer, sums.inner))
+    def name_of(placed: Placed) -> str:
+        return script.block(placed.member.name, placed.block, "b") if placed.block else placed.member.name
+
+    outer, inner = ([(name_of(each), each.axis) for each in part] for part in (sums.outer, sums.inner))
     parts = [[*outer, *inner]] if sums.nest.sequence is None else [outer, inner]
     for k, part in enumerate(parts):
         script.reorder([*(() if k else hosts), *(name for name, _ in part)])
@@ -205,7 +208,3 @@ def _parts(branches: Sequence[set[str]], fused: Sequence[set[str]]) -> list[list
         else:
             parts.append(sorted(own))
     return parts
-
-
-def _placed(script: Script, placed: Placed) -> str:
-    return script.block(placed.member.name, placed.block, "b") if placed.block else placed.member.name

@@ -9,7 +9,7 @@ A loop is inside a tile's if each of its values is in one of these, which has a 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, permutations
 from math import prod
@@ -19,7 +19,7 @@ from polysched.config.target import LIMITS
 from polysched.deps.coincidence import mark_under
 from polysched.model.extents import largest
 from polysched.model.scop import Scop
-from polysched.model.tree.nodes import Band, Leaf, Member, own_marks
+from polysched.model.tree.nodes import Band, Leaf, Member, nest_of
 from polysched.strategy.script import Script
 from polysched.support import isl
 from polysched.support.trace import left_out
@@ -42,7 +42,7 @@ def own_tiles(band: Band, scop: Scop, around: Around) -> OwnTiles | None:
     """What a band and those right inside become if their tiles are of parallel loops, the one that steps least far
     through memory among them, and of sums, if a block has threads for a tile, and if no more loops are parallel inside
     of the first serial one. Four parallel loops have an axis."""
-    members = tuple(_nested(band))
+    members, _ = nest_of(band)
     if not any(member.rounds for member in members):
         return None
     parallel = _parallel(members, around)
@@ -105,12 +105,6 @@ def _adds_up(scop: Scop, loops: tuple[Member, ...], k: int) -> bool:
     """Does what is written stay in place along the loop?"""
     steps = ((statement, step(statement, loops, k)) for statement in scop.statements)
     return all(along is None or stride(access, along) == 0 for statement, along in steps for access in statement.writes)
-
-
-def _nested(band: Band) -> Iterator[Member]:
-    yield from band.members
-    if isinstance(band.child, Band) and not own_marks(band.child):
-        yield from _nested(band.child)
 
 
 def _parallel(members: Sequence[Member], around: Around) -> list[int]:

@@ -28,7 +28,6 @@ from functools import partial, reduce
 
 from polysched.config.heuristics.gpu import ROW_ELEMENTS, SUM_THREADS
 from polysched.config.target import LIMITS
-from polysched.deps.coincidence import together
 from polysched.deps.dependences import Dependences
 from polysched.deps.reaching import names_in
 from polysched.model.scop import Scop, Statement
@@ -40,7 +39,7 @@ from polysched.support import isl
 from polysched.transform.analysis.reductions import reduced
 from polysched.transform.analysis.roles import Around, Loops, statements_of
 from polysched.transform.edits.base.loops import Loop, loops
-from polysched.transform.trees.fuse_sums import are_same, as_one, either_way
+from polysched.transform.trees.fuse_sums import as_one, either_way, matching
 from polysched.transform.trees.join_lanes import lanes_to_join
 
 
@@ -232,40 +231,21 @@ class _Fusion:
         band = other.child
         if not isinstance(band, Band) or not band.permutable or not is_innermost(band):
             return None
-        pairs = either_way(rows.instances, other.filter, around.reaching)
-        own = self.own_members(rows, other.filter, band, pairs, around)
+        one, pairs = rows.instances, either_way(rows.instances, other.filter, around.reaching)
+        own = matching(rows.members, one, band.members, other.filter, pairs, self.scop.domain, around)
         if own is None:
             return None
         rest = tuple(member for member in band.members if member not in own)
         if any(not member.coincident for member in rest):
             if any(member.coincident for member in rest) or not self.is_along_rows(band, around):
                 return None
-        elif rest and not (self.has_rows(band, rest, around) and self.share(pairs, rows.instances, other.filter)):
+        elif rest and not (self.has_rows(band, rest, around) and self.share(pairs, one, other.filter)):
             return None
         members = tuple(
-            as_one(member, rows.instances, each, other.filter) for member, each in zip(rows.members, own, strict=True)
+            as_one(member, one, each, other.filter) for member, each in zip(rows.members, own, strict=True)
         )
         nest = Nest(own, rest, other.filter)
         return Rows(members, (nest, *rows.nests) if is_before else (*rows.nests, nest))
-
-    def own_members(
-        self, rows: Rows, other: isl.UnionSet, band: Band, pairs: isl.UnionMap, around: Around
-    ) -> tuple[Member, ...] | None:
-        """The members of the band that run over the same rows; None if there are none."""
-        instances, others = (each.intersect(self.scop.domain) for each in (rows.instances, other))
-        own: list[Member] = []
-        for member in rows.members:
-            for each in band.members:
-                if each.coincident and each not in own:
-                    common = as_one(member, rows.instances, each, other)
-                    if pairs.is_subset(together(common)) and are_same((member,), instances, (each,), others):
-                        own.append(each)
-                        break
-            else:
-                return None
-        outer = around.members
-        is_same = are_same((*outer, *rows.members), instances, (*outer, *own), others)
-        return tuple(own) if is_same else None
 
     def has_rows(self, band: Band, rest: Iterable[Member], around: Around) -> bool:
         """Does one of the loops that are left go from neighbour to neighbour?"""

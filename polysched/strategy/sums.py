@@ -60,7 +60,7 @@ def sums_in_teams(nest: Nest, scop: Scop, dependences: Dependences, around: Arou
     if len(statements) != 1 or not isinstance(band.child, Leaf):
         return None
     loops = Loops(statements[0], band, around)
-    if not loops.move or any(stride != 0 for k in serial for stride in loops.writes(k)):
+    if not loops.stay(serial):
         return None
     outer = Band(tuple(band.members[k] for k in coincident))
     own = Filter(isl.UnionSet.from_set(isl.Set.universe(statements[0].domain.get_space())))

@@ -74,7 +74,8 @@ def windows(script: Script) -> None:
         script.do("compute_at", array, at=_along_row(script, array) or block)
     if found.slides:
         _slide(script, block, whole)
-    _join_rows(script)
+    while pair := next(_to_join(script), None):
+        script.do("fuse", *pair)
     try:
         script.draft = shown(script.draft, f"windows.{last} = {strip}")
     except IllegalSchedule as error:
@@ -233,13 +234,8 @@ def _along_row(script: Script, array: str) -> str:
     return last.name if is_alone and needed.is_bijective() else ""
 
 
-def _join_rows(script: Script) -> None:
-    """Neighbours along a row that read the same and nothing of each other, as one loop."""
-    while pair := next(_to_join(script), None):
-        script.do("fuse", *pair)
-
-
 def _to_join(script: Script) -> Iterator[tuple[str, str]]:
+    """Neighbours along a row that read the same and nothing of each other, to be one loop."""
     along = [each for each in loops(script.draft.nested) if is_innermost(each.band)]
     for one, other in combinations(along, 2):
         if one.around != other.around or _reads(script, one).isdisjoint(_reads(script, other)):

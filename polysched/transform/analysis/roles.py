@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -109,6 +109,10 @@ class Loops:
     def move(self) -> bool:
         """Does the statement move with every loop, the others standing?"""
         return all(along is not None for along in self.steps)
+
+    def stay(self, members: Iterable[int]) -> bool:
+        """Does what the statement writes stay in place along these, and move with all others?"""
+        return self.move and all(step == 0 for k in members for step in self.writes(k))
 
     def writes(self, k: int) -> list[int | None]:
         along = self.steps[k]

@@ -22,7 +22,7 @@ from functools import reduce
 
 from polysched.deps.coincidence import together
 from polysched.deps.dependences import Dependences
-from polysched.model.scop import Scop, Statement
+from polysched.model.scop import Scop
 from polysched.model.tree.nodes import Band, Filter, Member, Sequence, Tree, walk
 from polysched.support import isl
 from polysched.transform.analysis.roles import Around, Loops, statements_of
@@ -62,17 +62,10 @@ def _sum(branch: Filter, scop: Scop, around: Around) -> _Nest | None:
     if not isinstance(band, Band) or any(isinstance(node, Band) for node in walk(band.child)):
         return None
     coincident = tuple(member for member in band.members if member.coincident)
-    is_sum = 0 < len(coincident) < len(band.members)
-    if not is_sum or not all(_stays(each, band, around) for each in statements_of(band, scop)):
+    serial = [k for k, member in enumerate(band.members) if not member.coincident]
+    if not coincident or not serial or not all(Loops(s, band, around).stay(serial) for s in statements_of(band, scop)):
         return None
     return _Nest(coincident, branch.filter, (coincident,))
-
-
-def _stays(statement: Statement, band: Band, around: Around) -> bool:
-    """Do the serial loops of the band leave what the statement writes in place?"""
-    loops = Loops(statement, band, around)
-    serial = [k for k, member in enumerate(band.members) if not member.coincident]
-    return loops.move and all(step == 0 for k in serial for step in loops.writes(k))
 
 
 def _joined(
@@ -122,18 +115,31 @@ def _own(nest: _Nest, other: Filter, domain: isl.UnionSet, around: Around) -> tu
     pairs = either_way(other.filter, nest.filter, around.reaching)
     if pairs.is_empty():
         return None
-    own, rest = [], list(band.members)
-    for member in nest.members:
-        both = ((each, as_one(member, nest.filter, each, other.filter)) for each in rest)
-        found = next((each for each, one in both if pairs.is_subset(together(one))), None)
+    return matching(nest.members, nest.filter, band.members, other.filter, pairs, domain, around)
+
+
+def matching(
+    members: Several[Member],
+    one: isl.UnionSet,
+    candidates: Several[Member],
+    other: isl.UnionSet,
+    pairs: isl.UnionMap,
+    domain: isl.UnionSet,
+    around: Around,
+) -> tuple[Member, ...] | None:
+    """The coincident candidates, loops around the instances of `other`, that run over the same iterations as the
+    members do around `one`, in their order, all `pairs` within one of each; None if there are none."""
+    instances, others = (each.intersect(domain) for each in (one, other))
+    own: list[Member] = []
+    for member in members:
+        left = (each for each in candidates if each.coincident and each not in own)
+        alike = (each for each in left if pairs.is_subset(together(as_one(member, one, each, other))))
+        found = next((each for each in alike if are_same((member,), instances, (each,), others)), None)
         if found is None:
             return None
-        rest.remove(found)
         own.append(found)
-    instances, others = (each.intersect(domain) for each in (nest.filter, other.filter))
-    if not are_same((*around.members, *nest.members), instances, (*around.members, *own), others):
-        return None
-    return tuple(own)
+    are_alike = are_same((*around.members, *members), instances, (*around.members, *own), others)
+    return tuple(own) if are_alike else None
 
 
 def as_one(member: Member, one: isl.UnionSet, each: Member, other: isl.UnionSet) -> Member:

@@ -55,15 +55,9 @@ def _is_permutable(band: Band, reaching: isl.UnionMap) -> bool:
 
 @remembered
 def _is_forward(schedule: isl.UnionMap, reaching: isl.UnionMap) -> bool:
-    return all(_backwards(schedule, pairs).is_empty() for pairs in isl.maps_of(reaching))
-
-
-def _backwards(schedule: isl.UnionMap, pairs: isl.Map) -> isl.UnionMap:
-    """The pairs whose source has a larger value than the sink."""
-    union = isl.UnionMap.from_map(pairs)
-    distances = union.apply_domain(schedule).apply_range(schedule)
-    return distances.intersect(_LATER)
+    """Has no source a larger value than its sink?"""
+    pairs = map(isl.UnionMap.from_map, isl.maps_of(reaching))
+    return all(each.apply_domain(schedule).apply_range(schedule).intersect(_LATER).is_empty() for each in pairs)
 
 
 _LATER = isl.UnionMap("{ [x] -> [y] : x > y }")
-

@@ -34,7 +34,7 @@ def distribute(draft: Draft, name: str, before: str = "") -> Draft:
     branches = band.child.children
     if before:
         k = _position(branches, before, place)
-        parts: Sequence | None = _in_two(band, k)
+        parts: Sequence | None = Sequence((loop_over(band, branches[:k]), loop_over(band, branches[k:])))
     else:
         pairs = reaching(tree, place.path, draft.dependences.validity)
         parts = into_parts(band, pairs) or into_parts(band, isl.UnionMap("{ }"))  # a loop each, to be refused
@@ -68,11 +68,6 @@ def _position(branches: Several[Filter], statement: str, place: Loop) -> int:
 
 def _statements(branch: Filter) -> list[str]:
     return [s.get_tuple_name() or "" for s in isl.sets_of(branch.filter)]
-
-
-def _in_two(band: Band, k: int) -> Sequence:
-    assert isinstance(band.child, Sequence)
-    return Sequence((loop_over(band, band.child.children[:k]), loop_over(band, band.child.children[k:])))
 
 
 def _alternatives(draft: Draft, name: str, branches: Several[Filter]) -> list[Alternative]:

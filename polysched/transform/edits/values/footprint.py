@@ -69,7 +69,8 @@ def _side(subscripts: isl.Map, context: isl.Set) -> tuple[isl.PwAff, Expr]:
         size, low = min(fixed, key=lambda each: each[0])
         return low, Const(size)
     candidates = [*_corners(exact, subscripts), exact]
-    low = next((each for each in candidates if _is_bounded(_most(subscripts, each))), exact)
+    bounded = (each for each in candidates if _most(subscripts, each).dim_has_upper_bound(isl.dim_type.set, 0))
+    low = next(bounded, exact)
     return low, extent(_most(subscripts, low), context)
 
 
@@ -84,7 +85,3 @@ def _corners(exact: isl.PwAff, subscripts: isl.Map) -> Iterator[isl.PwAff]:
 def _most(subscripts: isl.Map, low: isl.PwAff) -> isl.Set:
     """{ [x - low] }"""
     return subscripts.sum(isl.Map.from_pw_aff(low).neg()).range()
-
-
-def _is_bounded(distances: isl.Set) -> bool:
-    return bool(distances.dim_has_upper_bound(isl.dim_type.set, 0))
