@@ -132,12 +132,8 @@ def _step(path: tuple[int, ...], k: int) -> tuple[int, ...]:
 @remembered
 def _by_name(tree: Tree) -> Mapping[str, Loop]:
     """Those of which no other has the name."""
-    every = loops(tree)
-    found = {each.name: each for each in every}
-    if len(found) < len(every):
-        often = Counter(each.name for each in every)
-        return {name: each for name, each in found.items() if often[name] == 1}
-    return found
+    often = Counter(each.name for each in loops(tree))
+    return {each.name: each for each in loops(tree) if often[each.name] == 1}
 
 
 @remembered

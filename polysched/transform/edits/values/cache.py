@@ -23,13 +23,12 @@ def cache_read(draft: Draft, array: str, at: str | None, scope: Scope = "private
             ... A[i] ...    ->       for A0: A_c[A0 - 32 * i_o] = A[A0]
                                      ... A_c[i - 32 * i_o] ...       cache_read("A", at="i_o")
     """
-    what = f"cache_read({array}, at={at})"
-    use = Use(draft, array, at)
+    use = Use(draft, array, at, f"cache_read({array}, at={at})")
     if not use.reads:
         raise InputError(f"nothing in {use.where} reads '{array}'")
     small = use.small(use.reads, scope, name)
     try:
-        return use.on(small, what, load=use.reads[0], stores=False)
+        return use.on(small, load=use.reads[0], stores=False)
     except IllegalSchedule as refusal:
         text = f"cache_write('{array}', at={at!r}) keeps what is written there, too"
         hint = first_legal([(text, lambda: cache_write(draft, array, at))]) if use.writes else ""
@@ -49,10 +48,9 @@ def cache_write(draft: Draft, array: str, at: str | None, scope: Scope = "privat
             ... C[i] += x   ->       ... C_c[i - 32 * i_o] += x
                                      for C0: C[C0] = C_c[C0 - 32 * i_o]      cache_write("C", at="i_o")
     """
-    what = f"cache_write({array}, at={at})"
-    use = Use(draft, array, at)
+    use = Use(draft, array, at, f"cache_write({array}, at={at})")
     if not use.writes:
         hint = f"cache_read('{array}', at={at!r}) copies what it reads" if use.reads else ""
         raise InputError(f"nothing in {use.where} writes '{array}'", hint=hint)
     small = use.small([*use.reads, *use.writes], scope, name)
-    return use.on(small, what, load=use.read_of_earlier(what), store=use.writes[0])
+    return use.on(small, load=use.read_of_earlier(), store=use.writes[0])

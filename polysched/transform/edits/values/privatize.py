@@ -31,13 +31,13 @@ def privatize(draft: Draft, array: str, at: str, scope: Scope = "private", name:
             for j: ... t[j] ...           for j: ... t_p[j] ...      privatize("t", at="i")
     """
     what = f"privatize({array}, at={at})"
-    use = Use(draft, array, at)
+    use = Use(draft, array, at, what)
     if not use.writes:
         raise InputError(f"nothing in {use.where} writes '{array}'", hint="an array that is only read needs no copies")
     for violation in _crossing(draft, use):
         raise IllegalSchedule(f"{what}: {violation}", violation=violation)
     small = use.small([*use.reads, *use.writes], scope, name or use.fresh_name("p"))
-    return use.on(small, what, load=use.read_of_earlier(what), store=use.read_later(what))
+    return use.on(small, load=use.read_of_earlier(), store=use.read_later())
 
 
 def _crossing(draft: Draft, use: Use) -> Iterator[Violation]:

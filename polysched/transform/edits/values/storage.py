@@ -107,10 +107,10 @@ def _convex(elements: isl.Map) -> isl.Map:
 
 
 class Use:
-    """What the iterations of a loop, or the whole nest, use of an array."""
+    """What the iterations of a loop, or the whole nest, use of an array; `what` is asked for because of that."""
 
-    def __init__(self, draft: Draft, array: str, at: str | None):
-        self.draft, self.tree, self.scop = draft, draft.nested, draft.scop
+    def __init__(self, draft: Draft, array: str, at: str | None, what: str):
+        self.draft, self.tree, self.scop, self.what = draft, draft.nested, draft.scop, what
         known = {each.name: each for each in self.scop.arrays}
         if array not in known:
             raise InputError(f"there is no array '{array}'", hint=f"the arrays are: {', '.join(known)}")
@@ -166,22 +166,22 @@ class Use:
         loops = tuple(band.members[0].name for band in self.bands)
         return Small(wide=self.array, array=array, box=around, loops=loops)
 
-    def read_of_earlier(self, what: str) -> isl.Map | None:
+    def read_of_earlier(self) -> isl.Map | None:
         """{ [o] -> A[x] }: what an arrival reads that it has not written itself."""
         found = isl.UnionMap("{ }")
         for statement in self.scop.statements:
             for k, access in enumerate(statement.reads):
                 if access.array == self.array.name:
-                    own = (s.instances for s in self.sources(what) if (s.reader, s.read) == (statement.name, k))
+                    own = (s.instances for s in self.sources if (s.reader, s.read) == (statement.name, k))
                     fed = isl.union_map(own).intersect(self.together).domain()
                     read = isl.UnionMap.from_map(access.relation.intersect_domain(statement.domain))
                     found = found.union(read.subtract_domain(fed))
         return _only(found.apply_domain(self.arrivals))
 
-    def read_later(self, what: str) -> isl.Map | None:
+    def read_later(self) -> isl.Map | None:
         """{ [o] -> A[x] }: what an arrival writes and something outside of it gets."""
         found = isl.UnionMap("{ }")
-        for source in self.sources(what):
+        for source in self.sources:
             write = self.scop.statement(source.writer).writes[source.write]
             if write.array == self.array.name:
                 outside = isl.UnionMap.from_map(source.instances).subtract(self.together)
@@ -189,27 +189,22 @@ class Use:
                 found = found.union(written.apply_domain(self.arrivals))
         return _only(found)
 
-    def sources(self, what: str) -> tuple[Source, ...]:
+    @cached_property
+    def sources(self) -> tuple[Source, ...]:
         """Who gets what of it from whom in the nest, with reads at its end; IllegalSchedule if that is unknown."""
         try:
-            return self._sources
+            apart = told_apart(self.scop, self.draft.nested)
+            require_exact(apart, self.array.name)
+            return sources(with_ends(apart), self.array.name)
         except (BudgetExceeded, IllegalSchedule) as error:
-            raise IllegalSchedule(f"{what}: {error}") from error
-
-    @cached_property
-    def _sources(self) -> tuple[Source, ...]:
-        apart = told_apart(self.scop, self.draft.nested)
-        require_exact(apart, self.array.name)
-        return sources(with_ends(apart), self.array.name)
+            raise IllegalSchedule(f"{self.what}: {error}") from error
 
     @property
     def together(self) -> isl.UnionMap:
         """{ instance -> instance } in the same arrival."""
         return self.arrivals.apply_range(self.arrivals.reverse())
 
-    def on(
-        self, small: Small, what: str, *, load: isl.Map | None, store: isl.Map | None = None, stores: bool = True
-    ) -> Draft:
+    def on(self, small: Small, *, load: isl.Map | None, store: isl.Map | None = None, stores: bool = True) -> Draft:
         """The draft on the small array, in which elements { [o] -> A[x] } are copied there first, and back last, in
         each iteration; checked."""
         copies = [
@@ -224,7 +219,7 @@ class Use:
         arrays = tuple(array for array in (*self.scop.arrays, small.array) if array.name in used)
         edited = replace(self.scop, statements=statements, arrays=arrays)
         tree = without_arrays(self._placed(small, copies), scoped_arrays(self.tree) - {array.name for array in arrays})
-        return require_same_values(self.draft, edited, tree, self.scop.domain.identity(), what)
+        return require_same_values(self.draft, edited, tree, self.scop.domain.identity(), self.what)
 
     def _on(self, small: Small, statement: Statement, *, stores: bool) -> Statement:
         inside = self.arrivals.intersect_domain(isl.UnionSet.from_set(statement.domain))
