@@ -24,9 +24,9 @@ from polysched.strategy.straight import in_order, unskew, upright
 from polysched.strategy.sums import Sums, sum_on_blocks
 from polysched.support import isl
 from polysched.transform.analysis.roles import Around
+from polysched.transform.analysis.vectorize import runs_once
 from polysched.transform.trees.distribute import distribute
 from polysched.transform.trees.fuse_sums import are_same
-from polysched.transform.trees.parallel import runs_once
 from polysched.transform.trees.wavefront import wavefront
 
 

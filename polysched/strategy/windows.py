@@ -36,7 +36,7 @@ from polysched.strategy.script import Script
 from polysched.support import isl
 from polysched.transform.edits.base.loops import Loop, loop, loops, most_iterations
 from polysched.transform.edits.base.same_values import shown, together
-from polysched.transform.edits.values.footprint import nth_subscript
+from polysched.transform.edits.values.copies import nth_subscript
 from polysched.transform.trees.profitability import fits_in
 
 

@@ -25,13 +25,13 @@ from polysched.ir.nodes import Const, Expr, Function, Var
 from polysched.ir.rename import used_names
 from polysched.model.loops import trip_count
 from polysched.prelude.edit import NestEdit
-from polysched.prelude.padding.finite import finite_tables
 from polysched.prelude.padding.padded_copy import PaddedCopy
 from polysched.prelude.padding.zeros import (
     How,
     PaddedSum,
     copy_for,
     cut_is_exact_since,
+    finite_tables,
     padded_sums,
     sums_around,
     zeros,

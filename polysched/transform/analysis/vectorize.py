@@ -13,6 +13,8 @@ Where all iterations wait for each other, several rows run at a time (unroll and
                                                            band: i
 
 Along j each division waits for the one before; eight rows of i keep the processor busy meanwhile.
+
+And which loop of a band runs on threads: the first parallel one that has more than one iteration.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from dataclasses import replace
 from polysched.deps.coincidence import carried, left_below
 from polysched.model.tree.nodes import Band, Leaf, Member, Sequence, is_innermost
 from polysched.support import isl
+from polysched.support.remembered import remembered
 from polysched.transform.trees.distribute import distribute
 
 
@@ -54,3 +57,18 @@ def _is_flat(band: Band) -> bool:
         case Sequence(children=branches):
             return all(isinstance(branch.child, Leaf) for branch in branches)
     return False
+
+
+def for_threads(band: Band, domain: isl.UnionSet | None) -> int | None:
+    """The first coincident member that runs more than once; None if there is none."""
+    parallel = (k for k, member in enumerate(band.members) if member.coincident)
+    return next((k for k in parallel if not runs_once(band.members[k], domain)), None)
+
+
+@remembered
+def runs_once(member: Member, domain: isl.UnionSet | None) -> bool:
+    """Has the member one value for these instances, if they are known?"""
+    if domain is None:
+        return False
+    values = member.schedule.intersect_domain(domain).range()
+    return values.n_set() == 1 and bool(isl.sets_of(values)[0].is_singleton())

@@ -32,7 +32,7 @@ from polysched.model.tree.nodes import Band, Domain, Filter, Member, Parallel, T
 from polysched.model.tree.nodes import walk as walk_tree
 from polysched.support import isl
 from polysched.transform.analysis.strides import step, stride
-from polysched.transform.trees.parallel import runs_once
+from polysched.transform.analysis.vectorize import runs_once
 
 Gain = Literal["always", "on threads", "never"]
 

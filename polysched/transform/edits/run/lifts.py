@@ -24,7 +24,7 @@ from polysched.transform.edits.base.loops import Loop, arrival, loop, loops
 from polysched.transform.edits.order.distribute import distribute
 from polysched.transform.edits.order.reorder import interchange, reorder
 from polysched.transform.edits.order.skew import skew_step
-from polysched.transform.edits.values.privatize import privatize
+from polysched.transform.edits.values.cache import privatize
 
 FREE = "if sums may be in any order, schedule with Options(reorder_reductions=True)"
 

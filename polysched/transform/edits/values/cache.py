@@ -1,13 +1,25 @@
 """Small copies of what an iteration of a loop uses of an array (`storage.py`).
 
 The copy is shown to be right (`same_values.py`): one of an array that is written while it is in use is refused.
+
+Privatization: each iteration of a loop gets an array of its own (Feautrier, ICS 1988).
+
+Then iterations need not wait for each other to use the one array. No value may cross from one iteration to another.
+What is read after the loop, the last iteration that wrote it copies back.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from polysched.deps.dependences import Dependence
+from polysched.deps.legality import Instance, Violation
 from polysched.errors import IllegalSchedule, InputError
+from polysched.model.witness import smallest
+from polysched.support import isl
 from polysched.transform.edits.base.draft import Draft
 from polysched.transform.edits.base.edit import first_legal
+from polysched.transform.edits.base.loops import coordinates_of
 from polysched.transform.edits.base.registry import edit
 from polysched.transform.edits.values.storage import Scope, Use
 
@@ -54,3 +66,49 @@ def cache_write(draft: Draft, array: str, at: str | None, scope: Scope = "privat
         raise InputError(f"nothing in {use.where} writes '{array}'", hint=hint)
     small = use.small([*use.reads, *use.writes], scope, name)
     return use.on(small, load=use.read_of_earlier(), store=use.writes[0])
+
+
+@edit("values", "i -> i, (...; t0)")
+def privatize(draft: Draft, array: str, at: str, scope: Scope = "private", name: str = "") -> Draft:
+    """For what each iteration of loop `at` uses of an array, one of its own.
+
+    It is called `name`, or t_p for t, and lives in `scope`, as for `cache_read`. InputError if nothing is written of
+    it; IllegalSchedule, with the two iterations, if one reads what another wrote.
+
+        for i:                        for i:
+            for j: t[j] = ...    ->       for j: t_p[j] = ...        t_p of each iteration
+            for j: ... t[j] ...           for j: ... t_p[j] ...      privatize("t", at="i")
+    """
+    what = f"privatize({array}, at={at})"
+    use = Use(draft, array, at, what)
+    if not use.writes:
+        raise InputError(f"nothing in {use.where} writes '{array}'", hint="an array that is only read needs no copies")
+    for violation in _crossing(draft, use):
+        raise IllegalSchedule(f"{what}: {violation}", violation=violation)
+    small = use.small([*use.reads, *use.writes], scope, name or use.fresh_name("p"))
+    return use.on(small, load=use.read_of_earlier(), store=use.read_later())
+
+
+def _crossing(draft: Draft, use: Use) -> Iterator[Violation]:
+    """Values of the array that cross from one iteration to another, the loops around being in one each."""
+    *outer, _ = use.bands
+    around = coordinates_of(outer, use.arrivals.domain())
+    other = around.apply_range(around.reverse()).subtract(use.together)
+    for d in draft.dependences.of("flow"):
+        if d.array == use.array.name:
+            for pairs in isl.maps_of(isl.UnionMap.from_map(d.relation).intersect(other)):
+                if not pairs.is_empty():
+                    yield _violation(draft, d, pairs, use)
+
+
+def _violation(draft: Draft, d: Dependence, pairs: isl.Map, use: Use) -> Violation:
+    sizes, point = smallest(pairs.wrap())
+    depth = pairs.dim(isl.dim_type.in_)
+    return Violation(
+        dependence=d,
+        source=Instance(d.source, point[:depth]),
+        sink=Instance(d.sink, point[depth:]),
+        sizes=sizes,
+        reason=f", in another iteration of {use.where}",
+        scop=draft.scop,
+    )

@@ -31,8 +31,15 @@ from polysched.transform.edits.base.graft import copied, flattened, grafted, par
 from polysched.transform.edits.base.loops import Loop, coordinates_of, free, loop
 from polysched.transform.edits.base.registry import edit
 from polysched.transform.edits.base.same_values import require_same_values
-from polysched.transform.edits.values.copies import Copies, copies_of, in_box, iterator_names, names_in
-from polysched.transform.edits.values.footprint import box, nth_subscript
+from polysched.transform.edits.values.copies import (
+    Copies,
+    box,
+    copies_of,
+    in_box,
+    iterator_names,
+    names_in,
+    nth_subscript,
+)
 from polysched.transform.edits.values.producers import (
     OPERATIONS,
     chains_of,

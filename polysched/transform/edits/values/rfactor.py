@@ -42,8 +42,7 @@ from polysched.transform.edits.base.graft import grafted, varying
 from polysched.transform.edits.base.loops import Loop, changed_at, coordinates_of, free, nest, unmarked
 from polysched.transform.edits.base.registry import edit
 from polysched.transform.edits.base.same_values import redrafted
-from polysched.transform.edits.values.copies import iterator_names, moved, names_in
-from polysched.transform.edits.values.footprint import box
+from polysched.transform.edits.values.copies import box, iterator_names, moved, names_in
 from polysched.transform.edits.values.storage import Scope
 
 

@@ -36,8 +36,7 @@ from polysched.transform.edits.base.loops import (
     require_word,
 )
 from polysched.transform.edits.base.same_values import require_same_values
-from polysched.transform.edits.values.copies import from_instances, in_box, iterator_names, names_in
-from polysched.transform.edits.values.footprint import Box, box
+from polysched.transform.edits.values.copies import Box, box, from_instances, in_box, iterator_names, names_in
 
 Scope = Literal["private", "local", "shared", "global"]
 _MOST_PARTS = 12  # of what is copied; rows of stencils have one, several rows one each
