@@ -59,7 +59,7 @@ REVIEWED = {
     "transform/edits/order/split_set.py": ({64}, "limit of work"),
     "transform/edits/values/producers.py": ({20_000}, "limit of work"),
     "transform/edits/order/distribute.py": ({32}, "an example in a hint"),
-    "transform/edits/order/shift.py": ({4}, "shifts that are tried"),
+    "transform/edits/order/skew.py": ({4}, "shifts that are tried"),
     "transform/edits/values/storage.py": ({12}, "limit of work"),
     "transform/edits/run/unroll.py": ({64, 4}, "limit of a text; factors in a hint"),
     "transform/analysis/sizes.py": ({32}, "registers of AVX-512 and Arm"),

@@ -42,18 +42,14 @@ from polysched.support import isl
 from polysched.transform.analysis.epilogues import epilogues
 from polysched.transform.analysis.products import mark_products
 from polysched.transform.analysis.reductions import innermost_loops, sums_for_lanes, sums_for_threads
-from polysched.transform.analysis.roles import Around, roles, statements_of
-from polysched.transform.analysis.strides import nearest
+from polysched.transform.analysis.roles import Around, nearest, roles, statements_of
 from polysched.transform.analysis.vectorize import can_vectorize, for_threads, row_to_interleave
 from polysched.transform.edits.base.loops import loops
 from polysched.transform.edits.base.reduces import with_reduces
-from polysched.transform.trees.distribute import distribute
-from polysched.transform.trees.fuse_tiles import tiles_to_fuse
-from polysched.transform.trees.join_lanes import lanes_to_join
+from polysched.transform.trees.distribute import distribute, separate
+from polysched.transform.trees.fusion import lanes_to_join, tiles_to_fuse
 from polysched.transform.trees.register_tile import register_tile_of
-from polysched.transform.trees.separate import separate
-from polysched.transform.trees.tile import tile, tiling_of
-from polysched.transform.trees.wavefront import is_parallel_inside
+from polysched.transform.trees.tile import is_parallel_inside, tile, tiling_of
 
 
 def cpu(script: Script, order: Order = "free") -> None:

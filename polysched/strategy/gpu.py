@@ -19,8 +19,7 @@ from dataclasses import dataclass, field
 from polysched.deps.reaching import names_in
 from polysched.model.tree.nodes import Band, Tree, children, marks_in, own_marks
 from polysched.strategy.bands import AddedUp, Bands, Distributed, InPieces, InWavefronts, OnGrid, OnHost
-from polysched.strategy.grid import choose_grid
-from polysched.strategy.nest import Nest
+from polysched.strategy.grid import Nest, choose_grid
 from polysched.strategy.on_grid import add_up, on_grid
 from polysched.strategy.own_tiles import on_own_tiles, own_tiles
 from polysched.strategy.rows import rows_on_blocks
@@ -31,7 +30,7 @@ from polysched.strategy.sums import sums_in_teams
 from polysched.strategy.tensor_cores import on_warps, warps_for
 from polysched.transform.analysis.roles import Around
 from polysched.transform.edits.base.loops import loops
-from polysched.transform.trees.fuse_sums import sums_to_fuse
+from polysched.transform.trees.fusion import sums_to_fuse
 
 
 def gpu(script: Script) -> None:

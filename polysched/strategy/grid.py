@@ -7,6 +7,15 @@
     anything else                     128, 8 x 32 or 2 x 4 x 32 threads
 
 The member that steps through memory by one is on axis x.
+
+What goes on a grid together: a band, and what runs at each of its elements before and after its serial loops.
+
+    band: i, j  coincident               band      i, j, k of T alone
+      sequence                           members   i, j of S, T and U; k of T
+        filter: S          ->            sequence  S, then T, then U
+        filter: T
+          band: k
+        filter: U
 """
 
 from __future__ import annotations
@@ -17,16 +26,16 @@ from math import prod
 from polysched.config.heuristics import gpu as rules
 from polysched.config.options import Options
 from polysched.config.target import LIMITS
+from polysched.deps.reaching import names_in
 from polysched.ir.effects import is_pure, is_total_operation
 from polysched.ir.node import children, walk
 from polysched.ir.nodes import Expr, If, Let, Load, Store
 from polysched.model.scop import Scop, Statement
-from polysched.model.tree.nodes import Band, Leaf, Member
+from polysched.model.tree.nodes import Band, Leaf, Member, Sequence
 from polysched.support import isl
 from polysched.support.remembered import remembered
-from polysched.transform.analysis.roles import Around, Loops, statements_of
+from polysched.transform.analysis.roles import Around, Loops, far_accesses, statements_of
 from polysched.transform.analysis.sizes import bytes_of_elements, element_bytes
-from polysched.transform.analysis.strides import far_accesses
 
 
 @dataclass(frozen=True)
@@ -226,3 +235,24 @@ def _without_sums(loops: Loops, x: int, coincident: list[int], scop: Scop, *, is
 def _plain(x: int, coincident: list[int]) -> tuple[Axis, ...]:
     members = (*[k for k in coincident if k != x][:2], x)
     return tuple(Axis(k, threads) for k, threads in zip(members, rules.THREADS[len(members)], strict=True))
+
+
+@dataclass(frozen=True)
+class Nest:
+    """`band` tells what is best for its loops; `members` are the same loops, the coincident ones around all that
+    runs, which is `sequence` with the band's own part at `place`."""
+
+    band: Band
+    members: tuple[Member, ...]
+    sequence: Sequence | None = None
+    place: int = 0
+
+    @property
+    def names(self) -> set[str]:
+        """The statements."""
+        return names_in(self.members[0].schedule.domain())
+
+
+def alone(band: Band) -> Nest:
+    """The band without anything before and after it."""
+    return Nest(band, band.members)

@@ -18,8 +18,7 @@ from polysched.errors import InputError
 from polysched.model.tree.nodes import Member
 from polysched.strategy.bands import Bands
 from polysched.strategy.decision import sizes_around
-from polysched.strategy.grid import Axis, Grid, extent
-from polysched.strategy.nest import Nest
+from polysched.strategy.grid import Axis, Grid, Nest, extent
 from polysched.strategy.script import Script
 from polysched.strategy.sums import Placed, Sums
 from polysched.support import isl

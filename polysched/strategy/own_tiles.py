@@ -23,8 +23,7 @@ from polysched.model.tree.nodes import Band, Leaf, Member, nest_of
 from polysched.strategy.script import Script
 from polysched.support import isl
 from polysched.support.trace import left_out
-from polysched.transform.analysis.roles import Around
-from polysched.transform.analysis.strides import far_accesses, step, stride
+from polysched.transform.analysis.roles import Around, far_accesses, step, stride
 
 
 @dataclass(frozen=True)

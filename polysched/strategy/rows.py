@@ -39,8 +39,7 @@ from polysched.support import isl
 from polysched.transform.analysis.reductions import reduced
 from polysched.transform.analysis.roles import Around, Loops, statements_of
 from polysched.transform.edits.base.loops import Loop, loops
-from polysched.transform.trees.fuse_sums import as_one, either_way, matching
-from polysched.transform.trees.join_lanes import lanes_to_join
+from polysched.transform.trees.fusion import as_one, either_way, lanes_to_join, matching
 
 
 def fuse_rows(script: Script) -> None:

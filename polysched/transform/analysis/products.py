@@ -45,8 +45,7 @@ from polysched.model.tree.nodes import (
 from polysched.model.tree.to_isl import mark_text
 from polysched.support import isl
 from polysched.transform.analysis.axes import Axes
-from polysched.transform.analysis.roles import statements_of
-from polysched.transform.analysis.strides import iterators
+from polysched.transform.analysis.roles import iterators, statements_of
 
 Kind = Literal["packed", "dots"]
 

@@ -28,8 +28,7 @@ from polysched.model.tree.nodes import (
 )
 from polysched.support import isl
 from polysched.support.remembered import remembered
-from polysched.transform.analysis.roles import Around, statements_of
-from polysched.transform.analysis.strides import step, stride
+from polysched.transform.analysis.roles import Around, statements_of, step, stride
 
 
 def sums_for_threads(tree: Tree, dependences: Dependences) -> Iterator[tuple[Band, Member]]:

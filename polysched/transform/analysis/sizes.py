@@ -22,8 +22,7 @@ from polysched.errors import InputError
 from polysched.model.scop import Scop, Statement
 from polysched.model.tree.nodes import Band, Member, is_innermost
 from polysched.support import isl
-from polysched.transform.analysis.roles import Around, Roles, roles, statements_of
-from polysched.transform.analysis.strides import step, stride
+from polysched.transform.analysis.roles import Around, Roles, roles, statements_of, step, stride
 from polysched.transform.analysis.vectorize import can_vectorize
 
 

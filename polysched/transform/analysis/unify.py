@@ -22,7 +22,7 @@ from polysched.model.affine import value
 from polysched.model.scop import Access, Scop, Statement
 from polysched.model.tree.nodes import Member
 from polysched.support import isl
-from polysched.transform.analysis.strides import iterators, step
+from polysched.transform.analysis.roles import iterators, step
 
 _Vector = tuple[int, ...]  # by how many elements an access moves, along each dimension
 

@@ -6,7 +6,7 @@ from polysched.transform.edits.order.fuse import fuse as fuse
 from polysched.transform.edits.order.reorder import interchange as interchange
 from polysched.transform.edits.order.reorder import reorder as reorder
 from polysched.transform.edits.order.reorder import reverse as reverse
-from polysched.transform.edits.order.shift import shift as shift
+from polysched.transform.edits.order.skew import shift as shift
 from polysched.transform.edits.order.skew import skew as skew
 from polysched.transform.edits.order.split_set import peel as peel
 from polysched.transform.edits.order.split_set import specialize as specialize

@@ -31,7 +31,7 @@ from polysched.model.scop import Scop, Statement
 from polysched.model.tree.nodes import Band, Domain, Filter, Member, Parallel, Tree, Unroll, Vector, children
 from polysched.model.tree.nodes import walk as walk_tree
 from polysched.support import isl
-from polysched.transform.analysis.strides import step, stride
+from polysched.transform.analysis.roles import step, stride
 from polysched.transform.analysis.vectorize import runs_once
 
 Gain = Literal["always", "on threads", "never"]

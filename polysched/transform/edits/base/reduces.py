@@ -37,7 +37,7 @@ from polysched.model.tree.nodes import (
 from polysched.support import isl
 from polysched.transform.analysis.reductions import reduced
 from polysched.transform.analysis.roles import Around
-from polysched.transform.trees.fuse_sums import are_same
+from polysched.transform.trees.fusion import are_same
 
 
 def with_reduces(tree: Tree, dependences: Dependences) -> Tree:

@@ -1,6 +1,6 @@
 """Distribution by hand: a loop over several statements becomes loops in turn (Allen and Kennedy, 1987).
 
-Of statements that share tiles, where nothing ties them together (`transform/trees/separate.py`).
+Of statements that share tiles, where nothing ties them together (`transform/trees/distribute.py`).
 """
 
 from __future__ import annotations
@@ -19,9 +19,8 @@ from polysched.transform.edits.base.edit import Alternative, Draft, checked, rea
 from polysched.transform.edits.base.loops import Loop, changed_at, unmarked
 from polysched.transform.edits.base.parts import with_names_of_their_own, with_parts
 from polysched.transform.edits.base.registry import edit
+from polysched.transform.trees.distribute import apart, loop_over
 from polysched.transform.trees.distribute import distribute as into_parts
-from polysched.transform.trees.distribute import loop_over
-from polysched.transform.trees.separate import apart
 
 
 @edit("order", "i -> i; i_2")

@@ -24,7 +24,7 @@ from polysched.ir.text import show
 from polysched.model.scop import Statement
 from polysched.model.tree.nodes import Leaf, Map, Member, Tensor, mark_of, marked_as
 from polysched.support import isl
-from polysched.transform.analysis.strides import iterators
+from polysched.transform.analysis.roles import iterators
 from polysched.transform.analysis.unify import Unified, factors, unify
 from polysched.transform.edits.base.draft import Draft
 from polysched.transform.edits.base.edit import checked

@@ -26,7 +26,7 @@ from polysched.transform.edits.base.graft import without_arrays
 from polysched.transform.edits.base.loops import Loop, changed_at, coordinates_of, loops
 from polysched.transform.edits.base.registry import edit
 from polysched.transform.edits.base.same_values import require_same_values
-from polysched.transform.edits.order.shift import shifted
+from polysched.transform.edits.order.skew import shifted
 from polysched.transform.edits.values.copies import moved
 from polysched.transform.edits.values.storage import own_array, with_array
 

@@ -22,7 +22,7 @@ from polysched.ir.nodes import Array, Expr, Load, Store, Var
 from polysched.model.scop import Access, Scop, Statement
 from polysched.model.tree.nodes import Band, Domain, Leaf, Mark, Member, Storage, Tree, mark_of
 from polysched.support import isl
-from polysched.transform.analysis.strides import iterators as iterators_of
+from polysched.transform.analysis.roles import iterators as iterators_of
 from polysched.transform.edits.base.draft import Draft
 from polysched.transform.edits.base.graft import grafted, without_arrays
 from polysched.transform.edits.base.loops import (

@@ -11,19 +11,45 @@
 An element then stays with the thread that adds it up: it is stored once, and never loaded where it starts from a
 constant. Legal where every dependence between the nests stays within one iteration of the coincident loops of the sum.
 All of their iterations are the same, so that what is best for the sum alone is best for all of it.
+
+Tile loops in common: nests that share data run block by block, one after the other in each block.
+
+    sequence                       band: S, T -> floor(j/64)     coincident      tile("j", ...), tile("j_2", ...)
+      filter: S                      sequence                                    reorder("j_f", "i", "j"), ...
+        band: i, j         ->          filter: S     band: i, j                  fuse("j_f", "j_2_f")
+      filter: T                        filter: T     band: j, i
+        band: j, i
+
+What S has brought to the cache T finds there, and threads start once rather than twice. Legal where every dependence
+between the nests stays within one value of their loops j. Done inside of other loops, which repeat it all.
+
+Neighbours that run on lanes over the same iterations, to be one loop: a row is read once for two sums of it.
+
+    sequence                                           sequence
+      filter: S                                          filter: T0    s = 0
+        mark: vector                                     filter: S, T
+          band: j     e[j] = exp(x[j] - m)                 mark: vector, of s
+      filter: T0      s = 0                     ->           band: j
+      filter: T                                                sequence
+        mark: vector, of s                                       filter: S
+          band: j_2   s = s + e[j]                               filter: T         fuse("j", "j_2")
+
+What stands between them and has nothing to do with the first goes before both. Legal where every dependence between the
+two stays within one iteration. Done where one of them reduces: other loops the scheduler has fused, or left.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from collections.abc import Sequence as Several
 from dataclasses import dataclass, replace
 from functools import reduce
+from itertools import product
 
 from polysched.deps.coincidence import together
 from polysched.deps.dependences import Dependences
 from polysched.model.scop import Scop
-from polysched.model.tree.nodes import Band, Filter, Member, Sequence, Tree, walk
+from polysched.model.tree.nodes import Band, Filter, Leaf, Member, Sequence, Tree, Vector, mark_of, walk
 from polysched.support import isl
 from polysched.transform.analysis.roles import Around, Loops, statements_of
 
@@ -169,3 +195,91 @@ def are_same(
 
 def _values(members: Several[Member], instances: isl.UnionSet) -> isl.UnionSet:
     return instances.apply(reduce(isl.UnionMap.flat_range_product, (member.schedule for member in members)))
+
+
+# --- tile loops in common
+
+
+def tiles_to_fuse(tree: Tree, dependences: Dependences) -> Iterator[tuple[Band, Member, Band, Member]]:
+    """Two bands each that follow one another inside of other loops, with the loops that both may have in common."""
+    for node, around in Around((), dependences.coincidence).walk(tree, inner_first=True):
+        branches = list(node.children) if isinstance(node, Sequence) and around.members else []
+        while len(branches) > 1:
+            one, other = branches.pop(0), branches[0]
+            if found := _in_common(one, other, around.reaching):
+                yield found
+                branches.pop(0)  # a loop over blocks has no other neighbour
+
+
+def _in_common(one: Filter, other: Filter, reaching: isl.UnionMap) -> tuple[Band, Member, Band, Member] | None:
+    """The parallel loops of two neighbours, of which all that they share stays within an iteration."""
+    between = reaching.intersect_domain(one.filter).intersect_range(other.filter)
+    if between.is_empty() or not (isinstance(one.child, Band) and isinstance(other.child, Band)):
+        return None
+    if min(len(one.child.members), len(other.child.members)) < 2:
+        return None
+    for first, second in product(one.child.members, other.child.members):
+        both = first.schedule.intersect_domain(one.filter).union(second.schedule.intersect_domain(other.filter))
+        if first.coincident and second.coincident and between.is_subset(together(Member(both))):
+            return one.child, first, other.child, second
+    return None
+
+
+# --- loops on lanes
+
+
+def lanes_to_join(
+    tree: Tree, scop: Scop, dependences: Dependences, names: Collection[str] = ()
+) -> Iterator[tuple[str, str]]:
+    """The names of two loops each, inner ones first: of loops on lanes, or of those `names` that will be."""
+    joining = _Joining(scop, names)
+    for node, around in Around((), dependences.coincidence).walk(tree, inner_first=True):
+        if isinstance(node, Sequence) and around.members:
+            yield from joining.pairs(node, around)
+
+
+@dataclass(frozen=True)
+class _Joining:
+    scop: Scop
+    names: Collection[str]
+
+    def pairs(self, tree: Sequence, around: Around) -> Iterator[tuple[str, str]]:
+        for k, part in enumerate(tree.children):
+            one = self.last_on_lanes(tree.children[:k], part, around.reaching)
+            if one is not None and (pair := self.pair(one, part, around)):
+                yield pair
+
+    def last_on_lanes(self, parts: Several[Filter], part: Filter, reaching: isl.UnionMap) -> Filter | None:
+        """The last loop on lanes that may run as late as `part`."""
+        if self.on_lanes(part) is None:
+            return None
+        for k in range(len(parts) - 1, -1, -1):
+            if self.on_lanes(parts[k]) is not None:
+                is_free = all(
+                    either_way(parts[k].filter, later.filter, reaching).is_empty() for later in parts[k + 1 :]
+                )
+                return parts[k] if is_free else None
+        return None
+
+    def on_lanes(self, part: Filter) -> tuple[bool, Member] | None:
+        """Whether the loop adds up, and itself, if the part is one on lanes without others in it."""
+        match part.child:
+            case Band(members=(member,), child=Leaf() | Sequence()) as band:
+                if mark := mark_of(band, Vector):
+                    return bool(mark.reduces), member
+                return (not member.coincident, member) if member.name in self.names else None
+        return None
+
+    def pair(self, one: Filter, other: Filter, around: Around) -> tuple[str, str] | None:
+        """Their names; None if neither adds up, or they have other iterations, or one waits for all of the other."""
+        first, second = self.on_lanes(one), self.on_lanes(other)
+        assert first is not None and second is not None
+        (adds, member), (last_adds, last) = first, second
+        common = as_one(member, one.filter, last, other.filter)
+        if not (adds or last_adds):
+            return None
+        if not either_way(one.filter, other.filter, around.reaching).is_subset(together(common)):
+            return None
+        instances, others = (part.filter.intersect(self.scop.domain) for part in (one, other))
+        are_alike = are_same((*around.members, member), instances, (*around.members, last), others)
+        return (member.name, last.name) if are_alike else None
