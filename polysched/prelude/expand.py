@@ -26,7 +26,7 @@ from polysched.model.affine import AffineSpace, NotAffine, expression
 from polysched.model.extents import fits_an_array, sizes_that_run
 from polysched.model.extract import extract
 from polysched.model.scop import Scop
-from polysched.prelude.edit import Places, array_of, require_done
+from polysched.prelude.edit import Places, require_done
 from polysched.prelude.uses import at_element, is_never_negative, iterations, touches, uses
 from polysched.support import isl
 
@@ -106,7 +106,7 @@ class _Expansion:
         values = _values(loops, self.fn.sizes)
         extents = () if values.is_empty() else _extents(values, self.fn.sizes)
         is_asked = self.temporaries is not None
-        return extents if is_asked or (extents and self.fits(extents, array_of(place), values.params())) else ()
+        return extents if is_asked or (extents and self.fits(extents, place.partition(".")[0], values.params())) else ()
 
     def fits(self, extents: tuple[Expr, ...], name: str, known: isl.Set) -> bool:
         """Does another array take as much, for the sizes `known`, or for those at which all runs that uses the

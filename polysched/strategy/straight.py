@@ -68,7 +68,8 @@ def unskew(band: Band, outer: Sequence[Member]) -> Band:
     members: list[Member] = []
     for member in band.members:
         member, _ = _without(member, outer)
-        if not any(_is_constant(_simplest(member, loop)) for loop in members) and not _is_constant(member):
+        left = (_without_multiple(member, each, _best_factor(member, each)) for each in members)
+        if not any(map(_is_constant, (member, *left))):
             members.append(replace(member, schedule=_from_zero(member.schedule)))
     return replace(band, members=tuple(members))
 
@@ -106,10 +107,6 @@ def _without(member: Member, outer: Sequence[Member]) -> tuple[Member, list[tupl
                 found.append((each, factor))
         if len(found) == before:
             return member, found
-
-
-def _simplest(member: Member, outer: Member) -> Member:
-    return _without_multiple(member, outer, _best_factor(member, outer))
 
 
 def _best_factor(member: Member, outer: Member) -> int:
