@@ -23,7 +23,7 @@ from polysched.ir.node import walk
 from polysched.ir.nodes import For, If, Stmt
 from polysched.model.scop import Access
 from polysched.model.tree.nodes import Member, Sequence, Set, Tree
-from polysched.transform.analysis.strides import step, stride
+from polysched.transform.analysis.roles import step, stride
 from polysched.transform.trees.distribute import distribute
 
 

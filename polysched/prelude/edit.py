@@ -62,11 +62,6 @@ class Places:
         return array if self._met[array] == 1 else f"{array}.{self._met[array]}"
 
 
-def array_of(place: str) -> str:
-    """The array whose place it is."""
-    return place.partition(".")[0]
-
-
 def require_done(asked: Collection[str], done: Collection[str], message: str, hint: str) -> None:
     """InputError if something of what was asked for was not done; `message` has {} for what."""
     if missing := [place for place in asked if place not in done]:

@@ -7,7 +7,6 @@ An edit proves that it is right, or is refused; none asks for a target or a cost
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping
 from inspect import signature
 from typing import Any
@@ -63,19 +62,6 @@ def _applied(function: Function, edit: NestEdit) -> Function:
         raise InputError(f"{edit}: {error}") from None
     args, kwargs = plain_arguments(apply, edit.args, dict(edit.kwargs))
     return apply(function, *args, **kwargs)
-
-
-def edits_as_json(edits: Iterable[NestEdit]) -> str:
-    """A list of [name, [arguments], {named ones}, why]."""
-    return json.dumps(edits_as_data(edits))
-
-
-def edits_from_json(text: str) -> tuple[NestEdit, ...]:
-    """The edits that `edits_as_json` gave; InputError that says what is wrong with the text."""
-    try:
-        return edits_of(json.loads(text))
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise InputError(f"not JSON: {error}") from error
 
 
 def edits_as_data(edits: Iterable[NestEdit]) -> list[Any]:

@@ -18,16 +18,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import replace
-from functools import cached_property, reduce
+from functools import cached_property
 
 from polysched.ir.node import map_blocks, rewrite, walk
-from polysched.ir.nodes import Alloc, Array, Binary, Const, Expr, For, Function, If, Load, Stmt, Store, Var
+from polysched.ir.nodes import Alloc, Array, Binary, Const, Expr, For, Function, If, Stmt, Store, Var
 from polysched.model.affine import AffineSpace, NotAffine, expression
 from polysched.model.extents import fits_an_array, sizes_that_run
 from polysched.model.extract import extract
-from polysched.model.loops import loop_conditions, sizes_not_negative
 from polysched.model.scop import Scop
-from polysched.prelude.edit import Places, array_of, require_done
+from polysched.prelude.edit import Places, require_done
+from polysched.prelude.uses import at_element, is_never_negative, iterations, touches, uses
 from polysched.support import isl
 
 
@@ -72,8 +72,7 @@ def shares_arrays(fn: Function, scop: Scop) -> bool:
 
 def _has_each(name: str, body: tuple[Stmt, ...], loops: tuple[str, ...]) -> bool:
     """Begins every subscript of the array with the variables of these loops?"""
-    used = [node.index for node in walk(body) if isinstance(node, Load | Store) and node.array == name]
-    return all(index[: len(loops)] == tuple(map(Var, loops)) for index in used)
+    return all(use.index[: len(loops)] == tuple(map(Var, loops)) for use in uses(body, name))
 
 
 def expand_temporaries(fn: Function) -> Function:
@@ -107,7 +106,7 @@ class _Expansion:
         values = _values(loops, self.fn.sizes)
         extents = () if values.is_empty() else _extents(values, self.fn.sizes)
         is_asked = self.temporaries is not None
-        return extents if is_asked or (extents and self.fits(extents, array_of(place), values.params())) else ()
+        return extents if is_asked or (extents and self.fits(extents, place.partition(".")[0], values.params())) else ()
 
     def fits(self, extents: tuple[Expr, ...], name: str, known: isl.Set) -> bool:
         """Does another array take as much, for the sizes `known`, or for those at which all runs that uses the
@@ -124,35 +123,27 @@ class _Expansion:
 
 
 def _crosses_a_loop(name: str, body: tuple[Stmt, ...]) -> bool:
-    inside = (node for loop in walk(body) if isinstance(loop, For) for node in walk(loop))
-    return any(isinstance(node, Load | Store) and node.array == name for node in inside)
+    return any(isinstance(node, For) and touches(node, name) for node in walk(body))
 
 
 def _with_elements(body: tuple[Stmt, ...], array: Array, loops: tuple[For, ...]) -> tuple[Stmt, ...]:
     """`body` with the scalar of that name replaced by the element of this iteration."""
-    element = tuple(Var(loop.var) for loop in loops)
+    body = at_element(body, array.name, array.name, tuple(Var(loop.var) for loop in loops))
 
-    def rule(node: object) -> object:
-        match node:
-            case Load(array=name) | Store(array=name) if name == array.name:
-                return replace(node, index=element)
-            case Alloc(array=Array(name=name)) if name == array.name:
-                return Alloc(array, node.loc)
-        return None
+    def with_extents(node: object) -> object:
+        return replace(node, array=array) if isinstance(node, Alloc) and node.array.name == array.name else None
 
-    return rewrite(body, rule)
+    return rewrite(body, with_extents)
 
 
 def _values(loops: tuple[For, ...], sizes: tuple[str, ...]) -> isl.Set:
     """{ [i, j] }: what the loop variables take; empty if that is unknown, or ever negative."""
-    space = AffineSpace("", tuple(loop.var for loop in loops), sizes)
+    nothing = AffineSpace("", tuple(loop.var for loop in loops), sizes).universe.complement()
     try:
-        conditions = (space.where(condition) for loop in loops for condition in loop_conditions(loop))
-        values = reduce(isl.Set.intersect, conditions, space.universe)
+        values = iterations(loops, sizes)
     except NotAffine:
-        return space.universe.complement()
-    values = values.intersect_params(sizes_not_negative(sizes))
-    return values if values.is_subset(_not_negative(values)) else space.universe.complement()
+        return nothing
+    return values if is_never_negative(values) else nothing
 
 
 def _extents(values: isl.Set, sizes: tuple[str, ...]) -> tuple[Expr, ...]:
@@ -161,10 +152,3 @@ def _extents(values: isl.Set, sizes: tuple[str, ...]) -> tuple[Expr, ...]:
     names: dict[str, Expr] = {size: Var(size) for size in sizes}
     most = (build.expr_from_pw_aff(values.dim_max(k)) for k in range(values.dim(isl.dim_type.set)))
     return tuple(Binary("max", Binary("+", expression(ast, names), Const(1)), Const(0)) for ast in most)
-
-
-def _not_negative(values: isl.Set) -> isl.Set:
-    box = isl.Set.universe(values.get_space())
-    for k in range(values.dim(isl.dim_type.set)):
-        box = box.lower_bound_val(isl.dim_type.set, k, isl.Val(0))
-    return box

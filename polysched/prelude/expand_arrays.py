@@ -33,6 +33,7 @@ from polysched.model.affine import condition, value
 from polysched.model.extents import along, extent, fits_an_array, sizes_that_run
 from polysched.model.extract import extract
 from polysched.model.scop import Access, Scop, Statement
+from polysched.prelude.uses import is_never_negative, touches, uses, variables
 from polysched.support import isl
 
 _SECONDS = 5.0  # for the dependences by which that is right
@@ -76,17 +77,13 @@ def _expansion(fn: Function, name: str, scop: Scop, dependences: Dependences) ->
 
 def _loops_around(body: tuple[Stmt, ...], name: str) -> Iterator[For]:
     """The loops around everything that uses the array, as far as its subscripts do not use them."""
-    indices = [n.index for n in walk(body) if isinstance(n, Load | Store) and n.array == name]
-    while len(users := [stmt for stmt in body if _uses(stmt, name)]) == 1 and isinstance(users[0], For):
+    used = {var for use in uses(body, name) for var in variables(use.index)}
+    while len(users := [stmt for stmt in body if touches(stmt, name)]) == 1 and isinstance(users[0], For):
         loop = users[0]
-        if any(isinstance(n, Var) and n.name == loop.var for index in indices for n in walk(index)):
+        if loop.var in used:
             return
         yield loop
         body = loop.body
-
-
-def _uses(stmt: Stmt, name: str) -> bool:
-    return any(isinstance(n, Load | Store) and n.array == name for n in walk(stmt))
 
 
 def _written(fn: Function) -> set[str]:
@@ -120,7 +117,7 @@ class _Expansion:
             return False
         iterations, elements = self.filled.domain(), self.filled.range()
         is_product = self.filled.is_equal(isl.Map.from_domain_and_range(iterations, elements))
-        return is_product and _is_box(iterations) and _is_box(elements) and _is_never_negative(iterations)
+        return is_product and _is_box(iterations) and _is_box(elements) and is_never_negative(iterations)
 
     @cached_property
     def extents(self) -> tuple[Expr, ...]:
@@ -211,13 +208,6 @@ def _last(loop: For, iterations: isl.Set, position: int) -> Expr:
 def _past_last(values: isl.Set, position: int) -> Expr:
     """One more than the largest value of a dimension."""
     return value(values.dim_max(position).add_constant_val(isl.Val(1)))
-
-
-def _is_never_negative(values: isl.Set) -> bool:
-    least = isl.Set.universe(values.get_space())
-    for k in range(values.dim(isl.dim_type.set)):
-        least = least.lower_bound_val(isl.dim_type.set, k, isl.Val(0))
-    return bool(values.is_subset(least))
 
 
 def _is_box(values: isl.Set) -> bool:

@@ -19,9 +19,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from polysched.ir.effects import is_total
-from polysched.ir.node import map_blocks, map_list, rewrite, walk
-from polysched.ir.nodes import Alloc, Array, Expr, For, Function, Load, Stmt, Store, Var
+from polysched.ir.node import map_blocks, map_list, walk
+from polysched.ir.nodes import Alloc, Array, For, Function, Load, Stmt, Store
 from polysched.ir.rename import bound_names
+from polysched.prelude.uses import at_element, touches, variables
 
 
 def accumulate_in_place(fn: Function) -> Function:
@@ -42,10 +43,10 @@ def _block(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
 
 def _without(scalar: Array, rest: tuple[Stmt, ...]) -> tuple[Stmt, ...] | None:
     """The statements after the scalar's allocation without it; None if they need it."""
-    end = max((k for k, stmt in enumerate(rest) if _touches((stmt,), scalar.name)), default=0)
+    end = max((k for k, stmt in enumerate(rest) if touches(stmt, scalar.name)), default=0)
     match rest[end : end + 1]:
         case (Store(value=Load(array=name)) as last,) if name == scalar.name and _may_replace(scalar, rest[:end], last):
-            return (*_stored_at(last, name, rest[:end]), *rest[end + 1 :])
+            return (*at_element(rest[:end], name, last.array, last.index), *rest[end + 1 :])
     return None
 
 
@@ -56,29 +57,12 @@ def _may_replace(scalar: Array, between: tuple[Stmt, ...], store: Store) -> bool
         store.value.dtype == scalar.dtype
         and any(isinstance(node, For) for node in walk(between))  # else it is a scalar of one statement, in a register
         and all(map(is_total, store.index))
-        and not any(isinstance(node, Var) and node.name in changed for node in walk(store.index))
-        and not _touches(between, store.array)
+        and not variables(store.index) & changed
+        and not touches(between, store.array)
         and _is_set_first(between, scalar.name)
     )
 
 
 def _is_set_first(statements: tuple[Stmt, ...], name: str) -> bool:
-    first = next((stmt for stmt in statements if _touches((stmt,), name)), None)
-    return isinstance(first, Store) and first.array == name and not _touches((first.value,), name)
-
-
-def _touches(nodes: tuple[Stmt | Expr, ...], array: str) -> bool:
-    return any(isinstance(node, Load | Store) and node.array == array for node in walk(nodes))
-
-
-def _stored_at(element: Store, name: str, statements: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-    """The statements with the element in place of the scalar."""
-
-    def moved(node: Stmt | Expr) -> Stmt | Expr | None:
-        match node:
-            case Load(array=array) | Store(array=array) if array == name:
-                return replace(node, array=element.array, index=element.index)
-        return None
-
-    new: tuple[Stmt, ...] = rewrite(statements, moved)
-    return new
+    first = next((stmt for stmt in statements if touches(stmt, name)), None)
+    return isinstance(first, Store) and first.array == name and not touches(first.value, name)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from polysched.ir.node import map_children, walk
 from polysched.ir.nodes import Binary, Call, Cast, Const, Expr, For, Function, Load, Unary, Var
 from polysched.ir.simplify import simplify
 from polysched.model.loops import trip_count
+from polysched.prelude.uses import variables
 
 _MOST = 4096  # iterations that are tried
 _LARGE = 1 << 31  # values below it differ by what int64 holds
@@ -32,47 +34,40 @@ _EXACT = frozenset({"floor", "ceil", "trunc", "rint", "fabs", "sqrt"})  # functi
 
 def integer_indices(fn: Function) -> Function:
     """`fn` with each integer made of floats that depend on one loop as a quotient, where it is one."""
-    return _Walk({}).visited(fn)
+    found: Function = map_children(fn, partial(_visited, loops={}))
+    return found
 
 
-class _Walk:
-    def __init__(self, loops: Mapping[str, For]):
-        self.loops = loops  # of known bounds, around
+def _visited(node: object, loops: Mapping[str, For]) -> object:
+    """`loops` are those around of known bounds, by their variables."""
+    match node:
+        case For(var=var):
+            known = isinstance(node.lo, Const) and node.step > 0 and (trip_count(node) or _MOST + 1) <= _MOST
+            loops = {name: loop for name, loop in loops.items() if name != var} | ({var: node} if known else {})
+        case Cast(arg, dtype) if arg.dtype.is_float and dtype.is_integer and (line := _line(node, loops)) is not None:
+            return line if dtype == i64 else Cast(line, dtype)
+    return map_children(node, partial(_visited, loops=loops))
 
-    def visited(self, node: Function) -> Function:
-        found: Function = map_children(node, self.visit)
-        return found
 
-    def visit(self, node: object) -> object:
-        match node:
-            case For(var=var):
-                inner = {name: loop for name, loop in self.loops.items() if name != var}
-                if isinstance(node.lo, Const) and node.step > 0 and (trip_count(node) or _MOST + 1) <= _MOST:
-                    inner[var] = node
-                return map_children(node, _Walk(inner).visit)
-            case Cast(arg, dtype) if arg.dtype.is_float and dtype.is_integer and (line := self.line(node)) is not None:
-                return line if dtype == i64 else Cast(line, dtype)
-        return map_children(node, self.visit)
-
-    def line(self, place: Cast) -> Expr | None:
-        """The place as a quotient; None if it is none."""
-        names = {node.name for node in walk(place) if isinstance(node, Var)}
-        if len(names) != 1 or not names <= self.loops.keys() or not all(map(_is_exact, walk(place.arg))):
-            return None
-        (name,) = names
-        loop = self.loops[name]
-        assert isinstance(loop.lo, Const) and isinstance(loop.hi, Const)
-        values = range(int(loop.lo.value), int(loop.hi.value), loop.step)
-        try:
-            of = compiled(Cast(place.arg, i64))
-            tried = [int(of({name: x})) for x in values]
-        except (OverflowError, ValueError, ZeroDivisionError):  # a NaN, or beyond all integers
-            return None
-        found = digital_line(values, tried) if all(abs(value) < _LARGE for value in tried) else None
-        if found is None:
-            return None
-        slope, start, divisor = found
-        return simplify(floordiv(add(mul(slope, Var(name)), start), divisor))
+def _line(place: Cast, loops: Mapping[str, For]) -> Expr | None:
+    """The place as a quotient; None if it is none."""
+    names = variables(place)
+    if len(names) != 1 or not names <= loops.keys() or not all(map(_is_exact, walk(place.arg))):
+        return None
+    (name,) = names
+    loop = loops[name]
+    assert isinstance(loop.lo, Const) and isinstance(loop.hi, Const)
+    values = range(int(loop.lo.value), int(loop.hi.value), loop.step)
+    try:
+        of = compiled(Cast(place.arg, i64))
+        tried = [int(of({name: x})) for x in values]
+    except (OverflowError, ValueError, ZeroDivisionError):  # a NaN, or beyond all integers
+        return None
+    found = digital_line(values, tried) if all(abs(value) < _LARGE for value in tried) else None
+    if found is None:
+        return None
+    slope, start, divisor = found
+    return simplify(floordiv(add(mul(slope, Var(name)), start), divisor))
 
 
 def _is_exact(node: Expr) -> bool:

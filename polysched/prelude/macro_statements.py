@@ -29,15 +29,15 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 from dataclasses import replace
-from typing import Any
 
 from polysched.config.heuristics.nest import MACRO_ELEMENTS, MACRO_STEPS
-from polysched.ir.node import map_blocks, map_list, rewrite, statements, substitute, walk
-from polysched.ir.nodes import Alloc, Array, Const, Expr, For, Function, If, Load, Select, Stmt, Store, Var
+from polysched.ir.node import map_blocks, map_list, statements, substitute, walk
+from polysched.ir.nodes import Alloc, Array, Const, Expr, For, Function, If, Load, Select, Stmt, Store
 from polysched.ir.rename import bound_names, fresh_names, used_names
 from polysched.ir.simplify import simplify
 from polysched.model.loops import trip_count
 from polysched.prelude.edit import Places, require_done
+from polysched.prelude.uses import at_element, touches, uses, variables
 
 
 def write_out(fn: Function, *names: str) -> Function:
@@ -90,7 +90,8 @@ class _Writing:
     def is_meant(self, place: str, first: Alloc | Store, life: tuple[Stmt, ...], loops: tuple[str, ...]) -> bool:
         if self.names is not None:
             return place in self.names
-        return _should(life, loops, weights=isinstance(first, Alloc) or not _has_guards(life))
+        has_guards = any(isinstance(node, If | Select) for node in walk(life))
+        return _should(life, loops, weights=isinstance(first, Alloc) or not has_guards)
 
 
 def _life(first: Stmt, body: tuple[Stmt, ...]) -> slice:
@@ -100,7 +101,7 @@ def _life(first: Stmt, body: tuple[Stmt, ...]) -> slice:
         case Alloc(Array(name=name, shape=shape)) if not _is_few(shape):
             return slice(0)
         case Alloc(Array(name=name)) | Store(array=name, index=(_, *_)):
-            users = [k for k, stmt in enumerate(body) if _touches(stmt, name)]
+            users = [k for k, stmt in enumerate(body) if touches(stmt, name)]
             life = slice(users[0], users[-1] + 1) if users else slice(0)
             if isinstance(first, Alloc) or (users and body[users[0]] is first and _is_one(first, body[life])):
                 return life
@@ -115,41 +116,25 @@ def _is_few(shape: tuple[Expr, ...]) -> bool:
 
 def _is_one(first: Store, life: tuple[Stmt, ...]) -> bool:
     """Is the element set by `first`, and the only one of its array that is used?"""
-    uses = [node for node in walk(life) if isinstance(node, Load | Store) and node.array == first.array]
-    moves = any(isinstance(node, Load) for node in walk(first.index)) or _variables(first.index) & {*bound_names(life)}
-    return not moves and not _touches(first.value, first.array) and all(node.index == first.index for node in uses)
+    moves = any(isinstance(node, Load) for node in walk(first.index)) or variables(first.index) & {*bound_names(life)}
+    is_one = all(use.index == first.index for use in uses(life, first.array))
+    return is_one and not moves and not touches(first.value, first.array)
 
 
 def _in_scalar(first: Store, life: tuple[Stmt, ...], taken: set[str]) -> tuple[Stmt, ...]:
     """The life of the element with a scalar in its place, which is stored in the end."""
     scalar = Array(next(fresh_names(first.array, taken)), first.value.dtype, (), "private")
-
-    def rule(node: Any) -> Any:
-        is_it = isinstance(node, Load | Store) and node.array == first.array
-        return replace(node, array=scalar.name, index=()) if is_it else None
-
-    return (Alloc(scalar), *rewrite(life, rule), replace(first, value=Load(scalar.name, (), scalar.dtype)))
-
-
-def _touches(stmt: Stmt | Expr, name: str) -> bool:
-    return any(isinstance(node, Load | Store) and node.array == name for node in walk(stmt))
+    in_it = at_element(life, first.array, scalar.name, ())
+    return (Alloc(scalar), *in_it, replace(first, value=Load(scalar.name, (), scalar.dtype)))
 
 
 def _should(body: tuple[Stmt, ...], loops: tuple[str, ...], *, weights: bool) -> bool:
     """Does each operand depend on all of the loops that tell the results apart, and step through memory with one of
     them, or with `weights` depend on none?"""
-    along = set(loops) & {name for node in walk(body) if isinstance(node, Store) for name in _variables(node.index)}
-    used = [(_variables(node.index) & along, node.index) for node in walk(body) if isinstance(node, Load)]
+    along = set(loops) & {name for node in walk(body) if isinstance(node, Store) for name in variables(node.index)}
+    used = [(variables(node.index) & along, node.index) for node in walk(body) if isinstance(node, Load)]
     moving = [(names, index) for names, index in used if names or (index and not weights)]
-    return all(names == along and _variables(index[-1:]) & along for names, index in moving)
-
-
-def _has_guards(body: tuple[Stmt, ...]) -> bool:
-    return any(isinstance(node, If | Select) for node in walk(body))
-
-
-def _variables(index: tuple[Expr, ...]) -> set[str]:
-    return {node.name for node in walk(index) if isinstance(node, Var)}
+    return all(names == along and variables(index[-1:]) & along for names, index in moving)
 
 
 def _written_out(body: tuple[Stmt, ...], taken: set[str]) -> tuple[Stmt, ...] | None:

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from polysched.ir.node import rewrite, substitute, walk
+from polysched.ir.node import map_blocks, rewrite, substitute, walk
 from polysched.ir.nodes import Alloc, Array, Const, Expr, For, Function, If, Load, Stmt, Store
+from polysched.prelude.uses import uses
 
 _ZERO = Const(0)
 
@@ -50,12 +51,8 @@ def _folded(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         match stmt:
             case For(var, lo, Const(1), body=inner, kind="serial") if lo == _ZERO and _may_stand_alone(inner):
                 found += _folded(substitute(inner, {var: _ZERO}))
-            case For(body=inner):
-                found.append(replace(stmt, body=_folded(inner)))
-            case If(then=then, other=other):
-                found.append(replace(stmt, then=_folded(then), other=_folded(other)))
             case _:
-                found.append(stmt)
+                found.append(map_blocks(stmt, _folded))
     return tuple(found)
 
 
@@ -68,9 +65,7 @@ def _kept(array: Array, body: tuple[Stmt, ...]) -> tuple[int, ...]:
     """The dimensions that stay."""
     if Const(1) not in array.shape:
         return tuple(range(len(array.shape)))
-    uses = [node.index for node in walk(body) if isinstance(node, Load | Store) and node.array == array.name]
-    units = [
-        k for k, extent in enumerate(array.shape) if extent == Const(1) and all(index[k] == _ZERO for index in uses)
-    ]
+    indices = [use.index for use in uses(body, array.name)]
+    units = [k for k, extent in enumerate(array.shape) if extent == Const(1) and all(at[k] == _ZERO for at in indices)]
     kept = tuple(k for k in range(len(array.shape)) if k not in units)
     return kept or tuple(range(min(1, len(array.shape))))

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property, partial, reduce
+from functools import cached_property, partial
 from typing import Any
 
 from polysched.deps.dataflow import dependences
@@ -28,15 +28,15 @@ from polysched.ir.dtypes import i64
 from polysched.ir.integers.linear import Linear, expression, forms
 from polysched.ir.node import map_blocks, map_list, rewrite, substitute, walk
 from polysched.ir.nodes import Alloc, Binary, Const, Expr, For, Function, If, Load, Stmt, Store, Var
-from polysched.model.affine import AffineSpace, NotAffine, value
+from polysched.model.affine import NotAffine, value
 from polysched.model.extract import extract
-from polysched.model.loops import loop_conditions, sizes_not_negative
 from polysched.model.scop import Scop, Statement
-from polysched.model.tree.nodes import Band, Domain, Filter, Tree, children, with_children
 from polysched.prelude.expand import expand_temporaries
 from polysched.prelude.structure.forward import forward_indices
 from polysched.prelude.structure.structure import structured
+from polysched.prelude.uses import iterations, variables
 from polysched.support import isl
+from polysched.transform.edits.base.graft import copied
 
 _Loops = tuple[For, ...]  # around a place, outermost first
 
@@ -64,10 +64,6 @@ def _innermost_first(body: tuple[Stmt, ...], around: _Loops) -> Iterator[tuple[F
                 yield stmt, around
             case If():
                 yield from _innermost_first((*stmt.then, *stmt.other), around)
-
-
-def _uses(node: Any, name: str) -> bool:
-    return any(isinstance(part, Var) and part.name == name for part in walk(node))
 
 
 # --- loops inside of a tile
@@ -100,7 +96,7 @@ def _in_elements(loop: For, tile: str) -> For:
         return None
 
     body = rewrite(loop.body, rule) if size else loop.body
-    if not size or _uses(body, loop.var):
+    if not size or loop.var in variables(body):
         return loop
     first = mul(Var(tile), size)
     return replace(loop, lo=add(first, loop.lo), hi=add(first, loop.hi), body=substitute(body, {"": Var(loop.var)}))
@@ -130,7 +126,7 @@ def _without(fn: Function, tiles: For, around: _Loops) -> Function | None:
         body = _widened(tiles.body, (*around, tiles), tiles, fn.sizes)
     except NotAffine:
         return None
-    if body is tiles.body or tiles.kind != "serial" or _uses(body, tiles.var) or _has_own_values(body):
+    if body is tiles.body or tiles.kind != "serial" or tiles.var in variables(body) or _has_own_values(body):
         return None
     return replace(fn, body=rewrite(fn.body, lambda node: body if node is tiles else None))
 
@@ -161,7 +157,7 @@ def _widened(body: tuple[Stmt, ...], around: _Loops, tiles: For, sizes: tuple[st
         inside = (*around, stmt) if isinstance(stmt, For) else around
         stmt = map_blocks(stmt, lambda block: _widened(block, inside, tiles, sizes))
         match stmt:
-            case For(lo=lo, hi=hi, step=1, kind="serial") if _uses((lo, hi), tiles.var):
+            case For(lo=lo, hi=hi, step=1, kind="serial") if tiles.var in variables((lo, hi)):
                 lo, hi = _bounds(inside, tiles, sizes)
                 return replace(stmt, lo=lo, hi=hi)
         return stmt
@@ -171,9 +167,7 @@ def _widened(body: tuple[Stmt, ...], around: _Loops, tiles: For, sizes: tuple[st
 
 def _bounds(loops: _Loops, tiles: For, sizes: tuple[str, ...]) -> tuple[Expr, Expr]:
     """Of the innermost loop, in any iteration of `tiles`: functions of the others around it."""
-    space = AffineSpace("", tuple(loop.var for loop in loops), sizes)
-    conditions = (space.where(condition) for loop in loops for condition in loop_conditions(loop))
-    values = reduce(isl.Set.intersect, conditions, space.universe.intersect_params(sizes_not_negative(sizes)))
+    values = iterations(loops, sizes)
     if values.is_empty():
         return Const(0), Const(0)
     values = values.project_out(isl.dim_type.set, loops.index(tiles), 1)
@@ -214,22 +208,9 @@ class _Proof:
         ).intersect_domain(self.scop.domain.intersect_params(self.scop.context))
         if not same.is_injective() or not same.range().is_equal(other.domain.intersect_params(self.scop.context)):
             return False
-        return first_violation(_before(other.tree, same), self.dependences, self.scop) is None
+        return first_violation(copied(other.tree, same), self.dependences, self.scop) is None
 
 
 def _told(statement: Statement) -> tuple[Any, ...]:
     """Its name, and the loops in it, of whose order no dependence speaks."""
     return statement.name, *((node.var, node.lo, node.hi) for node in walk(statement.body) if isinstance(node, For))
-
-
-def _before(tree: Tree, same: isl.UnionMap) -> Tree:
-    """The tree for the instances from which `same` maps to its own."""
-    tree = with_children(tree, tuple(_before(child, same) for child in children(tree)))
-    match tree:
-        case Domain():
-            return replace(tree, domain=same.domain())
-        case Band(members=members):
-            return replace(tree, members=tuple(replace(m, schedule=same.apply_range(m.schedule)) for m in members))
-        case Filter(filter=filter):
-            return replace(tree, filter=same.reverse().intersect_domain(filter).range())
-    return tree

@@ -16,7 +16,7 @@ from polysched.prelude.choose import readable
 from polysched.prelude.edit import NestEdit
 from polysched.schedule.history import Given, History, Start
 from polysched.strategy.cpu import cpu
-from polysched.strategy.decision import Decision, Order, Value
+from polysched.strategy.decision import Decision, Value
 from polysched.strategy.gpu import gpu
 from polysched.strategy.script import Script
 from polysched.support import clock, isl
@@ -44,34 +44,27 @@ class State:
 
 @dataclass(frozen=True)
 class Written:
-    """What a strategy was given, and what it decided."""
+    """What a strategy was given, where it began, and what it decided."""
 
     begun: State
-    target: TargetData
-    options: Options
-    order: Order
-    answers: Mapping[str, Value]
-    decisions: tuple[Decision, ...]
-
-    @property
-    def given(self) -> Given:
-        after = len(self.begun.history.edits)
-        return Given(self.target.name, after, self.order, self.options, self.answers)
+    given: Given
+    decisions: tuple[Decision, ...] = ()
 
     def again(self, answers: Mapping[str, Value]) -> State:
         """With these answers, too; InputError if there is no such decision then."""
-        answers = {**self.answers, **answers}
-        script = Script(self.begun.draft, self.options, answers)
-        if self.target.has_grid:
+        answers = {**self.given.answers, **answers}
+        script = Script(self.begun.draft, self.given.options, answers)
+        if TARGETS[self.given.target].has_grid:
             gpu(script)
         else:
-            cpu(script, self.order)
+            cpu(script, self.given.order)
         asked = {decision.key for decision in script.decisions}
         for key, value in answers.items():
             if key not in asked:
                 hint = "give answers in the order of the decisions: what is decided first may change the names of loops"
                 raise InputError(f"{key} = {value!r} would be without effect: it is not asked for", hint=hint)
-        return replace(self, answers=answers, decisions=tuple(script.decisions)).after(script.edits)
+        given = replace(self.given, answers=answers)
+        return Written(self.begun, given, tuple(script.decisions)).after(script.edits)
 
     def after(self, edits: Sequence[Edit]) -> State:
         """What these edits lead to."""
@@ -82,9 +75,8 @@ class Written:
 
 def written_again(begun: State, given: Given, edits: Sequence[Edit]) -> State | str:
     """The state in which a strategy was, if it still writes these edits; else why it does not."""
-    written = Written(begun, TARGETS[given.target], given.options, given.order, given.answers, ())
     try:
-        state = written.again({})
+        state = Written(begun, given).again({})
     except PolyschedError as error:
         return f"the strategy does not write its edits again: {str(error).splitlines()[0]}"
     same = state.history.edits == (*begun.history.edits, *edits)
@@ -120,7 +112,8 @@ def _scripted(begun: State, plan: Plan, target: TargetData) -> State | str:
     found = plan.mapped
     if found.unwritten:
         return found.unwritten
-    written = Written(begun, target, found.options, found.order, {}, found.decisions)
+    given = Given(target.name, len(begun.history.edits), found.order, found.options, {})
+    written = Written(begun, given, found.decisions)
     try:
         with isl.within(clock.left() / 2):
             state = written.after(found.edits)

@@ -165,18 +165,14 @@ def _options(data: Any) -> Options:
         values["constraints"] = tuple(map(_constraint, texts))
     for name, kind in _PROCESSORS.items():
         if isinstance(found := values.get(name), dict):
-            values[name] = _processor(kind, found)
+            try:
+                values[name] = kind(**found)
+            except TypeError as error:
+                raise InputError(f"{found!r} is no {name}: {error}") from error
     return replace(_DEFAULTS, **values)
 
 
 _PROCESSORS: dict[str, type[Machine | Gpu]] = {"machine": Machine, "gpu": Gpu}
-
-
-def _processor(kind: type[Machine | Gpu], data: dict[str, Any]) -> Machine | Gpu:
-    try:
-        return kind(**data)
-    except TypeError as error:
-        raise InputError(f"{data!r} is no {kind.__name__.lower()}: {error}") from error
 
 
 _CONSTRAINTS = {f.__name__: f for f in (order, innermost, outer_parallel, max_skew, separate, together, tile_sizes)}

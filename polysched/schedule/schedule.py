@@ -280,7 +280,7 @@ class Schedule:
         if key not in known:
             hint = f"the decisions are {', '.join(known)}" if known else "there is none"
             raise InputError(f"there is no decision {key!r}", hint=hint)
-        with isl.within(written.options.compile_seconds):
+        with isl.within(written.given.options.compile_seconds):
             decided = schedule_of(self.nest, written.again({key: value}))
         if marks_in(self.draft.nested) and not marks_in(decided.draft.nested):
             message = f"with {key} = {value!r}, nothing is left that runs in parallel, and optimize() would map it anew"

@@ -17,16 +17,17 @@ from polysched.config.machine import Gpu
 from polysched.deps.coincidence import mark_under
 from polysched.deps.dependences import Dependences
 from polysched.model.scop import Scop
-from polysched.model.tree.nodes import Band, Leaf, Member, Sequence, Tree, children
-from polysched.strategy.nest import Nest, alone, loops_among
+from polysched.model.tree.nodes import Band, Leaf, Member, Sequence, Tree, children, walk
+from polysched.strategy.grid import Nest, alone
+from polysched.strategy.split_set import split
+from polysched.strategy.straight import in_order, unskew, upright
 from polysched.strategy.sums import Sums, sum_on_blocks
 from polysched.support import isl
 from polysched.transform.analysis.roles import Around
+from polysched.transform.analysis.vectorize import runs_once
 from polysched.transform.trees.distribute import distribute
-from polysched.transform.trees.fuse_sums import are_same
-from polysched.transform.trees.split_set import split
-from polysched.transform.trees.unskew import in_order, unskew, upright
-from polysched.transform.trees.wavefront import wavefront_of_points
+from polysched.transform.trees.fusion import are_same
+from polysched.transform.trees.tile import wavefront
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,7 @@ class Bands:
         loop = Band((first,), band.permutable)
         inside = replace(band, members=tuple(others)) if others else band.child
         if others and band.permutable and self.host_loops(inside, around.below(loop)):
-            front = wavefront_of_points(band)
+            front = wavefront(band, len(band.members))
             if not self.host_loops(front.child, around.below(front)):
                 yield InWavefronts(band)
         yield OnHost(loop, inside)
@@ -167,7 +168,7 @@ class Bands:
     def nest_of(self, band: Band, around: Around) -> Nest:
         """The band with its coincident members in front; where it is around a sum and what runs at each element before
         and after it, that of the sum."""
-        place = loops_among(band.child)
+        place = _loops_among(band.child)
         if place is None or not all(member.coincident for member in band.members):
             return alone(_serial_last(band))
         assert isinstance(band.child, Sequence)
@@ -193,8 +194,7 @@ class Bands:
 
     def is_single(self, member: Member) -> bool:
         """Has the member one value?"""
-        values = self.instances.apply(member.schedule)
-        return not values.is_empty() and bool(isl.Set.from_union_set(values).is_singleton())
+        return runs_once(member, self.instances)
 
     @cached_property
     def instances(self) -> isl.UnionSet:
@@ -218,3 +218,11 @@ def _serial_last(band: Band) -> Band:
     coincident = tuple(member for member in band.members if member.coincident)
     serial = in_order(replace(band, members=tuple(member for member in band.members if not member.coincident)))
     return replace(band, members=(*coincident, *serial.members), permutable=False)
+
+
+def _loops_among(tree: Tree) -> int | None:
+    """The place in a sequence of the one part that has loops, if that is a band; None if `tree` is something else."""
+    if not isinstance(tree, Sequence):
+        return None
+    parts = [k for k, part in enumerate(tree.children) if any(isinstance(node, Band) for node in walk(part))]
+    return parts[0] if len(parts) == 1 and isinstance(tree.children[parts[0]].child, Band) else None

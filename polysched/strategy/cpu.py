@@ -30,34 +30,26 @@ from polysched.model.tree.nodes import (
     is_innermost,
     mark_of,
     marks_in,
-    own_marks,
 )
 from polysched.model.tree.nodes import Sequence as InOrder
 from polysched.strategy.decision import Order, sizes_around
 from polysched.strategy.rows import fuse_rows, join_lanes
 from polysched.strategy.script import Script, names_of
 from polysched.strategy.split_set import pieces
-from polysched.strategy.straight import straighten
+from polysched.strategy.straight import in_order, straighten
 from polysched.strategy.windows import windows
 from polysched.support import isl
 from polysched.transform.analysis.epilogues import epilogues
 from polysched.transform.analysis.products import mark_products
-from polysched.transform.analysis.reductions import sums_for_lanes, sums_for_threads
-from polysched.transform.analysis.roles import Around, Roles, roles, statements_of
-from polysched.transform.analysis.strides import nearest
-from polysched.transform.analysis.vectorize import can_vectorize
+from polysched.transform.analysis.reductions import innermost_loops, sums_for_lanes, sums_for_threads
+from polysched.transform.analysis.roles import Around, nearest, roles, statements_of
+from polysched.transform.analysis.vectorize import can_vectorize, for_threads, row_to_interleave
 from polysched.transform.edits.base.loops import loops
 from polysched.transform.edits.base.reduces import with_reduces
-from polysched.transform.trees.distribute import distribute
-from polysched.transform.trees.fuse_tiles import in_common
-from polysched.transform.trees.interleave import row_to_interleave
-from polysched.transform.trees.join_lanes import lanes_to_join
-from polysched.transform.trees.parallel import for_threads
+from polysched.transform.trees.distribute import distribute, separate
+from polysched.transform.trees.fusion import lanes_to_join, tiles_to_fuse
 from polysched.transform.trees.register_tile import register_tile_of
-from polysched.transform.trees.separate import separate
-from polysched.transform.trees.tile import tile, tiling_of
-from polysched.transform.trees.unskew import in_order
-from polysched.transform.trees.wavefront import is_parallel_inside
+from polysched.transform.trees.tile import is_parallel_inside, tile, tiling_of
 
 
 def cpu(script: Script, order: Order = "free") -> None:
@@ -118,7 +110,7 @@ def strides(script: Script) -> None:
 
 def fuse_tiles(script: Script) -> None:
     """A loop over blocks that neighbours have in common around both."""
-    for one, first, other, second in list(_neighbours(script.tree, Around((), script.dependences.coincidence))):
+    for one, first, other, second in list(tiles_to_fuse(script.tree, script.dependences)):
         if not script.says(f"fuse.{first.name}", "the second reads blocks that the first has just written"):
             continue
         names = script.named("f", first.name, second.name)
@@ -128,23 +120,9 @@ def fuse_tiles(script: Script) -> None:
         script.do("fuse", *names)
 
 
-def _neighbours(tree: Tree, around: Around) -> Iterator[tuple[Band, Member, Band, Member]]:
-    below = around.below(tree)
-    for child in children(tree):
-        yield from _neighbours(child, below)
-    if isinstance(tree, InOrder) and around.members:
-        branches = list(tree.children)
-        while len(branches) > 1:
-            one, other = branches.pop(0), branches[0]
-            found = in_common(one, other, around.reaching)
-            if found and isinstance(one.child, Band) and isinstance(other.child, Band):
-                yield one.child, found[0], other.child, found[1]
-                branches.pop(0)  # a loop over blocks has no other neighbour
-
-
 def tiles(script: Script) -> None:
     """Blocks that the caches hold; diamonds, where all of them may start at once."""
-    for band, around in list(_to_tile(script, script.tree, Around((), script.dependences.coincidence))):
+    for band, around in list(_to_tile(script, script.tree, script.around)):
         sizes, diamonds = tiling_of(band, script.scop, around, script.options)
         names = names_of(band.members)
         is_diamond = diamonds is not None and all(sizes[:2])
@@ -252,41 +230,24 @@ def register_tiles(script: Script, fronts: Sequence[str]) -> None:
         if found is None or {*names_of(band.members)} & {*fronts}:
             continue
         names = names_of(band.members)
-        taken = (found.roles.serial, found.roles.unrolled, found.roles.vector, *found.window)
+        serial, unrolled, vector = found.roles.serial, found.roles.unrolled, found.roles.vector
+        taken = (serial, unrolled, vector, *found.window)
         others = [name for k, name in enumerate(names) if k not in taken]
-        serial = names[found.roles.serial]
-        match found.roles:
-            case Roles(unrolled=None, vector=int(v)):
-                if not (rows := _rows_of(script, serial, UPDATES_AT_ONCE)):
-                    continue
-                blocks = [script.block(serial, rows, "r")]
-                inside, unrolled = [names[v], serial], serial
-            case Roles(unrolled=int(u), vector=None):
-                if not (rows := _rows_of(script, names[u], found.block.rows)):
-                    continue
-                blocks = [script.block(names[u], rows, "r")]
-                inside, unrolled = [serial, names[u]], names[u]
-            case Roles(unrolled=int(u), vector=int(v)):
-                if not (rows := _rows_of(script, names[u], found.block.rows)):
-                    continue
-                columns = _columns_of(script, names[v], found.block.columns)
-                blocks = [script.block(names[v], columns, "r")] if columns else []
-                blocks.append(script.block(names[u], rows, "r"))
-                inside, unrolled = [*(names[k] for k in found.window), serial, names[u], names[v]], names[u]
-            case _:
-                raise AssertionError(f"neither unrolled nor SIMD: {found.roles}")
+        row, most = (names[serial], UPDATES_AT_ONCE) if unrolled is None else (names[unrolled], found.block.rows)
+        if not (rows := _rows_of(script, f"rows.{row}", most)):
+            continue
+        lane, blocks = [] if vector is None else [names[vector]], list[str]()
+        if unrolled is not None and lane and (columns := _columns_of(script, lane[0], found.block.columns)):
+            blocks.append(script.block(lane[0], columns, "r"))
+        blocks.append(script.block(row, rows, "r"))
+        of_sum = [band.members[k] for k in (*found.window, serial)]
+        inside = [*lane, row] if unrolled is None else [*names_of(of_sum), row, *lane]
         script.do("reorder", *others, *blocks, *inside)
-        if found.roles.unrolled is not None and found.roles.vector is not None:
-            of_sum = Band((*(band.members[k] for k in found.window), band.members[found.roles.serial]))
-            straighten(script, in_order(of_sum).members, ())
-        script.do("unroll", unrolled)
-        if found.roles.vector is not None:
-            script.do("vectorize", names[found.roles.vector])
-
-
-def _rows_of(script: Script, name: str, rows: int) -> int:
-    why = "so many sums or loads are under way at a time"
-    return script.pick(f"rows.{name}", rows, sizes_around(rows, range(1, 5)), why)
+        if unrolled is not None and lane:
+            straighten(script, in_order(Band(tuple(of_sum))).members, ())
+        script.do("unroll", row)
+        for name in lane:
+            script.do("vectorize", name)
 
 
 def _columns_of(script: Script, name: str, columns: int) -> int:
@@ -294,15 +255,17 @@ def _columns_of(script: Script, name: str, columns: int) -> int:
     return script.pick(f"columns.{name}", columns, sizes_around(columns), why)
 
 
-def _interleaved_of(script: Script, name: str) -> int:
-    why = "rows that wait for themselves alone are under way at a time"
-    return script.pick(f"interleave.{name}", INTERLEAVED_ROWS, sizes_around(INTERLEAVED_ROWS, range(1, 5)), why)
+def _rows_of(script: Script, key: str, rows: int, why: str = "so many sums or loads are under way at a time") -> int:
+    return script.pick(key, rows, sizes_around(rows, range(1, 5)), why)
 
 
 def interleaved(script: Script, fronts: Sequence[str]) -> None:
     """Several rows at a time of loops whose iterations wait for each other; not of wavefronts, which are parallel."""
     for band, row in list(_rows(script.tree, script.dependences.coincidence)):
-        if {*names_of(band.members)} & {*fronts} or not (rows := _interleaved_of(script, row.name)):
+        why = "rows that wait for themselves alone are under way at a time"
+        if {*names_of(band.members)} & {*fronts}:
+            continue
+        if not (rows := _rows_of(script, f"interleave.{row.name}", INTERLEAVED_ROWS, why)):
             continue
         *outer, last = names_of(band.members)
         block = script.block(row.name, rows, "r")
@@ -324,43 +287,29 @@ def _rows(tree: Tree, reaching: isl.UnionMap) -> Iterator[tuple[Band, Member]]:
 def lanes(script: Script, left_to_threads: Sequence[str]) -> None:
     """Innermost loops with independent iterations as SIMD, distributed where that makes some so."""
     kept: set[str] = set()
-    reaching = script.dependences.coincidence
-    while name := next((name for name in _to_distribute(script.tree, reaching) if name not in kept), None):
+    while name := next((name for name in _to_distribute(script) if name not in kept), None):
         if script.says(f"distribute.{name}", "a part of it has independent iterations"):
             script.do("distribute", name)
         else:
             kept.add(name)
-    for name in list(_to_vectorize(script.tree, reaching, script.options.parallel)):
+    for name in list(_to_vectorize(script)):
         if name not in left_to_threads and script.says(f"vectorize.{name}", "innermost, with independent iterations"):
             script.do("vectorize", name)
 
 
-def _innermost(tree: Tree, reaching: isl.UnionMap, depth: int = 0) -> Iterator[tuple[Band, isl.UnionMap, int]]:
-    """The last loop of each innermost band that has no mark, what reaches it, and how many loops are around it."""
-    if any(isinstance(mark, Vector | Unroll | Product) for mark in own_marks(tree)):
-        return
-    if isinstance(tree, Band) and is_innermost(tree):
-        *outer, last = tree.members
-        reaching = left_below(Band(tuple(outer)), reaching)
-        yield replace(tree, members=(last,)), reaching, depth + len(outer)
-        return
-    below, depth = left_below(tree, reaching), depth + (len(tree.members) if isinstance(tree, Band) else 0)
-    for child in children(tree):
-        yield from _innermost(child, below, depth)
-
-
-def _to_distribute(tree: Tree, reaching: isl.UnionMap) -> Iterator[str]:
-    for band, inside, _ in _innermost(tree, reaching):
-        (last,) = band.members
-        if not carried(last, inside).is_empty() and distribute(band, inside) and can_vectorize(band, inside):
+def _to_distribute(script: Script) -> Iterator[str]:
+    for band, inside in innermost_loops(script.tree, script.dependences):
+        (last,), pairs = band.members, inside.reaching
+        if not carried(last, pairs).is_empty() and distribute(band, pairs) and can_vectorize(band, pairs):
             yield last.name
 
 
-def _to_vectorize(tree: Tree, reaching: isl.UnionMap, has_threads: bool) -> Iterator[str]:
+def _to_vectorize(script: Script) -> Iterator[str]:
     """A loop that stands alone has threads, which bring more."""
-    for band, inside, depth in _innermost(tree, reaching):
-        if (depth or not has_threads) and carried(band.members[0], inside).is_empty():
-            yield band.members[0].name
+    for band, inside in innermost_loops(script.tree, script.dependences):
+        (last,) = band.members
+        if (inside.members or not script.options.parallel) and carried(last, inside.reaching).is_empty():
+            yield last.name
 
 
 def threads(script: Script, fronts: Sequence[str]) -> None:

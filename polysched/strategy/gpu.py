@@ -16,12 +16,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from polysched.errors import IllegalSchedule, InputError
+from polysched.deps.reaching import names_in
 from polysched.model.tree.nodes import Band, Tree, children, marks_in, own_marks
 from polysched.strategy.bands import AddedUp, Bands, Distributed, InPieces, InWavefronts, OnGrid, OnHost
-from polysched.strategy.grid import choose_grid
-from polysched.strategy.nest import Nest
-from polysched.strategy.on_grid import add_up, on_grid, statements_in
+from polysched.strategy.grid import Nest, choose_grid
+from polysched.strategy.on_grid import add_up, on_grid
 from polysched.strategy.own_tiles import on_own_tiles, own_tiles
 from polysched.strategy.rows import rows_on_blocks
 from polysched.strategy.script import Script, names_of
@@ -31,7 +30,7 @@ from polysched.strategy.sums import sums_in_teams
 from polysched.strategy.tensor_cores import on_warps, warps_for
 from polysched.transform.analysis.roles import Around
 from polysched.transform.edits.base.loops import loops
-from polysched.transform.trees.fuse_sums import sums_to_fuse
+from polysched.transform.trees.fusion import sums_to_fuse
 
 
 def gpu(script: Script) -> None:
@@ -44,7 +43,7 @@ def gpu(script: Script) -> None:
 
 def _on_grids(script: Script, parts: list[set[str]]) -> None:
     strategy = _Strategy(script, Bands(script.scop, script.dependences, script.options.gpu), parts)
-    while strategy.step():
+    while strategy.below(script.tree, script.around, ()):
         pass
 
 
@@ -57,13 +56,13 @@ def fuse_sums(script: Script) -> list[set[str]]:
         first, *_ = script.in_order([members[0].name for members in nests])
         if not script.says(f"fuse.{first}", "an element stays with the thread that adds it up"):
             continue
-        own = statements_in(of_sum[0].schedule.domain())
+        own = names_in(of_sum[0].schedule.domain())
         every = [each.name for each in loops(script.draft.nested) if {*each.statements} == own]
         for names in (dict.fromkeys([*names_of(of_sum), *every]), *map(names_of, others)):
             script.reorder([*names])
         for together in zip(*nests, strict=True):
             script.do("fuse", *script.in_order(names_of(together)))
-        parts += [statements_in(each.schedule.domain()) for each, *_ in nests]
+        parts += [names_in(each.schedule.domain()) for each, *_ in nests]
     return parts
 
 
@@ -80,38 +79,32 @@ class _Strategy:
     asked: set[str] = field(default_factory=set)  # keys of decisions
     refused: set[str] = field(default_factory=set)  # the first loops of nests, or of tiles, that no edits put on a grid
 
-    def step(self) -> bool:
-        """Takes the next step; False if there is none."""
-        return self._below(self.script.tree, Around((), self.script.dependences.coincidence), ())
-
-    def _below(self, tree: Tree, around: Around, hosts: Sequence[str]) -> bool:
-        """`hosts` are the loops right around that stay on the host."""
+    def below(self, tree: Tree, around: Around, hosts: Sequence[str]) -> bool:
+        """Takes the next step with what is in the tree; False if there is none. `hosts` are the loops right around that
+        stay on the host."""
         if isinstance(tree, Band):
             return not own_marks(tree) and self._band(tree, around, hosts)
         below = around.below(tree)
-        return any(self._below(child, below, ()) for child in children(tree))
+        return any(self.below(child, below, ()) for child in children(tree))
 
     def _band(self, tree: Band, around: Around, hosts: Sequence[str]) -> bool:
         if marks_in(tree):
-            return self._below(tree.child, around.below(tree), ())
+            return self.below(tree.child, around.below(tree), ())
         if self._tried(f"tiles of {tree.members[0].name}", self._tiled, tree, around, hosts):
             return True
         band = self.bands.flagged(tree, around)
         if not band.members:
-            return self._below(band.child, around, hosts)
+            return self.below(band.child, around, hosts)
         return self._tried(band.members[0].name, self._mapped, band, around, hosts)
 
     def _tried(self, key: str, write: _Step, band: Band, around: Around, hosts: Sequence[str]) -> bool:
         """Has `write` taken a step? So has what forgets a refused one, which is not tried again."""
         if key in self.refused:
             return False
-        before = self.script.state
-        try:
-            return write(band, around, hosts)
-        except (InputError, IllegalSchedule) as error:
-            self.script.undo(before, f"grid of {key}", error)
+        taken = self.script.attempt(f"grid of {key}", lambda: write(band, around, hosts))
+        if taken is None:
             self.refused.add(key)
-            return True
+        return taken is not False
 
     def _tiled(self, band: Band, around: Around, hosts: Sequence[str]) -> bool:
         """Puts tiles that there are on a grid; False if there are none."""
@@ -144,7 +137,7 @@ class _Strategy:
                     return True
                 case OnHost(loop, inside):
                     straighten(script, loop.members, around.members)
-                    return self._below(inside, around.below(loop), (*hosts, loop.members[0].name))
+                    return self.below(inside, around.below(loop), (*hosts, loop.members[0].name))
         return False
 
     def _says(self, key: str, why: str) -> bool:
@@ -174,14 +167,13 @@ class _Strategy:
         name = script.pick(f"tensor.{found.statement}", found.instruction.name, ("", found.instruction.name), _TENSOR)
         if not name:
             return False
-        before = script.state
-        try:
+
+        def written() -> bool:
             straighten(script, nest.members, around.members)
             on_warps(script, nest, found, hosts, self.parts)
-        except (InputError, IllegalSchedule) as error:
-            script.undo(before, f"tensor instructions for {found.statement}", error)
-            return False
-        return True
+            return True
+
+        return bool(script.attempt(f"tensor instructions for {found.statement}", written))
 
 
 _TENSOR = "products are exact, and sums are as the hardware rounds them"

@@ -7,6 +7,15 @@
     anything else                     128, 8 x 32 or 2 x 4 x 32 threads
 
 The member that steps through memory by one is on axis x.
+
+What goes on a grid together: a band, and what runs at each of its elements before and after its serial loops.
+
+    band: i, j  coincident               band      i, j, k of T alone
+      sequence                           members   i, j of S, T and U; k of T
+        filter: S          ->            sequence  S, then T, then U
+        filter: T
+          band: k
+        filter: U
 """
 
 from __future__ import annotations
@@ -17,16 +26,16 @@ from math import prod
 from polysched.config.heuristics import gpu as rules
 from polysched.config.options import Options
 from polysched.config.target import LIMITS
+from polysched.deps.reaching import names_in
 from polysched.ir.effects import is_pure, is_total_operation
 from polysched.ir.node import children, walk
 from polysched.ir.nodes import Expr, If, Let, Load, Store
 from polysched.model.scop import Scop, Statement
-from polysched.model.tree.nodes import Band, Leaf, Member
+from polysched.model.tree.nodes import Band, Leaf, Member, Sequence
 from polysched.support import isl
 from polysched.support.remembered import remembered
-from polysched.transform.analysis.roles import Around, Loops, statements_of
+from polysched.transform.analysis.roles import Around, Loops, far_accesses, statements_of
 from polysched.transform.analysis.sizes import bytes_of_elements, element_bytes
-from polysched.transform.analysis.strides import far_accesses
 
 
 @dataclass(frozen=True)
@@ -80,12 +89,13 @@ def choose_grid(band: Band, scop: Scop, around: Around, options: Options) -> Gri
         loops = Loops(statements[0], band, around)
         if loops.move:
             serial = [k for k in range(len(band.members)) if k not in coincident]
-            if serial and all(s == 0 for k in serial for s in loops.writes(k)):
+            if serial and loops.stay(serial):
                 has_tiles = options.register_tiles and _runs_anywhere(statements[0])
                 y = tile_rows(loops, x, coincident) if has_tiles else None
                 if y is None:
                     return Grid(_plain(x, coincident), _chunks(loops, serial, rules.DISTANT_CHUNK))
-                sides = _contraction(loops, y, x, coincident, serial, scop)
+                planes = (Axis(k, 1) for k in coincident if k not in (x, y))
+                sides = (*planes, *_tile(loops, y, x, scop, is_box=_is_box(loops, serial)))
                 if not options.shared_memory:  # copies alone are read by vectors
                     sides = tuple(replace(side, vector=None) for side in sides)
                 buffers = 2 if options.double_buffer else 1
@@ -118,14 +128,6 @@ def tile_rows(loops: Loops, x: int, coincident: list[int]) -> int | None:
     """The member for axis y of a tile: one operand serves all its points along x, and another one all those along y."""
     rows = [k for k in coincident if k != x and _serves(loops, k, x) and _serves(loops, x, k)]
     return rows[-1] if rows else None
-
-
-def _contraction(
-    loops: Loops, y: int, x: int, coincident: list[int], serial: list[int], scop: Scop
-) -> tuple[Axis, ...]:
-    """A tile along y and x, in planes of all other members."""
-    planes = (Axis(k, 1) for k in coincident if k not in (x, y))
-    return (*planes, *_tile(loops, y, x, scop, is_box=_is_box(loops, serial)))
 
 
 def _bytes(loops: Loops, member: int, scop: Scop) -> int:
@@ -186,20 +188,14 @@ def _chunks(loops: Loops, serial: list[int], iterations: int) -> dict[int, int]:
     """As many iterations of the last serial loop of unknown length as make `iterations` with the short ones inside."""
     inside = 1
     for k in reversed(serial):
-        length = _length(loops.statement, loops.band, k)
-        if length is None:
+        length = extent(loops.band.members[k], isl.UnionSet.from_set(loops.statement.domain))
+        if length is None or length > rules.WHOLE_CHUNK:
             size = 1
             while size * inside < iterations:
                 size *= 2
             return {k: size}
         inside *= length
     return {}
-
-
-def _length(statement: Statement, band: Band, position: int) -> int | None:
-    """The number of iterations of a member if it is constant and small."""
-    length = extent(band.members[position], isl.UnionSet.from_set(statement.domain))
-    return length if length is not None and length <= rules.WHOLE_CHUNK else None
 
 
 def extent(member: Member, domain: isl.UnionSet) -> int | None:
@@ -239,3 +235,24 @@ def _without_sums(loops: Loops, x: int, coincident: list[int], scop: Scop, *, is
 def _plain(x: int, coincident: list[int]) -> tuple[Axis, ...]:
     members = (*[k for k in coincident if k != x][:2], x)
     return tuple(Axis(k, threads) for k, threads in zip(members, rules.THREADS[len(members)], strict=True))
+
+
+@dataclass(frozen=True)
+class Nest:
+    """`band` tells what is best for its loops; `members` are the same loops, the coincident ones around all that
+    runs, which is `sequence` with the band's own part at `place`."""
+
+    band: Band
+    members: tuple[Member, ...]
+    sequence: Sequence | None = None
+    place: int = 0
+
+    @property
+    def names(self) -> set[str]:
+        """The statements."""
+        return names_in(self.members[0].schedule.domain())
+
+
+def alone(band: Band) -> Nest:
+    """The band without anything before and after it."""
+    return Nest(band, band.members)

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field, replace
 from math import gcd, prod
 
 from polysched.config.target import LIMITS
+from polysched.deps.reaching import names_in
 from polysched.errors import InputError
 from polysched.model.tree.nodes import Member
 from polysched.strategy.bands import Bands
 from polysched.strategy.decision import sizes_around
-from polysched.strategy.grid import Axis, Grid, extent
-from polysched.strategy.nest import Nest
+from polysched.strategy.grid import Axis, Grid, Nest, extent
 from polysched.strategy.script import Script
 from polysched.strategy.sums import Placed, Sums
 from polysched.support import isl
@@ -64,18 +64,16 @@ def place(
 
 def add_up(script: Script, sums: Sums, hosts: Sequence[str]) -> None:
     """Loops on blocks and threads that add up together."""
-    outer, inner = ([(_placed(script, each), each.axis) for each in part] for part in (sums.outer, sums.inner))
+    def name_of(placed: Placed) -> str:
+        return script.block(placed.member.name, placed.block, "b") if placed.block else placed.member.name
+
+    outer, inner = ([(name_of(each), each.axis) for each in part] for part in (sums.outer, sums.inner))
     parts = [[*outer, *inner]] if sums.nest.sequence is None else [outer, inner]
     for k, part in enumerate(parts):
         script.reorder([*(() if k else hosts), *(name for name, _ in part)])
     for name, axis in (*outer, *inner):
         if axis:
             script.do("bind", name, axis)
-
-
-def statements_in(instances: isl.UnionSet) -> set[str]:
-    """Their names."""
-    return {part.get_tuple_name() or "" for part in isl.sets_of(instances)}
 
 
 @dataclass
@@ -186,8 +184,8 @@ def _points_of_each(
 ) -> list[str]:
     """The loops over points around each part of the sequence, inside of the serial ones of the sum."""
     assert nest.sequence is not None
-    of_sum = statements_in(nest.sequence.children[nest.place].filter)
-    parts = _parts([statements_in(branch.filter) for branch in nest.sequence.children], fused)
+    of_sum = names_in(nest.sequence.children[nest.place].filter)
+    parts = _parts([names_in(branch.filter) for branch in nest.sequence.children], fused)
     for part in reversed(parts[1:] if points else []):
         script.do("distribute", points[0], before=part[0])
     found = []
@@ -209,7 +207,3 @@ def _parts(branches: Sequence[set[str]], fused: Sequence[set[str]]) -> list[list
         else:
             parts.append(sorted(own))
     return parts
-
-
-def _placed(script: Script, placed: Placed) -> str:
-    return script.block(placed.member.name, placed.block, "b") if placed.block else placed.member.name

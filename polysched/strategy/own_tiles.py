@@ -9,7 +9,7 @@ A loop is inside a tile's if each of its values is in one of these, which has a 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, permutations
 from math import prod
@@ -17,13 +17,13 @@ from math import prod
 from polysched.config.heuristics import gpu as rules
 from polysched.config.target import LIMITS
 from polysched.deps.coincidence import mark_under
+from polysched.model.extents import largest
 from polysched.model.scop import Scop
-from polysched.model.tree.nodes import Band, Leaf, Member, own_marks
+from polysched.model.tree.nodes import Band, Leaf, Member, nest_of
 from polysched.strategy.script import Script
 from polysched.support import isl
 from polysched.support.trace import left_out
-from polysched.transform.analysis.roles import Around
-from polysched.transform.analysis.strides import far_accesses, step, stride
+from polysched.transform.analysis.roles import Around, far_accesses, step, stride
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ def own_tiles(band: Band, scop: Scop, around: Around) -> OwnTiles | None:
     """What a band and those right inside become if their tiles are of parallel loops, the one that steps least far
     through memory among them, and of sums, if a block has threads for a tile, and if no more loops are parallel inside
     of the first serial one. Four parallel loops have an axis."""
-    members = tuple(_nested(band))
+    members, _ = nest_of(band)
     if not any(member.rounds for member in members):
         return None
     parallel = _parallel(members, around)
@@ -106,12 +106,6 @@ def _adds_up(scop: Scop, loops: tuple[Member, ...], k: int) -> bool:
     return all(along is None or stride(access, along) == 0 for statement, along in steps for access in statement.writes)
 
 
-def _nested(band: Band) -> Iterator[Member]:
-    yield from band.members
-    if isinstance(band.child, Band) and not own_marks(band.child):
-        yield from _nested(band.child)
-
-
 def _parallel(members: Sequence[Member], around: Around) -> list[int]:
     """Which loops are parallel, however they stand."""
     flat = mark_under(Band(tuple(members), child=Leaf()), around.reaching)
@@ -151,6 +145,5 @@ def _size(outer: Member, inner: Member, scop: Scop) -> int | None:
     values = outer.schedule.intersect_domain(scop.domain).reverse().apply_range(inner.schedule)
     if values.is_empty() or not values.reverse().is_single_valued():
         return None
-    apart = isl.Set.from_union_set(values.reverse().apply_range(values).deltas())
-    apart = apart.project_out(isl.dim_type.param, 0, apart.dim(isl.dim_type.param))
-    return int(apart.dim_max_val(0).to_python()) + 1 if apart.is_bounded() else None
+    most = largest(isl.Set.from_union_set(values.reverse().apply_range(values).deltas()))
+    return int(most.to_python()) + 1 if most.is_int() else None

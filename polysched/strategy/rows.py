@@ -1,27 +1,45 @@
-"""Rows as edits: sums along rows, what they start from and what is made of them, under one loop over the rows.
+"""Row by row: sums along rows, what they start from and what is made of them, under one loop over the rows.
+
+    sequence                                                 band: i  coincident
+      filter: S    m[i] = max(m[i], x[i, j])                   sequence
+        band: i, j                                               filter: S
+      filter: T    e[i, j] = exp(x[i, j] - m[i])     ->            band: j
+        band: i, j                                               filter: T
+      filter: U    s[i] = s[i] + e[i, j]                           band: j
+        band: i, j                                               filter: U
+                                                                   band: j
 
     on CPUs     .reorder(...).fuse("i", "i_2", "i_3")                       threads and lanes come later
     on GPUs     .fuse("i", "i_2", "i_3").inline("e").fuse("j", "j_2")       a block for each row
                 .bind("i", "block.x").bind("j", "thread.x", threads=256).bind("j_3", "thread.x", threads=256)
 
-What each element of a row is made of is then computed again where it is read, rather than stored for all rows: the row
-itself comes from the cache.
+A row then stays in the first cache from nest to nest, threads start once, and what lives within a row needs no memory
+but that of one row. It pays where each sum runs on lanes along its row, so where its order is free and it reads
+neighbours; not for products of matrices, of which rows share what they read. Legal where every dependence between the
+nests stays within one row. On GPUs, what each element of a row is made of is computed again where it is read, rather
+than stored for all rows: the row itself comes from the cache.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial, reduce
 
 from polysched.config.heuristics.gpu import ROW_ELEMENTS, SUM_THREADS
 from polysched.config.target import LIMITS
-from polysched.errors import IllegalSchedule, InputError
-from polysched.model.scop import Statement
+from polysched.deps.dependences import Dependences
+from polysched.deps.reaching import names_in
+from polysched.model.scop import Scop, Statement
+from polysched.model.tree.nodes import Band, Filter, Member, Tree, is_innermost
+from polysched.model.tree.nodes import Sequence as InOrder
 from polysched.strategy.grid import extent
-from polysched.strategy.on_grid import statements_in
 from polysched.strategy.script import Script, names_of
+from polysched.support import isl
+from polysched.transform.analysis.reductions import reduced
+from polysched.transform.analysis.roles import Around, Loops, statements_of
 from polysched.transform.edits.base.loops import Loop, loops
-from polysched.transform.trees.fuse_rows import Rows, rows_to_fuse
-from polysched.transform.trees.join_lanes import lanes_to_join
+from polysched.transform.trees.fusion import as_one, either_way, lanes_to_join, matching
 
 
 def fuse_rows(script: Script) -> None:
@@ -48,14 +66,14 @@ def _fused(script: Script, found: Rows) -> bool:
         return False
     for names, nest in zip(nests, found.nests, strict=True):
         script.reorder([*names, *names_of(nest.inner)])
-    for together in zip(*nests, strict=True):
-        script.do("fuse", *together)
+    for alike in zip(*nests, strict=True):
+        script.do("fuse", *alike)
     return True
 
 
 def _on_blocks(script: Script, found: Rows) -> None:
     """A block for each row, its threads along it."""
-    own, rows = statements_in(found.instances), names_of(found.nests[0].rows)
+    own, rows = names_in(found.instances), names_of(found.nests[0].rows)
     _make_again(script, own, len(rows))
     names = [each.name for each in _lanes(script, own, rows)]
     join_lanes(script, lambda: lanes_to_join(script.tree, script.scop, script.dependences, names))
@@ -90,11 +108,7 @@ def _make_again(script: Script, own: set[str], rows: int) -> None:
             continue
         (array,) = {write.array for write in statement.writes}
         if script.says(f"inline.{array}", "to compute it again costs less than to store it"):
-            before = script.state
-            try:
-                script.do("inline", array)
-            except (InputError, IllegalSchedule) as error:
-                script.undo(before, f"inline {array}", error)
+            script.attempt(f"inline {array}", partial(script.do, "inline", array))
 
 
 def _users(script: Script, statement: Statement) -> set[str]:
@@ -123,3 +137,127 @@ def _threads(script: Script, lanes: Sequence[Loop]) -> tuple[int, tuple[int, ...
         size = 1 << max(0, max(known) // ROW_ELEMENTS - 1).bit_length()
     powers = range(LIMITS.warp.bit_length() - 1, LIMITS.block.bit_length())
     return min(max(size, LIMITS.warp), LIMITS.block), tuple(1 << k for k in powers)
+
+
+# --- which nests have rows in common
+
+
+def rows_to_fuse(tree: Tree, scop: Scop, dependences: Dependences) -> Iterator[Rows]:
+    """Neighbours in sequences that have their rows in common, where one of them is a sum along rows; none if sums have
+    an order."""
+    if dependences.reorder_reductions:
+        fusion = _Fusion(scop, dependences)
+        for node, around in Around((), dependences.coincidence).walk(tree, inner_first=True):
+            if isinstance(node, InOrder):
+                yield from fusion.found(node, around)
+
+
+@dataclass(frozen=True)
+class Nest:
+    """Loops over rows, and those inside of them."""
+
+    rows: tuple[Member, ...]
+    inner: tuple[Member, ...]
+    instances: isl.UnionSet
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Coincident loops over rows, and the nests that have them, in their order."""
+
+    members: tuple[Member, ...]
+    nests: tuple[Nest, ...]
+
+    @property
+    def instances(self) -> isl.UnionSet:
+        return reduce(isl.UnionSet.union, (nest.instances for nest in self.nests))
+
+
+@dataclass(frozen=True)
+class _Fusion:
+    scop: Scop
+    dependences: Dependences
+
+    def found(self, tree: InOrder, around: Around) -> Iterator[Rows]:
+        done: list[Filter] = []  # before the sum, and in no rows
+        left = list(tree.children)
+        while left:
+            branch = left.pop(0)
+            if (rows := self.of_sum(branch, around)) is None:
+                done.append(branch)
+                continue
+            while done and (more := self.joined(rows, done[-1], around, is_before=True)):
+                rows = more
+                done.pop()
+            while left and (more := self.joined(rows, left[0], around, is_before=False)):
+                rows = more
+                left.pop(0)
+            if len(rows.nests) > 1:
+                yield rows
+                done = []
+            else:
+                done.append(branch)
+
+    def of_sum(self, branch: Filter, around: Around) -> Rows | None:
+        """The branch as rows, if it is a sum along them."""
+        band = branch.child
+        if not isinstance(band, Band) or not band.permutable or not is_innermost(band):
+            return None
+        members = tuple(member for member in band.members if member.coincident)
+        serial = tuple(member for member in band.members if not member.coincident)
+        if not members or not serial or not self.is_along_rows(band, around):
+            return None
+        return Rows(members, (Nest(members, serial, branch.filter),))
+
+    def is_along_rows(self, band: Band, around: Around) -> bool:
+        """Does each statement add up neighbours, of which rows share none, and may it do so in any order?"""
+        rows = Band(tuple(member for member in band.members if member.coincident))
+        inside = around.below(rows).reaching
+        serial = [member for member in band.members if not member.coincident]
+        if not all(reduced(member, self.dependences, inside) for member in serial):
+            return False
+        last = band.members.index(serial[-1])
+        for statement in statements_of(band, self.scop):
+            loops = Loops(statement, band, around)
+            if not loops.move or None in loops.reads(last) or any(stride != 0 for stride in loops.writes(last)):
+                return False
+            if any(0 in loops.reads(k) for k, member in enumerate(band.members) if member.coincident):
+                return False
+        return True
+
+    def joined(self, rows: Rows, other: Filter, around: Around, *, is_before: bool) -> Rows | None:
+        """The rows with a neighbour in them; None if it has other rows, or nothing to do with these."""
+        band = other.child
+        if not isinstance(band, Band) or not band.permutable or not is_innermost(band):
+            return None
+        one, pairs = rows.instances, either_way(rows.instances, other.filter, around.reaching)
+        own = matching(rows.members, one, band.members, other.filter, pairs, self.scop.domain, around)
+        if own is None:
+            return None
+        rest = tuple(member for member in band.members if member not in own)
+        if any(not member.coincident for member in rest):
+            if any(member.coincident for member in rest) or not self.is_along_rows(band, around):
+                return None
+        elif rest and not (self.has_rows(band, rest, around) and self.share(pairs, one, other.filter)):
+            return None
+        members = tuple(
+            as_one(member, one, each, other.filter) for member, each in zip(rows.members, own, strict=True)
+        )
+        nest = Nest(own, rest, other.filter)
+        return Rows(members, (nest, *rows.nests) if is_before else (*rows.nests, nest))
+
+    def has_rows(self, band: Band, rest: Iterable[Member], around: Around) -> bool:
+        """Does one of the loops that are left go from neighbour to neighbour?"""
+        statements = [Loops(statement, band, around) for statement in statements_of(band, self.scop)]
+        if not all(loops.move for loops in statements):
+            return False
+        places = [band.members.index(member) for member in rest]
+        return any(all(None not in (*loops.reads(k), *loops.writes(k)) for loops in statements) for k in places)
+
+    def share(self, pairs: isl.UnionMap, one: isl.UnionSet, other: isl.UnionSet) -> bool:
+        """Does one use what the other makes, or do both read an array?"""
+        return not pairs.is_empty() or bool(self.arrays(one) & self.arrays(other))
+
+    def arrays(self, instances: isl.UnionSet) -> set[str]:
+        names = {each.get_tuple_name() for each in isl.sets_of(instances)}
+        return {access.array for s in self.scop.statements if s.name in names for access in s.reads}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -14,7 +14,7 @@ from polysched.deps.legality import require_legal
 from polysched.errors import IllegalSchedule, InputError, PolyschedError
 from polysched.model.loop_names import free
 from polysched.model.scop import Scop
-from polysched.model.tree.nodes import Band, Member, Product, Tree, children, mark_of
+from polysched.model.tree.nodes import Band, Member, Product, Tree, mark_of
 from polysched.solve.constraints.honoured import unmet
 from polysched.strategy.decision import Decision, Value
 from polysched.support.trace import left_out, timed, verifies_each
@@ -56,10 +56,8 @@ class Script:
             found.append(write(self, *args))
             return self.tree
 
-        try:
-            after = timed(name, written, before.draft.tree)
-        except (InputError, IllegalSchedule) as error:
-            self.undo(before, name, error)
+        after = self.attempt(name, lambda: timed(name, written, before.draft.tree))
+        if after is None:
             return None
         if after is not before.draft.tree and verifies_each():
             require_legal(with_reduces(after, self.dependences), self.dependences, self.scop)
@@ -86,13 +84,18 @@ class Script:
         """The script as it is now, to go back to."""
         return replace(self, edits=[*self.edits], decisions=[*self.decisions])
 
-    def undo(self, before: Script, name: str, error: PolyschedError) -> None:
-        """Leaves a step out because of an edit that was refused; raises what no edit, or an answer of the user's, led
-        to."""
-        if error is not self.refusal or self._answered(before):
-            raise error
-        left_out(name, error)
-        self.back_to(before)
+    def attempt(self, name: str, write: Callable[[], R]) -> R | None:
+        """What `write` gives, which adds to the script; None, and nothing is added, where an edit is refused. Raises
+        what no edit, or an answer of the user's, led to."""
+        before = self.state
+        try:
+            return write()
+        except (InputError, IllegalSchedule) as error:
+            if error is not self.refusal or self._answered(before):
+                raise
+            left_out(name, error)
+            self.back_to(before)
+            return None
 
     def back_to(self, before: Script) -> None:
         """Forgets what was written since."""
@@ -159,19 +162,15 @@ class Script:
     def dependences(self) -> Dependences:
         return self.draft.dependences
 
+    @property
+    def around(self) -> Around:
+        """What is above the tree: nothing."""
+        return Around((), self.dependences.coincidence)
+
     def bands(self) -> list[tuple[Band, Around]]:
         """The bands, outer ones first, with what is around each; not those of products, which are left alone."""
-        return list(_bands(self.tree, Around((), self.dependences.coincidence)))
-
-
-def _bands(tree: Tree, around: Around) -> Iterator[tuple[Band, Around]]:
-    if mark_of(tree, Product):
-        return
-    if isinstance(tree, Band):
-        yield tree, around
-    below = around.below(tree)
-    for child in children(tree):
-        yield from _bands(child, below)
+        nodes = self.around.walk(self.tree, lambda node: mark_of(node, Product))
+        return [(node, around) for node, around in nodes if isinstance(node, Band)]
 
 
 def names_of(members: Sequence[Member]) -> list[str]:

@@ -1,27 +1,39 @@
-"""Index-set splitting as edits: the parts that `transform/trees/split_set.py` finds, one after the other.
+"""Index-set splitting: a loop nest of one statement in parts that can run one after the other, each of them parallel
+(Griebl, Feautrier and Lengauer, LCPC 1999).
 
-    sequence
-      filter: i < k and j < k               .split_set("i", "k >= i + 1 and k >= j + 1")
-      filter: i < k and j = k         ->    .split_set("i_2", "k >= i + 1 and k == j")
-      filter: i >= k
+    band: i, j                                      sequence
+                                                      filter: i < k and j < k     band: i, j   coincident
+    p[i, j] = min(p[i, j], p[i, k] + p[k, j])   ->    filter: i < k and j = k     band: i, j   coincident
+                                                      filter: i = k and j < k     ...
+
+The parts are where the ends of dependences divide the domain: what is a source or a sink, and what is not. Each is
+taken off by an edit, as .split_set("i", "k >= i + 1 and k >= j + 1").
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from typing import TypeGuard
 
-from polysched.model.tree.nodes import Band, Sequence, Tree, children
+from polysched.deps.coincidence import mark_under
+from polysched.deps.components import strongly_connected
+from polysched.model.tree.nodes import Band, Filter, Leaf, Sequence, Tree
 from polysched.strategy.script import Script
 from polysched.support import isl
-from polysched.transform.analysis.roles import Around
 from polysched.transform.edits.base.loops import loops
-from polysched.transform.trees.split_set import is_serial, split
+
+_MOST = 16  # parts
 
 
 def pieces(script: Script) -> None:
     """Serial nests of one statement in parts that are parallel."""
-    for band, parts in list(_to_split(script, script.tree, Around((), script.dependences.coincidence))):
-        split_in(script, band, parts)
+    serial = [(node, around) for node, around in script.around.walk(script.tree) if _is_serial(node)]
+    domain = script.scop.domain
+    found = [isl.decided(partial(split, band, around.reaching, domain), unknown=None) for band, around in serial]
+    for (band, _), parts in zip(serial, found, strict=True):
+        if parts is not None:
+            split_in(script, band, parts)
 
 
 def split_in(script: Script, band: Band, parts: Sequence) -> None:
@@ -41,14 +53,87 @@ def split_in(script: Script, band: Band, parts: Sequence) -> None:
         name = next(each.name for each in loops(script.draft.nested) if each.name not in before)
 
 
-def _to_split(script: Script, tree: Tree, around: Around) -> Iterator[tuple[Band, Sequence]]:
-    if isinstance(tree, Band) and is_serial(tree):
-        found = isl.decided(lambda: split(tree, around.reaching, script.scop.domain), unknown=None)
-        if found is not None:
-            yield tree, found
-    below = around.below(tree)
-    for child in children(tree):
-        yield from _to_split(script, child, below)
+def _is_serial(node: Tree) -> TypeGuard[Band]:
+    """Is it an innermost band over one statement, without a parallel loop?"""
+    if not isinstance(node, Band) or not isinstance(node.child, Leaf) or any(m.coincident for m in node.members):
+        return False
+    return node.members[0].schedule.domain().n_set() == 1
+
+
+def split(band: Band, reaching: isl.UnionMap, domain: isl.UnionSet) -> Sequence | None:
+    """The parts of an innermost band over one statement, in an order that keeps the dependences; None if there are
+    none, too many, or one with several instances has no coincident member.
+
+    `reaching` are the dependences that nothing above the band orders, `domain` the instances that reach it.
+    """
+    members = band.members
+    own = domain.intersect(members[0].schedule.domain())
+    relations = isl.maps_of(reaching.intersect_domain(own).intersect_range(own))
+    if not isinstance(band.child, Leaf) or own.n_set() != 1 or len(relations) != 1:
+        return None
+    parts = _parts(isl.Set.from_union_set(own), relations[0])
+    order = None if parts is None else _ordered(parts, reaching)
+    if order is None or len(order) < 2 or not all(_is_parallel(band, part, reaching) for part in order):
+        return None
+    return Sequence(tuple(_branch(band, part) for part in _joined(order, band, reaching)))
+
+
+def _ordered(parts: list[isl.Set], reaching: isl.UnionMap) -> list[isl.Set] | None:
+    """The parts in the order that the dependences ask for; None if they go back and forth."""
+    named = {str(k): part for k, part in enumerate(parts)}
+    pairs = [
+        (source, sink)
+        for source, one in named.items()
+        for sink, other in named.items()
+        if source != sink and not _between(one, other, reaching).is_empty()
+    ]
+    order = strongly_connected(list(named), pairs)
+    return [named[name] for (name, *_) in order] if len(order) == len(parts) else None
+
+
+def _between(source: isl.Set, sink: isl.Set, reaching: isl.UnionMap) -> isl.UnionMap:
+    return reaching.intersect_domain(isl.UnionSet.from_set(source)).intersect_range(isl.UnionSet.from_set(sink))
+
+
+def _joined(parts: list[isl.Set], band: Band, reaching: isl.UnionMap) -> list[isl.Set]:
+    """Fewer parts: two that make a convex set are one, if that is as parallel."""
+    for k, one in enumerate(parts):
+        for other in parts[k + 1 :]:
+            both = one.union(other).coalesce()
+            if both.n_basic_set() == 1 and _between(one, other, reaching).is_empty():
+                rest = [part for part in parts if part is not one and part is not other]
+                order = _ordered([both, *rest], reaching)
+                if order is not None and _between(other, one, reaching).is_empty():
+                    return _joined(order, band, reaching)
+    return parts
+
+
+def _parts(domain: isl.Set, relation: isl.Map) -> list[isl.Set] | None:
+    """The domain divided by the domain and the range of each convex part of the relation."""
+    parts = [domain]
+    for basic in relation.get_basic_maps():
+        ends = isl.Map.from_basic_map(basic)
+        for end in (ends.domain(), ends.range()):
+            halves = (half for part in parts for half in (part.intersect(end), part.subtract(end)))
+            parts = [half.coalesce() for half in halves if not half.is_empty()]
+            if len(parts) > _MOST:
+                return None
+    return parts
+
+
+def _branch(band: Band, part: isl.Set) -> Filter:
+    """The band for these instances."""
+    own = isl.UnionSet.from_set(part)
+    members = tuple(replace(m, schedule=m.schedule.intersect_domain(own)) for m in band.members)
+    return Filter(own, replace(band, members=members))
+
+
+def _is_parallel(band: Band, part: isl.Set, reaching: isl.UnionMap) -> bool:
+    marked = mark_under(_branch(band, part).child, _between(part, part, reaching))
+    return isinstance(marked, Band) and any(member.coincident for member in marked.members)
+
+
+# --- as text
 
 
 def _condition(instances: isl.Set) -> str:

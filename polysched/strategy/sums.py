@@ -22,12 +22,10 @@ from polysched.deps.coincidence import together
 from polysched.deps.dependences import Dependences
 from polysched.model.scop import Scop
 from polysched.model.tree.nodes import Band, Filter, Leaf, Member
-from polysched.strategy.grid import extent, tile_rows
-from polysched.strategy.nest import Nest, alone
+from polysched.strategy.grid import Nest, alone, extent, tile_rows
 from polysched.support import isl
 from polysched.transform.analysis.reductions import reduced
-from polysched.transform.analysis.roles import Around, Loops, statements_of
-from polysched.transform.analysis.strides import far_accesses
+from polysched.transform.analysis.roles import Around, Loops, far_accesses, statements_of
 
 
 @dataclass(frozen=True)
@@ -60,7 +58,7 @@ def sums_in_teams(nest: Nest, scop: Scop, dependences: Dependences, around: Arou
     if len(statements) != 1 or not isinstance(band.child, Leaf):
         return None
     loops = Loops(statements[0], band, around)
-    if not loops.move or any(stride != 0 for k in serial for stride in loops.writes(k)):
+    if not loops.stay(serial):
         return None
     outer = Band(tuple(band.members[k] for k in coincident))
     own = Filter(isl.UnionSet.from_set(isl.Set.universe(statements[0].domain.get_space())))

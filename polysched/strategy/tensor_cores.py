@@ -18,8 +18,7 @@ from polysched.instructions.instruction import Instruction
 from polysched.instructions.mma import INSTRUCTIONS
 from polysched.ir.dtypes import f64
 from polysched.model.tree.nodes import Leaf, Member, nest_of
-from polysched.strategy.grid import extent
-from polysched.strategy.nest import Nest
+from polysched.strategy.grid import Nest, extent
 from polysched.strategy.on_grid import OnAxes, place, planes_on
 from polysched.strategy.script import Script, names_of
 from polysched.transform.analysis.roles import Around, statements_of

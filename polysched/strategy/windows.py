@@ -34,10 +34,9 @@ from polysched.model.tree.nodes import Band, is_innermost
 from polysched.strategy.decision import sizes_around
 from polysched.strategy.script import Script
 from polysched.support import isl
-from polysched.transform.edits.base.graft import coordinates_of
 from polysched.transform.edits.base.loops import Loop, loop, loops, most_iterations
 from polysched.transform.edits.base.same_values import shown, together
-from polysched.transform.edits.values.footprint import nth_subscript
+from polysched.transform.edits.values.copies import nth_subscript
 from polysched.transform.trees.profitability import fits_in
 
 
@@ -75,7 +74,8 @@ def windows(script: Script) -> None:
         script.do("compute_at", array, at=_along_row(script, array) or block)
     if found.slides:
         _slide(script, block, whole)
-    _join_rows(script)
+    while pair := next(_to_join(script), None):
+        script.do("fuse", *pair)
     try:
         script.draft = shown(script.draft, f"windows.{last} = {strip}")
     except IllegalSchedule as error:
@@ -140,7 +140,7 @@ def _has_rows(script: Script, stage: Loop, inner: Sequence[Loop]) -> bool:
 
 def _goes_along(scop: Scop, inner: Loop) -> bool:
     """Do its iterations differ in the last subscript alone, of all that they touch?"""
-    coordinates = coordinates_of((*inner.around, inner.band), inner.instances).reverse()
+    coordinates = inner.iterations.reverse()
     for statement in map(scop.statement, inner.statements):
         for access in (*statement.reads, *statement.writes):
             touched = isl.Map.from_union_map(coordinates.apply_range(isl.UnionMap.from_map(access.relation)))
@@ -152,8 +152,8 @@ def _goes_along(scop: Scop, inner: Loop) -> bool:
 
 
 def _carries(inner: Loop, reaching: isl.UnionMap) -> bool:
-    reaching = _within(inner.around, reaching)
-    return not carried(inner.member, reaching.intersect_domain(inner.instances)).is_empty()
+    inside = _within(inner.around, reaching).intersect_domain(inner.instances)
+    return not carried(inner.member, inside).is_empty()
 
 
 def _within(around: Sequence[Band], pairs: isl.UnionMap) -> isl.UnionMap:
@@ -182,7 +182,7 @@ def _rows_of_each(stages: Sequence[Loop], script: Script) -> list[_Rows] | None:
 
 def _for_all_sizes(rows: isl.Map) -> isl.Map:
     """Those of any sizes, and all between them."""
-    rows = rows.project_out(isl.dim_type.param, 0, rows.dim(isl.dim_type.param))
+    rows = rows.project_out_all_params()
     return isl.Map.from_basic_map(rows.polyhedral_hull())
 
 
@@ -206,8 +206,7 @@ def _turns(script: Script, array: str, rows: str) -> tuple[int, int] | None:
     """A dimension of the array along which few elements are in use at a time in the loop over rows, and how many at
     least may take turns; None if there is none."""
     place = loop(script.draft.nested, rows)
-    coordinates = coordinates_of((*place.around, place.band), place.instances)
-    written, read = (_used(script, coordinates, array, kind) for kind in ("writes", "reads"))
+    written, read = (_used(script, place.iterations, array, kind) for kind in ("writes", "reads"))
     until = isl.Map("{ [o, t] -> [o, before] : before <= t }")
     shape = next(each.shape for each in script.scop.arrays if each.name == array)
     for axis, extent in enumerate(shape):
@@ -230,24 +229,18 @@ def _along_row(script: Script, array: str) -> str:
     if not using or not is_innermost(using[-1].band):
         return ""
     *outer, last = using
-    iterations = coordinates_of((*last.around, last.band), last.instances)
     is_alone = [each.name for each in outer] == [band.members[0].name for band in last.around]
-    needed = iterations.reverse().apply_range(flow.reverse())
+    needed = last.iterations.reverse().apply_range(flow.reverse())
     return last.name if is_alone and needed.is_bijective() else ""
 
 
-def _join_rows(script: Script) -> None:
-    """Neighbours along a row that read the same and nothing of each other, as one loop."""
-    while pair := next(_to_join(script), None):
-        script.do("fuse", *pair)
-
-
 def _to_join(script: Script) -> Iterator[tuple[str, str]]:
+    """Neighbours along a row that read the same and nothing of each other, to be one loop."""
     along = [each for each in loops(script.draft.nested) if is_innermost(each.band)]
     for one, other in combinations(along, 2):
         if one.around != other.around or _reads(script, one).isdisjoint(_reads(script, other)):
             continue
-        first, second = (coordinates_of((*each.around, each.band), each.instances).range() for each in (one, other))
+        first, second = (each.iterations.range() for each in (one, other))
         between = along[along.index(one) + 1 : along.index(other)]
         ties = (_is_tied(script, one, each) and _is_tied(script, each, other) for each in between)
         if first.is_equal(second) and not _is_tied(script, one, other) and not any(ties):

@@ -15,8 +15,7 @@ from polysched.ir.interp import interpret
 from polysched.ir.nodes import Array
 from polysched.model.extract import extract
 from polysched.model.tree.nodes import Domain
-from polysched.transform.trees.tile import tile
-from polysched.transform.trees.wavefront import wavefront
+from polysched.transform.trees.tile import tile, wavefront
 from tests.transform.scheduled import band
 
 STENCIL = extract(nests.stencil2(margin=1))

@@ -1,4 +1,4 @@
-"""polysched/prelude/padding/finite.py: factors that are neither infinite nor NaN."""
+"""polysched/prelude/padding/zeros.py: factors that are neither infinite nor NaN."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from nests import loop, nest, var
 import polysched as ps
 from polysched.ir.build import binary, const, load, store
 from polysched.ir.nodes import Alloc, Array, Cast, Const, Expr, Select, Stmt
-from polysched.prelude.padding.finite import finite_tables, is_finite
+from polysched.prelude.padding.zeros import finite_tables, is_finite
 
 i = var("i")
 A = Array("A", ps.f32, (const(3),))

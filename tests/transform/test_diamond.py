@@ -1,4 +1,4 @@
-"""polysched/transform/trees/diamond.py: tiles of stencils that can all start at once."""
+"""polysched/transform/trees/tile.py: tiles of stencils that can all start at once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from polysched.model.tree.text import show_tree
 from polysched.strategy.cpu import tiles, wavefronts
 from polysched.support import isl
 from polysched.transform.analysis.roles import Around
-from polysched.transform.trees.diamond import diamond
+from polysched.transform.trees.tile import diamond
 from tests.transform.scheduled import Scheduled, band, random_scheduled, scheduled, written
 
 NOTHING = isl.UnionMap("{ }")

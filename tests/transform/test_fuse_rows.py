@@ -1,4 +1,4 @@
-"""transform/trees/fuse_rows.py: sums along rows, what they start from and what is made of them, row by row."""
+"""strategy/rows.py: sums along rows, what they start from and what is made of them, row by row."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""polysched/transform/trees/fuse_sums.py: sums in one nest with what they start from and what is made of them."""
+"""polysched/transform/trees/fusion.py: sums in one nest with what they start from and what is made of them."""
 
 from __future__ import annotations
 

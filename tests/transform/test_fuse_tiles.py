@@ -1,4 +1,4 @@
-"""polysched/transform/trees/fuse_tiles.py: neighbouring nests inside of a loop run block by block."""
+"""polysched/transform/trees/fusion.py: neighbouring nests inside of a loop run block by block."""
 
 from __future__ import annotations
 

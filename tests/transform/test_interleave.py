@@ -1,4 +1,4 @@
-"""polysched/transform/trees/interleave.py: rows at a time of a loop whose iterations wait for each other."""
+"""polysched/transform/analysis/vectorize.py: rows at a time of a loop whose iterations wait for each other."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from polysched.frontend.python import parse_nest
 from polysched.model.tree.nodes import Band, Tree, Unroll, children, marked_as, marks_in, walk, with_children
 from polysched.model.tree.text import show_tree
 from polysched.strategy import cpu
-from polysched.transform.trees.interleave import row_to_interleave
+from polysched.transform.analysis.vectorize import row_to_interleave
 from tests.transform.scheduled import Scheduled, band, scheduled, script_of, written
 
 

@@ -1,4 +1,4 @@
-"""polysched/transform/trees/join_lanes.py: neighbours on lanes over the same iterations, as one loop."""
+"""polysched/transform/trees/fusion.py: neighbours on lanes over the same iterations, as one loop."""
 
 import numpy as np
 import pytest

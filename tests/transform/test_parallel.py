@@ -1,4 +1,4 @@
-"""polysched/transform/trees/parallel.py: the outermost parallel loop of every nest on threads."""
+"""polysched/transform/analysis/vectorize.py: the outermost parallel loop of every nest on threads."""
 
 from __future__ import annotations
 

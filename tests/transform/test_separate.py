@@ -1,4 +1,4 @@
-"""transform/trees/separate.py: statements that share tiles, apart where nothing in a tile ties them together."""
+"""transform/trees/distribute.py: statements that share tiles, apart where nothing in a tile ties them together."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from polysched.model.tree.nodes import Band, Filter, Leaf, Sequence, Tree, child
 from polysched.model.tree.text import show_tree
 from polysched.support import isl
 from polysched.transform.analysis.roles import Around, statements_of
-from polysched.transform.trees.separate import separate
+from polysched.transform.trees.distribute import separate
 from polysched.transform.trees.tile import tile
 from tests.transform.scheduled import Scheduled, band, random_scheduled, scheduled, tiled
 

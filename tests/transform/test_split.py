@@ -1,4 +1,4 @@
-"""polysched/transform/trees/split_set.py: a nest of one statement in parallel parts, one after the other."""
+"""polysched/strategy/split_set.py: a nest of one statement in parallel parts, one after the other."""
 
 # mypy: ignore-errors
 # ruff: noqa: F821
@@ -18,9 +18,8 @@ from polysched.ir.node import walk
 from polysched.ir.nodes import For
 from polysched.model.scop import Scop
 from polysched.model.tree.nodes import Band, Filter, Leaf, Sequence, Tree, children, with_children
-from polysched.strategy.split_set import pieces
+from polysched.strategy.split_set import pieces, split
 from polysched.support import isl
-from polysched.transform.trees.split_set import split
 from tests.transform.scheduled import scheduled, written
 
 

@@ -1,4 +1,4 @@
-"""polysched/transform/analysis/strides.py: the loop with the shortest strides innermost."""
+"""polysched/transform/analysis/roles.py: the loop with the shortest strides innermost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""polysched/transform/trees/unskew.py: simpler loops inside of loops that run serially."""
+"""polysched/strategy/straight.py: simpler loops inside of loops that run serially."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 
 from polysched.model.tree.nodes import Band, Tree, children, with_children
 from polysched.model.tree.text import show_tree
-from polysched.transform.trees.unskew import in_order, unskew
+from polysched.strategy.straight import in_order, unskew
 from tests.transform.scheduled import band, random_scheduled, scheduled
 
 

@@ -1,4 +1,4 @@
-"""polysched/transform/trees/wavefront.py: the sum of two loops outside, so that what is inside is parallel."""
+"""polysched/transform/trees/tile.py: the sum of two loops outside, so that what is inside is parallel."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 import polysched as ps
 from polysched.model.tree.text import show_tree
 from polysched.strategy.cpu import wavefronts
-from polysched.transform.trees.wavefront import wavefront
+from polysched.transform.trees.tile import wavefront
 from tests.transform.scheduled import (
     Scheduled,
     band,

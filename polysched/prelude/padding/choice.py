@@ -25,17 +25,18 @@ from polysched.ir.nodes import Const, Expr, Function, Var
 from polysched.ir.rename import used_names
 from polysched.model.loops import trip_count
 from polysched.prelude.edit import NestEdit
-from polysched.prelude.padding.finite import finite_tables
 from polysched.prelude.padding.padded_copy import PaddedCopy
 from polysched.prelude.padding.zeros import (
     How,
     PaddedSum,
     copy_for,
     cut_is_exact_since,
+    finite_tables,
     padded_sums,
     sums_around,
     zeros,
 )
+from polysched.prelude.uses import variables
 from polysched.transform.analysis.products import kind_of, sum_of_products
 
 
@@ -101,7 +102,7 @@ def _is_same_along_rows(found: PaddedSum) -> bool:
 
 def _uses(found: PaddedSum) -> int:
     """How often an element is used, but for windows that overlap; those of unknown number are many."""
-    used = {node.name for node in walk(found.access) if isinstance(node, Var)}
+    used = variables(found.access)
     return math.prod(trip_count(loop) or OFTEN for loop in found.loops if loop.var not in used)
 
 

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
 from math import inf, prod
 from typing import Literal, get_args
 
@@ -30,10 +29,11 @@ from polysched.ir.node import rewrite, substitute, walk
 from polysched.ir.nodes import Alloc, Array, Const, Expr, For, Function, If, Load, Select, Stmt, Store, Var
 from polysched.ir.simplify import simplify
 from polysched.model.affine import AffineSpace, NotAffine
-from polysched.model.loops import loop_conditions, sizes_not_negative, trip_count
+from polysched.model.loops import trip_count
 from polysched.prelude.edit import NestEdit
 from polysched.prelude.macro_statements import macro_statements
 from polysched.prelude.padding.padded_copy import linear
+from polysched.prelude.uses import iterations, touches, uses, variables
 from polysched.support import isl
 
 How = Literal["read in place", "stored once"]
@@ -102,7 +102,7 @@ def _copy_called(fn: Function, name: str) -> _Copy | None:
 
 
 def _copy(fn: Function, array: Array) -> _Copy | None:
-    uses = [stmt for stmt in fn.body if _touches(stmt, array.name) and not isinstance(stmt, Alloc)]
+    uses = [stmt for stmt in fn.body if touches(stmt, array.name) and not isinstance(stmt, Alloc)]
     nests = [_nest(stmt) for stmt in uses[:2]]
     match nests:
         case [(loops, Store(value=Const() as beside) as all_of_it), (box, Store(value=Load()) as data)]:
@@ -201,10 +201,10 @@ def _loads(body: Sequence[Stmt], loops: Loops, name: str) -> Iterator[tuple[Load
             case For(body=inner):
                 yield from _loads(inner, (*loops, stmt), name)
             case If(cond, then, other):
-                yield from ((node, loops) for node in walk(cond) if isinstance(node, Load) and node.array == name)
+                yield from ((use, loops) for use in uses(cond, name) if isinstance(use, Load))
                 yield from _loads((*then, *other), loops, name)
             case _:
-                yield from ((node, loops) for node in walk(stmt) if isinstance(node, Load) and node.array == name)
+                yield from ((use, loops) for use in uses(stmt, name) if isinstance(use, Load))
 
 
 def _is_inside(load: Load, loops: Loops, array: Array, sizes: tuple[str, ...]) -> bool:
@@ -213,9 +213,7 @@ def _is_inside(load: Load, loops: Loops, array: Array, sizes: tuple[str, ...]) -
     ends = zip(load.index, array.shape, strict=True)
     bounds = conjunction(bound for at, end in ends for bound in (binary(">=", at, 0), binary("<", at, end)))
     try:
-        runs = (space.where(condition) for loop in loops for condition in loop_conditions(loop))
-        domain = reduce(isl.Set.intersect, runs, space.universe).intersect_params(sizes_not_negative(sizes))
-        return bool(domain.is_subset(space.where(bounds)))
+        return bool(iterations(loops, sizes).is_subset(space.where(bounds)))
     except NotAffine:
         return False
 
@@ -226,13 +224,12 @@ def _is_flat(stmt: Stmt, loops: tuple[str, ...], name: str) -> bool:
         case For(body=body):
             inner = loops if trip_count(stmt) == 1 else (*loops, stmt.var)
             stores = [each for each in body if isinstance(each, Store)]
-            used = [{node.name for node in walk(store.index) if isinstance(node, Var)} for store in stores]
-            is_innermost = any({*inner} <= names for names in used)
-            reads = [each for each in body if _touches(each, name) and not isinstance(each, For)]
+            is_innermost = any({*inner} <= variables(store.index) for store in stores)
+            reads = [each for each in body if touches(each, name) and not isinstance(each, For)]
             return (is_innermost or not reads) and all(_is_flat(each, inner, name) for each in body)
         case If(then=then, other=other):
             return all(_is_flat(each, loops, name) for each in (*then, *other))
-    return bool(loops) or not _touches(stmt, name)
+    return bool(loops) or not touches(stmt, name)
 
 
 def _pays(written: Function, copy: _Copy) -> bool:
@@ -254,8 +251,7 @@ def _pays(written: Function, copy: _Copy) -> bool:
 def _at_borders(loops: Loops, conditions: Sequence[Expr]) -> float:
     """In how many iterations does one of the conditions not hold? Infinitely many if they are of no box."""
     space = AffineSpace("", tuple(loop.var for loop in loops), ())
-    runs = (space.where(condition) for loop in loops for condition in loop_conditions(loop))
-    domain = reduce(isl.Set.intersect, runs, space.universe)
+    domain = iterations(loops, ())
     inside = domain.intersect(space.where(conjunction(conditions)))
     return _points(domain) - _points(inside) if domain.is_box() and inside.is_box() else inf
 
@@ -282,7 +278,3 @@ def _stored_once(fn: Function, copy: _Copy) -> Function | None:
         nest = replace(loop, body=(nest,))
     first, last = copy.made
     return replace(fn, body=tuple(nest if stmt is last else stmt for stmt in fn.body if stmt is not first))
-
-
-def _touches(stmt: Stmt, name: str) -> bool:
-    return any(isinstance(node, Load | Store) and node.array == name for node in walk(stmt))

@@ -10,10 +10,18 @@
     guard           as it is
 
 A copy is exact. A cut leaves out the products with zero, and becomes bounds of loops. It is exact for integers; for
-floats, with fast_math, or where zero times the other factor is zero (finite.py) and adding zero changes no sum: where
+floats, with fast_math, or where zero times the other factor is zero and adding zero changes no sum: where
 the sum starts at a constant other than -0.0, since a sum, rounded to nearest, is -0.0 only if both its operands are.
 
 Conditions on data stay as they are.
+
+Which factors are surely finite, so that zero times them is zero.
+
+    for i in 0..3: g[i] = i == 0 ? 1.0 : 0.5          g[k] is: all that is stored there are such constants
+    f32(i % 4)                                        is: an integer
+    a[k], a parameter                                 is not: it may hold an infinity
+
+Elements of `g` that are read before they are stored have no value at all.
 """
 
 from __future__ import annotations
@@ -27,7 +35,6 @@ from polysched.errors import InputError
 from polysched.ir.node import map_blocks, map_list, rewrite, statements, walk
 from polysched.ir.nodes import Alloc, Binary, Call, Cast, Const, Expr, For, Function, If, Load, Select, Stmt, Store
 from polysched.ir.rename import used_names
-from polysched.prelude.padding.finite import finite_tables, is_finite
 from polysched.prelude.padding.padded_copy import PaddedCopy, padded_copy
 
 How = Literal["domain cut", "padded copy", "guard"]
@@ -210,3 +217,39 @@ def _factors(term: Expr) -> Iterator[Expr]:
             yield arg
         case _:
             yield term
+
+
+_GREATEST = {16: 65504.0, 32: 3.4028234e38, 64: 1.7976931348623157e308}  # by the bits of a float
+
+
+def finite_tables(fn: Function) -> frozenset[str]:
+    """The arrays of its own that hold nothing but constants that are finite."""
+    stored: dict[str, list[Expr]] = {}
+    for stmt in statements(fn.body):
+        match stmt:
+            case Alloc(array):
+                stored.setdefault(array.name, [])
+            case Store(array, value=value) if array in stored:
+                stored[array].append(value)
+    return frozenset(name for name, values in stored.items() if values and all(map(is_finite, values)))
+
+
+def is_finite(expr: Expr, tables: frozenset[str] = frozenset()) -> bool:
+    """Is it neither infinite nor NaN?"""
+    return (isinstance(expr, Load) and expr.array in tables) or _magnitude(expr) < math.inf
+
+
+def _magnitude(expr: Expr) -> float:
+    """What its magnitude is at most; infinity if nothing tells."""
+    match expr:
+        case Const(value=value):
+            most = abs(float(value)) if math.isfinite(value) else math.inf
+        case Select(_, then, other):
+            most = max(_magnitude(then), _magnitude(other))
+        case Cast(arg):
+            most = _magnitude(arg)
+        case _ if not expr.dtype.is_float:
+            most = 2.0**expr.dtype.bits
+        case _:
+            most = math.inf
+    return most if not expr.dtype.is_float or most <= _GREATEST[expr.dtype.bits] else math.inf

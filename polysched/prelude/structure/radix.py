@@ -24,6 +24,7 @@ from polysched.ir.integers.linear import forms
 from polysched.ir.node import walk
 from polysched.ir.nodes import Binary, Const, Expr, For, Function, If, Let, Stmt, Store, Var
 from polysched.ir.text import show
+from polysched.prelude.uses import variables
 
 
 @dataclass(frozen=True)
@@ -107,8 +108,7 @@ def _is_factor(expr: Expr, sizes: tuple[str, ...]) -> bool:
             return dtype == i64 and value > 0
         case Var(name):
             return name in sizes
-    names = {node.name for node in walk(expr) if isinstance(node, Var)}
-    return expr.dtype == i64 and names <= set(sizes) and is_total(expr) and not may_change(expr)
+    return expr.dtype == i64 and variables(expr) <= set(sizes) and is_total(expr) and not may_change(expr)
 
 
 @dataclass(frozen=True)

@@ -15,23 +15,24 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from polysched.ir.node import rewrite, walk
+from polysched.ir.node import rewrite
 from polysched.ir.nodes import PARALLEL, Binary, Const, Expr, For, Function, If, Stmt, Var
 from polysched.prelude.structure.radix import Product, product_of
+from polysched.prelude.uses import variables
 
 
 def rejoined(fn: Function, fresh: Iterator[str]) -> tuple[Function, dict[Expr, Expr]]:
     """`fn` with blocks rejoined, the same object if it has none; and the new variable for each `b * 256 + t`."""
-    variables: dict[Expr, Expr] = {}
+    joined: dict[Expr, Expr] = {}
 
     def rule(stmt: Any) -> Stmt | None:
-        return _one_loop(stmt, fn.sizes, fresh, variables) if isinstance(stmt, For) else None
+        return _one_loop(stmt, fn.sizes, fresh, joined) if isinstance(stmt, For) else None
 
     body = rewrite(fn.body, rule)
-    return (replace(fn, body=body) if variables else fn), variables
+    return (replace(fn, body=body) if joined else fn), joined
 
 
-def _one_loop(blocks: For, sizes: tuple[str, ...], fresh: Iterator[str], variables: dict[Expr, Expr]) -> For | None:
+def _one_loop(blocks: For, sizes: tuple[str, ...], fresh: Iterator[str], joined: dict[Expr, Expr]) -> For | None:
     match blocks:
         case For(b, Const(0), count, 1, (For(t, Const(0), Const(int(width)), 1, (If(cond, then, ()),)) as threads,)):
             pass
@@ -47,9 +48,9 @@ def _one_loop(blocks: For, sizes: tuple[str, ...], fresh: Iterator[str], variabl
             return None
     var = Var(next(fresh))
     inside = rewrite(then, lambda node: var if node == index else None)
-    if any(isinstance(node, Var) and node.name in (b, t) for node in walk(inside)):
+    if variables(inside) & {b, t}:
         return None
-    variables[index] = var
+    joined[index] = var
     return For(var.name, Const(0), end, 1, inside, kind, blocks.loc)
 
 

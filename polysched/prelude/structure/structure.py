@@ -13,13 +13,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from polysched.ir.node import walk
-from polysched.ir.nodes import Call, Expr, For, Function, If, Load, Stmt, Store, Var
+from polysched.ir.nodes import Call, Expr, For, Function, If, Load, Stmt, Store
 from polysched.model.affine import AffineSpace, NotAffine
 from polysched.model.loops import loop_conditions
 from polysched.prelude.structure.dimensions import with_dimensions
 from polysched.prelude.structure.radix import products_in
 from polysched.prelude.structure.remainders import without_remainders
 from polysched.prelude.structure.unfuse import unfuse
+from polysched.prelude.uses import variables
 
 
 def structured(fn: Function) -> Function:
@@ -65,9 +66,9 @@ def _is_affine_condition(condition: Expr, space: AffineSpace) -> bool:
 
 def _may_stand(subscript: Expr, space: AffineSpace) -> bool:
     """Is the subscript affine, or unknown before the nest runs?"""
-    nodes = list(walk(subscript))
-    names = {node.name for node in nodes if isinstance(node, Var)}
-    if any(isinstance(node, Load | Call) for node in nodes) or not names <= {*space.iterators, *space.sizes}:
+    if any(isinstance(node, Load | Call) for node in walk(subscript)):
+        return True
+    if not variables(subscript) <= {*space.iterators, *space.sizes}:
         return True
     try:
         space.function(subscript)

@@ -24,8 +24,8 @@ from itertools import chain, pairwise
 from typing import Any
 
 from polysched.ir.build import add, mul, sub
-from polysched.ir.node import children, map_children, map_list, rewrite, walk
-from polysched.ir.nodes import DIVISIONS, PARALLEL, Binary, Const, Expr, For, Function, If, Load, Stmt, Store, Var
+from polysched.ir.node import children, map_blocks, map_children, map_list, rewrite, walk
+from polysched.ir.nodes import DIVISIONS, PARALLEL, Binary, Const, Expr, For, Function, Load, Stmt, Store, Var
 from polysched.ir.rename import bound_names, fresh_names, used_names
 from polysched.model.affine import AffineSpace, NotAffine, is_name
 from polysched.prelude.structure.forward import forward_indices
@@ -67,14 +67,9 @@ class _Unfuser:
         return tuple(self.statement(stmt) for stmt in body)
 
     def statement(self, stmt: Stmt) -> Stmt:
-        match stmt:
-            case For(body=body):
-                loop = replace(stmt, body=self.block(body))
-                number = self.number(loop)
-                return loop if number is None else self.apart(loop, number)
-            case If(cond, then, other):
-                return If(cond, self.block(then), self.block(other), stmt.loc)
-        return stmt
+        stmt = map_blocks(stmt, self.block)
+        number = self.number(stmt) if isinstance(stmt, For) else None
+        return self.apart(stmt, number) if isinstance(stmt, For) and number is not None else stmt
 
     def number(self, loop: For) -> Number | None:
         """What the loop counts, if that is from zero up to a product, or down to zero."""

@@ -79,12 +79,8 @@ def _are_alone(found: SumOfProducts, ends: tuple[Store, ...]) -> bool:
     uses = [node for node in walk((found.store, *ends)) if isinstance(node, Load | Store)]
     stored = {store.array for store in (found.store, *ends)}
     places = [{node.index for node in uses if node.array == array} for array in stored]
-    return all(len(one) == 1 and _is_each(one.pop(), found) for one in places)
-
-
-def _is_each(index: tuple[Expr, ...], found: SumOfProducts) -> bool:
-    """Is it another element for each sum?"""
-    return Counter(part for part in index if not isinstance(part, Const)) == Counter([*_sums(found)])
+    moving = [Counter(part for part in index if not isinstance(part, Const)) for index in set().union(*places)]
+    return all(len(one) == 1 for one in places) and all(each == Counter([*_sums(found)]) for each in moving)
 
 
 def _sums(found: SumOfProducts) -> dict[Expr | None, int]:

@@ -45,7 +45,7 @@ from polysched.model.tree.nodes import (
 from polysched.model.tree.to_isl import mark_text
 from polysched.support import isl
 from polysched.transform.analysis.axes import Axes
-from polysched.transform.analysis.roles import statements_of
+from polysched.transform.analysis.roles import iterators, statements_of
 
 Kind = Literal["packed", "dots"]
 
@@ -105,7 +105,8 @@ def sum_of_products(extents: Mapping[str, int], body: tuple[Stmt, ...]) -> SumOf
     if not is_plain or not {*written} <= {*extents} or None in roles.values() or roles[last] == "batch":
         return None
     side = roles[last]
-    columns = list(takewhile(lambda name: roles.get(name) == side, (_name(part) for part in reversed(index))))[::-1]
+    names = [part.name if isinstance(part, Var) else "" for part in index]
+    columns = list(takewhile(lambda name: roles.get(name) == side, reversed(names)))[::-1]
     if prod(extents[name] for name in columns) < LEAST_COLUMNS:
         columns = [name for name in written if roles[name] == side]
     rows = [name for name in written if roles[name] not in ("batch", side)]
@@ -151,10 +152,6 @@ def _role(name: str, written: list[str], left: Expr, right: Expr) -> str | None:
         case False, in_left, in_right if in_left or in_right:
             return "terms"
     return None
-
-
-def _name(part: Expr) -> str:
-    return part.name if isinstance(part, Var) else ""
 
 
 def kind_of(found: SumOfProducts, *, reorder: bool) -> Kind | None:
@@ -206,7 +203,9 @@ def order_products(tree: Tree, scop: Scop) -> Tree:
 def _ordered(statement: Statement) -> tuple[Member, ...]:
     found = product_of(statement)
     assert found is not None, f"{statement.name} is no sum of products"
-    return tuple(_member(statement, name, name not in found.terms.extents) for name in found.loops)
+    values = dict(zip(statement.iterators, iterators(statement), strict=True))
+    schedules = {name: isl.UnionMap.from_map(isl.Map.from_aff(value)) for name, value in values.items()}
+    return tuple(Member(schedules[name], coincident=name not in found.terms.extents) for name in found.loops)
 
 
 def require_products(tree: Tree, scop: Scop, *, reorder: bool, what: str = "") -> None:
@@ -245,12 +244,6 @@ def product_of(statement: Statement) -> SumOfProducts | None:
     """What the statement is as a product of matrices; None if it is none, or its loops are no box of constants."""
     extents = box_of(statement)
     return None if extents is None else sum_of_products(extents, statement.body)
-
-
-def _member(statement: Statement, name: str, coincident: bool) -> Member:
-    space = isl.LocalSpace.from_space(statement.domain.get_space())
-    value = isl.Aff.var_on_domain(space, isl.dim_type.set, statement.iterators.index(name))
-    return Member(isl.UnionMap.from_map(isl.Map.from_aff(value)), coincident)
 
 
 def box_of(statement: Statement) -> dict[str, int] | None:

@@ -3,19 +3,24 @@
     C[i, j] += A[i, k] * B[k, j]        k leaves C in place:      serial, around a block of C
                                         i leaves B in place:      unrolled, so that B is loaded once for all rows
                                         j has unit strides:       SIMD
+
+Which loop of a permutable band has the shortest strides, to run innermost.
+
+    for i: for j: for k: C[i, j] += A[i, k] * B[k, j]       along j: C 1, A 0, B 1       along k: C 0, A 1, B far
+
+    band: i, j, k       ->       band: i, k, j        reorder("i", "k", "j")
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 
 from polysched.deps.coincidence import carried, in_one, left_below
-from polysched.model.scop import Scop, Statement
-from polysched.model.tree.nodes import Band, Member, Tree
+from polysched.model.scop import Access, Scop, Statement
+from polysched.model.tree.nodes import Band, Member, Tree, children
 from polysched.support import isl
-from polysched.transform.analysis.strides import step, stride
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +50,21 @@ class Around:
         """The same for the children of `tree`."""
         members = tree.members if isinstance(tree, Band) else ()
         return Around((*self.members, *members), left_below(tree, self.reaching))
+
+    def walk(
+        self, tree: Tree, is_left_alone: Callable[[Tree], object] = lambda node: None, *, inner_first: bool = False
+    ) -> Iterator[tuple[Tree, Around]]:
+        """The node and those below it, each with what is above it, parents first or last; but for what is left alone,
+        with all that is below."""
+        if is_left_alone(tree):
+            return
+        if not inner_first:
+            yield tree, self
+        below = self.below(tree)
+        for child in children(tree):
+            yield from below.walk(child, is_left_alone, inner_first=inner_first)
+        if inner_first:
+            yield tree, self
 
 
 def roles(statement: Statement, band: Band, around: Around) -> Roles | None:
@@ -95,6 +115,10 @@ class Loops:
         """Does the statement move with every loop, the others standing?"""
         return all(along is not None for along in self.steps)
 
+    def stay(self, members: Iterable[int]) -> bool:
+        """Does what the statement writes stay in place along these, and move with all others?"""
+        return self.move and all(step == 0 for k in members for step in self.writes(k))
+
     def writes(self, k: int) -> list[int | None]:
         along = self.steps[k]
         assert along is not None
@@ -113,3 +137,66 @@ class Loops:
             if position != k:
                 reaching = in_one(member, reaching)
         return bool(carried(self.band.members[k], reaching).is_empty())
+
+
+def nearest(band: Band, scop: Scop, outer: tuple[Member, ...]) -> int:
+    """Which member of the band leads to the fewest far elements when it is innermost; the last of several."""
+    count = len(band.members)
+    far = [far_accesses(scop, (*outer, *band.members), len(outer) + k)[0] for k in range(count)]
+    return min(range(count), key=lambda k: (far[k], -k))
+
+
+def far_accesses(scop: Scop, loops: tuple[Member, ...], innermost: int) -> tuple[int, int]:
+    """How many accesses step by more than one element when `loops[innermost]` steps and the other loops stand: all of
+    them, and the writes."""
+    reads = writes = 0
+    for statement in scop.statements:
+        along = step(statement, loops, innermost)
+        if along is not None:
+            reads += sum(stride(access, along) is None for access in statement.reads)
+            writes += sum(stride(access, along) is None for access in statement.writes)
+    return reads + writes, writes
+
+
+def iterators(statement: Statement) -> list[isl.Aff]:
+    """{ S[i, j] -> [i] }, { S[i, j] -> [j] }"""
+    space = isl.LocalSpace.from_space(statement.domain.get_space())
+    return [isl.Aff.var_on_domain(space, isl.dim_type.set, k) for k in range(statement.depth)]
+
+
+def step(statement: Statement, loops: tuple[Member, ...], innermost: int) -> isl.Map | None:
+    """{ S[x] -> S[x'] }: to the next instance along `loops[innermost]`, the others standing; None when the statement
+    does not move with it."""
+    instances = isl.UnionSet.from_set(isl.Set.universe(statement.domain.get_space()))
+    steps = []
+    for k, member in enumerate(loops):
+        schedule = member.schedule.intersect_domain(instances)
+        if schedule.is_empty():
+            return None
+        ahead = _NEXT if k == innermost else _SAME
+        steps.append(schedule.apply_range(ahead).apply_range(schedule.reverse()))
+    along = reduce(isl.UnionMap.intersect, steps)
+    return None if along.is_empty() else isl.Map.from_union_map(along)
+
+
+_NEXT, _SAME = isl.UnionMap("{ [x] -> [x + 1] }"), isl.UnionMap("{ [x] -> [x] }")
+
+
+def stride(access: Access, along: isl.Map, near: int = 1) -> int | None:
+    """0 if the access stays, 1 if it may also step by one, or what is `near`, along its last dimension, None if it goes
+    further."""
+    deltas = access.relation.reverse().apply_range(along).apply_range(access.relation).deltas()
+    if deltas.is_subset(_box(deltas, 0)):
+        return 0
+    return 1 if deltas.is_subset(_box(deltas, near)) else None
+
+
+def _box(deltas: isl.Set, reach: int) -> isl.Set:
+    """Distances of at most `reach` along the last dimension, and of zero along the others."""
+    box = isl.Set.universe(deltas.get_space())
+    rank = deltas.dim(isl.dim_type.set)
+    for k in range(rank):
+        most = reach if k == rank - 1 else 0
+        box = box.lower_bound_val(isl.dim_type.set, k, isl.Val(-most))
+        box = box.upper_bound_val(isl.dim_type.set, k, isl.Val(most))
+    return box

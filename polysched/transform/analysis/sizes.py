@@ -22,8 +22,7 @@ from polysched.errors import InputError
 from polysched.model.scop import Scop, Statement
 from polysched.model.tree.nodes import Band, Member, is_innermost
 from polysched.support import isl
-from polysched.transform.analysis.roles import Around, Roles, roles, statements_of
-from polysched.transform.analysis.strides import step, stride
+from polysched.transform.analysis.roles import Around, Roles, roles, statements_of, step, stride
 from polysched.transform.analysis.vectorize import can_vectorize
 
 
@@ -166,8 +165,7 @@ class _Box:
 def values_of(member: Member, statement: Statement) -> range | None:
     """From where to where the member's values go for the statement, if those are constants."""
     domain = isl.UnionSet.from_set(statement.domain)
-    values = isl.Set.from_union_set(member.schedule.intersect_domain(domain).range())
-    values = values.project_out(isl.dim_type.param, 0, values.dim(isl.dim_type.param))
+    values = isl.Set.from_union_set(member.schedule.intersect_domain(domain).range()).project_out_all_params()
     if not values.is_bounded():
         return None
     first = int(values.dim_min_val(0).to_python())
@@ -179,8 +177,7 @@ def points_of(members: list[Member], statement: Statement) -> int | None:
     they are skewed."""
     domain = isl.UnionSet.from_set(statement.domain)
     schedules = (member.schedule.intersect_domain(domain) for member in members)
-    values = isl.Set.from_union_set(reduce(isl.UnionMap.flat_range_product, schedules).range())
-    values = values.project_out(isl.dim_type.param, 0, values.dim(isl.dim_type.param))
+    values = isl.Set.from_union_set(reduce(isl.UnionMap.flat_range_product, schedules).range().project_out_all_params())
     return int(values.count_val().to_python()) if values.is_bounded() else None
 
 
@@ -225,8 +222,7 @@ def _recurs(band: Band, reaching: isl.UnionMap) -> bool:
     if waits.is_empty():
         return False
     distances = isl.Set.from_union_set(waits)
-    distances = distances.project_out(isl.dim_type.param, 0, distances.dim(isl.dim_type.param))
-    return bool(distances.dim_has_upper_bound(isl.dim_type.set, 0))
+    return bool(distances.project_out_all_params().dim_has_upper_bound(isl.dim_type.set, 0))
 
 
 def _given(sizes: tuple[int, ...], band: Band, reaching: isl.UnionMap) -> tuple[int, ...]:

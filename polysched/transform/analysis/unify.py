@@ -22,7 +22,7 @@ from polysched.model.affine import value
 from polysched.model.scop import Access, Scop, Statement
 from polysched.model.tree.nodes import Member
 from polysched.support import isl
-from polysched.transform.analysis.strides import step
+from polysched.transform.analysis.roles import iterators, step
 
 _Vector = tuple[int, ...]  # by how many elements an access moves, along each dimension
 
@@ -85,14 +85,6 @@ def unify(
     return None
 
 
-def iterators(statement: Statement) -> list[Member]:
-    """The loops of the statement as they are in the source."""
-    space = statement.domain.get_space()
-    local = isl.LocalSpace.from_space(space)
-    functions = (isl.Aff.var_on_domain(local, isl.dim_type.set, k) for k in range(statement.depth))
-    return [Member(isl.UnionMap.from_map(isl.Map.from_aff(function))) for function in functions]
-
-
 def _choices(sums: list[bool], left: list[bool], right: list[bool]) -> Iterator[Unified]:
     """Members that move what they have to, inner ones first."""
     every = range(len(sums) - 1, -1, -1)
@@ -126,12 +118,8 @@ def _are_apart(statement: Statement, members: Sequence[Member], found: Unified) 
 
 def _is_iterator(member: Member, statement: Statement) -> bool:
     """Is the member an iterator of the statement, as it is?"""
-    space = statement.domain.get_space()
     pieces = [p for p in member.pieces if p.get_domain_space().get_tuple_name(isl.dim_type.set) == statement.name]
-    iterators = (
-        isl.Aff.var_on_domain(isl.LocalSpace.from_space(space), isl.dim_type.set, k) for k in range(statement.depth)
-    )
-    return len(pieces) == 1 and any(pieces[0].plain_is_equal(each) for each in iterators)
+    return len(pieces) == 1 and any(map(pieces[0].plain_is_equal, iterators(statement)))
 
 
 def _moves(access: Access, statement: Statement, members: Sequence[Member]) -> list[_Vector] | None:

@@ -6,16 +6,31 @@
         filter: S0     ->        band: j
         filter: S1             filter: S1
                                  band: j
+
+Statements that share tiles, apart where nothing in a tile ties them together.
+
+    band: tiles                       band: tiles
+      band: k, i, j                     sequence
+        sequence             ->           filter: S, T where a tile orders them       band: k, i, j; sequence
+          filter: S                       filter: S elsewhere                         band: k, i, j
+          filter: T                       filter: T elsewhere                         band: k, i, j
+
+In the factorisations that is most tiles: all but those on a diagonal. There the loops of each statement may be
+reordered and unrolled for it alone. The tiles that tie statements are over-approximated by a convex set in the tiles'
+coordinates, which keeps the sets small.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence as Several
 from dataclasses import replace
 from functools import reduce
 
 from polysched.deps.components import strongly_connected
-from polysched.model.tree.nodes import Band, Filter, Sequence
+from polysched.model.scop import Scop, Statement
+from polysched.model.tree.nodes import Band, Filter, Sequence, Tree
 from polysched.support import isl
+from polysched.transform.analysis.roles import Around, roles, statements_of
 
 
 def distribute(band: Band, reaching: isl.UnionMap) -> Sequence | None:
@@ -44,3 +59,72 @@ def loop_over(band: Band, branches: tuple[Filter, ...]) -> Filter:
     members = tuple(replace(m, schedule=m.schedule.intersect_domain(own.universe())) for m in band.members)
     child = branches[0].child if len(branches) == 1 else Sequence(branches)
     return Filter(own, replace(band, members=members, child=child))
+
+
+def separate(blocks: Band, scop: Scop, around: Around) -> Band:
+    """`blocks`, a band over tiles around a band of points, with each statement that gains by it apart where it can
+    be."""
+    points = blocks.child
+    assert isinstance(points, Band)
+    inside = around.below(blocks)
+    statements = tuple(statements_of(points, scop))
+    gain = [s for s in statements if roles(s, points, inside) is not None] if len(statements) > 1 else []
+    return apart(blocks, statements, gain, inside.reaching)
+
+
+def apart(
+    blocks: Band, statements: Several[Statement], chosen: Several[Statement], within: isl.UnionMap
+) -> Band:
+    """`blocks` around all of the statements, with each of the chosen ones apart in the tiles where none of the
+    dependences `within` tiles ties it to another."""
+    points = blocks.child
+    assert isinstance(points, Band)
+    parts: list[Filter] = []
+    rest = isl.UnionSet("{ }")
+    for statement in statements:
+        own = isl.UnionSet.from_set(statement.domain)
+        if statement in chosen:
+            tile_of = _tile_of(statement, blocks)
+            tied = _tied_tiles(own, tile_of, within)
+            free = tile_of.subtract_range(tied).domain().coalesce()
+            if not free.is_empty():
+                parts.append(Filter(isl.UnionSet.from_set(free), _only(points, statement)))
+                own = isl.UnionSet.from_set(tile_of.intersect_range(tied).domain().coalesce())
+        rest = rest.union(own)
+    if not parts:
+        return blocks
+    shared = () if rest.is_empty() else (Filter(rest, points),)
+    return replace(blocks, child=Sequence((*shared, *parts)))
+
+
+def _tile_of(statement: Statement, blocks: Band) -> isl.Map:
+    """{ S[i, j] -> [tile coordinates] }"""
+    instances = isl.UnionSet.from_set(statement.domain)
+    values = [member.schedule.intersect_domain(instances) for member in blocks.members]
+    return isl.Map.from_union_map(reduce(isl.UnionMap.flat_range_product, values))
+
+
+def _tied_tiles(own: isl.UnionSet, tile_of: isl.Map, within: isl.UnionMap) -> isl.Set:
+    """The tiles in which a dependence, of those `within` tiles, leads from the statement to another or back."""
+    out = within.intersect_domain(own).subtract_range(own).domain()
+    back = within.intersect_range(own).subtract_domain(own).range()
+    tied = out.union(back).apply(isl.UnionMap.from_map(tile_of))
+    if tied.is_empty():
+        return isl.Set.empty(tile_of.range().get_space())
+    hull = isl.Set.from_basic_set(isl.Set.from_union_set(tied).remove_divs().simple_hull())
+    # What tile coordinates say about each other, whatever the sizes: else slices at the domain's edges come apart.
+    return hull.drop_constraints_involving_dims(isl.dim_type.param, 0, hull.dim(isl.dim_type.param))
+
+
+def _only(points: Band, statement: Statement) -> Band:
+    """The band of points, and what is below it, for one statement."""
+    own = isl.UnionSet.from_set(isl.Set.universe(statement.domain.get_space()))
+    members = tuple(replace(m, schedule=m.schedule.intersect_domain(own)) for m in points.members)
+    return replace(points, members=members, child=_below(points.child, own))
+
+
+def _below(tree: Tree, own: isl.UnionSet) -> Tree:
+    """What one statement runs below: its branch alone if the tree is a sequence in which it has one."""
+    branches = tree.children if isinstance(tree, Sequence) else ()
+    its = [branch for branch in branches if not branch.filter.intersect(own).is_empty()]
+    return its[0].child if len(its) == 1 else tree

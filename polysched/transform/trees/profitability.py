@@ -18,9 +18,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import combinations, pairwise, takewhile
+from itertools import combinations, pairwise
 from math import prod
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from polysched.config.heuristics.cpu import HIDDEN_OPERATIONS
 from polysched.deps.components import Pair, strongly_connected
@@ -31,8 +31,8 @@ from polysched.model.scop import Scop, Statement
 from polysched.model.tree.nodes import Band, Domain, Filter, Member, Parallel, Tree, Unroll, Vector, children
 from polysched.model.tree.nodes import walk as walk_tree
 from polysched.support import isl
-from polysched.transform.analysis.strides import step, stride
-from polysched.transform.trees.parallel import runs_once
+from polysched.transform.analysis.roles import step, stride
+from polysched.transform.analysis.vectorize import runs_once
 
 Gain = Literal["always", "on threads", "never"]
 
@@ -50,7 +50,8 @@ def may_be_for_nothing(found: Tree, scop: Scop, *, fits_cache: bool, guesses: bo
     tiled = any(_is_tiled(name, loops, scop) for name, arrivals in ours.items() for loops in arrivals)
     if tiled and not (skewed and (fits_cache or guesses)):
         return False
-    return skewed or _is_taken_apart(ours, theirs) or _is_farther(_uses(ours, scop), _uses(theirs, scop))
+    after, before = _uses(ours, scop), _uses(theirs, scop)
+    return skewed or _is_taken_apart(ours, theirs) or any(after[name].far > before[name].far for name in before)
 
 
 def gain(found: Tree, source: Tree, scop: Scop, *, guesses: bool) -> Gain:
@@ -65,9 +66,10 @@ def gain(found: Tree, source: Tree, scop: Scop, *, guesses: bool) -> Gain:
     after, before = _uses(ours, scop), _uses(theirs, scop)
     if guesses and _is_skewed(found) and all(use.parallel_inside for use in before.values()):
         return "never"
-    if any(after[name].gains_on(before[name]) for name in before):
+    if any(_gains(after[name], before[name]) for name in before):
         return "always"
-    return "on threads" if any(after[name].gains_threads_on(before[name]) for name in before) else "never"
+    on_threads = any(after[name].outside_of_threads < before[name].outside_of_threads for name in before)
+    return "on threads" if on_threads else "never"
 
 
 def is_hidden(found: Tree, scop: Scop, dependences: Dependences) -> bool:
@@ -121,19 +123,16 @@ class _Loop:
         return any(isinstance(mark, kind) for mark in self.member.marks)
 
 
-@dataclass(frozen=True)
-class _Use:
+class _Use(NamedTuple):
     """How a statement runs."""
 
     outside_of_threads: int  # loops
     parallel_inside: bool  # its innermost loop runs on threads or as SIMD
     far: int  # accesses that step by more than an element along it
 
-    def gains_on(self, other: _Use) -> bool:
-        return (self.parallel_inside and not other.parallel_inside) or self.far < other.far
 
-    def gains_threads_on(self, other: _Use) -> bool:
-        return self.outside_of_threads < other.outside_of_threads
+def _gains(use: _Use, other: _Use) -> bool:
+    return (use.parallel_inside and not other.parallel_inside) or use.far < other.far
 
 
 _Paths = dict[str, list[tuple[_Loop, ...]]]
@@ -171,12 +170,8 @@ def _uses(paths: _Paths, scop: Scop) -> dict[str, _Use]:
 
 def _use(statement: Statement, arrivals: list[tuple[_Loop, ...]]) -> _Use:
     """The worst of its arrivals counts."""
-    uses = [_at(statement, loops) for loops in arrivals]
-    return _Use(
-        outside_of_threads=max(use.outside_of_threads for use in uses),
-        parallel_inside=all(use.parallel_inside for use in uses),
-        far=max(use.far for use in uses),
-    )
+    outside, parallel_inside, far = zip(*(_at(statement, loops) for loops in arrivals), strict=True)
+    return _Use(max(outside), all(parallel_inside), max(far))
 
 
 def _at(statement: Statement, loops: tuple[_Loop, ...]) -> _Use:
@@ -211,10 +206,6 @@ def _iterators(aff: isl.Aff) -> int:
     return max(sum(not part.get_coefficient_val(kind, k).is_zero() for k in range(part.dim(kind))) for part in parts)
 
 
-def _is_farther(ours: dict[str, _Use], theirs: dict[str, _Use]) -> bool:
-    return any(ours[name].far > theirs[name].far for name in theirs)
-
-
 def _is_taken_apart(ours: _Paths, theirs: _Paths) -> bool:
     """Do two statements share fewer loops than they did?"""
     names = [name for name in theirs if ours[name] and theirs[name]]
@@ -224,8 +215,5 @@ def _is_taken_apart(ours: _Paths, theirs: _Paths) -> bool:
 def _shared(paths: _Paths, one: str, other: str) -> int:
     """The number of loops around both."""
     pairs = ((a, b) for a in paths[one] for b in paths[other])
-    return max(sum(1 for _ in takewhile(_is_one, zip(a, b, strict=False))) for a, b in pairs)
-
-
-def _is_one(loops: tuple[_Loop, _Loop]) -> bool:
-    return loops[0].band == loops[1].band
+    both = ([x.band == y.band for x, y in zip(a, b, strict=False)] for a, b in pairs)
+    return max([*alike, False].index(False) for alike in both)

@@ -3,8 +3,7 @@ from by_hand import blur
 from polysched import Schedule
 from polysched.ir.text import show
 from polysched.support import isl
-from polysched.transform.edits.values.copies import copies_of, in_box, iterator_names
-from polysched.transform.edits.values.footprint import box
+from polysched.transform.edits.values.copies import box, copies_of, in_box, iterator_names
 
 NEEDED = isl.Map("[n] -> { [o] -> S0[i] : 0 <= o and 32o - 1 <= i <= 32o + 32 and 1 <= i < n - 1 }")
 

@@ -1,4 +1,4 @@
-"""polysched/transform/edits/order/cyclic.py: a loop dealt to threads, some neighbouring iterations at a time."""
+"""polysched/transform/edits/order/tile.py: a loop dealt to threads, some neighbouring iterations at a time."""
 
 from __future__ import annotations
 

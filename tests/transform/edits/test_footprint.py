@@ -3,7 +3,7 @@ import pytest
 from polysched.ir.build import sub, var
 from polysched.ir.text import show
 from polysched.support import isl
-from polysched.transform.edits.values.footprint import box
+from polysched.transform.edits.values.copies import box
 
 SIZES = isl.Set("[n] -> { : n >= 0 }")
 

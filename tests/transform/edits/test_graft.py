@@ -5,7 +5,6 @@ from polysched.model.tree.nodes import Mark, Storage
 from polysched.model.tree.text import show_tree
 from polysched.support import isl
 from polysched.transform.edits.base.graft import (
-    coordinates_of,
     copied,
     grafted,
     part_of,
@@ -14,7 +13,7 @@ from polysched.transform.edits.base.graft import (
     without,
     without_arrays,
 )
-from polysched.transform.edits.base.loops import changed_at, loop
+from polysched.transform.edits.base.loops import changed_at, coordinates_of, loop
 
 GRAFTED = """\
 domain: { S0[i] : 0 < i <= -2 + n; S1[i] : 2 <= i <= -3 + n }

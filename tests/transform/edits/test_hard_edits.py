@@ -29,7 +29,7 @@ def test_what_isl_fails_at_is_refused(monkeypatch):
     def failing(*_):
         raise isl.Error("original tableau does not correspond to original basic map")
 
-    monkeypatch.setattr("polysched.transform.edits.order.reverse._reversed", failing)
+    monkeypatch.setattr("polysched.transform.edits.order.reorder._reversed", failing)
     with pytest.raises(ps.IllegalSchedule, match=r'^\.reverse\("i"\): .* not decided .*isl failed: original tableau'):
         ps.Schedule(two_nests).reverse("i")
 

@@ -1,4 +1,4 @@
-"""polysched/transform/edits/order/separate.py: statements apart in the tiles where nothing ties them."""
+"""polysched/transform/edits/order/distribute.py: statements apart in the tiles where nothing ties them."""
 
 from __future__ import annotations
 

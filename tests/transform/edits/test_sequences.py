@@ -1,7 +1,7 @@
 from polysched.model.tree.nodes import Band, Domain, Filter, Leaf, Member, Sequence
 from polysched.model.tree.text import show_tree
 from polysched.support import isl
-from polysched.transform.edits.base.sequences import flat, with_parts
+from polysched.transform.edits.base.parts import flat, with_parts
 
 S, T, U = (isl.UnionSet(f"{{ {name}[i] : 0 <= i < 9 }}") for name in "STU")
 LOOP = Band((Member(isl.UnionMap("{ S[i] -> [i] }")),))

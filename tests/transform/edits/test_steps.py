@@ -1,7 +1,8 @@
 from by_hand import stencil
 
 from polysched import Schedule
-from polysched.transform.edits.base.steps import Step, after, called, first, text_of
+from polysched.config.plain import called
+from polysched.transform.edits.base.edit import Step, after, first, text_of
 from polysched.transform.edits.order.skew import skew
 from polysched.transform.edits.order.tile import tile
 

@@ -12,10 +12,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import islice
+from typing import Any
 
-from polysched.config.plain import LARGEST
+from polysched.config.plain import LARGEST, called
 from polysched.deps.arrivals import scoped_arrays
 from polysched.deps.coincidence import left_below
 from polysched.deps.dependences import Dependences
@@ -91,6 +93,34 @@ def attempt(edit: Callable[[], Draft]) -> Draft | None:
             return edit()
     except (IllegalSchedule, InputError, BudgetExceeded):
         return None
+
+
+@dataclass(frozen=True)
+class Step:
+    """One edit of a hint: as text that can be copied, and as what it does."""
+
+    text: str
+    edit: Callable[[Draft], Draft]
+
+    @staticmethod
+    def of(edit: Callable[..., Draft], *args: Any, **kwargs: Any) -> Step:
+        """The edit with these arguments, as a user would write it."""
+        return Step(called(edit.__name__, *args, **kwargs), lambda draft: edit(draft, *args, **kwargs))
+
+
+def text_of(steps: Sequence[Step]) -> str:
+    """The calls one after the other."""
+    return ".".join(step.text for step in steps)
+
+
+def after(draft: Draft, steps: Sequence[Step]) -> Draft:
+    """The draft after the steps; what they raise where they are not legal."""
+    return reduce(lambda now, step: step.edit(now), steps, draft)
+
+
+def first(draft: Draft, steps: Sequence[Step], then: Callable[[Draft], Draft]) -> Alternative:
+    """The alternative to an edit that does the steps before it."""
+    return f"{text_of(steps)} first", lambda: then(after(draft, steps))
 
 
 def reaching(tree: Tree, path: Sequence[int], dependences: isl.UnionMap) -> isl.UnionMap:

@@ -8,16 +8,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
-from functools import reduce
 
 from polysched.model.tree.nodes import Band, Context, Domain, Filter, Mark, Storage, Tree, children, with_children
 from polysched.model.tree.nodes import Sequence as InOrder
 from polysched.support import isl
-from polysched.transform.edits.base.loops import changed_at, free, loops, node_at
-from polysched.transform.edits.base.parts import only
-from polysched.transform.edits.base.sequences import flat
+from polysched.transform.edits.base.loops import changed_at, loops, node_at
+from polysched.transform.edits.base.parts import called_otherwise, flat, only
 
 
 def part_of(tree: Tree, kept: isl.UnionSet) -> Tree:
@@ -64,12 +62,15 @@ def grafted(tree: Tree, path: Sequence[int], part: Tree, coordinates: Sequence[i
     Loops of the part whose names the tree has get others.
     """
     assert isinstance(tree, Domain) and isinstance(part, Domain)
-    new, values = part.domain, iter(coordinates)
-    body = _plain(_named_apart(part, tree))
+    new, values, taken = part.domain, iter(coordinates), {each.name for each in loops(tree)}
+    body: Tree = called_otherwise(part, taken, taken | {each.name for each in loops(part)})
+    while isinstance(body, Domain | Context):  # what is known of the sizes stands above
+        body = body.child
 
     def graft(node: Tree, path: Sequence[int], reaching: isl.UnionSet) -> Tree:
         if not path:
-            return _beside(node, reaching, Filter(new, body), before=before)
+            branch, rest = Filter(new, body), Filter(reaching, node)
+            return flat((branch, rest) if before else (rest, branch))
         if isinstance(node, Filter):
             reaching, node = node.filter, replace(node, filter=node.filter.union(new))
         if isinstance(node, Band):
@@ -81,11 +82,6 @@ def grafted(tree: Tree, path: Sequence[int], part: Tree, coordinates: Sequence[i
         return with_children(node, tuple(below))
 
     return graft(replace(tree, domain=tree.domain.union(new).coalesce()), path, tree.domain)
-
-
-def _beside(node: Tree, reaching: isl.UnionSet, branch: Filter, *, before: bool) -> Tree:
-    rest = Filter(reaching, node)
-    return flat((branch, rest) if before else (rest, branch))
 
 
 def part_with(tree: Tree, path: Sequence[int], instances: isl.UnionSet, *, first: bool) -> tuple[int, ...]:
@@ -103,30 +99,6 @@ def flattened(tree: Tree, path: Sequence[int]) -> Tree:
     return changed_at(tree, path, lambda node: flat(node.children) if isinstance(node, InOrder) else node)
 
 
-def _plain(tree: Tree) -> Tree:
-    """Without the root, and without what is known of the sizes, which stands above."""
-    while isinstance(tree, Domain | Context):
-        tree = tree.child
-    return tree
-
-
-def _named_apart(part: Tree, tree: Tree) -> Tree:
-    """The part with other names for the loops whose names the tree has; both have one member in each band."""
-    taken, own = {each.name for each in loops(tree)}, [each.name for each in loops(part)]
-    names = {name: name for name in own if name not in taken}
-    for name in own:
-        if name not in names:
-            names[name] = free(name, taken | set(names.values()))
-
-    def visit(node: Tree) -> Tree:
-        if isinstance(node, Band):
-            (member,) = node.members
-            node = replace(node, members=(replace(member, name=names[member.name]),))
-        return with_children(node, tuple(map(visit, children(node))))
-
-    return visit(part)
-
-
 def varying(tree: Tree, around: isl.UnionMap) -> Tree:
     """The tree without the loops that have one value for each value of { instance -> [outer loops] }, and unmarked."""
     match tree:
@@ -138,17 +110,3 @@ def varying(tree: Tree, around: isl.UnionMap) -> Tree:
             return varying(child, around)
         case _:
             return with_children(tree, tuple(varying(child, around) for child in children(tree)))
-
-
-def bands_above(tree: Tree, path: Sequence[int]) -> Iterator[Band]:
-    """The bands on the way to the node at `path`, outermost first, without itself."""
-    for k in path:
-        if isinstance(tree, Band):
-            yield tree
-        tree = children(tree)[k]
-
-
-def coordinates_of(bands: Sequence[Band], instances: isl.UnionSet) -> isl.UnionMap:
-    """{ instance -> [value in each loop] }"""
-    none = isl.UnionMap.from_domain_and_range(instances, isl.UnionSet("{ [] }"))
-    return reduce(isl.UnionMap.flat_range_product, (band.members[0].schedule for band in bands), none)

@@ -19,6 +19,7 @@ from functools import reduce
 from itertools import pairwise
 
 from polysched.errors import InputError
+from polysched.model.extents import largest
 from polysched.model.loop_names import free, named
 from polysched.model.tree.nodes import (
     Band,
@@ -54,10 +55,14 @@ def _one_member_each(tree: Tree) -> Tree:
     first, *others = tree.members
     if not (others or first.coincident or tree.permutable or tree.separate):
         return with_children(tree, below)
-    inner = below[0]
-    for member in reversed(tree.members):
-        inner = Band((replace(member, coincident=False),), False, inner)
-    return inner
+    return nest([replace(member, coincident=False) for member in tree.members], below[0])
+
+
+def nest(members: Sequence[Member], child: Tree) -> Tree:
+    """Loops with a band for each, outermost first."""
+    for member in reversed(members):
+        child = Band((member,), False, child)
+    return child
 
 
 @dataclass(frozen=True)
@@ -75,9 +80,23 @@ class Loop:
         return self.band.members[0]
 
     @property
+    def bands(self) -> tuple[Band, ...]:
+        """The loops around it, and itself."""
+        return (*self.around, self.band)
+
+    @property
+    def iterations(self) -> isl.UnionMap:
+        """{ S[i, j] -> [values of these loops] }"""
+        return coordinates_of(self.bands, self.instances)
+
+    @property
     def statements(self) -> tuple[str, ...]:
         """Names of the statements that it runs."""
         return _statements(self.instances)
+
+    def is_around(self, other: Loop) -> bool:
+        """Is the other inside of it, or itself?"""
+        return other.path[: len(self.path)] == self.path
 
 
 @remembered
@@ -113,12 +132,8 @@ def _step(path: tuple[int, ...], k: int) -> tuple[int, ...]:
 @remembered
 def _by_name(tree: Tree) -> Mapping[str, Loop]:
     """Those of which no other has the name."""
-    every = loops(tree)
-    found = {each.name: each for each in every}
-    if len(found) < len(every):
-        often = Counter(each.name for each in every)
-        return {name: each for name, each in found.items() if often[name] == 1}
-    return found
+    often = Counter(each.name for each in loops(tree))
+    return {each.name: each for each in loops(tree) if often[each.name] == 1}
 
 
 @remembered
@@ -181,12 +196,17 @@ def _fits(loop: Loop, statement: str | None, name: str) -> bool:
 
 def arrival(place: Loop) -> isl.UnionMap:
     """{ S[i, j] -> [values of the loops around] }"""
-    return _arrival(place.instances, [band.members[0].schedule for band in place.around])
+    return coordinates_of(place.around, place.instances.universe())
 
 
-def _arrival(instances: isl.UnionSet, around: Sequence[isl.UnionMap]) -> isl.UnionMap:
-    nowhere = isl.UnionMap.from_domain_and_range(instances.universe(), isl.UnionSet("{ [] }"))
-    return reduce(isl.UnionMap.flat_range_product, around, nowhere)
+def coordinates_of(bands: Sequence[Band], instances: isl.UnionSet) -> isl.UnionMap:
+    """{ instance -> [value in each loop] }"""
+    return _coordinates(instances, [band.members[0].schedule for band in bands])
+
+
+def _coordinates(instances: isl.UnionSet, loops: Sequence[isl.UnionMap]) -> isl.UnionMap:
+    none = isl.UnionMap.from_domain_and_range(instances, isl.UnionSet("{ [] }"))
+    return reduce(isl.UnionMap.flat_range_product, loops, none)
 
 
 def most_iterations(place: Loop, context: isl.Set | None = None) -> int | None:
@@ -198,13 +218,11 @@ def most_iterations(place: Loop, context: isl.Set | None = None) -> int | None:
 
 @remembered
 def _longest(schedule: isl.UnionMap, instances: isl.UnionSet, *around: isl.UnionMap) -> int | None:
-    values = _arrival(instances, around).intersect_domain(instances).reverse().apply_range(schedule).coalesce()
+    values = _coordinates(instances, around).reverse().apply_range(schedule).coalesce()
     spans = values.reverse().apply_range(values).deltas()
     if spans.is_empty():
         return 0
-    longest = isl.Set.from_union_set(spans)
-    longest = longest.project_out(isl.dim_type.param, 0, longest.dim(isl.dim_type.param))
-    most = longest.dim_max_val(0)
+    most = largest(isl.Set.from_union_set(spans))
     return int(most.to_python()) + 1 if most.is_int() else None
 
 
@@ -286,7 +304,7 @@ def chain(tree: Tree, names: Sequence[str]) -> list[Loop]:
     if len({each.name for each in found}) < len(names):
         raise InputError(f"a loop is named twice in {', '.join(names)}")
     for outer, inner in pairwise(found):
-        if inner.path[: len(outer.path)] != outer.path:
+        if not outer.is_around(inner):
             raise InputError(f"loop '{inner.name}' is not inside of loop '{outer.name}'")
         node: Tree = outer.band
         for k in inner.path[len(outer.path) :]:

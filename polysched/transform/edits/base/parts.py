@@ -8,7 +8,8 @@
                              band: i
                                band: j
 
-The loops of one part keep their names, and so do those that it has not.
+The loops of one part keep their names, and so do those that it has not. Sequences stay flat: parts of one stand
+directly in it, whatever edits put there.
 """
 
 from __future__ import annotations
@@ -19,8 +20,7 @@ from typing import Any
 
 from polysched.model.tree.nodes import Band, Filter, Sequence, Set, Tree, children, walk, with_children
 from polysched.support import isl
-from polysched.transform.edits.base.loops import free, loops, node_at
-from polysched.transform.edits.base.sequences import with_parts
+from polysched.transform.edits.base.loops import changed_at, free, loops, node_at
 
 
 def in_parts(tree: Tree, path: Several[int], parts: Several[isl.UnionSet], keeps: int) -> Tree:
@@ -36,9 +36,30 @@ def with_names_of_their_own(tree: Tree, branches: Several[Filter], keeps: int = 
     done = list(branches)
     for k, branch in enumerate(branches):
         if k != keeps:
-            done[k] = _called_otherwise(branch, shown, taken)
+            done[k] = called_otherwise(branch, shown, taken)
             shown |= _loop_names(done[k])
     return tuple(done)
+
+
+def flat(branches: Several[Filter]) -> Sequence:
+    """The branches as a sequence; those that are sequences are in it by their parts."""
+    parts = []
+    for branch in branches:
+        if isinstance(branch.child, Sequence):
+            inner = flat(branch.child.children).children
+            parts += [replace(part, filter=part.filter.intersect(branch.filter)) for part in inner]
+        else:
+            parts.append(branch)
+    return Sequence(tuple(parts))
+
+
+def with_parts(tree: Tree, path: Several[int], parts: Sequence) -> Tree:
+    """`tree` with a sequence where the path leads, flat with the one that is directly around."""
+    tree = changed_at(tree, path, lambda node: parts)
+    around = path[:-2]
+    if len(path) >= 2 and isinstance(node := node_at(tree, around), Sequence):
+        return changed_at(tree, around, lambda _: flat(node.children))
+    return tree
 
 
 def only(tree: Tree, part: isl.UnionSet) -> Tree:
@@ -58,7 +79,7 @@ def _loop_names(tree: Tree) -> set[str]:
     return {member.name for node in walk(tree) if isinstance(node, Band) for member in node.members}
 
 
-def _called_otherwise(tree: Any, shown: set[str], taken: set[str]) -> Any:
+def called_otherwise(tree: Any, shown: set[str], taken: set[str]) -> Any:
     """The node with a fresh name, which is `taken` from now on, for every loop that is `shown` elsewhere."""
     if isinstance(tree, Band):
         members = []
@@ -67,4 +88,4 @@ def _called_otherwise(tree: Any, shown: set[str], taken: set[str]) -> Any:
             members.append(replace(member, name=name))
             taken.add(name)
         tree = replace(tree, members=tuple(members))
-    return with_children(tree, tuple(_called_otherwise(child, shown, taken) for child in children(tree)))
+    return with_children(tree, tuple(called_otherwise(child, shown, taken) for child in children(tree)))

@@ -36,7 +36,8 @@ from polysched.model.tree.nodes import (
 )
 from polysched.support import isl
 from polysched.transform.analysis.reductions import reduced
-from polysched.transform.trees.fuse_sums import are_same
+from polysched.transform.analysis.roles import Around
+from polysched.transform.trees.fusion import are_same
 
 
 def with_reduces(tree: Tree, dependences: Dependences) -> Tree:
@@ -46,18 +47,13 @@ def with_reduces(tree: Tree, dependences: Dependences) -> Tree:
 
 def require_reduces(tree: Tree, dependences: Dependences) -> None:
     """InputError if a mark of a tree that is given names what its loop does not reduce."""
-    _require(tree, dependences, dependences.coincidence)
-
-
-def _require(tree: Tree, dependences: Dependences, reaching: isl.UnionMap) -> None:
-    if (mark := mark_of(tree, Concurrent)) and mark.reduces and isinstance(tree, Band):
-        found = reduced(tree.members[0], dependences, reaching)
-        if more := [name for name in mark.reduces if name not in found]:
-            what = f"a loop is marked to reduce {', '.join(map(repr, more))}"
-            raise InputError(f"{what}, but it reduces {', '.join(found) or 'nothing'}", hint="leave it out of the mark")
-    left = left_below(tree, reaching)
-    for child in children(tree):
-        _require(child, dependences, left)
+    for node, around in Around((), dependences.coincidence).walk(tree):
+        if (mark := mark_of(node, Concurrent)) and mark.reduces and isinstance(node, Band):
+            found = reduced(node.members[0], dependences, around.reaching)
+            if more := [name for name in mark.reduces if name not in found]:
+                what = f"a loop is marked to reduce {', '.join(map(repr, more))}"
+                hint = "leave it out of the mark"
+                raise InputError(f"{what}, but it reduces {', '.join(found) or 'nothing'}", hint=hint)
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ from polysched.transform.edits.base.reduces import with_reduces
 
 
 def require_same_values(
-    before: Draft, scop: Scop, tree: Tree, origin: isl.UnionMap, what: str, hint: str = "", *, only: str = ""
+    before: Draft, scop: Scop, tree: Tree, origin: isl.UnionMap, what: str, *, only: str = ""
 ) -> Draft:
     """The draft of another nest, in the order of `tree`, that computes what the one before does.
 
@@ -59,8 +59,8 @@ def require_same_values(
     except IllegalSchedule as error:
         raise IllegalSchedule(f"{what}: {error}") from error
     if wrong is not None:
-        raise IllegalSchedule(f"{what}: {wrong}", violation=wrong, hint=hint, tree=tree)
-    return redrafted(before, scop, tree, what, hint, only=only)
+        raise IllegalSchedule(f"{what}: {wrong}", violation=wrong, tree=tree)
+    return redrafted(before, scop, tree, what, only=only)
 
 
 def together(draft: Draft) -> Draft:
@@ -113,7 +113,7 @@ def _using(arrays: Set[str], scop: Scop) -> Scop:
     return replace(scop, statements=tuple(map(using, scop.statements)))
 
 
-def redrafted(before: Draft, scop: Scop, tree: Tree, what: str, hint: str = "", *, only: str = "") -> Draft:
+def redrafted(before: Draft, scop: Scop, tree: Tree, what: str, *, only: str = "") -> Draft:
     """The draft of another nest, in the order of `tree`, with its own dependences; IllegalSchedule if an access leaves
     its array, or a mark separates what must stay in order. That it computes the same, the caller has shown. `only` is
     as above. InputError for edits `together`, since a proof of the caller's says nothing of those before."""
@@ -135,7 +135,7 @@ def redrafted(before: Draft, scop: Scop, tree: Tree, what: str, hint: str = "", 
     require_products(tree, scop, reorder=found.reorder_reductions, what=what)
     violation = first_violation(tree, found, scop)
     if violation is not None:
-        raise IllegalSchedule(f"{what}: {violation}", violation=violation, hint=hint, tree=tree)
+        raise IllegalSchedule(f"{what}: {violation}", violation=violation, tree=tree)
     return replace(before, scop=replace(scop, tree=tree), dependences=found, nested=tree, claims=claims)
 
 

@@ -16,12 +16,13 @@ from collections.abc import Sequence as Several
 from dataclasses import replace
 
 from polysched.errors import InputError
+from polysched.model.extents import largest
 from polysched.model.tree.nodes import Band, Filter, Parallel, Sequence, Set, Tree, Vector, with_children
 from polysched.support import isl
 from polysched.transform.edits.base.edit import Alternative, Draft, checked, reaching
-from polysched.transform.edits.base.loops import Loop, changed_at, loop, matching, unmarked
+from polysched.transform.edits.base.loops import Loop, changed_at, loop, matching, node_at, unmarked
+from polysched.transform.edits.base.parts import flat
 from polysched.transform.edits.base.registry import edit
-from polysched.transform.edits.base.sequences import flat
 
 
 @edit("order", "i; j -> i")
@@ -58,18 +59,16 @@ def _fuse(draft: Draft, one: str, other: str, shift: int | None) -> Draft:
     pairs = reaching(tree, place, draft.dependences.validity)
     least = _least_shift(first, second, pairs)
     applied = shift if shift is not None else least or 0
-
-    def change(sequence: Tree) -> Tree:
-        assert isinstance(sequence, Sequence | Set)
-        return _fused(sequence, first, second, applied, pairs)
-
+    sequence = node_at(tree, place)
+    assert isinstance(sequence, Sequence | Set)
+    fused = _fused(sequence, first, second, applied, pairs)
     what = f"fuse({one}, {other}{'' if shift is None else f', shift={shift}'})"
     alternatives: list[Alternative] = []
     if least is None:
         what += ", whatever the shift"
     elif least != applied:
         alternatives.append((f"shift by {least}", lambda: _fuse(draft, one, other, least)))
-    return checked(draft, changed_at(tree, place, change), what, alternatives)
+    return checked(draft, changed_at(tree, place, lambda _: fused), what, alternatives)
 
 
 def _are_marked_alike(first: Loop, second: Loop) -> bool:
@@ -80,7 +79,7 @@ def _are_marked_alike(first: Loop, second: Loop) -> bool:
 
 def _common_sequence(tree: Tree, first: Loop, second: Loop) -> tuple[int, ...]:
     """Where the sequence is in which the loops follow one another; InputError if there is none."""
-    if second.path[: len(first.path)] == first.path:
+    if first.is_around(second):
         raise InputError(f"loop '{second.name}' is inside of loop '{first.name}'")
     place = first.path[:-2]
     if second.path[:-2] != place:
@@ -101,13 +100,11 @@ def _around(first: Loop, second: Loop) -> str:
 def _least_shift(first: Loop, second: Loop, pairs: isl.UnionMap) -> int | None:
     """The least constant, not below zero, by which the second loop has to be late; None if none is enough."""
     between = pairs.intersect_domain(first.instances).intersect_range(second.instances)
-    distances = between.apply_domain(first.member.schedule).apply_range(second.member.schedule).deltas()
-    if distances.is_empty():
+    early = between.reverse().apply_domain(second.member.schedule).apply_range(first.member.schedule).deltas()
+    if early.is_empty():
         return 0
-    along = isl.Set.from_union_set(distances)
-    along = along.project_out(isl.dim_type.param, 0, along.dim(isl.dim_type.param))
-    nearest = along.min_val(isl.Aff("{ [d] -> [d] }"))
-    return max(0, -nearest.to_python()) if nearest.is_int() else None  # else as far as a size
+    most = largest(isl.Set.from_union_set(early))
+    return max(0, most.to_python()) if most.is_int() else None  # else as far as a size
 
 
 def _fused(node: Sequence | Set, first: Loop, second: Loop, shift: int, pairs: isl.UnionMap) -> Tree:

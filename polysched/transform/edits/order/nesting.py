@@ -14,9 +14,8 @@ from functools import partial
 
 from polysched.errors import InputError
 from polysched.model.tree.nodes import Band
-from polysched.transform.edits.base.edit import Alternative, Draft, attempt, first_legal
+from polysched.transform.edits.base.edit import Alternative, Draft, Step, attempt, first_legal, text_of
 from polysched.transform.edits.base.loops import Imperfect, chain, loop, loops
-from polysched.transform.edits.base.steps import Step, text_of
 from polysched.transform.edits.order.distribute import distribute
 from polysched.transform.edits.order.fuse import fuse
 from polysched.transform.edits.order.skew import skewings

@@ -1,5 +1,14 @@
 """Index-set splitting: the iterations of a loop for which a condition holds run first, then the others (Griebl,
 Feautrier and Lengauer, LCPC 1999). A condition on sizes alone gives two versions of the nest.
+
+Peeling: the first or last iterations of a loop run apart from it.
+
+The order of instances stays as it is, so it is always legal; but what is left may then be fused with another loop, or
+have bounds without min and max.
+
+What is said of sizes: affine conditions, as text.
+
+    sizes_where("n >= 32 and n % 8 == 0", ("n", "m"))      { : n >= 32 and n mod 8 = 0 }
 """
 
 from __future__ import annotations
@@ -17,8 +26,7 @@ from polysched.model.scop import Statement
 from polysched.model.tree.nodes import Domain
 from polysched.support import isl
 from polysched.transform.edits.base.edit import Alternative, Draft, checked
-from polysched.transform.edits.base.facts import sizes_where
-from polysched.transform.edits.base.loops import Loop, below_context, loop, loops
+from polysched.transform.edits.base.loops import Loop, arrival, below_context, loop, loops
 from polysched.transform.edits.base.parts import in_parts
 from polysched.transform.edits.base.registry import edit
 
@@ -97,7 +105,7 @@ def _values(draft: Draft, place: Loop, statement: Statement) -> dict[str, isl.Ma
     """{ S[i, j] -> [value] } by name, of the statement's iterators and of the loops around it."""
     own = isl.UnionSet.from_set(statement.domain)
     functions = {_HERE: place.member.schedule}
-    near = [each for each in loops(draft.nested) if _is_around(each, place) or _is_around(place, each)]
+    near = [each for each in loops(draft.nested) if each.is_around(place) or place.is_around(each)]
     named = [each for each in near if each.name.isidentifier() and is_name(each.name)]
     functions |= {each.name: each.member.schedule for each in named if statement.name in each.statements}
     values = {name: isl.Map.from_union_map(schedule.intersect_domain(own)) for name, schedule in functions.items()}
@@ -105,5 +113,50 @@ def _values(draft: Draft, place: Loop, statement: Statement) -> dict[str, isl.Ma
     return values | {name: isl.Map.from_pw_aff(names.function(Var(name))) for name in statement.iterators}
 
 
-def _is_around(one: Loop, other: Loop) -> bool:
-    return other.path[: len(one.path)] == one.path
+_MOST = 64  # iterations, each of which is a piece of the sets
+
+
+@edit("order", "i -> i_2; i; i_3")
+def peel(draft: Draft, name: str, first: int = 0, last: int = 0) -> Draft:
+    """The `first` and `last` iterations of the loop apart, before and after it; always legal.
+
+    They are those of each time that the loop runs. What is left keeps the names of loops. InputError for more than 64,
+    or if nothing would be left.
+
+        for i in 0..n: S    ->    for i_2 in 0..1: S
+                                  for i in 1..n: S                   peel("i", first=1)
+    """
+    tree = draft.nested
+    place = loop(tree, name)
+    if min(first, last) < 0 or not 0 < first + last <= _MOST:
+        message = f"peel needs from 1 to {_MOST} iterations, first or last, not first={first}, last={last}"
+        raise InputError(message)
+    instances = place.instances.intersect_params(draft.scop.context)
+    early, rest = _ends(instances, place, first, late=False)
+    late, rest = _ends(rest, place, last, late=True)
+    if rest.is_empty():
+        raise InputError(f"loop '{name}' never has more than {first + last} iterations: nothing would be left of it")
+    parts = [part for part in (early, rest, late) if not part.is_empty()]
+    what = f"peel({name}, first={first}, last={last})"
+    return checked(draft, in_parts(tree, place.path, parts, keeps=0 if early.is_empty() else 1), what)
+
+
+def _ends(instances: isl.UnionSet, place: Loop, count: int, *, late: bool) -> tuple[isl.UnionSet, isl.UnionSet]:
+    """The instances in the first or last `count` iterations, and the others."""
+    value = place.member.schedule.intersect_domain(instances)
+    at = arrival(place).range_product(value)  # { S[i, j] -> [[values of the loops around] -> [value]] }
+    left = at.range().unwrap()
+    for _ in range(count):
+        left = left.subtract(left.lexmax() if late else left.lexmin())
+    rest = at.intersect_range(left.wrap()).domain()
+    return instances.subtract(rest).coalesce(), rest.coalesce()
+
+
+def sizes_where(text: str, sizes: tuple[str, ...]) -> isl.Set:
+    """The sizes for which the condition holds; InputError if it is none, or not affine in them."""
+    condition = parse_formula(text, sizes)
+    try:
+        return AffineSpace("", (), sizes).where(condition).params()
+    except NotAffine as error:
+        hint = f"write affine conditions on the sizes ({', '.join(sizes) or 'none'}), as in 'n >= 32 and n % 32 == 0'"
+        raise InputError(f"'{text}' is no affine condition: {error.expr}", hint=hint) from None

@@ -22,12 +22,11 @@ from polysched.errors import InputError
 from polysched.model.tree.nodes import Band, Map, Member, Tree, mark_of, marked_as
 from polysched.support import isl
 from polysched.transform.edits.base.draft import Draft
-from polysched.transform.edits.base.edit import Alternative, checked
+from polysched.transform.edits.base.edit import Alternative, Step, checked
 from polysched.transform.edits.base.loops import Loop, changed_at, fresh, loop, matching, most_iterations, unmarked
 from polysched.transform.edits.base.loops import loops as loops_of
 from polysched.transform.edits.base.reduces import with_reduces
 from polysched.transform.edits.base.registry import edit
-from polysched.transform.edits.base.steps import Step
 from polysched.transform.edits.run.lifts import FREE, reductions_freed
 
 Axis = Literal[
@@ -92,7 +91,7 @@ def _bound(tree: Tree, name: str, kind: str, threads: int | None) -> tuple[Tree,
 def _require_grid(tree: Tree, name: str) -> None:
     """InputError unless the loop `name`, and what it is nested with, can be on the axes that they are marked with."""
     kernel = _kernel(tree, name)
-    inside = [each for each in loops_of(tree) if each.path[: len(kernel.path)] == kernel.path]
+    inside = [each for each in loops_of(tree) if kernel.is_around(each)]
     axes = {each.name: mark.axis for each in inside if (mark := mark_of(each.band, Map))}
     sums = {each.name for each in inside if (mark := mark_of(each.band, Map)) and mark.reduces}
     on_axes = [each for each in inside if each.name in axes]
@@ -152,5 +151,5 @@ def _team(place: Loop) -> int:
 def _kernel(tree: Tree, name: str) -> Loop:
     """The outermost loop on an axis among that of the name and those around it."""
     place = loop(tree, name)
-    outermost = next(band for band in (*place.around, place.band) if mark_of(band, Map))
+    outermost = next(band for band in place.bands if mark_of(band, Map))
     return loop(tree, outermost.members[0].name)

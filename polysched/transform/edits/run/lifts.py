@@ -19,13 +19,12 @@ from polysched.deps.distance import STEEPEST, distances_of
 from polysched.deps.reaching import Reaching, below, between
 from polysched.errors import IllegalSchedule
 from polysched.model.tree.nodes import Band, Tree, children, own_marks
-from polysched.transform.edits.base.edit import Alternative, Draft, reaching
+from polysched.transform.edits.base.edit import Alternative, Draft, Step, after, first, reaching, text_of
 from polysched.transform.edits.base.loops import Loop, arrival, loop, loops
-from polysched.transform.edits.base.steps import Step, after, first, text_of
 from polysched.transform.edits.order.distribute import distribute
 from polysched.transform.edits.order.reorder import interchange, reorder
 from polysched.transform.edits.order.skew import skew_step
-from polysched.transform.edits.values.privatize import privatize
+from polysched.transform.edits.values.cache import privatize
 
 FREE = "if sums may be in any order, schedule with Options(reorder_reductions=True)"
 

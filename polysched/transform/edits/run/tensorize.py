@@ -22,8 +22,10 @@ from polysched.ir.node import walk
 from polysched.ir.nodes import Load, Store
 from polysched.ir.text import show
 from polysched.model.scop import Statement
-from polysched.model.tree.nodes import Leaf, Map, Tensor, mark_of, marked_as
-from polysched.transform.analysis.unify import Unified, factors, iterators, unify
+from polysched.model.tree.nodes import Leaf, Map, Member, Tensor, mark_of, marked_as
+from polysched.support import isl
+from polysched.transform.analysis.roles import iterators
+from polysched.transform.analysis.unify import Unified, factors, unify
 from polysched.transform.edits.base.draft import Draft
 from polysched.transform.edits.base.edit import checked
 from polysched.transform.edits.base.loops import Loop, adjacent, changed_at, loop, loops, most_iterations
@@ -89,7 +91,8 @@ def _iterator(draft: Draft, one: Statement, name: str) -> int:
 
 def _require_unified(draft: Draft, one: Statement, of: Instruction, three: list[int]) -> None:
     """InputError unless the access relations of the statement are the instruction's, for these iterators."""
-    if unify(one, draft.scop, iterators(one), of, Unified(*three)):
+    loops_of_source = [Member(isl.UnionMap.from_map(isl.Map.from_aff(function))) for function in iterators(one)]
+    if unify(one, draft.scop, loops_of_source, of, Unified(*three)):
         return
     line, (store,) = LINE * 8 // of.factor.bits, one.body
     assert isinstance(store, Store)

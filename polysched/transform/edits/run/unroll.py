@@ -59,12 +59,9 @@ def unroll_and_jam(draft: Draft, name: str, factor: int) -> Draft:
     if not any(isinstance(node, Band) for node in walk(place.band.child)):
         raise InputError(f"loop '{place.name}' has no loop inside to jam into", hint="unroll it")
     blocks = replace(block_of(place.member, factor), name=fresh(tree, f"{place.name}_o"))
-
-    def change(band: Tree) -> Tree:
-        return Band((blocks,), False, _jammed(place.member, place.band.child))
-
+    jammed = Band((blocks,), child=_jammed(place.member, place.band.child))
     what = f"unroll_and_jam({name}, factor={factor})"
-    return checked(draft, changed_at(tree, place.path, change), what, _smaller(draft, place.name, factor))
+    return checked(draft, changed_at(tree, place.path, lambda _: jammed), what, _smaller(draft, place.name, factor))
 
 
 def _require_factor(edit: str, factor: int) -> None:

@@ -11,8 +11,8 @@ from polysched.deps.dependences import Claim
 from polysched.errors import InputError
 from polysched.support import isl
 from polysched.transform.edits.base.draft import Draft
-from polysched.transform.edits.base.facts import sizes_where
 from polysched.transform.edits.base.registry import edit
+from polysched.transform.edits.order.split_set import sizes_where
 
 
 @edit("claim", "")

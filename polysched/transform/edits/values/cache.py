@@ -1,23 +1,26 @@
-"""Small copies of what an iteration of a loop uses of an array.
-
-    band: i_o                       band: i_o
-      band: i                         mark: storage:A_c                   A_c: f64[34], of each iteration of i_o
-        S: reads A[i - 1]               sequence
-           and A[i + 1]       ->          band: A0   load_A: A_c[A0 - 32 i_o + 1] = A[A0]
-                                          band: i     S: reads A_c[i - 32 i_o] and A_c[i - 32 i_o + 2]
-
-                                    cache_read("A", at="i_o")
+"""Small copies of what an iteration of a loop uses of an array (`storage.py`).
 
 The copy is shown to be right (`same_values.py`): one of an array that is written while it is in use is refused.
+
+Privatization: each iteration of a loop gets an array of its own (Feautrier, ICS 1988).
+
+Then iterations need not wait for each other to use the one array. No value may cross from one iteration to another.
+What is read after the loop, the last iteration that wrote it copies back.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from polysched.deps.dependences import Dependence
+from polysched.deps.legality import Instance, Violation
 from polysched.errors import IllegalSchedule, InputError
+from polysched.model.witness import smallest
+from polysched.support import isl
 from polysched.transform.edits.base.draft import Draft
 from polysched.transform.edits.base.edit import first_legal
+from polysched.transform.edits.base.loops import coordinates_of
 from polysched.transform.edits.base.registry import edit
-from polysched.transform.edits.base.same_values import require_same_values
 from polysched.transform.edits.values.storage import Scope, Use
 
 
@@ -32,22 +35,18 @@ def cache_read(draft: Draft, array: str, at: str | None, scope: Scope = "private
             ... A[i] ...    ->       for A0: A_c[A0 - 32 * i_o] = A[A0]
                                      ... A_c[i - 32 * i_o] ...       cache_read("A", at="i_o")
     """
-    what = f"cache_read({array}, at={at})"
-    use = Use(draft, array, at)
+    use = Use(draft, array, at, f"cache_read({array}, at={at})")
     if not use.reads:
         raise InputError(f"nothing in {use.where} reads '{array}'")
     small = use.small(use.reads, scope, name)
-    load = small.loaded(use.reads[0], draft.scop)
-    scop = use.edited(small, [load], stores=False)
-    tree = use.placed(small, load, None, scop)
     try:
-        return require_same_values(draft, scop, tree, draft.scop.domain.identity(), what)
+        return use.on(small, load=use.reads[0], stores=False)
     except IllegalSchedule as refusal:
         text = f"cache_write('{array}', at={at!r}) keeps what is written there, too"
         hint = first_legal([(text, lambda: cache_write(draft, array, at))]) if use.writes else ""
         if not hint:
             raise
-        raise IllegalSchedule(str(refusal), violation=refusal.violation, hint=hint, tree=tree) from refusal
+        raise IllegalSchedule(str(refusal), violation=refusal.violation, hint=hint, tree=refusal.tree) from refusal
 
 
 @edit("values", "i_o -> i_o, (C0; ...; C0_2)")
@@ -61,15 +60,55 @@ def cache_write(draft: Draft, array: str, at: str | None, scope: Scope = "privat
             ... C[i] += x   ->       ... C_c[i - 32 * i_o] += x
                                      for C0: C[C0] = C_c[C0 - 32 * i_o]      cache_write("C", at="i_o")
     """
-    what = f"cache_write({array}, at={at})"
-    use = Use(draft, array, at)
+    use = Use(draft, array, at, f"cache_write({array}, at={at})")
     if not use.writes:
         hint = f"cache_read('{array}', at={at!r}) copies what it reads" if use.reads else ""
         raise InputError(f"nothing in {use.where} writes '{array}'", hint=hint)
     small = use.small([*use.reads, *use.writes], scope, name)
-    before = use.read_of_earlier(what)
-    store = small.stored(use.writes[0], draft.scop)
-    load = small.loaded(before, draft.scop) if before is not None else None
-    scop = use.edited(small, [load, store] if load else [store], stores=True)
-    tree = use.placed(small, load, store, scop)
-    return require_same_values(draft, scop, tree, draft.scop.domain.identity(), what)
+    return use.on(small, load=use.read_of_earlier(), store=use.writes[0])
+
+
+@edit("values", "i -> i, (...; t0)")
+def privatize(draft: Draft, array: str, at: str, scope: Scope = "private", name: str = "") -> Draft:
+    """For what each iteration of loop `at` uses of an array, one of its own.
+
+    It is called `name`, or t_p for t, and lives in `scope`, as for `cache_read`. InputError if nothing is written of
+    it; IllegalSchedule, with the two iterations, if one reads what another wrote.
+
+        for i:                        for i:
+            for j: t[j] = ...    ->       for j: t_p[j] = ...        t_p of each iteration
+            for j: ... t[j] ...           for j: ... t_p[j] ...      privatize("t", at="i")
+    """
+    what = f"privatize({array}, at={at})"
+    use = Use(draft, array, at, what)
+    if not use.writes:
+        raise InputError(f"nothing in {use.where} writes '{array}'", hint="an array that is only read needs no copies")
+    for violation in _crossing(draft, use):
+        raise IllegalSchedule(f"{what}: {violation}", violation=violation)
+    small = use.small([*use.reads, *use.writes], scope, name or use.fresh_name("p"))
+    return use.on(small, load=use.read_of_earlier(), store=use.read_later())
+
+
+def _crossing(draft: Draft, use: Use) -> Iterator[Violation]:
+    """Values of the array that cross from one iteration to another, the loops around being in one each."""
+    *outer, _ = use.bands
+    around = coordinates_of(outer, use.arrivals.domain())
+    other = around.apply_range(around.reverse()).subtract(use.together)
+    for d in draft.dependences.of("flow"):
+        if d.array == use.array.name:
+            for pairs in isl.maps_of(isl.UnionMap.from_map(d.relation).intersect(other)):
+                if not pairs.is_empty():
+                    yield _violation(draft, d, pairs, use)
+
+
+def _violation(draft: Draft, d: Dependence, pairs: isl.Map, use: Use) -> Violation:
+    sizes, point = smallest(pairs.wrap())
+    depth = pairs.dim(isl.dim_type.in_)
+    return Violation(
+        dependence=d,
+        source=Instance(d.source, point[:depth]),
+        sink=Instance(d.sink, point[depth:]),
+        sizes=sizes,
+        reason=f", in another iteration of {use.where}",
+        scop=draft.scop,
+    )

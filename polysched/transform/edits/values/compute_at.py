@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from functools import reduce
+from dataclasses import replace
+from functools import partial, reduce
 
 from polysched.config.heuristics.nest import MOST_CORNER, PART_OF_A_ROW
 from polysched.deps.dependences import Dependences
@@ -27,19 +27,25 @@ from polysched.model.scop import Scop, Statement
 from polysched.model.tree.nodes import Tree
 from polysched.support import isl
 from polysched.transform.edits.base.edit import Draft
-from polysched.transform.edits.base.graft import coordinates_of, copied, flattened, grafted, part_of, part_with, varying
-from polysched.transform.edits.base.loops import Loop, free, loop
+from polysched.transform.edits.base.graft import copied, flattened, grafted, part_of, part_with, varying
+from polysched.transform.edits.base.loops import Loop, coordinates_of, free, loop
 from polysched.transform.edits.base.registry import edit
 from polysched.transform.edits.base.same_values import require_same_values
-from polysched.transform.edits.values.copies import Copies, copies_of, in_box, iterator_names, names_in
-from polysched.transform.edits.values.footprint import box, nth_subscript
+from polysched.transform.edits.values.copies import (
+    Copies,
+    box,
+    copies_of,
+    in_box,
+    iterator_names,
+    names_in,
+    nth_subscript,
+)
 from polysched.transform.edits.values.producers import (
     OPERATIONS,
     chains_of,
     instances_of,
     producers_of,
     require_computed,
-    union_of,
     without_computed,
     without_statements,
 )
@@ -61,54 +67,51 @@ def compute_at(draft: Draft, array: str, at: str, scope: Scope = "private") -> D
     scop, place = draft.scop, loop(draft.nested, at)
     producers = producers_of(scop, array)
     users = _users(scop, array, producers, place)
-    arrivals = coordinates_of((*place.around, place.band), instances_of(users))
+    arrivals = coordinates_of(place.bands, instances_of(users))
     for user in users:
         require_computed(draft, array, user, may_read=True)
     needed = _needed(draft.dependences, array, producers, users, arrivals)
     if not needed:
         raise InputError(_unused(array, producers, place))
-    computing = _Computing(draft, array, place, scope, producers, users, arrivals)
+    computed = partial(_computed, draft, array, place, scope, producers, users, arrivals)
     if len(needed) == 1 and (filled := _without_corners(needed[0][1])) is not None:
         name = needed[0][0]
         with suppress(IllegalSchedule):  # what is in the corners may have no place, or its operands may have gone
-            return computing.of([(name, filled.intersect_range(scop.statement(name).domain))])
-    return computing.of([(name, _simpler(of_it, scop.statement(name).domain)) for name, of_it in needed])
+            return computed([(name, filled.intersect_range(scop.statement(name).domain))])
+    return computed([(name, _simpler(of_it, scop.statement(name).domain)) for name, of_it in needed])
 
 
-@dataclass(frozen=True)
-class _Computing:
-    """The array that the users in a loop read, computed in its iterations."""
+def _computed(
+    draft: Draft,
+    array: str,
+    place: Loop,
+    scope: Scope,
+    producers: Sequence[Statement],
+    users: Sequence[Statement],
+    arrivals: isl.UnionMap,
+    needed: Sequence[tuple[str, isl.Map]],
+) -> Draft:
+    """The draft in which an iteration of the loop computes these instances, { [o] -> S0[i] } for each producer, for
+    the users in it, which read the array."""
+    scop = draft.scop
+    loops = [band.members[0].name for band in place.bands]
+    names, outer = names_in(scop), iterator_names(loops, scop, producers)
+    copies = [copies_of(scop.statement(name), of_it, free(f"{name}_at", names), outer) for name, of_it in needed]
+    own = free(f"{array}_at", names)
+    small = box(_elements(copies, array), scop.context)
+    inside = [in_box(user, array, small, _arrival(arrivals, user), own) for user in users]
+    again = [in_box(copy.statement, array, small, copy.arrival, own) for copy in copies]
+    gone = producers if _is_free(draft, array, producers, users) else ()
 
-    draft: Draft
-    array: str
-    place: Loop
-    scope: Scope
-    producers: tuple[Statement, ...]
-    users: tuple[Statement, ...]
-    arrivals: isl.UnionMap
-
-    def of(self, needed: Sequence[tuple[str, isl.Map]]) -> Draft:
-        """The draft in which an iteration computes these instances, { [o] -> S0[i] } for each producer."""
-        scop, array, users, producers = self.draft.scop, self.array, self.users, self.producers
-        loops = [band.members[0].name for band in (*self.place.around, self.place.band)]
-        names, outer = names_in(scop), iterator_names(loops, scop, producers)
-        copies = [copies_of(scop.statement(name), of_it, free(f"{name}_at", names), outer) for name, of_it in needed]
-        own = free(f"{array}_at", names)
-        small = box(_elements(copies, array), scop.context)
-        by_user = {user.name: _arrival(self.arrivals, user) for user in users}
-        inside = [in_box(user, array, small, by_user[user.name], own) for user in users]
-        again = [in_box(copy.statement, array, small, copy.arrival, own) for copy in copies]
-        gone = producers if _is_free(self.draft, array, producers, users) else ()
-
-        wide = next(each for each in scop.arrays if each.name == array)
-        left = without_statements(scop, gone)
-        changed = {statement.name: statement for statement in inside}
-        statements = (*again, *(changed.get(s.name, s) for s in left.statements))
-        arrays = (*left.arrays, Array(own, wide.dtype, small.shape, self.scope))
-        edited = replace(left, statements=statements, arrays=arrays)
-        tree = _placed(self.draft.nested, self.place, users, copies, gone, own)
-        origin = union_of(copy.origin for copy in copies).union(instances_of(left.statements).identity())
-        return require_same_values(self.draft, edited, tree, origin, f"compute_at({array}, at={self.place.name})")
+    wide = next(each for each in scop.arrays if each.name == array)
+    left = without_statements(scop, gone)
+    changed = {statement.name: statement for statement in inside}
+    statements = (*again, *(changed.get(s.name, s) for s in left.statements))
+    arrays = (*left.arrays, Array(own, wide.dtype, small.shape, scope))
+    edited = replace(left, statements=statements, arrays=arrays)
+    tree = _placed(draft.nested, place, users, copies, gone, own)
+    origin = isl.union_map(copy.origin for copy in copies).union(instances_of(left.statements).identity())
+    return require_same_values(draft, edited, tree, origin, f"compute_at({array}, at={place.name})")
 
 
 def _users(scop: Scop, array: str, producers: Sequence[Statement], place: Loop) -> tuple[Statement, ...]:
@@ -143,8 +146,8 @@ def _needed(
     """{ [o] -> S0[i] } for each producer: what the users in an iteration read, and what that is computed from."""
     makes, reads = {s.name for s in producers}, {s.name for s in users}
     flow = [d for d in dependences.of("flow") if d.array == array and d.source in makes]
-    read = union_of(d.relation for d in flow if d.sink in reads)
-    among = chains_of(union_of(d.relation for d in flow if d.sink in makes))
+    read = isl.union_map(d.relation for d in flow if d.sink in reads)
+    among = chains_of(isl.union_map(d.relation for d in flow if d.sink in makes))
     needed = arrivals.reverse().apply_range(read.reverse())
     needed = needed.union(needed.apply_range(among.reverse())).intersect_range(instances_of(producers))
     found = (m.coalesce() for m in isl.maps_of(needed) if not m.is_empty())
@@ -232,8 +235,8 @@ def _placed(
     array: str,
 ) -> Tree:
     """The tree with the copies right before the users in each iteration of the loop, which has the array."""
-    origin = union_of(copy.origin for copy in copies)
-    part = varying(copied(part_of(tree, origin.range()), origin), union_of(copy.arrival for copy in copies))
+    origin = isl.union_map(copy.origin for copy in copies)
+    part = varying(copied(part_of(tree, origin.range()), origin), isl.union_map(copy.arrival for copy in copies))
     left = without_computed(tree, gone)
     around = (*loop(left, place.name).path, 0)
     inner = inside_storage(left, around)

@@ -11,25 +11,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import Any
 
 from polysched.errors import InputError
 from polysched.ir.build import floormod
-from polysched.ir.node import rewrite
-from polysched.ir.nodes import Const, Load, Store
+from polysched.ir.nodes import Const
 from polysched.model.affine import everywhere, value_at
-from polysched.model.scop import Access, Scop, Statement
+from polysched.model.scop import Scop, Statement
 from polysched.model.tree.nodes import Band, Filter, Mark, Sequence, Storage, Tree, children, mark_of
 from polysched.support import isl
 from polysched.transform.edits.base.draft import Draft
-from polysched.transform.edits.base.graft import bands_above, coordinates_of
-from polysched.transform.edits.base.loops import Loop, changed_at, loops, node_at
+from polysched.transform.edits.base.graft import without_arrays
+from polysched.transform.edits.base.loops import Loop, changed_at, coordinates_of, loops
 from polysched.transform.edits.base.registry import edit
 from polysched.transform.edits.base.same_values import require_same_values
-from polysched.transform.edits.values.storage import own_array, with_array, without_storage
+from polysched.transform.edits.order.skew import shifted
+from polysched.transform.edits.values.copies import moved
+from polysched.transform.edits.values.storage import own_array, with_array
 
 
 @edit("values", "k_o -> A0; k_o")
@@ -49,7 +48,7 @@ def double_buffer(draft: Draft, array: str) -> Draft:
     statements = tuple(_by_turns(statement, array, place.loop.band) for statement in draft.scop.statements)
     doubled = replace(old, shape=(Const(2), *old.shape))
     scop = with_array(replace(draft.scop, statements=statements), doubled)
-    ahead = changed_at(without_storage(tree, array), place.loop.path, place.ahead)
+    ahead = changed_at(without_arrays(tree, {array}), place.loop.path, place.ahead)
     return require_same_values(draft, scop, ahead, scop.domain.identity(), f"double_buffer({array})")
 
 
@@ -70,55 +69,39 @@ class _Place:
 
     def _early(self, node: Tree) -> Tree:
         assert isinstance(node, Band)
-        (member,) = node.members
-        early, one_less = _statements(self.filling), isl.Map("{ [x] -> [x - 1] }")
-        parts = (
-            part.apply_range(one_less) if part.get_tuple_name(isl.dim_type.in_) in early else part
-            for part in isl.maps_of(member.schedule)
-        )
-        schedule = reduce(isl.UnionMap.union, map(isl.UnionMap.from_map, parts))
-        return replace(node, members=(replace(member, schedule=schedule),), child=self._without_first(node.child))
+        member = shifted(node.members[0], tuple(_statements(self.filling)), -1)
+        return replace(node, members=(member,), child=self._without_first(node.child))
 
     def _without_first(self, node: Tree) -> Tree:
-        match node:
-            case Sequence(children=branches):
-                return Sequence(tuple(replace(b, filter=b.filter.subtract(self.first)) for b in branches))
-            case Mark(child=child):
-                return replace(node, child=self._without_first(child))
-        raise AssertionError(f"a {type(node).__name__} is no sequence")
+        if isinstance(node, Mark):
+            return replace(node, child=self._without_first(node.child))
+        assert isinstance(node, Sequence)
+        return Sequence(tuple(replace(branch, filter=branch.filter.subtract(self.first)) for branch in node.children))
 
 
 def _place(tree: Tree, scop: Scop, array: str) -> _Place:
-    paths = list(_storage_of(tree, array, ()))
-    if len(paths) != 1 or not isinstance(node_at(tree, paths[0][:-1]), Band):
+    owners = [each for each in loops(tree) if (mark := mark_of(each.band.child, Storage)) and array in mark.arrays]
+    if len(owners) != 1:
         raise InputError(f"'{array}' belongs to no loop, or to several", hint="cache it at one that is not distributed")
-    (path,) = paths
-    around = next(each for each in loops(tree) if each.path == path[:-1])
+    (around,) = owners
     writers = {s.name for s in scop.statements if any(write.array == array for write in s.writes)}
     readers = {s.name for s in scop.statements if any(read.array == array for read in s.reads)}
-    branches = _branches(node_at(tree, path))
+    branches = _branches(around.band.child)
     leading = [branch for branch in branches if _statements(branch.filter) <= writers - readers]
     if not leading or writers & set().union(*(_statements(b.filter) for b in branches if b not in leading)):
         both = ", ".join(sorted(writers & readers)) or "one loop"
         hint = "cache what it reads by cache_read"
         raise InputError(f"'{array}' is not filled before it is used: {both} writes and reads it", hint=hint)
     filling = reduce(isl.UnionSet.union, (branch.filter for branch in leading))
-    return _Place(array, around, filling, _first(tree, around, filling))
+    return _Place(array, around, filling, _first(around, filling))
 
 
-def _first(tree: Tree, around: Loop, instances: isl.UnionSet) -> isl.UnionSet:
+def _first(around: Loop, instances: isl.UnionSet) -> isl.UnionSet:
     """The instances of the loop's first iteration, for each one of the loops around it."""
-    outer = coordinates_of(tuple(bands_above(tree, around.path)), instances)
+    outer = coordinates_of(around.around, instances)
     own = around.member.schedule.intersect_domain(instances)
     first = outer.reverse().apply_range(own).lexmin()
     return outer.apply_range(first).intersect(own).domain()
-
-
-def _storage_of(tree: Tree, array: str, path: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-    if (storage := mark_of(tree, Storage)) and array in storage.arrays:
-        yield path
-    for k, child in enumerate(children(tree)):
-        yield from _storage_of(child, array, (*path, k))
 
 
 def _branches(node: Tree) -> tuple[Filter, ...]:
@@ -151,17 +134,10 @@ def _by_turns(statement: Statement, array: str, band: Band) -> Statement:
     iteration = isl.Map.from_union_map(own)
     turn = floormod(value_at(everywhere(isl.PwMultiAff.from_map(iteration).get_pw_aff(0)), statement.iterators), 2)
     number = iteration.apply_range(isl.Map("{ [x] -> [x mod 2] }"))
-
-    def element(node: Any) -> Any:
-        if isinstance(node, Load | Store) and node.array == array:
-            return replace(node, index=(turn, *node.index))
-        return None
-
-    def access(each: Access) -> Access:
-        if each.array != array:
-            return each
-        relation = number.flat_range_product(each.relation).set_tuple_name(isl.dim_type.out, array)
-        return replace(each, relation=relation)
-
-    reads, writes = tuple(map(access, statement.reads)), tuple(map(access, statement.writes))
-    return replace(statement, body=rewrite(statement.body, element), reads=reads, writes=writes)
+    return moved(
+        statement,
+        array,
+        lambda index: (turn, *index),
+        lambda used: number.flat_range_product(used).set_tuple_name(isl.dim_type.out, array),
+        array,
+    )

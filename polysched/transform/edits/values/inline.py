@@ -20,18 +20,16 @@ from polysched.model.scop import Access, Scop, Statement
 from polysched.model.tree.nodes import Band, Domain, Filter, Leaf, Mark, Storage, Tree, children, with_children
 from polysched.model.tree.nodes import Sequence as InOrder
 from polysched.support import isl
-from polysched.transform.edits.base.edit import Alternative, Draft, first_legal
+from polysched.transform.edits.base.edit import Alternative, Draft, Step, first_legal
 from polysched.transform.edits.base.loops import free, loops
 from polysched.transform.edits.base.registry import edit
 from polysched.transform.edits.base.same_values import redrafted, require_same_values
-from polysched.transform.edits.base.steps import Step
 from polysched.transform.edits.values.compute_at import compute_at
 from polysched.transform.edits.values.copies import names_in
 from polysched.transform.edits.values.producers import (
     instances_of,
     producers_of,
     require_computed,
-    union_of,
     without_computed,
     without_statements,
 )
@@ -178,7 +176,7 @@ def _in_steps(scop: Scop, tree: Tree, array: str, reads: Sequence[_Read]) -> tup
     """A nest, its order, and where its instances come from."""
     users = {read.user.name: [r for r in reads if r.user is read.user] for read in reads}
     statements = tuple(_on_scalars(s, array, users[s.name]) if s.name in users else s for s in scop.statements)
-    origin = union_of(read.origin for read in reads).union(instances_of(statements).identity())
+    origin = isl.union_map(read.origin for read in reads).union(instances_of(statements).identity())
     scalars = tuple(read.scalar for read in reads)
     steps = replace(scop, statements=(*(r.alone for r in reads), *statements), arrays=(*scop.arrays, *scalars))
     for of_user in users.values():
@@ -202,13 +200,13 @@ def _on_scalars(user: Statement, array: str, reads: Sequence[_Read]) -> Statemen
 def _preceded(tree: Tree, reads: Sequence[_Read]) -> Tree:
     """The tree with the statements of the reads right before each instance of their user."""
     user = isl.UnionSet.from_set(reads[0].user.domain)
-    same = union_of(read.same for read in reads)
+    same = isl.union_map(read.same for read in reads)
     storage = Storage(tuple(read.scalar.name for read in reads))
 
     def visit(node: Tree, reaching: isl.UnionSet) -> Tree:
         match node:
             case Leaf() if not (here := reaching.intersect(user)).is_empty():
-                before = [Filter(union_of([r.same]).intersect_range(here).domain()) for r in reads]
+                before = [Filter(isl.union_map([r.same]).intersect_range(here).domain()) for r in reads]
                 return Mark(storage, InOrder((*before, Filter(reaching))))
             case Domain(domain=domain, child=child):
                 return Domain(domain.union(same.domain()), visit(child, domain))

@@ -8,31 +8,41 @@ with room between rows.
 
 Each read must get the value that it got before: elements share a place where one is dead before the other is born
 (Lefebvre and Feautrier, Parallel Computing 24, 1998).
+
+Where an array that belongs to a loop lives: in a thread, in a block of threads, or in the memory of all.
+
+An array in global memory belongs to no loop: all iterations have the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import reduce
-from typing import Any
+from functools import partial, reduce
 
 from polysched.config.heuristics.nest import FOLDED_SIZES
+from polysched.deps.arrivals import scoped_arrays
 from polysched.errors import IllegalSchedule, InputError
 from polysched.frontend.formula import parse_formula
 from polysched.ir.build import add, floormod, var
-from polysched.ir.node import rewrite, substitute
-from polysched.ir.nodes import Array, Binary, Const, Expr, Load, Store, Var
+from polysched.ir.node import substitute
+from polysched.ir.nodes import Array, Binary, Const, Expr, Var
 from polysched.ir.simplify import simplify
 from polysched.ir.text import show
 from polysched.model.affine import AffineSpace, NotAffine, element_names, is_name
 from polysched.model.extents import along, extent
-from polysched.model.scop import Access, Scop, Statement
+from polysched.model.scop import Scop
 from polysched.support import isl
 from polysched.transform.edits.base.draft import Draft
+from polysched.transform.edits.base.edit import Alternative, Step, first_legal
+from polysched.transform.edits.base.graft import without_arrays
+from polysched.transform.edits.base.loops import loops
 from polysched.transform.edits.base.registry import edit
 from polysched.transform.edits.base.same_values import require_same_values
-from polysched.transform.edits.values.storage import own_array, with_array
+from polysched.transform.edits.values.cache import privatize
+from polysched.transform.edits.values.copies import moved
+from polysched.transform.edits.values.storage import SCOPES, Scope, own_array, with_array
 
 
 @edit("values", "")
@@ -89,10 +99,8 @@ def fold_storage(draft: Draft, array: str, axis: int = 0, size: int = 0) -> Draf
 
     *fewer, most = sizes
     for each in fewer:
-        try:
+        with suppress(IllegalSchedule):
             return folded(each)
-        except IllegalSchedule:
-            continue
     return folded(most)
 
 
@@ -130,12 +138,6 @@ class _Layout:
         values = dict(zip(self.names, index, strict=True))
         return tuple(substitute(each, values) for each in self.places)
 
-    def as_map(self, array: str, sizes: tuple[str, ...]) -> isl.Map:
-        """{ t[i, j] -> t[j, i] }; NotAffine if it is none."""
-        space = AffineSpace(array, self.names, sizes)
-        parts = (isl.Map.from_pw_aff(space.function(each)) for each in self.places)
-        return reduce(isl.Map.flat_range_product, parts).set_tuple_name(isl.dim_type.out, array)
-
 
 def _parsed(text: str, array: Array, sizes: tuple[str, ...]) -> _Layout:
     left, arrow, right = text.partition("->")
@@ -150,19 +152,24 @@ def _parsed(text: str, array: Array, sizes: tuple[str, ...]) -> _Layout:
 
 def _places(layout: _Layout, array: Array, draft: Draft, what: str) -> isl.Map:
     """{ t[i, j] -> t[j, i] }"""
+    space = AffineSpace(array.name, layout.names, draft.scop.function.sizes)
     try:
-        return layout.as_map(array.name, draft.scop.function.sizes)
+        parts = [isl.Map.from_pw_aff(space.function(each)) for each in layout.places]
     except NotAffine as error:
         hint = "use sums, multiples by constants, and // and % by constants"
         raise InputError(f"{what}: not affine: {error.expr}", hint=hint) from None
+    return reduce(isl.Map.flat_range_product, parts).set_tuple_name(isl.dim_type.out, array.name)
 
 
 def _laid_out(draft: Draft, new: Array, layout: _Layout, places: isl.Map, what: str) -> Draft:
     """The draft with the array of that name in this layout, and shape."""
     scop = draft.scop
-    statements = tuple(_moved(statement, new.name, layout, places) for statement in scop.statements)
-    moved = with_array(replace(scop, statements=statements), new)
-    return require_same_values(draft, moved, draft.nested, scop.domain.identity(), what, only=new.name)
+    statements = tuple(
+        moved(statement, new.name, layout.of, lambda used: used.apply_range(places), new.name)
+        for statement in scop.statements
+    )
+    edited = with_array(replace(scop, statements=statements), new)
+    return require_same_values(draft, edited, draft.nested, scop.domain.identity(), what, only=new.name)
 
 
 def _shape(array: Array, places: isl.Map, scop: Scop) -> tuple[Expr, ...]:
@@ -185,15 +192,31 @@ def _shape(array: Array, places: isl.Map, scop: Scop) -> tuple[Expr, ...]:
     return tuple(extent(side, scop.context) for side in sides)
 
 
-def _moved(statement: Statement, array: str, layout: _Layout, places: isl.Map) -> Statement:
-    """The statement on the array in its new layout."""
+@edit("values", "")
+def set_scope(draft: Draft, array: str, scope: Scope) -> Draft:
+    """A small array in "private" (or "local"), "shared" or "global" memory.
 
-    def element(node: Any) -> Any:
-        is_it = isinstance(node, Load | Store) and node.array == array
-        return replace(node, index=layout.of(node.index)) if is_it else None
+    InputError if no edit has made the array, or it belongs to no loop; IllegalSchedule if iterations overwrite each
+    other's values in global memory.
 
-    def access(each: Access) -> Access:
-        return replace(each, relation=each.relation.apply_range(places)) if each.array == array else each
+        double A_c[32];     ->    __shared__ double A_c[32];         set_scope("A_c", "shared")
+    """
+    if scope not in SCOPES:
+        raise InputError(f"there is no scope '{scope}'", hint=f"the scopes are: {', '.join(SCOPES)}")
+    changed = replace(own_array(draft, array), space=SCOPES[scope])
+    scop, tree = with_array(draft.scop, changed), draft.nested
+    if SCOPES[scope] == "global":
+        tree = without_arrays(tree, {array})
+    elif array not in scoped_arrays(tree):
+        raise InputError(f"'{array}' belongs to no loop", hint=first_legal(_at_a_loop(draft, array, scope)))
+    return require_same_values(draft, scop, tree, scop.domain.identity(), f"set_scope({array}, {scope})")
 
-    reads, writes = tuple(map(access, statement.reads)), tuple(map(access, statement.writes))
-    return replace(statement, body=rewrite(statement.body, element), reads=reads, writes=writes)
+
+def _at_a_loop(draft: Draft, array: str, scope: str) -> Iterator[Alternative]:
+    """One for each iteration of a loop around all that uses the array, outermost first."""
+    users = {s.name for s in draft.scop.statements if any(a.array == array for a in (*s.reads, *s.writes))}
+    for place in loops(draft.nested):
+        if users <= set(place.statements):
+            own = {} if SCOPES[scope] == "private" else {"scope": scope}
+            step = Step.of(privatize, array, at=place.name, **own)
+            yield f"{step.text} makes one for each iteration", partial(step.edit, draft)

@@ -49,7 +49,7 @@ def require_computed(draft: Draft, array: str, user: Statement, *, may_read: boo
     known = all(read.must or (may_read and read.relation.is_single_valued()) for read in reads)
     if not known or not all(d.is_exact for d in flow):
         raise InputError(f"which elements of '{array}' {user.name} reads is not known exactly")
-    computed = union_of(d.relation.reverse() for d in flow).apply_range(draft.scop.writes)
+    computed = isl.union_map(d.relation.reverse() for d in flow).apply_range(draft.scop.writes)
     for read in user.reads:
         relation = read.relation.intersect_domain(user.domain.intersect_params(draft.scop.context))
         first = isl.UnionMap.from_map(relation).subtract(computed)
@@ -87,11 +87,6 @@ def instances_of(statements: Iterable[Statement]) -> isl.UnionSet:
     """The union of their domains."""
     domains = (isl.UnionSet.from_set(statement.domain) for statement in statements)
     return reduce(isl.UnionSet.union, domains, isl.UnionSet("{ }"))
-
-
-def union_of(relations: Iterable[isl.Map]) -> isl.UnionMap:
-    """The relations as one."""
-    return reduce(isl.UnionMap.union, map(isl.UnionMap.from_map, relations), isl.UnionMap("{ }"))
 
 
 OPERATIONS = 20_000  # of isl; sums, and hulls of few pieces, need some hundreds

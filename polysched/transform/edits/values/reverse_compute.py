@@ -19,16 +19,8 @@ from polysched.model.scop import Statement
 from polysched.model.tree.nodes import Band
 from polysched.support import isl
 from polysched.transform.edits.base.edit import Draft, checked
-from polysched.transform.edits.base.graft import (
-    coordinates_of,
-    flattened,
-    grafted,
-    part_of,
-    part_with,
-    varying,
-    without,
-)
-from polysched.transform.edits.base.loops import loop
+from polysched.transform.edits.base.graft import flattened, grafted, part_of, part_with, varying, without
+from polysched.transform.edits.base.loops import coordinates_of, loop
 from polysched.transform.edits.base.registry import edit
 from polysched.transform.edits.values.producers import chains_of, instances_of, written_by
 
@@ -46,7 +38,7 @@ def reverse_compute_at(draft: Draft, array: str, at: str) -> Draft:
     """
     tree = draft.nested
     place = loop(tree, at)
-    around = (*place.around, place.band)
+    around = place.bands
     moving = _outside(written_by(draft.scop, array), place.instances, place.name)
     arrivals = _arrivals(draft, moving, around, place.instances)
     if arrivals.is_empty():
@@ -55,7 +47,8 @@ def reverse_compute_at(draft: Draft, array: str, at: str) -> Draft:
     part = varying(part_of(tree, arrivals.domain()), arrivals)
     left = without(tree, arrivals.domain())
     inner = (*loop(left, place.name).path, 0)
-    after = part_with(left, inner, _needed(draft, arrivals.domain(), place.instances), first=False)
+    needed = draft.dependences.validity.intersect_range(arrivals.domain()).domain().intersect(place.instances)
+    after = part_with(left, inner, needed, first=False)
     tree = flattened(grafted(left, after, part, _coordinates(arrivals, len(around)), before=False), inner)
     return checked(draft, tree, f"reverse_compute_at({array}, at={place.name})")
 
@@ -81,11 +74,6 @@ def _arrivals(draft: Draft, moving: Sequence[Statement], around: Sequence[Band],
     last = _each(ahead.reverse().apply_range(there).intersect(own), isl.Map.lexmax)
     later = needs.intersect_domain(domain.subtract(last.domain())).apply_range(last).intersect(own)
     return last.union(_each(later, isl.Map.lexmin))
-
-
-def _needed(draft: Draft, moving: isl.UnionSet, inside: isl.UnionSet) -> isl.UnionSet:
-    """The instances of the loop that they need."""
-    return draft.dependences.validity.intersect_range(moving).domain().intersect(inside)
 
 
 def _shared(around: Sequence[Band], moving: Sequence[Statement]) -> list[Band]:

@@ -29,20 +29,19 @@ from polysched.deps.dataflow import dependences
 from polysched.deps.dependences import Dependence, Dependences
 from polysched.deps.legality import first_violation
 from polysched.errors import IllegalSchedule, InputError
-from polysched.ir.node import rewrite, walk
+from polysched.ir.node import walk
 from polysched.ir.nodes import Array, Binary, Expr, Load, Store, Var
-from polysched.model.affine import value_at
+from polysched.model.affine import everywhere, value_at
 from polysched.model.reduction import identity
 from polysched.model.scop import Access, Scop, Statement
-from polysched.model.tree.nodes import Band, Domain, Leaf, Mark, Member, Storage, Tree
+from polysched.model.tree.nodes import Domain, Leaf, Mark, Member, Storage, Tree
 from polysched.support import isl
 from polysched.transform.edits.base.edit import Draft
-from polysched.transform.edits.base.graft import coordinates_of, grafted, varying
-from polysched.transform.edits.base.loops import Loop, changed_at, free, unmarked
+from polysched.transform.edits.base.graft import grafted, varying
+from polysched.transform.edits.base.loops import Loop, changed_at, coordinates_of, free, nest, unmarked
 from polysched.transform.edits.base.registry import edit
 from polysched.transform.edits.base.same_values import redrafted
-from polysched.transform.edits.values.copies import iterator_names, names_in
-from polysched.transform.edits.values.footprint import box, everywhere
+from polysched.transform.edits.values.copies import box, iterator_names, moved, names_in
 from polysched.transform.edits.values.storage import Scope
 
 
@@ -141,14 +140,7 @@ class _Sums:
         assert isinstance(store, Store)
         step = value_at(everywhere(isl.PwMultiAff.from_map(self.step).get_pw_aff(0)), update.iterators)
         index = self.box.element((step, *store.index), self.arrival, update.iterators)
-
-        def rule(node: Any) -> Any:
-            is_updated = isinstance(node, Load | Store) and node.array == store.array
-            return replace(node, array=self.array.name, index=index) if is_updated else None
-
-        access = Access(array=self.array.name, relation=own)
-        reads = tuple(access if read.array == store.array else read for read in update.reads)
-        return replace(update, body=(rewrite(store, rule),), reads=reads, writes=(access,))
+        return moved(update, store.array, lambda _: index, lambda _: own, self.array.name)
 
     @property
     def fold(self) -> Statement:
@@ -176,19 +168,15 @@ class _Sums:
 
     def loops_of(self, name: str, dimensions: Sequence[int]) -> Domain:
         """The instances of one of the statements, in loops over these dimensions, without those of one iteration."""
-        node: Tree = Leaf()
-        for k in reversed(dimensions):
-            node = Band((Member(self.coordinate(name, k), name=self.loops[k]),), False, node)
-        tree = varying(Domain(isl.UnionSet.from_set(self._domain(name)), node), self._arrivals(name))
+        node = nest([Member(self.coordinate(name, k), name=self.loops[k]) for k in dimensions], Leaf())
+        arrivals = isl.UnionMap.from_map(self._part(name, 0, self.depth))
+        tree = varying(Domain(isl.UnionSet.from_set(self._domain(name)), node), arrivals)
         assert isinstance(tree, Domain)
         return tree
 
     def coordinate(self, name: str, k: int) -> isl.UnionMap:
         """{ S_fold[o, k, f] -> [its k-th dimension] }"""
         return isl.UnionMap.from_map(self._part(name, k, k + 1))
-
-    def _arrivals(self, name: str) -> isl.UnionMap:
-        return isl.UnionMap.from_map(self._part(name, 0, self.depth))
 
     def _statement(self, name: str, **rest: Any) -> Statement:
         return Statement(name=name, iterators=self.iterators, domain=self._domain(name), loc=self.update.loc, **rest)

@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from typing import Literal
 
@@ -18,37 +18,110 @@ from polysched.deps.arrivals import scoped_arrays, told_apart
 from polysched.deps.dataflow import Source, sources
 from polysched.deps.values import require_exact, with_ends
 from polysched.errors import BudgetExceeded, IllegalSchedule, InputError
-from polysched.ir.nodes import Array
-from polysched.model.scop import Scop, Statement
-from polysched.model.tree.nodes import Domain, Mark, Storage, Tree, children, mark_of, with_children
+from polysched.ir.nodes import Array, Expr, Load, Store, Var
+from polysched.model.scop import Access, Scop, Statement
+from polysched.model.tree.nodes import Band, Domain, Leaf, Mark, Member, Storage, Tree, mark_of
 from polysched.support import isl
+from polysched.transform.analysis.roles import iterators as iterators_of
 from polysched.transform.edits.base.draft import Draft
-from polysched.transform.edits.base.graft import bands_above, coordinates_of, grafted
-from polysched.transform.edits.base.loops import below_context, changed_at, free, loop, node_at, require_word
-from polysched.transform.edits.values.copies import in_box, names_in
-from polysched.transform.edits.values.footprint import box
-from polysched.transform.edits.values.transfers import Small, Transfer
+from polysched.transform.edits.base.graft import grafted, without_arrays
+from polysched.transform.edits.base.loops import (
+    below_context,
+    changed_at,
+    coordinates_of,
+    free,
+    loop,
+    nest,
+    node_at,
+    require_word,
+)
+from polysched.transform.edits.base.same_values import require_same_values
+from polysched.transform.edits.values.copies import Box, box, from_instances, in_box, iterator_names, names_in
 
 Scope = Literal["private", "local", "shared", "global"]
+_MOST_PARTS = 12  # of what is copied; rows of stencils have one, several rows one each
 SCOPES: dict[str, Scope] = {"private": "private", "local": "private", "shared": "shared", "global": "global"}
 
 
-class Use:
-    """What the iterations of a loop, or the whole nest, use of an array."""
+@dataclass(frozen=True, kw_only=True)
+class Transfer:
+    """A statement that copies one element, in an order of its own."""
 
-    def __init__(self, draft: Draft, array: str, at: str | None):
-        self.draft, self.tree, self.scop = draft, draft.nested, draft.scop
+    statement: Statement
+    order: Tree  # over the elements of one arrival
+    coordinates: tuple[isl.UnionMap, ...]  # { load_A[o, x] -> [o_k] } for each loop around
+    is_load: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Small:
+    """A small array, and the box of another one that each arrival has in it."""
+
+    wide: Array
+    array: Array
+    box: Box
+    loops: tuple[str, ...]  # the loops around, which say which arrival it is
+
+    def transfer(self, elements: isl.Map, scop: Scop, *, is_load: bool) -> Transfer:
+        """Copies the elements { [o] -> A[x] } to the small array, or back."""
+        name = free(f"{'load' if is_load else 'store'}_{self.wide.name}", names_in(scop))
+        wanted = (*self.loops, *(f"{self.wide.name}{k}" for k in range(len(self.wide.shape))))
+        iterators = iterator_names(wanted, replace(scop, statements=()))
+        elements = _convex(elements.coalesce())
+        if elements.n_basic_map() > _MOST_PARTS:
+            what = f"what an iteration needs of '{self.wide.name}' is in {elements.n_basic_map()} pieces"
+            raise IllegalSchedule(f"{what}, too many for loops that copy it")
+        wide, arrival = (from_instances(m, name, iterators) for m in (elements.range_map(), elements.domain_map()))
+        domain = wide.domain()
+        own = self.box.relation(wide, arrival, self.array.name)
+        at: tuple[Expr, ...] = tuple(map(Var, iterators[len(self.loops) :]))
+        within = self.box.element(at, arrival, iterators)
+        there = Access(array=self.wide.name, relation=wide), Load(self.wide.name, at, self.wide.dtype)
+        here = Access(array=self.array.name, relation=own), Load(self.array.name, within, self.array.dtype)
+        (read, value), (write, target) = (there, here) if is_load else (here, there)
+        statement = Statement(
+            name=name,
+            iterators=iterators,
+            domain=domain,
+            reads=(read,),
+            writes=(write,),
+            body=(Store(target.array, target.index, value),),
+        )
+        depth = len(self.loops)
+        rows = [isl.UnionMap.from_map(isl.Map.from_aff(each)) for each in iterators_of(statement)]
+        inner = [depth + axis for axis in self.box.axes]
+        return Transfer(
+            statement=statement,
+            order=Domain(isl.UnionSet.from_set(domain), nest([Member(rows[k], name=wanted[k]) for k in inner], Leaf())),
+            coordinates=tuple(rows[:depth]),
+            is_load=is_load,
+        )
+
+
+def _convex(elements: isl.Map) -> isl.Map:
+    """The elements as one convex set, if they are: coalescing alone does not always find it."""
+    arrivals = isl.Set.from_basic_set(elements.domain().coalesce().simple_hull())
+    hull = isl.Map.from_basic_map(elements.simple_hull()).intersect_domain(arrivals)
+    return hull if hull.is_equal(elements) else elements
+
+
+class Use:
+    """What the iterations of a loop, or the whole nest, use of an array; `what` is asked for because of that."""
+
+    def __init__(self, draft: Draft, array: str, at: str | None, what: str):
+        self.draft, self.tree, self.scop, self.what = draft, draft.nested, draft.scop, what
         known = {each.name: each for each in self.scop.arrays}
         if array not in known:
             raise InputError(f"there is no array '{array}'", hint=f"the arrays are: {', '.join(known)}")
         self.array = known[array]
         if at is None:
             assert isinstance(self.tree, Domain)
-            self.where, self.path, instances = "the nest", below_context(self.tree), self.tree.domain
+            self.where, self.path, self.bands = "the nest", below_context(self.tree), tuple[Band, ...]()
+            instances = self.tree.domain
         else:
             place = loop(self.tree, at)
-            self.where, self.path, instances = f"loop '{place.name}'", (*place.path, 0), place.instances
-        self.bands = tuple(bands_above(self.tree, self.path))
+            self.where, self.path, self.bands = f"loop '{place.name}'", (*place.path, 0), place.bands
+            instances = place.instances
         self.arrivals = coordinates_of(self.bands, instances.intersect_params(self.scop.context))
         self._require_whole_statements()
         self.reads = self._elements(is_write=False)
@@ -72,7 +145,7 @@ class Use:
             for access in (statement.writes if is_write else statement.reads)
             if access.array == self.array.name
         ]
-        found = _union(touched).apply_domain(self.arrivals) if touched else isl.UnionMap("{ }")
+        found = isl.union_map(touched).apply_domain(self.arrivals)
         return [m.coalesce() for m in isl.maps_of(found) if not m.is_empty()]
 
     def fresh_name(self, suffix: str) -> str:
@@ -92,22 +165,22 @@ class Use:
         loops = tuple(band.members[0].name for band in self.bands)
         return Small(wide=self.array, array=array, box=around, loops=loops)
 
-    def read_of_earlier(self, what: str) -> isl.Map | None:
+    def read_of_earlier(self) -> isl.Map | None:
         """{ [o] -> A[x] }: what an arrival reads that it has not written itself."""
         found = isl.UnionMap("{ }")
         for statement in self.scop.statements:
             for k, access in enumerate(statement.reads):
                 if access.array == self.array.name:
-                    own = (s.instances for s in self.sources(what) if (s.reader, s.read) == (statement.name, k))
-                    fed = _union(own).intersect(self.together).domain()
+                    own = (s.instances for s in self.sources if (s.reader, s.read) == (statement.name, k))
+                    fed = isl.union_map(own).intersect(self.together).domain()
                     read = isl.UnionMap.from_map(access.relation.intersect_domain(statement.domain))
                     found = found.union(read.subtract_domain(fed))
         return _only(found.apply_domain(self.arrivals))
 
-    def read_later(self, what: str) -> isl.Map | None:
+    def read_later(self) -> isl.Map | None:
         """{ [o] -> A[x] }: what an arrival writes and something outside of it gets."""
         found = isl.UnionMap("{ }")
-        for source in self.sources(what):
+        for source in self.sources:
             write = self.scop.statement(source.writer).writes[source.write]
             if write.array == self.array.name:
                 outside = isl.UnionMap.from_map(source.instances).subtract(self.together)
@@ -115,32 +188,37 @@ class Use:
                 found = found.union(written.apply_domain(self.arrivals))
         return _only(found)
 
-    def sources(self, what: str) -> tuple[Source, ...]:
+    @cached_property
+    def sources(self) -> tuple[Source, ...]:
         """Who gets what of it from whom in the nest, with reads at its end; IllegalSchedule if that is unknown."""
         try:
-            return self._sources
+            apart = told_apart(self.scop, self.draft.nested)
+            require_exact(apart, self.array.name)
+            return sources(with_ends(apart), self.array.name)
         except (BudgetExceeded, IllegalSchedule) as error:
-            raise IllegalSchedule(f"{what}: {error}") from error
-
-    @cached_property
-    def _sources(self) -> tuple[Source, ...]:
-        apart = told_apart(self.scop, self.draft.nested)
-        require_exact(apart, self.array.name)
-        return sources(with_ends(apart), self.array.name)
+            raise IllegalSchedule(f"{self.what}: {error}") from error
 
     @property
     def together(self) -> isl.UnionMap:
         """{ instance -> instance } in the same arrival."""
         return self.arrivals.apply_range(self.arrivals.reverse())
 
-    def edited(self, small: Small, transfers: Sequence[Transfer], *, stores: bool) -> Scop:
-        """The nest on the small array, with these statements."""
+    def on(self, small: Small, *, load: isl.Map | None, store: isl.Map | None = None, stores: bool = True) -> Draft:
+        """The draft on the small array, in which elements { [o] -> A[x] } are copied there first, and back last, in
+        each iteration; checked."""
+        copies = [
+            small.transfer(elements, self.scop, is_load=elements is load)
+            for elements in (load, store)
+            if elements is not None
+        ]
         inside = tuple(self._on(small, statement, stores=stores) for statement in self.scop.statements)
-        new = tuple(transfer.statement for transfer in transfers)
-        edited = replace(self.scop, statements=(*inside, *new), arrays=(*self.scop.arrays, small.array))
-        used = {each.array for s in edited.statements for each in (*s.reads, *s.writes)}
-        used |= {array.name for array in edited.function.arrays}
-        return replace(edited, arrays=tuple(array for array in edited.arrays if array.name in used))
+        statements = (*inside, *(copy.statement for copy in copies))
+        used = {each.array for s in statements for each in (*s.reads, *s.writes)}
+        used |= {array.name for array in self.scop.function.arrays}
+        arrays = tuple(array for array in (*self.scop.arrays, small.array) if array.name in used)
+        edited = replace(self.scop, statements=statements, arrays=arrays)
+        tree = without_arrays(self._placed(small, copies), scoped_arrays(self.tree) - {array.name for array in arrays})
+        return require_same_values(self.draft, edited, tree, self.scop.domain.identity(), self.what)
 
     def _on(self, small: Small, statement: Statement, *, stores: bool) -> Statement:
         inside = self.arrivals.intersect_domain(isl.UnionSet.from_set(statement.domain))
@@ -149,18 +227,11 @@ class Use:
         arrival = isl.Map.from_union_map(inside)
         return in_box(statement, self.array.name, small.box, arrival, small.array.name, stores=stores)
 
-    def placed(self, small: Small, load: Transfer | None, store: Transfer | None, edited: Scop) -> Tree:
+    def _placed(self, small: Small, copies: Sequence[Transfer]) -> Tree:
         """The tree with the copies first and last, and the array, in each iteration."""
-        tree = self._with_copies(small, load, store)
-        for name in sorted(scoped_arrays(tree) - {array.name for array in edited.arrays}):
-            tree = without_storage(tree, name)
-        return tree
-
-    def _with_copies(self, small: Small, load: Transfer | None, store: Transfer | None) -> Tree:
         tree, inner = self.tree, inside_storage(self.tree, self.path)
-        for transfer in (load, store):
-            if transfer is not None:
-                tree = grafted(tree, inner, transfer.order, transfer.coordinates, before=transfer is load)
+        for copy in copies:
+            tree = grafted(tree, inner, copy.order, copy.coordinates, before=copy.is_load)
         return tree if small.array.space == "global" else with_storage(tree, self.path, small.array.name)
 
 
@@ -198,19 +269,5 @@ def with_storage(tree: Tree, path: tuple[int, ...], array: str) -> Tree:
     return changed_at(tree, path, marked)
 
 
-def without_storage(tree: Tree, array: str) -> Tree:
-    """The tree in which the array belongs to no node."""
-    tree = with_children(tree, tuple(without_storage(child, array) for child in children(tree)))
-    match tree:
-        case Mark(mark=Storage(arrays=names), child=child) if array in names:
-            left = tuple(name for name in names if name != array)
-            return Mark(Storage(left), child) if left else child
-    return tree
-
-
 def _only(elements: isl.UnionMap) -> isl.Map | None:
     return next((m.coalesce() for m in isl.maps_of(elements) if not m.is_empty()), None)
-
-
-def _union(maps: Iterable[isl.Map]) -> isl.UnionMap:
-    return reduce(isl.UnionMap.union, map(isl.UnionMap.from_map, maps), isl.UnionMap("{ }"))
