@@ -29,7 +29,8 @@ from polysched.codegen.emit.narrowing import IndexPrinter
 from polysched.codegen.emit.printer import Printer, is_small
 from polysched.codegen.emit.source import Kernel, Line, loc_of, parameters
 from polysched.codegen.emit.tensor import function_of
-from polysched.codegen.parallel.survey import AXES, Survey, is_mapped
+from polysched.codegen.lowered import is_mapped
+from polysched.codegen.parallel.survey import AXES, Survey
 from polysched.config.target import LIMITS
 from polysched.errors import PolyschedError
 from polysched.ir.build import conjunction
@@ -200,7 +201,7 @@ class _Kernel(IndexPrinter):
         self.dynamic = 0  # bytes of shared memory that launches give it
         self.allocated = {node.array.name: node.array for node in nodes if isinstance(node, Alloc)}
         self.waits = any(isinstance(node, Barrier) for node in nodes)
-        self.axes = sorted({node.kind for node in nodes if isinstance(node, For) and is_mapped(node)})
+        self.axes = sorted({node.kind for node in nodes if is_mapped(node)})
         self.host_loops = tuple(host.nest)
         self.is_narrow = f"sizeof({self.index}) == 4"  # tests whether this is the kernel that counts in 32 bits
         self.alone: set[str] = set()  # axes of loops that end after the first iteration, if it is that one
@@ -401,8 +402,7 @@ def _steps_by_product(subscript: Expr, inside: Set[str]) -> bool:
 def _needs_host(stmt: Stmt) -> bool:
     """Does it hold a kernel, or a temporary that a single thread cannot have?"""
     return any(
-        (isinstance(node, For) and is_mapped(node)) or (isinstance(node, Alloc) and not is_small(node.array))
-        for node in walk(stmt)
+        is_mapped(node) or (isinstance(node, Alloc) and not is_small(node.array)) for node in walk(stmt)
     )
 
 

@@ -28,7 +28,7 @@ from polysched.codegen.expr.conditions import collapse, merged
 from polysched.codegen.expr.distributive import distributed
 from polysched.codegen.expr.rank import Scope
 from polysched.codegen.expr.sums import chain, sum_of, terms_of
-from polysched.codegen.parallel.survey import is_mapped
+from polysched.codegen.lowered import is_mapped
 from polysched.ir.effects import is_pure
 from polysched.ir.node import flattened, map_children
 from polysched.ir.nodes import Binary, Const, Expr, For, Function, If, Let, Select, Stmt, Unary, Var

@@ -10,7 +10,7 @@ store what they get.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 
@@ -171,7 +171,7 @@ def _strided(first: Expr, step: int, end: int, counter: str) -> tuple[Expr, For 
     return position, loop, [] if trips * step == end else [binary("<", position, end)]
 
 
-def element_of(staged: Staged, sides: Sequence[Side], counters: dict[str, Expr], slot: Expr) -> Load:
+def element_of(staged: Staged, sides: Sequence[Side], counters: Mapping[str, Expr], slot: Expr) -> Load:
     """The operand's element of the copy, in buffer `slot`, where `sides` are counted by `counters`."""
     place = [
         expression(

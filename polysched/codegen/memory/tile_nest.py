@@ -16,7 +16,7 @@ from polysched.config.heuristics.code import TILE_LOOP
 from polysched.ir.effects import may_change
 from polysched.ir.integers.linear import Linear, added, forms
 from polysched.ir.node import walk
-from polysched.ir.nodes import Expr, For, Let, Stmt, Store, Var
+from polysched.ir.nodes import For, Let, Stmt, Store, Var
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Side:
     trips: int
 
     @property
-    def var(self) -> Expr:
+    def var(self) -> Var:
         return Var(self.loop.var)
 
 

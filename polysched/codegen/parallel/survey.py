@@ -20,11 +20,6 @@ from polysched.ir.simplify import simplify
 AXES = "xyz"
 
 
-def is_mapped(loop: For) -> bool:
-    """Is it a loop over blocks or threads?"""
-    return loop.kind.startswith(("block", "thread"))
-
-
 class Survey:
     """What the loops of a kernel's statements ask for."""
 

@@ -45,9 +45,9 @@ from polysched.codegen.gpu.sums.elements import guards_of
 from polysched.codegen.gpu.sums.rows import in_rows, is_in_rows
 from polysched.codegen.gpu.sums.teams import Adder, Finish, Team
 from polysched.codegen.gpu.thread_nest import inside, on_threads
+from polysched.codegen.lowered import is_mapped
 from polysched.codegen.memory.tile_nest import side_of
 from polysched.codegen.parallel.declined import decline
-from polysched.codegen.parallel.survey import is_mapped
 from polysched.codegen.parallel.updates import Update, updates_in
 from polysched.config.heuristics.gpu import COLUMN, FEW_TERMS, SUM_BLOCKS, SUM_PARTS, SUM_THREADS
 from polysched.config.target import LIMITS
@@ -105,7 +105,7 @@ class _Reducer:
             if isinstance(stmt, For) and is_in_rows(stmt):
                 loops = [node for node in walk(stmt) if isinstance(node, For)]
                 done.append(in_rows(stmt, self.arrays, self.teams, _finish(loops)))
-            elif isinstance(stmt, For) and is_mapped(stmt) and any(map(_reduces, walk(stmt))):
+            elif is_mapped(stmt) and any(map(_reduces, walk(stmt))):
                 ends = _Ends(_at_end(done[::-1], stmt)[::-1], _at_end(rest, stmt))
                 done, rest = done[: len(done) - len(ends.before)], rest[len(ends.after) :]
                 done += self.kernels(stmt, ends) or (*ends.before, _serial(stmt), *ends.after)
@@ -374,7 +374,7 @@ def _on_lanes(loop: For, thread: Expr, size: int) -> For:
 
 def _is_on_threads(loop: For) -> bool:
     """Is all that it stores inside of thread loops that reduce, or are there none?"""
-    lanes = [node for node in walk(loop.body) if isinstance(node, For) and is_mapped(node)]
+    lanes = [node for node in walk(loop.body) if is_mapped(node)]
     if any(not _is_lanes(each) or not each.reduces or may_change(each.lo, each.hi) for each in lanes):
         return False
     inside = sum(isinstance(node, Store) for each in lanes for node in walk(each.body))

@@ -25,8 +25,8 @@ from typing import Any
 
 from polysched.codegen.gpu.sums.elements import guards_of
 from polysched.codegen.gpu.sums.teams import Adder, Finish, Team
+from polysched.codegen.lowered import is_mapped
 from polysched.codegen.parallel.declined import decline
-from polysched.codegen.parallel.survey import is_mapped
 from polysched.codegen.parallel.updates import Update, updates_in
 from polysched.config.heuristics.gpu import UNKNOWN_BLOCK
 from polysched.config.target import LIMITS
@@ -43,7 +43,7 @@ def is_in_rows(kernel: For) -> bool:
     while len(loop.body) == 1 and _is_on_blocks(loop.body[0]):
         (loop,) = loop.body  # type: ignore[assignment]  # a loop on blocks
     is_one = len(loop.body) == 1 and isinstance(loop.body[0], For)
-    inside = {node.kind for node in walk(loop.body) if isinstance(node, For) and is_mapped(node)}
+    inside = {node.kind for node in walk(loop.body) if is_mapped(node)}
     sums = {node.kind for node in walk(kernel) if isinstance(node, For) and node.reduces}
     return _is_on_blocks(loop) and not is_one and inside == sums == {"thread.x"}
 

@@ -1,0 +1,78 @@
+"""What several passes ask of lowered loops, and how they put them together again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from math import prod
+from typing import Any, TypeGuard
+
+from polysched.ir.dtypes import DType
+from polysched.ir.node import children, rewrite, walk
+from polysched.ir.nodes import Alloc, Array, Const, Expr, For, Function, Let, Load, Stmt, Store, Var
+from polysched.ir.rename import fresh_names
+
+Element = tuple[str, tuple[Expr, ...]]  # an array and a subscript
+
+
+def is_mapped(node: Any) -> TypeGuard[For]:
+    """Is it a loop over blocks or threads?"""
+    return isinstance(node, For) and node.kind.startswith(("block", "thread"))
+
+
+def is_flat(loop: For) -> bool:
+    """Are there but names and stores in it?"""
+    return all(isinstance(stmt, Store | Let) for stmt in loop.body)
+
+
+def own_expressions(stmt: Stmt) -> Iterator[Expr]:
+    """Those of the statement itself, without the statements in it."""
+    return (child for child in children(stmt) if isinstance(child, Expr))
+
+
+def variables(node: Any) -> frozenset[str]:
+    """The names of the variables in it."""
+    return frozenset(part.name for part in walk(node) if isinstance(part, Var))
+
+
+def arrays_of(fn: Function) -> dict[str, Array]:
+    """Those that it takes and those that it allocates, by their names."""
+    local = (node.array for node in walk(fn.body) if isinstance(node, Alloc))
+    return {array.name: array for array in (*fn.arrays, *local)}
+
+
+def elements(array: Array) -> int:
+    """How many a temporary of a kernel has, whose extents are constants."""
+    return prod(int(extent.value) for extent in array.shape if isinstance(extent, Const))
+
+
+def private(wish: str, dtype: DType, shape: tuple[Expr, ...], taken: set[str]) -> Array:
+    """A new array of a thread, named after another one."""
+    return Array(next(fresh_names(f"{wish}_", taken)), dtype, shape, "private")
+
+
+def around(loops: Sequence[For], body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    """These loops, outermost first, around the body in place of theirs."""
+    for loop in reversed(loops):
+        body = (replace(loop, body=body),)
+    return body
+
+
+def moved(node: Any, places: Mapping[Element, Element]) -> Any:
+    """`node` with loads and stores of these elements in their new places."""
+
+    def rule(part: Any) -> Any:
+        if isinstance(part, Load | Store) and (place := places.get((part.array, part.index))):
+            return replace(part, array=place[0], index=place[1])
+        return None
+
+    return rewrite(node, rule)
+
+
+def rolled(node: Any) -> Any:
+    """`node` with nothing unrolled, for tiles of any shape."""
+
+    def rule(part: Any) -> Any:
+        return replace(part, kind="serial") if isinstance(part, For) and part.kind == "unrolled" else None
+
+    return rewrite(node, rule)
