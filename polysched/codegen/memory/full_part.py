@@ -15,6 +15,7 @@ from collections.abc import Iterator, Set
 from dataclasses import dataclass, field, replace
 from functools import reduce
 
+from polysched.codegen.lowered import variables
 from polysched.codegen.memory.tile_nest import TileNest, least, mentions
 from polysched.ir.build import conjunction, floordiv
 from polysched.ir.effects import may_change
@@ -63,7 +64,7 @@ def full_part(nest: TileNest) -> FullPart | None:
 def _stands(nest: TileNest, full: FullPart) -> bool:
     """Is the tile full in all of the loops around it or in none, and do they run alike?"""
     bounds = tuple(bound for each in (*nest.around, nest.loop) for bound in (each.lo, each.hi))
-    is_fixed = not may_change(*bounds) and not any(uses(bounds, name) for name in nest.own_names)
+    is_fixed = not may_change(*bounds) and variables(bounds).isdisjoint(nest.own_names)
     return is_fixed and not full.lows and not full.highs
 
 
@@ -133,13 +134,8 @@ def _fits_registers(index: tuple[Expr, ...], nest: TileNest) -> bool:
 def _is_updated(name: str, index: tuple[Expr, ...], nest: TileNest) -> bool:
     """Does each iteration of the loop update one element several times, and use no other of the array?"""
     is_one = {n.index for n in walk(nest.body) if isinstance(n, Load | Store) and n.array == name} == {index}
-    changes = any(uses(index, variable) for variable in nest.own_names - {nest.loop.var})
-    return is_one and not changes and uses(index, nest.loop.var) and not any(isinstance(n, Load) for n in walk(index))
-
-
-def uses(expressions: tuple[Expr, ...], name: str) -> bool:
-    """Does any of them have the name?"""
-    return any(isinstance(node, Var) and node.name == name for node in walk(expressions))
+    changing = variables(index) & nest.own_names
+    return is_one and changing == {nest.loop.var} and not any(isinstance(n, Load) for n in walk(index))
 
 
 def _apart(name: str, index: tuple[Expr, ...], nest: TileNest, found: list[Linear]) -> list[Linear] | None:

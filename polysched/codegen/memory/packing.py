@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from polysched.codegen.lowered import moved, private
 from polysched.codegen.memory.tile_nest import Side, TileNest, mentions, tile_nest
 from polysched.config.heuristics.cpu import LONGEST_PACKED
 from polysched.ir.build import binary, conjunction, sub
@@ -26,40 +27,23 @@ from polysched.ir.effects import may_change
 from polysched.ir.integers.apart import are_apart, facts_of, least_value
 from polysched.ir.integers.linear import Linear, expression, forms
 from polysched.ir.integers.trips import bounded, most_trips
-from polysched.ir.node import map_children, rewrite, substitute, walk
-from polysched.ir.nodes import (
-    PARALLEL,
-    Alloc,
-    Array,
-    Const,
-    Expr,
-    For,
-    Function,
-    If,
-    Load,
-    Stmt,
-    Store,
-    Var,
-)
+from polysched.ir.node import map_children, substitute, walk
+from polysched.ir.nodes import PARALLEL, Alloc, Array, Const, Expr, For, Function, If, Load, Stmt, Store, Var
 from polysched.ir.rename import fresh_names, used_names
 
 
 def pack(fn: Function) -> Function:
     """`fn` with a copy of each array that a SIMD loop of a register tile steps through with large strides."""
-    return _Packer(fn).function()
+    return map_children(fn, _Packer(fn).visit)
 
 
 class _Packer:
     def __init__(self, fn: Function):
-        self.fn = fn
         self.extents = {array.name: array.shape for array in fn.arrays}
         self.taken = used_names(fn)
         self.variables = fresh_names("p", self.taken)
         self.around: dict[str, For] = {}
         self.facts: list[Linear] = []  # forms that are zero or more here
-
-    def function(self) -> Function:
-        return map_children(self.fn, self.visit)
 
     def visit(self, node: Any) -> Any:
         if isinstance(node, If) and not (node.other or may_change(node.cond)):
@@ -86,12 +70,11 @@ class _Packer:
             if lanes is None or span is None or not self.stays(load, tiles, nest):
                 continue
             first, end, most = span
-            name = next(fresh_names(f"{load.array}_", self.taken))
-            copy = Array(name, load.dtype, (Const(most), Const(lanes.trips)), "private")
+            copy = private(load.array, load.dtype, (Const(most), Const(lanes.trips)), self.taken)
             origin = {nest.loop.var: first, lanes.loop.var: expression(lanes.start)}
             copies += [Alloc(copy), self.filled(copy, load, origin, end, tiles)]
             index = tuple(sub(Var(name), start) for name, start in origin.items())
-            tiles = _replaced(tiles, load, Load(copy.name, index, load.dtype))
+            tiles = moved(tiles, {(load.array, load.index): (copy.name, index)})
         return (*copies, tiles) if copies else tiles
 
     def span(self, tiles: For, loop: For, load: Load) -> tuple[Expr, Expr, int] | None:
@@ -154,11 +137,6 @@ def _lanes(load: Load, nest: TileNest, tiles: For) -> Side | None:
             return None
     is_far = load.index.count(lanes.var) == 1 and load.index[-1] != lanes.var
     return lanes if is_far and load.index.count(Var(nest.loop.var)) == 1 else None
-
-
-def _replaced(tiles: For, old: Load, new: Load) -> For:
-    replaced: For = rewrite(tiles, lambda node: new if node == old else None)
-    return replaced
 
 
 def _known(loops: Mapping[str, For]) -> dict[str, For]:
