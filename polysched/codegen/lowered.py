@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import prod
 from typing import Any, TypeGuard
 
 from polysched.ir.dtypes import DType
-from polysched.ir.node import children, rewrite, walk
-from polysched.ir.nodes import Alloc, Array, Const, Expr, For, Function, Let, Load, Stmt, Store, Var
+from polysched.ir.node import children, map_children, rewrite, walk
+from polysched.ir.nodes import (
+    Alloc,
+    Array,
+    Binary,
+    Call,
+    Cast,
+    Const,
+    Expr,
+    For,
+    Function,
+    Let,
+    Load,
+    Stmt,
+    Store,
+    Unary,
+    Var,
+)
 from polysched.ir.rename import fresh_names
 
 Element = tuple[str, tuple[Expr, ...]]  # an array and a subscript
@@ -28,6 +44,30 @@ def is_flat(loop: For) -> bool:
 def own_expressions(stmt: Stmt) -> Iterator[Expr]:
     """Those of the statement itself, without the statements in it."""
     return (child for child in children(stmt) if isinstance(child, Expr))
+
+
+def with_own(stmt: Stmt, change: Callable[[Expr], Expr]) -> Stmt:
+    """The statement with these changed; the same object back when nothing is."""
+    new: Stmt = map_children(stmt, lambda child: change(child) if isinstance(child, Expr) else child)
+    return new
+
+
+def operation(node: Expr) -> object:
+    """What tells the node from others, but for its operands."""
+    match node:
+        case Var(name):
+            return name, node.dtype
+        case Const():
+            return node
+        case Binary(op) | Unary(op):
+            return type(node), op
+        case Load(array, index):
+            return Load, array, len(index), node.dtype
+        case Call(fn, args):
+            return Call, fn, len(args), node.dtype
+        case Cast(dtype=dtype):
+            return Cast, dtype
+    return type(node)
 
 
 def variables(node: Any) -> frozenset[str]:

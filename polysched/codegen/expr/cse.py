@@ -31,12 +31,12 @@ from typing import Any
 
 from polysched.codegen.expr.cost import COSTS, cost
 from polysched.codegen.expr.value_numbers import HasEffects, ValueNumbers
+from polysched.codegen.lowered import is_mapped, with_own
 from polysched.config.heuristics.code import SHARED_REACH
 from polysched.ir.available import Available
 from polysched.ir.node import map_children, map_list, substitute
 from polysched.ir.nodes import (
     LOGICAL,
-    Alloc,
     Barrier,
     Binary,
     Const,
@@ -52,16 +52,6 @@ from polysched.ir.nodes import (
     Var,
 )
 from polysched.ir.rename import bound_names, fresh_names, numbered_in_order, used_names
-from polysched.ir.text import show
-
-
-@dataclass(frozen=True)
-class Merged:
-    """A function, and how it became what it is."""
-
-    function: Function
-    named: tuple[str, ...]  # new names
-    merged: tuple[tuple[str, str], ...]  # (an expression or a name that went, the name that is used in its place)
 
 
 def cse(
@@ -70,34 +60,16 @@ def cse(
     threshold: int = 3,
     costs: Mapping[str, int] = COSTS,
     reach: int = SHARED_REACH,
-    loads: bool = False,
     gpu: bool = False,
 ) -> Function:
     """`fn` with repeated expressions that cost `threshold` or more computed once, the same object if there are none.
 
-    `loads`: elements of arrays that are loaded again are named, too, whatever they cost. Compilers do that as well,
-    since kernels' arrays are restrict. `gpu`: `fn` is for a GPU, even if it has no block and thread loops.
+    Elements of arrays that are loaded again are left to compilers: kernels' arrays are restrict. `gpu`: `fn` is for a
+    GPU, even if it has no block and thread loops.
     """
-    return merge(fn, threshold=threshold, costs=costs, reach=reach, loads=loads, gpu=gpu).function
-
-
-def merge(
-    fn: Function,
-    *,
-    threshold: int = 3,
-    costs: Mapping[str, int] = COSTS,
-    reach: int = SHARED_REACH,
-    loads: bool = False,
-    gpu: bool = False,
-) -> Merged:
-    """What `cse` makes of `fn`, and a list of what it merged."""
-    merger = _Merger(fn, threshold, costs, reach, loads, gpu)
+    merger = _Merger(fn, threshold, costs, reach, gpu)
     body = merger.block(fn.body)
-    if body is fn.body:
-        return Merged(fn, (), ())
-    body, names = numbered_in_order(body, merger.temporaries)
-    merged = tuple((what, names.get(name, name)) for what, name in merger.merged)
-    return Merged(replace(fn, body=body), tuple(merger.temporaries), merged)
+    return fn if body is fn.body else replace(fn, body=numbered_in_order(body, merger.temporaries)[0])
 
 
 @dataclass
@@ -114,9 +86,9 @@ class _Merger:
     """Walks down once. What is computed first stays as it is until the end of its block; by then, it is known whether
     it needs a name."""
 
-    def __init__(self, fn: Function, threshold: int, costs: Mapping[str, int], reach: int, loads: bool, gpu: bool):
+    def __init__(self, fn: Function, threshold: int, costs: Mapping[str, int], reach: int, gpu: bool):
         self.fn = fn
-        self.threshold, self.costs, self.reach, self.loads = threshold, costs, reach, loads
+        self.threshold, self.costs, self.reach = threshold, costs, reach
         self.available: Available[_Home] = Available()
         self.numbers = ValueNumbers(self.available)
         self.passed: set[int] = set()  # what this statement may evaluate, up to here
@@ -124,10 +96,8 @@ class _Merger:
         self.named: dict[str, _Home] = {}
         self.replaced: dict[str, Expr] = {}  # names that went
         self.position = 0  # statements so far, but for Lets
-        self.registers: set[str] = set()  # arrays that need no memory
         self.is_host = gpu  # outside of all kernels of a GPU
         self.temporaries: list[str] = []
-        self.merged: list[tuple[str, str]] = []
 
     @cached_property
     def fresh(self) -> Iterator[str]:
@@ -156,7 +126,7 @@ class _Merger:
     def statement(self, stmt: Stmt) -> tuple[Stmt | None, list[_Home]]:
         """The statement, or None if it goes, and the values that its own expressions compute first."""
         if self.replaced:
-            stmt = _in_other_names(stmt, self.replaced)
+            stmt = with_own(stmt, lambda expr: substitute(expr, self.replaced))
         own = () if self.is_host else _own(stmt)
         homes: list[_Home] = []
         self.homes = homes
@@ -184,8 +154,6 @@ class _Merger:
                 stmt = _changed(stmt, lo=self.expr(lo), hi=self.expr(hi))
             case If(cond=cond) if own:
                 stmt = _changed(stmt, cond=self.expr(cond))
-            case Alloc(array) if array.space == "private":
-                self.registers.add(array.name)
             case Barrier():
                 self.available.write_all()
         return self.inner(stmt), homes
@@ -194,7 +162,7 @@ class _Merger:
         """`stmt` with what is equal in its blocks merged."""
         match stmt:
             case For(body=body):
-                is_host, self.is_host = self.is_host, self.is_host and not _is_grid(stmt)
+                is_host, self.is_host = self.is_host, self.is_host and not is_mapped(stmt)
                 stmt = _changed(stmt, body=self.block(body))
                 self.is_host = is_host
             case If(then=then, other=other):
@@ -210,7 +178,7 @@ class _Merger:
             home.name, self.named[name] = name, home
             self.use(home, value)
             return None
-        same = value if isinstance(value, Var) else home and self.use(home, value, name)
+        same = value if isinstance(value, Var) else home and self.use(home, value)
         if isinstance(same, Var):
             self.replaced[name] = same
             return None
@@ -235,7 +203,7 @@ class _Merger:
         if home := self.home(number):
             return self.use(home, expr)
         new = self.operands(expr, certain)
-        if isinstance(expr, Load) and (not self.loads or expr.array in self.registers):
+        if isinstance(expr, Load):
             return new
         if not certain:
             self.passed.add(number)
@@ -290,15 +258,14 @@ class _Merger:
         price = cost(value, self.costs)
         return max(price, self.threshold) if isinstance(value, Load) else price
 
-    def use(self, home: _Home, expr: Expr, what: str = "") -> Var:
-        """The name of a value that is available, in place of `expr`, of which `what` is the name if it has one."""
+    def use(self, home: _Home, expr: Expr) -> Var:
+        """The name of a value that is available, in place of `expr`."""
         if not home.name:
             home.name = next(self.fresh)
             self.temporaries.append(home.name)
             self.named[home.name] = home
         self.numbers.bound[home.name] = self.numbers[expr]
         home.last = self.position
-        self.merged.append((what or show(expr), home.name))
         return Var(home.name, expr.dtype)
 
 
@@ -309,21 +276,11 @@ def _own(stmt: Stmt) -> tuple[Expr, ...]:
             return (value,)
         case Store(index=index, value=value):
             return (value, *index)
-        case For(lo=lo, hi=hi) if not _is_grid(stmt):
+        case For(lo=lo, hi=hi) if not is_mapped(stmt):
             return lo, hi
         case If(cond=cond):
             return (cond,)
     return ()
-
-
-def _is_grid(loop: For) -> bool:
-    return loop.kind.startswith(("block", "thread"))
-
-
-def _in_other_names(stmt: Stmt, names: dict[str, Expr]) -> Stmt:
-    """The statement with these names replaced in all but the statements in it."""
-    new: Stmt = map_children(stmt, lambda node: node if isinstance(node, Stmt) else substitute(node, names))
-    return new
 
 
 def _with_names(stmt: Stmt, homes: list[_Home]) -> Iterator[Stmt]:

@@ -15,8 +15,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import permutations
 from math import prod
-from typing import Any
 
+from polysched.codegen.lowered import with_own
 from polysched.ir.build import add, binary, mul
 from polysched.ir.dtypes import i64
 from polysched.ir.effects import may_change
@@ -62,10 +62,7 @@ def _used(statements: list[Stmt], digits: list[Let]) -> Iterator[Stmt]:
 
 
 def _statement(stmt: Stmt, names: Names, facts: Facts) -> Stmt:
-    def child(node: Any) -> Any:
-        return _joined(node, names, facts) if isinstance(node, Expr) else node
-
-    new: Stmt = map_children(stmt, child)
+    new = with_own(stmt, lambda expr: _joined(expr, names, facts))
     match new:
         case For(body=body):
             inner = _block(body, names, facts.inside(new))

@@ -24,25 +24,12 @@ from typing import Any
 
 from polysched.codegen.expr.cost import COSTS, cost, costs_on
 from polysched.codegen.expr.rank import Scope
+from polysched.codegen.lowered import is_mapped, variables
 from polysched.config.options import Options
 from polysched.config.target import TargetData
 from polysched.ir.dtypes import boolean
 from polysched.ir.node import map_children, walk
-from polysched.ir.nodes import (
-    DIVISIONS,
-    Binary,
-    Call,
-    Const,
-    Expr,
-    For,
-    Function,
-    If,
-    Let,
-    Load,
-    Stmt,
-    Store,
-    Var,
-)
+from polysched.ir.nodes import DIVISIONS, Binary, Call, Const, Expr, For, Function, If, Let, Load, Stmt, Store, Var
 from polysched.ir.rename import bound_names, fresh_names, numbered_in_order, used_names
 from polysched.model.loops import trip_count
 
@@ -109,10 +96,6 @@ class _Block:
 Blocks = tuple[_Block, ...]  # one per loop depth, outermost first: what has rank r belongs into number r
 
 
-def _is_mapped(loop: For) -> bool:
-    return loop.kind.startswith(("block", "thread"))
-
-
 class _Mover:
     """Walks down once, and writes every Let and every temporary to the block of its rank."""
 
@@ -158,7 +141,7 @@ class _Mover:
                 case For(lo=lo, hi=hi, body=body):
                     lo, hi = moved(lo), moved(hi)
                     kernel = self.kernel
-                    if _is_mapped(stmt):
+                    if is_mapped(stmt):
                         self.kernel = min(kernel, scope.depth)
                     self.loops.append(stmt)
                     body = self.block(body, scope.inside(stmt), blocks, {})
@@ -217,7 +200,7 @@ class _Mover:
     def obstacle(self, place: int, expr: Expr, depth: int) -> str:
         """Why `expr`, needed at `depth`, should not be computed before the loop at `place`; "" if it should."""
         loop = self.loops[place]
-        if place > self.kernel and _is_mapped(loop):
+        if place > self.kernel and is_mapped(loop):
             return f"nothing stands between the block and thread loops, before {loop.var}"
         if place <= self.kernel < depth and not _is_dear(expr) and not _is_stride(expr):
             return f"too cheap to be an argument of the kernel, which begins with {self.loops[self.kernel].var}"
@@ -261,8 +244,7 @@ class _Mover:
         """The names of loops and parameters that the value of `expr` depends on."""
         if self.notes is None:
             return frozenset()
-        names = [node.name for node in walk(expr) if isinstance(node, Var)]
-        return frozenset().union(*(self.inside.get(name, {name}) for name in names))
+        return frozenset().union(*(self.inside.get(name, {name}) for name in variables(expr)))
 
 
 def _is_dear(expr: Expr) -> bool:

@@ -23,12 +23,13 @@ from __future__ import annotations
 
 import operator
 from dataclasses import replace
+from functools import partial
 
 from polysched.codegen.expr.conditions import collapse, merged
 from polysched.codegen.expr.distributive import distributed
 from polysched.codegen.expr.rank import Scope
 from polysched.codegen.expr.sums import chain, sum_of, terms_of
-from polysched.codegen.lowered import is_mapped
+from polysched.codegen.lowered import is_mapped, with_own
 from polysched.ir.effects import is_pure
 from polysched.ir.node import flattened, map_children
 from polysched.ir.nodes import Binary, Const, Expr, For, Function, If, Let, Select, Stmt, Unary, Var
@@ -50,7 +51,7 @@ class _Normalizer:
     def block(self, statements: tuple[Stmt, ...], scope: Scope) -> tuple[Stmt, ...]:
         out: list[tuple[Stmt, Scope]] = []
         for stmt in statements:
-            new = self.own_expressions(stmt, scope)
+            new = with_own(stmt, partial(self.expr, scope=scope))
             if out and (both := merged(out[-1][0], new)):
                 out[-1] = (both, scope)
             else:
@@ -60,13 +61,6 @@ class _Normalizer:
         result = tuple(self.nested(stmt, at) for stmt, at in out)
         unchanged = len(result) == len(statements) and all(map(operator.is_, result, statements))
         return statements if unchanged else result
-
-    def own_expressions(self, stmt: Stmt, scope: Scope) -> Stmt:
-        def child(node: Expr | Stmt) -> Expr | Stmt:
-            return self.expr(node, scope) if isinstance(node, Expr) else node
-
-        new: Stmt = map_children(stmt, child)
-        return new
 
     def nested(self, stmt: Stmt, scope: Scope) -> Stmt:
         """`stmt`, whose own expressions are normal, with the blocks in it normalised."""

@@ -46,7 +46,7 @@ class Scope:
 
     def after(self, *exprs: Expr) -> Scope:
         """The scope once these have been evaluated, without a trap."""
-        return self._knowing((divisor for expr in exprs for divisor in _divisors(expr)), self.depth)
+        return self._knowing((divisor for expr in exprs for divisor in divisors(expr)), self.depth)
 
     def binding(self, name: str, rank: int, value: Expr | None = None) -> Scope:
         """The scope after a Let of that name."""
@@ -153,18 +153,18 @@ class Scope:
 
 
 @lru_cache(1 << 14)  # few expressions have any, and all are asked
-def _divisors(expr: Expr) -> tuple[Expr, ...]:
+def divisors(expr: Expr) -> tuple[Expr, ...]:
     """What is divided by, whenever `expr` is evaluated."""
     match expr:
         case Const() | Var():
             return ()
         case Binary("&&" | "||", left, _):
-            return _divisors(left)
+            return divisors(left)
         case Select(cond):
-            return _divisors(cond)
+            return divisors(cond)
         case Binary(op, left, right) if op in DIVISIONS and not isinstance(right, Const):
-            return right, *_divisors(left), *_divisors(right)
-    return tuple(divisor for child in children(expr) for divisor in _divisors(child))
+            return right, *divisors(left), *divisors(right)
+    return tuple(divisor for child in children(expr) for divisor in divisors(child))
 
 
 def _operands_of_min(expr: Expr) -> Iterator[Expr]:

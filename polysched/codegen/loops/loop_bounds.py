@@ -34,6 +34,7 @@ from typing import Any
 from polysched.codegen.loops.guards import Variables, guarded_update, taken_apart
 from polysched.codegen.loops.inequalities import is_position, is_total
 from polysched.codegen.loops.narrowed_loop import NarrowedLoop
+from polysched.codegen.lowered import is_mapped
 from polysched.ir.integers.facts import Facts
 from polysched.ir.node import map_list, walk
 from polysched.ir.nodes import LARGEST_SIZE, SHUFFLE, Alloc, Barrier, Call, Expr, For, Function, If, Let, Stmt
@@ -85,7 +86,7 @@ class _Walk:
             nonlocal facts
             match stmt:
                 case For(body=body):
-                    again = not _is_mapped(stmt) and (is_repeated or not self.is_tiny(stmt))
+                    again = not is_mapped(stmt) and (is_repeated or not self.is_tiny(stmt))
                     new = self.block(body, facts.inside(stmt), is_repeated=again)
                     if not is_repeated and self.is_straight(stmt):
                         return stmt if new is body else replace(stmt, body=new)
@@ -149,13 +150,9 @@ def _positions(fn: Function) -> set[str]:
     return positions
 
 
-def _is_mapped(loop: For) -> bool:
-    return loop.kind.startswith(("block", "thread"))
-
-
 def _may_change(loop: For) -> bool:
     """May threads differ in how often they run it, and is it not spelled out?"""
-    if loop.step < 0 or loop.full or _is_mapped(loop):
+    if loop.step < 0 or loop.full or is_mapped(loop):
         return False
     if loop.kind == "unrolled" and trip_count(loop) is not None:
         return False

@@ -19,20 +19,20 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import lru_cache, reduce
 
+from polysched.codegen.loops.inequalities import is_total
+from polysched.codegen.lowered import with_own
 from polysched.ir.build import add, binary, mul, sub
 from polysched.ir.dtypes import boolean, i64
-from polysched.ir.effects import is_total_operation
 from polysched.ir.integers.facts import Facts
 from polysched.ir.integers.knowledge import LARGEST
 from polysched.ir.integers.trips import most_trips
-from polysched.ir.node import children, flattened, map_children, map_list, walk
+from polysched.ir.node import children, flattened, map_children, map_list
 from polysched.ir.nodes import (
     COMPARISONS,
     DIVISIONS,
     LOGICAL,
     Alloc,
     Binary,
-    Call,
     Const,
     Expr,
     For,
@@ -87,20 +87,17 @@ class _Simplifier:
     # --- statements
 
     def block(self, statements: tuple[Stmt, ...], facts: Facts) -> tuple[Stmt, ...]:
-        out: list[Stmt] = []
-        for stmt in statements:
+        def simpler(stmt: Stmt) -> Stmt | tuple[Stmt, ...]:
+            nonlocal facts
             new = self.statement(stmt, facts)
-            out += new if isinstance(new, tuple) else (new,)
             if isinstance(new, Let):
                 facts = facts.binding(new)
-        unchanged = len(out) == len(statements) and all(map(operator.is_, out, statements))
-        return statements if unchanged else tuple(out)
+            return new
+
+        return map_list(statements, simpler)
 
     def statement(self, stmt: Stmt, facts: Facts) -> Stmt | tuple[Stmt, ...]:
-        def child(node: Expr | Stmt) -> Expr | Stmt:
-            return self.simpler(node, facts) if isinstance(node, Expr) else node
-
-        new: Stmt = map_children(stmt, child)
+        new = with_own(stmt, lambda expr: self.simpler(expr, facts))
         if isinstance(stmt, For) and isinstance(new, For) and not _tells_as_much(new, stmt):
             new = stmt
         match new:
@@ -122,7 +119,7 @@ class _Simplifier:
 
     def never_runs(self, loop: For, facts: Facts) -> bool:
         low, high = (loop.lo, loop.hi) if loop.step > 0 else (loop.hi, loop.lo)
-        return facts.is_at_most(high, low) and _may_go(low, facts) and _may_go(high, facts)
+        return facts.is_at_most(high, low) and is_total(low, facts) and is_total(high, facts)
 
     # --- expressions
 
@@ -181,7 +178,7 @@ def _is_question(expr: Expr) -> bool:
 
 def _comparison(expr: Binary, facts: Facts) -> Expr:
     holds = facts.decides(expr)
-    return expr if holds is None or not _may_go(expr, facts) else Const(holds, boolean)
+    return expr if holds is None or not is_total(expr, facts) else Const(holds, boolean)
 
 
 def _extreme(expr: Binary, facts: Facts) -> Expr:
@@ -192,7 +189,7 @@ def _extreme(expr: Binary, facts: Facts) -> Expr:
     kept = list(operands)
     for operand in reversed(operands):  # which is never the only one
         others = [other for other in kept if other is not operand]
-        if any(_covers(expr.op, other, operand, facts) for other in others) and _may_go(operand, facts):
+        if any(_covers(expr.op, other, operand, facts) for other in others) and is_total(operand, facts):
             kept = others
     return expr if len(kept) == len(operands) else binary(expr.op, *kept)
 
@@ -217,7 +214,7 @@ def _division(expr: Binary, facts: Facts) -> Expr:
         return expr
     floors = op.startswith("floor") or facts.is_nonnegative(value)
     wants_quotient = op.endswith("div")
-    if _may_go(expr, facts):
+    if is_total(expr, facts):
         if (number := _number(expr, floors, facts)) is not None:
             return Const(number, expr.dtype)
         if expr.dtype == i64 and (parts := _parts(value, divisor, facts)):
@@ -307,17 +304,3 @@ def _sum(terms: list[tuple[int, Expr]]) -> Expr:
         if sign < 0:
             total = sub(total, term)
     return simplify(total)
-
-
-def _may_go(expr: Expr, facts: Facts) -> bool:
-    """Is nothing lost where `expr` is not evaluated: no trap, load or effect?"""
-
-    def is_harmless(node: Expr) -> bool:
-        match node:
-            case Call(pure=pure):
-                return pure
-            case Binary(op, _, divisor) if op in DIVISIONS and not isinstance(divisor, Const):
-                return facts.is_nonzero(divisor)
-        return is_total_operation(node)
-
-    return all(map(is_harmless, walk(expr)))

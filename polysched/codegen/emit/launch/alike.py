@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from polysched.codegen.lowered import operation
 from polysched.ir.integers.bounds import Range
 from polysched.ir.node import walk
-from polysched.ir.nodes import Binary, Call, Cast, Const, Expr, Load, Unary, Var
+from polysched.ir.nodes import Expr, Var
 
 Shape = tuple[object, ...]
 
@@ -30,23 +31,5 @@ def shape_of(exprs: Iterable[Expr], ranges: Mapping[str, Range], lets: Mapping[s
                     rest += [lets[node.name]] if node.name in lets else ranges[node.name]
                 shape.append((numbers[node.name], node.name in lets, node.dtype))
             else:
-                shape.append(_own(node))
+                shape.append(operation(node))
     return tuple(shape)
-
-
-def _own(node: Expr) -> object:
-    """What tells the node from others, but for its operands."""
-    match node:
-        case Var(name):
-            return name, node.dtype
-        case Const():
-            return node
-        case Binary(op) | Unary(op):
-            return type(node), op
-        case Load(array, index):
-            return Load, array, len(index), node.dtype
-        case Call(fn, args):
-            return Call, fn, len(args), node.dtype
-        case Cast(dtype=dtype):
-            return Cast, dtype
-    return type(node)
