@@ -21,6 +21,7 @@ from typing import Any
 from polysched.codegen.emit.source import parameters
 from polysched.codegen.full_loop import full_loop
 from polysched.codegen.instances import has_strides, leaves_out_by_remainder, runs_exactly
+from polysched.codegen.lowered import outermost
 from polysched.codegen.parallel.threads import threshold, worth_threads
 from polysched.codegen.tile_space import Piece, cut_at_tiles
 from polysched.deps.arrivals import scoped_arrays
@@ -28,7 +29,7 @@ from polysched.deps.phases import is_kernel
 from polysched.errors import CannotLower
 from polysched.ir.build import add
 from polysched.ir.integers.trips import is_uneven
-from polysched.ir.node import rewrite, substitute, walk
+from polysched.ir.node import rewrite, statements, substitute, walk
 from polysched.ir.nodes import Alloc, Barrier, Binary, Const, Expr, For, Function, If, Let, Load, Stmt, Store, Var
 from polysched.ir.rename import rename_bound
 from polysched.ir.text import show
@@ -148,24 +149,8 @@ def _repeated(tree: Tree) -> frozenset[str]:
     return frozenset().union(*(_repeated(child) for child in children(tree)))
 
 
-def _loops_of(body: tuple[Stmt, ...], kind: str) -> tuple[list[For], bool]:
-    """The outermost loops of this kind, and whether every store is in one of them."""
-    loops: list[For] = []
-    is_covered = True
-    for stmt in body:
-        match stmt:
-            case For(kind=found) if found == kind:
-                loops.append(stmt)
-            case For(body=inner):
-                below, covered = _loops_of(inner, kind)
-                loops, is_covered = [*loops, *below], is_covered and covered
-            case If(then=then, other=other):
-                for part in (then, other):
-                    below, covered = _loops_of(part, kind)
-                    loops, is_covered = [*loops, *below], is_covered and covered
-            case Store():
-                is_covered = False
-    return loops, is_covered
+def _stores(body: tuple[Stmt, ...]) -> int:
+    return sum(isinstance(stmt, Store) for stmt in statements(body))
 
 
 @dataclass
@@ -252,11 +237,11 @@ class _Lowering:
         kind = kind_of(_how(band))
         if not body or not kind.startswith(("block.", "thread.")):
             return body
-        loops, is_covered = _loops_of(body, kind)
+        loops = tuple(outermost(body, lambda loop: loop.kind == kind))
         if not loops and (self.coordinates or kind not in self.repeated):
             only = self.coordinates[self.depth] if kind in self.repeated else Const(0)
             return (For(self.name(), only, add(only, 1), 1, body, kind, origin=band.members[0].name),)
-        if not is_covered or (len(loops) > 1 and any(loop.step != 1 for loop in loops)):
+        if _stores(loops) < _stores(body) or (len(loops) > 1 and any(loop.step != 1 for loop in loops)):
             raise CannotLower(f"isl took the loop on {kind} apart: its iterations would not stay on their threads")
         return body
 
@@ -273,9 +258,9 @@ class _Lowering:
         outer, how = self.names, _how(band)
         kind = kind_of(how)
         self.names = outer | {iterator: Var(name)}
-        try:
-            if node.for_is_degenerate() and not kind.startswith(("block", "thread")):
-                return (Let(name, lo), *self.statements(node.for_get_body(), None))
+        if node.for_is_degenerate() and not kind.startswith(("block", "thread")):
+            made: tuple[Stmt, ...] = (Let(name, lo), *self.statements(node.for_get_body(), None))
+        else:
             hi = add(lo, 1) if node.for_is_degenerate() else self.upper_bound(node.for_get_cond(), name)
             step = Const(1) if node.for_is_degenerate() else expression(node.for_get_inc(), self.names)
             assert isinstance(step, Const) and step.value > 0, f"isl made a loop that steps by {step}"
@@ -285,9 +270,9 @@ class _Lowering:
                 loop = replace(loop, instruction=how.instruction, stages=how.stages)
             loop = self.filled(loop, node.for_get_body())
             full = mark_of(band, Full)
-            return (full_loop(loop, full.size) if full else loop,)
-        finally:
-            self.names = outer
+            made = (full_loop(loop, full.size) if full else loop,)
+        self.names = outer
+        return made
 
     def filled(self, loop: For, body: isl.AstNode) -> For:
         """The loop around `body`; a parallel one tells when it is worth its threads."""
@@ -323,10 +308,9 @@ class _Lowering:
         coordinates, loops = self.tiles[name]
         outer, depth = self.names, self.depth
         self.names, self.depth = outer | dict(zip(coordinates, values, strict=True)), 0
-        try:
-            return self.statements(loops, None)
-        finally:
-            self.names, self.depth, self.coordinates = outer, depth, values
+        body = self.statements(loops, None)
+        self.names, self.depth, self.coordinates = outer, depth, values
+        return body
 
     def instance(self, statement: Statement, values: list[Expr]) -> tuple[Stmt, ...]:
         """The body of a statement with its iterators bound; names that it binds are fresh in every copy."""

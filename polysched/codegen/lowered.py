@@ -8,7 +8,7 @@ from math import prod
 from typing import Any, TypeGuard
 
 from polysched.ir.dtypes import DType
-from polysched.ir.node import children, map_children, rewrite, walk
+from polysched.ir.node import children, map_children, map_list, rewrite, walk
 from polysched.ir.nodes import (
     Alloc,
     Array,
@@ -19,6 +19,7 @@ from polysched.ir.nodes import (
     Expr,
     For,
     Function,
+    If,
     Let,
     Load,
     Stmt,
@@ -48,8 +49,32 @@ def own_expressions(stmt: Stmt) -> Iterator[Expr]:
 
 def with_own(stmt: Stmt, change: Callable[[Expr], Expr]) -> Stmt:
     """The statement with these changed; the same object back when nothing is."""
-    new: Stmt = map_children(stmt, lambda child: change(child) if isinstance(child, Expr) else child)
-    return new
+    return map_children(stmt, lambda child: change(child) if isinstance(child, Expr) else child)
+
+
+def in_subscripts(index: tuple[Expr, ...], change: Callable[[Expr], Expr]) -> tuple[Expr, ...]:
+    """The subscripts changed, but for constants that end them: these are offsets of addresses."""
+
+    def changed(expr: Expr) -> Expr:
+        match expr:
+            case Binary("+" | "-" as op, base, Const() as offset):
+                new = change(base)
+                return expr if new is base else Binary(op, new, offset)
+        return change(expr)
+
+    return map_list(index, changed)
+
+
+def outermost(body: tuple[Stmt, ...], is_one: Callable[[For], bool]) -> Iterator[For]:
+    """The loops of a kind that are in no other one of it."""
+    for stmt in body:
+        match stmt:
+            case For() if is_one(stmt):
+                yield stmt
+            case For(body=inner):
+                yield from outermost(inner, is_one)
+            case If(then=then, other=other):
+                yield from outermost((*then, *other), is_one)
 
 
 def operation(node: Expr) -> object:

@@ -31,10 +31,10 @@ from typing import Any
 
 from polysched.codegen.expr.cost import COSTS, cost
 from polysched.codegen.expr.value_numbers import HasEffects, ValueNumbers
-from polysched.codegen.lowered import is_mapped, with_own
+from polysched.codegen.lowered import in_subscripts, is_mapped
 from polysched.config.heuristics.code import SHARED_REACH
 from polysched.ir.available import Available
-from polysched.ir.node import map_children, map_list, substitute
+from polysched.ir.node import map_children, substitute
 from polysched.ir.nodes import (
     LOGICAL,
     Barrier,
@@ -126,7 +126,7 @@ class _Merger:
     def statement(self, stmt: Stmt) -> tuple[Stmt | None, list[_Home]]:
         """The statement, or None if it goes, and the values that its own expressions compute first."""
         if self.replaced:
-            stmt = with_own(stmt, lambda expr: substitute(expr, self.replaced))
+            stmt = map_children(stmt, lambda node: node if isinstance(node, Stmt) else substitute(node, self.replaced))
         own = () if self.is_host else _own(stmt)
         homes: list[_Home] = []
         self.homes = homes
@@ -147,7 +147,7 @@ class _Merger:
                     ):
                         index = index if place is old else place  # as in A[i] += 1, which computes it once
                     case _:
-                        index = self.subscripts(index)
+                        index = in_subscripts(index, self.expr)
                 stmt = _changed(stmt, index=index, value=new)
                 self.available.write((array,))
             case For(lo=lo, hi=hi) if own:
@@ -218,7 +218,7 @@ class _Merger:
         """`expr` with what is available replaced in its operands."""
         match expr:
             case Load(_, index):
-                return _changed(expr, index=self.subscripts(index, certain))
+                return _changed(expr, index=in_subscripts(index, lambda part: self.expr(part, certain)))
             case Binary(op, left, right):
                 new_left, new_right = self.expr(left, certain), self.expr(right, certain and op not in LOGICAL)
                 return expr if new_left is left and new_right is right else Binary(op, new_left, new_right)
@@ -227,17 +227,7 @@ class _Merger:
                 return _changed(expr, cond=cond, then=self.expr(then, False), other=self.expr(other, False))
             case Const() | Var():
                 return self.expr(expr, certain)
-        new: Expr = map_children(expr, lambda child: self.expr(child, certain))
-        return new
-
-    def subscripts(self, index: tuple[Expr, ...], certain: bool = True) -> tuple[Expr, ...]:
-        def subscript(expr: Expr) -> Expr:
-            match expr:
-                case Binary("+" | "-", base, Const()):
-                    return _changed(expr, left=self.expr(base, certain))
-            return self.expr(expr, certain)
-
-        return map_list(index, subscript)
+        return map_children(expr, lambda child: self.expr(child, certain))
 
     def has_name(self, expr: Expr) -> bool:
         home = self.available.find(self.numbers[expr])

@@ -24,7 +24,7 @@ from typing import Any
 
 from polysched.codegen.expr.cost import COSTS, cost, costs_on
 from polysched.codegen.expr.rank import Scope
-from polysched.codegen.lowered import is_mapped, variables
+from polysched.codegen.lowered import in_subscripts, is_mapped, variables
 from polysched.config.options import Options
 from polysched.config.target import TargetData
 from polysched.ir.dtypes import boolean
@@ -154,7 +154,7 @@ class _Mover:
                     other = self.block(other, scope.after(cond), around, here.named)
                     here.statements.append(replace(stmt, cond=new, then=then, other=other))
                 case Store(_, index, value):
-                    index = self.subscripts(index, scope, blocks)
+                    index = in_subscripts(index, moved)
                     here.statements.append(replace(stmt, index=index, value=moved(value)))
                 case _:
                     here.statements.append(stmt)
@@ -168,7 +168,8 @@ class _Mover:
             return expr
         if isinstance(expr, Load):
             self.note(expr, scope, "", scope.depth)
-            return Load(expr.array, self.subscripts(expr.index, scope, blocks), expr.dtype)
+            index = in_subscripts(expr.index, lambda part: self.expr(part, scope.depth, scope, blocks))
+            return Load(expr.array, index, expr.dtype)
         home = self.home(expr, scope, depth)
         value: Expr = map_children(expr, lambda child: self.expr(child, home, scope, blocks))
         if home == depth or cost(value, self.costs) < self.threshold:
@@ -180,15 +181,6 @@ class _Mover:
             blocks[home].bind(Let(self.temporaries[-1], value))
         self.note(expr, scope, blocks[home].named[value].name, home)
         return blocks[home].named[value]
-
-    def subscripts(self, index: tuple[Expr, ...], scope: Scope, blocks: Blocks) -> tuple[Expr, ...]:
-        def subscript(expr: Expr) -> Expr:
-            match expr:
-                case Binary("+" | "-" as op, base, Const() as offset):
-                    return Binary(op, self.expr(base, scope.depth, scope, blocks), offset)
-            return self.expr(expr, scope.depth, scope, blocks)
-
-        return tuple(map(subscript, index))
 
     def home(self, expr: Expr, scope: Scope, depth: int) -> int:
         """The number of loops around the outermost place where `expr`, needed at `depth`, should be computed."""

@@ -50,5 +50,4 @@ class Ends:
     def in_register(self, stores: tuple[Store, ...]) -> tuple[Store, ...]:
         """The stores with the register in place of the element."""
         own, register = self.nest.store, self.register
-        new: tuple[Store, ...] = moved(stores, {(own.array, own.index): (register.array, register.index)})
-        return new
+        return moved(stores, {(own.array, own.index): (register.array, register.index)})

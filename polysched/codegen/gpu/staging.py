@@ -266,8 +266,7 @@ class StagedKernel:
                     return load if is_zero_outside(node, self.extents[array]) else None
             return None
 
-        new: Expr = rewrite(value, rule)
-        return new
+        return rewrite(value, rule)
 
     def updates(self, *, is_full: bool, slot: Expr) -> tuple[Stmt, ...]:
         plan, store = self.plan, self.plan.nest.store

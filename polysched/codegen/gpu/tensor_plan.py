@@ -10,7 +10,6 @@ Needs: loops of the kind "tensor", as the mark `Tensor` gives; names are bound o
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import gcd, prod
 from typing import Any
@@ -26,14 +25,14 @@ from polysched.codegen.gpu.staging_plan import (
     surroundings,
 )
 from polysched.codegen.gpu.thread_nest import ThreadNest, thread_nest
-from polysched.codegen.lowered import is_mapped
+from polysched.codegen.lowered import is_mapped, outermost
 from polysched.codegen.memory.tile_nest import Side, side_of
 from polysched.config.target import LIMITS
 from polysched.instructions.instruction import LANES, LINE, Factor, Instruction, Subscripts
 from polysched.instructions.mma import INSTRUCTIONS
 from polysched.ir.integers.linear import Linear, added, forms
-from polysched.ir.node import children, substitute, walk
-from polysched.ir.nodes import Array, Const, Expr, For, Function, If, Let, Stmt, Var
+from polysched.ir.node import substitute, walk
+from polysched.ir.nodes import Array, Const, Expr, For, Function, Let, Stmt, Var
 from polysched.ir.rename import fresh_names
 from polysched.transform.analysis.unify import element, factors
 
@@ -173,17 +172,9 @@ def _swizzle(by_rows: bool, width: int, line: int) -> Swizzle:
 def has_no_kernel(fn: Function) -> str:
     """The name of a loop that tensor instructions cannot run as it was lowered; "" if there is none."""
     around = surroundings(fn)
-    found = ((tensor_loop(loop), loop) for loop in _outermost(fn.body))
+    kernels = outermost(fn.body, lambda loop: is_mapped(loop) or loop.kind == "tensor")
+    found = ((tensor_loop(loop), loop) for loop in kernels)
     return next((tensor.origin for tensor, loop in found if tensor and not planned(loop, around)), "")
-
-
-def _outermost(body: tuple[Stmt, ...]) -> Iterator[For]:
-    """The loops that are kernels; and all that are in none."""
-    for stmt in body:
-        if is_mapped(stmt) or (isinstance(stmt, For) and stmt.kind == "tensor"):
-            yield stmt
-        elif isinstance(stmt, For | If):
-            yield from _outermost(tuple(each for each in children(stmt) if isinstance(each, Stmt)))
 
 
 def planned(loop: For, around: Surroundings) -> Products | None:

@@ -31,8 +31,7 @@ def hint_unrolling(fn: Function, *, most_trips: int) -> Function:
 def _hinted(stmt: Stmt, in_thread: bool, most_trips: int) -> Stmt:
     if isinstance(stmt, For):
         if in_thread and _is_small(stmt, most_trips):
-            unrolled: For = rewrite(stmt, lambda node: replace(node, kind="unrolled") if _is_serial(node) else None)
-            return unrolled
+            return rewrite(stmt, lambda node: replace(node, kind="unrolled") if _is_serial(node) else None)
         in_thread = in_thread or stmt.kind.startswith("thread.")
     return map_blocks(stmt, lambda block: map_list(block, lambda inner: _hinted(inner, in_thread, most_trips)))
 

@@ -167,8 +167,7 @@ class _Unswitcher:
                 other = self.apart(other, set(bound_names(then)))
                 at_then, at_other = around.branching(If(cond, then, other))
                 then, other = self.again(then, at_then), self.again(other, at_other)
-                left: tuple[Stmt, ...] = simplify((If(cond, then, other, loop.loc),))
-                return left
+                return simplify((If(cond, then, other, loop.loc),))
         return (loop,)
 
     def apart(self, body: tuple[Stmt, ...], taken: set[str]) -> tuple[Stmt, ...]:
@@ -292,8 +291,7 @@ def _given(loop: For, known: _Known, bindings: Counter[str]) -> tuple[Stmt, ...]
                 return Const(outcome, boolean)
         return None
 
-    left: tuple[Stmt, ...] = simplify(rewrite((loop,), rule))
-    return left
+    return simplify(rewrite((loop,), rule))
 
 
 def _is_spread(node: Any) -> bool:

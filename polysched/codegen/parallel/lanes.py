@@ -34,8 +34,7 @@ from polysched.model.reduction import identity
 
 def several_vectors(fn: Function, *, vector_bytes: int) -> Function:
     """`fn` with four vectors of partial results in place of one in each short loop that reduces on lanes."""
-    function: Function = map_children(fn, _Lanes(fn, vector_bytes).visit)
-    return function
+    return map_children(fn, _Lanes(fn, vector_bytes).visit)
 
 
 class _Lanes:

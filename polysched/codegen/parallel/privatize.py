@@ -60,8 +60,7 @@ def privatize(fn: Function, *, vector: bool = True) -> Function:
     """
     if not any(isinstance(node, For) and node.reduces for node in walk(fn.body)):
         return fn
-    function: Function = map_children(fn, _Privatizer(fn, vector).visit)
-    return function
+    return map_children(fn, _Privatizer(fn, vector).visit)
 
 
 class _Privatizer:

@@ -86,8 +86,7 @@ def updates_in(loop: For, arrays: Mapping[str, Array]) -> list[Update] | None:
 def in_variables(body: tuple[Stmt, ...], names: Mapping[str, str]) -> tuple[Stmt, ...]:
     """The body with variables in place of the elements that it stores, of the arrays named."""
     updated = [node for node in walk(body) if isinstance(node, Store) and node.array in names]
-    new: tuple[Stmt, ...] = moved(body, {(store.array, store.index): (names[store.array], ()) for store in updated})
-    return new
+    return moved(body, {(store.array, store.index): (names[store.array], ()) for store in updated})
 
 
 def _place(array: Array, subscripts: list[tuple[Expr, ...]], loop: For) -> tuple[tuple[Expr, ...], Row | None] | None:

@@ -105,6 +105,4 @@ class Copy:
 
 
 def _under(cond: Expr | None, stmt: Stmt, names: Mapping[str, Expr]) -> Stmt:
-    guarded = stmt if cond is None else If(cond, (stmt,))
-    new: Stmt = substitute(guarded, dict(names))
-    return new
+    return substitute(stmt if cond is None else If(cond, (stmt,)), dict(names))

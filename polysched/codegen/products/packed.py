@@ -225,9 +225,7 @@ class _Product:
     def factor(self, side: Side, read: _Read, tiles: Mapping[Side, Var], place: Expr, k: Expr) -> Expr:
         """What a factor is at this place of the tile, for the term `k`."""
         if read.copy is None:
-            own = {**self.digits(side, tiles, place), **digits(self.found.terms, k)}
-            value: Expr = substitute(self.values[side], own)
-            return value
+            return substitute(self.values[side], {**self.digits(side, tiles, place), **digits(self.found.terms, k)})
         return Load(read.copy.array.name, read.copy.index(sub(tiles[side], read.first), place, k), self.dtype)
 
     def digits(self, side: Side, tiles: Mapping[Side, Var], place: Expr) -> dict[str, Expr]:
