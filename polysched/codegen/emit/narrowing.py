@@ -26,9 +26,8 @@ from collections.abc import Set
 
 from polysched.codegen.emit.dialect import KernelDialect
 from polysched.codegen.emit.helpers import INDEX
-from polysched.codegen.emit.launch.alike import shape_of
-from polysched.codegen.emit.launch.census import Census
-from polysched.codegen.emit.launch.widths import conditions, holds_data
+from polysched.codegen.emit.launch.census import Census, is_data
+from polysched.codegen.emit.launch.widths import conditions, shape_of
 from polysched.codegen.emit.printer import Printer
 from polysched.codegen.emit.spelling import PRIMARY
 from polysched.ir.build import sub
@@ -106,7 +105,7 @@ class IndexPrinter(Printer):
 
     def is_index(self, expr: Expr) -> bool:
         """Is it computed in the type of index arithmetic?"""
-        if not self.index or expr.dtype != i64 or (not self.is_inside and holds_data(expr, self.wide)):
+        if not self.index or expr.dtype != i64 or (not self.is_inside and is_data(expr, self.wide)):
             return False
         return any(isinstance(node, Var) for node in walk(expr))
 
