@@ -337,7 +337,7 @@ def result(fn: Function, arguments: dict) -> object:
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"threshold": 1, "reach": 100}, {"threshold": 1, "reach": 2, "loads": True}], ids=str
+    "options", [{}, {"threshold": 1, "reach": 100}, {"threshold": 1, "reach": 2}], ids=str
 )
 @pytest.mark.parametrize("seed", range(16))
 def test_random_programs_compute_the_same_bits(seed, options):
