@@ -405,9 +405,7 @@ def _steps_by_product(subscript: Expr, inside: Set[str]) -> bool:
 
 def _needs_host(stmt: Stmt) -> bool:
     """Does it hold a kernel, or a temporary that a single thread cannot have?"""
-    return any(
-        is_mapped(node) or (isinstance(node, Alloc) and not is_small(node.array)) for node in walk(stmt)
-    )
+    return any(is_mapped(node) or (isinstance(node, Alloc) and not is_small(node.array)) for node in walk(stmt))
 
 
 def _index(kind: str) -> Expr:

@@ -27,21 +27,7 @@ from polysched.ir.dtypes import DType, f16, f32, i32, i64
 from polysched.ir.effects import may_change
 from polysched.ir.integers.trips import most_trips
 from polysched.ir.node import walk
-from polysched.ir.nodes import (
-    PARALLEL,
-    Alloc,
-    Array,
-    Binary,
-    Const,
-    Expr,
-    For,
-    Function,
-    If,
-    Let,
-    Load,
-    Stmt,
-    Store,
-)
+from polysched.ir.nodes import PARALLEL, Alloc, Array, Binary, Const, Expr, For, Function, If, Let, Load, Stmt, Store
 from polysched.model.reduction import reduction_operator
 from polysched.support.version import __version__
 

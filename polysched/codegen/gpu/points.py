@@ -19,15 +19,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from polysched.codegen.gpu.thread_nest import (
-    ThreadNest,
-    each_kernel,
-    edges,
-    inside,
-    on_threads,
-    over_all,
-    thread_nest,
-)
+from polysched.codegen.gpu.thread_nest import ThreadNest, each_kernel, edges, inside, on_threads, over_all, thread_nest
 from polysched.codegen.lowered import around
 from polysched.codegen.memory.tile_nest import least
 from polysched.ir.build import conjunction, where

@@ -214,9 +214,7 @@ class StagedKernel:
                     found.append(form)
         return found
 
-    def inner_and_edge(
-        self, facts: list[Linear], body: Callable[[list[Linear]], tuple[Stmt, ...]]
-    ) -> tuple[Stmt, ...]:
+    def inner_and_edge(self, facts: list[Linear], body: Callable[[list[Linear]], tuple[Stmt, ...]]) -> tuple[Stmt, ...]:
         """`body` given the facts; apart for blocks whose copies lie inside of the arrays whatever the loops do."""
         inner = [loop.var for loop in (*self.plan.outer, *self.plan.between)]
         edges = [

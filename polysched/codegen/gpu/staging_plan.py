@@ -194,9 +194,7 @@ def _is_fixed(expr: Expr, stored: str, around: Surroundings) -> bool:
     return False
 
 
-def _copies(
-    found: dict[Expr, tuple[Load, Box]], plan: Plan, around: Surroundings, buffers: int
-) -> dict[Expr, Staged]:
+def _copies(found: dict[Expr, tuple[Load, Box]], plan: Plan, around: Surroundings, buffers: int) -> dict[Expr, Staged]:
     """A copy for each group of operands that differ by a constant distance in one array alone."""
     groups: list[tuple[list[Expr], Box]] = []
     for value, (load, box) in found.items():

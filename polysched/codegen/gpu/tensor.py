@@ -236,9 +236,7 @@ class _TensorKernel(StagedKernel):
         along = next(k for k, part in enumerate(load.index) if forms(part, upper=True)[0].get(terms.var, 0))
         return binary("<", counted(terms, number), self.extents[load.array][along])
 
-    def place(
-        self, operand: Operand, subscripts: Subscripts, tile: Expr, step: Expr, r: Expr
-    ) -> tuple[Expr, Expr]:
+    def place(self, operand: Operand, subscripts: Subscripts, tile: Expr, step: Expr, r: Expr) -> tuple[Expr, Expr]:
         """Where in the copy an element is that has these subscripts in its tile: [side, terms], or turned."""
         of, plan, staged = self.plan.instruction, self.plan, operand.staged
         is_left = operand is plan.left

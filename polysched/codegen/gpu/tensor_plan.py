@@ -89,9 +89,7 @@ def _plan(nest: ThreadNest, instruction: Instruction, stages: int, around: Surro
     return None
 
 
-def _operand(
-    value: Expr, of: Instruction, side: Side, plan: Plan, stages: int, around: Surroundings
-) -> Operand | None:
+def _operand(value: Expr, of: Instruction, side: Side, plan: Plan, stages: int, around: Surroundings) -> Operand | None:
     """The factor, if it has one element for each point of the side and each term, in rows of whole lines."""
     load, terms = element(value, of), plan.chunk[0]
     assert load is not None

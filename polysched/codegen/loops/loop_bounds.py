@@ -42,9 +42,7 @@ from polysched.ir.rename import fresh_names, used_names
 from polysched.model.loops import trip_count
 
 
-def loop_bounds(
-    fn: Function, *, fast_math: bool = False, tiny_loop: int = 0, largest: int = LARGEST_SIZE
-) -> Function:
+def loop_bounds(fn: Function, *, fast_math: bool = False, tiny_loop: int = 0, largest: int = LARGEST_SIZE) -> Function:
     """`fn` with loops that run only where their guards let them.
 
     With `fast_math`, zero times anything is zero: a padded factor guards its product. No array has more than `largest`

@@ -34,21 +34,7 @@ from polysched.config.heuristics.cpu import LEAST_PARTED, PARTS
 from polysched.ir.build import add, binary, conjunction, floordiv, mul, sub, where
 from polysched.ir.integers.trips import trips
 from polysched.ir.node import map_children, rewrite, walk
-from polysched.ir.nodes import (
-    PARALLEL,
-    Alloc,
-    Array,
-    Binary,
-    Const,
-    For,
-    Function,
-    If,
-    Let,
-    Load,
-    Stmt,
-    Store,
-    Var,
-)
+from polysched.ir.nodes import PARALLEL, Alloc, Array, Binary, Const, For, Function, If, Let, Load, Stmt, Store, Var
 from polysched.ir.rename import fresh_names, rename_bound, used_names
 from polysched.model.reduction import identity
 
@@ -186,4 +172,3 @@ def _moves(elements: Mapping[str, Element], rows: Mapping[str, Row]) -> Any:
         return None
 
     return rule
-

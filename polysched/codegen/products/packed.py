@@ -25,15 +25,7 @@ from polysched.codegen.products.axes import digits, element, full_or_last, is_fl
 from polysched.codegen.products.copies import Copy
 from polysched.codegen.products.epilogue import lies_across, stored
 from polysched.codegen.products.pairs import first_term, guard_outside, in_pairs, may_pair
-from polysched.codegen.products.sizes import (
-    Shares,
-    Side,
-    blocks,
-    lanes_of,
-    register_tile,
-    shared_loop,
-    whole_vectors,
-)
+from polysched.codegen.products.sizes import Shares, Side, blocks, lanes_of, register_tile, shared_loop, whole_vectors
 from polysched.config.machine import Machine
 from polysched.ir.build import add, floordiv, mul, sub
 from polysched.ir.node import substitute, walk
@@ -149,9 +141,7 @@ class _Product:
         kind = "parallel" if shared == "blocks" else "serial"
         return (For(block, Const(0), Const(shares.count), 1, body, kind),)
 
-    def all_tiles(
-        self, block: tuple[Expr, Expr], reads: Mapping[Side, _Read], shared: str | None
-    ) -> tuple[Stmt, ...]:
+    def all_tiles(self, block: tuple[Expr, Expr], reads: Mapping[Side, _Read], shared: str | None) -> tuple[Stmt, ...]:
         """The tiles of a block: columns outside, so that they stay in the first cache for all rows, or the loop that
         threads share."""
         tiles: dict[Side, Var] = {"columns": Var(next(self.names)), "rows": Var(next(self.names))}
@@ -167,9 +157,7 @@ class _Product:
             body = (For(tiles[side].name, *ranges[side], 1, body, kind),)
         return body
 
-    def sums(
-        self, high: int, columns: int, tiles: Mapping[Side, Var], reads: Mapping[Side, _Read]
-    ) -> tuple[Stmt, ...]:
+    def sums(self, high: int, columns: int, tiles: Mapping[Side, Var], reads: Mapping[Side, _Read]) -> tuple[Stmt, ...]:
         """A tile, in whole vectors, of which the first `columns` are in the result."""
         found, k, wide = self.found, next(self.names), whole_vectors(columns, self.lanes)
         sums, last = (

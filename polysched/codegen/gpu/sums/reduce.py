@@ -57,21 +57,7 @@ from polysched.ir.dtypes import boolean
 from polysched.ir.effects import may_change
 from polysched.ir.integers.trips import bounded, most_trips, trips
 from polysched.ir.node import map_blocks, rewrite, walk
-from polysched.ir.nodes import (
-    Alloc,
-    Array,
-    Binary,
-    Const,
-    Expr,
-    For,
-    Function,
-    If,
-    Let,
-    Load,
-    Stmt,
-    Store,
-    Var,
-)
+from polysched.ir.nodes import Alloc, Array, Binary, Const, Expr, For, Function, If, Let, Load, Stmt, Store, Var
 from polysched.ir.rename import fresh_names, rename_bound, used_names
 
 

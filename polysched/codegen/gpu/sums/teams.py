@@ -76,9 +76,7 @@ class Adder:
     taken: set[str]  # names; grows by those of variables
     shuffles: bool
 
-    def summed(
-        self, body: tuple[Stmt, ...], updates: list[Update], team: Team, finish: Finish
-    ) -> tuple[Stmt, ...]:
+    def summed(self, body: tuple[Stmt, ...], updates: list[Update], team: Team, finish: Finish) -> tuple[Stmt, ...]:
         """The body with variables for what it updates; they are combined, and the first thread finishes with them."""
         variables = {update.array.name: self._variable(update) for update in updates}
         done: list[Stmt] = []
