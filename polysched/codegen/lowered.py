@@ -123,6 +123,11 @@ def around(loops: Sequence[For], body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
     return body
 
 
+def from_start(start: Expr, offset: Expr) -> Expr:
+    """Their sum, without a start of zero."""
+    return offset if start == Const(0) else Binary("+", start, offset)
+
+
 def moved(node: Any, places: Mapping[Element, Element]) -> Any:
     """`node` with loads and stores of these elements in their new places."""
 

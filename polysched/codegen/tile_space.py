@@ -215,18 +215,14 @@ def _is_storage(tree: Tree) -> bool:
 
 def _has_tiles(tree: Tree) -> bool:
     """Is any band of the tree over tiles, blocks or threads?"""
-    return any(isinstance(mark, Map) for mark in marks_in(tree)) or any(m.rounds for m in _members(tree))
+    members = (member for node in walk(tree) if isinstance(node, Band) for member in node.members)
+    return any(isinstance(mark, Map) for mark in marks_in(tree)) or any(member.rounds for member in members)
 
 
 def _over_tiles(member: Member, position: int, below: _Outer) -> Member:
     coordinates = (tile.coordinate(position) for tile in below.tiles)
-    return replace(
-        member, schedule=reduce(isl.UnionMap.union, coordinates, member.schedule.intersect_domain(below.plain))
-    )
-
-
-def _members(tree: Tree) -> Iterator[Member]:
-    return (member for node in walk(tree) if isinstance(node, Band) for member in node.members)
+    plain = member.schedule.intersect_domain(below.plain)
+    return replace(member, schedule=reduce(isl.UnionMap.union, coordinates, plain))
 
 
 def _union(sets: Iterable[isl.UnionSet], first: isl.UnionSet) -> isl.UnionSet:

@@ -24,7 +24,7 @@ from typing import Literal
 from polysched.codegen.emit.dialect import Dialect, KernelDialect
 from polysched.codegen.emit.launch.census import is_data
 from polysched.codegen.emit.launch.notes import note
-from polysched.codegen.emit.launch.shares import Around, Share, block_share, thread_share
+from polysched.codegen.emit.launch.shares import Around, Share, first_iteration, thread_share
 from polysched.codegen.emit.launch.sufficient import sufficient
 from polysched.codegen.emit.launch.widths import Range, wide_names
 from polysched.codegen.emit.narrowing import IndexPrinter
@@ -377,7 +377,7 @@ class _Kernel(IndexPrinter):
             alone=self.survey.loops_on(loop.kind) == 1,
         )
         if loop.kind.startswith("block"):
-            return block_share(loop, _index(loop.kind), _count(loop.kind), around)
+            return Share(first_iteration(loop, _index(loop.kind), _count(loop.kind), around), None)
         return thread_share(loop, _index(loop.kind), self.threads[AXES.index(loop.kind[-1])], around)
 
     def alloc(self, array: Array) -> None:

@@ -284,7 +284,8 @@ class Speller:
             self.includes.add("stdbool.h")
             return "true" if value else "false"
         if dtype.kind == "i":
-            return self.dialect.least[dtype.name] if _has_no_literal(value, dtype) else str(int(value))
+            is_least = dtype.bits >= 32 and value == -(1 << dtype.bits - 1)  # whose absolute value has another type
+            return self.dialect.least[dtype.name] if is_least else str(int(value))
         return f"{int(value)}{self.dialect.suffixes.get(dtype.name, '')}"
 
     def float_constant(self, value: float, dtype: DType) -> str:
@@ -325,8 +326,3 @@ def is_in_library(call: Call) -> bool:
 def is_narrow(dtype: DType) -> bool:
     """Does C compute this type in a wider one?"""
     return dtype.bits < 32
-
-
-def _has_no_literal(value: int | float | bool, dtype: DType) -> bool:
-    """Is it the least integer of its type, whose absolute value has another type?"""
-    return dtype.bits >= 32 and value == -(1 << dtype.bits - 1)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from math import prod
 
 from polysched.codegen.gpu.footprint import Box, in_locals
+from polysched.codegen.lowered import from_start
 from polysched.codegen.memory.tile_nest import Side
 from polysched.config.target import LIMITS
 from polysched.ir.build import binary, conjunction, zero
@@ -171,15 +172,14 @@ def _strided(first: Expr, step: int, end: int, counter: str) -> tuple[Expr, For 
     return position, loop, [] if trips * step == end else [binary("<", position, end)]
 
 
+def place_of(staged: Staged, k: int, sides: Sequence[Side], counters: Mapping[str, Expr]) -> Linear:
+    """Where the operand's element is in its box along the dimension k."""
+    return added(in_locals(forms(staged.load.index[k], upper=True)[0], sides, counters), staged.box.origin[k], -1)
+
+
 def element_of(staged: Staged, sides: Sequence[Side], counters: Mapping[str, Expr], slot: Expr) -> Load:
     """The operand's element of the copy, in buffer `slot`, where `sides` are counted by `counters`."""
-    place = [
-        expression(
-            added(in_locals(forms(staged.load.index[k], upper=True)[0], sides, counters), staged.box.origin[k], -1)
-        )
-        for k in staged.order
-        if staged.box.extents[k] > 1
-    ]
+    place = [expression(place_of(staged, k, sides, counters)) for k in staged.order if staged.box.extents[k] > 1]
     return Load(staged.copy.name, _in_buffer(staged, place, slot), staged.copy.dtype)
 
 
@@ -198,7 +198,8 @@ def _element(
     facts: Sequence[Linear],
     slot: Expr | None,
 ) -> Stmt:
-    index = [_subscript(origin, place.get(k)) for k, origin in enumerate(staged.box.origin)]
+    starts = map(expression, staged.box.origin)
+    index = [from_start(start, place[k]) if k in place else start for k, start in enumerate(starts)]
     conditions = [
         binary(">=", index[k], 0) if extent is None else binary("<", index[k], extent)
         for k, extent, form in _edges(staged.box, extents)
@@ -228,13 +229,6 @@ def _edges(box: Box, extents: Sequence[Expr]) -> Iterator[tuple[int, Expr | None
         yield k, None, origin
         ends = forms(extent, upper=False)
         yield k, extent, added(ends[0], added(origin, {None: size}, 1), -1) if len(ends) == 1 else None
-
-
-def _subscript(origin: Linear, offset: Expr | None) -> Expr:
-    start = expression(origin)
-    if offset is None:
-        return start
-    return offset if start == Const(0) else Binary("+", start, offset)
 
 
 def _is_known(form: Linear, loops: dict[str, For], facts: Sequence[Linear]) -> bool:

@@ -39,11 +39,11 @@ from polysched.codegen.gpu.thread_nest import (
     thread_nest,
 )
 from polysched.codegen.lowered import around, private
-from polysched.codegen.memory.tile_nest import mentions, side_of
+from polysched.codegen.memory.tile_nest import full_when, mentions, side_of
 from polysched.config.heuristics.gpu import UNROLLED_UPDATES
 from polysched.config.target import LIMITS
 from polysched.ir.build import binary, conjunction, floormod, where
-from polysched.ir.integers.linear import Linear, added, cleared, expression, forms, is_never_negative, never_negative
+from polysched.ir.integers.linear import Linear, added, cleared, expression, is_never_negative, never_negative
 from polysched.ir.node import rewrite, substitute, walk
 from polysched.ir.nodes import Alloc, Barrier, Const, Expr, For, Function, If, Let, Load, Select, Stmt, Store, Var
 from polysched.ir.rename import fresh_names, rename_bound
@@ -203,15 +203,9 @@ class StagedKernel:
     def full_when(self) -> list[Linear]:
         """Forms that are zero or more where a chunk is full."""
         found: list[Linear] = []
-        for side in self.plan.chunk:
-            end = added(side.start, {None: side.trips}, 1)
-            for form in (
-                *(added(side.start, low, -1) for low in forms(side.loop.lo, upper=False)),
-                *(added(high, end, -1) for high in forms(side.loop.hi, upper=True)),
-            ):
-                form = cleared(form)
-                if not is_never_negative(form) and form not in found:
-                    found.append(form)
+        for form in map(cleared, full_when(self.plan.chunk)):
+            if not is_never_negative(form) and form not in found:
+                found.append(form)
         return found
 
     def inner_and_edge(self, facts: list[Linear], body: Callable[[list[Linear]], tuple[Stmt, ...]]) -> tuple[Stmt, ...]:

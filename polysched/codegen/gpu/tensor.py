@@ -20,8 +20,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from polysched.codegen.gpu.copies import Staged
-from polysched.codegen.gpu.footprint import in_locals
+from polysched.codegen.gpu.copies import Staged, place_of
 from polysched.codegen.gpu.staging import StagedKernel
 from polysched.codegen.gpu.staging_plan import Surroundings, surroundings
 from polysched.codegen.gpu.tensor_plan import Operand, Products, planned, tensor_loop
@@ -31,7 +30,7 @@ from polysched.instructions.bits import Bits
 from polysched.instructions.instruction import LINE, Subscripts
 from polysched.ir.build import add, binary, conjunction, floordiv, floormod, mul
 from polysched.ir.dtypes import boolean
-from polysched.ir.integers.linear import Linear, added, expression, forms
+from polysched.ir.integers.linear import Linear, expression, forms
 from polysched.ir.node import rewrite, substitute
 from polysched.ir.nodes import (
     ALIGNED,
@@ -246,18 +245,7 @@ class _TensorKernel(StagedKernel):
         marks = {name: Var(f"{name}'") for name in inside}
         counters = {**self.counters, **marks}
         moving = [k for k, extent in enumerate(staged.box.extents) if extent > 1]
-        down, across = (
-            _parts(
-                added(
-                    in_locals(forms(staged.load.index[k], upper=True)[0], plan.sides, counters),
-                    staged.box.origin[k],
-                    -1,
-                ),
-                inside,
-                marks,
-            )
-            for k in moving
-        )
+        down, across = (_parts(place_of(staged, k, plan.sides, counters), inside, marks) for k in moving)
         return _placed(staged, down, across, {"lane": self.counters[self.lane], "r": r})
 
 

@@ -16,13 +16,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from polysched.codegen.lowered import is_mapped
+from polysched.codegen.lowered import from_start, is_mapped
 from polysched.codegen.memory.tile_nest import Side, mentions, side_of
 from polysched.config.target import LIMITS
 from polysched.ir.effects import may_change
 from polysched.ir.integers.linear import Linear, added, cleared, expression, forms, is_never_negative, never_negative
 from polysched.ir.node import map_children, substitute, walk
-from polysched.ir.nodes import Binary, Const, Expr, For, Function, Let, Load, Stmt, Store, Var
+from polysched.ir.nodes import Const, Expr, For, Function, Let, Load, Stmt, Store, Var
 
 
 @dataclass(frozen=True)
@@ -56,12 +56,8 @@ class ThreadNest:
         bounds = [form for loop in self.serial for bound in (loop.lo, loop.hi) for form in forms(bound, upper=True)]
         serial = {Var(loop.var) for loop in self.serial}
         edges = [node for side in self.points for condition in inside(side) for node in walk(condition)]
-        return not any(mentions(form, self.thread_names) for form in bounds) and serial.isdisjoint(edges)
-
-    @property
-    def thread_names(self) -> set[str]:
-        """What differs from one thread or point to another."""
-        return {side.loop.var for side in (*self.threads, *self.points)}
+        differs = {side.loop.var for side in (*self.threads, *self.points)}
+        return not any(mentions(form, differs) for form in bounds) and serial.isdisjoint(edges)
 
 
 def thread_nest(loop: For) -> ThreadNest | None:
@@ -76,10 +72,8 @@ def thread_nest(loop: For) -> ThreadNest | None:
     body = loops[-1].body
     if len(body) != 1 or not isinstance(body[0], Store) or any(may_change(each.lo, each.hi) for each in loops):
         return None
-    blocks = [each for each in loops if each.kind.startswith("block")]
-    threads = [each for each in loops if each.kind.startswith("thread")]
-    serial = [each for each in loops if each.kind == "serial"]
-    points = [each for each in loops if each.kind == "unrolled"]
+    kinds = ("block", "thread", "serial", "unrolled")
+    blocks, threads, serial, points = ([each for each in loops if each.kind.startswith(kind)] for kind in kinds)
     if [*blocks, *threads, *serial, *points] != loops or not threads:
         return None
     thread_sides, point_sides = _sides(threads, []), _sides(points, serial)
@@ -150,8 +144,7 @@ def each_kernel(fn: Function, change: Callable[[For, dict[str, For]], Any]) -> F
 
 def counted(side: Side, counter: Expr) -> Expr:
     """The side's variable, of which `counter` counts the iterations."""
-    start = expression(side.start)
-    return counter if start == Const(0) else Binary("+", start, counter)
+    return from_start(expression(side.start), counter)
 
 
 def over(side: Side, counter: Var, body: tuple[Stmt, ...], kind: str) -> tuple[Stmt, ...]:

@@ -101,12 +101,11 @@ class Unknown:
                 pass
             case _:
                 return None
-        if top.dtype != i64 or not self.is_exact(top) or (op == "truncmod" and remainder and not self.is_natural(top)):
+        if op == "truncmod" and remainder and not self.is_natural(top):
             return None
-        (form, *others) = forms(top, upper=True)
-        factor = form.pop(Var(self.name), 0)
-        if others or factor == 0 or not self.is_known_before(form, nonzero=modulus):
+        if (found := self.linear(top, modulus)) is None:
             return None
+        factor, form = found
         match modulus:
             case Const(value=int(period)) if 0 <= remainder < period and gcd(factor, period) == 1:
                 inverse = factor if abs(factor) == 1 else pow(factor, -1, period)
@@ -176,7 +175,7 @@ class Unknown:
     def without_quotient(self, form: Linear) -> Linear:
         """A form that is never negative where `form` is not, and nowhere else, without a quotient of the variable."""
         for atom, factor in form.items():
-            if abs(factor) != 1 or self.name not in variables(atom):
+            if atom is None or abs(factor) != 1 or self.name not in variables(atom):
                 continue
             match atom:
                 case Binary("floordiv" | "truncdiv" as op, top, divisor):

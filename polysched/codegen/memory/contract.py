@@ -18,11 +18,12 @@ one of its iterations alone, which the access relations of the lowered nest tell
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
+from polysched.codegen.lowered import is_mapped, variables
 from polysched.ir.node import map_blocks, map_list, rewrite, substitute, walk
 from polysched.ir.nodes import PARALLEL, Alloc, Array, Barrier, Expr, For, Function, If, Let, Load, Stmt, Store, Var
 from polysched.model.affine import AffineSpace
@@ -56,7 +57,7 @@ def _scalars_of_a_block(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         subscripts = set(_subscripts(body, alloc.array.name))
         if len(subscripts) == 1 and is_fixed(subscripts.pop(), body):
             scalar = replace(alloc, array=replace(alloc.array, shape=()))
-            body = rewrite(_replaced(body, alloc, scalar), _scalar_rule(alloc.array.name))
+            body = _with_dimensions(_replaced(body, alloc, scalar), alloc.array.name)
     return map_list(body, lambda stmt: map_blocks(stmt, _scalars_of_a_block))
 
 
@@ -99,7 +100,7 @@ def _declared_inside(
     users = [stmt for stmt in body if array.name in _accessed(stmt)]
     match users:
         case [For(var=var, body=inner, kind=kind) as loop] if stays(var):
-            new = _declared_inside(inner, array, stays, kind if kind.startswith(("block", "thread")) else axis)
+            new = _declared_inside(inner, array, stays, kind if is_mapped(loop) else axis)
             return None if new is None else _replaced(body, loop, replace(loop, body=new))
         case [If(cond=cond, then=then, other=()) as branch] if array.name not in _accessed(cond):
             new = _declared_inside(then, array, stays, axis)
@@ -107,7 +108,7 @@ def _declared_inside(
     subscripts = set(_subscripts(tuple(users), array.name))
     if len(subscripts) != 1 or not is_fixed(subscripts.pop(), body):
         return None
-    inside: tuple[Stmt, ...] = rewrite(body, _scalar_rule(array.name))
+    inside = _with_dimensions(body, array.name)
     if axis.startswith("block") and any(map(_is_on_threads, walk(tuple(users)))):
         first = next((stmt for stmt in body if not isinstance(stmt, Alloc)), None)
         before = () if isinstance(first, Barrier) else (Barrier(),)  # until nobody uses what it held before
@@ -129,7 +130,7 @@ def _row_inside(body: tuple[Stmt, ...], array: Array, stays: Callable[[str], boo
                 return None
             left = [k for k, is_one in enumerate(fixed) if not is_one]
             part = Alloc(replace(array, shape=tuple(array.shape[k] for k in left)))
-            new = (part, *rewrite(inner, _part_rule(array.name, left)))
+            new = (part, *_with_dimensions(inner, array.name, left))
             return _replaced(body, loop, replace(loop, body=new))
     return None
 
@@ -147,24 +148,20 @@ def _subscripts(node: Any, name: str) -> list[tuple[Expr, ...]]:
 
 def is_fixed(index: tuple[Expr, ...], body: tuple[Stmt, ...]) -> bool:
     """Does the subscript keep its value while the block runs?"""
-    loops = {node.var for node in walk(body) if isinstance(node, For)}
-    inside = loops | {node.name for node in walk(body) if isinstance(node, Let) and node not in body}
-    return not any(isinstance(p, Load) or (isinstance(p, Var) and p.name in inside) for p in walk(index))
+    inside = {node.var for node in walk(body) if isinstance(node, For)}
+    inside |= {node.name for node in walk(body) if isinstance(node, Let) and node not in body}
+    return inside.isdisjoint(variables(index)) and not any(isinstance(part, Load) for part in walk(index))
 
 
 def _replaced(body: tuple[Stmt, ...], old: Stmt, new: Stmt) -> tuple[Stmt, ...]:
     return tuple(new if stmt is old else stmt for stmt in body)
 
 
-def _scalar_rule(name: str) -> Callable[[Any], Any]:
-    return _part_rule(name, [])
-
-
-def _part_rule(name: str, left: list[int]) -> Callable[[Any], Any]:
-    """The rule that leaves the array of that name these dimensions alone."""
+def _with_dimensions(body: tuple[Stmt, ...], name: str, left: Sequence[int] = ()) -> tuple[Stmt, ...]:
+    """The statements with these dimensions alone of the array of that name."""
 
     def rule(node: Any) -> Any:
         is_one = isinstance(node, Load | Store) and node.array == name
         return replace(node, index=tuple(node.index[k] for k in left)) if is_one else None
 
-    return rule
+    return rewrite(body, rule)

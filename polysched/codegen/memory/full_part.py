@@ -11,12 +11,12 @@ where an element that is kept is read under another subscript.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Set
 from dataclasses import dataclass, field, replace
 from functools import reduce
 
 from polysched.codegen.lowered import variables
-from polysched.codegen.memory.tile_nest import TileNest, least, mentions
+from polysched.codegen.memory.tile_nest import TileNest, full_when, least, mentions
 from polysched.ir.build import conjunction, floordiv
 from polysched.ir.effects import may_change
 from polysched.ir.integers.linear import Linear, added, expression, forms, never_negative
@@ -46,7 +46,7 @@ def full_part(nest: TileNest) -> FullPart | None:
     """Where the tile of the nest is full; None if that is not for linear conditions to tell."""
     stored = _stored(nest)
     kept = {name: index for name, index in stored.items() if _fits_registers(index, nest)}
-    found = list(_conditions(nest))
+    found = list(full_when(nest.sides))
     for name, index in list(kept.items()):
         apart = _apart(name, index, nest, found)
         if apart is None:
@@ -66,16 +66,6 @@ def _stands(nest: TileNest, full: FullPart) -> bool:
     bounds = tuple(bound for each in (*nest.around, nest.loop) for bound in (each.lo, each.hi))
     is_fixed = not may_change(*bounds) and variables(bounds).isdisjoint(nest.own_names)
     return is_fixed and not full.lows and not full.highs
-
-
-def _conditions(nest: TileNest) -> Iterator[Linear]:
-    """Forms that are zero or more where the tile is full."""
-    for side in nest.sides:
-        for low in forms(side.loop.lo, upper=False):
-            yield added(side.start, low, -1)
-        end = added(side.start, {None: side.trips}, 1)
-        for high in forms(side.loop.hi, upper=True):
-            yield added(high, end, -1)
 
 
 def part_of(var: str, conditions: list[Linear], own: Set[str]) -> FullPart | None:

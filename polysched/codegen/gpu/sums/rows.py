@@ -20,7 +20,7 @@ each sum.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from polysched.codegen.gpu.sums.elements import guards_of
@@ -61,31 +61,27 @@ def in_rows(kernel: For, arrays: Mapping[str, Array], adder: Adder, finish: Fini
     def rule(node: Any) -> Any:
         if not isinstance(node, For) or (own := sums.get(node.var)) is None:
             return None
-        team = Team(Var(node.var), size, when=own.guards)
-        body = adder.summed(_share(own.loop, size, adder.taken), own.updates, team, finish)
+        updates, guards, loop = own
+        body = adder.summed(
+            _share(loop, size, adder.taken), updates, Team(Var(node.var), size, when=guards), finish
+        )
         return replace(node, lo=Const(0), hi=Const(size), body=body, reduces=())
 
     return rewrite(kernel, rule)
 
 
-@dataclass(frozen=True)
-class _Sum:
-    """What a loop updates, when a block does, and the loop without that condition."""
-
-    updates: list[Update]
-    guards: tuple[Expr, ...]
-    loop: For
-
-
-def _sum(loop: For, kernel: For, arrays: Mapping[str, Array]) -> _Sum | None:
-    """The loop as a sum; None if there are no parts of it, or its iterations are no numbers of threads."""
+def _sum(
+    loop: For, kernel: For, arrays: Mapping[str, Array]
+) -> tuple[list[Update], tuple[Expr, ...], For] | None:
+    """What the loop updates, when a block does, and the loop without that condition; None if there are no parts of it,
+    or its iterations are no numbers of threads."""
     updates = updates_in(loop, arrays)
     if updates is None or any(each.row for each in updates):
         return None
     if loop.step != 1 or most_trips(loop.lo, Const(0), 1) != 0:
         return None
     guarded = guards_of(loop, [node for node in walk(kernel) if _is_on_blocks(node)], updates)
-    return None if guarded is None else _Sum(updates, *guarded)
+    return None if guarded is None else (updates, *guarded)
 
 
 def _is_on_blocks(node: Any) -> bool:
