@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import prod
-from typing import Any, TypeGuard
+from typing import Any, TypeGuard, TypeVar
 
 from polysched.ir.dtypes import DType
 from polysched.ir.node import children, map_children, map_list, rewrite, walk
@@ -29,6 +30,7 @@ from polysched.ir.nodes import (
 )
 from polysched.ir.rename import fresh_names
 
+N = TypeVar("N")
 Element = tuple[str, tuple[Expr, ...]]  # an array and a subscript
 
 
@@ -47,6 +49,17 @@ def own_expressions(stmt: Stmt) -> Iterator[Expr]:
     return (child for child in children(stmt) if isinstance(child, Expr))
 
 
+def changed(node: N, **fields: Any) -> N:
+    """`node` with these fields, the same object if it has them."""
+    has_them = all(getattr(node, name) is value for name, value in fields.items())
+    return node if has_them else replace(node, **fields)  # type: ignore[type-var]
+
+
+def if_changed(old: tuple[Stmt, ...], new: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    """The new statements, or the old tuple if it has the same objects."""
+    return old if len(new) == len(old) and all(map(operator.is_, new, old)) else new
+
+
 def with_own(stmt: Stmt, change: Callable[[Expr], Expr]) -> Stmt:
     """The statement with these changed; the same object back when nothing is."""
     return map_children(stmt, lambda child: change(child) if isinstance(child, Expr) else child)
@@ -55,14 +68,13 @@ def with_own(stmt: Stmt, change: Callable[[Expr], Expr]) -> Stmt:
 def in_subscripts(index: tuple[Expr, ...], change: Callable[[Expr], Expr]) -> tuple[Expr, ...]:
     """The subscripts changed, but for constants that end them: these are offsets of addresses."""
 
-    def changed(expr: Expr) -> Expr:
+    def in_one(expr: Expr) -> Expr:
         match expr:
-            case Binary("+" | "-" as op, base, Const() as offset):
-                new = change(base)
-                return expr if new is base else Binary(op, new, offset)
+            case Binary("+" | "-", base, Const()):
+                return changed(expr, left=change(base))
         return change(expr)
 
-    return map_list(index, changed)
+    return map_list(index, in_one)
 
 
 def outermost(body: tuple[Stmt, ...], is_one: Callable[[For], bool]) -> Iterator[For]:

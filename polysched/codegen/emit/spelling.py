@@ -126,7 +126,7 @@ class Speller:
         op, left, right, dtype = expr.op, expr.left, expr.right, expr.left.dtype
         if op in ("floordiv", "floormod") and (cheaper := self.division(expr)):
             return cheaper
-        is_told = op in DIVISIONS and self.must_tell_of(right)
+        is_told = op in DIVISIONS and self.dialect.zero_divisor and not is_not_zero(right, self.counts)
         if self.dialect.hides_zeros and is_at_risk(expr):
             return f"{self.helper(FUNCTIONS[op], dtype)}({self.expr(left)}, {self.expr(right)})", PRIMARY
         if op not in BINDING or (op in _SPELLING and self.may_be_minus_one(right)):
@@ -234,12 +234,8 @@ class Speller:
             return divisor.value == -1
         return divisor.dtype.kind == "i" and not self.is_count(divisor)
 
-    def must_tell_of(self, divisor: Expr) -> bool:
-        """May it be zero, which must not end the process?"""
-        return bool(self.dialect.zero_divisor) and not is_not_zero(divisor, self.counts)
-
     def told(self, divisor: Expr) -> str:
-        """The divisor, or 1 where it is zero, which a variable of the text tells of."""
+        """The divisor, or 1 where it is zero, which must not end the process, and a variable of the text tells of."""
         return f"{self.helper('divisor', divisor.dtype)}({self.expr(divisor)})"
 
     def is_count(self, expr: Expr) -> bool:

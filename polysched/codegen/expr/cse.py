@@ -27,11 +27,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 from polysched.codegen.expr.cost import COSTS, cost
 from polysched.codegen.expr.value_numbers import HasEffects, ValueNumbers
-from polysched.codegen.lowered import in_subscripts, is_mapped
+from polysched.codegen.lowered import changed, if_changed, in_subscripts, is_mapped
 from polysched.config.heuristics.code import SHARED_REACH
 from polysched.ir.available import Available
 from polysched.ir.node import map_children, substitute
@@ -121,7 +120,7 @@ class _Merger:
                 self.numbers.bound.pop(stmt.name, None)
                 self.replaced.pop(stmt.name, None)
         new = tuple(part for stmt, homes in done if stmt is not None for part in _with_names(stmt, homes))
-        return old if len(new) == len(old) and all(a is b for a, b in zip(new, old, strict=True)) else new
+        return if_changed(old, new)
 
     def statement(self, stmt: Stmt) -> tuple[Stmt | None, list[_Home]]:
         """The statement, or None if it goes, and the values that its own expressions compute first."""
@@ -148,12 +147,12 @@ class _Merger:
                         index = index if place is old else place  # as in A[i] += 1, which computes it once
                     case _:
                         index = in_subscripts(index, self.expr)
-                stmt = _changed(stmt, index=index, value=new)
+                stmt = changed(stmt, index=index, value=new)
                 self.available.write((array,))
             case For(lo=lo, hi=hi) if own:
-                stmt = _changed(stmt, lo=self.expr(lo), hi=self.expr(hi))
+                stmt = changed(stmt, lo=self.expr(lo), hi=self.expr(hi))
             case If(cond=cond) if own:
-                stmt = _changed(stmt, cond=self.expr(cond))
+                stmt = changed(stmt, cond=self.expr(cond))
             case Barrier():
                 self.available.write_all()
         return self.inner(stmt), homes
@@ -163,10 +162,10 @@ class _Merger:
         match stmt:
             case For(body=body):
                 is_host, self.is_host = self.is_host, self.is_host and not is_mapped(stmt)
-                stmt = _changed(stmt, body=self.block(body))
+                stmt = changed(stmt, body=self.block(body))
                 self.is_host = is_host
             case If(then=then, other=other):
-                stmt = _changed(stmt, then=self.block(then), other=self.block(other))
+                stmt = changed(stmt, then=self.block(then), other=self.block(other))
         return stmt
 
     def let(self, stmt: Let) -> Stmt | None:
@@ -182,7 +181,7 @@ class _Merger:
         if isinstance(same, Var):
             self.replaced[name] = same
             return None
-        stmt = _changed(stmt, value=self.operands(value, True))
+        stmt = changed(stmt, value=self.operands(value, True))
         if not isinstance(value, Const | Var):
             self.named[name] = home = _Home(stmt.value, self.position, name)
             self.available.add(number, home)
@@ -218,13 +217,13 @@ class _Merger:
         """`expr` with what is available replaced in its operands."""
         match expr:
             case Load(_, index):
-                return _changed(expr, index=in_subscripts(index, lambda part: self.expr(part, certain)))
+                return changed(expr, index=in_subscripts(index, lambda part: self.expr(part, certain)))
             case Binary(op, left, right):
-                new_left, new_right = self.expr(left, certain), self.expr(right, certain and op not in LOGICAL)
-                return expr if new_left is left and new_right is right else Binary(op, new_left, new_right)
+                left = self.expr(left, certain)
+                return changed(expr, left=left, right=self.expr(right, certain and op not in LOGICAL))
             case Select(cond, then, other):
                 cond = self.expr(cond, certain)
-                return _changed(expr, cond=cond, then=self.expr(then, False), other=self.expr(other, False))
+                return changed(expr, cond=cond, then=self.expr(then, False), other=self.expr(other, False))
             case Const() | Var():
                 return self.expr(expr, certain)
         return map_children(expr, lambda child: self.expr(child, certain))
@@ -301,8 +300,3 @@ def _in_names(expr: Expr, names: Mapping[Expr, Var]) -> Expr:
         return names.get(expr, expr)
     new: Expr = map_children(expr, lambda child: _in_names(child, names))
     return names.get(new, new)
-
-
-def _changed(node: Any, **fields: Any) -> Any:
-    """`node` with these fields, the same object if it has them."""
-    return node if all(getattr(node, name) is value for name, value in fields.items()) else replace(node, **fields)

@@ -18,9 +18,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import lru_cache
 
+from polysched.codegen.lowered import changed, if_changed
 from polysched.ir.effects import may_be_dropped
 from polysched.ir.node import map_list, walk
 from polysched.ir.nodes import Alloc, Barrier, Const, Expr, For, Function, If, Let, Load, Stmt, Store, Var
@@ -35,7 +35,7 @@ def dce(fn: Function) -> Function:
         known = len(live)
         body = _Sweeper(live, bindings).block(fn.body)
         if len(live) == known:  # else once more: a loop may read what a later statement of it stores
-            return fn if body is fn.body else replace(fn, body=body)
+            return changed(fn, body=body)
 
 
 class _Sweeper:
@@ -46,8 +46,7 @@ class _Sweeper:
         self.bindings = bindings  # how often each name is bound
 
     def block(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-        new = map_list(body[::-1], self.stmt)[::-1]
-        return body if len(new) == len(body) and all(a is b for a, b in zip(new, body, strict=True)) else new
+        return if_changed(body, map_list(body[::-1], self.stmt)[::-1])
 
     def stmt(self, stmt: Stmt) -> Stmt | tuple[Stmt, ...]:
         """The statement without what is dead in it; nothing if all of it is."""
@@ -61,19 +60,16 @@ class _Sweeper:
                 return kept
             case Alloc(array):
                 return self.kept(stmt, array.name in self.live, *array.shape)
-            case For(_, lo, hi, body=old, when=when, reduces=arrays):
-                body = self.block(old)
+            case For(_, lo, hi, body=body, when=when, reduces=arrays):
+                body = self.block(body)
                 reduces = tuple(name for name in arrays if name in self.live)
-                if body is not old or reduces != arrays:
-                    stmt = replace(stmt, body=body, reduces=reduces)
+                stmt = changed(stmt, body=body, reduces=arrays if reduces == arrays else reduces)
                 return self.kept(stmt, bool(body), lo, hi, *when)
             case If(Const(value=True), then) if all(self.bindings[name] == 1 for name in bound_names(then)):
                 return self.block(then)[::-1]  # no name clashes with those around
-            case If(cond, old_then, old_other):
-                other, then = self.block(old_other), self.block(old_then)
-                if then is not old_then or other is not old_other:
-                    stmt = replace(stmt, then=then, other=other)
-                return self.kept(stmt, bool(then or other), cond)
+            case If(cond, then, other):
+                other, then = self.block(other), self.block(then)
+                return self.kept(changed(stmt, then=then, other=other), bool(then or other), cond)
             case Barrier():
                 return stmt
         raise TypeError(f"unknown statement {type(stmt).__name__}")

@@ -21,7 +21,6 @@ grows by no more than the `!` of merged conditions.
 
 from __future__ import annotations
 
-import operator
 from dataclasses import replace
 from functools import partial
 
@@ -29,7 +28,7 @@ from polysched.codegen.expr.conditions import collapse, merged
 from polysched.codegen.expr.distributive import distributed
 from polysched.codegen.expr.rank import Scope
 from polysched.codegen.expr.sums import chain, sum_of, terms_of
-from polysched.codegen.lowered import is_mapped, with_own
+from polysched.codegen.lowered import changed, if_changed, is_mapped, with_own
 from polysched.ir.effects import is_pure
 from polysched.ir.node import flattened, map_children
 from polysched.ir.nodes import Binary, Const, Expr, For, Function, If, Let, Select, Stmt, Unary, Var
@@ -37,8 +36,7 @@ from polysched.ir.nodes import Binary, Const, Expr, For, Function, If, Let, Sele
 
 def normalize(fn: Function, *, fast_math: bool = False) -> Function:
     """`fn` with nested conditions merged and the operands of associative, commutative operators in order of rank."""
-    body = _Normalizer(fast_math).block(fn.body, Scope())
-    return fn if body is fn.body else replace(fn, body=body)
+    return changed(fn, body=_Normalizer(fast_math).block(fn.body, Scope()))
 
 
 class _Normalizer:
@@ -58,22 +56,19 @@ class _Normalizer:
                 out.append((new, scope))
             if isinstance(new, Let):
                 scope = scope.binding(new.name, scope.rank(new.value), new.value)
-        result = tuple(self.nested(stmt, at) for stmt, at in out)
-        unchanged = len(result) == len(statements) and all(map(operator.is_, result, statements))
-        return statements if unchanged else result
+        return if_changed(statements, tuple(self.nested(stmt, at) for stmt, at in out))
 
     def nested(self, stmt: Stmt, scope: Scope) -> Stmt:
         """`stmt`, whose own expressions are normal, with the blocks in it normalised."""
         match stmt:
-            case For(body=old):
+            case For(body=body):
                 in_kernel = self.in_kernel
                 self.in_kernel = in_kernel or is_mapped(stmt)
-                body = self.block(old, scope.inside(stmt))
+                body = self.block(body, scope.inside(stmt))
                 self.in_kernel = in_kernel
-                return stmt if body is old else replace(stmt, body=body)
-            case If(cond=cond, then=old_then, other=old_other):
-                then, other = self.block(old_then, scope.under(cond)), self.block(old_other, scope)
-                return stmt if then is old_then and other is old_other else replace(stmt, then=then, other=other)
+                return changed(stmt, body=body)
+            case If(cond=cond, then=then, other=other):
+                return changed(stmt, then=self.block(then, scope.under(cond)), other=self.block(other, scope))
         return stmt
 
     # --- expressions

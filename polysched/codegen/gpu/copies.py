@@ -130,15 +130,11 @@ def _dense(box: Box, extents: Sequence[Expr]) -> tuple[list[int], list[int]]:
     whole rows, so that all of these elements are next to each other."""
     moving = [k for k, size in enumerate(box.extents) if size > 1] or [len(box.extents) - 1]
     first = moving[-1]
-    while first > 0 and all(_is_whole(box, extents, k) for k in range(first, len(extents))):
+    whole = [extents[k] == Const(size) and not any(box.origin[k].values()) for k, size in enumerate(box.extents)]
+    while first > 0 and all(whole[first:]):
         first -= 1
     inner = [k for k in moving if k >= first]
     return [k for k in moving if k not in inner], inner
-
-
-def _is_whole(box: Box, extents: Sequence[Expr], k: int) -> bool:
-    """Does the box have all of the array along this dimension?"""
-    return extents[k] == Const(box.extents[k]) and not any(box.origin[k].values())
 
 
 def _unfolded(position: Expr, dimensions: list[int], sizes: Sequence[int]) -> dict[int, Expr]:

@@ -45,7 +45,9 @@ class _Registers:
         nest = thread_nest(loop)
         if nest is None or not nest.points:
             return map_blocks(loop, self.block)
-        conditions = whole_when(nest) if _is_fit(nest) else None
+        # A thread must have a sum for each point, of which nothing but what is at the point is made.
+        is_fit = (nest.before or nest.after) and nest.has_one_element and have_own_elements(nest)
+        conditions = whole_when(nest) if is_fit else None
         if conditions is None:
             return loop
         return split(nest, conditions, self.whole(nest), rolled(_in_thread(loop)), self.names)
@@ -94,11 +96,6 @@ def _is_made(first: Store, body: tuple[Stmt, ...]) -> bool:
     is_updated = any(isinstance(stmt, For) for stmt in used_by if stmt in others)
     is_one = all(node.index == first.index for node in uses) and is_fixed(first.index, body)
     return bool(first.index) and is_updated and is_one and used_by[0] is first
-
-
-def _is_fit(nest: ThreadNest) -> bool:
-    """Has the thread a sum for each point, of which nothing but what is at the point is made?"""
-    return bool(nest.before or nest.after) and nest.has_one_element and have_own_elements(nest)
 
 
 def _in_thread(kernel: For) -> tuple[Stmt, ...]:

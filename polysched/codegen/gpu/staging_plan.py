@@ -121,7 +121,10 @@ def _with_copies(plan: Plan, around: Surroundings) -> Plan:
     changed = {each.array for each in (*plan.nest.before, *plan.nest.after)}
     for value, load in _operands(store.value, store.array, around):
         box = footprint(load.index, plan.sides) if load.array in around.extents.keys() - changed else None
-        if box is not None and (points > 1 or _gains(load, box, plan)):
+        if box is None:
+            continue
+        is_read_often = prod(side.trips for side in plan.sides) >= READ_OFTEN * box.volume
+        if points > 1 or is_read_often or not _is_coalesced(load, plan):
             found[value] = (load, box)
     if not found:
         raise NoCopies("a block reads nothing often enough, or not in boxes of constant size")
@@ -226,11 +229,6 @@ def _alike(one: Expr, other: Expr) -> bool:
         return replace(node, index=()) if isinstance(node, Load) else None
 
     return bool(rewrite(one, rule) == rewrite(other, rule))
-
-
-def _gains(load: Load, box: Box, plan: Plan) -> bool:
-    """Is it read several times by a block, or not by whole sectors?"""
-    return prod(side.trips for side in plan.sides) >= READ_OFTEN * box.volume or not _is_coalesced(load, plan)
 
 
 def _is_coalesced(load: Load, plan: Plan) -> bool:

@@ -27,7 +27,6 @@ from polysched.ir.node import flattened, statements
 from polysched.ir.nodes import (
     OPPOSITE,
     Alloc,
-    Array,
     Binary,
     Const,
     Expr,
@@ -173,15 +172,11 @@ class Variables:
     def _stored(self) -> Mapping[str, list[Expr]]:
         nodes = list(statements(self.fn.body))
         arrays = (node.array for node in nodes if isinstance(node, Alloc))
-        stores: dict[str, list[Expr]] = {array.name: [] for array in arrays if _is_variable(array)}
+        stores: dict[str, list[Expr]] = {a.name: [] for a in arrays if a.space == "private" and not a.shape}
         for node in nodes:
             if isinstance(node, Store) and node.array in stores:
                 stores[node.array].append(node.value)
         return stores
-
-
-def _is_variable(array: Array) -> bool:
-    return array.space == "private" and not array.shape
 
 
 def _is_in_sum(value: Expr, name: str) -> bool:

@@ -180,17 +180,14 @@ class Unknown:
             match atom:
                 case Binary("floordiv" | "truncdiv" as op, top, divisor):
                     tops = forms(top, upper=True)
-                    if len(tops) > 1 or not self.is_divisor(divisor) or (op == "truncdiv" and not self.is_natural(top)):
+                    is_divisor = self.is_period(divisor) and self.before.is_nonzero(divisor)
+                    if len(tops) > 1 or not is_divisor or (op == "truncdiv" and not self.is_natural(top)):
                         break
                     rest = {a: f for a, f in form.items() if a != atom}
                     if factor < 0:  # top / d <= rest is top < (rest + 1) * d
                         rest = added(rest, {None: 1}, 1)
                     return added(added(_scaled(rest, divisor), tops[0], factor), {None: 1}, -1 if factor < 0 else 0)
         return form
-
-    def is_divisor(self, expr: Expr) -> bool:
-        """Is it positive, and known before the loop?"""
-        return self.is_period(expr) and self.before.is_nonzero(expr)
 
 
 def is_position(expr: Expr, positions: Set[str]) -> bool:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from polysched.codegen.lowered import changed
 from polysched.config.heuristics.cpu import INVARIANT_REGISTERS
 from polysched.ir.node import map_blocks, map_list, rewrite, walk
 from polysched.ir.nodes import Const, Expr, For, Function, Let, Load, Stmt, Store, Var
@@ -37,8 +38,7 @@ def invariant_loads(fn: Function) -> Function:
         body = rewrite(stmt.body, lambda node: named.get(node) if isinstance(node, Load) else None)
         return (*(Let(var.name, load) for load, var in named.items()), replace(stmt, body=body))
 
-    body = map_list(fn.body, visit)
-    return fn if body is fn.body else replace(fn, body=body)
+    return changed(fn, body=map_list(fn.body, visit))
 
 
 def _is_inside(load: Load, shape: tuple[Expr, ...]) -> bool:

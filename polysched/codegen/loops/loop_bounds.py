@@ -34,7 +34,7 @@ from typing import Any
 from polysched.codegen.loops.guards import Variables, guarded_update, taken_apart
 from polysched.codegen.loops.inequalities import is_position, is_total
 from polysched.codegen.loops.narrowed_loop import NarrowedLoop
-from polysched.codegen.lowered import is_mapped
+from polysched.codegen.lowered import changed, is_mapped
 from polysched.ir.integers.facts import Facts
 from polysched.ir.node import map_list, walk
 from polysched.ir.nodes import LARGEST_SIZE, SHUFFLE, Alloc, Barrier, Call, Expr, For, Function, If, Let, Stmt
@@ -85,16 +85,12 @@ class _Walk:
             match stmt:
                 case For(body=body):
                     again = not is_mapped(stmt) and (is_repeated or not self.is_tiny(stmt))
-                    new = self.block(body, facts.inside(stmt), is_repeated=again)
-                    if not is_repeated and self.is_straight(stmt):
-                        return stmt if new is body else replace(stmt, body=new)
-                    return self.loop(stmt if new is body else replace(stmt, body=new), facts)
+                    new = changed(stmt, body=self.block(body, facts.inside(stmt), is_repeated=again))
+                    return new if not is_repeated and self.is_straight(stmt) else self.loop(new, facts)
                 case If(cond, then, other):
-                    new_then = self.block(then, facts.under(cond), is_repeated=is_repeated)
-                    new_other = self.block(other, facts.unless(cond), is_repeated=is_repeated)
-                    if new_then is then and new_other is other:
-                        return stmt
-                    return replace(stmt, then=new_then, other=new_other)
+                    then = self.block(then, facts.under(cond), is_repeated=is_repeated)
+                    other = self.block(other, facts.unless(cond), is_repeated=is_repeated)
+                    return changed(stmt, then=then, other=other)
                 case Let():
                     facts = facts.binding(stmt)
             return stmt

@@ -16,10 +16,10 @@ Keeps: every load is one that the loops do as well, since they run, and nothing 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import prod
 
-from polysched.codegen.lowered import around, variables
+from polysched.codegen.lowered import around, changed, variables
 from polysched.config.heuristics.gpu import PRELOADED
 from polysched.ir.build import add, mul
 from polysched.ir.effects import may_be_dropped
@@ -59,8 +59,7 @@ def preload(fn: Function) -> Function:
             return _Loop(stmt, fresh).preloaded()
         return map_blocks(stmt, lambda block: map_list(block, visit))
 
-    body = map_list(fn.body, visit)
-    return fn if body is fn.body else replace(fn, body=body)
+    return changed(fn, body=map_list(fn.body, visit))
 
 
 @dataclass

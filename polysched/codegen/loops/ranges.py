@@ -20,7 +20,7 @@ from dataclasses import replace
 from functools import lru_cache, reduce
 
 from polysched.codegen.loops.inequalities import is_total
-from polysched.codegen.lowered import with_own
+from polysched.codegen.lowered import changed, with_own
 from polysched.ir.build import add, binary, mul, sub
 from polysched.ir.dtypes import boolean, i64
 from polysched.ir.integers.facts import Facts
@@ -64,8 +64,7 @@ def simplify_ranges(fn: Function, *, largest: int = LARGEST) -> Function:
         lets.extend(each for each in new if isinstance(each, Let))
         return new
 
-    body = map_list(fn.body, settled)
-    return fn if body is fn.body else replace(fn, body=body)
+    return changed(fn, body=map_list(fn.body, settled))
 
 
 def _settled(stmt: Stmt, facts: Callable[[], Facts]) -> tuple[Stmt, ...]:
@@ -103,18 +102,17 @@ class _Simplifier:
         match new:
             case For() if self.never_runs(new, facts):
                 return ()
-            case For(body=old):
-                body = self.block(old, facts.inside(new))
-                return new if body is old else replace(new, body=body)
+            case For(body=body):
+                return changed(new, body=self.block(body, facts.inside(new)))
             case If(Const(value=holds), then, other):
                 taken = self.block(then if holds else other, facts)
                 if not any(isinstance(s, Let | Alloc) for s in taken):
                     return taken
                 always = If(Const(True, boolean), taken, (), new.loc)  # the branch ends the scope of its names
                 return stmt if always == stmt else always
-            case If(cond, old_then, old_other):
-                then, other = self.block(old_then, facts.under(cond)), self.block(old_other, facts.unless(cond))
-                return new if then is old_then and other is old_other else replace(new, then=then, other=other)
+            case If(cond, then, other):
+                then, other = self.block(then, facts.under(cond)), self.block(other, facts.unless(cond))
+                return changed(new, then=then, other=other)
         return new
 
     def never_runs(self, loop: For, facts: Facts) -> bool:
@@ -141,9 +139,8 @@ class _Simplifier:
                 return expr if all(map(operator.is_, before, after)) else binary(op, *after)
             case Select(cond, then, other):
                 test = self.decided(cond, facts)
-                yes, no = self.decided(then, facts.under(test)), self.decided(other, facts.unless(test))
-                same = test is cond and yes is then and no is other
-                return expr if same else Select(test, yes, no)
+                then, other = self.decided(then, facts.under(test)), self.decided(other, facts.unless(test))
+                return changed(expr, cond=test, then=then, other=other)
         new: Expr = map_children(expr, lambda child: self.decided(child, facts))
         if not isinstance(new, Binary) or not _is_question(new) or self.questions >= _MOST_QUESTIONS:
             return new

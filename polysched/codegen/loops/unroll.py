@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from math import prod
 
+from polysched.codegen.lowered import changed
 from polysched.config.heuristics.gpu import UNROLLED_LOADS, UNROLLED_OPERATIONS
 from polysched.ir.node import children, map_blocks, map_list, rewrite, walk
 from polysched.ir.nodes import Expr, For, Function, Let, Load, Stmt, Store, Var
@@ -24,8 +25,7 @@ from polysched.support.remembered import remembered
 
 def hint_unrolling(fn: Function, *, most_trips: int) -> Function:
     """`fn` with the kind "unrolled" for serial loops of at most `most_trips` constant iterations in thread loops."""
-    body = map_list(fn.body, lambda stmt: _hinted(stmt, False, most_trips))
-    return fn if body is fn.body else replace(fn, body=body)
+    return changed(fn, body=map_list(fn.body, lambda stmt: _hinted(stmt, False, most_trips)))
 
 
 def _hinted(stmt: Stmt, in_thread: bool, most_trips: int) -> Stmt:

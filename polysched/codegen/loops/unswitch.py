@@ -29,7 +29,6 @@ once if they were.
 
 from __future__ import annotations
 
-import operator
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -40,7 +39,7 @@ from typing import Any
 from polysched.codegen.expr.conditions import claim, merged
 from polysched.codegen.expr.cost import cost
 from polysched.codegen.expr.rank import Scope
-from polysched.codegen.lowered import is_mapped, own_expressions, variables
+from polysched.codegen.lowered import changed, if_changed, is_mapped, own_expressions, variables
 from polysched.config.heuristics.code import CANDIDATES, COPIED_OPERATIONS, DEAREST_LET, DEEPEST_COPIES, SHORT_LOOP
 from polysched.ir.build import conjunction
 from polysched.ir.dtypes import boolean
@@ -137,19 +136,15 @@ class _Unswitcher:
                 out[-1:] = [both] if both else [*out[-1:], new]
             if isinstance(stmt, Let):
                 around = around.after(stmt)
-        same = len(out) == len(statements) and all(map(operator.is_, out, statements))
-        return statements if same else tuple(out)
+        return if_changed(statements, tuple(out))
 
     def stmt(self, stmt: Stmt, around: _Around) -> tuple[Stmt, ...]:
         match stmt:
-            case For(body=old):
-                body = self.block(old, around.entering(stmt))
-                return self.split(stmt if body is old else replace(stmt, body=body), around)
-            case If(_, old_then, old_other):
+            case For(body=body):
+                return self.split(changed(stmt, body=self.block(body, around.entering(stmt))), around)
+            case If(_, then, other):
                 at_then, at_other = around.branching(stmt)
-                then, other = self.block(old_then, at_then), self.block(old_other, at_other)
-                same = then is old_then and other is old_other
-                return (stmt if same else replace(stmt, then=then, other=other),)
+                return (changed(stmt, then=self.block(then, at_then), other=self.block(other, at_other)),)
         return (stmt,)
 
     def split(self, loop: For, around: _Around) -> tuple[Stmt, ...]:

@@ -23,7 +23,7 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
-from polysched.codegen.lowered import is_mapped, variables
+from polysched.codegen.lowered import changed, is_mapped, variables
 from polysched.ir.node import map_blocks, map_list, rewrite, substitute, walk
 from polysched.ir.nodes import PARALLEL, Alloc, Array, Barrier, Expr, For, Function, If, Let, Load, Stmt, Store, Var
 from polysched.model.affine import AffineSpace
@@ -45,8 +45,7 @@ def contract(fn: Function, *, rows: bool = False) -> Function:
         if contracted is None and rows:
             contracted = _row_inside(rest, alloc.array, stays)
         body = body if contracted is None else contracted
-    body = map_list(body, lambda stmt: map_blocks(stmt, _scalars_of_a_block))
-    return fn if body is fn.body else replace(fn, body=body)
+    return changed(fn, body=map_list(body, lambda stmt: map_blocks(stmt, _scalars_of_a_block)))
 
 
 def _scalars_of_a_block(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:

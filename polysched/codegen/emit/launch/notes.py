@@ -39,16 +39,12 @@ def _copies(statements: tuple[Stmt, ...]) -> Iterator[str]:
         yield "lanes of a warp are added up by shuffles"
     if shared:
         size = sum(elements(array) * array.dtype.bits // 8 for array in shared.values())
-        ahead = max((_ahead(stmt) for stmt in every(statements) if isinstance(stmt, Barrier)), default=0)
+        barriers = (stmt for stmt in every(statements) if isinstance(stmt, Barrier))
+        ahead = max((stmt.ahead + 1 for stmt in barriers if stmt.arrivals), default=0)
         when = "" if not ahead else ", a chunk ahead" if ahead == 1 else f", {ahead} chunks ahead"
         yield f"{', '.join(sources) or 'what threads add up'} copied to shared memory{when}, {size} bytes"
     calls = (node.fn for node in walk(statements) if isinstance(node, Call))
     yield from (f"products by {name}" for name in dict.fromkeys(calls) if name.startswith(MMA))
-
-
-def _ahead(barrier: Barrier) -> int:
-    """How many chunks further those are that are copied behind it."""
-    return barrier.ahead + 1 if barrier.arrivals else 0
 
 
 def _sums(statements: tuple[Stmt, ...]) -> Iterator[str]:

@@ -61,7 +61,7 @@ def _conditions(loop: For, start: Expr, threads: int, around: Around) -> Iterato
         if substitute(bound, around.lets) != start:
             yield binary(">=", Var(loop.var), bound)
     for bound in _operands("min", loop.hi):
-        if not _is_always_above(substitute(bound, around.lets), start, threads * loop.step):
+        if most_trips(substitute(bound, around.lets), add(start, threads * loop.step), 1) != 0:  # it may be below
             yield binary("<", Var(loop.var), bound)
 
 
@@ -116,8 +116,3 @@ def _shifted(expr: Expr, distance: int) -> Expr:
         case Binary("+" | "-" as sign, rest, Const(int(value))):
             return _shifted(rest, distance + (value if sign == "+" else -value))
     return expr if distance == 0 else add(expr, distance) if distance > 0 else sub(expr, -distance)
-
-
-def _is_always_above(bound: Expr, start: Expr, distance: int) -> bool:
-    """bound >= start + distance, always?"""
-    return most_trips(bound, add(start, distance), 1) == 0
