@@ -30,7 +30,7 @@ from polysched.errors import CannotLower
 from polysched.ir.build import add
 from polysched.ir.integers.trips import is_uneven
 from polysched.ir.node import rewrite, statements, substitute, walk
-from polysched.ir.nodes import Alloc, Barrier, Binary, Const, Expr, For, Function, If, Let, Load, Stmt, Store, Var
+from polysched.ir.nodes import Alloc, Barrier, Binary, Const, Expr, For, Function, If, Let, Stmt, Store, Var
 from polysched.ir.rename import rename_bound
 from polysched.ir.text import show
 from polysched.model.affine import expression
@@ -214,18 +214,7 @@ class _Lowering:
         body = (*map(Alloc, arrays), *self.statements(node, None))
         renamed = {name: self.name(name) for name in names if name in self.allocated}
         self.allocated.update(names)
-
-        def rule(part: object) -> object:
-            match part:
-                case Alloc(array=array) if array.name in renamed:
-                    return replace(part, array=replace(array, name=renamed[array.name]))
-                case Load(array=name) | Store(array=name) if name in renamed:
-                    return replace(part, array=renamed[name])
-                case For(reduces=reduced) if not renamed.keys().isdisjoint(reduced):
-                    return replace(part, reduces=tuple(renamed.get(name, name) for name in reduced))
-            return None
-
-        return rewrite(body, rule) if renamed else body
+        return rename_bound(body, lambda name: renamed.get(name, name)) if renamed else body
 
     def on_one_thread_each(self, body: tuple[Stmt, ...], band: Band) -> tuple[Stmt, ...]:
         """`body`, if a mapped loop puts equal values on one thread; CannotLower if isl took it apart so that they may

@@ -9,7 +9,7 @@ from math import prod
 from typing import Any, TypeGuard, TypeVar
 
 from polysched.ir.dtypes import DType
-from polysched.ir.node import children, map_children, map_list, rewrite, walk
+from polysched.ir.node import children, map_children, map_list, rewrite, substitute, walk
 from polysched.ir.nodes import (
     Alloc,
     Array,
@@ -110,6 +110,15 @@ def operation(node: Expr) -> object:
 def variables(node: Any) -> frozenset[str]:
     """The names of the variables in it."""
     return frozenset(part.name for part in walk(node) if isinstance(part, Var))
+
+
+def values_of_lets(node: Any) -> dict[str, Expr]:
+    """What the names are that are bound in it, without such names."""
+    values: dict[str, Expr] = {}
+    for part in walk(node):
+        if isinstance(part, Let):
+            values[part.name] = substitute(part.value, values)
+    return values
 
 
 def arrays_of(fn: Function) -> dict[str, Array]:

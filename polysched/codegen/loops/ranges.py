@@ -15,10 +15,11 @@ difference in the place of a remainder.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache, reduce
 
+from polysched.codegen.expr.sums import Term, terms_of
 from polysched.codegen.loops.inequalities import is_total
 from polysched.codegen.lowered import changed, with_own
 from polysched.ir.build import add, binary, mul, sub
@@ -240,16 +241,16 @@ def _number(expr: Binary, floors: bool, facts: Facts) -> int | None:
 
 def _parts(value: Expr, divisor: Expr, facts: Facts) -> tuple[Expr, Expr] | None:
     """q and r, such that value = q * divisor + r, 0 <= r < divisor, and neither takes more operations than `value`."""
-    multiples: list[tuple[int, Expr]] = []
-    others: list[tuple[int, Expr]] = []
-    for sign, term in _terms(value):
+    multiples: list[Term] = []
+    others: list[Term] = []
+    for minus, term in terms_of(value):
         over = _over(term, divisor)
         if over is None:
-            others.append((sign, term))
+            others.append((minus, term))
         else:
             quotient, remainder = over
-            multiples.append((sign, quotient))
-            others += [(sign, remainder)] if remainder != Const(0) else []
+            multiples.append((minus, quotient))
+            others += [(minus, remainder)] if remainder != Const(0) else []
     quotient, rest = (_sum(multiples), _sum(others)) if multiples else (Const(0), value)
     if not facts.is_nonnegative(rest) or not facts.decides(binary("<", rest, divisor)):
         return None
@@ -260,19 +261,6 @@ def _parts(value: Expr, divisor: Expr, facts: Facts) -> tuple[Expr, Expr] | None
     if whole is None or by is None or times is None or more is None or whole != times * by + more:
         return None  # something wraps
     return quotient, rest
-
-
-def _terms(expr: Expr, sign: int = 1) -> Iterator[tuple[int, Expr]]:
-    """What is added, and what subtracted, in an expression."""
-    match expr:
-        case Binary("+", left, right):
-            yield from _terms(left, sign)
-            yield from _terms(right, sign)
-        case Binary("-", left, right):
-            yield from _terms(left, sign)
-            yield from _terms(right, -sign)
-        case _:
-            yield sign, expr
 
 
 def _over(term: Expr, divisor: Expr) -> tuple[Expr, Expr] | None:
@@ -294,10 +282,6 @@ def _over(term: Expr, divisor: Expr) -> tuple[Expr, Expr] | None:
     return (mul(*factors) if factors else Const(1)), Const(0)
 
 
-def _sum(terms: list[tuple[int, Expr]]) -> Expr:
-    added = [term for sign, term in terms if sign > 0]
-    total = add(*added) if added else Const(0)
-    for sign, term in terms:
-        if sign < 0:
-            total = sub(total, term)
-    return simplify(total)
+def _sum(terms: list[Term]) -> Expr:
+    added, subtracted = ([term for minus, term in terms if minus is which] for which in (False, True))
+    return simplify(reduce(sub, subtracted, add(*added) if added else Const(0)))

@@ -19,10 +19,10 @@ from dataclasses import replace
 from typing import Any
 
 from polysched.codegen.lowered import arrays_of, is_flat, moved, private
+from polysched.codegen.memory.surrounded import Surrounded
 from polysched.ir.build import binary
 from polysched.ir.effects import may_change
-from polysched.ir.integers.apart import are_apart, facts_of
-from polysched.ir.integers.linear import Linear
+from polysched.ir.integers.apart import are_apart
 from polysched.ir.node import map_children, walk
 from polysched.ir.nodes import Alloc, Expr, For, Function, If, Let, Load, Stmt, Store
 from polysched.ir.rename import used_names
@@ -33,29 +33,13 @@ def accumulate(fn: Function) -> Function:
     return map_children(fn, _Accumulator(fn).visit)
 
 
-class _Accumulator:
+class _Accumulator(Surrounded):
     def __init__(self, fn: Function):
+        super().__init__()
         self.arrays = arrays_of(fn)
         self.taken = used_names(fn)
-        self.loops: dict[str, For] = {}  # around, outermost first
-        self.facts: list[Linear] = []  # forms that are zero or more here
 
-    def visit(self, node: Any) -> Any:
-        match node:
-            case If(cond=cond, other=()):
-                known = len(self.facts)
-                self.facts += facts_of(cond)
-                inside = map_children(node, self.visit)
-                del self.facts[known:]
-                return inside
-            case For(var=var):
-                self.loops[var] = node
-                new = self.accumulated(node) or map_children(node, self.visit)
-                del self.loops[var]
-                return new
-        return map_children(node, self.visit)
-
-    def accumulated(self, loop: For) -> Any | None:
+    def replacing(self, loop: For) -> Any | None:
         """An innermost serial loop with scalars; None if it is none, or has nothing to keep."""
         if loop.kind != "serial" or not is_flat(loop) or may_change(loop.lo, loop.hi):
             return None

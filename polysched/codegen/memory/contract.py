@@ -23,7 +23,7 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
-from polysched.codegen.lowered import changed, is_mapped, variables
+from polysched.codegen.lowered import changed, is_mapped, values_of_lets, variables
 from polysched.ir.node import map_blocks, map_list, rewrite, substitute, walk
 from polysched.ir.nodes import PARALLEL, Alloc, Array, Barrier, Expr, For, Function, If, Let, Load, Stmt, Store, Var
 from polysched.model.affine import AffineSpace
@@ -62,11 +62,7 @@ def _scalars_of_a_block(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
 
 def _without_lets(fn: Function) -> Function:
     """The same nest with every bound name replaced by its value."""
-    values: dict[str, Expr] = {}
-    for node in walk(fn.body):
-        if isinstance(node, Let):
-            values[node.name] = substitute(node.value, values)
-    return substitute(rewrite(fn, lambda node: () if isinstance(node, Let) else None), values)
+    return substitute(rewrite(fn, lambda node: () if isinstance(node, Let) else None), values_of_lets(fn.body))
 
 
 def _iterations(scop: Scop, array: str, var: str) -> isl.UnionMap | None:

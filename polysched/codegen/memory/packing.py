@@ -20,12 +20,13 @@ from dataclasses import replace
 from typing import Any
 
 from polysched.codegen.lowered import moved, private
+from polysched.codegen.memory.surrounded import Surrounded
 from polysched.codegen.memory.tile_nest import Side, TileNest, mentions, tile_nest
 from polysched.config.heuristics.cpu import LONGEST_PACKED
 from polysched.ir.build import binary, conjunction, sub
 from polysched.ir.effects import may_change
-from polysched.ir.integers.apart import are_apart, facts_of, least_value
-from polysched.ir.integers.linear import Linear, expression, forms
+from polysched.ir.integers.apart import are_apart, least_value
+from polysched.ir.integers.linear import expression, forms
 from polysched.ir.integers.trips import bounded, most_trips
 from polysched.ir.node import map_children, substitute, walk
 from polysched.ir.nodes import PARALLEL, Alloc, Array, Const, Expr, For, Function, If, Load, Stmt, Store, Var
@@ -37,29 +38,19 @@ def pack(fn: Function) -> Function:
     return map_children(fn, _Packer(fn).visit)
 
 
-class _Packer:
+class _Packer(Surrounded):
     def __init__(self, fn: Function):
+        super().__init__()
         self.extents = {array.name: array.shape for array in fn.arrays}
         self.taken = used_names(fn)
         self.variables = fresh_names("p", self.taken)
-        self.around: dict[str, For] = {}
-        self.facts: list[Linear] = []  # forms that are zero or more here
 
-    def visit(self, node: Any) -> Any:
-        if isinstance(node, If) and not (node.other or may_change(node.cond)):
-            known = len(self.facts)
-            self.facts += facts_of(node.cond)
-            inside = map_children(node, self.visit)
-            del self.facts[known:]
-            return inside
-        if not isinstance(node, For):
-            return map_children(node, self.visit)
-        self.around[node.var] = node
-        nest = tile_nest(node.body[0]) if len(node.body) == 1 and isinstance(node.body[0], For) else None
-        can_pack = node.step == 1 and node.kind in ("serial", *PARALLEL)
-        new = self.packed(node, nest) if nest is not None and can_pack else map_children(node, self.visit)
-        del self.around[node.var]
-        return new
+    def replacing(self, loop: For) -> Any | None:
+        match loop:
+            case For(step=1, body=(For() as inner,), kind=kind) if kind in ("serial", *PARALLEL):
+                nest = tile_nest(inner)
+                return None if nest is None else self.packed(loop, nest)
+        return None
 
     def packed(self, tiles: For, nest: TileNest) -> Any:
         """The loop over tiles, behind the copies that it reads."""
@@ -89,7 +80,7 @@ class _Packer:
 
     def from_zero(self, expr: Expr) -> Expr:
         """The expression, which stays as it is if it is never below zero."""
-        loops = _known(self.around)
+        loops = _known(self.loops)
         leasts = [least_value(form, loops, self.facts) for form in forms(expr, upper=False)]
         return expr if any(least is not None and least >= 0 for least in leasts) else binary("max", expr, 0)
 
@@ -101,7 +92,7 @@ class _Packer:
             f"{name}'": replace(loop, lo=substitute(loop.lo, again), hi=substitute(loop.hi, again))
             for name, loop in inner.items()
         }
-        loops, loaded = _known({**self.around, **inner, **others}), substitute(load.index, again)
+        loops, loaded = _known({**self.loops, **inner, **others}), substitute(load.index, again)
         stores = [node for node in walk(nest.body) if isinstance(node, Store) and node.array == load.array]
         return all(are_apart(store.index, loaded, loops, self.facts) for store in stores)
 

@@ -12,12 +12,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
-from polysched.codegen.lowered import moved, variables
+from polysched.codegen.lowered import moved, values_of_lets, variables
 from polysched.ir.build import add, binary, sub
 from polysched.ir.integers.linear import expression, forms, is_never_negative, never_negative
 from polysched.ir.integers.trips import bounded
 from polysched.ir.node import substitute, walk
-from polysched.ir.nodes import PARALLEL, Array, Binary, Const, Expr, For, Let, Load, Stmt, Store
+from polysched.ir.nodes import PARALLEL, Array, Binary, Const, Expr, For, Load, Stmt, Store
 from polysched.model.reduction import reduction_operator
 
 
@@ -93,10 +93,7 @@ def _place(array: Array, subscripts: list[tuple[Expr, ...]], loop: For) -> tuple
     """The subscript that all of these are, as it is outside of the loop, and the row in which they differ; None if they
     differ in two dimensions, or by what is not known outside."""
     loops = {node.var: node for node in walk(loop) if isinstance(node, For)}
-    lets: dict[str, Expr] = {}
-    for node in walk(loop.body):
-        if isinstance(node, Let):
-            lets[node.name] = substitute(node.value, lets)
+    lets = values_of_lets(loop.body)
     index: list[Expr] = []
     row = None
     for axis, extent in enumerate(array.shape):

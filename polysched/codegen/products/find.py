@@ -37,8 +37,8 @@ def pack_products(fn: Function, machine: Machine, *, parallel: bool = True) -> F
     if not any(isinstance(node, For) and node.kind in _KINDS for node in walk(fn.body)):
         return fn
     packing = _Packing(fn, machine if parallel else replace(machine, cores=1))
-    body = packing.block(fn.body)
-    return replace(fn, body=rewrite(body, packing.without_gone))
+    body, gone = packing.block(fn.body), packing.gone
+    return replace(fn, body=rewrite(body, lambda n: () if isinstance(n, Alloc) and n.array.name in gone else None))
 
 
 class _Packing:
@@ -49,9 +49,6 @@ class _Packing:
         self.extents = {array.name: array.shape for array in (*fn.arrays, *self.local.values())}
         self.uses = _uses(fn.body)
         self.gone: set[str] = set()  # arrays that nothing uses any more
-
-    def without_gone(self, node: Any) -> Any:
-        return () if isinstance(node, Alloc) and node.array.name in self.gone else None
 
     def block(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         out: list[Stmt] = []
