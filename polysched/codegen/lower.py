@@ -23,7 +23,7 @@ from polysched.codegen.full_loop import full_loop
 from polysched.codegen.instances import has_strides, leaves_out_by_remainder, runs_exactly
 from polysched.codegen.lowered import outermost
 from polysched.codegen.parallel.threads import threshold, worth_threads
-from polysched.codegen.tile_space import Piece, cut_at_tiles
+from polysched.codegen.tile_space import Tile, cut_at_tiles
 from polysched.deps.arrivals import scoped_arrays
 from polysched.deps.phases import is_kernel
 from polysched.errors import CannotLower
@@ -72,11 +72,13 @@ def lower(tree: Tree, scop: Scop) -> Function:
     tree = named(_as_is_known(tree, scop.context))
     outer, tiles = cut_at_tiles(tree, scop.function.sizes)
     is_strided = has_strides(scop.domain)
-    contexts = {tile.name: tile.context.intersect(scop.context) for tile in tiles}
     bands: list[Band] = []
-    inner = {tile.name: (tile.parameters, _ast(tile.tree, contexts[tile.name], is_strided, bands)) for tile in tiles}
+    inner = {
+        tile.name: (tile, _ast(inside, tile.context.intersect(scop.context), is_strided, bands))
+        for tile, inside in tiles
+    }
     loops = _ast(outer, scop.context, is_strided, bands)
-    body = _Lowering(scop, inner, bands, _repeated(tree), tiles).statements(loops, None)
+    body = _Lowering(scop, inner, bands, _repeated(tree)).statements(loops, None)
     elsewhere = scoped_arrays(tree) | {array.name for array in scop.function.arrays}
     allocs = (Alloc(replace(array, space="private")) for array in scop.arrays if array.name not in elsewhere)
     return replace(scop.function, body=(*allocs, *body))
@@ -158,10 +160,9 @@ class _Lowering:
     """Walks isl's AST; the `band` says what the next loop is."""
 
     scop: Scop
-    tiles: dict[str, tuple[tuple[str, ...], isl.AstNode]]  # the names of a tile's coordinates, and its loops
+    tiles: dict[str, tuple[Tile, isl.AstNode]]  # by their names, with their loops
     bands: list[Band]  # of one loop each, by the numbers that are the loops' marks in the AST
     repeated: frozenset[str]  # axes of blocks and threads that some kernel has several loops on
-    pieces: tuple[Piece, ...]
     fresh: Iterator[int] = field(default_factory=count)
     names: dict[str, Expr] = field(default_factory=dict)  # isl's identifiers: sizes, and the loops around
     around: list[For] = field(default_factory=list)  # the loops around, without bodies
@@ -294,9 +295,9 @@ class _Lowering:
         if name not in self.tiles:
             self.coordinates = []
             return self.instance(self.scop.statement(name), values)
-        coordinates, loops = self.tiles[name]
+        tile, loops = self.tiles[name]
         outer, depth = self.names, self.depth
-        self.names, self.depth = outer | dict(zip(coordinates, values, strict=True)), 0
+        self.names, self.depth = outer | dict(zip(tile.parameters, values, strict=True)), 0
         body = self.statements(loops, None)
         self.names, self.depth, self.coordinates = outer, depth, values
         return body
@@ -311,7 +312,7 @@ class _Lowering:
 
     def quotients(self, statement: Statement) -> dict[Any, Expr]:
         """What the coordinates of the tiles around are in the statement's iterators: a body may say in which it is."""
-        around = [tile for tile in self.pieces if self.names.keys() >= set(tile.parameters)]
+        around = [tile for tile, _ in self.tiles.values() if self.names.keys() >= set(tile.parameters)]
         found = (tile.quotients(statement.name, statement.iterators) for tile in around)
         return {value: self.names[name] for values in found for value, name in values.items()}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from math import prod
 from typing import Any, TypeGuard, TypeVar
 
@@ -110,6 +111,13 @@ def operation(node: Expr) -> object:
 def variables(node: Any) -> frozenset[str]:
     """The names of the variables in it."""
     return frozenset(part.name for part in walk(node) if isinstance(part, Var))
+
+
+@lru_cache(1 << 14)  # passes look several times at each
+def names_in(expr: Expr) -> frozenset[str]:
+    """The names of variables and arrays in it."""
+    used = (node for node in walk(expr) if isinstance(node, Var | Load))
+    return frozenset(node.name if isinstance(node, Var) else node.array for node in used)
 
 
 def values_of_lets(node: Any) -> dict[str, Expr]:

@@ -18,12 +18,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from functools import lru_cache
 
-from polysched.codegen.lowered import changed, if_changed
+from polysched.codegen.lowered import changed, if_changed, names_in
 from polysched.ir.effects import may_be_dropped
-from polysched.ir.node import map_list, walk
-from polysched.ir.nodes import Alloc, Barrier, Const, Expr, For, Function, If, Let, Load, Stmt, Store, Var
+from polysched.ir.node import map_list
+from polysched.ir.nodes import Alloc, Barrier, Const, Expr, For, Function, If, Let, Stmt, Store
 from polysched.ir.rename import bound_names
 
 
@@ -78,12 +77,5 @@ class _Sweeper:
         """`stmt` if it is needed, or an expression of it has to be evaluated anyway; and what they use is live."""
         if not needed and all(map(may_be_dropped, exprs)):
             return ()
-        self.live.update(*map(_uses, exprs))
+        self.live.update(*map(names_in, exprs))
         return stmt
-
-
-@lru_cache(1 << 14)  # every statement is looked at several times
-def _uses(expr: Expr) -> frozenset[str]:
-    """The names of variables and arrays in it."""
-    used = (node for node in walk(expr) if isinstance(node, Var | Load))
-    return frozenset(node.name if isinstance(node, Var) else node.array for node in used)

@@ -110,6 +110,6 @@ def _on_one_thread(kernel: For) -> For:
             return None
         if node.reduces:
             decline(node, "not all that it adds up are parts of fixed elements")
-        return replace(node, kind="serial", reduces=(), body=rewrite(node.body, rule))
+        return replace(node, kind="serial", reduces=())
 
     return rewrite(kernel, rule)
