@@ -29,7 +29,6 @@ from polysched.codegen.gpu.ends import Ends
 from polysched.codegen.gpu.footprint import in_locals
 from polysched.codegen.gpu.staging_plan import NoCopies, Plan, Surroundings, plan_of, surroundings
 from polysched.codegen.gpu.thread_nest import (
-    ThreadNest,
     each_kernel,
     edges,
     inside,
@@ -57,21 +56,13 @@ def stage(fn: Function, *, double_buffer: bool = False) -> Function:
 
     def staged(kernel: For, host: dict[str, For]) -> Any:
         try:
-            return StagedKernel(plan_of(_nest(kernel), known), known, host).statements()
+            return StagedKernel(plan_of(thread_nest(kernel), known), known, host).statements()
         except NoCopies as why:
             for loop in _chunks(kernel):
                 trace.decline("copied in chunks", loop.origin, str(why))
             return kernel
 
     return each_kernel(fn, staged)
-
-
-def _nest(kernel: For) -> ThreadNest:
-    """The kernel as one nest; NoCopies if it is none."""
-    nest = thread_nest(kernel)
-    if nest is None:
-        raise NoCopies("its kernel is more than one nest of full loops around one store")
-    return nest
 
 
 def _chunks(kernel: For) -> list[For]:

@@ -80,9 +80,11 @@ class NoCopies(Exception):
     """Why nothing is copied for a nest."""
 
 
-def plan_of(nest: ThreadNest, around: Surroundings) -> Plan:
-    """How to run the nest; NoCopies if its serial loops differ between threads or have no chunks, if points add to the
-    same element, or if nothing is copied."""
+def plan_of(nest: ThreadNest | None, around: Surroundings) -> Plan:
+    """How to run the nest; NoCopies if there is none, if its serial loops differ between threads or have no chunks, if
+    points add to the same element, or if nothing is copied."""
+    if nest is None:
+        raise NoCopies("its kernel is more than one nest of full loops around one store")
     store = nest.store
     if not nest.is_uniform:
         raise NoCopies("the loops of its threads differ from one to the other")

@@ -101,7 +101,7 @@ def _operand(value: Expr, of: Instruction, side: Side, plan: Plan, stages: int, 
     steps = [[forms(load.index[k], upper=True)[0].get(s.var, 0) for s in (side, terms)] for k in moving]
     if steps not in ([[1, 0], [0, 1]], [[0, 1], [1, 0]]) or moving[-1] != len(box.extents) - 1:
         return None
-    if not _is_multiple(box.origin[-1], line) or box.extents[-1] % line:
+    if any(number % line for number in (*box.origin[-1].values(), box.extents[-1])):
         return None
     along = moving[steps[1][1] == 1]
     if not _is_all(terms, box.origin[along], around.extents[load.array][along]):
@@ -151,10 +151,6 @@ def _is_all(terms: Side, first: Linear, extent: Expr) -> bool:
 def _is_constant(form: Linear, value: int | None = None) -> bool:
     rest = any(factor for atom, factor in form.items() if atom is not None)
     return not rest and (value is None or form.get(None, 0) == value)
-
-
-def _is_multiple(form: Linear, line: int) -> bool:
-    return not any(factor % line for factor in form.values())
 
 
 def _swizzle(by_rows: bool, width: int, line: int) -> Swizzle:

@@ -208,7 +208,8 @@ class _Reducer:
 
         def share(thread: Expr) -> For:
             first = Var(block) if width == 1 else add(mul(Var(block), width), thread)
-            return _strided(_on_lanes(loop, thread, size), first, width * SUM_BLOCKS)
+            body = rewrite(loop.body, lambda node: _strided(node, thread, size) if _is_lanes(node) else None)
+            return _strided(replace(loop, body=body), first, width * SUM_BLOCKS)
 
         def keep(update: Update, value: Expr) -> tuple[Stmt, ...]:
             return (Store(parts[update.array.name].name, (Var(block),), value),)
@@ -338,11 +339,6 @@ def _dealt_to(loop: For) -> int | None:
 
 def _is_lanes(node: Any) -> bool:
     return isinstance(node, For) and node.kind == "thread.x"
-
-
-def _on_lanes(loop: For, thread: Expr, size: int) -> For:
-    """The loop with the iterations of thread loops inside that are this thread's, of so many."""
-    return replace(loop, body=rewrite(loop.body, lambda n: _strided(n, thread, size) if _is_lanes(n) else None))
 
 
 def _is_on_threads(loop: For) -> bool:
