@@ -106,9 +106,7 @@ class ExpressionReport:
 
 
 def expression_report(
-    passes: Sequence[tuple[str, Function]],
-    sizes: Mapping[str, int] | None = None,
-    motions: Iterable[Motion] = (),
+    passes: Sequence[tuple[str, Function]], sizes: Mapping[str, int] | None = None, motions: Iterable[Motion] = ()
 ) -> ExpressionReport:
     """What each pass did: `passes` are their names and what they gave, the first the step before the stage.
 

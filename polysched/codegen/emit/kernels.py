@@ -195,7 +195,7 @@ class _Kernel(IndexPrinter):
         assert isinstance(host.device.dialect, KernelDialect)
         self.language = host.device.dialect
         super().__init__(host.fn, self.language, host.wide, host.census)
-        self.names, self.arrays, self.scalars, self.data = host.names, host.arrays, host.scalars, host.data
+        self.names, self.arrays, self.scalars = host.names, host.arrays, host.scalars
         needs = host.device
         self.includes, self.helpers, self.externals = needs.includes, needs.helpers, needs.externals
         self.instructions = needs.instructions

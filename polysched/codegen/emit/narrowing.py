@@ -51,7 +51,6 @@ class IndexPrinter(Printer):
         self.wide = wide  # names that are no index arithmetic
         self.index = dialect.index
         self.declared = self.index or self.type(i64)  # what names of index arithmetic are declared as
-        self.positive = census.positive
         self.indices: dict[Expr, None] = {}
         self.launched_with: Set[str] = frozenset()  # sizes and the like, the same for all threads
         self.reciprocals: dict[str, str] = {}  # what the host computes of divisors -> the divisor
@@ -62,8 +61,9 @@ class IndexPrinter(Printer):
         nowhere, as far as is known."""
         if not self.index:
             return None
-        sizes = {size if size in self.positive else more(size) for size in self.fn.sizes}
-        rest = {size: sub(Var(more(size)), 1) for size in self.fn.sizes if size not in self.positive}
+        positive = self.census.positive
+        sizes = {size if size in positive else more(size) for size in self.fn.sizes}
+        rest = {size: sub(Var(more(size)), 1) for size in self.fn.sizes if size not in positive}
         lets, ranges = {**self.census.lets, **rest}, {**self.census.ranges, **ids}
         known, shape = self.census.conditions, shape_of(self.indices, ranges, lets)
         if shape not in known:

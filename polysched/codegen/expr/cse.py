@@ -54,12 +54,7 @@ from polysched.ir.rename import bound_names, fresh_names, numbered_in_order, use
 
 
 def cse(
-    fn: Function,
-    *,
-    threshold: int = 3,
-    costs: Mapping[str, int] = COSTS,
-    reach: int = SHARED_REACH,
-    gpu: bool = False,
+    fn: Function, *, threshold: int = 3, costs: Mapping[str, int] = COSTS, reach: int = SHARED_REACH, gpu: bool = False
 ) -> Function:
     """`fn` with repeated expressions that cost `threshold` or more computed once, the same object if there are none.
 

@@ -100,12 +100,7 @@ class _Mover:
     """Walks down once, and writes every Let and every temporary to the block of its rank."""
 
     def __init__(
-        self,
-        fn: Function,
-        threshold: int,
-        costs: Mapping[str, int],
-        tiny_loop: int,
-        notes: list[Motion] | None = None,
+        self, fn: Function, threshold: int, costs: Mapping[str, int], tiny_loop: int, notes: list[Motion] | None = None
     ):
         self.threshold, self.costs, self.tiny_loop = threshold, costs, tiny_loop
         self.bindings = Counter(bound_names(fn.body))

@@ -238,13 +238,7 @@ class _Reducer:
         return tuple(map(added, updates))
 
     def on_threads(
-        self,
-        share: Callable[[Expr], For],
-        updates: list[Update],
-        finish: Finish,
-        size: int,
-        *,
-        repeats: bool = False,
+        self, share: Callable[[Expr], For], updates: list[Update], finish: Finish, size: int, *, repeats: bool = False
     ) -> For:
         """The threads of a block, each with its share of a loop."""
         thread = Var(next(self.names))
