@@ -29,7 +29,7 @@ REVIEWED = {
     "codegen/gpu/staging_plan.py": ({4}, "elements that a bank conflict is kept away by"),
     "codegen/expr/cost.py": ({10}, "operations, relative to an addition: `costs` of a target"),
     "codegen/count.py": ({20_000}, "limit of work"),
-    "codegen/expr/dce.py": ({14}, "size of a memory"),
+    "codegen/lowered.py": ({14}, "size of a memory"),
     "ir/integers/bounds.py": ({10_000, 64}, "limit of work, bits"),
     "ir/integers/examples.py": ({400, 6400, 1000, 211, 7, 20, 40000, 12, 10, 5, 9, 4}, "examples"),
     "codegen/loops/inequalities.py": ({58, 20, 61}, "bits of positions that do not wrap"),

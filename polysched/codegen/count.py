@@ -10,14 +10,15 @@ With sizes that are not given, what is executed is a polynomial in them where th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from polysched.codegen.lowered import own_expressions, variables
 from polysched.ir.integers.polynomial import Polynomial, summed
 from polysched.ir.interp import compiled
-from polysched.ir.node import children, walk
+from polysched.ir.node import walk
 from polysched.ir.nodes import Binary, Const, Expr, For, Function, If, Let, Select, Stmt, Unary, Var
 from polysched.model.loops import trip_count
 
@@ -63,7 +64,7 @@ def operations_by_loop(
     fn: Function, sizes: Mapping[str, int] | None = None, *, most: int = _BLOCKS
 ) -> dict[str, IntegerOperations]:
     """The same of each loop without the loops in it, by loop variable, outermost first; "" is outside of all."""
-    written = Counter({"": 0})
+    written: Counter[str] = Counter()
     temporaries: Counter[str] = Counter()
     _survey(fn.body, "", written, temporaries)
     try:
@@ -94,27 +95,19 @@ def number(count: Count) -> str:
 
 
 def _survey(body: tuple[Stmt, ...], loop: str, written: Counter[str], temporaries: Counter[str]) -> None:
+    written[loop] += sum(map(_own_operations, body))  # it has its row even without operations
+    temporaries[loop] += sum(isinstance(stmt, Let) for stmt in body)
     for stmt in body:
-        written[loop] += _own_operations(stmt)
-        temporaries[loop] += isinstance(stmt, Let)
-        for inside, block in _blocks(stmt, loop):
-            written[inside] += 0  # it has its row even without operations
-            _survey(block, inside, written, temporaries)
-
-
-def _blocks(stmt: Stmt, loop: str) -> Iterator[tuple[str, tuple[Stmt, ...]]]:
-    match stmt:
-        case For(var, body=body):
-            yield var, body
-        case If(then=then, other=other):
-            yield loop, then
-            yield loop, other
+        match stmt:
+            case For(var, body=inner):
+                _survey(inner, var, written, temporaries)
+            case If(then=then, other=other):
+                _survey((*then, *other), loop, written, temporaries)
 
 
 def _own_operations(stmt: Stmt) -> int:
     """Those of the statement itself, without the statements in it."""
-    own = (child for child in children(stmt) if isinstance(child, Expr))
-    return sum(_is_integer_operation(node) for expr in own for node in walk(expr))
+    return sum(map(_is_integer_operation, walk(tuple(own_expressions(stmt)))))
 
 
 def _is_integer_operation(node: Expr) -> bool:
@@ -195,16 +188,12 @@ class _Run:
         for stmt in reversed(body):
             match stmt:
                 case Let(name, value) if name in needed:
-                    needed = (needed - {name}) | _variables(value)
+                    needed = (needed - {name}) | variables(value)
                 case For(var, lo, hi, _, inner):
-                    needed |= (self.names(inner) - {var}) | _variables(lo) | _variables(hi)
+                    needed |= (self.names(inner) - {var}) | variables(lo) | variables(hi)
                 case If(cond, then, other):
-                    needed |= self.names(then) | self.names(other) | _variables(cond)
+                    needed |= self.names(then) | self.names(other) | variables(cond)
         return needed
-
-
-def _variables(expr: Expr) -> set[str]:
-    return {node.name for node in walk(expr) if isinstance(node, Var)}
 
 
 # --- as polynomials in the sizes

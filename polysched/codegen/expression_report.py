@@ -25,7 +25,8 @@ from dataclasses import dataclass, field
 
 from polysched.codegen.count import Count, IntegerOperations, number, operations_by_loop, total
 from polysched.codegen.expr.licm import Motion
-from polysched.ir.node import children, walk
+from polysched.codegen.lowered import own_expressions
+from polysched.ir.node import walk
 from polysched.ir.nodes import Expr, For, Function, If, Let, Stmt, Var
 from polysched.ir.text import show
 from polysched.support.brief import brief
@@ -105,9 +106,7 @@ class ExpressionReport:
 
 
 def expression_report(
-    passes: Sequence[tuple[str, Function]],
-    sizes: Mapping[str, int] | None = None,
-    motions: Iterable[Motion] = (),
+    passes: Sequence[tuple[str, Function]], sizes: Mapping[str, int] | None = None, motions: Iterable[Motion] = ()
 ) -> ExpressionReport:
     """What each pass did: `passes` are their names and what they gave, the first the step before the stage.
 
@@ -157,22 +156,15 @@ def _temporaries(fn: Function) -> Iterator[Temporary]:
     statements = list(_statements(fn))
     uses: dict[str, list[tuple[int, tuple[str, ...]]]] = {}
     for line, stmt, loops in statements:
-        for expr in children(stmt):
-            if isinstance(expr, Expr):
-                for node in walk(expr):
-                    if isinstance(node, Var):
-                        uses.setdefault(node.name, []).append((line, loops))
+        for node in walk(tuple(own_expressions(stmt))):
+            if isinstance(node, Var):
+                uses.setdefault(node.name, []).append((line, loops))
     for line, stmt, loops in statements:
         if isinstance(stmt, Let):
             used = uses.get(stmt.name, [])
             across = dict.fromkeys(loop for _, inner in used for loop in inner[len(loops) :])
-            yield Temporary(
-                name=stmt.name,
-                value=stmt.value,
-                line=line,
-                uses=tuple(at for at, _ in used),
-                across=tuple(across),
-            )
+            lines = tuple(at for at, _ in used)
+            yield Temporary(name=stmt.name, value=stmt.value, line=line, uses=lines, across=tuple(across))
 
 
 def _statements(fn: Function) -> Iterator[tuple[int, Stmt, tuple[str, ...]]]:

@@ -21,15 +21,16 @@ from typing import Any
 from polysched.codegen.emit.source import parameters
 from polysched.codegen.full_loop import full_loop
 from polysched.codegen.instances import has_strides, leaves_out_by_remainder, runs_exactly
+from polysched.codegen.lowered import outermost
 from polysched.codegen.parallel.threads import threshold, worth_threads
-from polysched.codegen.tile_space import Piece, cut_at_tiles
+from polysched.codegen.tile_space import Tile, cut_at_tiles
 from polysched.deps.arrivals import scoped_arrays
 from polysched.deps.phases import is_kernel
 from polysched.errors import CannotLower
 from polysched.ir.build import add
 from polysched.ir.integers.trips import is_uneven
-from polysched.ir.node import rewrite, substitute, walk
-from polysched.ir.nodes import Alloc, Barrier, Binary, Const, Expr, For, Function, If, Let, Load, Stmt, Store, Var
+from polysched.ir.node import rewrite, statements, substitute, walk
+from polysched.ir.nodes import Alloc, Barrier, Binary, Const, Expr, For, Function, If, Let, Stmt, Store, Var
 from polysched.ir.rename import rename_bound
 from polysched.ir.text import show
 from polysched.model.affine import expression
@@ -71,11 +72,13 @@ def lower(tree: Tree, scop: Scop) -> Function:
     tree = named(_as_is_known(tree, scop.context))
     outer, tiles = cut_at_tiles(tree, scop.function.sizes)
     is_strided = has_strides(scop.domain)
-    contexts = {tile.name: tile.context.intersect(scop.context) for tile in tiles}
     bands: list[Band] = []
-    inner = {tile.name: (tile.parameters, _ast(tile.tree, contexts[tile.name], is_strided, bands)) for tile in tiles}
+    inner = {
+        tile.name: (tile, _ast(inside, tile.context.intersect(scop.context), is_strided, bands))
+        for tile, inside in tiles
+    }
     loops = _ast(outer, scop.context, is_strided, bands)
-    body = _Lowering(scop, inner, bands, _repeated(tree), tiles).statements(loops, None)
+    body = _Lowering(scop, inner, bands, _repeated(tree)).statements(loops, None)
     elsewhere = scoped_arrays(tree) | {array.name for array in scop.function.arrays}
     allocs = (Alloc(replace(array, space="private")) for array in scop.arrays if array.name not in elsewhere)
     return replace(scop.function, body=(*allocs, *body))
@@ -148,24 +151,8 @@ def _repeated(tree: Tree) -> frozenset[str]:
     return frozenset().union(*(_repeated(child) for child in children(tree)))
 
 
-def _loops_of(body: tuple[Stmt, ...], kind: str) -> tuple[list[For], bool]:
-    """The outermost loops of this kind, and whether every store is in one of them."""
-    loops: list[For] = []
-    is_covered = True
-    for stmt in body:
-        match stmt:
-            case For(kind=found) if found == kind:
-                loops.append(stmt)
-            case For(body=inner):
-                below, covered = _loops_of(inner, kind)
-                loops, is_covered = [*loops, *below], is_covered and covered
-            case If(then=then, other=other):
-                for part in (then, other):
-                    below, covered = _loops_of(part, kind)
-                    loops, is_covered = [*loops, *below], is_covered and covered
-            case Store():
-                is_covered = False
-    return loops, is_covered
+def _stores(body: tuple[Stmt, ...]) -> int:
+    return sum(isinstance(stmt, Store) for stmt in statements(body))
 
 
 @dataclass
@@ -173,10 +160,9 @@ class _Lowering:
     """Walks isl's AST; the `band` says what the next loop is."""
 
     scop: Scop
-    tiles: dict[str, tuple[tuple[str, ...], isl.AstNode]]  # the names of a tile's coordinates, and its loops
+    tiles: dict[str, tuple[Tile, isl.AstNode]]  # by their names, with their loops
     bands: list[Band]  # of one loop each, by the numbers that are the loops' marks in the AST
     repeated: frozenset[str]  # axes of blocks and threads that some kernel has several loops on
-    pieces: tuple[Piece, ...]
     fresh: Iterator[int] = field(default_factory=count)
     names: dict[str, Expr] = field(default_factory=dict)  # isl's identifiers: sizes, and the loops around
     around: list[For] = field(default_factory=list)  # the loops around, without bodies
@@ -229,18 +215,7 @@ class _Lowering:
         body = (*map(Alloc, arrays), *self.statements(node, None))
         renamed = {name: self.name(name) for name in names if name in self.allocated}
         self.allocated.update(names)
-
-        def rule(part: object) -> object:
-            match part:
-                case Alloc(array=array) if array.name in renamed:
-                    return replace(part, array=replace(array, name=renamed[array.name]))
-                case Load(array=name) | Store(array=name) if name in renamed:
-                    return replace(part, array=renamed[name])
-                case For(reduces=reduced) if not renamed.keys().isdisjoint(reduced):
-                    return replace(part, reduces=tuple(renamed.get(name, name) for name in reduced))
-            return None
-
-        return rewrite(body, rule) if renamed else body
+        return rename_bound(body, lambda name: renamed.get(name, name)) if renamed else body
 
     def on_one_thread_each(self, body: tuple[Stmt, ...], band: Band) -> tuple[Stmt, ...]:
         """`body`, if a mapped loop puts equal values on one thread; CannotLower if isl took it apart so that they may
@@ -252,11 +227,11 @@ class _Lowering:
         kind = kind_of(_how(band))
         if not body or not kind.startswith(("block.", "thread.")):
             return body
-        loops, is_covered = _loops_of(body, kind)
+        loops = tuple(outermost(body, lambda loop: loop.kind == kind))
         if not loops and (self.coordinates or kind not in self.repeated):
             only = self.coordinates[self.depth] if kind in self.repeated else Const(0)
             return (For(self.name(), only, add(only, 1), 1, body, kind, origin=band.members[0].name),)
-        if not is_covered or (len(loops) > 1 and any(loop.step != 1 for loop in loops)):
+        if _stores(loops) < _stores(body) or (len(loops) > 1 and any(loop.step != 1 for loop in loops)):
             raise CannotLower(f"isl took the loop on {kind} apart: its iterations would not stay on their threads")
         return body
 
@@ -273,9 +248,9 @@ class _Lowering:
         outer, how = self.names, _how(band)
         kind = kind_of(how)
         self.names = outer | {iterator: Var(name)}
-        try:
-            if node.for_is_degenerate() and not kind.startswith(("block", "thread")):
-                return (Let(name, lo), *self.statements(node.for_get_body(), None))
+        if node.for_is_degenerate() and not kind.startswith(("block", "thread")):
+            made: tuple[Stmt, ...] = (Let(name, lo), *self.statements(node.for_get_body(), None))
+        else:
             hi = add(lo, 1) if node.for_is_degenerate() else self.upper_bound(node.for_get_cond(), name)
             step = Const(1) if node.for_is_degenerate() else expression(node.for_get_inc(), self.names)
             assert isinstance(step, Const) and step.value > 0, f"isl made a loop that steps by {step}"
@@ -285,9 +260,9 @@ class _Lowering:
                 loop = replace(loop, instruction=how.instruction, stages=how.stages)
             loop = self.filled(loop, node.for_get_body())
             full = mark_of(band, Full)
-            return (full_loop(loop, full.size) if full else loop,)
-        finally:
-            self.names = outer
+            made = (full_loop(loop, full.size) if full else loop,)
+        self.names = outer
+        return made
 
     def filled(self, loop: For, body: isl.AstNode) -> For:
         """The loop around `body`; a parallel one tells when it is worth its threads."""
@@ -320,13 +295,12 @@ class _Lowering:
         if name not in self.tiles:
             self.coordinates = []
             return self.instance(self.scop.statement(name), values)
-        coordinates, loops = self.tiles[name]
+        tile, loops = self.tiles[name]
         outer, depth = self.names, self.depth
-        self.names, self.depth = outer | dict(zip(coordinates, values, strict=True)), 0
-        try:
-            return self.statements(loops, None)
-        finally:
-            self.names, self.depth, self.coordinates = outer, depth, values
+        self.names, self.depth = outer | dict(zip(tile.parameters, values, strict=True)), 0
+        body = self.statements(loops, None)
+        self.names, self.depth, self.coordinates = outer, depth, values
+        return body
 
     def instance(self, statement: Statement, values: list[Expr]) -> tuple[Stmt, ...]:
         """The body of a statement with its iterators bound; names that it binds are fresh in every copy."""
@@ -338,7 +312,7 @@ class _Lowering:
 
     def quotients(self, statement: Statement) -> dict[Any, Expr]:
         """What the coordinates of the tiles around are in the statement's iterators: a body may say in which it is."""
-        around = [tile for tile in self.pieces if self.names.keys() >= set(tile.parameters)]
+        around = [tile for tile, _ in self.tiles.values() if self.names.keys() >= set(tile.parameters)]
         found = (tile.quotients(statement.name, statement.iterators) for tile in around)
         return {value: self.names[name] for values in found for value, name in values.items()}
 

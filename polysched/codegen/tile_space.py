@@ -44,8 +44,9 @@ from polysched.model.tree.nodes import (
 from polysched.support import isl
 
 
-def cut_at_tiles(tree: Tree, sizes: tuple[str, ...]) -> tuple[Tree, tuple[Piece, ...]]:
-    """`tree` down to the last bands that round or are mapped, over tiles, and these tiles; without such bands, `tree`.
+def cut_at_tiles(tree: Tree, sizes: tuple[str, ...]) -> tuple[Tree, tuple[tuple[Tile, Tree], ...]]:
+    """`tree` down to the last bands that round or are mapped, over tiles, and these tiles, each with what it runs, over
+    its parameters and those of the tiles around it; without such bands, `tree`.
 
     The names that tiles and their coordinates get differ from `sizes`. CannotLower if loops around arrays of their own
     have no bounds that are affine.
@@ -53,38 +54,17 @@ def cut_at_tiles(tree: Tree, sizes: tuple[str, ...]) -> tuple[Tree, tuple[Piece,
     return _cut(tree, _names(sizes))
 
 
-def _cut(tree: Tree, names: Iterator[str]) -> tuple[Tree, tuple[Piece, ...]]:
+def _cut(tree: Tree, names: Iterator[str]) -> tuple[Tree, tuple[tuple[Tile, Tree], ...]]:
     if not isinstance(tree, Domain):
         raise ValueError("a schedule tree starts with a Domain")
     outer = _outer(tree.child, (), tree.domain, names, is_mapped=False)
     if not outer.tiles:
         return tree, ()
-    pieces: list[Piece] = []
+    pieces: list[tuple[Tile, Tree]] = []
     for tile in outer.tiles:
         inside, below = _cut(tile.tree, names) if any(map(_is_storage, walk(tile.inside))) else (tile.tree, ())
-        pieces += [Piece(tile.name, tile.parameters, tile.members, inside, tile.context), *below]
+        pieces += [(tile, inside), *below]
     return Domain(_union((tile.hull for tile in outer.tiles), outer.plain), outer.tree), tuple(pieces)
-
-
-@dataclass(frozen=True)
-class Piece:
-    """What one tile runs."""
-
-    name: str
-    parameters: tuple[str, ...]  # names for the coordinates of the tile
-    members: tuple[Member, ...]  # what these are for each instance
-    tree: Tree  # over the `parameters`, and those of the tiles around it
-    context: isl.Set  # what is known of the `parameters`: { : ... }
-
-    def quotients(self, statement: str, iterators: tuple[str, ...]) -> dict[Expr, str]:
-        """The coordinates that divide and round, as expressions in the iterators: { i // 32: "tile0_0" }"""
-        found = {}
-        for name, member in zip(self.parameters, self.members, strict=True):
-            for part in isl.maps_of(member.schedule) if member.rounds else ():
-                if part.get_tuple_name(isl.dim_type.in_) == statement:
-                    function = isl.PwMultiAff.from_map(part).get_pw_aff(0)
-                    found[value_at(everywhere(function), iterators)] = name
-        return found
 
 
 def _names(sizes: tuple[str, ...]) -> Iterator[str]:
@@ -107,6 +87,16 @@ class Tile:
     def parameters(self) -> tuple[str, ...]:
         """Names for the coordinates of one tile."""
         return tuple(f"{self.name}_{k}" for k in range(len(self.members)))
+
+    def quotients(self, statement: str, iterators: tuple[str, ...]) -> dict[Expr, str]:
+        """The coordinates that divide and round, as expressions in the iterators: { i // 32: "tile0_0" }"""
+        found = {}
+        for name, member in zip(self.parameters, self.members, strict=True):
+            for part in isl.maps_of(member.schedule) if member.rounds else ():
+                if part.get_tuple_name(isl.dim_type.in_) == statement:
+                    function = isl.PwMultiAff.from_map(part).get_pw_aff(0)
+                    found[value_at(everywhere(function), iterators)] = name
+        return found
 
     @property
     def tree(self) -> Tree:
@@ -215,18 +205,14 @@ def _is_storage(tree: Tree) -> bool:
 
 def _has_tiles(tree: Tree) -> bool:
     """Is any band of the tree over tiles, blocks or threads?"""
-    return any(isinstance(mark, Map) for mark in marks_in(tree)) or any(m.rounds for m in _members(tree))
+    members = (member for node in walk(tree) if isinstance(node, Band) for member in node.members)
+    return any(isinstance(mark, Map) for mark in marks_in(tree)) or any(member.rounds for member in members)
 
 
 def _over_tiles(member: Member, position: int, below: _Outer) -> Member:
     coordinates = (tile.coordinate(position) for tile in below.tiles)
-    return replace(
-        member, schedule=reduce(isl.UnionMap.union, coordinates, member.schedule.intersect_domain(below.plain))
-    )
-
-
-def _members(tree: Tree) -> Iterator[Member]:
-    return (member for node in walk(tree) if isinstance(node, Band) for member in node.members)
+    plain = member.schedule.intersect_domain(below.plain)
+    return replace(member, schedule=reduce(isl.UnionMap.union, coordinates, plain))
 
 
 def _union(sets: Iterable[isl.UnionSet], first: isl.UnionSet) -> isl.UnionSet:

@@ -12,8 +12,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from polysched.codegen.emit.offload import Offload
 from polysched.codegen.emit.region import emit_call, emit_region, loops_on_threads
+from polysched.codegen.emit.source import Offload
 from polysched.codegen.emit.spelling import is_in_library
 from polysched.config.options import Options, Target
 from polysched.config.target import TARGETS

@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from polysched.codegen.emit.offload import Offload
-from polysched.codegen.emit.source import Source
+from polysched.codegen.emit.source import Offload, Source
 from polysched.config.options import Options
 from polysched.ir.nodes import Function
 from polysched.runtime.gpu.cuda_driver import Launcher

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from polysched.codegen.emit.cuda import emit_cuda, emit_cuda_file
-from polysched.codegen.emit.offload import Offload
-from polysched.codegen.emit.source import Source
+from polysched.codegen.emit.source import Offload, Source
 from polysched.config.options import Options
 from polysched.ir.nodes import Function
 from polysched.runtime.gpu.cuda import CudaProgram, load_cuda

@@ -15,8 +15,7 @@ from dataclasses import replace
 
 from polysched.codegen.emit.cuda import CudaHost, file_of, source_of
 from polysched.codegen.emit.dialect import CUDA
-from polysched.codegen.emit.offload import Offload
-from polysched.codegen.emit.source import Source
+from polysched.codegen.emit.source import Offload, Source
 from polysched.config.options import Options
 from polysched.errors import LaunchError
 from polysched.ir.nodes import Function

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from polysched.codegen.emit.offload import Offload
 from polysched.codegen.emit.opencl import emit_opencl, emit_opencl_file
-from polysched.codegen.emit.source import Source
+from polysched.codegen.emit.source import Offload, Source
 from polysched.config.options import Options
 from polysched.ir.nodes import Function
 from polysched.runtime.gpu.opencl import OpenclProgram, load_opencl

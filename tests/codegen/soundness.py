@@ -61,7 +61,7 @@ LOWERED: dict[str, Pass] = {  # for kernels
     "unswitch": unswitch,
     "unswitch freely": partial(unswitch, most_growth=200),
     "cse": cse,
-    "cse of loads": partial(cse, threshold=1, reach=1000, loads=True),
+    "cse of all": partial(cse, threshold=1, reach=1000),
     "dce": dce,
     "licm": licm,
     "licm for gpu": partial(licm, threshold=2, tiny_loop=8),
@@ -94,7 +94,7 @@ def case(seed: int, name: str | None = None) -> Case:
     gpu = name == "stage for cuda" or (name in LOWERED and rng.random() < 0.4)
     program = awkward_program(rng, lowered=name not in SOURCE, gpu=gpu)
     fn = program if name in SOURCE or rng.random() < 0.3 else linearize(program)
-    if name in ("dce", "relieve", "cse", "cse of loads") and rng.random() < 0.7:
+    if name in ("dce", "relieve", "cse", "cse of all") and rng.random() < 0.7:
         fn = licm(fn)  # they have little to do before values are named
     return Case(name, seed, fn)
 

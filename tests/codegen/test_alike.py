@@ -1,4 +1,4 @@
-"""polysched/codegen/emit/launch/alike.py: kernels that differ in names alone have the same conditions."""
+"""polysched/codegen/emit/launch/widths.py: kernels that differ in names alone have the same conditions."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import random
 
 import pytest
 
-from polysched.codegen.emit.launch.alike import shape_of
-from polysched.codegen.emit.launch.widths import conditions
+from polysched.codegen.emit.launch.widths import conditions, shape_of
 from polysched.ir.build import add, const, floordiv, load, mul, sub, var
 from polysched.ir.dtypes import i64
 from polysched.ir.node import substitute

@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import pytest
 
-from polysched.codegen.expr.dce import dce, remove
+from polysched.codegen.expr.dce import dce
 from polysched.ir.build import add, binary, const, floordiv, load, mul, store, var
 from polysched.ir.dtypes import boolean, f64, i64
 from polysched.ir.nodes import Alloc, Array, Barrier, Call, Cast, Const, Expr, Function, If, Let, Stmt, StoreLater
@@ -42,7 +42,6 @@ def test_C6_what_no_one_uses_goes_with_what_only_it_uses():
     update = put(add(load(S, 0), load(A, var("t"))), array=S)
     body = Alloc(S), Let("t", mul(n, 2)), loop("i", 0, n, update, put(0, i)), loop("j", 0, var("t"), put(1, array=S))
     assert text(*body) == "for i in 0..n:\n    A[i] = 0"
-    assert remove(function(*body)).removed == ("S", "t", "S", "j", "S")
 
 
 def test_lets_that_are_used_stay():
@@ -115,7 +114,7 @@ def test_a_loop_reduces_what_is_left():
 
 def test_C10_nothing_to_do_gives_the_same_object():
     for fn in canonical():
-        assert dce(fn) is fn and remove(fn).removed == ()
+        assert dce(fn) is fn
 
 
 @pytest.mark.slow

@@ -43,7 +43,6 @@ def test_blocks_threads_serial_loops_and_points_around_one_store():
     assert nest is not None and nest.store == UPDATE
     assert [each.var for each in (*nest.blocks, *nest.serial)] == ["b", "k"]
     assert [(side.loop.var, side.trips) for side in (*nest.threads, *nest.points)] == [("t", 16), ("i", 4)]
-    assert nest.thread_names == {"t", "i"}
 
 
 def test_one_block_needs_no_loop_over_blocks():

@@ -9,8 +9,8 @@ import pytest
 import polysched as ps
 from benchmarks.polybench import KERNELS
 from polysched.check.verify import verify
-from polysched.codegen.emit.offload import Offload
 from polysched.codegen.emit.opencl import emit_opencl, emit_opencl_file
+from polysched.codegen.emit.source import Offload
 from polysched.codegen.memory.linearize import linearize
 from polysched.errors import PolyschedError
 from polysched.ir.build import add, const, load, mul, store, var

@@ -8,7 +8,7 @@ import pytest
 
 from polysched.codegen.expr.licm import licm
 from polysched.codegen.expr.normalize import normalize
-from polysched.codegen.expr.pressure import most_live, relieve
+from polysched.codegen.expr.pressure import _Lives, relieve
 from polysched.config.target import TARGETS
 from polysched.ir.build import add, binary, const, load, mul, store, sub, var
 from polysched.ir.dtypes import i64
@@ -25,6 +25,11 @@ i, j, k, n, m, s, t, u = map(var, "ijknmstu")
 
 def function(*body: Stmt) -> Function:
     return nest("f", "n m", (OUT, IN), *body)
+
+
+def most_live(fn: Function) -> int:
+    """How many integer temporaries live across one loop, at most."""
+    return max(map(len, _Lives(fn).temporaries().values()), default=0)
 
 
 def rows() -> Function:

@@ -21,8 +21,7 @@ from polysched.codegen.emit import helpers, tensor
 from polysched.codegen.emit.dialect import CUDA, KernelDialect
 from polysched.codegen.emit.kernels import Host, uses
 from polysched.codegen.emit.narrowing import more
-from polysched.codegen.emit.offload import Offload
-from polysched.codegen.emit.source import Source, loc_of, parameters
+from polysched.codegen.emit.source import Offload, Source, loc_of, parameters
 from polysched.codegen.emit.spelling import UNARY
 from polysched.ir.build import add
 from polysched.ir.dtypes import f16
@@ -233,12 +232,8 @@ def file_of(hosts: Sequence[CudaHost]) -> str:
     for host in hosts[1:]:
         first.includes |= host.includes
         first.helpers |= host.helpers
-        first.reads_back |= host.reads_back
-        first.has_temporaries |= host.has_temporaries
+        first.parts |= host.parts
         first.fits += host.fits
-        first.has_reciprocals |= host.has_reciprocals
-        first.has_half |= host.has_half
-        first.has_dynamic |= host.has_dynamic
         first.instructions |= host.instructions
     parts = [
         f"/* {', '.join(host.entry for host in hosts)}: {first.how} */",
@@ -263,7 +258,7 @@ class CudaHost(Host):
     ):
         super().__init__(fn, self.dialect, self.dialect, entry)
         self.how = _HOW if contract else _EXACT_HOW
-        self.reads_back, self.has_temporaries, self.has_half = False, False, uses(fn, f16)
+        self.parts |= {"half"} if uses(fn, f16) else set()
         names = parameters(fn)
         self.originals: dict[str, str] = {}  # the arrays as they are passed, where that is not on the device
         if elements is not None:
@@ -332,7 +327,10 @@ class CudaHost(Host):
 
     def include_lines(self, includes: Set[str]) -> list[str]:
         lines = [f"#include <{name}>" for name in sorted({*includes, *self.dialect.includes, "stdio.h"})]
-        return [*lines, *(_HALF.splitlines() if self.has_half else [])]
+        return [*lines, *self.half()]
+
+    def half(self) -> list[str]:
+        return _HALF.splitlines() if "half" in self.parts else []
 
     def prelude(self) -> list[str]:
         """What stands before the functions."""
@@ -341,16 +339,17 @@ class CudaHost(Host):
             self.checks("; running on the CPU" if of_host else ""),
             _BACK if of_host else "",
             _EITHER if self.fits else "",
-            RECIPROCAL if self.has_reciprocals else "",
-            _TEMPORARIES if self.has_temporaries else "",
-            _READ if self.reads_back else "",
+            RECIPROCAL if "reciprocals" in self.parts else "",
+            _TEMPORARIES if "temporaries" in self.parts else "",
+            _READ if "reads" in self.parts else "",
         )
         return [*(line for part in parts for line in part.splitlines()), "", *self.definitions()]
 
     def checks(self, then: str) -> str:
         """How calls are checked, and kernels launched."""
-        text = _CHECKS.replace("{then}", then).replace("{shared}", _SHARED if self.has_dynamic else "")
-        if not self.has_dynamic:
+        has_dynamic = "dynamic" in self.parts
+        text = _CHECKS.replace("{then}", then).replace("{shared}", _SHARED if has_dynamic else "")
+        if not has_dynamic:
             return text
         more = ", polysched_shared"
         return text.replace(f"block>>>(__VA_ARGS__);{' ' * len(more)}", f"block{more}>>>(__VA_ARGS__);")
@@ -367,7 +366,7 @@ class CudaHost(Host):
         """The kernels alone, by names that no compiler changes."""
         ours = sorted(self.of_device)  # which NVRTC finds
         rtc = _RTC.format(includes="\n".join(f"#include <{name}>" for name in sorted(self.includes.difference(ours))))
-        half = [*(f"#include <{name}>" for name in ours), *(_HALF.splitlines() if self.has_half else [])]
+        half = [*(f"#include <{name}>" for name in ours), *self.half()]
         lines = [f"/* {self.fn.name}: {self.how} */", *rtc.splitlines(), *half, "", *self.definitions()]
         return "\n".join([*lines, *self.functions(), *self.templates, 'extern "C" {', "", *self.entries, "}", ""])
 
@@ -383,7 +382,7 @@ class CudaHost(Host):
         return f"{const}{self.type(self.arrays[name].dtype)} *{self.originals[name]}"
 
     def allocate(self, array: Array) -> None:
-        self.has_temporaries = True
+        self.parts.add("temporaries")
         name, own = self.names(array.name), self.type(array.dtype)
         self.line(f"{own} *{name} = NULL;")
         self.attempt(f"polysched_malloc((void **)&{name}, sizeof({own}) * {self.expr(self.extent(array), UNARY)})")
@@ -392,7 +391,7 @@ class CudaHost(Host):
         self.line(f"POLYSCHED_CHECK(polysched_free({self.names(array.name)}));")
 
     def element(self, array: str, index: tuple[Expr, ...]) -> str:
-        self.reads_back = True
+        self.parts.add("reads")
         return f"read_element(&{super().element(array, index)})"
 
     def extents(self, grid: Sequence[str], block: Sequence[str]) -> tuple[str, str]:

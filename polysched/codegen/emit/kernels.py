@@ -19,20 +19,23 @@ Needs: arrays have at most one dimension (`linearize`); names are bound once.
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
+from typing import Literal
 
 from polysched.codegen.emit.dialect import Dialect, KernelDialect
+from polysched.codegen.emit.launch.census import is_data
 from polysched.codegen.emit.launch.notes import note
-from polysched.codegen.emit.launch.shares import Around, Share, block_share, thread_share
+from polysched.codegen.emit.launch.shares import Around, Share, first_iteration, thread_share
 from polysched.codegen.emit.launch.sufficient import sufficient
-from polysched.codegen.emit.launch.widths import Range, holds_data, wide_names
+from polysched.codegen.emit.launch.widths import Range, wide_names
 from polysched.codegen.emit.narrowing import IndexPrinter
 from polysched.codegen.emit.printer import Printer, is_small
 from polysched.codegen.emit.source import Kernel, Line, loc_of, parameters
 from polysched.codegen.emit.tensor import function_of
-from polysched.codegen.parallel.survey import AXES, Survey, is_mapped
+from polysched.codegen.lowered import elements, is_mapped
+from polysched.codegen.parallel.survey import AXES, Survey
 from polysched.config.target import LIMITS
 from polysched.errors import PolyschedError
-from polysched.ir.build import conjunction
+from polysched.ir.build import conjunction, mul
 from polysched.ir.dtypes import DType, boolean, f16, i64
 from polysched.ir.integers.polynomial import Polynomial
 from polysched.ir.node import walk
@@ -57,6 +60,10 @@ from polysched.ir.nodes import (
     Var,
 )
 from polysched.ir.rename import bound_names
+
+# What a text needs before its functions: shared memory that launches give kernels, reciprocals that the host computes
+# for kernels to divide by, elements that it reads back, memory of its own, and f16.
+Part = Literal["dynamic", "reciprocals", "reads", "temporaries", "half"]
 
 
 def uses(fn: Function, dtype: DType) -> bool:
@@ -83,8 +90,7 @@ class Host(Printer):
         self.entries: list[str] = []  # the others
         self.wide = wide_names(fn.body, self.data)
         self.fits: tuple[Polynomial, ...] = ()  # where kernels may count in 32 bits
-        self.has_dynamic = False  # kernels that are given shared memory
-        self.has_reciprocals = False  # that the host computes for kernels to divide by
+        self.parts: set[Part] = set()  # of the text before the functions
         self.narrow = self.names.fresh("narrow")  # whether they may
         self.nest: list[For] = []  # the loops around, outermost first
 
@@ -155,17 +161,17 @@ class Host(Printer):
         about = note(statements, kernel.threads)
         self.kernel_lines += [f"/* {name}: {about} */", *template, *kernel.lines]
         alone = tuple(axis for axis in AXES if axis in kernel.alone)
-        found = Kernel(
-            name=name, parameters=names, grid=kernel.grid, block=kernel.threads, wide=wide, note=about, alone=alone
+        grid, threads = kernel.grid, kernel.threads
+        self.kernels.append(
+            Kernel(name=name, parameters=names, grid=grid, block=threads, wide=wide, note=about, alone=alone)
         )
-        self.kernels.append(found)
-        extents = self.extents([self.expr(extent) for extent in kernel.grid], [str(size) for size in kernel.threads])
+        extents = self.extents([self.expr(extent) for extent in grid], [str(size) for size in threads])
         of = kernel.reciprocals
         given = (f"reciprocal({self.names(of[each])})" if each in of else self.argument(each) for each in names)
-        self.has_reciprocals |= bool(of)
+        self.parts |= {"reciprocals"} if of else set()
         arguments = (*extents, *given)
         if kernel.dynamic:
-            self.has_dynamic = True
+            self.parts.add("dynamic")
             for each in filter(None, (name, wide)):
                 self.line(f"POLYSCHED_SHARED({each}, {kernel.dynamic});")
         if kernel.fits:
@@ -179,8 +185,7 @@ class Host(Printer):
 
 def shared_bytes(array: Array) -> int:
     """Of an array of at most one dimension, up to where a next one may begin."""
-    extent = int(array.shape[0].value) if array.shape and isinstance(array.shape[0], Const) else 1
-    return -(-extent * array.dtype.bits // 8 // LIMITS.banks) * LIMITS.banks
+    return -(-elements(array) * array.dtype.bits // 8 // LIMITS.banks) * LIMITS.banks
 
 
 class _Kernel(IndexPrinter):
@@ -190,7 +195,7 @@ class _Kernel(IndexPrinter):
         assert isinstance(host.device.dialect, KernelDialect)
         self.language = host.device.dialect
         super().__init__(host.fn, self.language, host.wide, host.census)
-        self.names, self.arrays, self.scalars, self.data = host.names, host.arrays, host.scalars, host.data
+        self.names, self.arrays, self.scalars = host.names, host.arrays, host.scalars
         needs = host.device
         self.includes, self.helpers, self.externals = needs.includes, needs.helpers, needs.externals
         self.instructions = needs.instructions
@@ -200,7 +205,7 @@ class _Kernel(IndexPrinter):
         self.dynamic = 0  # bytes of shared memory that launches give it
         self.allocated = {node.array.name: node.array for node in nodes if isinstance(node, Alloc)}
         self.waits = any(isinstance(node, Barrier) for node in nodes)
-        self.axes = sorted({node.kind for node in nodes if isinstance(node, For) and is_mapped(node)})
+        self.axes = sorted({node.kind for node in nodes if is_mapped(node)})
         self.host_loops = tuple(host.nest)
         self.is_narrow = f"sizeof({self.index}) == 4"  # tests whether this is the kernel that counts in 32 bits
         self.alone: set[str] = set()  # axes of loops that end after the first iteration, if it is that one
@@ -261,13 +266,13 @@ class _Kernel(IndexPrinter):
         blocks = self.grid[AXES.index(kind[-1])]
         if isinstance(blocks, Const) and blocks.value > LIMITS.blocks[kind[-1]]:
             return False
-        return not self.waits and self.survey.is_known(kind) and not holds_data(blocks, self.wide)
+        return not self.waits and self.survey.is_known(kind) and not is_data(blocks, self.wide)
 
     def ids(self) -> dict[str, Range]:
         """What the numbers of blocks and threads may be."""
         ranges: dict[str, Range] = {}
         for axis, extent, threads in zip(AXES, self.grid, self.threads, strict=True):
-            blocks = Const(LIMITS.blocks[axis]) if holds_data(extent, self.wide) else extent
+            blocks = Const(LIMITS.blocks[axis]) if is_data(extent, self.wide) else extent
             for kind, count in ((f"block.{axis}", blocks), (f"thread.{axis}", Const(threads))):
                 ranges[f"{kind}.index"] = Const(0), Binary("-", count, Const(1))
                 ranges[f"{kind}.count"] = Const(1), count
@@ -342,7 +347,7 @@ class _Kernel(IndexPrinter):
         share, after = self.share(loop), ""
         var, first = self.names(loop.var), self.expr(share.first)
         if share.guard is None:
-            distance = _times(_count(loop.kind), loop.step)
+            distance = mul(_count(loop.kind), loop.step) if loop.step != 1 else _count(loop.kind)
             compare, stride = "<" if loop.step > 0 else ">", self.expr(distance)
             self.use(Binary("+", Var(loop.var), distance))
             own, hi = self.integer(loop.var), self.bound(loop)
@@ -372,7 +377,7 @@ class _Kernel(IndexPrinter):
             alone=self.survey.loops_on(loop.kind) == 1,
         )
         if loop.kind.startswith("block"):
-            return block_share(loop, _index(loop.kind), _count(loop.kind), around)
+            return Share(first_iteration(loop, _index(loop.kind), _count(loop.kind), around), None)
         return thread_share(loop, _index(loop.kind), self.threads[AXES.index(loop.kind[-1])], around)
 
     def alloc(self, array: Array) -> None:
@@ -400,10 +405,7 @@ def _steps_by_product(subscript: Expr, inside: Set[str]) -> bool:
 
 def _needs_host(stmt: Stmt) -> bool:
     """Does it hold a kernel, or a temporary that a single thread cannot have?"""
-    return any(
-        (isinstance(node, For) and is_mapped(node)) or (isinstance(node, Alloc) and not is_small(node.array))
-        for node in walk(stmt)
-    )
+    return any(is_mapped(node) or (isinstance(node, Alloc) and not is_small(node.array)) for node in walk(stmt))
 
 
 def _index(kind: str) -> Expr:
@@ -414,7 +416,3 @@ def _index(kind: str) -> Expr:
 def _count(kind: str) -> Expr:
     """How many there are."""
     return Var(f"{kind}.count")
-
-
-def _times(expr: Expr, factor: int) -> Expr:
-    return expr if factor == 1 else Binary("*", expr, Const(factor))

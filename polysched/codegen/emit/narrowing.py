@@ -26,9 +26,8 @@ from collections.abc import Set
 
 from polysched.codegen.emit.dialect import KernelDialect
 from polysched.codegen.emit.helpers import INDEX
-from polysched.codegen.emit.launch.alike import shape_of
-from polysched.codegen.emit.launch.census import Census
-from polysched.codegen.emit.launch.widths import conditions, holds_data
+from polysched.codegen.emit.launch.census import Census, is_data
+from polysched.codegen.emit.launch.widths import conditions, shape_of
 from polysched.codegen.emit.printer import Printer
 from polysched.codegen.emit.spelling import PRIMARY
 from polysched.ir.build import sub
@@ -52,7 +51,6 @@ class IndexPrinter(Printer):
         self.wide = wide  # names that are no index arithmetic
         self.index = dialect.index
         self.declared = self.index or self.type(i64)  # what names of index arithmetic are declared as
-        self.positive = census.positive
         self.indices: dict[Expr, None] = {}
         self.launched_with: Set[str] = frozenset()  # sizes and the like, the same for all threads
         self.reciprocals: dict[str, str] = {}  # what the host computes of divisors -> the divisor
@@ -63,8 +61,9 @@ class IndexPrinter(Printer):
         nowhere, as far as is known."""
         if not self.index:
             return None
-        sizes = {size if size in self.positive else more(size) for size in self.fn.sizes}
-        rest = {size: sub(Var(more(size)), 1) for size in self.fn.sizes if size not in self.positive}
+        positive = self.census.positive
+        sizes = {size if size in positive else more(size) for size in self.fn.sizes}
+        rest = {size: sub(Var(more(size)), 1) for size in self.fn.sizes if size not in positive}
         lets, ranges = {**self.census.lets, **rest}, {**self.census.ranges, **ids}
         known, shape = self.census.conditions, shape_of(self.indices, ranges, lets)
         if shape not in known:
@@ -106,7 +105,7 @@ class IndexPrinter(Printer):
 
     def is_index(self, expr: Expr) -> bool:
         """Is it computed in the type of index arithmetic?"""
-        if not self.index or expr.dtype != i64 or (not self.is_inside and holds_data(expr, self.wide)):
+        if not self.index or expr.dtype != i64 or (not self.is_inside and is_data(expr, self.wide)):
             return False
         return any(isinstance(node, Var) for node in walk(expr))
 

@@ -27,8 +27,7 @@ from pathlib import Path
 from polysched.codegen.emit import helpers
 from polysched.codegen.emit.dialect import C99, OPENCL
 from polysched.codegen.emit.kernels import Host, uses
-from polysched.codegen.emit.offload import Offload
-from polysched.codegen.emit.source import Line, Source, loc_of, parameters
+from polysched.codegen.emit.source import Line, Offload, Source, loc_of, parameters
 from polysched.codegen.emit.spelling import UNARY
 from polysched.ir.dtypes import ALL, DType, f16, f64
 from polysched.ir.nodes import Array, Expr, Function
@@ -48,7 +47,7 @@ def emit_opencl(fn: Function, *, contract: bool = False) -> Source:
         language="opencl",
         text="\n".join(lines),
         locs=tuple(map(loc_of, lines)),
-        device=host.device_text(),
+        device="\n".join(host.device_lines()),
         entry=host.entry,
         parameters=parameters(fn),
         kernels=tuple(host.kernels),
@@ -128,11 +127,8 @@ class _Host(Host):
         self.line("return polysched_end();")
         self.close()
 
-    def device_text(self) -> str:
-        """The text of the kernels."""
-        return "\n".join(self.device_lines())
-
     def device_lines(self) -> list[str]:
+        """The text of the kernels."""
         needed = {"cl_khr_fp64": f64, "cl_khr_fp16": f16}
         lines = [f"#pragma OPENCL EXTENSION {name} : enable" for name, dtype in needed.items() if uses(self.fn, dtype)]
         lines += [f"#pragma OPENCL FP_CONTRACT {'ON' if self.contract else 'OFF'}", ""]
@@ -142,8 +138,8 @@ class _Host(Host):
 
     def strings(self) -> list[str]:
         """That text for C: a string a line."""
-        *lines, last = self.device_lines()
-        spelled = map(_spelled, [*lines, last] if last else lines)
+        lines = self.device_lines()
+        spelled = map(_spelled, lines if lines[-1] else lines[:-1])
         return [f"static const char *{self.strings_name}[] = {{", *spelled, "};"]
 
     def size(self, array: Array, count: Expr) -> str:

@@ -27,30 +27,11 @@ from polysched.ir.dtypes import DType, f16, f32, i32, i64
 from polysched.ir.effects import may_change
 from polysched.ir.integers.trips import most_trips
 from polysched.ir.node import walk
-from polysched.ir.nodes import (
-    PARALLEL,
-    Alloc,
-    Array,
-    Binary,
-    Const,
-    Expr,
-    For,
-    Function,
-    If,
-    Let,
-    Load,
-    Stmt,
-    Store,
-)
+from polysched.ir.nodes import PARALLEL, Alloc, Array, Binary, Const, Expr, For, Function, If, Let, Load, Stmt, Store
 from polysched.model.reduction import reduction_operator
 from polysched.support.version import __version__
 
 _WIDTH = 105  # of the lines of a parameter list
-
-
-def _to_keep(fn: Function) -> frozenset[int]:
-    """The id() of each branch and loop that gcc is kept from changing."""
-    return overwriting(fn.body) | storing_again(fn) | sums_of_few_iterations(fn.body)
 
 
 class Printer(Speller):
@@ -65,7 +46,9 @@ class Printer(Speller):
         self.depth = 0
         self.few: dict[str, str] = {}  # where small arrays lie that are on the heap if they are large
         self.around: list[str] = []  # kinds of the loops around, outermost first
-        self.kept = _to_keep(fn) if dialect.stays else frozenset()
+        self.kept: frozenset[int] = frozenset()  # the id() of each branch and loop that gcc is kept from changing
+        if dialect.stays:
+            self.kept = overwriting(fn.body) | storing_again(fn) | sums_of_few_iterations(fn.body)
         self.written: Set[str] = self.census.written
         self.read = self.census.read
 
@@ -86,6 +69,11 @@ class Printer(Speller):
     def open(self, text: str) -> None:
         self.line(f"{text} {{" if text else "{")
         self.depth += 1
+
+    def reopen(self, text: str) -> None:
+        """Ends a branch, and begins another one."""
+        self.depth -= 1
+        self.open(text)
 
     def close(self) -> None:
         self.depth -= 1
@@ -192,13 +180,11 @@ class Printer(Speller):
         self.block(stmt.then)
         while len(stmt.other) == 1 and isinstance(stmt.other[0], If):
             stmt = stmt.other[0]
-            self.depth -= 1
-            self.open(f"}} else if ({self.expr(stmt.cond)})")
+            self.reopen(f"}} else if ({self.expr(stmt.cond)})")
             self.stay(stmt)
             self.block(stmt.then)
         if stmt.other:
-            self.depth -= 1
-            self.open("} else")
+            self.reopen("} else")
             self.stay(stmt)
             self.block(stmt.other)
         self.close()

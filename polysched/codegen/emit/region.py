@@ -50,9 +50,9 @@ from polysched.config.heuristics.code import COPIED_STATEMENTS
 from polysched.errors import InputError
 from polysched.frontend.c.region import Expansion, Region
 from polysched.ir.build import conjunction
-from polysched.ir.dtypes import ALL, DType, f16, i32, i64, u32
-from polysched.ir.node import walk
-from polysched.ir.nodes import PARALLEL, Array, Binary, Call, Const, Expr, For, Function, Stmt
+from polysched.ir.dtypes import ALL, DType, boolean, f16, i32, i64, u32
+from polysched.ir.node import flattened, walk
+from polysched.ir.nodes import PARALLEL, Array, Call, Const, Expr, For, Function, Stmt
 from polysched.model.affine import condition
 from polysched.support import isl
 from polysched.support.version import __version__
@@ -122,8 +122,8 @@ class _Block(Printer):
     def __init__(self, kernel: Function, region: Region, *, only_on_threads: bool = False):
         super().__init__(kernel, _DIALECT)
         self.region, self.only_on_threads = region, only_on_threads
-        macros = {*helpers.NAMES, "apart", "same", "text", "threads"}
-        self.macros = {name: _fresh(name, region.taken) for name in sorted(macros)}
+        fresh = Names(region.taken).fresh
+        self.macros = {name: fresh(name) for name in sorted({*helpers.NAMES, "apart", "same", "text", "threads"})}
         self.names = Names(RESERVED | region.taken | set(self.macros.values()))
         self.needs_apart = self.needs_same = self.needs_threads = False
         self.threaded = loops_on_threads(kernel)
@@ -165,7 +165,7 @@ class _Block(Printer):
         if loop.kind not in PARALLEL or not self.pragma(loop):
             super().loop(loop)
             return
-        if _never_worth_threads(loop):
+        if known(loop.when) is False:
             super().loop(replace(loop, kind=_kind_on_one_thread(loop), when=()))
             return
         if self.only_on_threads or not _is_small(loop):
@@ -174,8 +174,7 @@ class _Block(Printer):
             return
         self.open(f"if ({' && '.join((*self.worth(loop), self.several_threads()))})")
         super().loop(replace(loop, when=()))
-        self.depth -= 1
-        self.open("} else")
+        self.reopen("} else")
         super().loop(replace(loop, kind=_kind_on_one_thread(loop), when=()))
         self.close()
 
@@ -206,8 +205,9 @@ class _Block(Printer):
             yield self.has_stayed(macro)
         for assumption in self.region.assumptions:
             yield f"({assumption})" if "||" in assumption or "?" in assumption else assumption
-        for test in _conjuncts(condition(valid_sizes.gist(self.assumed_signs()))):
-            yield self.expr(test, BINDING["|"])
+        for test in flattened(condition(valid_sizes.gist(self.assumed_signs())), "&&"):
+            if test != Const(True, boolean):
+                yield self.expr(test, BINDING["|"])
         for one, other in combinations([array for array in self.fn.arrays if array.name in self.names], 2):
             if self.region.may_overlap(one.name, other.name, self.written):
                 self.needs_apart = True
@@ -396,33 +396,10 @@ class _CallInCuda(_Call):
         return f"({CUDA.types[self.arrays[name].dtype.name]} *)({value})" if name in self.arrays else value
 
 
-def _fresh(name: str, taken: frozenset[str]) -> str:
-    while name in taken:
-        name += "_"
-    return name
-
-
-def _conjuncts(expr: Expr) -> Iterator[Expr]:
-    """The operands of a tree of &&; none for what is always true."""
-    match expr:
-        case Binary("&&", left, right):
-            yield from _conjuncts(left)
-            yield from _conjuncts(right)
-        case Const(True):
-            return
-        case _:
-            yield expr
-
-
 def loops_on_threads(kernel: Function) -> list[For]:
     """The parallel loops that may have enough work for threads."""
     loops = (node for node in walk(kernel.body) if isinstance(node, For) and node.kind in PARALLEL)
-    return [loop for loop in loops if not _never_worth_threads(loop)]
-
-
-def _never_worth_threads(loop: For) -> bool:
-    """Is a parallel loop known to run too little?"""
-    return known(loop.when) is False
+    return [loop for loop in loops if known(loop.when) is not False]
 
 
 def _kind_on_one_thread(loop: For) -> str:

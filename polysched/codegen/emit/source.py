@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from polysched.config.options import Target
@@ -60,6 +61,15 @@ class Source:
 
     def __str__(self) -> str:
         return self.text
+
+
+@dataclass(frozen=True)
+class Offload:
+    """A kernel to be called from C with arrays in the host's memory, of which it has copies on a device."""
+
+    kernel: Function
+    entry: str  # the name to call it by, which no other of its file may have
+    elements: Mapping[str, Expr]  # how many of each array are copied
 
 
 def parameters(fn: Function) -> tuple[str, ...]:

@@ -126,7 +126,7 @@ class Speller:
         op, left, right, dtype = expr.op, expr.left, expr.right, expr.left.dtype
         if op in ("floordiv", "floormod") and (cheaper := self.division(expr)):
             return cheaper
-        is_told = op in DIVISIONS and self.must_tell_of(right)
+        is_told = op in DIVISIONS and self.dialect.zero_divisor and not is_not_zero(right, self.counts)
         if self.dialect.hides_zeros and is_at_risk(expr):
             return f"{self.helper(FUNCTIONS[op], dtype)}({self.expr(left)}, {self.expr(right)})", PRIMARY
         if op not in BINDING or (op in _SPELLING and self.may_be_minus_one(right)):
@@ -234,12 +234,8 @@ class Speller:
             return divisor.value == -1
         return divisor.dtype.kind == "i" and not self.is_count(divisor)
 
-    def must_tell_of(self, divisor: Expr) -> bool:
-        """May it be zero, which must not end the process?"""
-        return bool(self.dialect.zero_divisor) and not is_not_zero(divisor, self.counts)
-
     def told(self, divisor: Expr) -> str:
-        """The divisor, or 1 where it is zero, which a variable of the text tells of."""
+        """The divisor, or 1 where it is zero, which must not end the process, and a variable of the text tells of."""
         return f"{self.helper('divisor', divisor.dtype)}({self.expr(divisor)})"
 
     def is_count(self, expr: Expr) -> bool:
@@ -284,7 +280,8 @@ class Speller:
             self.includes.add("stdbool.h")
             return "true" if value else "false"
         if dtype.kind == "i":
-            return self.dialect.least[dtype.name] if _has_no_literal(value, dtype) else str(int(value))
+            is_least = dtype.bits >= 32 and value == -(1 << dtype.bits - 1)  # whose absolute value has another type
+            return self.dialect.least[dtype.name] if is_least else str(int(value))
         return f"{int(value)}{self.dialect.suffixes.get(dtype.name, '')}"
 
     def float_constant(self, value: float, dtype: DType) -> str:
@@ -325,8 +322,3 @@ def is_in_library(call: Call) -> bool:
 def is_narrow(dtype: DType) -> bool:
     """Does C compute this type in a wider one?"""
     return dtype.bits < 32
-
-
-def _has_no_literal(value: int | float | bool, dtype: DType) -> bool:
-    """Is it the least integer of its type, whose absolute value has another type?"""
-    return dtype.bits >= 32 and value == -(1 << dtype.bits - 1)

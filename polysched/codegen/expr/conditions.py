@@ -16,21 +16,7 @@ from __future__ import annotations
 
 from polysched.ir.effects import is_pure
 from polysched.ir.node import walk
-from polysched.ir.nodes import (
-    Alloc,
-    Barrier,
-    Binary,
-    Call,
-    Const,
-    Expr,
-    If,
-    Let,
-    Load,
-    Select,
-    Stmt,
-    Store,
-    Unary,
-)
+from polysched.ir.nodes import Alloc, Barrier, Binary, Call, Const, Expr, If, Let, Load, Select, Stmt, Store, Unary
 
 
 def collapse(select: Select) -> Select:

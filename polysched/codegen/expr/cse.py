@@ -27,16 +27,15 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 from polysched.codegen.expr.cost import COSTS, cost
 from polysched.codegen.expr.value_numbers import HasEffects, ValueNumbers
+from polysched.codegen.lowered import changed, if_changed, in_subscripts, is_mapped
 from polysched.config.heuristics.code import SHARED_REACH
 from polysched.ir.available import Available
-from polysched.ir.node import map_children, map_list, substitute
+from polysched.ir.node import map_children, substitute
 from polysched.ir.nodes import (
     LOGICAL,
-    Alloc,
     Barrier,
     Binary,
     Const,
@@ -52,52 +51,19 @@ from polysched.ir.nodes import (
     Var,
 )
 from polysched.ir.rename import bound_names, fresh_names, numbered_in_order, used_names
-from polysched.ir.text import show
-
-
-@dataclass(frozen=True)
-class Merged:
-    """A function, and how it became what it is."""
-
-    function: Function
-    named: tuple[str, ...]  # new names
-    merged: tuple[tuple[str, str], ...]  # (an expression or a name that went, the name that is used in its place)
 
 
 def cse(
-    fn: Function,
-    *,
-    threshold: int = 3,
-    costs: Mapping[str, int] = COSTS,
-    reach: int = SHARED_REACH,
-    loads: bool = False,
-    gpu: bool = False,
+    fn: Function, *, threshold: int = 3, costs: Mapping[str, int] = COSTS, reach: int = SHARED_REACH, gpu: bool = False
 ) -> Function:
     """`fn` with repeated expressions that cost `threshold` or more computed once, the same object if there are none.
 
-    `loads`: elements of arrays that are loaded again are named, too, whatever they cost. Compilers do that as well,
-    since kernels' arrays are restrict. `gpu`: `fn` is for a GPU, even if it has no block and thread loops.
+    Elements of arrays that are loaded again are left to compilers: kernels' arrays are restrict. `gpu`: `fn` is for a
+    GPU, even if it has no block and thread loops.
     """
-    return merge(fn, threshold=threshold, costs=costs, reach=reach, loads=loads, gpu=gpu).function
-
-
-def merge(
-    fn: Function,
-    *,
-    threshold: int = 3,
-    costs: Mapping[str, int] = COSTS,
-    reach: int = SHARED_REACH,
-    loads: bool = False,
-    gpu: bool = False,
-) -> Merged:
-    """What `cse` makes of `fn`, and a list of what it merged."""
-    merger = _Merger(fn, threshold, costs, reach, loads, gpu)
+    merger = _Merger(fn, threshold, costs, reach, gpu)
     body = merger.block(fn.body)
-    if body is fn.body:
-        return Merged(fn, (), ())
-    body, names = numbered_in_order(body, merger.temporaries)
-    merged = tuple((what, names.get(name, name)) for what, name in merger.merged)
-    return Merged(replace(fn, body=body), tuple(merger.temporaries), merged)
+    return fn if body is fn.body else replace(fn, body=numbered_in_order(body, merger.temporaries)[0])
 
 
 @dataclass
@@ -114,9 +80,9 @@ class _Merger:
     """Walks down once. What is computed first stays as it is until the end of its block; by then, it is known whether
     it needs a name."""
 
-    def __init__(self, fn: Function, threshold: int, costs: Mapping[str, int], reach: int, loads: bool, gpu: bool):
+    def __init__(self, fn: Function, threshold: int, costs: Mapping[str, int], reach: int, gpu: bool):
         self.fn = fn
-        self.threshold, self.costs, self.reach, self.loads = threshold, costs, reach, loads
+        self.threshold, self.costs, self.reach = threshold, costs, reach
         self.available: Available[_Home] = Available()
         self.numbers = ValueNumbers(self.available)
         self.passed: set[int] = set()  # what this statement may evaluate, up to here
@@ -124,10 +90,8 @@ class _Merger:
         self.named: dict[str, _Home] = {}
         self.replaced: dict[str, Expr] = {}  # names that went
         self.position = 0  # statements so far, but for Lets
-        self.registers: set[str] = set()  # arrays that need no memory
         self.is_host = gpu  # outside of all kernels of a GPU
         self.temporaries: list[str] = []
-        self.merged: list[tuple[str, str]] = []
 
     @cached_property
     def fresh(self) -> Iterator[str]:
@@ -151,12 +115,12 @@ class _Merger:
                 self.numbers.bound.pop(stmt.name, None)
                 self.replaced.pop(stmt.name, None)
         new = tuple(part for stmt, homes in done if stmt is not None for part in _with_names(stmt, homes))
-        return old if len(new) == len(old) and all(a is b for a, b in zip(new, old, strict=True)) else new
+        return if_changed(old, new)
 
     def statement(self, stmt: Stmt) -> tuple[Stmt | None, list[_Home]]:
         """The statement, or None if it goes, and the values that its own expressions compute first."""
         if self.replaced:
-            stmt = _in_other_names(stmt, self.replaced)
+            stmt = map_children(stmt, lambda node: node if isinstance(node, Stmt) else substitute(node, self.replaced))
         own = () if self.is_host else _own(stmt)
         homes: list[_Home] = []
         self.homes = homes
@@ -177,15 +141,13 @@ class _Merger:
                     ):
                         index = index if place is old else place  # as in A[i] += 1, which computes it once
                     case _:
-                        index = self.subscripts(index)
-                stmt = _changed(stmt, index=index, value=new)
+                        index = in_subscripts(index, self.expr)
+                stmt = changed(stmt, index=index, value=new)
                 self.available.write((array,))
             case For(lo=lo, hi=hi) if own:
-                stmt = _changed(stmt, lo=self.expr(lo), hi=self.expr(hi))
+                stmt = changed(stmt, lo=self.expr(lo), hi=self.expr(hi))
             case If(cond=cond) if own:
-                stmt = _changed(stmt, cond=self.expr(cond))
-            case Alloc(array) if array.space == "private":
-                self.registers.add(array.name)
+                stmt = changed(stmt, cond=self.expr(cond))
             case Barrier():
                 self.available.write_all()
         return self.inner(stmt), homes
@@ -194,11 +156,11 @@ class _Merger:
         """`stmt` with what is equal in its blocks merged."""
         match stmt:
             case For(body=body):
-                is_host, self.is_host = self.is_host, self.is_host and not _is_grid(stmt)
-                stmt = _changed(stmt, body=self.block(body))
+                is_host, self.is_host = self.is_host, self.is_host and not is_mapped(stmt)
+                stmt = changed(stmt, body=self.block(body))
                 self.is_host = is_host
             case If(then=then, other=other):
-                stmt = _changed(stmt, then=self.block(then), other=self.block(other))
+                stmt = changed(stmt, then=self.block(then), other=self.block(other))
         return stmt
 
     def let(self, stmt: Let) -> Stmt | None:
@@ -210,11 +172,11 @@ class _Merger:
             home.name, self.named[name] = name, home
             self.use(home, value)
             return None
-        same = value if isinstance(value, Var) else home and self.use(home, value, name)
+        same = value if isinstance(value, Var) else home and self.use(home, value)
         if isinstance(same, Var):
             self.replaced[name] = same
             return None
-        stmt = _changed(stmt, value=self.operands(value, True))
+        stmt = changed(stmt, value=self.operands(value, True))
         if not isinstance(value, Const | Var):
             self.named[name] = home = _Home(stmt.value, self.position, name)
             self.available.add(number, home)
@@ -235,7 +197,7 @@ class _Merger:
         if home := self.home(number):
             return self.use(home, expr)
         new = self.operands(expr, certain)
-        if isinstance(expr, Load) and (not self.loads or expr.array in self.registers):
+        if isinstance(expr, Load):
             return new
         if not certain:
             self.passed.add(number)
@@ -250,26 +212,16 @@ class _Merger:
         """`expr` with what is available replaced in its operands."""
         match expr:
             case Load(_, index):
-                return _changed(expr, index=self.subscripts(index, certain))
+                return changed(expr, index=in_subscripts(index, lambda part: self.expr(part, certain)))
             case Binary(op, left, right):
-                new_left, new_right = self.expr(left, certain), self.expr(right, certain and op not in LOGICAL)
-                return expr if new_left is left and new_right is right else Binary(op, new_left, new_right)
+                left = self.expr(left, certain)
+                return changed(expr, left=left, right=self.expr(right, certain and op not in LOGICAL))
             case Select(cond, then, other):
                 cond = self.expr(cond, certain)
-                return _changed(expr, cond=cond, then=self.expr(then, False), other=self.expr(other, False))
+                return changed(expr, cond=cond, then=self.expr(then, False), other=self.expr(other, False))
             case Const() | Var():
                 return self.expr(expr, certain)
-        new: Expr = map_children(expr, lambda child: self.expr(child, certain))
-        return new
-
-    def subscripts(self, index: tuple[Expr, ...], certain: bool = True) -> tuple[Expr, ...]:
-        def subscript(expr: Expr) -> Expr:
-            match expr:
-                case Binary("+" | "-", base, Const()):
-                    return _changed(expr, left=self.expr(base, certain))
-            return self.expr(expr, certain)
-
-        return map_list(index, subscript)
+        return map_children(expr, lambda child: self.expr(child, certain))
 
     def has_name(self, expr: Expr) -> bool:
         home = self.available.find(self.numbers[expr])
@@ -290,15 +242,14 @@ class _Merger:
         price = cost(value, self.costs)
         return max(price, self.threshold) if isinstance(value, Load) else price
 
-    def use(self, home: _Home, expr: Expr, what: str = "") -> Var:
-        """The name of a value that is available, in place of `expr`, of which `what` is the name if it has one."""
+    def use(self, home: _Home, expr: Expr) -> Var:
+        """The name of a value that is available, in place of `expr`."""
         if not home.name:
             home.name = next(self.fresh)
             self.temporaries.append(home.name)
             self.named[home.name] = home
         self.numbers.bound[home.name] = self.numbers[expr]
         home.last = self.position
-        self.merged.append((what or show(expr), home.name))
         return Var(home.name, expr.dtype)
 
 
@@ -309,21 +260,11 @@ def _own(stmt: Stmt) -> tuple[Expr, ...]:
             return (value,)
         case Store(index=index, value=value):
             return (value, *index)
-        case For(lo=lo, hi=hi) if not _is_grid(stmt):
+        case For(lo=lo, hi=hi) if not is_mapped(stmt):
             return lo, hi
         case If(cond=cond):
             return (cond,)
     return ()
-
-
-def _is_grid(loop: For) -> bool:
-    return loop.kind.startswith(("block", "thread"))
-
-
-def _in_other_names(stmt: Stmt, names: dict[str, Expr]) -> Stmt:
-    """The statement with these names replaced in all but the statements in it."""
-    new: Stmt = map_children(stmt, lambda node: node if isinstance(node, Stmt) else substitute(node, names))
-    return new
 
 
 def _with_names(stmt: Stmt, homes: list[_Home]) -> Iterator[Stmt]:
@@ -354,8 +295,3 @@ def _in_names(expr: Expr, names: Mapping[Expr, Var]) -> Expr:
         return names.get(expr, expr)
     new: Expr = map_children(expr, lambda child: _in_names(child, names))
     return names.get(new, new)
-
-
-def _changed(node: Any, **fields: Any) -> Any:
-    """`node` with these fields, the same object if it has them."""
-    return node if all(getattr(node, name) is value for name, value in fields.items()) else replace(node, **fields)

@@ -18,38 +18,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from functools import lru_cache
 
+from polysched.codegen.lowered import changed, if_changed, names_in
 from polysched.ir.effects import may_be_dropped
-from polysched.ir.node import map_list, walk
-from polysched.ir.nodes import Alloc, Barrier, Const, Expr, For, Function, If, Let, Load, Stmt, Store, Var
+from polysched.ir.node import map_list
+from polysched.ir.nodes import Alloc, Barrier, Const, Expr, For, Function, If, Let, Stmt, Store
 from polysched.ir.rename import bound_names
-
-
-@dataclass(frozen=True)
-class Removed:
-    """A function, and what went: names of Lets and arrays, these once for each store, variables of loops, and `if`."""
-
-    function: Function
-    removed: tuple[str, ...]
 
 
 def dce(fn: Function) -> Function:
     """`fn` without what nobody uses, the same object if there is nothing of the kind."""
-    return remove(fn).function
-
-
-def remove(fn: Function) -> Removed:
-    """What `dce` makes of `fn`, and a list of what it removed."""
     live = {array.name for array in fn.arrays}
     bindings = Counter(bound_names(fn.body))
     while True:
         known = len(live)
-        sweeper = _Sweeper(live, bindings)
-        body = sweeper.block(fn.body)
+        body = _Sweeper(live, bindings).block(fn.body)
         if len(live) == known:  # else once more: a loop may read what a later statement of it stores
-            return Removed(fn if body is fn.body else replace(fn, body=body), tuple(reversed(sweeper.removed)))
+            return changed(fn, body=body)
 
 
 class _Sweeper:
@@ -58,52 +43,39 @@ class _Sweeper:
     def __init__(self, live: set[str], bindings: Mapping[str, int]):
         self.live = live  # names; grows
         self.bindings = bindings  # how often each name is bound
-        self.removed: list[str] = []
 
     def block(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-        new = map_list(body[::-1], self.stmt)[::-1]
-        return body if len(new) == len(body) and all(a is b for a, b in zip(new, body, strict=True)) else new
+        return if_changed(body, map_list(body[::-1], self.stmt)[::-1])
 
     def stmt(self, stmt: Stmt) -> Stmt | tuple[Stmt, ...]:
         """The statement without what is dead in it; nothing if all of it is."""
         match stmt:
             case Let(name, value):
-                return self.kept(stmt, name, name in self.live, value)
+                return self.kept(stmt, name in self.live, value)
             case Store(array, index, value):
-                kept = self.kept(stmt, array, array in self.live, *index, value)
+                kept = self.kept(stmt, array in self.live, *index, value)
                 if kept is stmt:
                     self.live.add(array)
                 return kept
             case Alloc(array):
-                return self.kept(stmt, array.name, array.name in self.live, *array.shape)
-            case For(var, lo, hi, body=old, when=when, reduces=arrays):
-                body = self.block(old)
+                return self.kept(stmt, array.name in self.live, *array.shape)
+            case For(_, lo, hi, body=body, when=when, reduces=arrays):
+                body = self.block(body)
                 reduces = tuple(name for name in arrays if name in self.live)
-                if body is not old or reduces != arrays:
-                    stmt = replace(stmt, body=body, reduces=reduces)
-                return self.kept(stmt, var, bool(body), lo, hi, *when)
+                stmt = changed(stmt, body=body, reduces=arrays if reduces == arrays else reduces)
+                return self.kept(stmt, bool(body), lo, hi, *when)
             case If(Const(value=True), then) if all(self.bindings[name] == 1 for name in bound_names(then)):
                 return self.block(then)[::-1]  # no name clashes with those around
-            case If(cond, old_then, old_other):
-                other, then = self.block(old_other), self.block(old_then)
-                if then is not old_then or other is not old_other:
-                    stmt = replace(stmt, then=then, other=other)
-                return self.kept(stmt, "if", bool(then or other), cond)
+            case If(cond, then, other):
+                other, then = self.block(other), self.block(then)
+                return self.kept(changed(stmt, then=then, other=other), bool(then or other), cond)
             case Barrier():
                 return stmt
         raise TypeError(f"unknown statement {type(stmt).__name__}")
 
-    def kept(self, stmt: Stmt, label: str, needed: bool, *exprs: Expr) -> Stmt | tuple[Stmt, ...]:
+    def kept(self, stmt: Stmt, needed: bool, *exprs: Expr) -> Stmt | tuple[Stmt, ...]:
         """`stmt` if it is needed, or an expression of it has to be evaluated anyway; and what they use is live."""
         if not needed and all(map(may_be_dropped, exprs)):
-            self.removed.append(label)
             return ()
-        self.live.update(*map(_uses, exprs))
+        self.live.update(*map(names_in, exprs))
         return stmt
-
-
-@lru_cache(1 << 14)  # every statement is looked at several times
-def _uses(expr: Expr) -> frozenset[str]:
-    """The names of variables and arrays in it."""
-    used = (node for node in walk(expr) if isinstance(node, Var | Load))
-    return frozenset(node.name if isinstance(node, Var) else node.array for node in used)

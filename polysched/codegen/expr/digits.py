@@ -12,11 +12,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from itertools import permutations
 from math import prod
-from typing import Any
 
+from polysched.codegen.lowered import changed, with_own
 from polysched.ir.build import add, binary, mul
 from polysched.ir.dtypes import i64
 from polysched.ir.effects import may_change
@@ -31,8 +30,7 @@ def join_digits(fn: Function) -> Function:
     """`fn` with the number for sums of its digits, each times what it counts."""
     if not any(isinstance(node, Binary) and node.op.endswith("mod") for node in walk(fn.body)):
         return fn
-    body = _block(fn.body, {}, Facts.of(fn, LARGEST_SIZE))
-    return fn if body is fn.body else replace(fn, body=body)
+    return changed(fn, body=_block(fn.body, {}, Facts.of(fn, LARGEST_SIZE)))
 
 
 def _block(statements: tuple[Stmt, ...], names: Names, facts: Facts) -> tuple[Stmt, ...]:
@@ -62,17 +60,13 @@ def _used(statements: list[Stmt], digits: list[Let]) -> Iterator[Stmt]:
 
 
 def _statement(stmt: Stmt, names: Names, facts: Facts) -> Stmt:
-    def child(node: Any) -> Any:
-        return _joined(node, names, facts) if isinstance(node, Expr) else node
-
-    new: Stmt = map_children(stmt, child)
+    new = with_own(stmt, lambda expr: _joined(expr, names, facts))
     match new:
         case For(body=body):
-            inner = _block(body, names, facts.inside(new))
-            return new if inner is body else replace(new, body=inner)
+            return changed(new, body=_block(body, names, facts.inside(new)))
         case If(cond, then, other):
-            yes, no = _block(then, names, facts.under(cond)), _block(other, names, facts.unless(cond))
-            return new if yes is then and no is other else replace(new, then=yes, other=no)
+            then, other = _block(then, names, facts.under(cond)), _block(other, names, facts.unless(cond))
+            return changed(new, then=then, other=other)
     return new
 
 

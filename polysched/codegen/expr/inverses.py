@@ -14,15 +14,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from polysched.codegen.lowered import variables
 from polysched.ir.build import const
 from polysched.ir.node import map_children, walk
-from polysched.ir.nodes import Binary, Call, Const, Expr, For, Function, Let, Load, Store, Var
+from polysched.ir.nodes import Binary, Call, Const, Expr, For, Function, Load, Store
+from polysched.ir.rename import bound_names
 
 
 def with_inverses(fn: Function) -> Function:
     """`fn` with products in place of the quotients of floats that each iteration makes by the same number."""
-    function: Function = map_children(fn, lambda node: _rewritten(node, None))
-    return function
+    return map_children(fn, lambda node: _rewritten(node, None))
 
 
 def _rewritten(node: Any, loop: For | None) -> Any:
@@ -37,15 +38,7 @@ def _rewritten(node: Any, loop: For | None) -> Any:
 
 def _stays(expr: Expr, loop: For) -> bool:
     """Has it the same value in all iterations of the loop, and may it be computed without them?"""
-    own = {loop.var} | {n.name for n in walk(loop.body) if isinstance(n, Let)}
-    own |= {n.var for n in walk(loop.body) if isinstance(n, For)}
-    written = {n.array for n in walk(loop.body) if isinstance(n, Store)}
-    for node in walk(expr):
-        match node:
-            case Var(name) if name in own:
-                return False
-            case Load(array) if array in written:
-                return False
-            case Call():
-                return False
-    return True
+    own = {loop.var, *bound_names(loop.body)}
+    written = {node.array for node in walk(loop.body) if isinstance(node, Store)}
+    changes = (isinstance(n, Call) or (isinstance(n, Load) and n.array in written) for n in walk(expr))
+    return own.isdisjoint(variables(expr)) and not any(changes)

@@ -24,25 +24,12 @@ from typing import Any
 
 from polysched.codegen.expr.cost import COSTS, cost, costs_on
 from polysched.codegen.expr.rank import Scope
+from polysched.codegen.lowered import in_subscripts, is_mapped, variables
 from polysched.config.options import Options
 from polysched.config.target import TargetData
 from polysched.ir.dtypes import boolean
 from polysched.ir.node import map_children, walk
-from polysched.ir.nodes import (
-    DIVISIONS,
-    Binary,
-    Call,
-    Const,
-    Expr,
-    For,
-    Function,
-    If,
-    Let,
-    Load,
-    Stmt,
-    Store,
-    Var,
-)
+from polysched.ir.nodes import DIVISIONS, Binary, Call, Const, Expr, For, Function, If, Let, Load, Stmt, Store, Var
 from polysched.ir.rename import bound_names, fresh_names, numbered_in_order, used_names
 from polysched.model.loops import trip_count
 
@@ -109,20 +96,11 @@ class _Block:
 Blocks = tuple[_Block, ...]  # one per loop depth, outermost first: what has rank r belongs into number r
 
 
-def _is_mapped(loop: For) -> bool:
-    return loop.kind.startswith(("block", "thread"))
-
-
 class _Mover:
     """Walks down once, and writes every Let and every temporary to the block of its rank."""
 
     def __init__(
-        self,
-        fn: Function,
-        threshold: int,
-        costs: Mapping[str, int],
-        tiny_loop: int,
-        notes: list[Motion] | None = None,
+        self, fn: Function, threshold: int, costs: Mapping[str, int], tiny_loop: int, notes: list[Motion] | None = None
     ):
         self.threshold, self.costs, self.tiny_loop = threshold, costs, tiny_loop
         self.bindings = Counter(bound_names(fn.body))
@@ -158,7 +136,7 @@ class _Mover:
                 case For(lo=lo, hi=hi, body=body):
                     lo, hi = moved(lo), moved(hi)
                     kernel = self.kernel
-                    if _is_mapped(stmt):
+                    if is_mapped(stmt):
                         self.kernel = min(kernel, scope.depth)
                     self.loops.append(stmt)
                     body = self.block(body, scope.inside(stmt), blocks, {})
@@ -171,7 +149,7 @@ class _Mover:
                     other = self.block(other, scope.after(cond), around, here.named)
                     here.statements.append(replace(stmt, cond=new, then=then, other=other))
                 case Store(_, index, value):
-                    index = self.subscripts(index, scope, blocks)
+                    index = in_subscripts(index, moved)
                     here.statements.append(replace(stmt, index=index, value=moved(value)))
                 case _:
                     here.statements.append(stmt)
@@ -185,7 +163,8 @@ class _Mover:
             return expr
         if isinstance(expr, Load):
             self.note(expr, scope, "", scope.depth)
-            return Load(expr.array, self.subscripts(expr.index, scope, blocks), expr.dtype)
+            index = in_subscripts(expr.index, lambda part: self.expr(part, scope.depth, scope, blocks))
+            return Load(expr.array, index, expr.dtype)
         home = self.home(expr, scope, depth)
         value: Expr = map_children(expr, lambda child: self.expr(child, home, scope, blocks))
         if home == depth or cost(value, self.costs) < self.threshold:
@@ -198,15 +177,6 @@ class _Mover:
         self.note(expr, scope, blocks[home].named[value].name, home)
         return blocks[home].named[value]
 
-    def subscripts(self, index: tuple[Expr, ...], scope: Scope, blocks: Blocks) -> tuple[Expr, ...]:
-        def subscript(expr: Expr) -> Expr:
-            match expr:
-                case Binary("+" | "-" as op, base, Const() as offset):
-                    return Binary(op, self.expr(base, scope.depth, scope, blocks), offset)
-            return self.expr(expr, scope.depth, scope, blocks)
-
-        return tuple(map(subscript, index))
-
     def home(self, expr: Expr, scope: Scope, depth: int) -> int:
         """The number of loops around the outermost place where `expr`, needed at `depth`, should be computed."""
         home = min(scope.rank(expr), depth)
@@ -217,7 +187,7 @@ class _Mover:
     def obstacle(self, place: int, expr: Expr, depth: int) -> str:
         """Why `expr`, needed at `depth`, should not be computed before the loop at `place`; "" if it should."""
         loop = self.loops[place]
-        if place > self.kernel and _is_mapped(loop):
+        if place > self.kernel and is_mapped(loop):
             return f"nothing stands between the block and thread loops, before {loop.var}"
         if place <= self.kernel < depth and not _is_dear(expr) and not _is_stride(expr):
             return f"too cheap to be an argument of the kernel, which begins with {self.loops[self.kernel].var}"
@@ -261,8 +231,7 @@ class _Mover:
         """The names of loops and parameters that the value of `expr` depends on."""
         if self.notes is None:
             return frozenset()
-        names = [node.name for node in walk(expr) if isinstance(node, Var)]
-        return frozenset().union(*(self.inside.get(name, {name}) for name in names))
+        return frozenset().union(*(self.inside.get(name, {name}) for name in variables(expr)))
 
 
 def _is_dear(expr: Expr) -> bool:

@@ -12,8 +12,7 @@ Needs: every name is bound once. Keeps: what is evaluated, and where.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from polysched.codegen.lowered import changed
 from polysched.ir.effects import may_change
 from polysched.ir.node import map_blocks, map_list, rewrite, walk
 from polysched.ir.nodes import Alloc, Array, Expr, Function, Let, Load, Stmt, Store, Var
@@ -22,8 +21,7 @@ from polysched.ir.nodes import Alloc, Array, Expr, Function, Let, Load, Stmt, St
 def named_temporaries(fn: Function) -> Function:
     """`fn` with names for scalars that one store in the block of their allocation sets, before any use; the same
     object if there are none."""
-    body = _block(fn.body)
-    return fn if body is fn.body else replace(fn, body=body)
+    return changed(fn, body=_block(fn.body))
 
 
 def _block(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:

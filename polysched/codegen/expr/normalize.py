@@ -21,14 +21,14 @@ grows by no more than the `!` of merged conditions.
 
 from __future__ import annotations
 
-import operator
 from dataclasses import replace
+from functools import partial
 
 from polysched.codegen.expr.conditions import collapse, merged
 from polysched.codegen.expr.distributive import distributed
 from polysched.codegen.expr.rank import Scope
 from polysched.codegen.expr.sums import chain, sum_of, terms_of
-from polysched.codegen.parallel.survey import is_mapped
+from polysched.codegen.lowered import changed, if_changed, is_mapped, with_own
 from polysched.ir.effects import is_pure
 from polysched.ir.node import flattened, map_children
 from polysched.ir.nodes import Binary, Const, Expr, For, Function, If, Let, Select, Stmt, Unary, Var
@@ -36,8 +36,7 @@ from polysched.ir.nodes import Binary, Const, Expr, For, Function, If, Let, Sele
 
 def normalize(fn: Function, *, fast_math: bool = False) -> Function:
     """`fn` with nested conditions merged and the operands of associative, commutative operators in order of rank."""
-    body = _Normalizer(fast_math).block(fn.body, Scope())
-    return fn if body is fn.body else replace(fn, body=body)
+    return changed(fn, body=_Normalizer(fast_math).block(fn.body, Scope()))
 
 
 class _Normalizer:
@@ -50,36 +49,26 @@ class _Normalizer:
     def block(self, statements: tuple[Stmt, ...], scope: Scope) -> tuple[Stmt, ...]:
         out: list[tuple[Stmt, Scope]] = []
         for stmt in statements:
-            new = self.own_expressions(stmt, scope)
+            new = with_own(stmt, partial(self.expr, scope=scope))
             if out and (both := merged(out[-1][0], new)):
                 out[-1] = (both, scope)
             else:
                 out.append((new, scope))
             if isinstance(new, Let):
                 scope = scope.binding(new.name, scope.rank(new.value), new.value)
-        result = tuple(self.nested(stmt, at) for stmt, at in out)
-        unchanged = len(result) == len(statements) and all(map(operator.is_, result, statements))
-        return statements if unchanged else result
-
-    def own_expressions(self, stmt: Stmt, scope: Scope) -> Stmt:
-        def child(node: Expr | Stmt) -> Expr | Stmt:
-            return self.expr(node, scope) if isinstance(node, Expr) else node
-
-        new: Stmt = map_children(stmt, child)
-        return new
+        return if_changed(statements, tuple(self.nested(stmt, at) for stmt, at in out))
 
     def nested(self, stmt: Stmt, scope: Scope) -> Stmt:
         """`stmt`, whose own expressions are normal, with the blocks in it normalised."""
         match stmt:
-            case For(body=old):
+            case For(body=body):
                 in_kernel = self.in_kernel
                 self.in_kernel = in_kernel or is_mapped(stmt)
-                body = self.block(old, scope.inside(stmt))
+                body = self.block(body, scope.inside(stmt))
                 self.in_kernel = in_kernel
-                return stmt if body is old else replace(stmt, body=body)
-            case If(cond=cond, then=old_then, other=old_other):
-                then, other = self.block(old_then, scope.under(cond)), self.block(old_other, scope)
-                return stmt if then is old_then and other is old_other else replace(stmt, then=then, other=other)
+                return changed(stmt, body=body)
+            case If(cond=cond, then=then, other=other):
+                return changed(stmt, then=self.block(then, scope.under(cond)), other=self.block(other, scope))
         return stmt
 
     # --- expressions

@@ -17,7 +17,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
 
-from polysched.ir.node import children, rewrite, statements, substitute, walk
+from polysched.codegen.lowered import own_expressions
+from polysched.ir.node import rewrite, statements, substitute, walk
 from polysched.ir.nodes import Binary, Const, Expr, For, Function, If, Let, Stmt, Var
 from polysched.ir.rename import bound_names
 
@@ -26,16 +27,9 @@ Path = tuple[int, ...]  # numbers of the loops around, outermost first
 
 def relieve(fn: Function, *, budget: int) -> Function:
     """`fn` with temporaries taken back where more than `budget` integer ones live across a loop."""
-    if sum(isinstance(stmt, Let) for stmt in statements(fn.body)) <= budget:
-        return fn
     while (name := _spare(fn, budget)) is not None:
         fn = _taken_back(fn, name)
     return fn
-
-
-def most_live(fn: Function) -> int:
-    """How many integer temporaries live across one loop, at most."""
-    return max(map(len, _Lives(fn).temporaries().values()), default=0)
 
 
 @dataclass
@@ -53,11 +47,9 @@ class _Lives:
 
     def visit(self, body: tuple[Stmt, ...], around: Path) -> None:
         for stmt in body:
-            for expr in children(stmt):
-                if isinstance(expr, Expr):
-                    for node in walk(expr):
-                        if isinstance(node, Var):
-                            self.uses[node.name].append(around)
+            for node in walk(tuple(own_expressions(stmt))):
+                if isinstance(node, Var):
+                    self.uses[node.name].append(around)
             match stmt:
                 case Let(name, value) if not value.dtype.is_float:
                     self.lets[name] = stmt, around
@@ -122,9 +114,6 @@ def _spare(fn: Function, budget: int) -> str | None:
 
 
 def _taken_back(fn: Function, name: str) -> Function:
-    value = next(node.value for node in walk(fn.body) if isinstance(node, Let) and node.name == name)
-
-    def rule(node: Expr | Stmt) -> tuple[Stmt, ...] | None:
-        return () if isinstance(node, Let) and node.name == name else None
-
-    return replace(fn, body=substitute(rewrite(fn.body, rule), {name: value}))
+    (let,) = (stmt for stmt in statements(fn.body) if isinstance(stmt, Let) and stmt.name == name)
+    body = rewrite(fn.body, lambda node: () if node is let else None)
+    return replace(fn, body=substitute(body, {name: let.value}))

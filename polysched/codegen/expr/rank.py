@@ -32,9 +32,9 @@ class Scope:
     nonzero: tuple[tuple[Counter[Expr], int], ...] = ()  # factors of products, and the depth from which on not zero
     _found: dict[Expr, int] = field(default_factory=dict, init=False, compare=False, repr=False)  # ranks
 
-    def inside(self, loop: For, *, counts: bool = True) -> Scope:
-        """The scope of the loop's body; a loop that does not count adds no depth."""
-        depth = self.depth + counts
+    def inside(self, loop: For) -> Scope:
+        """The scope of the loop's body."""
+        depth = self.depth + 1
         known = self.after(loop.lo, loop.hi)._knowing(self._positive_inside(loop), depth)
         counts_up = loop.step > 0 and self._is_nonnegative(loop.lo)
         sizes = self.sizes | {loop.var} if counts_up else self.sizes
@@ -46,12 +46,12 @@ class Scope:
 
     def after(self, *exprs: Expr) -> Scope:
         """The scope once these have been evaluated, without a trap."""
-        return self._knowing((divisor for expr in exprs for divisor in _divisors(expr)), self.depth)
+        return self._knowing((divisor for expr in exprs for divisor in divisors(expr)), self.depth)
 
-    def binding(self, name: str, rank: int, value: Expr | None = None) -> Scope:
+    def binding(self, name: str, rank: int, value: Expr) -> Scope:
         """The scope after a Let of that name."""
-        named = replace(self.after(value) if value else self, ranks={**self.ranks, name: rank})
-        if value is None or may_change(value):
+        named = replace(self.after(value), ranks={**self.ranks, name: rank})
+        if may_change(value):
             return named
         sizes = self.sizes | {name} if self._is_nonnegative(value) else self.sizes
         return replace(named, sizes=sizes, values={**self.values, name: value})
@@ -94,14 +94,11 @@ class Scope:
             case _ if is_total_operation(node):
                 return 0
             case Binary(op, _, divisor) if op in DIVISIONS:
-                return self._nonzero_from(divisor)
+                factors = Counter(self._factors(divisor))
+                return min((depth for known, depth in self.nonzero if factors <= known), default=None)
         return None
 
     # --- what is not zero: a product, wrapped or not, only if no product of some of its factors is
-
-    def _nonzero_from(self, divisor: Expr) -> int | None:
-        factors = Counter(self._factors(divisor))
-        return min((depth for known, depth in self.nonzero if factors <= known), default=None)
 
     def _factors(self, expr: Expr) -> Iterator[Expr]:
         match expr:
@@ -153,18 +150,18 @@ class Scope:
 
 
 @lru_cache(1 << 14)  # few expressions have any, and all are asked
-def _divisors(expr: Expr) -> tuple[Expr, ...]:
+def divisors(expr: Expr) -> tuple[Expr, ...]:
     """What is divided by, whenever `expr` is evaluated."""
     match expr:
         case Const() | Var():
             return ()
         case Binary("&&" | "||", left, _):
-            return _divisors(left)
+            return divisors(left)
         case Select(cond):
-            return _divisors(cond)
+            return divisors(cond)
         case Binary(op, left, right) if op in DIVISIONS and not isinstance(right, Const):
-            return right, *_divisors(left), *_divisors(right)
-    return tuple(divisor for child in children(expr) for divisor in _divisors(child))
+            return right, *divisors(left), *divisors(right)
+    return tuple(divisor for child in children(expr) for divisor in divisors(child))
 
 
 def _operands_of_min(expr: Expr) -> Iterator[Expr]:

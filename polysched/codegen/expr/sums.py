@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import reduce
 from itertools import groupby
+from operator import itemgetter
 
 from polysched.codegen.expr.rank import Scope
+from polysched.ir.build import binary
 from polysched.ir.nodes import LOGICAL, Binary, Const, Expr, Unary
 
 Term = tuple[bool, Expr]  # whether it is subtracted, and what
@@ -33,13 +35,9 @@ def sum_of(terms: list[Term], scope: Scope) -> Expr:
     def place(term: Term) -> tuple[bool, int]:
         return isinstance(term[1], Const), scope.rank(term[1])
 
-    groups = [_added(sorted(group, key=_is_subtracted)) for _, group in groupby(sorted(terms, key=place), place)]
+    groups = [_added(sorted(group, key=itemgetter(0))) for _, group in groupby(sorted(terms, key=place), place)]
     minus, total = _added(groups)
     return Unary("-", total) if minus else total
-
-
-def _is_subtracted(term: Term) -> bool:
-    return term[0]
 
 
 def _added(terms: list[Term]) -> Term:
@@ -70,11 +68,7 @@ def chain(op: str, operands: list[Expr], scope: Scope) -> Expr:
     parts: list[Expr] = []
     for movable, run in groupby(operands, may_move):
         if movable:
-            parts += [_joined(op, group) for _, group in groupby(sorted(run, key=place), rank)]
+            parts += [binary(op, *group) for _, group in groupby(sorted(run, key=place), rank)]
         else:
             parts += run
-    return _joined(op, parts)
-
-
-def _joined(op: str, operands: Iterable[Expr]) -> Expr:
-    return reduce(lambda left, right: Binary(op, left, right), operands)
+    return binary(op, *parts)

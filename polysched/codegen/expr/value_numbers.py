@@ -12,8 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
+from polysched.codegen.lowered import operation
 from polysched.ir.available import Available
-from polysched.ir.nodes import Binary, Call, Cast, Const, Expr, Load, Select, Unary, Var
+from polysched.ir.node import children
+from polysched.ir.nodes import Call, Expr, Load, Var
 
 
 class HasEffects(Exception):
@@ -40,32 +42,14 @@ class ValueNumbers:
         return self._known[id(expr)]
 
     def _number(self, expr: Expr) -> int:
-        what: Hashable
-        parts: tuple[Expr, ...] = ()
         match expr:
             case Var(name) if name in self.bound:
-                self._known[id(expr)] = number = self.bound[name]
-                return number
-            case Var(name):
-                what = name
-            case Const():
-                what = expr
-            case Binary(op, left, right):
-                what, parts = op, (left, right)
-            case Unary(op, arg):
-                what, parts = op, (arg,)
-            case Load(array, index):
-                what, parts = ("load", array, self.memory.stamp((array,))), index
-            case Cast(arg, dtype):
-                what, parts = ("cast", dtype.name), (arg,)
-            case Call(fn, args, dtype, pure):
-                what, parts = ("call", fn, dtype.name), args
-                if not pure:
-                    raise HasEffects
-            case Select(cond, then, other):
-                what, parts = "select", (cond, then, other)
+                number = self.bound[name]
+            case Call(pure=False):
+                raise HasEffects
             case _:
-                raise TypeError(f"unknown expression {type(expr).__name__}")
-        key = what, *map(self._number, parts)
-        self._known[id(expr)] = number = self._numbers.setdefault(key, len(self._numbers))
+                stamp = self.memory.stamp((expr.array,)) if isinstance(expr, Load) else None
+                key = operation(expr), stamp, *map(self._number, children(expr))
+                number = self._numbers.setdefault(key, len(self._numbers))
+        self._known[id(expr)] = number
         return number

@@ -10,11 +10,12 @@ store what they get.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 
 from polysched.codegen.gpu.footprint import Box, in_locals
+from polysched.codegen.lowered import from_start
 from polysched.codegen.memory.tile_nest import Side
 from polysched.config.target import LIMITS
 from polysched.ir.build import binary, conjunction, zero
@@ -129,15 +130,11 @@ def _dense(box: Box, extents: Sequence[Expr]) -> tuple[list[int], list[int]]:
     whole rows, so that all of these elements are next to each other."""
     moving = [k for k, size in enumerate(box.extents) if size > 1] or [len(box.extents) - 1]
     first = moving[-1]
-    while first > 0 and all(_is_whole(box, extents, k) for k in range(first, len(extents))):
+    whole = [extents[k] == Const(size) and not any(box.origin[k].values()) for k, size in enumerate(box.extents)]
+    while first > 0 and all(whole[first:]):
         first -= 1
     inner = [k for k in moving if k >= first]
     return [k for k in moving if k not in inner], inner
-
-
-def _is_whole(box: Box, extents: Sequence[Expr], k: int) -> bool:
-    """Does the box have all of the array along this dimension?"""
-    return extents[k] == Const(box.extents[k]) and not any(box.origin[k].values())
 
 
 def _unfolded(position: Expr, dimensions: list[int], sizes: Sequence[int]) -> dict[int, Expr]:
@@ -171,15 +168,14 @@ def _strided(first: Expr, step: int, end: int, counter: str) -> tuple[Expr, For 
     return position, loop, [] if trips * step == end else [binary("<", position, end)]
 
 
-def element_of(staged: Staged, sides: Sequence[Side], counters: dict[str, Expr], slot: Expr) -> Load:
+def place_of(staged: Staged, k: int, sides: Sequence[Side], counters: Mapping[str, Expr]) -> Linear:
+    """Where the operand's element is in its box along the dimension k."""
+    return added(in_locals(forms(staged.load.index[k], upper=True)[0], sides, counters), staged.box.origin[k], -1)
+
+
+def element_of(staged: Staged, sides: Sequence[Side], counters: Mapping[str, Expr], slot: Expr) -> Load:
     """The operand's element of the copy, in buffer `slot`, where `sides` are counted by `counters`."""
-    place = [
-        expression(
-            added(in_locals(forms(staged.load.index[k], upper=True)[0], sides, counters), staged.box.origin[k], -1)
-        )
-        for k in staged.order
-        if staged.box.extents[k] > 1
-    ]
+    place = [expression(place_of(staged, k, sides, counters)) for k in staged.order if staged.box.extents[k] > 1]
     return Load(staged.copy.name, _in_buffer(staged, place, slot), staged.copy.dtype)
 
 
@@ -198,7 +194,8 @@ def _element(
     facts: Sequence[Linear],
     slot: Expr | None,
 ) -> Stmt:
-    index = [_subscript(origin, place.get(k)) for k, origin in enumerate(staged.box.origin)]
+    starts = map(expression, staged.box.origin)
+    index = [from_start(start, place[k]) if k in place else start for k, start in enumerate(starts)]
     conditions = [
         binary(">=", index[k], 0) if extent is None else binary("<", index[k], extent)
         for k, extent, form in _edges(staged.box, extents)
@@ -228,13 +225,6 @@ def _edges(box: Box, extents: Sequence[Expr]) -> Iterator[tuple[int, Expr | None
         yield k, None, origin
         ends = forms(extent, upper=False)
         yield k, extent, added(ends[0], added(origin, {None: size}, 1), -1) if len(ends) == 1 else None
-
-
-def _subscript(origin: Linear, offset: Expr | None) -> Expr:
-    start = expression(origin)
-    if offset is None:
-        return start
-    return offset if start == Const(0) else Binary("+", start, offset)
 
 
 def _is_known(form: Linear, loops: dict[str, For], facts: Sequence[Linear]) -> bool:

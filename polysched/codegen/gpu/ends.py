@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from polysched.codegen.gpu.thread_nest import ThreadNest
-from polysched.ir.build import conjunction, zero
+from polysched.codegen.lowered import moved
+from polysched.ir.build import conjunction, where, zero
 from polysched.ir.effects import is_total
-from polysched.ir.node import rewrite, walk
-from polysched.ir.nodes import Expr, If, Load, Select, Stmt, Store
+from polysched.ir.node import walk
+from polysched.ir.nodes import Expr, Load, Select, Stmt, Store
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Ends:
         if conditions and not is_total(first):
             first = Select(conjunction(conditions), first, zero(dtype))
         begin = Store(self.register.array, self.register.index, first, store.loc)
-        return (begin, *_when(conditions, self.in_register(before)))
+        return (begin, *where(conditions, *self.in_register(before))) if before else (begin,)
 
     def end(self, conditions: Sequence[Expr]) -> tuple[Stmt, ...]:
         """What runs after it: the element is stored there."""
@@ -42,22 +42,12 @@ class Ends:
         last = max((k for k, each in enumerate(after) if each.array == self.register.array), default=None)
         if last is not None and not any(node == self.register for node in walk(after[last + 1 :])):
             own = replace(after[last], array=store.array, index=store.index)
-            return _when(conditions, (*after[:last], own, *after[last + 1 :]))
+            return where(conditions, *after[:last], own, *after[last + 1 :])
         place = 0 if last is None else last + 1
         own = Store(store.array, store.index, self.register, store.loc)
-        return _when(conditions, (*after[:place], own, *after[place:]))
+        return where(conditions, *after[:place], own, *after[place:])
 
     def in_register(self, stores: tuple[Store, ...]) -> tuple[Store, ...]:
         """The stores with the register in place of the element."""
-
-        def rule(node: Any) -> Any:
-            own = self.nest.store
-            is_it = isinstance(node, Load | Store) and (node.array, node.index) == (own.array, own.index)
-            return replace(node, array=self.register.array, index=self.register.index) if is_it else None
-
-        new: tuple[Store, ...] = rewrite(stores, rule)
-        return new
-
-
-def _when(conditions: Sequence[Expr], body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-    return (If(conjunction(conditions), body),) if conditions and body else body
+        own, register = self.nest.store, self.register
+        return moved(stores, {(own.array, own.index): (register.array, register.index)})

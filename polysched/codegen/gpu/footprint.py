@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -44,7 +44,7 @@ def footprint(index: tuple[Expr, ...], sides: Sequence[Side]) -> Box | None:
     return Box(tuple(origin), tuple(extents))
 
 
-def in_locals(form: Linear, sides: Sequence[Side], counters: dict[str, Expr]) -> Linear:
+def in_locals(form: Linear, sides: Sequence[Side], counters: Mapping[str, Expr]) -> Linear:
     """The form with each side's variable as its start and a counter from there."""
     for side in reversed(sides):
         if factor := form.get(side.var, 0):

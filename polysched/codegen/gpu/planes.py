@@ -14,11 +14,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from polysched.codegen.lowered import from_start
 from polysched.codegen.parallel.declined import decline
 from polysched.ir.build import binary, mul
 from polysched.ir.integers.trips import trips
 from polysched.ir.node import map_children, walk
-from polysched.ir.nodes import Const, Expr, For, Function, Let, Stmt, Var
+from polysched.ir.nodes import Const, For, Function, Let, Stmt, Var
 from polysched.ir.rename import fresh_names, used_names
 
 
@@ -50,14 +51,10 @@ def _folded(outermost: For, names: Iterator[str]) -> For | None:
     loop_variable, counts = number, [binary("max", trips(plane), 0) for plane in planes]
     lets: list[Stmt] = []
     for plane, count in zip(planes[:0:-1], counts[:0:-1], strict=True):
-        lets.append(Let(plane.var, _from(plane.lo, binary("floormod", Var(number), count))))
+        lets.append(Let(plane.var, from_start(plane.lo, binary("floormod", Var(number), count))))
         quotient = binary("floordiv", Var(number), count)
         is_last = plane is planes[1]
         number = outermost.var if is_last else next(names)
-        lets.append(Let(number, _from(outermost.lo, quotient) if is_last else quotient))
+        lets.append(Let(number, from_start(outermost.lo, quotient) if is_last else quotient))
     body = (*lets, *planes[-1].body)
     return For(loop_variable, Const(0), mul(*counts), 1, body, "block.z", outermost.loc, origin=outermost.origin)
-
-
-def _from(start: Expr, offset: Expr) -> Expr:
-    return offset if start == Const(0) else binary("+", start, offset)

@@ -19,13 +19,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from polysched.codegen.gpu.thread_nest import ThreadNest, counted, edges, inside, on_threads, thread_nest
+from polysched.codegen.gpu.thread_nest import ThreadNest, each_kernel, edges, inside, on_threads, over_all, thread_nest
+from polysched.codegen.lowered import around
 from polysched.codegen.memory.tile_nest import least
-from polysched.codegen.parallel.survey import is_mapped
-from polysched.ir.build import conjunction
+from polysched.ir.build import conjunction, where
 from polysched.ir.integers.linear import Linear, added, is_never_negative, never_negative
-from polysched.ir.node import map_children, substitute
-from polysched.ir.nodes import Const, Expr, For, Function, If, Stmt
+from polysched.ir.nodes import Expr, For, Function, If, Stmt, Var
 from polysched.ir.rename import fresh_names, rename_bound, used_names
 
 
@@ -33,32 +32,26 @@ def whole_points(fn: Function) -> Function:
     """`fn` with every kernel whose threads run points and no serial loop in two versions."""
     names = fresh_names("p", used_names(fn))
 
-    def visit(node: Any) -> Any:
-        if isinstance(node, For) and is_mapped(node):
-            nest = thread_nest(node)
-            conditions = whole_when(nest) if nest is not None and nest.points and not nest.serial else None
-            return node if nest is None or conditions is None else _split(nest, conditions, names)
-        return map_children(node, visit)
+    def in_two(kernel: For, host: dict[str, For]) -> Any:
+        nest = thread_nest(kernel)
+        conditions = whole_when(nest) if nest is not None and nest.points and not nest.serial else None
+        if nest is None or conditions is None:
+            return kernel
+        whole = over_all(nest.points, {side.loop.var: side.var for side in nest.points}, (nest.store,))
+        partial = around([replace(side.loop, kind="serial") for side in nest.points], (nest.store,))
+        return split(nest, conditions, rename_bound(whole, lambda _: next(names)), partial, names)
 
-    return map_children(fn, visit)
+    return each_kernel(fn, in_two)
 
 
-def _split(nest: ThreadNest, conditions: list[Expr], names: Iterator[str]) -> tuple[Stmt, ...]:
+def split(
+    nest: ThreadNest, conditions: list[Expr], whole: tuple[Stmt, ...], partial: tuple[Stmt, ...], names: Iterator[str]
+) -> tuple[Stmt, ...]:
     """All threads of a block test whether their points are whole; those that are not, whether they have any."""
-    whole: tuple[Stmt, ...] = (nest.store,)
-    partial: tuple[Stmt, ...] = (nest.store,)
-    for side in reversed(nest.points):
-        moved = substitute(whole, {side.loop.var: counted(side, side.var)})
-        whole = (For(side.loop.var, Const(0), Const(side.trips), 1, moved, "unrolled", origin=side.loop.origin),)
-        partial = (replace(side.loop, body=partial, kind="serial"),)
-    if exists := [condition for side in nest.threads for condition in inside(side)]:
-        partial = (If(conjunction(exists), partial),)
-    whole, partial = (rename_bound(body, lambda _: next(names)) for body in (whole, partial))
+    partial = where((condition for side in nest.threads for condition in inside(side)), *partial)
+    partial = rename_bound(partial, lambda _: next(names))
     body: tuple[Stmt, ...] = (If(conjunction(conditions), whole, partial),) if conditions else whole
-    body = on_threads(nest.threads, {side.loop.var: next(names) for side in nest.threads}, body)
-    for loop in reversed(nest.blocks):
-        body = (replace(loop, body=body),)
-    return body
+    return around(nest.blocks, on_threads(nest.threads, {s.loop.var: Var(next(names)) for s in nest.threads}, body))
 
 
 def whole_when(nest: ThreadNest) -> list[Expr] | None:

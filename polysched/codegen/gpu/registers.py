@@ -15,26 +15,23 @@ Keeps: every value, and the order of operations on each element.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from polysched.codegen.gpu.ends import Ends
-from polysched.codegen.gpu.footprint import footprint
-from polysched.codegen.gpu.points import whole_when
+from polysched.codegen.gpu.points import split, whole_when
 from polysched.codegen.gpu.staging_plan import have_own_elements
-from polysched.codegen.gpu.thread_nest import ThreadNest, counted, inside, on_threads, thread_nest
+from polysched.codegen.gpu.thread_nest import ThreadNest, each_kernel, over_all, thread_nest
+from polysched.codegen.lowered import around, is_mapped, moved, private, rolled
 from polysched.codegen.memory.contract import is_fixed
-from polysched.codegen.parallel.survey import is_mapped
-from polysched.ir.build import conjunction
-from polysched.ir.node import map_children, map_list, rewrite, substitute, walk
-from polysched.ir.nodes import Alloc, Array, Barrier, Const, Expr, For, Function, If, Load, Stmt, Store, Var
+from polysched.ir.node import map_blocks, map_list, walk
+from polysched.ir.nodes import Alloc, Barrier, Const, For, Function, Load, Stmt, Store, Var
 from polysched.ir.rename import fresh_names, rename_bound, used_names
 
 
 def in_registers(fn: Function) -> Function:
     """`fn` with every kernel as above that stores to an element before or after a loop that updates it."""
-    return map_children(fn, _Registers(fn).visit)
+    return each_kernel(fn, _Registers(fn).kernel)
 
 
 class _Registers:
@@ -42,16 +39,18 @@ class _Registers:
         self.taken = used_names(fn)
         self.names = fresh_names("q", self.taken)
 
-    def visit(self, node: Any) -> Any:
-        if not (isinstance(node, For) and is_mapped(node)):
-            return map_children(node, self.visit)
-        if any(isinstance(each, Barrier) for each in walk(node)):
-            return node
-        nest = thread_nest(node)
+    def kernel(self, loop: For, host: dict[str, For]) -> Any:
+        if any(isinstance(each, Barrier) for each in walk(loop)):
+            return loop
+        nest = thread_nest(loop)
         if nest is None or not nest.points:
-            return self.inside(node)
-        conditions = whole_when(nest) if _is_fit(nest) else None
-        return node if conditions is None else self.split(nest, conditions, _in_thread(node))
+            return map_blocks(loop, self.block)
+        # A thread must have a sum for each point, of which nothing but what is at the point is made.
+        is_fit = (nest.before or nest.after) and nest.has_one_element and have_own_elements(nest)
+        conditions = whole_when(nest) if is_fit else None
+        if conditions is None:
+            return loop
+        return split(nest, conditions, self.whole(nest), rolled(_in_thread(loop)), self.names)
 
     # --- one element
 
@@ -60,62 +59,33 @@ class _Registers:
         for stmt in body:
             if isinstance(stmt, Store) and _is_made(stmt, body):
                 return self.block(self.with_variable(stmt, body))
-        return map_list(body, self.inside)
-
-    def inside(self, stmt: Stmt) -> Stmt:
-        match stmt:
-            case For(body=body):
-                new = self.block(body)
-                return stmt if new is body else replace(stmt, body=new)
-            case If(then=then, other=other):
-                new, otherwise = self.block(then), self.block(other)
-                return stmt if new is then and otherwise is other else replace(stmt, then=new, other=otherwise)
-        return stmt
+        return map_list(body, lambda stmt: map_blocks(stmt, self.block))
 
     def with_variable(self, first: Store, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-        array = Array(next(fresh_names(f"{first.array}_", self.taken)), first.value.dtype, (), "private")
-        variable = Load(array.name, (), array.dtype)
-
-        def rule(node: Any) -> Any:
-            is_it = isinstance(node, Load | Store) and node.array == first.array
-            return replace(node, array=array.name, index=()) if is_it else None
-
-        done: list[Stmt] = []
-        for stmt in body:
-            done.append(replace(first, array=array.name, index=()) if stmt is first else rewrite(stmt, rule))
+        variable = private(first.array, first.value.dtype, (), self.taken)
+        places = {(first.array, first.index): (variable.name, ())}
+        begin = replace(first, array=variable.name, index=())
+        done = [begin if stmt is first else moved(stmt, places) for stmt in body]
         last = done[-1]
-        if isinstance(last, Store) and last.array == array.name:
-            return (Alloc(array), *done[:-1], replace(last, array=first.array, index=first.index))
-        return (Alloc(array), *done, Store(first.array, first.index, variable, first.loc))
+        if isinstance(last, Store) and last.array == variable.name:
+            return (Alloc(variable), *done[:-1], replace(last, array=first.array, index=first.index))
+        value = Load(variable.name, (), variable.dtype)
+        return (Alloc(variable), *done, Store(first.array, first.index, value, first.loc))
 
     # --- several points
 
-    def split(self, nest: ThreadNest, conditions: list[Expr], body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-        """All threads of a block test whether their points are whole; those that are not, whether they have any."""
-        partial: tuple[Stmt, ...] = rewrite(body, _rolled)
-        if exists := [condition for side in nest.threads for condition in inside(side)]:
-            partial = (If(conjunction(exists), partial),)
-        whole, partial = self.whole(nest), rename_bound(partial, lambda _: next(self.names))
-        chosen = (If(conjunction(conditions), whole, partial),) if conditions else whole
-        chosen = on_threads(nest.threads, {side.loop.var: next(self.names) for side in nest.threads}, chosen)
-        return _around(nest.blocks, chosen)
-
     def whole(self, nest: ThreadNest) -> tuple[Stmt, ...]:
-        counters = {side.loop.var: next(self.names) for side in nest.points}
+        counters = {side.loop.var: Var(next(self.names)) for side in nest.points}
         extents = tuple(Const(side.trips) for side in nest.points)
-        sums = Array(next(fresh_names(f"{nest.store.array}_", self.taken)), nest.store.value.dtype, extents, "private")
-        ends = Ends(nest, Load(sums.name, tuple(map(Var, counters.values())), sums.dtype))
+        sums = private(nest.store.array, nest.store.value.dtype, extents, self.taken)
+        ends = Ends(nest, Load(sums.name, tuple(counters.values()), sums.dtype))
 
         def over_points(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-            for side in reversed(nest.points):
-                counter = counters[side.loop.var]
-                body = substitute(body, {side.loop.var: counted(side, Var(counter))})
-                body = (For(counter, Const(0), Const(side.trips), 1, body, "unrolled", origin=side.loop.origin),)
-            return rename_bound(body, lambda _: next(self.names))
+            return rename_bound(over_all(nest.points, counters, body), lambda _: next(self.names))
 
-        updates = _around(nest.serial[nest.shared :], over_points(ends.in_register((nest.store,))))
+        updates = around(nest.serial[nest.shared :], over_points(ends.in_register((nest.store,))))
         body = (Alloc(sums), *over_points(ends.begin(())), *updates, *over_points(ends.end(())))
-        return _around(nest.serial[: nest.shared], body)
+        return around(nest.serial[: nest.shared], body)
 
 
 def _is_made(first: Store, body: tuple[Stmt, ...]) -> bool:
@@ -128,27 +98,9 @@ def _is_made(first: Store, body: tuple[Stmt, ...]) -> bool:
     return bool(first.index) and is_updated and is_one and used_by[0] is first
 
 
-def _is_fit(nest: ThreadNest) -> bool:
-    """Has the thread a sum for each point, of which nothing but what is at the point is made?"""
-    sides = (*nest.threads, *nest.points)
-    is_linear = all(footprint((part,), sides) is not None for part in nest.store.index)
-    has_ends = bool(nest.before or nest.after)
-    return has_ends and nest.has_one_element and is_linear and have_own_elements(nest.points, nest.store.index)
-
-
 def _in_thread(kernel: For) -> tuple[Stmt, ...]:
     """What a thread runs."""
     match kernel.body:
         case (For() as inner,) if is_mapped(inner):
             return _in_thread(inner)
     return kernel.body
-
-
-def _rolled(node: Any) -> Any:
-    return replace(node, kind="serial") if isinstance(node, For) and node.kind == "unrolled" else None
-
-
-def _around(loops: Sequence[For], body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-    for loop in reversed(loops):
-        body = (replace(loop, body=body),)
-    return body

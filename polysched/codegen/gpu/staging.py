@@ -27,68 +27,42 @@ from typing import Any
 from polysched.codegen.gpu.copies import Lanes, copied, element_of, fits_when
 from polysched.codegen.gpu.ends import Ends
 from polysched.codegen.gpu.footprint import in_locals
-from polysched.codegen.gpu.staging_plan import NoCopies, Plan, Surroundings, plan_of
-from polysched.codegen.gpu.thread_nest import ThreadNest, counted, edges, inside, on_threads, thread_nest
-from polysched.codegen.memory.tile_nest import Side, mentions, side_of
-from polysched.codegen.parallel.survey import is_mapped
+from polysched.codegen.gpu.staging_plan import NoCopies, Plan, Surroundings, plan_of, surroundings
+from polysched.codegen.gpu.thread_nest import (
+    each_kernel,
+    edges,
+    inside,
+    on_threads,
+    over,
+    over_all,
+    thread_nest,
+)
+from polysched.codegen.lowered import around, private
+from polysched.codegen.memory.tile_nest import full_when, mentions, side_of
 from polysched.config.heuristics.gpu import UNROLLED_UPDATES
 from polysched.config.target import LIMITS
-from polysched.ir.build import binary, conjunction, floormod
-from polysched.ir.integers.linear import Linear, added, cleared, expression, forms, is_never_negative, never_negative
-from polysched.ir.node import map_children, rewrite, substitute, walk
-from polysched.ir.nodes import (
-    Alloc,
-    Array,
-    Barrier,
-    Const,
-    Expr,
-    For,
-    Function,
-    If,
-    Let,
-    Load,
-    Select,
-    Stmt,
-    Store,
-    Var,
-)
-from polysched.ir.rename import fresh_names, rename_bound, used_names
+from polysched.ir.build import binary, conjunction, floormod, where
+from polysched.ir.integers.linear import Linear, added, cleared, expression, is_never_negative, never_negative
+from polysched.ir.node import rewrite, substitute, walk
+from polysched.ir.nodes import Alloc, Barrier, Const, Expr, For, Function, If, Let, Load, Select, Stmt, Store, Var
+from polysched.ir.rename import fresh_names, rename_bound
 from polysched.prelude.padding.padded_copy import is_zero_outside
 from polysched.support import trace
 
 
 def stage(fn: Function, *, double_buffer: bool = False) -> Function:
     """`fn` with every kernel that updates elements in a serial loop of constant chunks as above."""
-    temporaries = (stmt.array for stmt in fn.body if isinstance(stmt, Alloc))
-    extents = {array.name: array.shape for array in (*fn.arrays, *temporaries) if array.shape}
-    constants = {*fn.sizes, *(scalar.name for scalar in fn.scalars)}
-    around = Surroundings(extents, constants, used_names(fn), 2 if double_buffer else 1)
-    host: dict[str, For] = {}
+    known = surroundings(fn, 2 if double_buffer else 1)
 
-    def visit(node: Any) -> Any:
-        if isinstance(node, For) and is_mapped(node):
-            try:
-                return StagedKernel(plan_of(_nest(node), around), around, host).statements()
-            except NoCopies as why:
-                for loop in _chunks(node):
-                    trace.decline("copied in chunks", loop.origin, str(why))
-                return node
-        if isinstance(node, For):
-            host[node.var] = node
-            new = map_children(node, visit)
-            del host[node.var]
-            return new
-        return map_children(node, visit)
+    def staged(kernel: For, host: dict[str, For]) -> Any:
+        try:
+            return StagedKernel(plan_of(thread_nest(kernel), known), known, host).statements()
+        except NoCopies as why:
+            for loop in _chunks(kernel):
+                trace.decline("copied in chunks", loop.origin, str(why))
+            return kernel
 
-    return map_children(fn, visit)
-
-
-def _nest(kernel: For) -> ThreadNest:
-    """The kernel as one nest; NoCopies if it is none."""
-    nest = thread_nest(kernel)
-    if nest is None:
-        raise NoCopies("its kernel is more than one nest of full loops around one store")
-    return nest
+    return each_kernel(fn, staged)
 
 
 def _chunks(kernel: For) -> list[For]:
@@ -102,18 +76,19 @@ def _chunks(kernel: For) -> list[For]:
 class StagedKernel:
     """Builds the kernel of a plan."""
 
-    def __init__(self, plan: Plan, around: Surroundings, host: dict[str, For]):
-        self.plan, self.extents = plan, around.extents
-        self.names = fresh_names("s", around.taken)
+    line = 1  # elements that are copied at a time
+
+    def __init__(self, plan: Plan, known: Surroundings, host: dict[str, For]):
+        self.plan, self.extents = plan, known.extents
+        self.names = fresh_names("s", known.taken)
         nest = plan.nest
         inner = (*nest.blocks, *plan.outer, *plan.between)
         self.loops = {**host, **{loop.var: loop for loop in inner}}  # around a chunk, the same for all threads
-        self.counters: dict[str, Expr] = {side.loop.var: Var(next(self.names)) for side in plan.sides}
+        self.counters = {side.loop.var: Var(next(self.names)) for side in plan.sides}
         self.lets: list[Stmt] = []
         self.lanes = self.block_lanes()
-        name = next(fresh_names(f"{nest.store.array}_", around.taken))
-        self.own = self.register()
-        self.sums = Array(name, nest.store.value.dtype, tuple(map(Const, self.registers())), "private")
+        self.own, shape = self.register(), tuple(map(Const, self.registers()))
+        self.sums = private(nest.store.array, nest.store.value.dtype, shape, known.taken)
         self.ends = Ends(nest, Load(self.sums.name, self.own, self.sums.dtype))
         self.thread_inside = self.named([cond for side in nest.threads for cond in inside(side)])
 
@@ -121,13 +96,13 @@ class StagedKernel:
         """The shape of what holds the sums of a thread."""
         return tuple(side.trips for side in self.plan.nest.points)
 
-    def register(self) -> tuple[Expr, ...]:
+    def register(self) -> tuple[Var, ...]:
         """Which of them is a point's."""
         return tuple(self.counters[side.loop.var] for side in self.plan.nest.points)
 
     def block_lanes(self) -> Lanes:
         first, *others = self.plan.nest.threads
-        number = self.counters[first.loop.var]
+        number: Expr = self.counters[first.loop.var]
         for side in others:
             number = binary("+", binary("*", number, side.trips), self.counters[side.loop.var])
         if others:
@@ -146,25 +121,11 @@ class StagedKernel:
 
     def statements(self) -> tuple[Stmt, ...]:
         plan, nest = self.plan, self.plan.nest
-        body = self.sums_around(self.chunks()) if nest.serial else self.from_copies()
-        for loop in reversed(plan.outer):
-            body = (replace(loop, body=body),)
+        body = around(plan.outer, self.sums_around(self.chunks()) if nest.serial else self.from_copies())
         copies = tuple(Alloc(staged.copy) for staged in plan.copies)
         body = (*self.lets, *body) if nest.blocks else (*copies, *self.lets, *body)  # not with what the host allocates
-        body = on_threads(nest.threads, {s.loop.var: self.counter(s) for s in nest.threads}, body)
-        if nest.blocks:
-            body = (*copies, *body)
-        for loop in reversed(nest.blocks):
-            body = (replace(loop, body=body),)
-        return body
-
-    def counter(self, side: Side) -> str:
-        counter = self.counters[side.loop.var]
-        assert isinstance(counter, Var)
-        return counter.name
-
-    def value(self, side: Side) -> Expr:
-        return counted(side, self.counters[side.loop.var])
+        body = on_threads(nest.threads, self.counters, body)
+        return around(nest.blocks, (*copies, *body) if nest.blocks else body)
 
     def renamed(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         return rename_bound(body, lambda name: next(self.names))
@@ -183,10 +144,8 @@ class StagedKernel:
         copies = self.inner_and_edge([], lambda facts: (Barrier(), *self.fills(facts, None), Barrier()))
         values = {v: element_of(s, self.plan.sides, self.counters, Const(0)) for v, s in self.plan.staged.items()}
         value = rewrite(store.value, lambda node: values.get(node) if isinstance(node, Expr) else None)
-        body: Stmt = replace(store, value=value)
-        if conditions := [*self.thread_inside, *self.points_inside()]:
-            body = If(conjunction(conditions), (body,))
-        return (*copies, *self.renamed(self.over_points((body,))))
+        body = where((*self.thread_inside, *self.points_inside()), replace(store, value=value))
+        return (*copies, *self.renamed(self.over_points(body)))
 
     def points_inside(self) -> list[Expr]:
         """When a point of a thread that has any is in the domain: conditions that others do not imply."""
@@ -206,14 +165,7 @@ class StagedKernel:
 
     def over_points(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         """All points of the thread."""
-        for side in reversed(self.plan.nest.points):
-            body = self.over(side, body, "unrolled")
-        return body
-
-    def over(self, side: Side, body: tuple[Stmt, ...], kind: str) -> tuple[Stmt, ...]:
-        """All of the side, counted from zero."""
-        body = substitute(body, {side.loop.var: self.value(side)})
-        return (For(self.counter(side), Const(0), Const(side.trips), 1, body, kind, origin=side.loop.origin),)
+        return over_all(self.plan.nest.points, self.counters, body)
 
     # --- chunks
 
@@ -237,27 +189,17 @@ class StagedKernel:
                 *self.inner_and_edge(full, lambda facts: self.full_chunks(loop, last, facts)),
                 replace(loop, var=again, lo=last, body=partial),
             )
-        for around in reversed(outer):
-            body = (replace(around, body=body),)
-        return body
+        return around(outer, body)
 
     def full_when(self) -> list[Linear]:
         """Forms that are zero or more where a chunk is full."""
         found: list[Linear] = []
-        for side in self.plan.chunk:
-            end = added(side.start, {None: side.trips}, 1)
-            for form in (
-                *(added(side.start, low, -1) for low in forms(side.loop.lo, upper=False)),
-                *(added(high, end, -1) for high in forms(side.loop.hi, upper=True)),
-            ):
-                form = cleared(form)
-                if not is_never_negative(form) and form not in found:
-                    found.append(form)
+        for form in map(cleared, full_when(self.plan.chunk)):
+            if not is_never_negative(form) and form not in found:
+                found.append(form)
         return found
 
-    def inner_and_edge(
-        self, facts: list[Linear], body: Callable[[list[Linear]], tuple[Stmt, ...]]
-    ) -> tuple[Stmt, ...]:
+    def inner_and_edge(self, facts: list[Linear], body: Callable[[list[Linear]], tuple[Stmt, ...]]) -> tuple[Stmt, ...]:
         """`body` given the facts; apart for blocks whose copies lie inside of the arrays whatever the loops do."""
         inner = [loop.var for loop in (*self.plan.outer, *self.plan.between)]
         edges = [
@@ -292,7 +234,9 @@ class StagedKernel:
             tuple(
                 stmt
                 for staged in self.plan.copies
-                for stmt in copied(staged, self.extents[staged.load.array], self.lanes, self.loops, facts, slot)
+                for stmt in copied(
+                    staged, self.extents[staged.load.array], self.lanes, self.loops, facts, slot, self.line
+                )
             )
         )
 
@@ -305,12 +249,11 @@ class StagedKernel:
                     return load if is_zero_outside(node, self.extents[array]) else None
             return None
 
-        new: Expr = rewrite(value, rule)
-        return new
+        return rewrite(value, rule)
 
     def updates(self, *, is_full: bool, slot: Expr) -> tuple[Stmt, ...]:
         plan, store = self.plan, self.plan.nest.store
-        counters = dict(self.counters)
+        counters: dict[str, Expr] = {**self.counters}
         if not is_full:
             counters |= {s.loop.var: binary("-", s.var, expression(s.start)) for s in plan.chunk}
         values: dict[Expr, Expr] = {
@@ -322,9 +265,9 @@ class StagedKernel:
         body = self.over_points((Store(self.sums.name, self.own, new, store.loc),))
         kind = "unrolled" if prod(s.trips for s in (*plan.chunk, *plan.nest.points)) <= UNROLLED_UPDATES else "serial"
         for side in reversed(plan.chunk):
-            body = self.over(side, body, kind) if is_full else (replace(side.loop, body=body),)
-        is_guarded = self.thread_inside and not plan.runs_anywhere
-        return (If(conjunction(self.thread_inside), body),) if is_guarded else body
+            counter = self.counters[side.loop.var]
+            body = over(side, counter, body, kind) if is_full else (replace(side.loop, body=body),)
+        return body if plan.runs_anywhere else where(self.thread_inside, *body)
 
 
 def _limits(full: list[Linear], loop: For) -> list[Expr] | None:

@@ -14,6 +14,7 @@ from typing import Any
 from polysched.codegen.gpu.copies import Staged
 from polysched.codegen.gpu.footprint import Box, footprint, in_locals, union
 from polysched.codegen.gpu.thread_nest import ThreadNest
+from polysched.codegen.lowered import elements, variables
 from polysched.codegen.memory.tile_nest import Side, moved, side_of
 from polysched.config.heuristics.code import TILE_LOOP
 from polysched.config.heuristics.gpu import READ_OFTEN, WORTH_A_COPY
@@ -21,8 +22,8 @@ from polysched.config.target import LIMITS
 from polysched.ir.effects import is_total, is_total_operation
 from polysched.ir.integers.linear import Linear, forms
 from polysched.ir.node import children, rewrite, walk
-from polysched.ir.nodes import Array, Binary, Cast, Const, Expr, For, Load, Unary, Var
-from polysched.ir.rename import fresh_names
+from polysched.ir.nodes import Alloc, Array, Binary, Cast, Const, Expr, For, Function, Load, Unary, Var
+from polysched.ir.rename import fresh_names, used_names
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class Plan:
     @property
     def shared_bytes(self) -> int:
         """Of all copies."""
-        return sum(_bytes(staged.copy) for staged in self.copies)
+        return sum(bytes_of(staged.copy) for staged in self.copies)
 
     @property
     def runs_anywhere(self) -> bool:
@@ -68,13 +69,22 @@ class Surroundings:
     buffers: int = 1  # of each copy, used in turn; where there are several, elements are copied as they are
 
 
+def surroundings(fn: Function, buffers: int = 1) -> Surroundings:
+    temporaries = (stmt.array for stmt in fn.body if isinstance(stmt, Alloc))
+    extents = {array.name: array.shape for array in (*fn.arrays, *temporaries) if array.shape}
+    constants = {*fn.sizes, *(scalar.name for scalar in fn.scalars)}
+    return Surroundings(extents, constants, used_names(fn), buffers)
+
+
 class NoCopies(Exception):
     """Why nothing is copied for a nest."""
 
 
-def plan_of(nest: ThreadNest, around: Surroundings) -> Plan:
-    """How to run the nest; NoCopies if its serial loops differ between threads or have no chunks, if points add to the
-    same element, or if nothing is copied."""
+def plan_of(nest: ThreadNest | None, around: Surroundings) -> Plan:
+    """How to run the nest; NoCopies if there is none, if its serial loops differ between threads or have no chunks, if
+    points add to the same element, or if nothing is copied."""
+    if nest is None:
+        raise NoCopies("its kernel is more than one nest of full loops around one store")
     store = nest.store
     if not nest.is_uniform:
         raise NoCopies("the loops of its threads differ from one to the other")
@@ -82,12 +92,9 @@ def plan_of(nest: ThreadNest, around: Surroundings) -> Plan:
         raise NoCopies(f"a point uses several elements of {store.array}, which it adds to")
     if not nest.serial:
         return _turned(Plan(nest, (), (), (), {}), around)
-    moves = [k for k, loop in enumerate(nest.serial) if Var(loop.var) in list(walk(store.index))]
-    outer = moves[-1] + 1 if moves else 0
-    if nest.before or nest.after:
-        if outer > nest.shared:  # they are around all of the sum
-            raise NoCopies("what runs before or after the sum is inside of its loops")
-        outer = nest.shared
+    outer = around_sums(nest, nest.serial)
+    if outer is None:
+        raise NoCopies("what runs before or after the sum is inside of its loops")
     for split in range(outer, len(nest.serial)):
         inner = nest.serial[split:]
         chunk = [side_of(loop, [each.var for each in inner]) for loop in inner]
@@ -97,17 +104,29 @@ def plan_of(nest: ThreadNest, around: Surroundings) -> Plan:
     raise NoCopies(f"it has no chunks of constant length, of at most {TILE_LOOP}")
 
 
+def around_sums(nest: ThreadNest, loops: Sequence[For]) -> int | None:
+    """How many of the serial loops are around all of a sum; None if what runs before or after it is inside of others
+    that its element moves with."""
+    moves = [k for k, loop in enumerate(loops) if loop.var in variables(nest.store.index)]
+    outer = moves[-1] + 1 if moves else 0
+    if not (nest.before or nest.after):
+        return outer
+    return nest.shared if outer <= nest.shared else None
+
+
 def _with_copies(plan: Plan, around: Surroundings) -> Plan:
     store = plan.nest.store
     points = prod(side.trips for side in plan.nest.points)
-    is_linear = all(footprint((part,), plan.sides) is not None for part in store.index)
-    if not is_linear or not have_own_elements(plan.nest.points, store.index):
+    if not have_own_elements(plan.nest, plan.chunk):
         raise NoCopies(f"points of a thread may add to one element of {store.array}")
     found: dict[Expr, tuple[Load, Box]] = {}
     changed = {each.array for each in (*plan.nest.before, *plan.nest.after)}
     for value, load in _operands(store.value, store.array, around):
         box = footprint(load.index, plan.sides) if load.array in around.extents.keys() - changed else None
-        if box is not None and (points > 1 or _gains(load, box, plan)):
+        if box is None:
+            continue
+        is_read_often = prod(side.trips for side in plan.sides) >= READ_OFTEN * box.volume
+        if points > 1 or is_read_often or not _is_coalesced(load, plan):
             found[value] = (load, box)
     if not found:
         raise NoCopies("a block reads nothing often enough, or not in boxes of constant size")
@@ -121,8 +140,12 @@ def _with_copies(plan: Plan, around: Surroundings) -> Plan:
     raise NoCopies(f"copies would take {size} bytes, and a block has {LIMITS.shared} of shared memory")
 
 
-def have_own_elements(points: Sequence[Side], index: Sequence[Expr]) -> bool:
-    """Do linear subscripts tell the points of a thread apart, as 64 * r + s does where s is less than 64?"""
+def have_own_elements(nest: ThreadNest, chunk: Sequence[Side] = ()) -> bool:
+    """Do subscripts, linear where a chunk runs, tell the points of a thread apart, as 64 * r + s does where s is less
+    than 64?"""
+    points, index = nest.points, nest.store.index
+    if any(footprint((part,), (*nest.threads, *chunk, *points)) is None for part in index):
+        return False
     counters = {side.loop.var: side.var for side in points}
     told: set[str] = set()
     for part in index:
@@ -176,9 +199,7 @@ def _is_fixed(expr: Expr, stored: str, around: Surroundings) -> bool:
     return False
 
 
-def _copies(
-    found: dict[Expr, tuple[Load, Box]], plan: Plan, around: Surroundings, buffers: int
-) -> dict[Expr, Staged]:
+def _copies(found: dict[Expr, tuple[Load, Box]], plan: Plan, around: Surroundings, buffers: int) -> dict[Expr, Staged]:
     """A copy for each group of operands that differ by a constant distance in one array alone."""
     groups: list[tuple[list[Expr], Box]] = []
     for value, (load, box) in found.items():
@@ -212,11 +233,6 @@ def _alike(one: Expr, other: Expr) -> bool:
     return bool(rewrite(one, rule) == rewrite(other, rule))
 
 
-def _gains(load: Load, box: Box, plan: Plan) -> bool:
-    """Is it read several times by a block, or not by whole sectors?"""
-    return prod(side.trips for side in plan.sides) >= READ_OFTEN * box.volume or not _is_coalesced(load, plan)
-
-
 def _is_coalesced(load: Load, plan: Plan) -> bool:
     """Do neighbouring threads read the same element, or elements next to each other, in either direction?"""
     x = plan.nest.threads[-1]
@@ -248,5 +264,5 @@ def _layout(load: Load, box: Box, plan: Plan) -> tuple[tuple[int, ...], int]:
     return tuple(dims), 1 - box.extents[moving[-1]] % 2 if is_across else 0
 
 
-def _bytes(array: Array) -> int:
-    return prod(int(extent.value) for extent in array.shape if isinstance(extent, Const)) * array.dtype.bits // 8
+def bytes_of(copy: Array) -> int:
+    return elements(copy) * copy.dtype.bits // 8

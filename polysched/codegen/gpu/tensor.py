@@ -20,19 +20,18 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from polysched.codegen.gpu.copies import Staged, copied
-from polysched.codegen.gpu.footprint import in_locals
+from polysched.codegen.gpu.copies import Staged, place_of
 from polysched.codegen.gpu.staging import StagedKernel
-from polysched.codegen.gpu.staging_plan import Surroundings
-from polysched.codegen.gpu.tensor_plan import Operand, Products, planned, surroundings, tensor_loop
-from polysched.codegen.gpu.thread_nest import counted
-from polysched.codegen.parallel.survey import is_mapped
+from polysched.codegen.gpu.staging_plan import Surroundings, surroundings
+from polysched.codegen.gpu.tensor_plan import Operand, Products, planned, tensor_loop
+from polysched.codegen.gpu.thread_nest import counted, each_kernel
+from polysched.codegen.lowered import around
 from polysched.instructions.bits import Bits
 from polysched.instructions.instruction import LINE, Subscripts
 from polysched.ir.build import add, binary, conjunction, floordiv, floormod, mul
 from polysched.ir.dtypes import boolean
-from polysched.ir.integers.linear import Linear, added, expression, forms
-from polysched.ir.node import map_children, rewrite, substitute
+from polysched.ir.integers.linear import Linear, expression, forms
+from polysched.ir.node import rewrite, substitute
 from polysched.ir.nodes import (
     ALIGNED,
     LDMATRIX,
@@ -59,28 +58,16 @@ def tensor_products(fn: Function) -> Function:
     """`fn` with every kernel that has a loop of the kind "tensor" as above."""
     if not tensor_loop(fn.body):
         return fn
-    around = surroundings(fn)
-    host: dict[str, For] = {}
-
-    def visit(node: Any) -> Any:
-        if isinstance(node, For) and is_mapped(node):
-            return _kernel(node, around, host)
-        if isinstance(node, For):
-            host[node.var] = node
-            new = map_children(node, visit)
-            del host[node.var]
-            return new
-        return map_children(node, visit)
-
-    return map_children(fn, visit)
+    known = surroundings(fn)
+    return each_kernel(fn, lambda loop, host: _kernel(loop, known, host))
 
 
-def _kernel(loop: For, around: Surroundings, host: dict[str, For]) -> Any:
+def _kernel(loop: For, known: Surroundings, host: dict[str, For]) -> Any:
     """The kernel, of which there are two where its arrays may lie in two ways."""
     if not tensor_loop(loop):
         return loop
-    plans = planned(loop, around), planned(loop, around)  # each with names of its own
-    made = [_TensorKernel(plan, around, host, by_lines=k == 0) for k, plan in enumerate(plans) if plan]
+    plans = planned(loop, known), planned(loop, known)  # each with names of its own
+    made = [_TensorKernel(plan, known, host, by_lines=k == 0) for k, plan in enumerate(plans) if plan]
     assert made, f"no tensor instructions run the loops in {loop.var}"
     lines, elements = (kernel.statements() for kernel in made)
     taken = {*bound_names(lines)}
@@ -93,14 +80,14 @@ class _TensorKernel(StagedKernel):
 
     plan: Products
 
-    def __init__(self, plan: Products, around: Surroundings, host: dict[str, For], *, by_lines: bool):
+    def __init__(self, plan: Products, known: Surroundings, host: dict[str, For], *, by_lines: bool):
         self.lane = plan.nest.threads[-1].loop.var
-        names = fresh_names("s", around.taken)
+        names = fresh_names("s", known.taken)
         self.tile = Var(next(names)), Var(next(names)), Var(next(names))  # along both sides; the sum's number in a lane
         swizzle = plan.left.staged.swizzle
         assert swizzle is not None
-        self.line = swizzle.line if by_lines else 1  # elements that are copied at a time
-        super().__init__(plan, around, host)
+        self.line = swizzle.line if by_lines else 1
+        super().__init__(plan, known, host)
 
     # --- sums
 
@@ -108,7 +95,7 @@ class _TensorKernel(StagedKernel):
         of, (rows, columns) = self.plan.instruction, self.plan.nest.points
         return rows.trips // of.rows, columns.trips // of.columns, of.registers[2]
 
-    def register(self) -> tuple[Expr, ...]:
+    def register(self) -> tuple[Var, ...]:
         return self.tile
 
     def over_points(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
@@ -129,12 +116,7 @@ class _TensorKernel(StagedKernel):
 
     def chunks(self) -> tuple[Stmt, ...]:
         """By whole lines some chunks ahead, or each chunk by elements."""
-        if self.line > 1:
-            return super().chunks()
-        body = self.chunk(None)
-        for around in reversed(self.plan.between):
-            body = (replace(around, body=body),)
-        return body
+        return super().chunks() if self.line > 1 else around(self.plan.between, self.chunk(None))
 
     def is_aligned(self) -> list[Expr]:
         """Do rows of the arrays begin and end with whole lines?"""
@@ -149,13 +131,7 @@ class _TensorKernel(StagedKernel):
         return list(dict.fromkeys(found))
 
     def fills(self, facts: list[Linear], slot: Expr | None) -> tuple[Stmt, ...]:
-        if slot is None or self.line == 1:
-            return super().fills(facts, None)
-        made = [
-            copied(each, self.extents[each.load.array], self.lanes, self.loops, facts, slot, self.line)
-            for each in self.plan.copies
-        ]
-        return self.renamed(tuple(stmt for stmts in made for stmt in stmts))
+        return super().fills(facts, slot if self.line > 1 else None)
 
     def chunk(self, full: list[Linear] | None) -> tuple[Stmt, ...]:
         """One that is copied when it is its turn."""
@@ -259,9 +235,7 @@ class _TensorKernel(StagedKernel):
         along = next(k for k, part in enumerate(load.index) if forms(part, upper=True)[0].get(terms.var, 0))
         return binary("<", counted(terms, number), self.extents[load.array][along])
 
-    def place(
-        self, operand: Operand, subscripts: Subscripts, tile: Expr, step: Expr, r: Expr
-    ) -> tuple[Expr, Expr]:
+    def place(self, operand: Operand, subscripts: Subscripts, tile: Expr, step: Expr, r: Expr) -> tuple[Expr, Expr]:
         """Where in the copy an element is that has these subscripts in its tile: [side, terms], or turned."""
         of, plan, staged = self.plan.instruction, self.plan, operand.staged
         is_left = operand is plan.left
@@ -271,18 +245,7 @@ class _TensorKernel(StagedKernel):
         marks = {name: Var(f"{name}'") for name in inside}
         counters = {**self.counters, **marks}
         moving = [k for k, extent in enumerate(staged.box.extents) if extent > 1]
-        down, across = (
-            _parts(
-                added(
-                    in_locals(forms(staged.load.index[k], upper=True)[0], plan.sides, counters),
-                    staged.box.origin[k],
-                    -1,
-                ),
-                inside,
-                marks,
-            )
-            for k in moving
-        )
+        down, across = (_parts(place_of(staged, k, plan.sides, counters), inside, marks) for k in moving)
         return _placed(staged, down, across, {"lane": self.counters[self.lane], "r": r})
 
 

@@ -10,24 +10,30 @@ Needs: loops of the kind "tensor", as the mark `Tensor` gives; names are bound o
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import gcd, prod
 from typing import Any
 
 from polysched.codegen.gpu.copies import Staged, Swizzle
 from polysched.codegen.gpu.footprint import footprint, in_locals
-from polysched.codegen.gpu.staging_plan import Plan, Surroundings, have_own_elements
+from polysched.codegen.gpu.staging_plan import (
+    Plan,
+    Surroundings,
+    around_sums,
+    bytes_of,
+    have_own_elements,
+    surroundings,
+)
 from polysched.codegen.gpu.thread_nest import ThreadNest, thread_nest
+from polysched.codegen.lowered import is_mapped, outermost
 from polysched.codegen.memory.tile_nest import Side, side_of
-from polysched.codegen.parallel.survey import is_mapped
 from polysched.config.target import LIMITS
 from polysched.instructions.instruction import LANES, LINE, Factor, Instruction, Subscripts
 from polysched.instructions.mma import INSTRUCTIONS
 from polysched.ir.integers.linear import Linear, added, forms
-from polysched.ir.node import children, substitute, walk
-from polysched.ir.nodes import Alloc, Array, Const, Expr, For, Function, If, Let, Stmt, Var
-from polysched.ir.rename import fresh_names, used_names
+from polysched.ir.node import substitute, walk
+from polysched.ir.nodes import Array, Const, Expr, For, Function, Let, Stmt, Var
+from polysched.ir.rename import fresh_names
 from polysched.transform.analysis.unify import element, factors
 
 
@@ -62,37 +68,28 @@ def _plan(nest: ThreadNest, instruction: Instruction, stages: int, around: Surro
     *outer, last = nest.serial
     terms = side_of(last, [last.var], LIMITS.block)
     found = factors((nest.store,), instruction)
-    if terms is None or found is None or len(nest.points) != 2 or not (nest.has_one_element and nest.is_uniform):
+    first = around_sums(nest, outer)
+    if terms is None or found is None or first is None:
         return None
-    is_linear = all(footprint((part,), (*nest.threads, terms, *nest.points)) for part in nest.store.index)
-    if not is_linear or not have_own_elements(nest.points, nest.store.index):
+    if len(nest.points) != 2 or not (nest.has_one_element and nest.is_uniform and have_own_elements(nest, (terms,))):
         return None
     if prod(side.trips for side in nest.threads) > LIMITS.block:
         return None
-    moves = [k for k, loop in enumerate(outer) if Var(loop.var) in list(walk(nest.store.index))]
-    first = moves[-1] + 1 if moves else 0
-    if nest.before or nest.after:
-        if first > nest.shared:  # they are around all of the sum
-            return None
-        first = nest.shared
     rows, columns = nest.points
     wide = instruction.columns * instruction.right.together
-    fits = (rows.trips % instruction.rows, columns.trips % wide, terms.trips % (2 * instruction.terms))
-    if any(fits):
+    if rows.trips % instruction.rows or columns.trips % wide or terms.trips % (2 * instruction.terms):
         return None
     bare = Plan(nest, tuple(outer[:first]), tuple(outer[first:]), (terms,), {})
     for one, other in (found, found[::-1]):
         left = _operand(one, instruction, rows, bare, stages, around)
         right = _operand(other, instruction, columns, bare, stages, around)
-        if left and right and _bytes(left) + _bytes(right) <= LIMITS.dynamic:
+        if left and right and bytes_of(left.staged.copy) + bytes_of(right.staged.copy) <= LIMITS.dynamic:
             staged: dict[Expr, Staged] = {each.staged.load: each.staged for each in (left, right)}
             return Products(nest, bare.outer, bare.between, bare.chunk, staged, instruction, stages, left, right)
     return None
 
 
-def _operand(
-    value: Expr, of: Instruction, side: Side, plan: Plan, stages: int, around: Surroundings
-) -> Operand | None:
+def _operand(value: Expr, of: Instruction, side: Side, plan: Plan, stages: int, around: Surroundings) -> Operand | None:
     """The factor, if it has one element for each point of the side and each term, in rows of whole lines."""
     load, terms = element(value, of), plan.chunk[0]
     assert load is not None
@@ -104,7 +101,7 @@ def _operand(
     steps = [[forms(load.index[k], upper=True)[0].get(s.var, 0) for s in (side, terms)] for k in moving]
     if steps not in ([[1, 0], [0, 1]], [[0, 1], [1, 0]]) or moving[-1] != len(box.extents) - 1:
         return None
-    if not _is_multiple(box.origin[-1], line) or box.extents[-1] % line:
+    if any(number % line for number in (*box.origin[-1].values(), box.extents[-1])):
         return None
     along = moving[steps[1][1] == 1]
     if not _is_all(terms, box.origin[along], around.extents[load.array][along]):
@@ -138,11 +135,6 @@ def _starts_with_tiles(subscript: Expr, plan: Plan, side: Side, tile: int) -> bo
     return all(local.get(other, 0) % tile == 0 for other in others)
 
 
-def _bytes(operand: Operand) -> int:
-    copy = operand.staged.copy
-    return prod(int(extent.value) for extent in copy.shape if isinstance(extent, Const)) * copy.dtype.bits // 8
-
-
 def _is_all(terms: Side, first: Linear, extent: Expr) -> bool:
     """Does the loop run over all of the array along its terms, so that what is beyond it is beyond the array, too?"""
     ends = [high for high in forms(terms.loop.hi, upper=True) if not _is_constant(added(high, terms.start, -1))]
@@ -161,10 +153,6 @@ def _is_constant(form: Linear, value: int | None = None) -> bool:
     return not rest and (value is None or form.get(None, 0) == value)
 
 
-def _is_multiple(form: Linear, line: int) -> bool:
-    return not any(factor % line for factor in form.values())
-
-
 def _swizzle(by_rows: bool, width: int, line: int) -> Swizzle:
     """How lines of rows of so many elements trade places: so that lines of one number in 8 rows that follow each other
     are in different banks, for `ldmatrix`, or two lines in each of 4 rows, for elements of a warp, or half of one."""
@@ -178,17 +166,9 @@ def _swizzle(by_rows: bool, width: int, line: int) -> Swizzle:
 def has_no_kernel(fn: Function) -> str:
     """The name of a loop that tensor instructions cannot run as it was lowered; "" if there is none."""
     around = surroundings(fn)
-    found = ((tensor_loop(loop), loop) for loop in _outermost(fn.body))
+    kernels = outermost(fn.body, lambda loop: is_mapped(loop) or loop.kind == "tensor")
+    found = ((tensor_loop(loop), loop) for loop in kernels)
     return next((tensor.origin for tensor, loop in found if tensor and not planned(loop, around)), "")
-
-
-def _outermost(body: tuple[Stmt, ...]) -> Iterator[For]:
-    """The loops that are kernels; and all that are in none."""
-    for stmt in body:
-        if isinstance(stmt, For) and (is_mapped(stmt) or stmt.kind == "tensor"):
-            yield stmt
-        elif isinstance(stmt, For | If):
-            yield from _outermost(tuple(each for each in children(stmt) if isinstance(each, Stmt)))
 
 
 def planned(loop: For, around: Surroundings) -> Products | None:
@@ -198,13 +178,6 @@ def planned(loop: For, around: Surroundings) -> Products | None:
         return None
     nest = thread_nest(_of_lanes(loop, next(fresh_names("s", around.taken))))
     return None if nest is None else _plan(nest, INSTRUCTIONS[tensor.instruction], tensor.stages, around)
-
-
-def surroundings(fn: Function) -> Surroundings:
-    temporaries = (stmt.array for stmt in fn.body if isinstance(stmt, Alloc))
-    extents = {array.name: array.shape for array in (*fn.arrays, *temporaries) if array.shape}
-    constants = {*fn.sizes, *(scalar.name for scalar in fn.scalars)}
-    return Surroundings(extents, constants, used_names(fn))
 
 
 def tensor_loop(body: Any) -> For | None:

@@ -12,15 +12,17 @@ points before and after the serial loops.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
+from polysched.codegen.lowered import from_start, is_mapped
 from polysched.codegen.memory.tile_nest import Side, mentions, side_of
 from polysched.config.target import LIMITS
 from polysched.ir.effects import may_change
 from polysched.ir.integers.linear import Linear, added, cleared, expression, forms, is_never_negative, never_negative
-from polysched.ir.node import substitute, walk
-from polysched.ir.nodes import Binary, Const, Expr, For, Let, Load, Stmt, Store, Var
+from polysched.ir.node import map_children, substitute, walk
+from polysched.ir.nodes import Const, Expr, For, Function, Let, Load, Stmt, Store, Var
 
 
 @dataclass(frozen=True)
@@ -54,12 +56,8 @@ class ThreadNest:
         bounds = [form for loop in self.serial for bound in (loop.lo, loop.hi) for form in forms(bound, upper=True)]
         serial = {Var(loop.var) for loop in self.serial}
         edges = [node for side in self.points for condition in inside(side) for node in walk(condition)]
-        return not any(mentions(form, self.thread_names) for form in bounds) and serial.isdisjoint(edges)
-
-    @property
-    def thread_names(self) -> set[str]:
-        """What differs from one thread or point to another."""
-        return {side.loop.var for side in (*self.threads, *self.points)}
+        differs = {side.loop.var for side in (*self.threads, *self.points)}
+        return not any(mentions(form, differs) for form in bounds) and serial.isdisjoint(edges)
 
 
 def thread_nest(loop: For) -> ThreadNest | None:
@@ -74,10 +72,8 @@ def thread_nest(loop: For) -> ThreadNest | None:
     body = loops[-1].body
     if len(body) != 1 or not isinstance(body[0], Store) or any(may_change(each.lo, each.hi) for each in loops):
         return None
-    blocks = [each for each in loops if each.kind.startswith("block")]
-    threads = [each for each in loops if each.kind.startswith("thread")]
-    serial = [each for each in loops if each.kind == "serial"]
-    points = [each for each in loops if each.kind == "unrolled"]
+    kinds = ("block", "thread", "serial", "unrolled")
+    blocks, threads, serial, points = ([each for each in loops if each.kind.startswith(kind)] for kind in kinds)
     if [*blocks, *threads, *serial, *points] != loops or not threads:
         return None
     thread_sides, point_sides = _sides(threads, []), _sides(points, serial)
@@ -129,19 +125,47 @@ def _sides(loops: list[For], around: list[For]) -> tuple[Side, ...] | None:
     return tuple(found)
 
 
+def each_kernel(fn: Function, change: Callable[[For, dict[str, For]], Any]) -> Function:
+    """`fn` with what `change` makes of each kernel, given the loops of the host around it by their variables."""
+    host: dict[str, For] = {}
+
+    def visit(node: Any) -> Any:
+        if is_mapped(node):
+            return change(node, host)
+        if not isinstance(node, For):
+            return map_children(node, visit)
+        host[node.var] = node
+        new = map_children(node, visit)
+        del host[node.var]
+        return new
+
+    return map_children(fn, visit)
+
+
 def counted(side: Side, counter: Expr) -> Expr:
     """The side's variable, of which `counter` counts the iterations."""
-    start = expression(side.start)
-    return counter if start == Const(0) else Binary("+", start, counter)
+    return from_start(expression(side.start), counter)
 
 
-def on_threads(sides: Sequence[Side], counters: dict[str, str], body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-    """`body` for all threads of full sides, by the names of their counters."""
-    lets = tuple(Let(side.loop.var, counted(side, Var(counters[side.loop.var]))) for side in sides)
-    body = (*lets, *body)
+def over(side: Side, counter: Var, body: tuple[Stmt, ...], kind: str) -> tuple[Stmt, ...]:
+    """`body` for all of the full side, counted from zero."""
+    body = substitute(body, {side.loop.var: counted(side, counter)})
+    return (For(counter.name, Const(0), Const(side.trips), 1, body, kind, origin=side.loop.origin),)
+
+
+def over_all(sides: Sequence[Side], counters: Mapping[str, Var], body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    """`body` for all points of full sides."""
+    for side in reversed(sides):
+        body = over(side, counters[side.loop.var], body, "unrolled")
+    return body
+
+
+def on_threads(sides: Sequence[Side], counters: Mapping[str, Var], body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    """`body` for all threads of full sides."""
+    body = (*(Let(side.loop.var, counted(side, counters[side.loop.var])) for side in sides), *body)
     for side in reversed(sides):
         own = side.loop
-        body = (For(counters[own.var], Const(0), Const(side.trips), 1, body, own.kind, origin=own.origin),)
+        body = (For(counters[own.var].name, Const(0), Const(side.trips), 1, body, own.kind, origin=own.origin),)
     return body
 
 

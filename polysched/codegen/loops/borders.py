@@ -39,8 +39,7 @@ def borders_apart(fn: Function) -> Function:
             return _parts(node, registers, names) or node
         return map_children(node, visit)
 
-    function: Function = map_children(fn, visit)
-    return function
+    return map_children(fn, visit)
 
 
 def _parts(loop: For, registers: set[str], names: Iterator[str]) -> tuple[Stmt, ...] | None:

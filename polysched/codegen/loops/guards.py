@@ -14,7 +14,7 @@ constants other than -0.0, and its own value plus or minus something, is never -
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -22,11 +22,11 @@ from polysched.codegen.loops.inequalities import is_total
 from polysched.ir.build import conjunction
 from polysched.ir.dtypes import DType
 from polysched.ir.integers.facts import Facts
+from polysched.ir.integers.intervals import whole
 from polysched.ir.node import flattened, statements
 from polysched.ir.nodes import (
     OPPOSITE,
     Alloc,
-    Array,
     Binary,
     Const,
     Expr,
@@ -51,7 +51,7 @@ def taken_apart(body: tuple[Stmt, ...]) -> tuple[list[Step], tuple[Stmt, ...]]:
         lets = [stmt for stmt in body[:-1] if isinstance(stmt, Let)]
         if len(lets) < len(body) - 1:
             break
-        steps += [*lets, *conjuncts(last.cond)]
+        steps += [*lets, *flattened(last.cond, "&&")]
         body = last.then
     return steps, body
 
@@ -69,11 +69,6 @@ def put_together(steps: Sequence[Step], body: tuple[Stmt, ...]) -> tuple[Stmt, .
 
 def _guarded(conditions: list[Expr], body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
     return (If(conjunction(conditions), body, (), body[0].loc if body else None),) if conditions else body
-
-
-def conjuncts(cond: Expr) -> Iterator[Expr]:
-    """The operands of nested `&&`, left to right."""
-    return flattened(cond, "&&")
 
 
 def guarded_update(body: tuple[Stmt, ...], variables: Variables, facts: Facts, *, fast_math: bool) -> tuple[Stmt, ...]:
@@ -104,10 +99,10 @@ def _neutral_unless(op: str, term: Expr, array: str, variables: Variables, fast_
         case "+" | "-" if found := _nonzero(term, is_free):
             return found if is_free or array in variables.never_negative_zero else None
         case "max":
-            least = max(_least(term.dtype), variables.least.get(array, -math.inf))
+            least = max(_range(term.dtype)[0], variables.least.get(array, -math.inf))
             return _selected(term, lambda value: value <= least)
         case "min":
-            return _selected(term, lambda value: value >= _most(term.dtype))
+            return _selected(term, lambda value: value >= _range(term.dtype)[1])
     return None
 
 
@@ -151,12 +146,8 @@ def _negated(cond: Expr) -> Expr:
     return Unary("!", cond)
 
 
-def _least(dtype: DType) -> float:
-    return -math.inf if dtype.is_float else -(1 << dtype.bits - 1) if dtype.kind == "i" else 0
-
-
-def _most(dtype: DType) -> float:
-    return math.inf if dtype.is_float else (1 << dtype.bits - (dtype.kind == "i")) - 1
+def _range(dtype: DType) -> tuple[float, float]:
+    return (-math.inf, math.inf) if dtype.is_float else whole(dtype)
 
 
 @dataclass(frozen=True)
@@ -181,15 +172,11 @@ class Variables:
     def _stored(self) -> Mapping[str, list[Expr]]:
         nodes = list(statements(self.fn.body))
         arrays = (node.array for node in nodes if isinstance(node, Alloc))
-        stores: dict[str, list[Expr]] = {array.name: [] for array in arrays if _is_variable(array)}
+        stores: dict[str, list[Expr]] = {a.name: [] for a in arrays if a.space == "private" and not a.shape}
         for node in nodes:
             if isinstance(node, Store) and node.array in stores:
                 stores[node.array].append(node.value)
         return stores
-
-
-def _is_variable(array: Array) -> bool:
-    return array.space == "private" and not array.shape
 
 
 def _is_in_sum(value: Expr, name: str) -> bool:

@@ -12,18 +12,19 @@ is not, but where its range is known to be small.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Set
 from dataclasses import dataclass
 from functools import reduce
 from math import gcd
 
+from polysched.codegen.lowered import variables
 from polysched.ir.build import add, floordiv, mul, sub
 from polysched.ir.dtypes import i64
 from polysched.ir.effects import is_total_operation
 from polysched.ir.integers.facts import Facts
 from polysched.ir.integers.linear import Linear, added, forms
-from polysched.ir.node import children, walk
-from polysched.ir.nodes import DIVISIONS, Binary, Call, Const, Expr, Load, Select, Unary, Var
+from polysched.ir.node import walk
+from polysched.ir.nodes import DIVISIONS, Binary, Call, Const, Expr, Load, Unary, Var
 
 _POSITION = 1 << 58
 _FACTOR = 1 << 20  # of what is still taken to be a position
@@ -55,7 +56,7 @@ class Unknown:
     """The variable to solve for: the variable of a loop."""
 
     name: str
-    hidden: Set[str]  # names that are not bound before the loop, its variable among them
+    hidden: frozenset[str]  # names that are not bound before the loop, its variable among them
     positions: Set[str]  # names that stand for positions
     sizes: Set[str]
     before: Facts  # what holds where the solution will be evaluated
@@ -93,18 +94,18 @@ class Unknown:
     def residue(self, cond: Expr) -> Residue | None:
         """The class of the values that satisfy floormod(..) == c; None if that is not known to be one."""
         match cond:
-            case Binary("==", Binary("floormod" | "truncmod" as op, top, modulus), Const(value=int(remainder))):
-                pass
-            case Binary("==", Const(value=int(remainder)), Binary("floormod" | "truncmod" as op, top, modulus)):
+            case (
+                Binary("==", Binary("floormod" | "truncmod" as op, top, modulus), Const(value=int(remainder)))
+                | Binary("==", Const(value=int(remainder)), Binary("floormod" | "truncmod" as op, top, modulus))
+            ):
                 pass
             case _:
                 return None
-        if top.dtype != i64 or not self.is_exact(top) or (op == "truncmod" and remainder and not self.is_natural(top)):
+        if op == "truncmod" and remainder and not self.is_natural(top):
             return None
-        (form, *others) = forms(top, upper=True)
-        factor = form.pop(Var(self.name), 0)
-        if others or factor == 0 or not self.is_known_before(form, nonzero=modulus):
+        if (found := self.linear(top, modulus)) is None:
             return None
+        factor, form = found
         match modulus:
             case Const(value=int(period)) if 0 <= remainder < period and gcd(factor, period) == 1:
                 inverse = factor if abs(factor) == 1 else pow(factor, -1, period)
@@ -134,14 +135,14 @@ class Unknown:
 
     def is_period(self, modulus: Expr) -> bool:
         """Is it positive wherever a division by it does not trap?"""
-        is_known = not any(isinstance(node, Var) and node.name in self.hidden for node in walk(modulus))
+        is_known = self.hidden.isdisjoint(variables(modulus))
         is_size = isinstance(modulus, Var) and modulus.name in self.sizes
         return is_known and self.reach(modulus) <= _POSITION and (is_size or self.before.is_positive(modulus))
 
     def is_known_before(self, form: Linear, nonzero: Expr | None = None) -> bool:
         """May the form be evaluated before the loop, without wrapping?"""
         atoms = [atom for atom in form if atom is not None and form[atom]]
-        names = {node.name for atom in atoms for node in walk(atom) if isinstance(node, Var)}
+        names = variables(tuple(atoms))
         facts = self.before if nonzero is None else self.before.under(Binary("!=", nonzero, Const(0)))
         return not names & self.hidden and self.size(form) <= _LARGEST and all(is_total(atom, facts) for atom in atoms)
 
@@ -162,8 +163,8 @@ class Unknown:
 
     def farthest(self, atom: Expr) -> int:
         """The atom is no further from zero."""
-        is_inside = any(isinstance(node, Var) and node.name in self.hidden for node in walk(atom))
-        low, high = (self.inside if is_inside else self.before).range(atom)
+        is_outside = self.hidden.isdisjoint(variables(atom))
+        low, high = (self.before if is_outside else self.inside).range(atom)
         most = max(abs(low), abs(high))
         return min(most, _POSITION) if is_position(atom, self.positions) else most
 
@@ -174,23 +175,19 @@ class Unknown:
     def without_quotient(self, form: Linear) -> Linear:
         """A form that is never negative where `form` is not, and nowhere else, without a quotient of the variable."""
         for atom, factor in form.items():
+            if atom is None or abs(factor) != 1 or self.name not in variables(atom):
+                continue
             match atom:
-                case Binary("floordiv" | "truncdiv" as op, top, divisor) if abs(factor) == 1 and self.varies(atom):
+                case Binary("floordiv" | "truncdiv" as op, top, divisor):
                     tops = forms(top, upper=True)
-                    if len(tops) > 1 or not self.is_divisor(divisor) or (op == "truncdiv" and not self.is_natural(top)):
+                    is_divisor = self.is_period(divisor) and self.before.is_nonzero(divisor)
+                    if len(tops) > 1 or not is_divisor or (op == "truncdiv" and not self.is_natural(top)):
                         break
                     rest = {a: f for a, f in form.items() if a != atom}
                     if factor < 0:  # top / d <= rest is top < (rest + 1) * d
                         rest = added(rest, {None: 1}, 1)
                     return added(added(_scaled(rest, divisor), tops[0], factor), {None: 1}, -1 if factor < 0 else 0)
         return form
-
-    def varies(self, expr: Expr) -> bool:
-        return any(isinstance(node, Var) and node.name == self.name for node in walk(expr))
-
-    def is_divisor(self, expr: Expr) -> bool:
-        """Is it positive, and known before the loop?"""
-        return self.is_period(expr) and self.before.is_nonzero(expr)
 
 
 def is_position(expr: Expr, positions: Set[str]) -> bool:
@@ -223,21 +220,6 @@ def is_total(expr: Expr, facts: Facts, *, loads: bool = False) -> bool:
         return is_total_operation(node)
 
     return all(map(is_free, walk(expr)))
-
-
-def divisors(expr: Expr) -> Iterator[Expr]:
-    """What `expr` divides by whenever it is evaluated: where it has been, they are not zero."""
-    match expr:
-        case Binary("&&" | "||", left, _):
-            yield from divisors(left)
-            return
-        case Select(cond):
-            yield from divisors(cond)
-            return
-        case Binary(op, _, divisor) if op in DIVISIONS and not isinstance(divisor, Const):
-            yield divisor
-    for child in children(expr):
-        yield from divisors(child)
 
 
 def expression(form: Linear) -> Expr:

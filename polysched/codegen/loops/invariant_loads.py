@@ -11,12 +11,12 @@ array, so that it may be loaded for a loop that does not run.
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import replace
 
+from polysched.codegen.lowered import changed
 from polysched.config.heuristics.cpu import INVARIANT_REGISTERS
 from polysched.ir.node import map_blocks, map_list, rewrite, walk
-from polysched.ir.nodes import Array, Const, Expr, For, Function, Let, Load, Stmt, Store, Var
+from polysched.ir.nodes import Const, Expr, For, Function, Let, Load, Stmt, Store, Var
 from polysched.ir.rename import fresh_names, used_names
 
 
@@ -24,30 +24,24 @@ def invariant_loads(fn: Function) -> Function:
     """`fn` with elements of arrays that it only reads named before the SIMD loops around them; the same object if there
     are none."""
     stored = {node.array for node in walk(fn.body) if isinstance(node, Store)}
-    arrays = {a.name: a for a in fn.arrays if a.name not in stored and a.dtype.bits >= 32}
+    shapes = {a.name: a.shape for a in fn.arrays if a.name not in stored and a.dtype.bits >= 32}
     names = fresh_names("fixed", used_names(fn))
 
     def visit(stmt: Stmt) -> Stmt | tuple[Stmt, ...]:
         if not isinstance(stmt, For) or stmt.kind != "vector":
             return map_blocks(stmt, lambda block: map_list(block, visit))
-        loads = _fixed(stmt, arrays.values())
+        found = (node for node in walk(stmt.body) if isinstance(node, Load) and node.array in shapes)
+        loads = dict.fromkeys(load for load in found if _is_inside(load, shapes[load.array]))
         if not 0 < len(loads) <= INVARIANT_REGISTERS:
             return stmt
         named = {load: Var(next(names), load.dtype) for load in loads}
         body = rewrite(stmt.body, lambda node: named.get(node) if isinstance(node, Load) else None)
         return (*(Let(var.name, load) for load, var in named.items()), replace(stmt, body=body))
 
-    body = map_list(fn.body, visit)
-    return fn if body is fn.body else replace(fn, body=body)
-
-
-def _fixed(loop: For, arrays: Collection[Array]) -> list[Load]:
-    """The loads of elements of these arrays of which all subscripts are constants, each once."""
-    shapes = {array.name: array.shape for array in arrays}
-    loads = (node for node in walk(loop.body) if isinstance(node, Load) and node.array in shapes)
-    return list(dict.fromkeys(load for load in loads if _is_inside(load, shapes[load.array])))
+    return changed(fn, body=map_list(fn.body, visit))
 
 
 def _is_inside(load: Load, shape: tuple[Expr, ...]) -> bool:
+    """Are all subscripts constants, of an element that there is?"""
     pairs = zip(load.index, shape, strict=True)
     return all(isinstance(k, Const) and isinstance(n, Const) and 0 <= k.value < n.value for k, n in pairs)

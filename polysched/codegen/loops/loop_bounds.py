@@ -34,6 +34,7 @@ from typing import Any
 from polysched.codegen.loops.guards import Variables, guarded_update, taken_apart
 from polysched.codegen.loops.inequalities import is_position, is_total
 from polysched.codegen.loops.narrowed_loop import NarrowedLoop
+from polysched.codegen.lowered import changed, is_mapped
 from polysched.ir.integers.facts import Facts
 from polysched.ir.node import map_list, walk
 from polysched.ir.nodes import LARGEST_SIZE, SHUFFLE, Alloc, Barrier, Call, Expr, For, Function, If, Let, Stmt
@@ -41,9 +42,7 @@ from polysched.ir.rename import fresh_names, used_names
 from polysched.model.loops import trip_count
 
 
-def loop_bounds(
-    fn: Function, *, fast_math: bool = False, tiny_loop: int = 0, largest: int = LARGEST_SIZE
-) -> Function:
+def loop_bounds(fn: Function, *, fast_math: bool = False, tiny_loop: int = 0, largest: int = LARGEST_SIZE) -> Function:
     """`fn` with loops that run only where their guards let them.
 
     With `fast_math`, zero times anything is zero: a padded factor guards its product. No array has more than `largest`
@@ -85,17 +84,13 @@ class _Walk:
             nonlocal facts
             match stmt:
                 case For(body=body):
-                    again = not _is_mapped(stmt) and (is_repeated or not self.is_tiny(stmt))
-                    new = self.block(body, facts.inside(stmt), is_repeated=again)
-                    if not is_repeated and self.is_straight(stmt):
-                        return stmt if new is body else replace(stmt, body=new)
-                    return self.loop(stmt if new is body else replace(stmt, body=new), facts)
+                    again = not is_mapped(stmt) and (is_repeated or not self.is_tiny(stmt))
+                    new = changed(stmt, body=self.block(body, facts.inside(stmt), is_repeated=again))
+                    return new if not is_repeated and self.is_straight(stmt) else self.loop(new, facts)
                 case If(cond, then, other):
-                    new_then = self.block(then, facts.under(cond), is_repeated=is_repeated)
-                    new_other = self.block(other, facts.unless(cond), is_repeated=is_repeated)
-                    if new_then is then and new_other is other:
-                        return stmt
-                    return replace(stmt, then=new_then, other=new_other)
+                    then = self.block(then, facts.under(cond), is_repeated=is_repeated)
+                    other = self.block(other, facts.unless(cond), is_repeated=is_repeated)
+                    return changed(stmt, then=then, other=other)
                 case Let():
                     facts = facts.binding(stmt)
             return stmt
@@ -149,13 +144,9 @@ def _positions(fn: Function) -> set[str]:
     return positions
 
 
-def _is_mapped(loop: For) -> bool:
-    return loop.kind.startswith(("block", "thread"))
-
-
 def _may_change(loop: For) -> bool:
     """May threads differ in how often they run it, and is it not spelled out?"""
-    if loop.step < 0 or loop.full or _is_mapped(loop):
+    if loop.step < 0 or loop.full or is_mapped(loop):
         return False
     if loop.kind == "unrolled" and trip_count(loop) is not None:
         return False

@@ -11,18 +11,19 @@ and then after all that it was tested after.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Set
 from dataclasses import replace
-from functools import reduce
 from typing import Any
 
+from polysched.codegen.expr.rank import divisors
 from polysched.codegen.loops.guards import Step, put_together
-from polysched.codegen.loops.inequalities import Residue, Unknown, divisors, expression, is_total
-from polysched.ir.build import add, floordiv, floormod, mul, sub
+from polysched.codegen.loops.inequalities import Residue, Unknown, expression, is_total
+from polysched.codegen.lowered import variables
+from polysched.ir.build import add, binary, floordiv, floormod, mul, sub
 from polysched.ir.effects import may_change
 from polysched.ir.integers.facts import Facts
 from polysched.ir.integers.linear import Linear, added, forms
-from polysched.ir.node import rewrite, substitute, walk
+from polysched.ir.node import flattened, rewrite, substitute, walk
 from polysched.ir.nodes import Binary, Const, Expr, For, Let, Stmt, Var
 from polysched.ir.rename import bound_names
 
@@ -36,13 +37,13 @@ class NarrowedLoop:
     def __init__(self, loop: For, facts: Facts, positions: Set[str], sizes: Set[str], *, is_fixed: bool):
         self.loop, self.positions, self.sizes, self.is_fixed = loop, positions, sizes, is_fixed
         self.before, self.inside = facts, facts.inside(loop)
-        self.lows, self.highs = [*_operands(loop.lo, "max")], [*_operands(loop.hi, "min")]
+        self.lows, self.highs = [*flattened(loop.lo, "max")], [*flattened(loop.hi, "min")]
         self.hoisted: list[Expr] = []  # conditions before the loop
         self.after_trap: list[Expr] = []  # those after the division by a stride that may be zero
         self.residue: Residue | None = None
         self.kept: list[Step] = []
         self.values: dict[str, Expr] = {}  # of the Lets passed
-        self.hidden = {loop.var, *bound_names(loop.body)}
+        self.hidden = frozenset((loop.var, *bound_names(loop.body)))
         self.is_changed = self.has_kept_condition = self.is_trapping = False
 
     @property
@@ -77,7 +78,7 @@ class NarrowedLoop:
 
     def takes(self, cond: Expr) -> bool:
         """Can the loop run only where `cond` holds?"""
-        if not any(isinstance(node, Var) and node.name in self.hidden for node in walk(cond)):
+        if self.hidden.isdisjoint(variables(cond)):
             return self.takes_invariant(cond)
         if self.is_fixed:
             return False
@@ -143,7 +144,7 @@ class NarrowedLoop:
 
     def bounds(self) -> tuple[Expr, Expr]:
         """With the lower one not yet on a multiple of the loop's step."""
-        return _joined("max", self.lows), _joined("min", self.highs)
+        return binary("max", *self.lows), binary("min", *self.highs)
 
     def statements(self, steps: list[Step], guarded: tuple[Stmt, ...], fresh: Callable[[str], str]) -> tuple[Stmt, ...]:
         """The loop as it is now, around these steps and what they lead to, and what stands before it."""
@@ -189,7 +190,7 @@ class NarrowedLoop:
         if isinstance(stride, Const) and not carried:
             return (), replace(loop, lo=start, step=int(stride.value))
         trips = floordiv(add(_minus(loop.hi, first), _minus(stride, Const(1))), stride)
-        if any(isinstance(node, Var) and node.name == loop.var for node in walk(body)):
+        if loop.var in variables(body):
             body = (Let(loop.var, add(first, mul(count, stride)), loop.loc), *body)
         lets = (Let(name.name, value, loop.loc) for value, name in ((start, first), *carried.items()))
         return tuple(lets), replace(loop, var=count.name, lo=Const(0), hi=trips, body=body)
@@ -204,10 +205,10 @@ def _first(target: Expr, lows: list[Expr], period: Expr, *, divides: bool) -> Ex
     others = [low for low, first in zip(lows, firsts, strict=True) if first is None]
     found = [first for first in firsts if first is not None]
     if others:
-        low = _joined("max", others)
+        low = binary("max", *others)
         distance = floormod(_minus(target, low), period)
         found.insert(0, distance if low == Const(0) else add(low, distance))
-    return _joined("max", found)
+    return binary("max", *found)
 
 
 def _next(target: Expr, low: Expr, period: Expr) -> Expr | None:
@@ -260,15 +261,3 @@ def _narrow(bounds: list[Expr], new: Expr, sign: int) -> None:
             bounds[position] = new
         return
     bounds.append(new)
-
-
-def _operands(expr: Expr, op: str) -> Iterator[Expr]:
-    if isinstance(expr, Binary) and expr.op == op:
-        yield from _operands(expr.left, op)
-        yield from _operands(expr.right, op)
-    else:
-        yield expr
-
-
-def _joined(op: str, operands: list[Expr]) -> Expr:
-    return reduce(lambda left, right: Binary(op, left, right), operands)

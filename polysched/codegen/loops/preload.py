@@ -16,13 +16,14 @@ Keeps: every load is one that the loops do as well, since they run, and nothing 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import prod
 
+from polysched.codegen.lowered import around, changed, variables
 from polysched.config.heuristics.gpu import PRELOADED
 from polysched.ir.build import add, mul
 from polysched.ir.effects import may_be_dropped
-from polysched.ir.node import children, map_list, rewrite, substitute, walk
+from polysched.ir.node import children, map_blocks, map_list, rewrite, substitute, walk
 from polysched.ir.nodes import (
     LOGICAL,
     Alloc,
@@ -33,7 +34,6 @@ from polysched.ir.nodes import (
     Expr,
     For,
     Function,
-    If,
     Let,
     Load,
     Select,
@@ -55,19 +55,11 @@ def preload(fn: Function) -> Function:
         return next(fresh_names(stem, taken))
 
     def visit(stmt: Stmt) -> Stmt | tuple[Stmt, ...]:
-        match stmt:
-            case For(kind="unrolled"):
-                return _Loop(stmt, fresh).preloaded()
-            case For(body=body):
-                inner = map_list(body, visit)
-                return stmt if inner is body else replace(stmt, body=inner)
-            case If(then=then, other=other):
-                yes, no = map_list(then, visit), map_list(other, visit)
-                return stmt if yes is then and no is other else replace(stmt, then=yes, other=no)
-        return stmt
+        if isinstance(stmt, For) and stmt.kind == "unrolled":
+            return _Loop(stmt, fresh).preloaded()
+        return map_blocks(stmt, lambda block: map_list(block, visit))
 
-    body = map_list(fn.body, visit)
-    return fn if body is fn.body else replace(fn, body=body)
+    return changed(fn, body=map_list(fn.body, visit))
 
 
 @dataclass
@@ -109,7 +101,7 @@ class _Loop:
                         self.consider(select, substitute(select, lets), loops)
 
     def consider(self, written: Select, value: Expr, loops: tuple[For, ...]) -> None:
-        names = {node.name for node in walk(value) if isinstance(node, Var)}
+        names = variables(value)
         arrays = {node.array for node in walk(value) if isinstance(node, Load)}
         own = [loop for loop in loops if loop.var in names]
         trips = [trip_count(loop) or 0 for loop in own]
@@ -124,9 +116,7 @@ class _Loop:
             index = add(mul(index, count), Var(loop.var)) if index != Const(0) else Var(loop.var)
         array = Array(self.fresh("loaded"), value.dtype, (Const(prod(trips)),), "private")
         self.loaded[written] = Load(array.name, (index,), value.dtype)
-        load: tuple[Stmt, ...] = (Store(array.name, (index,), value),)
-        for loop in reversed(own):
-            load = (replace(loop, body=load),)
+        load = around(own, (Store(array.name, (index,), value),))
         self.before += [Alloc(array), *rename_bound(load, self.fresh)]
 
 

@@ -15,24 +15,25 @@ difference in the place of a remainder.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache, reduce
 
+from polysched.codegen.expr.sums import Term, terms_of
+from polysched.codegen.loops.inequalities import is_total
+from polysched.codegen.lowered import changed, with_own
 from polysched.ir.build import add, binary, mul, sub
 from polysched.ir.dtypes import boolean, i64
-from polysched.ir.effects import is_total_operation
 from polysched.ir.integers.facts import Facts
 from polysched.ir.integers.knowledge import LARGEST
 from polysched.ir.integers.trips import most_trips
-from polysched.ir.node import children, flattened, map_children, map_list, walk
+from polysched.ir.node import children, flattened, map_children, map_list
 from polysched.ir.nodes import (
     COMPARISONS,
     DIVISIONS,
     LOGICAL,
     Alloc,
     Binary,
-    Call,
     Const,
     Expr,
     For,
@@ -64,8 +65,7 @@ def simplify_ranges(fn: Function, *, largest: int = LARGEST) -> Function:
         lets.extend(each for each in new if isinstance(each, Let))
         return new
 
-    body = map_list(fn.body, settled)
-    return fn if body is fn.body else replace(fn, body=body)
+    return changed(fn, body=map_list(fn.body, settled))
 
 
 def _settled(stmt: Stmt, facts: Callable[[], Facts]) -> tuple[Stmt, ...]:
@@ -87,42 +87,38 @@ class _Simplifier:
     # --- statements
 
     def block(self, statements: tuple[Stmt, ...], facts: Facts) -> tuple[Stmt, ...]:
-        out: list[Stmt] = []
-        for stmt in statements:
+        def simpler(stmt: Stmt) -> Stmt | tuple[Stmt, ...]:
+            nonlocal facts
             new = self.statement(stmt, facts)
-            out += new if isinstance(new, tuple) else (new,)
             if isinstance(new, Let):
                 facts = facts.binding(new)
-        unchanged = len(out) == len(statements) and all(map(operator.is_, out, statements))
-        return statements if unchanged else tuple(out)
+            return new
+
+        return map_list(statements, simpler)
 
     def statement(self, stmt: Stmt, facts: Facts) -> Stmt | tuple[Stmt, ...]:
-        def child(node: Expr | Stmt) -> Expr | Stmt:
-            return self.simpler(node, facts) if isinstance(node, Expr) else node
-
-        new: Stmt = map_children(stmt, child)
+        new = with_own(stmt, lambda expr: self.simpler(expr, facts))
         if isinstance(stmt, For) and isinstance(new, For) and not _tells_as_much(new, stmt):
             new = stmt
         match new:
             case For() if self.never_runs(new, facts):
                 return ()
-            case For(body=old):
-                body = self.block(old, facts.inside(new))
-                return new if body is old else replace(new, body=body)
+            case For(body=body):
+                return changed(new, body=self.block(body, facts.inside(new)))
             case If(Const(value=holds), then, other):
                 taken = self.block(then if holds else other, facts)
                 if not any(isinstance(s, Let | Alloc) for s in taken):
                     return taken
                 always = If(Const(True, boolean), taken, (), new.loc)  # the branch ends the scope of its names
                 return stmt if always == stmt else always
-            case If(cond, old_then, old_other):
-                then, other = self.block(old_then, facts.under(cond)), self.block(old_other, facts.unless(cond))
-                return new if then is old_then and other is old_other else replace(new, then=then, other=other)
+            case If(cond, then, other):
+                then, other = self.block(then, facts.under(cond)), self.block(other, facts.unless(cond))
+                return changed(new, then=then, other=other)
         return new
 
     def never_runs(self, loop: For, facts: Facts) -> bool:
         low, high = (loop.lo, loop.hi) if loop.step > 0 else (loop.hi, loop.lo)
-        return facts.is_at_most(high, low) and _may_go(low, facts) and _may_go(high, facts)
+        return facts.is_at_most(high, low) and is_total(low, facts) and is_total(high, facts)
 
     # --- expressions
 
@@ -144,9 +140,8 @@ class _Simplifier:
                 return expr if all(map(operator.is_, before, after)) else binary(op, *after)
             case Select(cond, then, other):
                 test = self.decided(cond, facts)
-                yes, no = self.decided(then, facts.under(test)), self.decided(other, facts.unless(test))
-                same = test is cond and yes is then and no is other
-                return expr if same else Select(test, yes, no)
+                then, other = self.decided(then, facts.under(test)), self.decided(other, facts.unless(test))
+                return changed(expr, cond=test, then=then, other=other)
         new: Expr = map_children(expr, lambda child: self.decided(child, facts))
         if not isinstance(new, Binary) or not _is_question(new) or self.questions >= _MOST_QUESTIONS:
             return new
@@ -181,7 +176,7 @@ def _is_question(expr: Expr) -> bool:
 
 def _comparison(expr: Binary, facts: Facts) -> Expr:
     holds = facts.decides(expr)
-    return expr if holds is None or not _may_go(expr, facts) else Const(holds, boolean)
+    return expr if holds is None or not is_total(expr, facts) else Const(holds, boolean)
 
 
 def _extreme(expr: Binary, facts: Facts) -> Expr:
@@ -192,7 +187,7 @@ def _extreme(expr: Binary, facts: Facts) -> Expr:
     kept = list(operands)
     for operand in reversed(operands):  # which is never the only one
         others = [other for other in kept if other is not operand]
-        if any(_covers(expr.op, other, operand, facts) for other in others) and _may_go(operand, facts):
+        if any(_covers(expr.op, other, operand, facts) for other in others) and is_total(operand, facts):
             kept = others
     return expr if len(kept) == len(operands) else binary(expr.op, *kept)
 
@@ -217,7 +212,7 @@ def _division(expr: Binary, facts: Facts) -> Expr:
         return expr
     floors = op.startswith("floor") or facts.is_nonnegative(value)
     wants_quotient = op.endswith("div")
-    if _may_go(expr, facts):
+    if is_total(expr, facts):
         if (number := _number(expr, floors, facts)) is not None:
             return Const(number, expr.dtype)
         if expr.dtype == i64 and (parts := _parts(value, divisor, facts)):
@@ -246,16 +241,16 @@ def _number(expr: Binary, floors: bool, facts: Facts) -> int | None:
 
 def _parts(value: Expr, divisor: Expr, facts: Facts) -> tuple[Expr, Expr] | None:
     """q and r, such that value = q * divisor + r, 0 <= r < divisor, and neither takes more operations than `value`."""
-    multiples: list[tuple[int, Expr]] = []
-    others: list[tuple[int, Expr]] = []
-    for sign, term in _terms(value):
+    multiples: list[Term] = []
+    others: list[Term] = []
+    for minus, term in terms_of(value):
         over = _over(term, divisor)
         if over is None:
-            others.append((sign, term))
+            others.append((minus, term))
         else:
             quotient, remainder = over
-            multiples.append((sign, quotient))
-            others += [(sign, remainder)] if remainder != Const(0) else []
+            multiples.append((minus, quotient))
+            others += [(minus, remainder)] if remainder != Const(0) else []
     quotient, rest = (_sum(multiples), _sum(others)) if multiples else (Const(0), value)
     if not facts.is_nonnegative(rest) or not facts.decides(binary("<", rest, divisor)):
         return None
@@ -266,19 +261,6 @@ def _parts(value: Expr, divisor: Expr, facts: Facts) -> tuple[Expr, Expr] | None
     if whole is None or by is None or times is None or more is None or whole != times * by + more:
         return None  # something wraps
     return quotient, rest
-
-
-def _terms(expr: Expr, sign: int = 1) -> Iterator[tuple[int, Expr]]:
-    """What is added, and what subtracted, in an expression."""
-    match expr:
-        case Binary("+", left, right):
-            yield from _terms(left, sign)
-            yield from _terms(right, sign)
-        case Binary("-", left, right):
-            yield from _terms(left, sign)
-            yield from _terms(right, -sign)
-        case _:
-            yield sign, expr
 
 
 def _over(term: Expr, divisor: Expr) -> tuple[Expr, Expr] | None:
@@ -300,24 +282,6 @@ def _over(term: Expr, divisor: Expr) -> tuple[Expr, Expr] | None:
     return (mul(*factors) if factors else Const(1)), Const(0)
 
 
-def _sum(terms: list[tuple[int, Expr]]) -> Expr:
-    added = [term for sign, term in terms if sign > 0]
-    total = add(*added) if added else Const(0)
-    for sign, term in terms:
-        if sign < 0:
-            total = sub(total, term)
-    return simplify(total)
-
-
-def _may_go(expr: Expr, facts: Facts) -> bool:
-    """Is nothing lost where `expr` is not evaluated: no trap, load or effect?"""
-
-    def is_harmless(node: Expr) -> bool:
-        match node:
-            case Call(pure=pure):
-                return pure
-            case Binary(op, _, divisor) if op in DIVISIONS and not isinstance(divisor, Const):
-                return facts.is_nonzero(divisor)
-        return is_total_operation(node)
-
-    return all(map(is_harmless, walk(expr)))
+def _sum(terms: list[Term]) -> Expr:
+    added, subtracted = ([term for minus, term in terms if minus is which] for which in (False, True))
+    return simplify(reduce(sub, subtracted, add(*added) if added else Const(0)))

@@ -15,38 +15,25 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from math import prod
 
+from polysched.codegen.lowered import changed
 from polysched.config.heuristics.gpu import UNROLLED_LOADS, UNROLLED_OPERATIONS
-from polysched.ir.node import children, map_list, rewrite, walk
-from polysched.ir.nodes import Expr, For, Function, If, Let, Load, Stmt, Store, Var
+from polysched.ir.node import children, map_blocks, map_list, rewrite, walk
+from polysched.ir.nodes import Expr, For, Function, Let, Load, Stmt, Store, Var
 from polysched.model.loops import trip_count
 from polysched.support.remembered import remembered
 
 
 def hint_unrolling(fn: Function, *, most_trips: int) -> Function:
     """`fn` with the kind "unrolled" for serial loops of at most `most_trips` constant iterations in thread loops."""
-    body = map_list(fn.body, lambda stmt: _hinted(stmt, False, most_trips))
-    return fn if body is fn.body else replace(fn, body=body)
+    return changed(fn, body=map_list(fn.body, lambda stmt: _hinted(stmt, False, most_trips)))
 
 
 def _hinted(stmt: Stmt, in_thread: bool, most_trips: int) -> Stmt:
-    match stmt:
-        case For() if in_thread and _is_small(stmt, most_trips):
-            return _unrolled(stmt)
-        case For(kind=kind, body=body):
-            inside = in_thread or kind.startswith("thread.")
-            new = map_list(body, lambda inner: _hinted(inner, inside, most_trips))
-            return stmt if new is body else replace(stmt, body=new)
-        case If(then=then, other=other):
-            parts = [map_list(part, lambda inner: _hinted(inner, in_thread, most_trips)) for part in (then, other)]
-            same = parts[0] is then and parts[1] is other
-            return stmt if same else replace(stmt, then=parts[0], other=parts[1])
-    return stmt
-
-
-def _unrolled(loop: For) -> For:
-    """The loop with the hint, and all in it."""
-    unrolled: For = rewrite(loop, lambda node: replace(node, kind="unrolled") if _is_serial(node) else None)
-    return unrolled
+    if isinstance(stmt, For):
+        if in_thread and _is_small(stmt, most_trips):
+            return rewrite(stmt, lambda node: replace(node, kind="unrolled") if _is_serial(node) else None)
+        in_thread = in_thread or stmt.kind.startswith("thread.")
+    return map_blocks(stmt, lambda block: map_list(block, lambda inner: _hinted(inner, in_thread, most_trips)))
 
 
 def _is_serial(node: object) -> bool:

@@ -29,7 +29,6 @@ once if they were.
 
 from __future__ import annotations
 
-import operator
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -40,11 +39,13 @@ from typing import Any
 from polysched.codegen.expr.conditions import claim, merged
 from polysched.codegen.expr.cost import cost
 from polysched.codegen.expr.rank import Scope
+from polysched.codegen.lowered import changed, if_changed, is_mapped, own_expressions, variables
 from polysched.config.heuristics.code import CANDIDATES, COPIED_OPERATIONS, DEAREST_LET, DEEPEST_COPIES, SHORT_LOOP
 from polysched.ir.build import conjunction
 from polysched.ir.dtypes import boolean
 from polysched.ir.effects import may_be_dropped
-from polysched.ir.node import children, flattened, rewrite, substitute, walk
+from polysched.ir.node import flattened, rewrite, substitute, walk
+from polysched.ir.node import statements as every
 from polysched.ir.nodes import (
     PARALLEL,
     Alloc,
@@ -135,19 +136,15 @@ class _Unswitcher:
                 out[-1:] = [both] if both else [*out[-1:], new]
             if isinstance(stmt, Let):
                 around = around.after(stmt)
-        same = len(out) == len(statements) and all(map(operator.is_, out, statements))
-        return statements if same else tuple(out)
+        return if_changed(statements, tuple(out))
 
     def stmt(self, stmt: Stmt, around: _Around) -> tuple[Stmt, ...]:
         match stmt:
-            case For(body=old):
-                body = self.block(old, around.entering(stmt))
-                return self.split(stmt if body is old else replace(stmt, body=body), around)
-            case If(_, old_then, old_other):
+            case For(body=body):
+                return self.split(changed(stmt, body=self.block(body, around.entering(stmt))), around)
+            case If(_, then, other):
                 at_then, at_other = around.branching(stmt)
-                then, other = self.block(old_then, at_then), self.block(old_other, at_other)
-                same = then is old_then and other is old_other
-                return (stmt if same else replace(stmt, then=then, other=other),)
+                return (changed(stmt, then=self.block(then, at_then), other=self.block(other, at_other)),)
         return (stmt,)
 
     def split(self, loop: For, around: _Around) -> tuple[Stmt, ...]:
@@ -158,15 +155,14 @@ class _Unswitcher:
         for operands in islice(self.candidates(loop, around, values), CANDIDATES):
             cond = conjunction(operands)
             outcomes = [_Known(dict(map(claim, operands)), holds, values) for holds in (True, False)]
-            if self.is_worth_it(cond, loop, around, outcomes) and not any(map(_is_spread, _statements(loop.body))):
+            if self.is_worth_it(cond, loop, around, outcomes) and not any(map(_is_spread, every(loop.body))):
                 then, other = (_given(loop, known, self.bindings) for known in outcomes)
                 if (loop,) in (then, other):  # an outcome decides nothing, and would be asked for again inside
                     continue
                 other = self.apart(other, set(bound_names(then)))
                 at_then, at_other = around.branching(If(cond, then, other))
                 then, other = self.again(then, at_then), self.again(other, at_other)
-                left: tuple[Stmt, ...] = simplify((If(cond, then, other, loop.loc),))
-                return left
+                return simplify((If(cond, then, other, loop.loc),))
         return (loop,)
 
     def apart(self, body: tuple[Stmt, ...], taken: set[str]) -> tuple[Stmt, ...]:
@@ -193,7 +189,8 @@ class _Unswitcher:
         found: dict[frozenset[Claim], tuple[Expr, ...]] = {}
         for cond, scope in _tests(loop.body, around.entering(loop)):
             movable = (each for each in flattened(cond, "&&") if scope.rank(each) <= around.scope.depth)
-            free = tuple(each for each in (substitute(each, values) for each in movable) if not _uses(each, inside))
+            plain = (substitute(each, values) for each in movable)
+            free = tuple(each for each in plain if inside.isdisjoint(variables(each)))
             if free and not any(isinstance(each, Const) for each in free):
                 claims = frozenset(map(claim, free))
                 if len(claims) == 1:  # the opposite is as good
@@ -209,7 +206,7 @@ class _Unswitcher:
         may_copy = may_copy and not _guards_loop(loop.body, outcomes)
         operations = 0
         for stmt in _copied(loop.body, outcomes):
-            operations += 1 + sum(map(cost, _expressions(stmt)))
+            operations += 1 + sum(map(cost, own_expressions(stmt)))
             is_large = isinstance(stmt, For) or (isinstance(stmt, Alloc) and stmt.array.space == "shared")
             if not may_copy or is_large or operations > self.most_growth:
                 return False
@@ -272,7 +269,7 @@ def _copied(body: tuple[Stmt, ...], outcomes: list[_Known]) -> Iterator[Stmt]:
 def _guards_loop(body: tuple[Stmt, ...], outcomes: list[_Known]) -> bool:
     """Whether a loop runs or not depending on the outcome."""
     ifs = (stmt for stmt in _direct(body) if isinstance(stmt, If) and outcomes[0].outcome(stmt.cond) is not None)
-    return any(isinstance(node, For) and not _is_short(node) for stmt in ifs for node in _statements((stmt,)))
+    return any(isinstance(node, For) and not _is_short(node) for stmt in ifs for node in every((stmt,)))
 
 
 def _given(loop: For, known: _Known, bindings: Counter[str]) -> tuple[Stmt, ...]:
@@ -289,13 +286,12 @@ def _given(loop: For, known: _Known, bindings: Counter[str]) -> tuple[Stmt, ...]
                 return Const(outcome, boolean)
         return None
 
-    left: tuple[Stmt, ...] = simplify(rewrite((loop,), rule))
-    return left
+    return simplify(rewrite((loop,), rule))
 
 
 def _is_spread(node: Any) -> bool:
     """Is it a loop over threads or blocks?"""
-    return isinstance(node, For) and (node.kind in PARALLEL or node.kind.startswith(("block", "thread")))
+    return is_mapped(node) or (isinstance(node, For) and node.kind in PARALLEL)
 
 
 def _is_short(loop: For) -> bool:
@@ -304,14 +300,10 @@ def _is_short(loop: For) -> bool:
     return loop.kind == "unrolled" or (trips is not None and trips <= SHORT_LOOP)
 
 
-def _uses(expr: Expr, names: set[str]) -> bool:
-    return any(isinstance(node, Var) and node.name in names for node in walk(expr))
-
-
 def _tests(body: tuple[Stmt, ...], around: _Around) -> Iterator[tuple[Expr, Scope]]:
     """The conditions directly in `body`, each with its scope."""
     for stmt in body:
-        for node in walk(_expressions(stmt)):
+        for node in walk(tuple(own_expressions(stmt))):
             if isinstance(node, Select):
                 yield node.cond, around.scope
         match stmt:
@@ -326,12 +318,7 @@ def _tests(body: tuple[Stmt, ...], around: _Around) -> Iterator[tuple[Expr, Scop
 
 
 def _has_test(stmt: Stmt) -> bool:
-    return isinstance(stmt, If) or any(isinstance(node, Select) for node in walk(_expressions(stmt)))
-
-
-def _expressions(stmt: Stmt) -> tuple[Expr, ...]:
-    """Those of the statement itself."""
-    return tuple(each for each in children(stmt) if isinstance(each, Expr))
+    return isinstance(stmt, If) or any(isinstance(node, Select) for node in walk(tuple(own_expressions(stmt))))
 
 
 def _direct(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
@@ -343,15 +330,3 @@ def _direct(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
                 yield from _direct(inner)
             case If(_, then, other):
                 yield from _direct(then + other)
-
-
-def _statements(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
-    """All statements in `body`."""
-    for stmt in body:
-        yield stmt
-        match stmt:
-            case For(body=inner):
-                yield from _statements(inner)
-            case If(_, then, other):
-                yield from _statements(then + other)
-

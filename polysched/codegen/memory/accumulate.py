@@ -18,51 +18,30 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from polysched.codegen.lowered import arrays_of, is_flat, moved, private
+from polysched.codegen.memory.surrounded import Surrounded
 from polysched.ir.build import binary
 from polysched.ir.effects import may_change
-from polysched.ir.integers.apart import are_apart, facts_of
-from polysched.ir.integers.linear import Linear
-from polysched.ir.node import map_children, rewrite, walk
-from polysched.ir.nodes import Alloc, Array, Expr, For, Function, If, Let, Load, Stmt, Store
-from polysched.ir.rename import fresh_names, used_names
+from polysched.ir.integers.apart import are_apart
+from polysched.ir.node import map_children, walk
+from polysched.ir.nodes import Alloc, Expr, For, Function, If, Let, Load, Stmt, Store
+from polysched.ir.rename import used_names
 
 
 def accumulate(fn: Function) -> Function:
     """`fn` with a scalar for each element that an innermost serial loop stores to in all of its iterations."""
-    return _Accumulator(fn).function()
+    return map_children(fn, _Accumulator(fn).visit)
 
 
-class _Accumulator:
+class _Accumulator(Surrounded):
     def __init__(self, fn: Function):
-        self.fn = fn
-        local = (node.array for node in walk(fn.body) if isinstance(node, Alloc))
-        self.arrays = {array.name: array for array in (*fn.arrays, *local)}
+        super().__init__()
+        self.arrays = arrays_of(fn)
         self.taken = used_names(fn)
-        self.loops: dict[str, For] = {}  # around, outermost first
-        self.facts: list[Linear] = []  # forms that are zero or more here
 
-    def function(self) -> Function:
-        return map_children(self.fn, self.visit)
-
-    def visit(self, node: Any) -> Any:
-        match node:
-            case If(cond=cond, other=()):
-                known = len(self.facts)
-                self.facts += facts_of(cond)
-                inside = map_children(node, self.visit)
-                del self.facts[known:]
-                return inside
-            case For(var=var):
-                self.loops[var] = node
-                new = self.accumulated(node) or map_children(node, self.visit)
-                del self.loops[var]
-                return new
-        return map_children(node, self.visit)
-
-    def accumulated(self, loop: For) -> Any | None:
+    def replacing(self, loop: For) -> Any | None:
         """An innermost serial loop with scalars; None if it is none, or has nothing to keep."""
-        is_flat = all(isinstance(stmt, Store | Let) for stmt in loop.body)
-        if loop.kind != "serial" or not is_flat or may_change(loop.lo, loop.hi):
+        if loop.kind != "serial" or not is_flat(loop) or may_change(loop.lo, loop.hi):
             return None
         kept = {stmt.array: stmt.index for stmt in loop.body if isinstance(stmt, Store)}
         kept = {name: index for name, index in kept.items() if self.stays(name, index, loop)}
@@ -71,10 +50,10 @@ class _Accumulator:
         before: list[Stmt] = []
         after: list[Stmt] = []
         for name, index in kept.items():
-            scalar = Array(next(fresh_names(f"{name}_", self.taken)), self.arrays[name].dtype, (), "private")
+            scalar = private(name, self.arrays[name].dtype, (), self.taken)
             before += [Alloc(scalar), Store(scalar.name, (), Load(name, index, scalar.dtype))]
             after += [Store(name, index, Load(scalar.name, (), scalar.dtype))]
-            loop = replace(loop, body=_renamed(loop.body, name, index, scalar.name))
+            loop = replace(loop, body=moved(loop.body, {(name, index): (scalar.name, ())}))
         nonempty = binary("<" if loop.step > 0 else ">", loop.lo, loop.hi)
         return If(nonempty, (*before, loop, *after))
 
@@ -87,11 +66,3 @@ class _Accumulator:
         uses = {n.index for stmt in loop.body for n in walk(stmt) if isinstance(n, Load | Store) and n.array == name}
         is_read = any(isinstance(n, Load) and n.array == name and n.index == index for n in walk(loop.body))
         return is_read and all(are_apart(index, use, self.loops, self.facts) for use in uses - {index})
-
-
-def _renamed(body: tuple[Stmt, ...], array: str, index: tuple[Expr, ...], scalar: str) -> tuple[Any, ...]:
-    def rule(node: Any) -> Any:
-        is_it = isinstance(node, Load | Store) and node.array == array and node.index == index
-        return replace(node, array=scalar, index=()) if is_it else None
-
-    return rewrite(body, rule)

@@ -18,11 +18,12 @@ one of its iterations alone, which the access relations of the lowered nest tell
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
+from polysched.codegen.lowered import changed, is_mapped, values_of_lets, variables
 from polysched.ir.node import map_blocks, map_list, rewrite, substitute, walk
 from polysched.ir.nodes import PARALLEL, Alloc, Array, Barrier, Expr, For, Function, If, Let, Load, Stmt, Store, Var
 from polysched.model.affine import AffineSpace
@@ -44,8 +45,7 @@ def contract(fn: Function, *, rows: bool = False) -> Function:
         if contracted is None and rows:
             contracted = _row_inside(rest, alloc.array, stays)
         body = body if contracted is None else contracted
-    body = map_list(body, lambda stmt: map_blocks(stmt, _scalars_of_a_block))
-    return fn if body is fn.body else replace(fn, body=body)
+    return changed(fn, body=map_list(body, lambda stmt: map_blocks(stmt, _scalars_of_a_block)))
 
 
 def _scalars_of_a_block(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
@@ -56,17 +56,13 @@ def _scalars_of_a_block(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         subscripts = set(_subscripts(body, alloc.array.name))
         if len(subscripts) == 1 and is_fixed(subscripts.pop(), body):
             scalar = replace(alloc, array=replace(alloc.array, shape=()))
-            body = rewrite(_replaced(body, alloc, scalar), _scalar_rule(alloc.array.name))
+            body = _with_dimensions(_replaced(body, alloc, scalar), alloc.array.name)
     return map_list(body, lambda stmt: map_blocks(stmt, _scalars_of_a_block))
 
 
 def _without_lets(fn: Function) -> Function:
     """The same nest with every bound name replaced by its value."""
-    values: dict[str, Expr] = {}
-    for node in walk(fn.body):
-        if isinstance(node, Let):
-            values[node.name] = substitute(node.value, values)
-    return substitute(rewrite(fn, lambda node: () if isinstance(node, Let) else None), values)
+    return substitute(rewrite(fn, lambda node: () if isinstance(node, Let) else None), values_of_lets(fn.body))
 
 
 def _iterations(scop: Scop, array: str, var: str) -> isl.UnionMap | None:
@@ -99,7 +95,7 @@ def _declared_inside(
     users = [stmt for stmt in body if array.name in _accessed(stmt)]
     match users:
         case [For(var=var, body=inner, kind=kind) as loop] if stays(var):
-            new = _declared_inside(inner, array, stays, kind if kind.startswith(("block", "thread")) else axis)
+            new = _declared_inside(inner, array, stays, kind if is_mapped(loop) else axis)
             return None if new is None else _replaced(body, loop, replace(loop, body=new))
         case [If(cond=cond, then=then, other=()) as branch] if array.name not in _accessed(cond):
             new = _declared_inside(then, array, stays, axis)
@@ -107,7 +103,7 @@ def _declared_inside(
     subscripts = set(_subscripts(tuple(users), array.name))
     if len(subscripts) != 1 or not is_fixed(subscripts.pop(), body):
         return None
-    inside: tuple[Stmt, ...] = rewrite(body, _scalar_rule(array.name))
+    inside = _with_dimensions(body, array.name)
     if axis.startswith("block") and any(map(_is_on_threads, walk(tuple(users)))):
         first = next((stmt for stmt in body if not isinstance(stmt, Alloc)), None)
         before = () if isinstance(first, Barrier) else (Barrier(),)  # until nobody uses what it held before
@@ -129,7 +125,7 @@ def _row_inside(body: tuple[Stmt, ...], array: Array, stays: Callable[[str], boo
                 return None
             left = [k for k, is_one in enumerate(fixed) if not is_one]
             part = Alloc(replace(array, shape=tuple(array.shape[k] for k in left)))
-            new = (part, *rewrite(inner, _part_rule(array.name, left)))
+            new = (part, *_with_dimensions(inner, array.name, left))
             return _replaced(body, loop, replace(loop, body=new))
     return None
 
@@ -147,24 +143,20 @@ def _subscripts(node: Any, name: str) -> list[tuple[Expr, ...]]:
 
 def is_fixed(index: tuple[Expr, ...], body: tuple[Stmt, ...]) -> bool:
     """Does the subscript keep its value while the block runs?"""
-    loops = {node.var for node in walk(body) if isinstance(node, For)}
-    inside = loops | {node.name for node in walk(body) if isinstance(node, Let) and node not in body}
-    return not any(isinstance(p, Load) or (isinstance(p, Var) and p.name in inside) for p in walk(index))
+    inside = {node.var for node in walk(body) if isinstance(node, For)}
+    inside |= {node.name for node in walk(body) if isinstance(node, Let) and node not in body}
+    return inside.isdisjoint(variables(index)) and not any(isinstance(part, Load) for part in walk(index))
 
 
 def _replaced(body: tuple[Stmt, ...], old: Stmt, new: Stmt) -> tuple[Stmt, ...]:
     return tuple(new if stmt is old else stmt for stmt in body)
 
 
-def _scalar_rule(name: str) -> Callable[[Any], Any]:
-    return _part_rule(name, [])
-
-
-def _part_rule(name: str, left: list[int]) -> Callable[[Any], Any]:
-    """The rule that leaves the array of that name these dimensions alone."""
+def _with_dimensions(body: tuple[Stmt, ...], name: str, left: Sequence[int] = ()) -> tuple[Stmt, ...]:
+    """The statements with these dimensions alone of the array of that name."""
 
     def rule(node: Any) -> Any:
         is_one = isinstance(node, Load | Store) and node.array == name
         return replace(node, index=tuple(node.index[k] for k in left)) if is_one else None
 
-    return rule
+    return rewrite(body, rule)

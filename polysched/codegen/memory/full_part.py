@@ -11,11 +11,12 @@ where an element that is kept is read under another subscript.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Set
 from dataclasses import dataclass, field, replace
 from functools import reduce
 
-from polysched.codegen.memory.tile_nest import TileNest, least, mentions
+from polysched.codegen.lowered import variables
+from polysched.codegen.memory.tile_nest import TileNest, full_when, least, mentions
 from polysched.ir.build import conjunction, floordiv
 from polysched.ir.effects import may_change
 from polysched.ir.integers.linear import Linear, added, expression, forms, never_negative
@@ -45,7 +46,7 @@ def full_part(nest: TileNest) -> FullPart | None:
     """Where the tile of the nest is full; None if that is not for linear conditions to tell."""
     stored = _stored(nest)
     kept = {name: index for name, index in stored.items() if _fits_registers(index, nest)}
-    found = list(_conditions(nest))
+    found = list(full_when(nest.sides))
     for name, index in list(kept.items()):
         apart = _apart(name, index, nest, found)
         if apart is None:
@@ -63,18 +64,8 @@ def full_part(nest: TileNest) -> FullPart | None:
 def _stands(nest: TileNest, full: FullPart) -> bool:
     """Is the tile full in all of the loops around it or in none, and do they run alike?"""
     bounds = tuple(bound for each in (*nest.around, nest.loop) for bound in (each.lo, each.hi))
-    is_fixed = not may_change(*bounds) and not any(uses(bounds, name) for name in nest.own_names)
+    is_fixed = not may_change(*bounds) and variables(bounds).isdisjoint(nest.own_names)
     return is_fixed and not full.lows and not full.highs
-
-
-def _conditions(nest: TileNest) -> Iterator[Linear]:
-    """Forms that are zero or more where the tile is full."""
-    for side in nest.sides:
-        for low in forms(side.loop.lo, upper=False):
-            yield added(side.start, low, -1)
-        end = added(side.start, {None: side.trips}, 1)
-        for high in forms(side.loop.hi, upper=True):
-            yield added(high, end, -1)
 
 
 def part_of(var: str, conditions: list[Linear], own: Set[str]) -> FullPart | None:
@@ -133,13 +124,8 @@ def _fits_registers(index: tuple[Expr, ...], nest: TileNest) -> bool:
 def _is_updated(name: str, index: tuple[Expr, ...], nest: TileNest) -> bool:
     """Does each iteration of the loop update one element several times, and use no other of the array?"""
     is_one = {n.index for n in walk(nest.body) if isinstance(n, Load | Store) and n.array == name} == {index}
-    changes = any(uses(index, variable) for variable in nest.own_names - {nest.loop.var})
-    return is_one and not changes and uses(index, nest.loop.var) and not any(isinstance(n, Load) for n in walk(index))
-
-
-def uses(expressions: tuple[Expr, ...], name: str) -> bool:
-    """Does any of them have the name?"""
-    return any(isinstance(node, Var) and node.name == name for node in walk(expressions))
+    changing = variables(index) & nest.own_names
+    return is_one and changing == {nest.loop.var} and not any(isinstance(n, Load) for n in walk(index))
 
 
 def _apart(name: str, index: tuple[Expr, ...], nest: TileNest, found: list[Linear]) -> list[Linear] | None:

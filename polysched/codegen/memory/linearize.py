@@ -16,14 +16,14 @@ from dataclasses import replace
 from functools import reduce
 from typing import Any
 
-from polysched.ir.node import rewrite, walk
+from polysched.codegen.lowered import arrays_of
+from polysched.ir.node import rewrite
 from polysched.ir.nodes import Alloc, Array, Binary, Const, Expr, Function, Load, Store
 
 
 def linearize(fn: Function) -> Function:
     """`fn` with arrays of at most one dimension; an array's name and dtype stay."""
-    local = (node.array for node in walk(fn.body) if isinstance(node, Alloc))
-    extents = {array.name: array.shape for array in (*fn.arrays, *local) if len(array.shape) > 1}
+    extents = {name: array.shape for name, array in arrays_of(fn).items() if len(array.shape) > 1}
 
     def flat(node: Any) -> Any | None:
         match node:

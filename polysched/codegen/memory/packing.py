@@ -19,63 +19,38 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from polysched.codegen.lowered import moved, private
+from polysched.codegen.memory.surrounded import Surrounded
 from polysched.codegen.memory.tile_nest import Side, TileNest, mentions, tile_nest
 from polysched.config.heuristics.cpu import LONGEST_PACKED
 from polysched.ir.build import binary, conjunction, sub
 from polysched.ir.effects import may_change
-from polysched.ir.integers.apart import are_apart, facts_of, least_value
-from polysched.ir.integers.linear import Linear, expression, forms
+from polysched.ir.integers.apart import are_apart, least_value
+from polysched.ir.integers.linear import expression, forms
 from polysched.ir.integers.trips import bounded, most_trips
-from polysched.ir.node import map_children, rewrite, substitute, walk
-from polysched.ir.nodes import (
-    PARALLEL,
-    Alloc,
-    Array,
-    Const,
-    Expr,
-    For,
-    Function,
-    If,
-    Load,
-    Stmt,
-    Store,
-    Var,
-)
+from polysched.ir.node import map_children, substitute, walk
+from polysched.ir.nodes import PARALLEL, Alloc, Array, Const, Expr, For, Function, If, Load, Stmt, Store, Var
 from polysched.ir.rename import fresh_names, used_names
 
 
 def pack(fn: Function) -> Function:
     """`fn` with a copy of each array that a SIMD loop of a register tile steps through with large strides."""
-    return _Packer(fn).function()
+    return map_children(fn, _Packer(fn).visit)
 
 
-class _Packer:
+class _Packer(Surrounded):
     def __init__(self, fn: Function):
-        self.fn = fn
+        super().__init__()
         self.extents = {array.name: array.shape for array in fn.arrays}
         self.taken = used_names(fn)
         self.variables = fresh_names("p", self.taken)
-        self.around: dict[str, For] = {}
-        self.facts: list[Linear] = []  # forms that are zero or more here
 
-    def function(self) -> Function:
-        return map_children(self.fn, self.visit)
-
-    def visit(self, node: Any) -> Any:
-        if isinstance(node, If) and not (node.other or may_change(node.cond)):
-            known = len(self.facts)
-            self.facts += facts_of(node.cond)
-            inside = map_children(node, self.visit)
-            del self.facts[known:]
-            return inside
-        if not isinstance(node, For):
-            return map_children(node, self.visit)
-        self.around[node.var] = node
-        nest = tile_nest(node.body[0]) if len(node.body) == 1 and isinstance(node.body[0], For) else None
-        can_pack = node.step == 1 and node.kind in ("serial", *PARALLEL)
-        new = self.packed(node, nest) if nest is not None and can_pack else map_children(node, self.visit)
-        del self.around[node.var]
-        return new
+    def replacing(self, loop: For) -> Any | None:
+        match loop:
+            case For(step=1, body=(For() as inner,), kind=kind) if kind in ("serial", *PARALLEL):
+                nest = tile_nest(inner)
+                return None if nest is None else self.packed(loop, nest)
+        return None
 
     def packed(self, tiles: For, nest: TileNest) -> Any:
         """The loop over tiles, behind the copies that it reads."""
@@ -86,12 +61,11 @@ class _Packer:
             if lanes is None or span is None or not self.stays(load, tiles, nest):
                 continue
             first, end, most = span
-            name = next(fresh_names(f"{load.array}_", self.taken))
-            copy = Array(name, load.dtype, (Const(most), Const(lanes.trips)), "private")
+            copy = private(load.array, load.dtype, (Const(most), Const(lanes.trips)), self.taken)
             origin = {nest.loop.var: first, lanes.loop.var: expression(lanes.start)}
             copies += [Alloc(copy), self.filled(copy, load, origin, end, tiles)]
             index = tuple(sub(Var(name), start) for name, start in origin.items())
-            tiles = _replaced(tiles, load, Load(copy.name, index, load.dtype))
+            tiles = moved(tiles, {(load.array, load.index): (copy.name, index)})
         return (*copies, tiles) if copies else tiles
 
     def span(self, tiles: For, loop: For, load: Load) -> tuple[Expr, Expr, int] | None:
@@ -106,7 +80,7 @@ class _Packer:
 
     def from_zero(self, expr: Expr) -> Expr:
         """The expression, which stays as it is if it is never below zero."""
-        loops = _known(self.around)
+        loops = _known(self.loops)
         leasts = [least_value(form, loops, self.facts) for form in forms(expr, upper=False)]
         return expr if any(least is not None and least >= 0 for least in leasts) else binary("max", expr, 0)
 
@@ -118,7 +92,7 @@ class _Packer:
             f"{name}'": replace(loop, lo=substitute(loop.lo, again), hi=substitute(loop.hi, again))
             for name, loop in inner.items()
         }
-        loops, loaded = _known({**self.around, **inner, **others}), substitute(load.index, again)
+        loops, loaded = _known({**self.loops, **inner, **others}), substitute(load.index, again)
         stores = [node for node in walk(nest.body) if isinstance(node, Store) and node.array == load.array]
         return all(are_apart(store.index, loaded, loops, self.facts) for store in stores)
 
@@ -154,11 +128,6 @@ def _lanes(load: Load, nest: TileNest, tiles: For) -> Side | None:
             return None
     is_far = load.index.count(lanes.var) == 1 and load.index[-1] != lanes.var
     return lanes if is_far and load.index.count(Var(nest.loop.var)) == 1 else None
-
-
-def _replaced(tiles: For, old: Load, new: Load) -> For:
-    replaced: For = rewrite(tiles, lambda node: new if node == old else None)
-    return replaced
 
 
 def _known(loops: Mapping[str, For]) -> dict[str, For]:

@@ -18,36 +18,24 @@ Keeps: every value, and the order of operations on each element.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from polysched.codegen.memory.full_part import Elements, FullPart, full_part, uses
+from polysched.codegen.lowered import Element, around, arrays_of, moved, private, rolled, variables
+from polysched.codegen.memory.full_part import Elements, FullPart, full_part
 from polysched.codegen.memory.tile_nest import Side, TileNest, tile_nest
 from polysched.ir.build import binary, conjunction
 from polysched.ir.integers.linear import expression
-from polysched.ir.node import map_children, rewrite, walk
-from polysched.ir.nodes import (
-    Alloc,
-    Array,
-    Const,
-    Expr,
-    For,
-    Function,
-    If,
-    Let,
-    Load,
-    Stmt,
-    Store,
-    Var,
-)
+from polysched.ir.node import map_children, walk
+from polysched.ir.nodes import Alloc, Const, Expr, For, Function, If, Let, Load, Stmt, Store, Var
 from polysched.ir.rename import fresh_names, rename_bound, used_names
 from polysched.support import trace
 
 
 def register_tiles(fn: Function) -> Function:
     """`fn` with every nest over unrolled loops in two versions: full tiles with constant bounds, and all others."""
-    done = _Separator(fn).function()
+    done: Function = map_children(fn, _Separator(fn).visit)
     for name in _unrolled(fn) - _unrolled(done):
         trace.decline("unrolled", name, "it is in no tile whose loops have constant lengths")
     return done
@@ -60,26 +48,19 @@ def _unrolled(fn: Function) -> set[str]:
 
 @dataclass
 class _Registers:
-    """What holds elements at one place: how they are loaded and saved there, and the names they have meanwhile."""
+    """How what holds elements at one place is loaded and saved there."""
 
     before: list[Stmt] = field(default_factory=list)
     after: list[Stmt] = field(default_factory=list)
-    named: dict[str, tuple[str, tuple[Expr, ...]]] = field(default_factory=dict)
 
 
 class _Separator:
     def __init__(self, fn: Function):
-        self.fn = fn
-        taken = used_names(fn)
-        self.names = fresh_names("r", taken)
-        self.taken = taken
-        arrays = (*fn.arrays, *_local_arrays(fn))
-        self.dtypes = {array.name: array.dtype for array in arrays}
+        self.taken = used_names(fn)
+        self.names = fresh_names("r", self.taken)
+        self.arrays = arrays_of(fn)
         loops = tuple(stmt for stmt in fn.body if not isinstance(stmt, Alloc))
         self.inner = {node.array.name for node in walk(loops) if isinstance(node, Alloc)}
-
-    def function(self) -> Function:
-        return map_children(self.fn, self.visit)
 
     def visit(self, node: Any) -> Any:
         if isinstance(node, For):
@@ -89,7 +70,7 @@ class _Separator:
                 if found is not None:
                     return self.parts(nest, found)
                 if not nest.around:
-                    return _rolled(node)
+                    return rolled(node)
             if node.kind == "unrolled" and not isinstance(node.hi, Const):
                 node = replace(node, kind="serial")
         return map_children(node, self.visit)
@@ -105,11 +86,11 @@ class _Separator:
             loops = (*nest.around, loop)
             nonempty = [binary("<", each.lo, each.hi) for each in loops]
             full = self.full(nest, loop.lo, loop.hi, kept)
-            return (If(conjunction([*part.always, *nonempty]), full, (_rolled(self.copy(loops[0])),)),)
+            return (If(conjunction([*part.always, *nonempty]), full, (rolled(self.copy(loops[0])),)),)
         first, last = next(self.names), next(self.names)
         begin, end = part.ends(loop, Var(first))
-        before = _rolled(self.copy(replace(loop, hi=Var(first))))
-        after = (_rolled(self.copy(replace(loop, lo=Var(last)))),) if part.highs else ()
+        before = rolled(self.copy(replace(loop, hi=Var(first))))
+        after = (rolled(self.copy(replace(loop, lo=Var(last)))),) if part.highs else ()
         return (
             Let(first, begin),
             Let(last, end),
@@ -121,34 +102,31 @@ class _Separator:
     def full(self, nest: TileNest, lo: Expr, hi: Expr, kept: Elements) -> tuple[Stmt, ...]:
         """The nest over a full tile, for values of its loop from lo to hi, with registers for the elements `kept`:
         around the loops, or in each iteration of the last where they change with it."""
-        around, inside = _Registers(), _Registers()
+        outside, inside = _Registers(), _Registers()
+        places: dict[Element, Element] = {}
         for name, index in kept.items():
-            place = inside if uses(index, nest.loop.var) else around
-            register = next(fresh_names(f"{name}_", self.taken))
-            used = [side for side in nest.sides if uses(index, side.loop.var)]
-            array = Array(register, self.dtypes[name], tuple(Const(side.trips) for side in used), "private")
+            at = inside if nest.loop.var in variables(index) else outside
+            used = [side for side in nest.sides if side.loop.var in variables(index)]
+            shape = tuple(Const(side.trips) for side in used)
+            array = private(name, self.arrays[name].dtype, shape, self.taken)
             own = tuple(side.var for side in used)
-            load = Store(register, own, Load(name, index, array.dtype))
-            save = Store(name, index, Load(register, own, array.dtype))
-            place.before += [Alloc(array), *self.tile((load,), used, {register})]
-            place.after += self.tile((save,), used, {register})
-            place.named[name] = (register, own)
-        named = around.named | inside.named
-        tile = self.tile(_with_registers(nest.body, named), nest.sides, {register for register, _ in named.values()})
-        body = (*inside.before, *tile, *inside.after)
-        loops = replace(nest.loop, lo=lo, hi=hi, body=body)
-        for each in reversed(nest.around):
-            loops = replace(each, body=(loops,))
-        return (*around.before, loops, *around.after)
+            load = Store(array.name, own, Load(name, index, array.dtype))
+            save = Store(name, index, Load(array.name, own, array.dtype))
+            at.before += [Alloc(array), *self.tile((load,), used, {array.name})]
+            at.after += self.tile((save,), used, {array.name})
+            places[name, index] = (array.name, own)
+        tile = self.tile(moved(nest.body, places), nest.sides, {register for register, _ in places.values()})
+        loop = replace(nest.loop, lo=lo, hi=hi)
+        return (*outside.before, *around((*nest.around, loop), (*inside.before, *tile, *inside.after)), *outside.after)
 
     def tile(self, body: tuple[Stmt, ...], sides: Sequence[Side], registers: Set[str]) -> tuple[Stmt, ...]:
         """Loops over all of the tile around `body`, whose subscripts of `registers` count from zero."""
         starts = {side.loop.var: binary("+", expression(side.start), side.var) for side in sides}
-        moved = _subscripts_moved(body, starts, registers)
+        body = _subscripts_moved(body, starts, registers)
         for side in reversed(sides):
             own = side.loop
-            moved = (For(own.var, Const(0), Const(side.trips), 1, moved, own.kind, own.loc, origin=own.origin),)
-        return self.copy_all(moved)
+            body = (For(own.var, Const(0), Const(side.trips), 1, body, own.kind, own.loc, origin=own.origin),)
+        return self.copy_all(body)
 
     def copy(self, loop: For) -> For:
         (copied,) = self.copy_all((loop,))
@@ -171,18 +149,6 @@ def _nest(loop: For) -> TileNest | None:
     return None if nest is None else replace(nest, around=tuple(around))
 
 
-def _with_registers(body: tuple[Stmt, ...], renamed: dict[str, tuple[str, tuple[Expr, ...]]]) -> tuple[Stmt, ...]:
-    stored = {stmt.array: stmt.index for stmt in body if isinstance(stmt, Store)}
-
-    def rule(node: Any) -> Any:
-        if isinstance(node, Load | Store) and node.array in renamed and node.index == stored[node.array]:
-            name, own = renamed[node.array]
-            return replace(node, array=name, index=own)
-        return None
-
-    return rewrite(body, rule)
-
-
 def _subscripts_moved(body: tuple[Stmt, ...], starts: dict[str, Expr], registers: Set[str]) -> tuple[Any, ...]:
     """`body` with tile variables counting from zero, in everything but the subscripts of registers."""
 
@@ -196,17 +162,3 @@ def _subscripts_moved(body: tuple[Stmt, ...], starts: dict[str, Expr], registers
         return map_children(node, visit)
 
     return tuple(visit(stmt) for stmt in body)
-
-
-def _rolled(loop: For) -> For:
-    """The loop with nothing unrolled, for tiles of any shape."""
-
-    def rule(node: Any) -> Any:
-        return replace(node, kind="serial") if isinstance(node, For) and node.kind == "unrolled" else None
-
-    rolled: For = rewrite(loop, rule)
-    return rolled
-
-
-def _local_arrays(fn: Function) -> Iterator[Array]:
-    return (node.array for node in walk(fn.body) if isinstance(node, Alloc))

@@ -8,15 +8,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
+from polysched.codegen.lowered import is_mapped, variables
 from polysched.config.heuristics.code import TILE_LOOP
 from polysched.ir.effects import may_change
 from polysched.ir.integers.linear import Linear, added, forms
-from polysched.ir.node import walk
-from polysched.ir.nodes import Expr, For, Let, Stmt, Store, Var
+from polysched.ir.nodes import For, Let, Stmt, Store, Var
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Side:
     trips: int
 
     @property
-    def var(self) -> Expr:
+    def var(self) -> Var:
         return Var(self.loop.var)
 
 
@@ -69,8 +69,7 @@ def tile_nest(loop: For, *, may_move: bool = False) -> TileNest | None:
     moves = may_change(*(bound for each in loops for bound in (each.lo, each.hi)))
     reduces = any(each.reduces for each in loops)  # by name, which elements in registers do not have
     is_unrolled = any(side.loop.kind == "unrolled" for side in sides)
-    is_mapped = loop.kind.startswith(("block", "thread"))
-    if is_mapped or loop.step != 1 or moves or reduces or not is_flat or not is_unrolled:
+    if is_mapped(loop) or loop.step != 1 or moves or reduces or not is_flat or not is_unrolled:
         return None
     return TileNest(loop, tuple(sides), body)
 
@@ -90,6 +89,16 @@ def side_of(loop: For, around: Collection[str], most: int = TILE_LOOP) -> Side |
     return Side(loop, start, trips)
 
 
+def full_when(sides: Sequence[Side]) -> Iterator[Linear]:
+    """Forms that are zero or more where the tile is full."""
+    for side in sides:
+        for low in forms(side.loop.lo, upper=False):
+            yield added(side.start, low, -1)
+        end = added(side.start, {None: side.trips}, 1)
+        for high in forms(side.loop.hi, upper=True):
+            yield added(high, end, -1)
+
+
 def least(form: Linear, sides: Sequence[Side]) -> Linear | None:
     """The least value of the form over all of the sides, outer ones first; None if it is not linear in them."""
     for side in reversed(sides):
@@ -105,5 +114,4 @@ def moved(form: Linear, side: Side, offset: Linear) -> Linear:
 
 
 def mentions(form: Linear, names: Collection[str]) -> bool:
-    atoms = tuple(atom for atom, factor in form.items() if atom is not None and factor)
-    return any(isinstance(node, Var) and node.name in names for node in walk(atoms))
+    return not variables(tuple(atom for atom, factor in form.items() if atom and factor)).isdisjoint(names)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from polysched.codegen.lowered import changed
 from polysched.codegen.parallel.declined import decline
 from polysched.ir.dtypes import boolean
 from polysched.ir.integers.trips import most_trips
@@ -23,9 +24,7 @@ _NEVER = Const(False, boolean)
 def without_idle_threads(fn: Function) -> Function:
     """`fn` with loops on threads only where sizes may make several iterations of them worth it; the same object if it
     has no others."""
-
-    body = map_list(fn.body, lambda stmt: _settled(stmt, None))
-    return fn if body is fn.body else replace(fn, body=body)
+    return changed(fn, body=map_list(fn.body, lambda stmt: _settled(stmt, None)))
 
 
 def _settled(node: Expr | Stmt, around: For | None) -> Expr | Stmt:

@@ -19,14 +19,14 @@ Keeps: which updates each variable gets; the order of those of floats is another
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
+from polysched.codegen.lowered import arrays_of, is_flat, moved, private
 from polysched.codegen.parallel.updates import Update, updates_in
 from polysched.config.heuristics.cpu import SUM_OPERATIONS, SUM_TRIPS, SUM_VECTORS
 from polysched.ir.build import add, binary, floordiv, mul, sub
 from polysched.ir.integers.trips import most_trips
-from polysched.ir.node import map_children, rewrite, substitute, walk
+from polysched.ir.node import map_children, substitute, walk
 from polysched.ir.nodes import Alloc, Array, Binary, Call, Const, Expr, For, Function, If, Let, Load, Store, Var
 from polysched.ir.rename import fresh_names, rename_bound, used_names
 from polysched.model.reduction import identity
@@ -34,16 +34,14 @@ from polysched.model.reduction import identity
 
 def several_vectors(fn: Function, *, vector_bytes: int) -> Function:
     """`fn` with four vectors of partial results in place of one in each short loop that reduces on lanes."""
-    function: Function = map_children(fn, _Lanes(fn, vector_bytes).visit)
-    return function
+    return map_children(fn, _Lanes(fn, vector_bytes).visit)
 
 
 class _Lanes:
     def __init__(self, fn: Function, vector_bytes: int):
         self.vector_bytes, self.taken = vector_bytes, used_names(fn)
         self.names = fresh_names("p", self.taken)
-        local = (node.array for node in walk(fn.body) if isinstance(node, Alloc))
-        self.arrays = {array.name: array for array in (*fn.arrays, *local)}
+        self.arrays = arrays_of(fn)
 
     def visit(self, node: Any) -> Any:
         if isinstance(node, For) and node.kind == "vector" and node.reduces and _is_short(node):
@@ -55,7 +53,7 @@ class _Lanes:
     def in_vectors(self, loop: For, updates: list[Update]) -> If:
         width = Const(SUM_VECTORS * self.vector_bytes * 8 // min(update.array.dtype.bits for update in updates))
         first, block = next(self.names), next(self.names)
-        parts = {update.array.name: self.part(update, width) for update in updates}
+        parts = {u.array.name: private(u.array.name, u.array.dtype, (width,), self.taken) for u in updates}
         trips = sub(loop.hi, loop.lo)
         whole = (
             Let(first, add(loop.lo, mul(floordiv(trips, width), width))),
@@ -71,10 +69,6 @@ class _Lanes:
         )  # fmt: skip
         return If(binary("<=", add(loop.lo, Const(2 * width.value)), loop.hi), whole, (loop,))
 
-    def part(self, update: Update, width: Const) -> Array:
-        name = next(fresh_names(f"{update.array.name}_", self.taken))
-        return Array(name, update.array.dtype, (width,), "private")
-
     def filled(self, update: Update, part: Array, width: Const) -> For:
         k = next(self.names)
         nothing = Store(part.name, (Var(k),), identity(update.op, part.dtype))
@@ -85,12 +79,8 @@ class _Lanes:
         lane = next(self.names)
         body = substitute(loop.body, {loop.var: add(at, Var(lane))})
         body = rename_bound(body, lambda name: next(self.names))
-
-        def rule(node: Any) -> Any:
-            is_one = isinstance(node, Load | Store) and node.array in parts
-            return replace(node, array=parts[node.array].name, index=(Var(lane),)) if is_one else None
-
-        return For(lane, Const(0), count, 1, rewrite(body, rule), "vector", loop.loc, origin=loop.origin)
+        body = moved(body, {(name, ()): (part.name, (Var(lane),)) for name, part in parts.items()})
+        return For(lane, Const(0), count, 1, body, "vector", loop.loc, origin=loop.origin)
 
     def combined(self, update: Update, part: Array, width: Const) -> For:
         k, name, dtype = next(self.names), update.array.name, part.dtype
@@ -103,7 +93,6 @@ def _is_short(loop: For) -> bool:
     nodes = list(walk(loop.body))
     count = sum(isinstance(node, Binary) and node.dtype.is_float for node in nodes)
     has_calls = any(isinstance(node, Call) for node in nodes)
-    is_flat = all(isinstance(stmt, Store | Let) for stmt in loop.body)
     most = most_trips(loop.lo, loop.hi, loop.step)
     is_long = most is None or most > SUM_TRIPS
-    return loop.step == 1 and is_flat and not has_calls and count <= SUM_OPERATIONS and is_long
+    return loop.step == 1 and is_flat(loop) and not has_calls and count <= SUM_OPERATIONS and is_long

@@ -27,28 +27,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from polysched.codegen.lowered import Element, arrays_of, is_flat, private
 from polysched.codegen.parallel.declined import decline
 from polysched.codegen.parallel.updates import Row, Update, in_variables, updates_in
 from polysched.config.heuristics.cpu import LEAST_PARTED, PARTS
 from polysched.ir.build import add, binary, conjunction, floordiv, mul, sub, where
 from polysched.ir.integers.trips import trips
 from polysched.ir.node import map_children, rewrite, walk
-from polysched.ir.nodes import (
-    PARALLEL,
-    Alloc,
-    Array,
-    Binary,
-    Const,
-    Expr,
-    For,
-    Function,
-    If,
-    Let,
-    Load,
-    Stmt,
-    Store,
-    Var,
-)
+from polysched.ir.nodes import PARALLEL, Alloc, Array, Binary, Const, For, Function, If, Let, Load, Stmt, Store, Var
 from polysched.ir.rename import fresh_names, rename_bound, used_names
 from polysched.model.reduction import identity
 
@@ -60,8 +46,7 @@ def privatize(fn: Function, *, vector: bool = True) -> Function:
     """
     if not any(isinstance(node, For) and node.reduces for node in walk(fn.body)):
         return fn
-    function: Function = map_children(fn, _Privatizer(fn, vector).visit)
-    return function
+    return map_children(fn, _Privatizer(fn, vector).visit)
 
 
 class _Privatizer:
@@ -69,8 +54,7 @@ class _Privatizer:
         self.vector = vector
         self.taken = used_names(fn)
         self.names = fresh_names("p", self.taken)
-        local = (node.array for node in walk(fn.body) if isinstance(node, Alloc))
-        self.arrays = {array.name: array for array in (*fn.arrays, *local)}
+        self.arrays = arrays_of(fn)
 
     def visit(self, node: Any) -> Any:
         if isinstance(node, For) and node.reduces:
@@ -86,17 +70,17 @@ class _Privatizer:
     def on_lanes(self, loop: For, updates: list[Update]) -> tuple[Stmt, ...]:
         """The loop on scalar variables, which take the elements of arrays meanwhile."""
         moved = [update for update in updates if update.array.shape or update.array.space == "global"]
-        names = {update.array.name: self.variable(update) for update in moved}
+        names: dict[str, str] = {}
         before: list[Stmt] = []
         after: list[Stmt] = []
         for update in moved:
-            variable, dtype = names[update.array.name], update.array.dtype
-            before += [Alloc(Array(variable, dtype, (), "private"))]
-            before += [Store(variable, (), Load(update.array.name, update.index, dtype))]
-            after += [Store(update.array.name, update.index, Load(variable, (), dtype))]
-        body = rewrite(loop.body, in_variables(names, [n for n in walk(loop.body) if isinstance(n, Store)]))
+            array, dtype = update.array.name, update.array.dtype
+            variable = private(array, dtype, (), self.taken)
+            names[array] = variable.name
+            before += [Alloc(variable), Store(variable.name, (), Load(array, update.index, dtype))]
+            after += [Store(array, update.index, Load(variable.name, (), dtype))]
         reduced = tuple(names.get(update.array.name, update.array.name) for update in updates)
-        lanes = replace(loop, body=body, reduces=reduced)
+        lanes = replace(loop, body=in_variables(loop.body, names), reduces=reduced)
         return (If(binary("<", loop.lo, loop.hi), (*before, lanes, *after)),) if moved else (lanes,)
 
     def on_threads(self, loop: For, updates: list[Update]) -> tuple[Stmt, ...]:
@@ -119,7 +103,7 @@ class _Privatizer:
             return in_parts
         (copy,) = rename_bound((loop,), lambda name: next(self.names))
         self.arrays |= {node.array.name: node.array for node in walk(copy) if isinstance(node, Alloc)}
-        lanes = self.vector and _is_flat(copy)
+        lanes = self.vector and is_flat(copy)
         kind, reduces = ("vector", copy.reduces) if lanes else ("serial", ())
         alone = self.visit(replace(copy, kind=kind, reduces=reduces, when=()))
         return (If(conjunction(conditions), in_parts, alone if isinstance(alone, tuple) else (alone,)),)
@@ -127,7 +111,7 @@ class _Privatizer:
     def partial(self, update: Update) -> Array:
         """One accumulator for each part."""
         extents = () if update.row is None else (update.row.extent,)
-        return Array(self.variable(update), update.array.dtype, (Const(PARTS), *extents), "private")
+        return private(update.array.name, update.array.dtype, (Const(PARTS), *extents), self.taken)
 
     def part(
         self, loop: For, updates: list[Update], partial: Mapping[str, Array], part: str, size: str
@@ -135,16 +119,16 @@ class _Privatizer:
         """The iterations of one part, with accumulators that begin with nothing."""
         before: list[Stmt] = []
         after: list[Stmt] = []
-        moves: dict[str, tuple[str, tuple[Expr, ...]]] = {}
+        moves: dict[str, Element] = {}
         rows: dict[str, Row] = {}
         for update in updates:
             array, dtype = partial[update.array.name], update.array.dtype
             nothing = identity(update.op, dtype)
             if update.row is None:
-                variable = self.variable(update)
-                before += [Alloc(Array(variable, dtype, (), "private")), Store(variable, (), nothing)]
-                after.append(Store(array.name, (Var(part),), Load(variable, (), dtype)))
-                moves[update.array.name] = variable, ()
+                variable = private(update.array.name, dtype, (), self.taken)
+                before += [Alloc(variable), Store(variable.name, (), nothing)]
+                after.append(Store(array.name, (Var(part),), Load(variable.name, (), dtype)))
+                moves[update.array.name] = variable.name, ()
             else:
                 k = next(self.names)
                 zero = Store(array.name, (Var(part), Var(k)), nothing)
@@ -156,7 +140,7 @@ class _Privatizer:
         inner = rewrite(iterations, _moves(moves, rows))
         self.arrays |= {stmt.array.name: stmt.array for stmt in before if isinstance(stmt, Alloc)}
         self.arrays |= {array.name: array for array in partial.values()}
-        kind = "vector" if self.vector and _is_flat(inner) and not rows else "serial"
+        kind = "vector" if self.vector and is_flat(inner) and not rows else "serial"
         done = self.visit(replace(inner, kind=kind, reduces=inner.reduces if kind == "vector" else ()))
         return (*before, *(done if isinstance(done, tuple) else (done,)), *after)
 
@@ -172,18 +156,15 @@ class _Privatizer:
         whole = For(part, Const(0), Const(PARTS), 1, (body,))
         return where(update.bounds(), whole)
 
-    def variable(self, update: Update) -> str:
-        return next(fresh_names(f"{update.array.name}_", self.taken))
 
-
-def _moves(elements: Mapping[str, tuple[str, tuple[Expr, ...]]], rows: Mapping[str, Row] | None = None) -> Any:
+def _moves(elements: Mapping[str, Element], rows: Mapping[str, Row]) -> Any:
     """The rule that puts other elements in place of those of some arrays."""
 
     def rule(node: Any) -> Any:
         match node:
             case Load(array=name) | Store(array=name) if name in elements:
                 array, index = elements[name]
-                if rows and name in rows:
+                if name in rows:
                     index = (*index, sub(node.index[rows[name].axis], rows[name].low))
                 return replace(node, array=array, index=index)
             case For(reduces=names) if names:
@@ -191,9 +172,3 @@ def _moves(elements: Mapping[str, tuple[str, tuple[Expr, ...]]], rows: Mapping[s
         return None
 
     return rule
-
-
-def _is_flat(loop: For) -> bool:
-    return all(isinstance(stmt, Store | Let) for stmt in loop.body)
-
-

@@ -20,11 +20,6 @@ from polysched.ir.simplify import simplify
 AXES = "xyz"
 
 
-def is_mapped(loop: For) -> bool:
-    """Is it a loop over blocks or threads?"""
-    return loop.kind.startswith(("block", "thread"))
-
-
 class Survey:
     """What the loops of a kernel's statements ask for."""
 
@@ -70,8 +65,7 @@ class Survey:
             return Const(UNKNOWN_GRID)
         # One, at least, does what stands outside of the loops, and all that there is if there is more than was seen.
         least = [Const(1)] if f"block.{axis}" in self._left | self._guessed else []
-        blocks: Expr = simplify(binary("max", *known, *least)) if known else Const(1)
-        return blocks
+        return simplify(binary("max", *known, *least)) if known else Const(1)
 
     def _threads_on(self, axis: str) -> int:
         found = self._threads.get(f"thread.{axis}", [1])

@@ -8,16 +8,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import reduce
-from typing import Any
 
+from polysched.codegen.lowered import moved, values_of_lets, variables
 from polysched.ir.build import add, binary, sub
 from polysched.ir.integers.linear import expression, forms, is_never_negative, never_negative
 from polysched.ir.integers.trips import bounded
 from polysched.ir.node import substitute, walk
-from polysched.ir.nodes import PARALLEL, Array, Binary, Const, Expr, For, Let, Load, Store, Var
+from polysched.ir.nodes import PARALLEL, Array, Binary, Const, Expr, For, Load, Stmt, Store
 from polysched.model.reduction import reduction_operator
 
 
@@ -83,34 +83,26 @@ def updates_in(loop: For, arrays: Mapping[str, Array]) -> list[Update] | None:
     return found
 
 
-def in_variables(names: Mapping[str, str], stores: Iterable[Store]) -> Any:
-    """The rule that puts variables in place of the elements that are stored, of the arrays named."""
-    updated = {(store.array, store.index) for store in stores}
-
-    def rule(node: Any) -> Any:
-        is_moved = isinstance(node, Load | Store) and node.array in names and (node.array, node.index) in updated
-        return replace(node, array=names[node.array], index=()) if is_moved else None
-
-    return rule
+def in_variables(body: tuple[Stmt, ...], names: Mapping[str, str]) -> tuple[Stmt, ...]:
+    """The body with variables in place of the elements that it stores, of the arrays named."""
+    updated = [node for node in walk(body) if isinstance(node, Store) and node.array in names]
+    return moved(body, {(store.array, store.index): (names[store.array], ()) for store in updated})
 
 
 def _place(array: Array, subscripts: list[tuple[Expr, ...]], loop: For) -> tuple[tuple[Expr, ...], Row | None] | None:
     """The subscript that all of these are, as it is outside of the loop, and the row in which they differ; None if they
     differ in two dimensions, or by what is not known outside."""
     loops = {node.var: node for node in walk(loop) if isinstance(node, For)}
-    lets: dict[str, Expr] = {}
-    for node in walk(loop.body):
-        if isinstance(node, Let):
-            lets[node.name] = substitute(node.value, lets)
+    lets = values_of_lets(loop.body)
     index: list[Expr] = []
     row = None
     for axis, extent in enumerate(array.shape):
         written = {substitute(subscript[axis], lets) for subscript in subscripts}
         found = sorted(set(map(_plain, written)), key=str)
         index.append(found[0])
-        if len(found) == 1 and _is_outside(found[0], loops):
+        if len(found) == 1 and variables(found[0]).isdisjoint(loops):
             match list(written):
-                case [only] if _is_outside(only, loops):
+                case [only] if variables(only).isdisjoint(loops):
                     index[-1] = only  # as others have it
             continue
         lows = [bounded(part, loops, upper=False) for part in found]
@@ -123,10 +115,6 @@ def _place(array: Array, subscripts: list[tuple[Expr, ...]], loop: For) -> tuple
         low, high = Binary("max", low, Const(0)), Binary("min", high, sub(extent, 1))
         row = Row(axis, low, Binary("max", add(sub(high, low), 1), Const(0)))
     return tuple(index), row
-
-
-def _is_outside(expr: Expr, loops: Mapping[str, For]) -> bool:
-    return not any(isinstance(node, Var) and node.name in loops for node in walk(expr))
 
 
 def _plain(expr: Expr) -> Expr:

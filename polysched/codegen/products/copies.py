@@ -15,9 +15,9 @@ from polysched.codegen.products.axes import digits, full_or_last, number
 from polysched.codegen.products.pairs import first_term
 from polysched.codegen.products.sizes import whole_vectors
 from polysched.config.heuristics.cpu import COPIED_TERMS
-from polysched.ir.build import add, binary, floordiv, mul, sub
+from polysched.ir.build import add, binary, floordiv, mul, sub, where
 from polysched.ir.node import substitute
-from polysched.ir.nodes import Alloc, Array, Const, Expr, For, If, Select, Stmt, Store, Var
+from polysched.ir.nodes import Alloc, Array, Const, Expr, For, Select, Stmt, Store, Var
 from polysched.transform.analysis.axes import Axes, lies_by_terms
 
 
@@ -61,7 +61,12 @@ class Copy:
         if isinstance(value, Select) and isinstance(value.other, Const):
             lines.append(constant(0, size, value.other))
             cond, value = value.cond, value.then
-        lines.append(self.line(mul(tile, self.width), size, lambda at, own: _under(cond, stored(at, value), own)))
+
+        def guarded(at: Expr, own: Mapping[str, Expr]) -> Stmt:
+            (stmt,) = where([cond] if cond else [], stored(at, value))
+            return substitute(stmt, dict(own))
+
+        lines.append(self.line(mul(tile, self.width), size, guarded))
         if size % self.lanes:
             lines.append(constant(size, whole_vectors(size, self.lanes), Const(0, self.array.dtype)))
         return tuple(lines)
@@ -102,9 +107,3 @@ class Copy:
             body = (For(new, Const(0), Const(terms.extents[name]), 1, body),)
         (stmt,) = body
         return stmt
-
-
-def _under(cond: Expr | None, stmt: Stmt, names: Mapping[str, Expr]) -> Stmt:
-    guarded = stmt if cond is None else If(cond, (stmt,))
-    new: Stmt = substitute(guarded, dict(names))
-    return new

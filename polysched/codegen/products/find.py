@@ -36,24 +36,19 @@ def pack_products(fn: Function, machine: Machine, *, parallel: bool = True) -> F
     """`fn` with each loop of the kinds "packed" and "dots" run by tiles, in registers; on threads if `parallel`."""
     if not any(isinstance(node, For) and node.kind in _KINDS for node in walk(fn.body)):
         return fn
-    return _Packing(fn, machine if parallel else replace(machine, cores=1)).function()
+    packing = _Packing(fn, machine if parallel else replace(machine, cores=1))
+    body, gone = packing.block(fn.body), packing.gone
+    return replace(fn, body=rewrite(body, lambda n: () if isinstance(n, Alloc) and n.array.name in gone else None))
 
 
 class _Packing:
     def __init__(self, fn: Function, machine: Machine):
-        self.fn, self.machine = fn, machine
+        self.machine = machine
         self.names = fresh_names("q", used_names(fn))
         self.local = {node.array.name: node.array for node in walk(fn.body) if isinstance(node, Alloc)}
         self.extents = {array.name: array.shape for array in (*fn.arrays, *self.local.values())}
         self.uses = _uses(fn.body)
         self.gone: set[str] = set()  # arrays that nothing uses any more
-
-    def function(self) -> Function:
-        body = self.block(self.fn.body)
-        return replace(self.fn, body=rewrite(body, self.without_gone))
-
-    def without_gone(self, node: Any) -> Any:
-        return () if isinstance(node, Alloc) and node.array.name in self.gone else None
 
     def block(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         out: list[Stmt] = []
@@ -91,8 +86,7 @@ class _Packing:
         def of_batch(node: Any) -> For | None:
             return replace(node, origin=origins[node.var]) if isinstance(node, For) and node.var in origins else None
 
-        made: tuple[Stmt, ...] = rewrite(_KINDS[loop.kind](found, self.names, self.extents, self.machine), of_batch)
-        return made
+        return rewrite(_KINDS[loop.kind](found, self.names, self.extents, self.machine), of_batch)
 
 
 def _uses(body: tuple[Stmt, ...]) -> Counter[str]:

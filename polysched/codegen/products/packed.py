@@ -25,15 +25,7 @@ from polysched.codegen.products.axes import digits, element, full_or_last, is_fl
 from polysched.codegen.products.copies import Copy
 from polysched.codegen.products.epilogue import lies_across, stored
 from polysched.codegen.products.pairs import first_term, guard_outside, in_pairs, may_pair
-from polysched.codegen.products.sizes import (
-    Shares,
-    Side,
-    blocks,
-    lanes_of,
-    register_tile,
-    shared_loop,
-    whole_vectors,
-)
+from polysched.codegen.products.sizes import Shares, Side, blocks, lanes_of, register_tile, shared_loop, whole_vectors
 from polysched.config.machine import Machine
 from polysched.ir.build import add, floordiv, mul, sub
 from polysched.ir.node import substitute, walk
@@ -55,6 +47,8 @@ class _Read:
     copy: Copy | None
     first: Expr
 
+
+_Stores = Callable[[Expr, Expr], tuple[Store, ...]]  # of the sum in a row and a column
 
 _DOT_BYTES = 32  # of vectors that have an instruction for two terms at a time: with AVX2
 
@@ -149,9 +143,7 @@ class _Product:
         kind = "parallel" if shared == "blocks" else "serial"
         return (For(block, Const(0), Const(shares.count), 1, body, kind),)
 
-    def all_tiles(
-        self, block: tuple[Expr, Expr], reads: Mapping[Side, _Read], shared: str | None
-    ) -> tuple[Stmt, ...]:
+    def all_tiles(self, block: tuple[Expr, Expr], reads: Mapping[Side, _Read], shared: str | None) -> tuple[Stmt, ...]:
         """The tiles of a block: columns outside, so that they stay in the first cache for all rows, or the loop that
         threads share."""
         tiles: dict[Side, Var] = {"columns": Var(next(self.names)), "rows": Var(next(self.names))}
@@ -167,16 +159,14 @@ class _Product:
             body = (For(tiles[side].name, *ranges[side], 1, body, kind),)
         return body
 
-    def sums(
-        self, high: int, columns: int, tiles: Mapping[Side, Var], reads: Mapping[Side, _Read]
-    ) -> tuple[Stmt, ...]:
+    def sums(self, high: int, columns: int, tiles: Mapping[Side, Var], reads: Mapping[Side, _Read]) -> tuple[Stmt, ...]:
         """A tile, in whole vectors, of which the first `columns` are in the result."""
         found, k, wide = self.found, next(self.names), whole_vectors(columns, self.lanes)
         sums, last = (
             Array(next(self.names), self.dtype, (Const(high), Const(wide)), "private") for _ in ("sums", "last")
         )
 
-        def each(columns: int, make: Callable[[Expr, Expr], tuple[Store, ...]]) -> For:
+        def each(columns: int, make: _Stores) -> For:
             i, j = next(self.names), next(self.names)
             row = For(j, Const(0), Const(columns), 1, make(Var(i), Var(j)), "vector")
             return For(i, Const(0), Const(high), 1, (row,), "unrolled")
@@ -184,38 +174,38 @@ class _Product:
         def own(i: Expr, j: Expr) -> dict[str, Expr]:
             return {**self.digits("rows", tiles, i), **self.digits("columns", tiles, j)}
 
-        def started(i: Expr, j: Expr) -> tuple[Store, ...]:
-            return (Store(sums.name, (i, j), found.start or Const(0, self.dtype)),)
+        def filled(array: Array, value: Callable[[Expr, Expr], Expr]) -> _Stores:
+            return lambda i, j: (Store(array.name, (i, j), value(i, j)),)
 
-        def loaded(i: Expr, j: Expr) -> tuple[Store, ...]:
-            index = substitute(found.store.index, own(i, j))
-            return (Store(sums.name, (i, j), Load(found.store.array, index, self.dtype)),)
+        def sum_at(i: Expr, j: Expr) -> Expr:
+            return Load(sums.name, (i, j), self.dtype)
 
-        def updated(i: Expr, j: Expr) -> tuple[Store, ...]:
+        def result_at(i: Expr, j: Expr) -> Expr:
+            return Load(found.store.array, substitute(found.store.index, own(i, j)), self.dtype)
+
+        def updated(i: Expr, j: Expr) -> Expr:
             row = self.factor("rows", reads["rows"], tiles, i, Var(k))
             column = self.factor("columns", reads["columns"], tiles, j, Var(k))
-            product = self.product(row, column)
-            return (Store(sums.name, (i, j), add(Load(sums.name, (i, j), self.dtype), product)),)
+            return add(sum_at(i, j), self.product(row, column))
 
-        def copied(i: Expr, j: Expr) -> tuple[Store, ...]:
-            return (Store(last.name, (i, j), Load(sums.name, (i, j), self.dtype)),)
-
-        def kept(source: Array) -> Callable[[Expr, Expr], tuple[Store, ...]]:
+        def kept(source: Array) -> _Stores:
             return lambda i, j: stored(found, own(i, j), Load(source.name, (i, j), self.dtype))
 
-        def across(make: Callable[[Expr, Expr], tuple[Store, ...]]) -> For:
+        def across(make: _Stores) -> For:
             i, j = next(self.names), next(self.names)
             column = For(i, Const(0), Const(high), 1, make(Var(i), Var(j)), "vector")
             return For(j, Const(0), Const(columns), 1, (column,))
 
-        begin = [each(wide, started)] if found.start or columns < wide else []
-        begin += [] if found.start else [each(columns, loaded)]
+        start = found.start or Const(0, self.dtype)
+        begin = [each(wide, filled(sums, lambda i, j: start))] if found.start or columns < wide else []
+        begin += [] if found.start else [each(columns, filled(sums, result_at))]
         # Where not all of them are stored, a copy is: a shorter loop over the sums would keep them out of registers.
         end: list[Stmt] = [each(wide, kept(sums))]
         if columns < wide or lies_across(found):
-            end = [Alloc(last), each(wide, copied)]
+            end = [Alloc(last), each(wide, filled(last, sum_at))]
             end += [across(kept(last)) if lies_across(found) else each(columns, kept(last))]
-        return (Alloc(sums), *begin, For(k, Const(0), Const(found.terms.size), 1, (each(wide, updated),)), *end)
+        terms = For(k, Const(0), Const(found.terms.size), 1, (each(wide, filled(sums, updated)),))
+        return (Alloc(sums), *begin, terms, *end)
 
     def product(self, row: Expr, column: Expr) -> Expr:
         if self.has_pairs:
@@ -225,9 +215,7 @@ class _Product:
     def factor(self, side: Side, read: _Read, tiles: Mapping[Side, Var], place: Expr, k: Expr) -> Expr:
         """What a factor is at this place of the tile, for the term `k`."""
         if read.copy is None:
-            own = {**self.digits(side, tiles, place), **digits(self.found.terms, k)}
-            value: Expr = substitute(self.values[side], own)
-            return value
+            return substitute(self.values[side], {**self.digits(side, tiles, place), **digits(self.found.terms, k)})
         return Load(read.copy.array.name, read.copy.index(sub(tiles[side], read.first), place, k), self.dtype)
 
     def digits(self, side: Side, tiles: Mapping[Side, Var], place: Expr) -> dict[str, Expr]:

@@ -15,8 +15,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from string import Template
 
+from polysched.codegen.lowered import names_in
 from polysched.ir.integers.linear import added, expression, forms
-from polysched.ir.node import walk
 from polysched.ir.nodes import DOT, Binary, Call, Const, Expr, For, Load, Store, Var
 
 ADD_DOTS = "add_dots"  # the function, as a helper of i32
@@ -44,8 +44,8 @@ def dot_row(loop: For) -> DotRow | None:
     match value:
         case Binary("+", Load(read, (place,)), Call(fn, (factor, Load(columns, (index,))))):
             first, begin = _start(at, var), _start(index, var)
-            is_row = read == sums and place == at and fn == DOT and columns != sums and not _uses(factor, var, sums)
-            if is_row and first is not None and begin is not None:
+            is_row = read == sums and place == at and fn == DOT and columns != sums
+            if is_row and names_in(factor).isdisjoint((var, sums)) and first is not None and begin is not None:
                 return DotRow(sums, first, factor, columns, begin, count)
     return None
 
@@ -56,13 +56,7 @@ def _start(place: Expr, var: str) -> Expr | None:
     if others or form.get(Var(var)) != 1:
         return None
     start = expression(added(form, {Var(var): 1}, -1))
-    return None if _uses(start, var) else start
-
-
-def _uses(expr: Expr, *names: str) -> bool:
-    """Does it read one of these variables or arrays?"""
-    read = {node.name if isinstance(node, Var) else node.array for node in walk(expr) if isinstance(node, Var | Load)}
-    return not read.isdisjoint(names)
+    return None if var in names_in(start) else start
 
 
 LOCALS = ("sums", "a", "b", "count", "j", "vector", "all", "dots")  # the names in the lines below

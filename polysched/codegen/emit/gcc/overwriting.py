@@ -55,8 +55,8 @@ def _branches(block: tuple[Stmt, ...], stored: set[str]) -> Iterator[If | For]:
 def _of_several(block: tuple[Stmt, ...]) -> list[str]:
     """The arrays of which more than one element may be stored."""
     stores = [node.array for node in walk(block) if isinstance(node, Store)]
-    loops = [node for node in walk(block) if isinstance(node, For)]
-    looped = [node.array for loop in loops for node in walk(loop.body) if isinstance(node, Store)]
+    loops = tuple(node for node in walk(block) if isinstance(node, For))
+    looped = {node.array for node in walk(loops) if isinstance(node, Store)}
     return [array for array in stores if stores.count(array) > 1 or array in looped]
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Set
 from functools import cached_property
 
-from polysched.codegen.emit.launch.alike import Shape
 from polysched.ir.dtypes import boolean, i64
 from polysched.ir.integers.bounds import Range, range_of
 from polysched.ir.integers.polynomial import Polynomial
@@ -22,7 +21,7 @@ class Census:
 
     def __init__(self, fn: Function):
         self.fn, self.nodes = fn, list(walk(fn.body))
-        self.conditions: dict[Shape, tuple[Polynomial, ...] | None] = {}  # under which kernels may count in 32 bits
+        self.conditions: dict[object, tuple[Polynomial, ...] | None] = {}  # under which kernels may count in 32 bits
 
     @cached_property
     def called(self) -> frozenset[str]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from math import prod
 from typing import Any
 
+from polysched.codegen.lowered import elements
 from polysched.ir.node import children, walk
 from polysched.ir.node import statements as every
 from polysched.ir.nodes import MMA, SHUFFLE, Alloc, Array, Barrier, Call, Const, For, If, Load, Stmt, Store
@@ -37,17 +38,13 @@ def _copies(statements: tuple[Stmt, ...]) -> Iterator[str]:
     if any(isinstance(node, Call) and node.fn == SHUFFLE for node in walk(statements)):
         yield "lanes of a warp are added up by shuffles"
     if shared:
-        size = sum(_elements(array) * array.dtype.bits // 8 for array in shared.values())
-        ahead = max((_ahead(stmt) for stmt in every(statements) if isinstance(stmt, Barrier)), default=0)
+        size = sum(elements(array) * array.dtype.bits // 8 for array in shared.values())
+        barriers = (stmt for stmt in every(statements) if isinstance(stmt, Barrier))
+        ahead = max((stmt.ahead + 1 for stmt in barriers if stmt.arrivals), default=0)
         when = "" if not ahead else ", a chunk ahead" if ahead == 1 else f", {ahead} chunks ahead"
         yield f"{', '.join(sources) or 'what threads add up'} copied to shared memory{when}, {size} bytes"
     calls = (node.fn for node in walk(statements) if isinstance(node, Call))
     yield from (f"products by {name}" for name in dict.fromkeys(calls) if name.startswith(MMA))
-
-
-def _ahead(barrier: Barrier) -> int:
-    """How many chunks further those are that are copied behind it."""
-    return barrier.ahead + 1 if barrier.arrivals else 0
 
 
 def _sums(statements: tuple[Stmt, ...]) -> Iterator[str]:
@@ -59,7 +56,7 @@ def _sums(statements: tuple[Stmt, ...]) -> Iterator[str]:
         if store.array not in private and len(sources) == 1:
             kept[store.array] = private[sources.pop()]
     for name, array in kept.items():
-        yield f"{_elements(array)} elements of {name} in registers"
+        yield f"{elements(array)} elements of {name} in registers"
 
 
 def _points(statements: tuple[Stmt, ...]) -> Iterator[str]:
@@ -92,10 +89,6 @@ def _unrolled(node: Any, count: int) -> Iterator[tuple[int, Store]]:
         case For() | If():
             for each in children(node):
                 yield from _unrolled(each, count)
-
-
-def _elements(array: Array) -> int:
-    return prod(int(extent.value) for extent in array.shape if isinstance(extent, Const))
 
 
 def _arrays(statements: tuple[Stmt, ...]) -> list[Array]:

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import gcd
 
+from polysched.codegen.lowered import from_start
 from polysched.ir.build import add, binary, conjunction, floordiv, floormod, mul, sub
 from polysched.ir.integers.trips import most_trips
 from polysched.ir.node import substitute, walk
@@ -37,11 +38,6 @@ class Around:
     alone: bool  # no other loop of the kernel is on this axis
 
 
-def block_share(loop: For, index: Expr, count: Expr, around: Around) -> Share:
-    """The part of block `index` of `count`."""
-    return Share(_first(loop, index, count, around), None)
-
-
 def thread_share(loop: For, index: Expr, threads: int, around: Around) -> Share:
     """The part of thread `index` of as many as `threads`."""
     lo, hi = substitute(loop.lo, around.lets), substitute(loop.hi, around.lets)
@@ -51,12 +47,12 @@ def thread_share(loop: For, index: Expr, threads: int, around: Around) -> Share:
             is_origin = is_multiple(start, threads * loop.step, around.loops) or (start == lo and _is_fixed(lo, around))
             # With other steps than 1, iterations count from lo.
             if is_origin and most is not None and most <= threads and (loop.step == 1 or start == lo):
-                first = _plus(start, mul(index, loop.step) if loop.step != 1 else index)
+                first = from_start(start, mul(index, loop.step) if loop.step != 1 else index)
                 return Share(first, conjunction(_conditions(loop, start, threads, around)))
     most = most_trips(lo, hi, loop.step)
     strides = most is None or most > threads
     guard = binary("<" if loop.step > 0 else ">", Var(loop.var), loop.hi)
-    return Share(_first(loop, index, Const(threads), around), None if strides else guard)
+    return Share(first_iteration(loop, index, Const(threads), around), None if strides else guard)
 
 
 def _conditions(loop: For, start: Expr, threads: int, around: Around) -> Iterator[Expr]:
@@ -65,17 +61,17 @@ def _conditions(loop: For, start: Expr, threads: int, around: Around) -> Iterato
         if substitute(bound, around.lets) != start:
             yield binary(">=", Var(loop.var), bound)
     for bound in _operands("min", loop.hi):
-        if not _is_always_above(substitute(bound, around.lets), start, threads * loop.step):
+        if most_trips(substitute(bound, around.lets), add(start, threads * loop.step), 1) != 0:  # it may be below
             yield binary("<", Var(loop.var), bound)
 
 
-def _first(loop: For, index: Expr, count: Expr, around: Around) -> Expr:
+def first_iteration(loop: For, index: Expr, count: Expr, around: Around) -> Expr:
     """The first iteration of block or thread `index`; iteration i belongs to number i / step modulo `count`."""
     lo, step = substitute(loop.lo, around.lets), loop.step
     is_origin = isinstance(count, Const) and is_multiple(lo, int(count.value) * step, around.loops)
     if not is_origin and not _is_fixed(lo, around):
         index = floormod(sub(index, loop.lo if step == 1 else floordiv(loop.lo, step)), count)
-    return _plus(loop.lo, index if step == 1 else mul(index, step))
+    return from_start(loop.lo, index if step == 1 else mul(index, step))
 
 
 def _is_fixed(lo: Expr, around: Around) -> bool:
@@ -120,12 +116,3 @@ def _shifted(expr: Expr, distance: int) -> Expr:
         case Binary("+" | "-" as sign, rest, Const(int(value))):
             return _shifted(rest, distance + (value if sign == "+" else -value))
     return expr if distance == 0 else add(expr, distance) if distance > 0 else sub(expr, -distance)
-
-
-def _is_always_above(bound: Expr, start: Expr, distance: int) -> bool:
-    """bound >= start + distance, always?"""
-    return most_trips(bound, add(start, distance), 1) == 0
-
-
-def _plus(base: Expr, offset: Expr) -> Expr:
-    return offset if base == Const(0) else add(base, offset)

@@ -3,6 +3,8 @@
     for i in 0..n:
         for j in 1..m:              ->      n * m is at most 2^31 - 1
             ... A[i * m + j] ...
+
+Index arithmetic that differs in names alone, as in the steps of a recurrence, is of one shape, and has the same bounds.
 """
 
 from __future__ import annotations
@@ -10,13 +12,32 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Set
 
+from polysched.codegen.emit.launch.census import is_data
 from polysched.codegen.emit.launch.sufficient import sufficient
+from polysched.codegen.lowered import operation
 from polysched.ir.dtypes import i64
 from polysched.ir.integers.bounds import Bounds, Range, Unbounded
 from polysched.ir.integers.polynomial import Monomial, Number, Polynomial
 from polysched.ir.node import walk
-from polysched.ir.nodes import Call, Cast, Expr, For, Let, Load, Stmt, Var
+from polysched.ir.nodes import Expr, For, Let, Stmt, Var
 from polysched.ir.rename import bound_names
+
+
+def shape_of(exprs: Iterable[Expr], ranges: Mapping[str, Range], lets: Mapping[str, Expr]) -> object:
+    """The same for expressions, and for what their names have ends or values of, that differ in these names alone."""
+    numbers: dict[str, int] = {}
+    shape: list[object] = []
+    rest = list(exprs)
+    for expr in rest:  # which grows
+        for node in walk(expr):
+            if isinstance(node, Var) and (node.name in ranges or node.name in lets):
+                if node.name not in numbers:
+                    numbers[node.name] = len(numbers)
+                    rest += [lets[node.name]] if node.name in lets else ranges[node.name]
+                shape.append((numbers[node.name], node.name in lets, node.dtype))
+            else:
+                shape.append(operation(node))
+    return tuple(shape)
 
 
 def conditions(
@@ -55,14 +76,8 @@ def wide_names(body: tuple[Stmt, ...], data: Set[str]) -> set[str]:
     wide = {name for name, count in Counter(bound_names(body)).items() if count > 1} | data
     for node in walk(body):
         match node:
-            case For(var, lo, hi) if holds_data(lo, wide) or holds_data(hi, wide):
+            case For(var, lo, hi) if is_data(lo, wide) or is_data(hi, wide):
                 wide.add(var)
-            case Let(name, value) if holds_data(value, wide):
+            case Let(name, value) if is_data(value, wide):
                 wide.add(name)
     return wide
-
-
-def holds_data(expr: Expr, wide: Set[str]) -> bool:
-    """Is the expression made of anything but loop variables, sizes and constants?"""
-    nodes = walk(expr)
-    return any(isinstance(node, Load | Call | Cast) or (isinstance(node, Var) and node.name in wide) for node in nodes)

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
+from polysched.codegen.lowered import variables
 from polysched.codegen.memory.tile_nest import side_of
 from polysched.codegen.parallel.updates import Update
 from polysched.config.target import LIMITS
@@ -50,7 +50,7 @@ def guards_of(loop: For, around: Sequence[For], updates: Sequence[Update]) -> tu
 def _without_condition(loop: For) -> tuple[Expr, For] | None:
     """A condition around all that the loop does, which is the same in each iteration, and the loop without it."""
     match loop.body:
-        case (If(cond=cond, then=then, other=()),) if not may_change(cond) and loop.var not in _names(cond):
+        case (If(cond=cond, then=then, other=()),) if not may_change(cond) and loop.var not in variables(cond):
             return cond, replace(loop, body=then)
     return None
 
@@ -71,7 +71,7 @@ def _tell(index: Sequence[Expr], conditions: Sequence[Expr], around: Sequence[Fo
                 case [form]:
                     unknown -= _of_form(form, 1, unknown)
         for variable, other in equations:
-            if not unknown & _names(other):
+            if not unknown & variables(other):
                 unknown.discard(variable)
         for each in around:
             if each.var not in unknown and (side := side_of(each, [each.var], LIMITS.block)):
@@ -83,7 +83,7 @@ def _of_form(form: Linear, least: int, unknown: set[str]) -> set[str]:
     """The one variable of which each value leads to values of the form that are `least` apart, if all others in it are
     known."""
     factors = {atom: factor for atom, factor in form.items() if atom is not None and factor}
-    match [atom for atom in factors if unknown & _names(atom)]:
+    match [atom for atom in factors if unknown & variables(atom)]:
         case [Var(name) as atom] if abs(factors[atom]) >= least:
             return {name}
     return set()
@@ -96,9 +96,5 @@ def _equations(condition: Expr) -> Iterator[tuple[str, Expr]]:
             yield from (*_equations(left), *_equations(right))
         case Binary("==", left, right):
             for one, other in ((left, right), (right, left)):
-                if isinstance(one, Var) and one.name not in _names(other):
+                if isinstance(one, Var) and one.name not in variables(other):
                     yield one.name, other
-
-
-def _names(expr: Any) -> set[str]:
-    return {node.name for node in walk(expr) if isinstance(node, Var)}

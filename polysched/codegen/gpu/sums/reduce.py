@@ -45,9 +45,10 @@ from polysched.codegen.gpu.sums.elements import guards_of
 from polysched.codegen.gpu.sums.rows import in_rows, is_in_rows
 from polysched.codegen.gpu.sums.teams import Adder, Finish, Team
 from polysched.codegen.gpu.thread_nest import inside, on_threads
+from polysched.codegen.lowered import around as in_loops
+from polysched.codegen.lowered import arrays_of, is_mapped, private
 from polysched.codegen.memory.tile_nest import side_of
 from polysched.codegen.parallel.declined import decline
-from polysched.codegen.parallel.survey import is_mapped
 from polysched.codegen.parallel.updates import Update, updates_in
 from polysched.config.heuristics.gpu import COLUMN, FEW_TERMS, SUM_BLOCKS, SUM_PARTS, SUM_THREADS
 from polysched.config.target import LIMITS
@@ -55,22 +56,8 @@ from polysched.ir.build import add, binary, conjunction, floordiv, mul, where
 from polysched.ir.dtypes import boolean
 from polysched.ir.effects import may_change
 from polysched.ir.integers.trips import bounded, most_trips, trips
-from polysched.ir.node import rewrite, walk
-from polysched.ir.nodes import (
-    Alloc,
-    Array,
-    Binary,
-    Const,
-    Expr,
-    For,
-    Function,
-    If,
-    Let,
-    Load,
-    Stmt,
-    Store,
-    Var,
-)
+from polysched.ir.node import map_blocks, rewrite, walk
+from polysched.ir.nodes import Alloc, Array, Binary, Const, Expr, For, Function, If, Let, Load, Stmt, Store, Var
 from polysched.ir.rename import fresh_names, rename_bound, used_names
 
 
@@ -91,8 +78,7 @@ class _Reducer:
         self.taken = used_names(fn)
         self.teams = Adder(self.taken, shuffles)
         self.names = fresh_names("r", self.taken)
-        local = (node.array for node in walk(fn.body) if isinstance(node, Alloc))
-        self.arrays = {array.name: array for array in (*fn.arrays, *local)}
+        self.arrays = arrays_of(fn)
         self.parts: list[Array] = []  # what blocks have added up: made once, since loops of the host may be around
 
     def block(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
@@ -105,32 +91,24 @@ class _Reducer:
             if isinstance(stmt, For) and is_in_rows(stmt):
                 loops = [node for node in walk(stmt) if isinstance(node, For)]
                 done.append(in_rows(stmt, self.arrays, self.teams, _finish(loops)))
-            elif isinstance(stmt, For) and is_mapped(stmt) and any(map(_reduces, walk(stmt))):
+            elif is_mapped(stmt) and any(map(_reduces, walk(stmt))):
                 ends = _Ends(_at_end(done[::-1], stmt)[::-1], _at_end(rest, stmt))
                 done, rest = done[: len(done) - len(ends.before)], rest[len(ends.after) :]
                 done += self.kernels(stmt, ends) or (*ends.before, _serial(stmt), *ends.after)
             else:
-                done.append(self.inside(stmt))
+                done.append(stmt if is_mapped(stmt) else map_blocks(stmt, self.block))
         return tuple(done)
-
-    def inside(self, stmt: Stmt) -> Stmt:
-        match stmt:
-            case For(body=body) if not is_mapped(stmt):
-                return replace(stmt, body=self.block(body))
-            case If(then=then, other=other):
-                return replace(stmt, then=self.block(then), other=self.block(other))
-        return stmt
 
     def kernels(self, loop: For, ends: _Ends) -> tuple[Stmt, ...] | None:
         """The nest as one kernel or two; None if it is no such nest."""
         around: list[For] = []
         while not loop.reduces:
-            inside = [k for k, stmt in enumerate(loop.body) if isinstance(stmt, For)]
+            inside = [(k, stmt) for k, stmt in enumerate(loop.body) if isinstance(stmt, For)]
             if len(inside) != 1 or may_change(loop.lo, loop.hi) or any(ends.stores):
                 return None
             around.append(loop)
-            ends = _Ends(loop.body[: inside[0]], loop.body[inside[0] + 1 :])
-            (loop,) = (stmt for stmt in loop.body if isinstance(stmt, For))
+            ((k, inner),) = inside
+            ends, loop = _Ends(loop.body[:k], loop.body[k + 1 :]), inner
         updates = updates_in(loop, self.arrays)
         if updates is None or any(update.row for update in updates) or may_change(loop.lo, loop.hi):
             return None
@@ -156,21 +134,18 @@ class _Reducer:
         size = COLUMN if axis != loop.kind else _dealt_to(loop) or (LIMITS.warp if sides else SUM_THREADS)
         if prod(side.trips for side in sides) * size > LIMITS.block:
             return None
-        counters, member = {side.loop.var: next(self.names) for side in sides}, next(self.names)
+        counters, member = {side.loop.var: Var(next(self.names)) for side in sides}, next(self.names)
         setup: list[Stmt] = []
         when: tuple[Expr, ...] = ()
         if conditions := [*(condition for side in sides for condition in inside(side)), *guards]:
             exists = next(self.names)
             setup.append(Let(exists, conjunction(conditions)))
             when = (Var(exists, boolean),)
-        place = tuple((Var(counters[side.loop.var]), side.trips) for side in sides)
+        place = tuple((counters[side.loop.var], side.trips) for side in sides)
 
         def nest(team: Team, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
             own = For(member, Const(0), Const(team.size), 1, (*setup, *body), axis, origin=loop.origin)
-            body = on_threads(sides, counters, (own,))
-            for each in reversed(blocks):
-                body = (replace(each, body=body),)
-            return body
+            return in_loops(blocks, on_threads(sides, counters, (own,)))
 
         if axis != loop.kind:
             team = Team(Var(member), size, place, when, "columns")
@@ -211,9 +186,7 @@ class _Reducer:
             return where(ends.bounds(update, around), added)
 
         added = (stmt for update in updates for stmt in combined(update))
-        combine = where(guards, *ends.before, *added, *ends.after)
-        for each in reversed(around):
-            combine = (replace(each, body=combine),)
+        combine = in_loops(around, where(guards, *ends.before, *added, *ends.after))
         combine = rename_bound(combine, lambda _: next(self.names))
         return (For(block, Const(0), blocks, 1, share, loop.kind, origin=loop.origin), *combine)
 
@@ -235,7 +208,8 @@ class _Reducer:
 
         def share(thread: Expr) -> For:
             first = Var(block) if width == 1 else add(mul(Var(block), width), thread)
-            return _strided(_on_lanes(loop, thread, size), first, width * SUM_BLOCKS)
+            body = rewrite(loop.body, lambda node: _strided(node, thread, size) if _is_lanes(node) else None)
+            return _strided(replace(loop, body=body), first, width * SUM_BLOCKS)
 
         def keep(update: Update, value: Expr) -> tuple[Stmt, ...]:
             return (Store(parts[update.array.name].name, (Var(block),), value),)
@@ -252,25 +226,19 @@ class _Reducer:
 
     def part(self, update: Update, count: int, shape: tuple[Expr, ...] = ()) -> Array:
         """What each of so many blocks has added up, for one element or for all of an array."""
-        name = next(fresh_names(f"{update.array.name}_", self.taken))
-        return Array(name, update.array.dtype, (Const(count), *shape), "private")
+        return private(update.array.name, update.array.dtype, (Const(count), *shape), self.taken)
 
     def all_added(self, updates: list[Update], parts: dict[str, Array], number: str) -> tuple[Stmt, ...]:
         """The elements, updated with the part of this number."""
-        values = ((update, parts[update.array.name]) for update in updates)
-        return tuple(
-            _added(update, Load(part.name, (Var(number), *update.index[: len(part.shape) - 1]), part.dtype))
-            for update, part in values
-        )
+
+        def added(update: Update) -> Store:
+            part = parts[update.array.name]
+            return _added(update, Load(part.name, (Var(number), *update.index[: len(part.shape) - 1]), part.dtype))
+
+        return tuple(map(added, updates))
 
     def on_threads(
-        self,
-        share: Callable[[Expr], For],
-        updates: list[Update],
-        finish: Finish,
-        size: int,
-        *,
-        repeats: bool = False,
+        self, share: Callable[[Expr], For], updates: list[Update], finish: Finish, size: int, *, repeats: bool = False
     ) -> For:
         """The threads of a block, each with its share of a loop."""
         thread = Var(next(self.names))
@@ -367,14 +335,9 @@ def _is_lanes(node: Any) -> bool:
     return isinstance(node, For) and node.kind == "thread.x"
 
 
-def _on_lanes(loop: For, thread: Expr, size: int) -> For:
-    """The loop with the iterations of thread loops inside that are this thread's, of so many."""
-    return replace(loop, body=rewrite(loop.body, lambda n: _strided(n, thread, size) if _is_lanes(n) else None))
-
-
 def _is_on_threads(loop: For) -> bool:
     """Is all that it stores inside of thread loops that reduce, or are there none?"""
-    lanes = [node for node in walk(loop.body) if isinstance(node, For) and is_mapped(node)]
+    lanes = [node for node in walk(loop.body) if is_mapped(node)]
     if any(not _is_lanes(each) or not each.reduces or may_change(each.lo, each.hi) for each in lanes):
         return False
     inside = sum(isinstance(node, Store) for each in lanes for node in walk(each.body))

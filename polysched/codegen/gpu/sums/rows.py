@@ -20,13 +20,13 @@ each sum.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from polysched.codegen.gpu.sums.elements import guards_of
 from polysched.codegen.gpu.sums.teams import Adder, Finish, Team
+from polysched.codegen.lowered import is_mapped
 from polysched.codegen.parallel.declined import decline
-from polysched.codegen.parallel.survey import is_mapped
 from polysched.codegen.parallel.updates import Update, updates_in
 from polysched.config.heuristics.gpu import UNKNOWN_BLOCK
 from polysched.config.target import LIMITS
@@ -43,7 +43,7 @@ def is_in_rows(kernel: For) -> bool:
     while len(loop.body) == 1 and _is_on_blocks(loop.body[0]):
         (loop,) = loop.body  # type: ignore[assignment]  # a loop on blocks
     is_one = len(loop.body) == 1 and isinstance(loop.body[0], For)
-    inside = {node.kind for node in walk(loop.body) if isinstance(node, For) and is_mapped(node)}
+    inside = {node.kind for node in walk(loop.body) if is_mapped(node)}
     sums = {node.kind for node in walk(kernel) if isinstance(node, For) and node.reduces}
     return _is_on_blocks(loop) and not is_one and inside == sums == {"thread.x"}
 
@@ -61,31 +61,27 @@ def in_rows(kernel: For, arrays: Mapping[str, Array], adder: Adder, finish: Fini
     def rule(node: Any) -> Any:
         if not isinstance(node, For) or (own := sums.get(node.var)) is None:
             return None
-        team = Team(Var(node.var), size, when=own.guards)
-        body = adder.summed(_share(own.loop, size, adder.taken), own.updates, team, finish)
+        updates, guards, loop = own
+        body = adder.summed(
+            _share(loop, size, adder.taken), updates, Team(Var(node.var), size, when=guards), finish
+        )
         return replace(node, lo=Const(0), hi=Const(size), body=body, reduces=())
 
     return rewrite(kernel, rule)
 
 
-@dataclass(frozen=True)
-class _Sum:
-    """What a loop updates, when a block does, and the loop without that condition."""
-
-    updates: list[Update]
-    guards: tuple[Expr, ...]
-    loop: For
-
-
-def _sum(loop: For, kernel: For, arrays: Mapping[str, Array]) -> _Sum | None:
-    """The loop as a sum; None if there are no parts of it, or its iterations are no numbers of threads."""
+def _sum(
+    loop: For, kernel: For, arrays: Mapping[str, Array]
+) -> tuple[list[Update], tuple[Expr, ...], For] | None:
+    """What the loop updates, when a block does, and the loop without that condition; None if there are no parts of it,
+    or its iterations are no numbers of threads."""
     updates = updates_in(loop, arrays)
     if updates is None or any(each.row for each in updates):
         return None
     if loop.step != 1 or most_trips(loop.lo, Const(0), 1) != 0:
         return None
     guarded = guards_of(loop, [node for node in walk(kernel) if _is_on_blocks(node)], updates)
-    return None if guarded is None else _Sum(updates, *guarded)
+    return None if guarded is None else (updates, *guarded)
 
 
 def _is_on_blocks(node: Any) -> bool:
@@ -114,6 +110,6 @@ def _on_one_thread(kernel: For) -> For:
             return None
         if node.reduces:
             decline(node, "not all that it adds up are parts of fixed elements")
-        return replace(node, kind="serial", reduces=(), body=rewrite(node.body, rule))
+        return replace(node, kind="serial", reduces=())
 
     return rewrite(kernel, rule)

@@ -25,25 +25,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from polysched.codegen.lowered import private
 from polysched.codegen.parallel.updates import Update, in_variables
 from polysched.config.target import LIMITS
 from polysched.ir.build import add, binary, conjunction, floordiv, floormod, mul, where
-from polysched.ir.node import rewrite, walk
-from polysched.ir.nodes import (
-    SHUFFLE,
-    Alloc,
-    Array,
-    Barrier,
-    Binary,
-    Call,
-    Const,
-    Expr,
-    If,
-    Load,
-    Select,
-    Stmt,
-    Store,
-)
+from polysched.ir.nodes import SHUFFLE, Alloc, Array, Barrier, Binary, Call, Const, Expr, If, Load, Select, Stmt, Store
 from polysched.ir.rename import fresh_names, rename_bound
 from polysched.model.reduction import identity
 
@@ -90,33 +76,25 @@ class Adder:
     taken: set[str]  # names; grows by those of variables
     shuffles: bool
 
-    def summed(
-        self, body: tuple[Stmt, ...], updates: list[Update], team: Team, finish: Finish
-    ) -> tuple[Stmt, ...]:
+    def summed(self, body: tuple[Stmt, ...], updates: list[Update], team: Team, finish: Finish) -> tuple[Stmt, ...]:
         """The body with variables for what it updates; they are combined, and the first thread finishes with them."""
         variables = {update.array.name: self._variable(update) for update in updates}
         done: list[Stmt] = []
         for update in updates:
             variable = variables[update.array.name]
             done += [Alloc(variable), Store(variable.name, (), identity(update.op, variable.dtype))]
-        moved = in_variables(
-            {name: variable.name for name, variable in variables.items()},
-            [node for node in walk(body) if isinstance(node, Store)],
-        )
         names = fresh_names("r", self.taken)
-        own: tuple[Stmt, ...] = rename_bound(rewrite(body, moved), lambda _: next(names))
+        own = in_variables(body, {name: variable.name for name, variable in variables.items()})
+        own = rename_bound(own, lambda _: next(names))
         done += where(team.when, *own)
+        combined = self._shuffled if team.size >= LIMITS.warp and self.shuffles else self._in_memory
         for update in updates:
-            steps, value = self._combined(update, variables[update.array.name].name, team)
+            steps, value = combined(update, variables[update.array.name].name, team)
             done += [*steps, If(team.is_first, finish(update, value))]
         return tuple(done)
 
-    def _combined(self, update: Update, variable: str, team: Team) -> tuple[list[Stmt], Expr]:
-        """How the threads of a team combine their variables, and what the first one has then."""
-        in_warps = team.size >= LIMITS.warp and self.shuffles
-        return (self._shuffled if in_warps else self._in_memory)(update, variable, team)
-
     def _shuffled(self, update: Update, variable: str, team: Team) -> tuple[list[Stmt], Expr]:
+        """How the threads of a team combine their variables, and what the first one has then."""
         value = Load(variable, (), update.array.dtype)
 
         def steps(values: int) -> list[Stmt]:
@@ -158,7 +136,7 @@ class Adder:
         return steps, value(Const(0))
 
     def _variable(self, update: Update) -> Array:
-        return Array(next(fresh_names(f"{update.array.name}_", self.taken)), update.array.dtype, (), "private")
+        return private(update.array.name, update.array.dtype, (), self.taken)
 
 
 def _halves(values: int) -> list[int]:

@@ -1,0 +1,177 @@
+"""What several passes ask of lowered loops, and how they put them together again."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from math import prod
+from typing import Any, TypeGuard, TypeVar
+
+from polysched.ir.dtypes import DType
+from polysched.ir.node import children, map_children, map_list, rewrite, substitute, walk
+from polysched.ir.nodes import (
+    Alloc,
+    Array,
+    Binary,
+    Call,
+    Cast,
+    Const,
+    Expr,
+    For,
+    Function,
+    If,
+    Let,
+    Load,
+    Stmt,
+    Store,
+    Unary,
+    Var,
+)
+from polysched.ir.rename import fresh_names
+
+N = TypeVar("N")
+Element = tuple[str, tuple[Expr, ...]]  # an array and a subscript
+
+
+def is_mapped(node: Any) -> TypeGuard[For]:
+    """Is it a loop over blocks or threads?"""
+    return isinstance(node, For) and node.kind.startswith(("block", "thread"))
+
+
+def is_flat(loop: For) -> bool:
+    """Are there but names and stores in it?"""
+    return all(isinstance(stmt, Store | Let) for stmt in loop.body)
+
+
+def own_expressions(stmt: Stmt) -> Iterator[Expr]:
+    """Those of the statement itself, without the statements in it."""
+    return (child for child in children(stmt) if isinstance(child, Expr))
+
+
+def changed(node: N, **fields: Any) -> N:
+    """`node` with these fields, the same object if it has them."""
+    has_them = all(getattr(node, name) is value for name, value in fields.items())
+    return node if has_them else replace(node, **fields)  # type: ignore[type-var]
+
+
+def if_changed(old: tuple[Stmt, ...], new: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    """The new statements, or the old tuple if it has the same objects."""
+    return old if len(new) == len(old) and all(map(operator.is_, new, old)) else new
+
+
+def with_own(stmt: Stmt, change: Callable[[Expr], Expr]) -> Stmt:
+    """The statement with these changed; the same object back when nothing is."""
+    return map_children(stmt, lambda child: change(child) if isinstance(child, Expr) else child)
+
+
+def in_subscripts(index: tuple[Expr, ...], change: Callable[[Expr], Expr]) -> tuple[Expr, ...]:
+    """The subscripts changed, but for constants that end them: these are offsets of addresses."""
+
+    def in_one(expr: Expr) -> Expr:
+        match expr:
+            case Binary("+" | "-", base, Const()):
+                return changed(expr, left=change(base))
+        return change(expr)
+
+    return map_list(index, in_one)
+
+
+def outermost(body: tuple[Stmt, ...], is_one: Callable[[For], bool]) -> Iterator[For]:
+    """The loops of a kind that are in no other one of it."""
+    for stmt in body:
+        match stmt:
+            case For() if is_one(stmt):
+                yield stmt
+            case For(body=inner):
+                yield from outermost(inner, is_one)
+            case If(then=then, other=other):
+                yield from outermost((*then, *other), is_one)
+
+
+def operation(node: Expr) -> object:
+    """What tells the node from others, but for its operands."""
+    match node:
+        case Var(name):
+            return name, node.dtype
+        case Const():
+            return node
+        case Binary(op) | Unary(op):
+            return type(node), op
+        case Load(array, index):
+            return Load, array, len(index), node.dtype
+        case Call(fn, args):
+            return Call, fn, len(args), node.dtype
+        case Cast(dtype=dtype):
+            return Cast, dtype
+    return type(node)
+
+
+def variables(node: Any) -> frozenset[str]:
+    """The names of the variables in it."""
+    return frozenset(part.name for part in walk(node) if isinstance(part, Var))
+
+
+@lru_cache(1 << 14)  # passes look several times at each
+def names_in(expr: Expr) -> frozenset[str]:
+    """The names of variables and arrays in it."""
+    used = (node for node in walk(expr) if isinstance(node, Var | Load))
+    return frozenset(node.name if isinstance(node, Var) else node.array for node in used)
+
+
+def values_of_lets(node: Any) -> dict[str, Expr]:
+    """What the names are that are bound in it, without such names."""
+    values: dict[str, Expr] = {}
+    for part in walk(node):
+        if isinstance(part, Let):
+            values[part.name] = substitute(part.value, values)
+    return values
+
+
+def arrays_of(fn: Function) -> dict[str, Array]:
+    """Those that it takes and those that it allocates, by their names."""
+    local = (node.array for node in walk(fn.body) if isinstance(node, Alloc))
+    return {array.name: array for array in (*fn.arrays, *local)}
+
+
+def elements(array: Array) -> int:
+    """How many a temporary of a kernel has, whose extents are constants."""
+    return prod(int(extent.value) for extent in array.shape if isinstance(extent, Const))
+
+
+def private(wish: str, dtype: DType, shape: tuple[Expr, ...], taken: set[str]) -> Array:
+    """A new array of a thread, named after another one."""
+    return Array(next(fresh_names(f"{wish}_", taken)), dtype, shape, "private")
+
+
+def around(loops: Sequence[For], body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    """These loops, outermost first, around the body in place of theirs."""
+    for loop in reversed(loops):
+        body = (replace(loop, body=body),)
+    return body
+
+
+def from_start(start: Expr, offset: Expr) -> Expr:
+    """Their sum, without a start of zero."""
+    return offset if start == Const(0) else Binary("+", start, offset)
+
+
+def moved(node: Any, places: Mapping[Element, Element]) -> Any:
+    """`node` with loads and stores of these elements in their new places."""
+
+    def rule(part: Any) -> Any:
+        if isinstance(part, Load | Store) and (place := places.get((part.array, part.index))):
+            return replace(part, array=place[0], index=place[1])
+        return None
+
+    return rewrite(node, rule)
+
+
+def rolled(node: Any) -> Any:
+    """`node` with nothing unrolled, for tiles of any shape."""
+
+    def rule(part: Any) -> Any:
+        return replace(part, kind="serial") if isinstance(part, For) and part.kind == "unrolled" else None
+
+    return rewrite(node, rule)
