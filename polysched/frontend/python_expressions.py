@@ -184,11 +184,11 @@ class Expressions:
     def comparisons(self, node: ast.Compare) -> Typed:
         """a < b < c is a < b and b < c."""
         for op in node.ops:
-            if type(op) not in _COMPARISONS:
+            if type(op) not in COMPARISONS:
                 message = f"'{ast.unparse(node)}' cannot be in a nest"
-                raise InputError(message, None, f"compare with {', '.join(_COMPARISONS.values())}")
+                raise InputError(message, None, f"compare with {', '.join(COMPARISONS.values())}")
         operands = [self.value(operand) for operand in (node.left, *node.comparators)]
-        symbols = [_COMPARISONS[type(op)] for op in node.ops]
+        symbols = [COMPARISONS[type(op)] for op in node.ops]
         parts = [comparison(*part) for part in zip(symbols, operands[:-1], operands[1:], strict=True)]
         whole = reduce(lambda left, right: Binary("&&", left, right), (part.expr for part in parts))
         return Typed(whole, all(part.weak for part in parts))
@@ -223,7 +223,7 @@ SYMBOLS: dict[type[ast.operator], str] = {
     ast.MatMult: "@",
 }
 _UNARY: dict[type[ast.unaryop], str] = {ast.USub: "-", ast.UAdd: "+", ast.Invert: "~"}
-_COMPARISONS: dict[type[ast.cmpop], str] = {
+COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.Eq: "==",
     ast.NotEq: "!=",
     ast.Lt: "<",

@@ -8,7 +8,7 @@ A function of floats is computed in the dtype of its arguments, in f64 for integ
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial, reduce
 
 from polysched.frontend import arithmetic
@@ -62,65 +62,27 @@ def maximum(first: Operand, *rest: Operand) -> Value:
     return call("max", first, *rest)
 
 
-@entry
-def abs(x: Operand) -> Value:
-    return call("abs", x)
+def _of_one(name: str) -> Callable[[Operand], Value]:
+    @entry
+    def function(x: Operand) -> Value:
+        return call(name, x)
+
+    function.__name__ = function.__qualname__ = name
+    return function
 
 
-@entry
-def sqrt(x: Operand) -> Value:
-    return call("sqrt", x)
-
-
-@entry
-def exp(x: Operand) -> Value:
-    return call("exp", x)
-
-
-@entry
-def log(x: Operand) -> Value:
-    return call("log", x)
-
-
-@entry
-def tanh(x: Operand) -> Value:
-    return call("tanh", x)
-
-
-@entry
-def erf(x: Operand) -> Value:
-    return call("erf", x)
-
-
-@entry
-def sin(x: Operand) -> Value:
-    return call("sin", x)
-
-
-@entry
-def cos(x: Operand) -> Value:
-    return call("cos", x)
-
-
-@entry
-def floor(x: Operand) -> Value:
-    return call("floor", x)
-
-
-@entry
-def ceil(x: Operand) -> Value:
-    return call("ceil", x)
-
-
-@entry
-def trunc(x: Operand) -> Value:
-    return call("trunc", x)
-
-
-@entry
-def rint(x: Operand) -> Value:
-    """The nearest integer as a float, of two the even one."""
-    return call("rint", x)
+abs = _of_one("abs")
+sqrt = _of_one("sqrt")
+exp = _of_one("exp")
+log = _of_one("log")
+tanh = _of_one("tanh")
+erf = _of_one("erf")
+sin = _of_one("sin")
+cos = _of_one("cos")
+floor = _of_one("floor")
+ceil = _of_one("ceil")
+trunc = _of_one("trunc")
+rint = _of_one("rint")  # the nearest integer as a float, of two the even one
 
 
 @entry

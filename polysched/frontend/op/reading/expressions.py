@@ -23,11 +23,9 @@ from polysched.frontend.op.reading import known
 from polysched.frontend.op.reading.attributes import CONSTANTS, attribute, constant
 from polysched.frontend.op.reading.calls import Calls
 from polysched.frontend.op.reading.subscripts import element
-from polysched.frontend.python_expressions import SYMBOLS
+from polysched.frontend.python_expressions import COMPARISONS, SYMBOLS
 from polysched.frontend.python_source import Source
 from polysched.ir.nodes import Const, Expr, Unary
-
-__all__ = ["SYMBOLS", "Expressions"]
 
 
 class Expressions:
@@ -220,11 +218,11 @@ class Expressions:
         operands = [self.value(one) for one in (node.left, *node.comparators)]
         is_of_data = any(isinstance(one, Ref) for one in operands)
         if is_of_data and not any(isinstance(op, ast.Is | ast.IsNot) for op in node.ops):
-            if len(node.ops) > 1 or type(node.ops[0]) not in _COMPARISONS:
+            if len(node.ops) > 1 or type(node.ops[0]) not in COMPARISONS:
                 message = "a chain of comparisons of arrays has no value in NumPy"
                 raise InputError(message, None, "write (a < b) & (b < c)")
             left, right = map(self.operand, operands)
-            return operators.compared(self.emit, _COMPARISONS[type(node.ops[0])], left, right)
+            return operators.compared(self.emit, COMPARISONS[type(node.ops[0])], left, right)
         pairs = zip(node.ops, operands[:-1], operands[1:], strict=True)
         return all(self.compared(op, left, right) for op, left, right in pairs)
 
@@ -238,7 +236,7 @@ class Expressions:
                 return any(known.compared("==", left, one) for one in right)
             case ast.NotIn():
                 return not any(known.compared("==", left, one) for one in right)
-        return known.compared(_COMPARISONS[type(op)], left, right)
+        return known.compared(COMPARISONS[type(op)], left, right)
 
     def truth(self, node: ast.expr) -> bool:
         """Whether a condition holds, which must be known while the code is read."""
@@ -321,14 +319,6 @@ _UNARY: dict[type[ast.unaryop], tuple[str, Callable[[Any], Any]]] = {
     ast.USub: ("-", operator.neg),
     ast.UAdd: ("+", operator.pos),
     ast.Invert: ("~", operator.invert),
-}
-_COMPARISONS: dict[type[ast.cmpop], str] = {
-    ast.Eq: "==",
-    ast.NotEq: "!=",
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Gt: ">",
-    ast.GtE: ">=",
 }
 _REFUSED: dict[type[ast.expr], tuple[str, str]] = {
     ast.Lambda: ("a lambda", "write the expression where it is used"),
