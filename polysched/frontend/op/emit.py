@@ -81,11 +81,8 @@ class Emitter:
     def value(self, ref: Ref) -> Value:
         """What the user sees of the memory now."""
         if ref.memory.is_unsure:
-            raise InputError(*_view_or_copy(ref.memory))
-        return self._seen(ref.memory.value, ref.path)
-
-    def _seen(self, value: Value, path: Sequence[Step]) -> Value:
-        return reduce(self._through, path, value)
+            raise _view_or_copy(ref.memory)
+        return reduce(self._through, ref.path, ref.memory.value)
 
     def _through(self, value: Value, step: Step) -> Value:
         dtype, shape = value.type.dtype, shape_of(value)
@@ -105,7 +102,7 @@ class Emitter:
     def assign(self, ref: Ref, new: Value) -> None:
         """The memory that the user sees as `ref` is overwritten by a value of its shape and dtype."""
         if ref.memory.origin is not None:
-            raise InputError(*_view_or_copy(ref.memory))
+            raise _view_or_copy(ref.memory)
         if ref.memory.is_number:
             message = f"{name_of(ref)} is a number, which NumPy does not let anything change"
             raise InputError(message, None, "assign it anew, as in s = s + 1, or make it an array: s = np.array(s)")
@@ -115,8 +112,7 @@ class Emitter:
         if any(isinstance(step, READ_ONLY) for step in ref.path):
             message = f"{name_of(ref)} is a view that NumPy does not let anything change"
             raise InputError(message, None, "copy it first")
-        memory = ref.memory
-        memory.value = self._written(memory, memory.value, ref.path, new)
+        ref.memory.value = self._written(ref.memory, ref.memory.value, ref.path, new)
 
     def _written(self, memory: Memory, old: Value, path: Sequence[Step], new: Value) -> Value:
         """`old` with `new` in the place that the path leads to."""
@@ -200,10 +196,6 @@ class Emitter:
     def copy(self, ref: Ref) -> Ref:
         return fresh(self.value(ref))
 
-    def held(self, value: Value) -> Ref:
-        """The value in memory of its own."""
-        return fresh(value)
-
     def array(self, value: Value) -> Ref:
         """The value as an array, even if it has no dimensions."""
         return fresh(value).as_array()
@@ -258,8 +250,8 @@ def name_of(operand: Operand) -> str:
     return f"{operand}"
 
 
-def _view_or_copy(memory: Memory) -> tuple[str, None, str]:
+def _view_or_copy(memory: Memory) -> InputError:
     assert memory.origin is not None
     of = f"of '{memory.origin.name}'" if memory.origin.name else "of another array"
     message = f"'{memory.name or 'it'}' is a view {of} or a copy, as NumPy decides, and one of both is changed"
-    return message, None, "copy it first, as in y = x.reshape(-1).copy()"
+    return InputError(message, None, "copy it first, as in y = x.reshape(-1).copy()")

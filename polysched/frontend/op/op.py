@@ -130,20 +130,18 @@ def _stages(
 ) -> tuple[Lowered, Function]:
     """Tensor expressions and nest, by the first of three ways in which parameters can be changed without losing values
     that are still needed: in place; in place, when the values have been computed; by a copy of the whole array."""
-    for values_first in (False, True):
+    for values_first, may_copy in ((False, False), (True, False), (False, True)):
         tensors = lowered(program, arguments, values_first=values_first)
         function: Function | None = nest_of(
             definition.name, tensors.inputs, tensors.outputs, loc=source.loc(definition)
         )
         for result, parameter in tensors.in_place:
-            function = function and in_place(function, result, parameter)
+            if function:
+                copied = copied_back(function, result, parameter, arguments) if may_copy else None
+                function = in_place(function, result, parameter) or copied
         if function:
             return tensors, _with_parameters(function, arguments)
-    tensors = lowered(program, arguments)
-    function = nest_of(definition.name, tensors.inputs, tensors.outputs, loc=source.loc(definition))
-    for result, parameter in tensors.in_place:
-        function = in_place(function, result, parameter) or copied_back(function, result, parameter, arguments)
-    return tensors, _with_parameters(function, arguments)
+    raise AssertionError("a copy is always possible")
 
 
 def _with_parameters(function: Function, arguments: Arguments) -> Function:

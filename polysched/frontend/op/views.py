@@ -92,10 +92,10 @@ def view(name: str, shape: Shape, subscripts: Sequence[object], text: str) -> Vi
         raise InputError(message, None, f"its shape is {shown(shape)}")
     if sum(entry is Ellipsis for entry in subscripts) > 1:
         raise InputError("a subscript has two '...'", None, "write ':' for the dimensions of one of them")
-    return View(tuple(_parts(name, shape, _filled(subscripts, len(shape) - used))), text)
+    return View(tuple(_parts(name, shape, filled(subscripts, len(shape) - used))), text)
 
 
-def _filled(subscripts: Sequence[object], missing: int) -> Iterator[object]:
+def filled(subscripts: Sequence[object], missing: int) -> Iterator[object]:
     """The subscripts with ':' for each dimension that has none."""
     for entry in subscripts if Ellipsis in subscripts else (*subscripts, Ellipsis):
         if entry is Ellipsis:

@@ -14,9 +14,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from polysched.errors import Loc
 from polysched.frontend.op.emit import shape_of
 from polysched.frontend.op.extents import normal
-from polysched.frontend.op.lowering.elements import Elements, exprs, integers
+from polysched.frontend.op.lowering.elements import Elements, axis_of, exprs, integers
 from polysched.frontend.op.lowering.storing import Storing
 from polysched.frontend.op.reading.read import Program
 from polysched.frontend.op.scalars import is_nan, scalar
@@ -78,21 +79,18 @@ class _Lowering:
             (result,) = operation.results
             self.tensors[result.name] = self.tensor(operation, self.names[result.name])
         outputs, in_place = [], []
-        for value, target in zip(graph.body.results, targets, strict=True):
+        for output, value, target in zip(self.program.outputs, graph.body.results, targets, strict=True):
             tensor = self.tensors.get(value.name)
-            if tensor is None or tensor.name != target.name:
-                tensor = self.copied(value, target.name)
+            if tensor is None or tensor.name != target:
+                tensor = self.copied(value, target)
             outputs.append(tensor)
-            if target.parameter != target.name:
-                in_place.append((target.name, target.parameter))
-        inputs = tuple(one for name in self.arguments if name in used and (one := self.given(name)) is not None)
+            if target != output.name:
+                in_place.append((target, output.name))
+        inputs = (self.tensors.get(name) or self.scalars.get(name) for name in self.arguments if name in used)
         made = dict.fromkeys([*self.tensors.values(), *outputs])
-        return Lowered(inputs, tuple(made), tuple(outputs), tuple(in_place))
+        return Lowered(tuple(one for one in inputs if one is not None), tuple(made), tuple(outputs), tuple(in_place))
 
-    def given(self, name: str) -> Tensor | Value | None:
-        return self.tensors.get(name) or self.scalars.get(name)
-
-    def targets(self, used: set[str]) -> list[_Target]:
+    def targets(self, used: set[str]) -> list[str]:
         """The arrays that the results are computed in: of a parameter that is read, one beside it."""
         taken = {*self.arguments, *used}
         found = []
@@ -100,16 +98,16 @@ class _Lowering:
             name = output.name
             if output.in_place and name in used:
                 name = next(f"{name}_new{k or ''}" for k in range(99) if f"{name}_new{k or ''}" not in taken)
-            found.append(_Target(name, output.name))
+            found.append(name)
         return found
 
-    def tensor_names(self, targets: Sequence[_Target]) -> dict[str, str]:
+    def tensor_names(self, targets: Sequence[str]) -> dict[str, str]:
         """What the values are called: a result as its target, the others as in the graph, if that is free."""
         names: dict[str, str] = {}
         for value, target in zip(self.program.graph.body.results, targets, strict=True):
             if value.name not in self.arguments:
-                names.setdefault(value.name, target.name)
-        taken = {*names.values(), *(target.name for target in targets), *self.arguments}
+                names.setdefault(value.name, target)
+        taken = {*names.values(), *targets, *self.arguments}
         made = {value.name for operation in self.operations for value in operation.results}
         for name in sorted(made - names.keys()):
             others = (f"{name}_{k}" for k in range(len(made) + 1))
@@ -136,19 +134,23 @@ class _Lowering:
                 return self.running(operation, name)
             case "Stack" | "Concatenate" if operation.results[0].name in self.results:
                 return self.joined(operation, name)
-        (result,) = operation.results
-        shape = shape_of(result)
-        names = self.index_names[: len(shape)]
-        elements: Callable[..., Operand] = lambda *index: self.elements.element(operation, index)  # noqa: E731
-        inline = self.storing.inline(operation)
-        return compute(shape, elements, name, dtype=result.type.dtype, names=names, inline=inline, loc=operation.loc)
+        inline, loc = self.storing.inline(operation), operation.loc
+        return self.computed(operation.results[0], lambda *at: self.elements.element(operation, at), name, inline, loc)
+
+    def computed(
+        self,
+        value: ir_graph.Value,
+        element: Callable[..., Operand],
+        name: str,
+        inline: bool | None = None,
+        loc: Loc | None = None,
+    ) -> Tensor:
+        names = self.index_names[: len(value.type.shape)]
+        return compute(shape_of(value), element, name, dtype=value.type.dtype, names=names, inline=inline, loc=loc)
 
     def copied(self, value: ir_graph.Value, name: str) -> Tensor:
         """The value in an array of its own."""
-        names = self.index_names[: len(value.type.shape)]
-        return compute(
-            shape_of(value), lambda *index: self.elements.load(value, index), name, dtype=value.type.dtype, names=names
-        )
+        return self.computed(value, lambda *index: self.elements.load(value, index), name)
 
     def updated(self, operation: Operation, name: str) -> Tensor:
         base, new = operation.operands
@@ -165,11 +167,8 @@ class _Lowering:
     def joined(self, operation: Operation, name: str) -> Tensor:
         """One array after the other, each in its place."""
         (result,) = operation.results
-        axis, rank, dtype = dict(operation.attributes)["axis"], len(result.type.shape), result.type.dtype
-        assert isinstance(axis, int)
-        none = Value(zero(dtype))
-        names = self.index_names[:rank]
-        made = compute(shape_of(result), lambda *index: none, f"{name}_none", dtype=dtype, names=names)
+        axis, none = axis_of(operation), Value(zero(result.type.dtype))
+        made = self.computed(result, lambda *index: none, f"{name}_none")
         start: Expr = Const(0)
         for k, operand in enumerate(operation.operands):
 
@@ -183,9 +182,8 @@ class _Lowering:
 
             last = k == len(operation.operands) - 1
             shape = shape_of(operand)
-            made = update(
-                made, shape, store, name if last else f"{name}_part{k}", names=names[: len(shape)], loc=operation.loc
-            )
+            names = self.index_names[: len(shape)]
+            made = update(made, shape, store, name if last else f"{name}_part{k}", names=names, loc=operation.loc)
             start = normal(add(start, 1 if operation.kind == "Stack" else shape[axis]))
         return made
 
@@ -204,8 +202,7 @@ class _Lowering:
     def running(self, operation: Operation, name: str) -> Tensor:
         """A running sum, product, maximum or minimum."""
         (operand,) = operation.operands
-        axis = dict(operation.attributes)["axis"]
-        assert isinstance(axis, int)
+        axis = axis_of(operation)
         dtype, kind = operand.type.dtype, _RUNNING[operation.kind]
 
         def element(itself: Tensor, *index: Value) -> Operand:
@@ -219,12 +216,6 @@ class _Lowering:
 
         names = self.index_names[: len(operand.type.shape)]
         return scan(shape_of(operand), element, dtype, name, names=names, loc=operation.loc)
-
-
-@dataclass(frozen=True)
-class _Target:
-    name: str
-    parameter: str  # that has the values in the end; the same name for one of its own
 
 
 _RUNNING = {

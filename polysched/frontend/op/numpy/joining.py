@@ -63,7 +63,7 @@ def concatenate(emit: Emitter, arrays: Any, axis: int | None = 0, dtype: DType |
     for other in refs[1:]:
         if other.rank != first.rank or without(other.shape, at) != without(first.shape, at):
             hint = f"their extents must be equal but for axis {at}"
-            raise InputError(*_unequal("concatenated", first, other, hint))
+            raise _unequal("concatenated", first, other, hint)
     dtype = dtype or _common_dtype(refs)
     extent: Expr = Const(0)
     for one in refs:
@@ -81,7 +81,7 @@ def _stacked(emit: Emitter, entries: Sequence[Any], axis: int, dtype: DType | No
     shape = shape_of(operands[0])
     for other in operands[1:]:
         if shape_of(other) != shape:
-            raise InputError(*_unequal("stacked", operands[0], other, "their shapes must be equal"))
+            raise _unequal("stacked", operands[0], other, "their shapes must be equal")
     at, dtype = axis_of(axis, len(shape) + 1), dtype or _common_dtype(operands)
     whole = (*shape[:at], Const(len(operands)), *shape[at:])
     return emit.result("Stack", [emit.in_dtype(one, dtype) for one in operands], dtype, whole, axis=at)
@@ -98,13 +98,9 @@ def _common_dtype(operands: Sequence[Operand]) -> DType:
     return reduce(promote, [type_of(one).dtype for one in operands])
 
 
-def _unequal(what: str, left: Operand, right: Operand, hint: str) -> tuple[str, None, str]:
-    shapes = f"{_with_shape(left)} and {_with_shape(right)}"
-    return f"{shapes} cannot be {what}", None, hint
-
-
-def _with_shape(operand: Operand) -> str:
-    return f"{name_of(operand)} of shape {shown(shape_of(operand))}"
+def _unequal(what: str, left: Operand, right: Operand, hint: str) -> InputError:
+    shapes = " and ".join(f"{name_of(operand)} of shape {shown(shape_of(operand))}" for operand in (left, right))
+    return InputError(f"{shapes} cannot be {what}", None, hint)
 
 
 # --- padding

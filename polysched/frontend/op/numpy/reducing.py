@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from polysched.errors import InputError
-from polysched.frontend.op.emit import Emitter, Operand
+from polysched.frontend.op.emit import Emitter, Operand, fresh
 from polysched.frontend.op.extents import normal, product
 from polysched.frontend.op.memory import Ref
 from polysched.frontend.op.numpy.elementwise import call
@@ -91,7 +91,7 @@ def mean(
     if where is None:
         return binary(emit, "/", _reduce(emit, "Sum", averaged, axes, keepdims), _count(a, axes))
     total = _reduce(emit, "Sum", _chosen(emit, "Sum", averaged, where, None), axes, keepdims)
-    is_counted = emit.held(emit.broadcast_to(emit.in_dtype(where, boolean), a.shape, "the array"))
+    is_counted = fresh(emit.broadcast_to(emit.in_dtype(where, boolean), a.shape, "the array"))
     number = _reduce(emit, "Sum", cast(emit, is_counted, i64), axes, keepdims)
     return cast(emit, binary(emit, "/", total, number), averaged.dtype)
 
@@ -132,7 +132,7 @@ def found(kind: str) -> Callable[..., Ref]:
     def function(emit: Emitter, a: Ref, axis: int | None = None, keepdims: bool = False) -> Ref:
         rank = a.rank
         if axis is None:
-            a = emit.held(emit.value(reshape(emit, a, -1)))
+            a = fresh(emit.value(reshape(emit, a, -1)))
         if a.dtype == boolean:
             a = cast(emit, a, u8)
         at = axis_of(axis or 0, a.rank)

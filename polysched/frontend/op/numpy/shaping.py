@@ -51,10 +51,10 @@ def reshape(emit: Emitter, a: Ref, *shape: Any) -> Ref:
     if Const(-1) in wanted:
         rest = quotient(total, product([extent for extent in wanted if extent != Const(-1)]))
         if rest is None:
-            raise InputError(*_not_reshaped(a, wanted))
+            raise _not_reshaped(a, wanted)
         wanted = tuple(rest if extent == Const(-1) else extent for extent in wanted)
     if product(wanted) != total:
-        raise InputError(*_not_reshaped(a, wanted))
+        raise _not_reshaped(a, wanted)
     if wanted == a.shape:
         return a
     if total == Const(1) or all(isinstance(step, Reshaped) for step in a.path):
@@ -145,9 +145,9 @@ def seen(a: Ref, step: Step, shape: Shape) -> Ref:
     return a if a.memory.is_number and not shape else a.seen(step, shape)
 
 
-def _not_reshaped(a: Ref, wanted: Shape) -> tuple[str, None, str]:
+def _not_reshaped(a: Ref, wanted: Shape) -> InputError:
     message = f"{name_of(a)} of shape {shown(a.shape)} cannot be reshaped to {shown(wanted)}"
-    return message, None, "both must have the same number of elements for all sizes"
+    return InputError(message, None, "both must have the same number of elements for all sizes")
 
 
 def with_ones(a: Ref, axes: Sequence[int]) -> Ref:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from polysched.errors import InputError
-from polysched.frontend.op.emit import Emitter
+from polysched.frontend.op.emit import Emitter, fresh
 from polysched.frontend.op.extents import product
 from polysched.frontend.op.memory import Ref
 from polysched.frontend.op.numpy.passed import dtype_of, plain
@@ -65,4 +65,4 @@ def constant(emit: Emitter, name: str, value: Any) -> Any:
 
 
 def _number(emit: Emitter, value: np.generic) -> Ref:
-    return emit.held(emit.constant(value.item(), dtype_of(value.dtype.name)))
+    return fresh(emit.constant(value.item(), dtype_of(value.dtype.name)))

@@ -163,7 +163,7 @@ class Calls:
             case (("float" | "int" | "bool"), [Ref() as x]):
                 return replace(self.emit.copy(cast(self.emit, x, dtype_of(_TYPES[name]))), weak=True)
             case "sum", [tuple(entries), *start]:
-                return reduce(lambda one, two: self.sum(one, two), entries, start[0] if start else 0)
+                return reduce(self.sum, entries, start[0] if start else 0)
             case "sum", [Ref() as x] if x.rank:
                 return FUNCTIONS["sum"](self.emit, x, axis=0, dtype=binary(self.emit, "+", x, 0).dtype)
             case (("min" | "max"), [tuple(entries)]):

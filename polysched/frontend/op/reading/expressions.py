@@ -207,10 +207,9 @@ class Expressions:
     def binary(self, op: str, left: Any, right: Any) -> Any:
         if op == "@":
             return self.calls.function("@", "matmul", (left, right), {}, any_name=False)
-        if isinstance(left, Ref) or isinstance(right, Ref):
-            return operators.binary(self.emit, op, self.operand(left), self.operand(right))
         has_size = isinstance(left, Expr) or isinstance(right, Expr)
-        if has_size and not (op in known.OF_SIZES and all(isinstance(one, Expr | int) for one in (left, right))):
+        is_size = op in known.OF_SIZES and isinstance(left, Expr | int) and isinstance(right, Expr | int)
+        if isinstance(left, Ref) or isinstance(right, Ref) or (has_size and not is_size):
             return operators.binary(self.emit, op, self.operand(left), self.operand(right))
         return known.computed(op, left, right)
 
@@ -272,11 +271,10 @@ class Expressions:
         if len(keywords) < len(node.keywords):
             raise InputError("** cannot be in an operator", None, "write the arguments one by one")
         calls, func = self.calls, node.func
+        users = self.variables.get(func.id, self.constants.get(func.id)) if isinstance(func, ast.Name) else None
+        if isinstance(users, FunctionType):
+            return calls.inline(users, args, keywords, False)
         match func:
-            case ast.Name(id=name) if isinstance(self.variables.get(name, self.constants.get(name)), FunctionType):
-                function = self.variables.get(name, self.constants.get(name))
-                assert isinstance(function, FunctionType)
-                return calls.inline(function, args, keywords, False)
             case ast.Name(id=name) if name not in self.variables:
                 if name in known.FUNCTIONS:
                     return calls.of_python(name, args, keywords)
@@ -285,8 +283,10 @@ class Expressions:
                 return calls.of_math(name, args)
             case ast.Attribute(value=ast.Name(id=module) as base, attr=name) if self.is_module(base):
                 return calls.function(f"{module}.{name}", name, args, keywords, any_name=False)
-            case ast.Attribute(value=ast.Attribute(attr=inner) as base, attr=name) if self.is_module(base):
-                return self.dotted(ast.unparse(func), inner, name, args, keywords)
+            case ast.Attribute(value=ast.Attribute(attr=ufunc) as base, attr=name) if self.is_module(base):
+                if name in ("reduce", "accumulate", "outer"):
+                    return calls.of_ufunc(ast.unparse(func), ufunc, name, args, keywords)
+                return calls.function(ast.unparse(func), name, args, keywords, any_name=False)
             case ast.Attribute(value=base, attr=name):
                 return calls.method(self.array(base), name, args, keywords)
         raise InputError(f"'{ast.unparse(func)}' is not a function", None, "call one by name, as in np.exp(x)")
@@ -296,12 +296,6 @@ class Expressions:
         while isinstance(node, ast.Attribute):
             node = node.value
         return isinstance(node, ast.Name) and node.id not in self.variables and node.id not in self.constants
-
-    def dotted(self, written: str, inner: str, name: str, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        """np.linalg.norm(x), np.maximum.reduce(x), ..."""
-        if name in ("reduce", "accumulate", "outer"):
-            return self.calls.of_ufunc(written, inner, name, args, keywords)
-        return self.calls.function(written, name, args, keywords, any_name=False)
 
 
 def written(subscript: ast.expr) -> str:

@@ -11,6 +11,7 @@ numbers are unrolled, an `if` on numbers and shapes is decided. Assigning in pla
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import count
@@ -97,12 +98,8 @@ class _Reader:
         body, captured = settled(self.emit, eliminate(graph).graph.body)
         graph = _named(eliminate(replace(graph, body=body)).graph, self.emit.named)
         named = zip(outputs, graph.body.results, strict=True)
-        return Program(
-            graph,
-            tuple(replace(output, value=value) for output, value in named),
-            tuple(self.arrays_returned),
-            captured,
-        )
+        outputs = [replace(output, value=value) for output, value in named]
+        return Program(graph, tuple(outputs), tuple(self.arrays_returned), captured)
 
     def is_changed(self, memory: Memory) -> bool:
         """Is it a parameter that is changed in place?"""
@@ -114,11 +111,9 @@ class _Reader:
         node, value = self.statements.returned
         assert node.value is not None
         values = value if isinstance(value, tuple) else (value,)
-        nodes = (
-            node.value.elts
-            if isinstance(value, tuple) and isinstance(node.value, ast.Tuple)
-            else [node.value] * len(values)
-        )
+        nodes = [node.value] * len(values)
+        if isinstance(value, tuple) and isinstance(node.value, ast.Tuple):
+            nodes = node.value.elts
         taken = set(self.arguments)
         for k, (one, given) in enumerate(zip(nodes, values, strict=True)):
             if isinstance(given, Ref) and not given.path and self.is_changed(given.memory):
@@ -131,16 +126,15 @@ class _Reader:
             self.arrays_returned.append(name)
             with self.source.at(one):
                 held = self.statements.expressions.operand(given)
-                result = (
-                    self.emit.value(held) if isinstance(held, Ref) else self.emit.in_dtype(held, type_of(held).dtype)
-                )
+                result = self.emit.in_dtype(held, type_of(held).dtype)
             yield Output(name, result, False)
 
 
 def _named(graph: Graph, names: Mapping[str, str]) -> Graph:
     """The graph with values by these names, and the others numbered in order."""
     made = [result.name for operation in graph.body.operations for result in operation.results]
-    own = {name for name in made if not _is_number(name)} | {value.name for value in graph.body.arguments}
+    by_number = re.compile(r"v\d+")  # names that the builder gave
+    own = {name for name in made if not by_number.fullmatch(name)} | {value.name for value in graph.body.arguments}
     numbers = (f"v{k}" for k in count() if f"v{k}" not in {*own, *names.values()})
     new = {name: names.get(name) or next(numbers) for name in made if name not in own}
 
@@ -151,8 +145,3 @@ def _named(graph: Graph, names: Mapping[str, str]) -> Graph:
         replace(one, operands=named(one.operands), results=named(one.results)) for one in graph.body.operations
     )
     return replace(graph, body=replace(graph.body, operations=operations, results=named(graph.body.results)))
-
-
-def _is_number(name: str) -> bool:
-    """Is it a name that the builder gave?"""
-    return name.startswith("v") and name[1:].isdigit()
