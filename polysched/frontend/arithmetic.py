@@ -64,10 +64,10 @@ def binary(op: str, left: Typed, right: Typed) -> Typed:
         case "&" | "|" | "^" if left.type.dtype == right.type.dtype == boolean:
             logical = {"&": "&&", "|": "||", "^": "!="}[op]
             return Typed(Binary(logical, left.expr, right.expr), left.weak and right.weak)
-        case "&" | "|" | "^":
-            return _applied(op, both, _integer_type(op, both, "convert it, as in int(x)"))
-        case "<<" | ">>":
+        case "&" | "|" | "^" | "<<" | ">>":
             target = _integer_type(op, both, "convert it, as in int(x)")
+            if op in ("&", "|", "^"):
+                return _applied(op, both, target)
             return Typed(shifted(op, *(converted(value, target.dtype) for value in both)), target.weak)
     raise InputError(f"the operator '{op}' cannot be in a nest", None, "write its loops")
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from polysched.errors import InputError, Loc
 from polysched.frontend.python_expressions import Expressions, Scope
-from polysched.frontend.python_source import Source
+from polysched.frontend.python_source import Source, names_in
 from polysched.ir.dtypes import boolean
 from polysched.ir.nodes import Expr
 
@@ -26,13 +26,10 @@ def parse_formula(text: str, names: Sequence[str]) -> Expr:
         node = ast.parse(text, mode="eval").body
     except SyntaxError as error:
         raise InputError(f"this is not Python: {error.msg}", Loc("formula", 1, error.offset or 1, text)) from None
-    for name in (each for each in ast.walk(node) if isinstance(each, ast.Name)):
-        if name.id not in names and not _is_called(name, node):
+    called = [each.func for each in ast.walk(node) if isinstance(each, ast.Call)]
+    for name in names_in(node):
+        if name.id not in names and name not in called:
             raise source.error(name, f"'{name.id}' is not known here", f"the names are: {', '.join(names)}")
     read = Expressions(source, Scope(tuple(names)))
     is_condition = isinstance(node, ast.Compare | ast.BoolOp) or read.value(node).type.dtype == boolean
     return read.condition(node) if is_condition else read.integer(node, "it")
-
-
-def _is_called(name: ast.Name, node: ast.expr) -> bool:
-    return any(isinstance(each, ast.Call) and each.func is name for each in ast.walk(node))

@@ -34,12 +34,10 @@ def promote(left: DType, right: DType) -> DType:
     """The least dtype that holds both; where none does, as for u64 and i64, f64."""
     low, high = sorted((left, right), key=lambda dtype: (_rank(dtype), dtype.bits, dtype.kind))
     match low.kind, high.kind:
-        case ("b", _):
-            return high
-        case ("f", "f") | ("i", "i") | ("u", "u"):
+        case ("b", _) | ("f", "f") | ("i", "i") | ("u", "u"):
             return high
         case ("i" | "u", "f"):
-            return _float(max(high.bits, 2 * low.bits))
+            return ALL[f"f{min(max(high.bits, 2 * low.bits), 64)}"]
         case ("i", "u") | ("u", "i"):
             signed, unsigned = (low, high) if low.kind == "i" else (high, low)
             bits = max(signed.bits, 2 * unsigned.bits)
@@ -55,10 +53,6 @@ def fits(value: int, dtype: DType) -> bool:
 
 def _rank(dtype: DType) -> int:
     return {"b": 0, "i": 1, "u": 1, "f": 2}[dtype.kind]
-
-
-def _float(bits: int) -> DType:
-    return ALL[f"f{min(bits, 64)}"]
 
 
 weak_bool, weak_int, weak_float = (Type(dtype, weak=True) for dtype in (boolean, i64, f64))

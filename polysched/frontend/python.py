@@ -71,7 +71,7 @@ def _function(source: Source, definition: ast.FunctionDef, defaults: Mapping[str
     params, scope = signature(source, definition, defaults)
     body, made = local_arrays(source, scope, _without_docstring_and_return(definition.body))
     scope.arrays |= {array.name: array for array in made}
-    loops = [node.target for node in _walk(body) if isinstance(node, ast.For)]
+    loops = (node.target for stmt in body for node in ast.walk(stmt) if isinstance(node, ast.For))
     scope.all_loops = frozenset(target.id for target in loops if isinstance(target, ast.Name))
     scope.temporaries = _assigned(body) - set(params)
     statements, types = _typed(source, scope, body)
@@ -115,19 +115,14 @@ def _without_docstring_and_return(body: Sequence[ast.stmt]) -> Sequence[ast.stmt
     return body
 
 
-def _walk(body: Iterable[ast.stmt]) -> Iterable[ast.AST]:
-    return (node for stmt in body for node in ast.walk(stmt))
-
-
 def _assigned(body: Iterable[ast.stmt]) -> frozenset[str]:
     """Names that the statements assign, by = or an operator such as +=."""
-    targets = [
-        target
-        for node in _walk(body)
-        if isinstance(node, ast.Assign | ast.AugAssign)
-        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
-    ]
-    return frozenset(target.id for target in targets if isinstance(target, ast.Name))
+    found: set[str] = set()
+    for node in (node for stmt in body for node in ast.walk(stmt)):
+        if isinstance(node, ast.Assign | ast.AugAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            found |= {target.id for target in targets if isinstance(target, ast.Name)}
+    return frozenset(found)
 
 
 class _Statements:
@@ -199,18 +194,12 @@ class _Statements:
     def bounds(self, node: ast.expr) -> tuple[Expr, Expr, int]:
         """lo, hi and step of a range."""
         match node:
-            case ast.Call(func=ast.Name(id="range"), args=[hi], keywords=[]):
-                bounds: list[ast.expr] = [ast.copy_location(ast.Constant(0), hi), hi]
-                step = 1
-            case ast.Call(func=ast.Name(id="range"), args=[lo, hi], keywords=[]):
-                bounds, step = [lo, hi], 1
-            case ast.Call(func=ast.Name(id="range"), args=[lo, hi, by], keywords=[]):
-                bounds, step = [lo, hi], self.step(by)
-            case _:
-                message = f"a loop runs over a range, not over '{ast.unparse(node)}'"
-                raise self.source.error(node, message, "write range(n), range(lo, hi) or range(lo, hi, step)")
-        first, last = (self.expressions.integer(bound, "a bound of a loop") for bound in bounds)
-        return first, last, step
+            case ast.Call(func=ast.Name(id="range"), args=[_] | [_, _] | [_, _, _] as args, keywords=[]):
+                step = self.step(args[2]) if len(args) == 3 else 1
+                bounds = [self.expressions.integer(bound, "a bound of a loop") for bound in args[:2]]
+                return Const(0) if len(bounds) == 1 else bounds[0], bounds[-1], step
+        message = f"a loop runs over a range, not over '{ast.unparse(node)}'"
+        raise self.source.error(node, message, "write range(n), range(lo, hi) or range(lo, hi, step)")
 
     def step(self, node: ast.expr) -> int:
         match self.expressions.integer(node, "the step of a loop"):
@@ -234,8 +223,7 @@ class _Statements:
             case ast.Subscript():
                 return
             case ast.Name(id=name):
-                problem = self.problem_of_assigning(name)
-                if problem:
+                if problem := self.problem_of_assigning(name):
                     raise self.source.error(target, *problem)
             case ast.Tuple() | ast.List():
                 hint = "assign each on a line of its own"

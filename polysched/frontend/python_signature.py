@@ -17,7 +17,7 @@ import numpy as np
 from polysched.frontend.promotion import fits
 from polysched.frontend.python_expressions import Expressions, Scope
 from polysched.frontend.python_functions import DTYPES
-from polysched.frontend.python_source import Source
+from polysched.frontend.python_source import Source, names_in
 from polysched.ir.dtypes import ALL, DType, Size
 from polysched.ir.nodes import LARGEST_SIZE, Array, Expr
 
@@ -37,12 +37,13 @@ def signature(
             raise source.error(star, f"'*{star.arg}' cannot be in a nest", "name each parameter")
     written = _written_defaults(args)
     known = _literals(source, written) if defaults is None else defaults
-    constants = {param.arg: known[param.arg] for param in params if of_op and _is_constant(param, written)}
+    unannotated = [param.arg for param in params if param.annotation is None and param.arg in written]
+    constants = {name: known[name] for name in unannotated} if of_op else {}
     kinds = {param.arg: _annotation(source, param) for param in params if param.arg not in constants}
     sizes = [name for name, (kind, _) in kinds.items() if isinstance(kind, Size)]
     if of_op:
-        entries = [entry for _, shape in kinds.values() for entry in shape or ()]
-        sizes += [name for entry in entries for name in _names_in(source, entry) if name not in {*kinds, *constants}]
+        entries = [_parsed(source, entry) for _, shape in kinds.values() for entry in shape or ()]
+        sizes += [one.id for entry in entries for one in names_in(entry) if one.id not in {*kinds, *constants}]
     scope = Scope(tuple(dict.fromkeys(sizes)), constants=constants)
     for name, (kind, shape) in kinds.items():
         if isinstance(kind, DType) and shape is None:
@@ -95,10 +96,6 @@ def _literals(source: Source, written: Mapping[str, ast.expr]) -> dict[str, Any]
     return values
 
 
-def _is_constant(param: ast.arg, written: Mapping[str, ast.expr]) -> bool:
-    return param.annotation is None and param.arg in written
-
-
 def _default(
     source: Source, node: ast.expr, name: str, kind: tuple[DType | Size, Sequence[ast.expr] | None], value: Any
 ) -> int | float | bool:
@@ -124,19 +121,15 @@ def _default(
 # --- annotations
 
 
-def _names_in(source: Source, entry: ast.expr) -> list[str]:
-    """The names in an extent."""
-    text = entry.value if isinstance(entry, ast.Constant) else None
-    node = _parsed(source, entry, text) if isinstance(text, str) else entry
-    return [one.id for one in ast.walk(node) if isinstance(one, ast.Name)]
-
-
 def _annotation(source: Source, param: ast.arg) -> tuple[DType | Size, Sequence[ast.expr] | None]:
     """The type, and for an array the entries of its shape."""
     hint = f'write {param.arg}: ps.f64["n"] for an array, ps.f64 for a number, ps.size for a size'
     if param.annotation is None:
         raise source.error(param, f"parameter '{param.arg}' has no annotation", hint)
-    annotation = _without_annotated(param.annotation)
+    annotation = param.annotation
+    match annotation:  # Annotated[np.ndarray, f64["n"]]
+        case ast.Subscript(value=special, slice=ast.Tuple(elts=[_, ours])) if last_name(special) == "Annotated":
+            annotation = ours
     match annotation:
         case ast.Subscript(value=kind, slice=ast.Tuple(elts=entries)):
             shape: Sequence[ast.expr] | None = entries
@@ -153,14 +146,6 @@ def _annotation(source: Source, param: ast.arg) -> tuple[DType | Size, Sequence[
     return DTYPES[name], shape
 
 
-def _without_annotated(annotation: ast.expr) -> ast.expr:
-    """Of Annotated[np.ndarray, f64["n"]], the type that is ours."""
-    match annotation:
-        case ast.Subscript(value=special, slice=ast.Tuple(elts=[_, ours])) if last_name(special) == "Annotated":
-            return ours
-    return annotation
-
-
 def last_name(node: ast.expr) -> str:
     """f64 of f64 and ps.f64."""
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
@@ -168,10 +153,8 @@ def last_name(node: ast.expr) -> str:
 
 def extent(source: Source, scope: Scope, array: str, entry: ast.expr) -> Expr:
     """An extent over the sizes, given as an expression or as the text of one."""
-    text = entry.value if isinstance(entry, ast.Constant) else None
-    node = _parsed(source, entry, text) if isinstance(text, str) else entry
-    node = _Known(scope.constants).visit(node)
-    for name in (n for n in ast.walk(node) if isinstance(n, ast.Name)):
+    node = _Known(scope.constants).visit(_parsed(source, entry))
+    for name in names_in(node):
         if name.id not in scope.sizes:
             message = f"the shape of '{array}' names '{name.id}', which is not a size parameter"
             raise source.error(name, message, f"declare the parameter {name.id}: ps.size")
@@ -189,14 +172,16 @@ class _Known(ast.NodeTransformer):
         return ast.copy_location(ast.Constant(value), node) if type(value) is int else node
 
 
-def _parsed(source: Source, literal: ast.expr, text: str) -> ast.expr:
-    """The expression in a string literal, with its places in the file."""
+def _parsed(source: Source, entry: ast.expr) -> ast.expr:
+    """The expression; of a string literal the one in it, with its places in the file."""
+    if not (isinstance(entry, ast.Constant) and isinstance(entry.value, str)):
+        return entry
     try:
-        tree = ast.parse(text.strip(), mode="eval").body
+        tree = ast.parse(entry.value.strip(), mode="eval").body
     except SyntaxError:
         hint = 'write a size or an expression, as in "n + 1"'
-        raise source.error(literal, f"'{text}' is not an extent", hint) from None
+        raise source.error(entry, f"'{entry.value}' is not an extent", hint) from None
     for node in ast.walk(tree):
         if isinstance(node, ast.expr):  # past the quote
-            node.lineno, node.col_offset = literal.lineno, literal.col_offset + 1 + node.col_offset
+            node.lineno, node.col_offset = entry.lineno, entry.col_offset + 1 + node.col_offset
     return tree

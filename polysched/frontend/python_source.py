@@ -41,6 +41,10 @@ class Source:
             raise
 
 
+def names_in(node: ast.AST) -> list[ast.Name]:
+    return [each for each in ast.walk(node) if isinstance(each, ast.Name)]
+
+
 def definition_in(text: str, filename: str, first_line: int = 1) -> tuple[Source, ast.FunctionDef]:
     """The only function that the text defines; InputError if it defines none or several, or is not Python."""
     source, tree = _parse(text, filename, first_line)

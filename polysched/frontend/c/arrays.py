@@ -7,11 +7,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from clang.cindex import CursorKind, Type, TypeKind
 
-from polysched.frontend.c.file.clang import Node, children, constant, key, variable, walk
+from polysched.frontend.c.file.clang import Node, children, constant, key, mentions
 from polysched.frontend.c.types import dtype_of
 from polysched.frontend.c.variables import Variables, is_pointer
 from polysched.ir.dtypes import DType
@@ -22,16 +21,11 @@ _LAYERS = (TypeKind.CONSTANTARRAY, TypeKind.VARIABLEARRAY, TypeKind.INCOMPLETEAR
 _NAMES = (TypeKind.TYPEDEF, TypeKind.ELABORATED)
 
 
-@dataclass(frozen=True)
-class Declared:
-    """What the declaration of an array or a pointer says."""
-
-    dtype: DType
-    extents: tuple[Node | int | None, ...]  # an expression, a number, or None if it is not said
+Extent = Node | int | None  # an expression, a number, or None if it is not said
 
 
-def declared(variables: Variables, decl: Node) -> Declared:
-    """InputError for an array that a nest cannot have."""
+def declared(variables: Variables, decl: Node) -> tuple[DType, list[Extent]]:
+    """The elements and the extents that a declaration says; InputError for an array that a nest cannot have."""
     error = variables.source.error
     kind, layers, is_named = decl.type, list[Type](), False
     while True:
@@ -52,15 +46,15 @@ def declared(variables: Variables, decl: Node) -> Declared:
             raise error(decl, message, f"declare it as one array, as in double {decl.spelling}[n][m]")
         hint = "a nest has arrays of integers, float and double"
         raise error(decl, f"'{decl.spelling}' has elements of the type '{kind.spelling}'", hint)
-    return Declared(dtype, _extents(variables, decl, layers))
+    return dtype, _extents(variables, decl, layers)
 
 
-def _extents(variables: Variables, decl: Node, layers: list[Type]) -> tuple[Node | int | None, ...]:
+def _extents(variables: Variables, decl: Node, layers: list[Type]) -> list[Extent]:
     """Outermost first. The expressions below a declaration are those of its arrays, the innermost one first."""
     written = [c for c in children(decl) if c.kind.is_expression()]
     sized = sum(1 for layer in layers if layer.kind in (TypeKind.CONSTANTARRAY, TypeKind.VARIABLEARRAY))
     outermost_first = iter(reversed(written[:sized]))
-    found: list[Node | int | None] = []
+    found: list[Extent] = []
     for layer in layers:
         if layer.kind == TypeKind.CONSTANTARRAY:
             next(outermost_first, None)
@@ -78,15 +72,15 @@ def _extents(variables: Variables, decl: Node, layers: list[Type]) -> tuple[Node
                 found.append(None)
         else:
             found.append(None)
-    return tuple(found)
+    return found
 
 
 def _changing(variables: Variables, extent: Node) -> str | None:
     """A variable of the extent that may have another value than when the array was declared."""
-    for node in walk(extent):
-        name = variable(node) if node.kind == CursorKind.DECL_REF_EXPR and constant(node) is None else None
-        if name is not None and (key(name) in variables.assigned | variables.exposed or _is_of_loop(variables, name)):
-            return str(name.spelling)
+    for node, decl in mentions(extent):
+        changes = key(decl) in variables.assigned | variables.exposed or _is_of_loop(variables, decl)
+        if changes and constant(node) is None:
+            return str(decl.spelling)
     return None
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from clang.cindex import CursorKind
 
 from polysched.errors import InputError
-from polysched.frontend.c.arrays import declared
+from polysched.frontend.c.arrays import Extent, declared
 from polysched.frontend.c.file.clang import (
     Node,
     children,
@@ -24,7 +24,7 @@ from polysched.frontend.c.file.clang import (
 from polysched.frontend.c.numbers import Numbers
 from polysched.frontend.c.types import greatest
 from polysched.frontend.c.variables import is_array
-from polysched.ir.dtypes import DType
+from polysched.ir.dtypes import DType, i64
 from polysched.ir.nodes import Array, Const, Expr, Var
 from polysched.model.affine import NotAffine
 from polysched.model.known import Where
@@ -71,15 +71,15 @@ class Elements(Numbers):
             raise self.source.error(node, f"the pointer '{decl.spelling}' changes in the region", hint)
         name = self.variables.name(decl)
         if name not in self.arrays:
-            found = declared(self.variables, decl)
+            dtype, extents = declared(self.variables, decl)
             before, self.where = self.where, Where()
-            shape = tuple(self.extent(extent) for extent in found.extents)
+            shape = tuple(map(self.extent, extents))
             self.where = before
-            space = "private" if self.variables.is_temporary(decl) else "global"
-            self.arrays[name] = Array(name, found.dtype, shape, space)
+            space = "private" if key(decl) in self.variables.declared else "global"
+            self.arrays[name] = Array(name, dtype, shape, space)
         return self.arrays[name]
 
-    def extent(self, extent: Node | int | None) -> Expr:
+    def extent(self, extent: Extent) -> Expr:
         match extent:
             case None:
                 return UNKNOWN
@@ -102,14 +102,13 @@ class Elements(Numbers):
                 raise self.not_affine(node, array) from None
             self.products.setdefault(array.name, node)
             if self.may_leave_type(node):
-                limit = min(greatest(self.dtype(node)), (1 << 63) - 1)
+                limit = min(greatest(self.dtype(node)), greatest(i64))
                 self.wraps[array.name] = min(limit, self.wraps.get(array.name, limit))
         return expr
 
     def not_affine(self, node: Node, array: Array) -> InputError:
         message = f"subscript '{self.source.text(node)}' of '{array.name}' is not affine"
         return self.source.error(node, message, "use sums of loop variables and parameters, or load it from an array")
-
 
     def scalar(self, decl: Node, dtype: DType) -> Array:
         """The array of rank 0 that holds a variable which the region writes."""

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from clang.cindex import CursorKind
 
-from polysched.frontend.c.file.clang import Key, Node, bare, children, key, operator, variable, walk
+from polysched.frontend.c.file.clang import Key, Node, bare, children, key, mentions, operator, variable, walk
 
 _Flow = tuple[Node | None, bool]  # where the value may be read, and whether it is surely assigned
 _JUMPS = (CursorKind.BREAK_STMT, CursorKind.CONTINUE_STMT)
@@ -27,7 +27,8 @@ def read_after(path: Sequence[Node], statements: Sequence[Node], name: Key) -> N
     """
     inside = {node.hash for statement in statements for node in walk(statement)}
     if any(node.kind in _TANGLED for node in walk(path[0]) if node.hash not in inside):
-        return next((node for node in walk(path[0]) if node.hash not in inside and _names(node, name)), None)
+        named = (node for node, decl in mentions(path[0]) if key(decl) == name)
+        return next((node for node in named if node.hash not in inside), None)
     begin, end = statements[0].extent.start.offset, statements[-1].extent.end.offset
     for depth, node in reversed(list(enumerate(path))):
         read, written = None, False
@@ -88,10 +89,9 @@ def _flow(node: Node, name: Key) -> _Flow:
     if operator(node) == ",":
         return _sequence(parts, name)
     if operator(node) == "=" and (target := variable(parts[0])) is not None and key(target) == name:
-        return next((part for part in walk(parts[1]) if _names(part, name)), None), True
-    return next((part for part in walk(node) if _names(part, name)), None), False
+        return _mention(parts[1], name), True
+    return _mention(node, name), False
 
 
-def _names(node: Node, name: Key) -> bool:
-    decl = variable(node) if node.kind == CursorKind.DECL_REF_EXPR else None
-    return decl is not None and key(decl) == name
+def _mention(root: Node, name: Key) -> Node | None:
+    return next((node for node, decl in mentions(root) if key(decl) == name), None)

@@ -19,12 +19,12 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
-from clang.cindex import CursorKind, StorageClass, TLSKind
+from clang.cindex import StorageClass, TLSKind
 
 from polysched.errors import InputError
 from polysched.frontend.c.arrays import is_restrict
 from polysched.frontend.c.expressions import Expressions
-from polysched.frontend.c.file.clang import Key, Node, key, variable, walk
+from polysched.frontend.c.file.clang import key, mentions
 from polysched.frontend.c.file.context import (
     is_named_outside,
     macros_of_keywords,
@@ -100,11 +100,7 @@ class CFile:
 
 
 def open_c(
-    path: str,
-    include: tuple[str, ...] = (),
-    define: tuple[str, ...] = (),
-    pure: tuple[str, ...] = (),
-    data: bytes | None = None,
+    path: str, include: tuple[str, ...], define: tuple[str, ...], pure: tuple[str, ...], data: bytes | None
 ) -> CFile:
     """The file, or `data` in its place; InputError for pragmas that do not pair and for what clang cannot parse."""
     source = parse(path, include, define, data)
@@ -170,19 +166,17 @@ def _region(macros: Macros, marked: Marked, name: str, pure: frozenset[str]) -> 
 def _require_local(source: Source, marked: Marked, variables: Variables) -> None:
     """What the region declares is gone after it: the generated code has a block of its own."""
     end = marked.statements[-1].extent.end.offset
-    for node in walk(marked.path[-1]):
-        if node.kind == CursorKind.DECL_REF_EXPR and node.extent.start.offset >= end:
-            decl = variable(node)
-            if decl is not None and key(decl) in variables.declared:
-                message = f"'{decl.spelling}' is declared in the region, and used after it"
-                raise source.error(node, message, "declare it before the region")
+    for node, decl in mentions(marked.path[-1]):
+        if node.extent.start.offset >= end and key(decl) in variables.declared:
+            message = f"'{decl.spelling}' is declared in the region, and used after it"
+            raise source.error(node, message, "declare it before the region")
 
 
 def _require_loops_dead(source: Source, marked: Marked, variables: Variables) -> None:
     """The nest leaves no value in the loop variables."""
-    for name, node in _mentioned(marked).items():
-        decl = variable(node)
-        if decl is None or name not in variables.loops - variables.declared:
+    for node, decl in mentions(*marked.statements):
+        name = key(decl)
+        if name not in variables.loops - variables.declared:
             continue
         hint = f"declare '{decl.spelling}' in the for, as in for (int {decl.spelling} = 0; ...)"
         if name in variables.exposed:
@@ -193,24 +187,13 @@ def _require_loops_dead(source: Source, marked: Marked, variables: Variables) ->
             raise source.error(read, message, hint)
 
 
-def _mentioned(marked: Marked) -> dict[Key, Node]:
-    """The first place where each variable is named."""
-    found: dict[Key, Node] = {}
-    for node in (node for statement in marked.statements for node in walk(statement)):
-        if node.kind == CursorKind.DECL_REF_EXPR and (decl := variable(node)) is not None:
-            found.setdefault(key(decl), node)
-    return found
-
-
 def _temporaries(
     marked: Marked, variables: Variables, body: tuple[Stmt, ...], arrays: dict[str, Array]
 ) -> list[Array]:
     """Scalars whose value neither enters nor leaves the region."""
     stored = {node.array for node in walk_ir(body) if isinstance(node, Store)}
     found: list[Array] = []
-    for array in arrays.values():
-        if array.shape:
-            continue
+    for array in (array for array in arrays.values() if not array.shape):
         decl = variables.decls[array.name]
         if key(decl) in variables.declared:
             if array.name not in stored:
@@ -247,13 +230,11 @@ def _with_sizes(body: tuple[Stmt, ...], sizes: set[str]) -> tuple[Stmt, ...]:
     """A size is an i64; its value in C's type is a Cast of that."""
 
     def rule(node: Expr | Stmt) -> Expr | None:
-        match node:
-            case Var(name, dtype) if name in sizes and dtype != i64:
-                return Cast(Var(name), dtype)
+        if isinstance(node, Var) and node.name in sizes and node.dtype != i64:
+            return Cast(Var(node.name), node.dtype)
         return None
 
-    changed: tuple[Stmt, ...] = rewrite(body, rule)
-    return changed
+    return rewrite(body, rule)
 
 
 # --- what ties it to the file

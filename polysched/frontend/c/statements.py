@@ -22,9 +22,9 @@ from polysched.frontend.c.file.clang import (
     Node,
     bare,
     children,
+    initialiser,
     is_integer,
     key,
-    operands,
     operator,
     stripped,
     unary_operator,
@@ -72,7 +72,8 @@ class Statements:
             target, operand = children(node)
             return (self.update(node, target, operand, operator(node)[:-1]),)
         if unary_operator(node)[-2:] in ("++", "--"):
-            return (self.step(node),)
+            (target,) = children(node)
+            return (self.update(node, target, None, unary_operator(node)[-1]),)
         raise self.refused(node)
 
     def assignment(self, node: Node) -> tuple[Stmt, ...]:
@@ -86,20 +87,17 @@ class Statements:
         held = self.read.value(children(inner)[0])
         return (*before, self.store(node, target, converted(held, self.read.dtype(value))))
 
-    def update(self, node: Node, target: Node, operand: Node, op: str) -> Stmt:
-        """`a op= b`: clang has converted b to the type in which C computes, but for shifts."""
-        self.check_target(target)
-        before, value = self.read.value(target), self.read.value(operand)
-        dtype = promoted(before.dtype) if op in ("<<", ">>") else value.dtype
-        after = arithmetic(op, converted(before, dtype), value)
-        return self.store(node, target, converted(after, before.dtype))
-
-    def step(self, node: Node) -> Stmt:
-        (target,) = children(node)
+    def update(self, node: Node, target: Node, operand: Node | None, op: str) -> Stmt:
+        """`a op= b`, or a++ and a-- without b: clang has converted b to the type that C computes in, but for shifts."""
         self.check_target(target)
         before = self.read.value(target)
         dtype = promoted(before.dtype)
-        after = arithmetic(unary_operator(node)[-1], converted(before, dtype), converted(Const(1), dtype))
+        if operand is None:
+            value = converted(Const(1), dtype)
+        else:
+            value = self.read.value(operand)
+            dtype = dtype if op in ("<<", ">>") else value.dtype
+        after = arithmetic(op, converted(before, dtype), value)
         return self.store(node, target, converted(after, before.dtype))
 
     def store(self, node: Node, target: Node, value: Expr) -> Stmt:
@@ -136,24 +134,20 @@ class Statements:
         if decl.type.get_canonical().is_volatile_qualified() or dtype_of(decl.type) is None:
             hint = "a nest has integers, float and double"
             raise error(decl, f"'{name}' has the type '{decl.type.spelling}'", hint)
-        values = [part for part in operands(decl) if part.kind.is_expression()]
-        if not values:
+        if (value := initialiser(decl)) is None:
             return ()
-        is_fixed = is_integer(values[0]) and key(decl) not in self.variables.written
-        if is_fixed and (exact := self.read.shown_or_none(values[0])) is not None:
+        is_fixed = is_integer(value) and key(decl) not in self.variables.written
+        if is_fixed and (exact := self.read.shown_or_none(value)) is not None:
             self.variables.bindings[key(decl)] = exact
             return ()
-        array = self.read.scalar(decl, self.read.dtype(values[0]))
-        return (Store(array.name, (), self.read.value(values[0]), self.source.loc(decl)),)
+        array = self.read.scalar(decl, self.read.dtype(value))
+        return (Store(array.name, (), self.read.value(value), self.source.loc(decl)),)
 
     def local_array(self, decl: Node) -> Stmt:
         array = self.read.array(decl, decl)
         if is_pointer(decl):
-            raise self.source.error(
-                decl,
-                f"the pointer '{decl.spelling}' is declared in the region",
-                "subscript the array that it points to",
-            )
+            message = f"the pointer '{decl.spelling}' is declared in the region"
+            raise self.source.error(decl, message, "subscript the array that it points to")
         if any(part.kind == CursorKind.INIT_LIST_EXPR for part in children(decl)):
             raise self.source.error(decl, f"'{decl.spelling}' has an initialiser", "assign its elements in loops")
         names = {node.name for extent in array.shape for node in walk_ir(extent) if isinstance(node, Var)}

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from clang.cindex import Type, TypeKind
 
-from polysched.ir.dtypes import ALL, DType, boolean, f32, f64, i32
+from polysched.ir.dtypes import ALL, DType, boolean, f32, f64, i32, i64
+from polysched.ir.nodes import Binary, Const, Expr
 
 _SIGNED = frozenset(getattr(TypeKind, name) for name in ["CHAR_S", "SCHAR", "SHORT", "INT", "LONG", "LONGLONG"])
 _UNSIGNED = frozenset(getattr(TypeKind, name) for name in ["CHAR_U", "UCHAR", "USHORT", "UINT", "ULONG", "ULONGLONG"])
@@ -46,6 +47,12 @@ def greatest(dtype: DType) -> int:
     if dtype.kind == "b":
         return 1
     return (1 << dtype.bits - (dtype.kind == "i")) - 1
+
+
+def within(expr: Expr, dtype: DType) -> tuple[Expr, Expr]:
+    """What holds if the integer, an i64, fits in the type."""
+    high = min(greatest(dtype), greatest(i64))
+    return Binary(">=", expr, Const(least(dtype))), Binary("<=", expr, Const(high))
 
 
 def holds(target: DType, source: DType) -> bool:

@@ -9,12 +9,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from clang.cindex import CursorKind, LinkageKind, StorageClass, TypeKind
 
-from polysched.frontend.c.file.clang import Key, Node, children, key, operator, stripped, unary_operator, variable, walk
+from polysched.frontend.c.file.clang import (
+    Key,
+    Node,
+    children,
+    key,
+    mentions,
+    operator,
+    stripped,
+    unary_operator,
+    variable,
+    walk,
+)
 from polysched.frontend.c.file.source import Source
 from polysched.frontend.c.types import dtype_of
 from polysched.ir.dtypes import DType
@@ -79,22 +90,13 @@ class Variables:
         decl = self.decls.get(name)
         return (decl.location.offset if decl is not None else 1 << 62), name
 
-    def is_memory(self, decl: Node) -> bool:
-        """Is the scalar read from memory, since the region writes it?"""
-        return key(decl) in self.written
 
-    def is_temporary(self, decl: Node) -> bool:
-        return key(decl) in self.declared
-
-
-def find_variables(source: Source, function: Node, statements: Iterable[Node]) -> Variables:
-    statements = tuple(statements)
+def find_variables(source: Source, function: Node, statements: Sequence[Node]) -> Variables:
     loops, written, declared = _scan(statements)
     every_loop, every_written, _ = _scan((function,))
     taken = (stripped(children(node)[0]) for node in walk(function) if unary_operator(node) == "&")
     addressed = {key(decl) for node in taken if (decl := variable(node)) is not None}
-    seen = (variable(node) for node in walk(function) if node.kind == CursorKind.DECL_REF_EXPR)
-    shared = {key(decl) for decl in seen if decl is not None and _outlives(decl)}
+    shared = {key(decl) for _, decl in mentions(function) if _outlives(decl)}
     exposed, assigned = frozenset(addressed | shared), every_loop | every_written
     return Variables(source, loops, written, declared, exposed, assigned, source.names)
 

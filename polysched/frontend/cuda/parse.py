@@ -39,10 +39,9 @@ class Parsed:
     macros: Mapping[str, frozenset[str]]  # of `files`: the names that each is made of
 
 
-def parse(path: str, text: bytes | None, include: Sequence[str] = (), define: Sequence[str] = ()) -> Parsed:
-    """The file as nvcc reads it with `-I include` and `-D define`, whatever clang thinks of its bodies; `text` is what
-    it holds if it is not on disk."""
-    data = _read(path) if text is None else text
+def parse(path: str, data: bytes, include: Sequence[str], define: Sequence[str]) -> Parsed:
+    """The file, which holds `data`, as nvcc reads it with `-I include` and `-D define`, whatever clang thinks of its
+    bodies."""
     system = cpp_headers()
     arguments = [
         *("-x", "cuda", "--cuda-host-only", "-nocudainc", "-nocudalib", "-std=c++17", "-w", "-ferror-limit=0"),
@@ -54,8 +53,7 @@ def parse(path: str, text: bytes | None, include: Sequence[str] = (), define: Se
     ]
     try:
         options = TranslationUnit.PARSE_DETAILED_PROCESSING_RECORD | _KEEP_GOING
-        unsaved = [] if text is None else [(path, text.decode())]
-        unit = Index.create().parse(path, arguments, unsaved, options)
+        unit = Index.create().parse(path, arguments, [(path, data)], options)
     except TranslationUnitLoadError:
         raise InputError(f"clang cannot parse {path}", None, "try it with a compiler first") from None
     included = {
@@ -63,7 +61,7 @@ def parse(path: str, text: bytes | None, include: Sequence[str] = (), define: Se
         for it in unit.get_includes()
         if it.source is not None and not it.include.name.startswith((*system, str(_WORDS)))
     }
-    files = {path: data} | {name: _read(name) for name in included.values()}
+    files = {path: data} | {name: read(name) for name in included.values()}
     return Parsed(
         tree=unit.cursor,
         files=files,
@@ -73,7 +71,7 @@ def parse(path: str, text: bytes | None, include: Sequence[str] = (), define: Se
     )
 
 
-def _read(path: str) -> bytes:
+def read(path: str | Path) -> bytes:
     try:
         return Path(path).read_bytes()
     except OSError as error:

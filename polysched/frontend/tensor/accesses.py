@@ -5,7 +5,7 @@ out[2 * i] = a[i + 1] + sum(a[k], k < m)     stores { [i] -> [2i] }, reads { [i]
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from polysched.frontend.tensor.reduce import Axis
 from polysched.frontend.tensor.tensor import Body
@@ -34,15 +34,22 @@ def read(body: Body, array: str, sizes: Sequence[str]) -> Iterator[tuple[isl.Map
 
 def _accessed(body: Body, axes: Sequence[Axis], index: Sequence[Expr], sizes: Sequence[str]) -> isl.Map:
     """... for any values of the axes."""
-    space = AffineSpace("", (*body.indices, *(axis.name for axis in axes)), tuple(sizes))
     ranges: list[tuple[str, Expr, Expr]] = [(axis.name, axis.lo, axis.hi) for axis in axes]
     ranges += [(name, Const(0), extent) for name, extent in zip(body.indices, body.extents, strict=True)]
     bounds = (c for name, lo, hi in ranges for c in (Binary("<=", lo, Var(name)), Binary("<", Var(name), hi)))
-    relation = isl.Map.from_domain_and_range(space.where(conjunction(bounds)), isl.Set("{ [] }"))
+    relation = elements((*body.indices, *(axis.name for axis in axes)), bounds, index, sizes)
+    return relation.project_out(isl.dim_type.in_, len(body.indices), len(axes))
+
+
+def elements(
+    iterators: Iterable[str], conditions: Iterable[Expr], index: Sequence[Expr], sizes: Sequence[str]
+) -> isl.Map:
+    """{ [i, j] -> [x, y] }: the elements at these subscripts, where all of the conditions hold; NotAffine as before."""
+    space = AffineSpace("", tuple(iterators), tuple(sizes))
+    relation = isl.Map.from_domain_and_range(space.where(conjunction(conditions)), isl.Set("{ [] }"))
     for subscript in index:
         relation = relation.flat_range_product(isl.Map.from_pw_aff(space.function(subscript)))
-    relation = relation.project_out(isl.dim_type.in_, len(body.indices), len(axes))
-    return relation.intersect_params(sizes_not_negative(tuple(sizes)))
+    return relation.intersect_params(sizes_not_negative(space.sizes))
 
 
 def _loads(expr: Expr, array: str) -> list[Load]:

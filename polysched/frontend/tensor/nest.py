@@ -23,7 +23,7 @@ from polysched.frontend.tensor.inline import inlined
 from polysched.frontend.tensor.loops import loops
 from polysched.frontend.tensor.tensor import Tensor
 from polysched.frontend.tensor.updates import without_copies
-from polysched.frontend.tensor.value import Name, ScalarName, SizeName, Value
+from polysched.frontend.tensor.value import Name, ScalarName, SizeName, Value, agreed
 from polysched.ir.nodes import Alloc, Array, Function, Var
 from polysched.ir.verify import verify
 from polysched.support.entry import entry
@@ -54,18 +54,11 @@ def function(
     by_value = tuple(Var(s.name, s.dtype) for s in names.values() if isinstance(s, ScalarName))
     given = [each.name if isinstance(each, Tensor) else str(each.expr) for each in inputs]
     parameters = dict.fromkeys((*given, *(each.name for each in outputs), *(s.name for s in by_value), *sizes))
-    made = Function(
-        name,
-        sizes,
-        arrays,
-        (
-            *(Alloc(array, loc) for array in temporary),
-            *(stmt for group in groups for stmt in loops(group, local, taken)),
-        ),
-        by_value,
-        tuple(parameters),
-        loc,
+    body = (
+        *(Alloc(array, loc) for array in temporary),
+        *(stmt for group in groups for stmt in loops(group, local, taken)),
     )
+    made = Function(name, sizes, arrays, body, by_value, tuple(parameters), loc)
     verify(made, "source")
     return made
 
@@ -94,17 +87,10 @@ def _meanings(
     inputs: Sequence[Tensor | Value], outputs: Sequence[Tensor], tensors: Iterable[Tensor], loc: Loc | None
 ) -> dict[str, Name]:
     """All names of the function; InputError if one stands for two things."""
-    names: dict[str, Name] = {}
-    for each in (*inputs, *outputs, *tensors):
-        for name, meaning in (
-            ((each.name, each), *each.names.items()) if isinstance(each, Tensor) else each.names.items()
-        ):
-            known = names.setdefault(name, meaning)
-            if known is not meaning and known != meaning:
-                both = known.what if known.what == meaning.what else f"{known.what} and {meaning.what}"
-                place = meaning.loc if isinstance(meaning, Tensor) else loc
-                raise InputError(f"two different things are named {name}: {both}", place, "rename one of them")
-    return names
+    every = (*inputs, *outputs, *tensors)
+    itself = ([(each.name, each)] if isinstance(each, Tensor) else [] for each in every)
+    names = (pair for own, each in zip(itself, every, strict=True) for pair in (*own, *each.names.items()))
+    return agreed(names, lambda meaning: meaning.loc if isinstance(meaning, Tensor) else loc)
 
 
 def _check(

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from polysched.errors import InputError
+from polysched.errors import InputError, Loc
 from polysched.frontend import arithmetic
 from polysched.frontend.arithmetic import Typed
 from polysched.frontend.tensor.caller import at_caller, caller
@@ -189,14 +189,18 @@ _BY_NUMPY = {dtype.numpy: dtype for dtype in ALL.values()}
 
 def merged(values: Iterable[Value]) -> Names:
     """What the names in all of the values stand for; InputError if one stands for two things."""
-    names: dict[str, Name] = {}
-    for one in values:
-        for name, meaning in one.names.items():
-            known = names.setdefault(name, meaning)
-            if known is not meaning and known != meaning:
-                both = known.what if known.what == meaning.what else f"{known.what} and {meaning.what}"
-                raise InputError(f"two different things are named {name}: {both}", caller(), "rename one of them")
-    return names
+    return agreed((pair for one in values for pair in one.names.items()), lambda meaning: caller())
+
+
+def agreed(names: Iterable[tuple[str, Name]], place: Callable[[Name], Loc | None]) -> dict[str, Name]:
+    """The names and what they stand for; InputError, at the `place` of one of both, if one stands for two things."""
+    found: dict[str, Name] = {}
+    for name, meaning in names:
+        known = found.setdefault(name, meaning)
+        if known is not meaning and known != meaning:
+            both = known.what if known.what == meaning.what else f"{known.what} and {meaning.what}"
+            raise InputError(f"two different things are named {name}: {both}", place(meaning), "rename one of them")
+    return found
 
 
 def made(result: Typed, *operands: Value) -> Value:

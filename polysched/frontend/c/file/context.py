@@ -13,7 +13,7 @@ import re
 from clang.cindex import CursorKind
 
 from polysched.errors import InputError, Loc
-from polysched.frontend.c.file.clang import Key, Node, children, key, variable, walk
+from polysched.frontend.c.file.clang import Key, Node, children, key, mentions, walk
 from polysched.frontend.c.file.pragmas import Marked
 from polysched.frontend.c.file.source import Source
 from polysched.frontend.c.variables import Variables
@@ -85,10 +85,5 @@ def require_read(source: Source, marked: Marked) -> None:
 
 def is_named_outside(marked: Marked, decl: Key) -> bool:
     """Is the variable named in the function, before or behind the region? Then a pointer may have been made from it."""
-    for node in walk(marked.function):
-        outside = not marked.begin <= node.extent.start.offset < marked.end
-        if node.kind == CursorKind.DECL_REF_EXPR and outside:
-            other: Node | None = variable(node)
-            if other is not None and key(other) == decl:
-                return True
-    return False
+    named = (node.extent.start.offset for node, other in mentions(marked.function) if key(other) == decl)
+    return any(not marked.begin <= offset < marked.end for offset in named)

@@ -17,7 +17,10 @@ from polysched.errors import InputError
 from polysched.frontend.c.file.clang import Node, children, skipped
 from polysched.frontend.c.file.source import Source, functions
 
-_KINDS = ("scop", "endscop")
+_TWICE = {
+    "scop": ("#pragma scop inside of another region", "put #pragma endscop at the end of the region before"),
+    "endscop": ("#pragma endscop without a #pragma scop before it", "put #pragma scop before the loops"),
+}
 
 
 @dataclass(frozen=True)
@@ -47,13 +50,9 @@ def pragma_pairs(source: Source) -> list[tuple[Pragma, Pragma]]:
         hint = "put #pragma scop before the loops and #pragma endscop after them"
         raise InputError(f"{source.path} has no #pragma scop", None, hint)
     for k, pragma in enumerate(pragmas):
-        before = pragmas[k - 1].kind if k else "endscop"
-        if pragma.kind == "scop" and before == "scop":
-            hint = "put #pragma endscop at the end of the region before"
-            raise InputError("#pragma scop inside of another region", source.at(pragma.offset), hint)
-        if pragma.kind == "endscop" and before == "endscop":
-            hint = "put #pragma scop before the loops"
-            raise InputError("#pragma endscop without a #pragma scop before it", source.at(pragma.offset), hint)
+        if pragma.kind == (pragmas[k - 1].kind if k else "endscop"):
+            message, hint = _TWICE[pragma.kind]
+            raise InputError(message, source.at(pragma.offset), hint)
     if pragmas[-1].kind == "scop":
         hint = "put #pragma endscop after the loops"
         raise InputError("this #pragma scop has no #pragma endscop", source.at(pragmas[-1].offset), hint)
@@ -67,7 +66,7 @@ def _pragmas(source: Source) -> Iterator[Pragma]:
     # Comments and strings need not be UTF-8, and libclang's binding reads no other spelling.
     words = ["" if token.kind in (TokenKind.COMMENT, TokenKind.LITERAL) else token.spelling for token in tokens]
     for k in range(len(tokens) - 2):
-        if words[k : k + 2] != ["#", "pragma"] or words[k + 2] not in _KINDS:
+        if words[k : k + 2] != ["#", "pragma"] or words[k + 2] not in _TWICE:
             continue
         offset, last = tokens[k].extent.start.offset, tokens[k + 2].extent.end.offset
         line = source.data.rfind(b"\n", 0, offset) + 1

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from polysched.frontend.tensor.reduce import Reduction
 from polysched.frontend.tensor.tensor import Body, Tensor
 from polysched.ir.node import substitute
-from polysched.ir.nodes import Const, Expr, Load, Var
+from polysched.ir.nodes import Const, Load, Var
 from polysched.ir.text import show
 from polysched.support.brief import brief
 
@@ -50,16 +50,12 @@ def _element(name: str, body: Body) -> str:
 
 def _value(body: Body) -> str:
     """The value, reductions in their places."""
-    placed: dict[str, Expr] = {one.name: Var(_reduction(one), one.dtype) for one in body.reductions}
-    result: Expr = substitute(body.value, placed)
-    return show(result)
+    return show(substitute(body.value, {one.name: Var(_reduction(one), one.dtype) for one in body.reductions}))
 
 
 def _reduction(one: Reduction) -> str:
     name = {"+": "sum", "*": "prod", "||": "any", "&&": "all"}.get(one.op, one.op)
-    axes = ", ".join(
-        f"{axis.name} < {show(axis.hi)}" if axis.lo == Const(0) else f"{show(axis.lo)} <= {axis.name} < {show(axis.hi)}"
-        for axis in one.axes
-    )
+    lows = ("" if axis.lo == Const(0) else f"{show(axis.lo)} <= " for axis in one.axes)
+    axes = ", ".join(f"{low}{axis.name} < {show(axis.hi)}" for low, axis in zip(lows, one.axes, strict=True))
     where = f" if {show(one.where)}" if one.where is not None else ""
     return f"{name}({show(one.term)}, {axes}{where})"

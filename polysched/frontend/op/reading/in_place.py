@@ -13,15 +13,16 @@ or of one that is never stored.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import replace
 from itertools import combinations
 
-from polysched.ir.build import conjunction
+from polysched.frontend.tensor.accesses import elements
 from polysched.ir.node import rewrite, walk
-from polysched.ir.nodes import Alloc, Array, Binary, Const, Expr, For, Function, If, Load, Stmt, Store, Var
-from polysched.model.affine import AffineSpace, NotAffine
-from polysched.model.loops import sizes_not_negative
+from polysched.ir.nodes import Alloc, Array, Const, Expr, For, Function, If, Load, Stmt, Store, Var
+from polysched.model.affine import NotAffine
+from polysched.model.known import accesses
+from polysched.model.loops import loop_conditions
 from polysched.support import isl
 
 
@@ -63,28 +64,22 @@ def _without_copy(body: tuple[Stmt, ...], result: str, parameter: str) -> tuple[
     return tuple(kept)
 
 
-@dataclass(frozen=True)
-class _Access:
-    loops: tuple[For, ...]
-    index: tuple[Expr, ...]
-
-
 def _may_be_in_place(body: tuple[Stmt, ...], result: str, parameter: str, sizes: tuple[str, ...]) -> bool:
     first = next((k for k, stmt in enumerate(body) if _stores_to(stmt, result)), len(body))
-    stored = list(_stores(body[first:], ()))
+    stored = [(store, where.loops) for store, where in accesses(body[first:]) if isinstance(store, Store)]
     if any(_reads(_control(stmt), parameter) for stmt in walk(body[first:])):
         return False
     try:
-        stores = [_elements(access, sizes) for store, access in stored if store.array == result]
+        stores = [_elements(loops, store.index, sizes) for store, loops in stored if store.array == result]
         written = [one.range() for one in stores]
         reads_own = False
-        for store, access in stored:
+        for store, loops in stored:
             for read in _reads(store, parameter):
                 if store.array == result and read.index == store.index:
                     reads_own = True
                     continue
-                elements = _elements(replace(access, index=read.index), sizes).range()
-                if not all(elements.is_disjoint(one) for one in written):
+                needed = _elements(loops, read.index, sizes).range()
+                if not all(needed.is_disjoint(one) for one in written):
                     return False
     except NotAffine:
         return False
@@ -111,32 +106,8 @@ def _control(node: object) -> tuple[Expr, ...]:
     return ()
 
 
-def _stores(body: Sequence[Stmt], loops: tuple[For, ...]) -> Iterator[tuple[Store, _Access]]:
-    for stmt in body:
-        match stmt:
-            case Store():
-                yield stmt, _Access(loops, stmt.index)
-            case For():
-                yield from _stores(stmt.body, (*loops, stmt))
-            case If(then=then, other=other):
-                yield from _stores((*then, *other), loops)
-
-
-def _elements(access: _Access, sizes: tuple[str, ...]) -> isl.Map:
-    """{ [i, j] -> [x, y] }: the elements that are accessed; NotAffine if that depends on data."""
-    space = AffineSpace("", tuple(loop.var for loop in access.loops), sizes)
-    bounds = (bound for loop in access.loops for bound in _bounds(loop))
-    relation = isl.Map.from_domain_and_range(space.where(conjunction(bounds)), isl.Set("{ [] }"))
-    for subscript in access.index:
-        relation = relation.flat_range_product(isl.Map.from_pw_aff(space.function(subscript)))
-    return relation.intersect_params(sizes_not_negative(sizes))
-
-
-def _bounds(loop: For) -> tuple[Expr, Expr]:
-    var = Var(loop.var)
-    if loop.step < 0:
-        return Binary("<=", var, loop.lo), Binary("<", loop.hi, var)
-    return Binary("<=", loop.lo, var), Binary("<", var, loop.hi)
+def _elements(loops: tuple[For, ...], index: tuple[Expr, ...], sizes: tuple[str, ...]) -> isl.Map:
+    return elements((loop.var for loop in loops), (c for loop in loops for c in loop_conditions(loop)), index, sizes)
 
 
 def _renamed(body: tuple[Stmt, ...], old: str, new: str) -> tuple[Stmt, ...]:
