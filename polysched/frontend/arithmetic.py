@@ -18,6 +18,18 @@ from polysched.frontend.promotion import Type, common, fits, promote, weak_bool,
 from polysched.ir.dtypes import DType, boolean, i64
 from polysched.ir.nodes import COMPARISONS, Binary, Call, Cast, Const, Expr, Select, Unary
 
+# C's functions of floats, by the number of their arguments.
+_OF_ONE = """sqrt cbrt exp exp2 expm1 log log2 log10 log1p erf erfc lgamma tgamma
+    sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh"""
+FUNCTIONS_OF_ONE = frozenset(_OF_ONE.split())
+ROUNDINGS = frozenset({"floor", "ceil", "trunc", "rint"})
+FUNCTIONS_OF_TWO = frozenset({"atan2", "hypot", "copysign"})
+FLOAT_FUNCTIONS = {
+    **dict.fromkeys(FUNCTIONS_OF_ONE | ROUNDINGS | {"fabs"}, 1),
+    **dict.fromkeys(FUNCTIONS_OF_TWO | {"fmin", "fmax", "fmod", "pow"}, 2),
+    "fma": 3,
+}
+
 
 @dataclass(frozen=True)
 class Typed:

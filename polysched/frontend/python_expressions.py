@@ -4,21 +4,25 @@
 
 Sizes, loop variables and literals are Python's own numbers: i64 and f64 among themselves, and weak among others
 (see promotion.py); so what is computed is what the Python function computes.
+
+    parse_formula("i < j and 2 * i <= n", ("i", "j", "n"))      i < j && 2 * i <= n      of type bool: text of users'
+    parse_formula("n // 2", ("n",))                             floordiv(n, 2)           of type i64
 """
 
 from __future__ import annotations
 
 import ast
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any
 
-from polysched.errors import InputError
+from polysched.errors import InputError, Loc
 from polysched.frontend.arithmetic import Typed, a, binary, comparison, converted, select, unary
 from polysched.frontend.promotion import Type, fits, weak_int
 from polysched.frontend.python_functions import call
-from polysched.frontend.python_source import Source
+from polysched.frontend.python_source import Source, names_in
 from polysched.ir.dtypes import ALL, DType, boolean, f64, i64
 from polysched.ir.nodes import Array, Binary, Const, Expr, Load, Unary, Var
 
@@ -42,11 +46,12 @@ class Scope:
         return any(name in names for names in (self.sizes, self.scalars, self.arrays, self.all_loops, self.temporaries))
 
 
+@dataclass
 class Expressions:
     """Reads expressions in a scope; every method raises InputError at the part that it cannot read."""
 
-    def __init__(self, source: Source, scope: Scope):
-        self.source, self.scope = source, scope
+    source: Source
+    scope: Scope
 
     def value(self, node: ast.expr) -> Typed:
         with self.source.at(node):
@@ -256,3 +261,22 @@ def _element(name: str, rank: int) -> str:
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def parse_formula(text: str, names: Sequence[str]) -> Expr:
+    """The condition, a bool, or the integer, an i64, that the text says; InputError with a caret where it is neither.
+
+    `names` are integers.
+    """
+    source = Source("formula", (text,))
+    try:
+        node = ast.parse(text, mode="eval").body
+    except SyntaxError as error:
+        raise InputError(f"this is not Python: {error.msg}", Loc("formula", 1, error.offset or 1, text)) from None
+    called = [each.func for each in ast.walk(node) if isinstance(each, ast.Call)]
+    for name in names_in(node):
+        if name.id not in names and name not in called:
+            raise source.error(name, f"'{name.id}' is not known here", f"the names are: {', '.join(names)}")
+    read = Expressions(source, Scope(tuple(names)))
+    is_condition = isinstance(node, ast.Compare | ast.BoolOp) or read.value(node).type.dtype == boolean
+    return read.condition(node) if is_condition else read.integer(node, "it")

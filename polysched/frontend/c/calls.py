@@ -12,6 +12,7 @@ from itertools import islice
 from clang.cindex import CursorKind, StorageClass, TypeKind
 
 from polysched.errors import InputError
+from polysched.frontend.arithmetic import FLOAT_FUNCTIONS
 from polysched.frontend.c.file.clang import Key, Node, children, constant, key, unary_operator, variable, walk
 from polysched.frontend.c.numbers import Numbers
 from polysched.frontend.c.types import dtype_of
@@ -21,12 +22,8 @@ from polysched.ir.node import walk as walk_ir
 from polysched.ir.nodes import Binary, Call, Expr, Unary
 
 # The functions of math.h that only compute, by the number of their arguments; with an f appended for float.
-_UNARY = """
-    acos acosh asin asinh atan atanh cbrt ceil cos cosh erf erfc exp exp2 expm1 fabs floor log log10 log1p log2 rint
-    round sin sinh sqrt tan tanh tgamma trunc
-"""
-_BINARY = "atan2 copysign fdim fmax fmin fmod hypot pow"
-_MATH = {**dict.fromkeys(_UNARY.split(), 1), **dict.fromkeys(_BINARY.split(), 2), "fma": 3}
+_MATH = {**FLOAT_FUNCTIONS, "round": 1, "fdim": 2}
+del _MATH["lgamma"]  # which sets signgam
 _ABSOLUTE = ("abs", "labs", "llabs")
 _MOST_NODES = 500  # of what stands twice
 _LARGE = 1000  # nodes of an inlined body

@@ -25,8 +25,7 @@ from polysched.frontend.c.file.clang import (
     variable,
 )
 from polysched.frontend.c.numbers import CASTS
-from polysched.frontend.c.operators import arithmetic, chosen, converted
-from polysched.frontend.c.types import holds
+from polysched.frontend.c.types import arithmetic, chosen, converted, holds
 from polysched.frontend.c.variables import is_array
 from polysched.ir.dtypes import boolean
 from polysched.ir.nodes import COMPARISONS, Binary, Const, Expr, Load, Unary, Var

@@ -32,9 +32,8 @@ from polysched.frontend.c.file.clang import (
     walk,
 )
 from polysched.frontend.c.file.source import Source
-from polysched.frontend.c.operators import chosen, converted
 from polysched.frontend.c.proofs import Proofs
-from polysched.frontend.c.types import dtype_of, holds, within
+from polysched.frontend.c.types import chosen, converted, dtype_of, holds, within
 from polysched.frontend.c.variables import Variables
 from polysched.frontend.promotion import fits
 from polysched.ir.dtypes import DType, boolean, i64

@@ -31,8 +31,7 @@ from polysched.frontend.c.file.clang import (
     variable,
 )
 from polysched.frontend.c.loops import head_of
-from polysched.frontend.c.operators import arithmetic, converted
-from polysched.frontend.c.types import dtype_of, promoted
+from polysched.frontend.c.types import arithmetic, converted, dtype_of, promoted
 from polysched.frontend.c.variables import is_array, is_pointer
 from polysched.ir.effects import may_change
 from polysched.ir.node import walk as walk_ir

@@ -9,16 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from polysched.frontend.arithmetic import Typed, absolute, shifted
+from polysched.frontend.arithmetic import FLOAT_FUNCTIONS, Typed, absolute, shifted
 from polysched.frontend.op.numpy.operators import COMPARED
 from polysched.ir.dtypes import DType, boolean
 from polysched.ir.nodes import Binary, Call, Const, Expr, Select, Unary
 
-_OF_ONE = """sqrt cbrt exp exp2 expm1 log log2 log10 log1p erf erfc lgamma tgamma
-    sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh"""
-FUNCTIONS_OF_ONE = frozenset(_OF_ONE.split())
-FUNCTIONS_OF_TWO = frozenset({"atan2", "hypot", "copysign"})
-ROUNDINGS = frozenset({"floor", "ceil", "trunc", "rint"})
 SPECIAL = frozenset({"relu", "sigmoid", "silu", "softplus", "gelu", "rsqrt"})
 
 
@@ -34,7 +29,7 @@ def scalar(kind: str, args: Sequence[Expr], dtype: DType) -> Expr:
             return Binary((_LOGICAL if args[0].dtype == boolean else _BITWISE)[name], *args)
         case "BinaryType", "Fmod" if dtype.is_integer:
             return Binary("truncmod", *args)
-        case "BinaryType" | "UnaryType", _ if name.lower() in _C_FUNCTIONS:
+        case "BinaryType" | "UnaryType", _ if name.lower() in FLOAT_FUNCTIONS:
             return Call(name.lower(), tuple(args), dtype)
         case "UnaryType", "Neg":
             return Unary("-", args[0])
@@ -96,4 +91,3 @@ _BINARY = {
 }
 _LOGICAL = {"And": "&&", "Or": "||", "Xor": "!="}
 _BITWISE = {"And": "&", "Or": "|", "Xor": "^"}
-_C_FUNCTIONS = FUNCTIONS_OF_ONE | FUNCTIONS_OF_TWO | ROUNDINGS | {"pow", "fmin", "fmax", "fmod"}

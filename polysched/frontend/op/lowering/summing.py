@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 
 from polysched.frontend.op.emit import shape_of
-from polysched.frontend.op.numpy.contraction import labels_of
+from polysched.frontend.op.numpy.products import labels_of
 from polysched.frontend.op.scalars import is_nan
 from polysched.frontend.tensor import reduce as reductions
 from polysched.frontend.tensor.value import Name, SizeName, Value, merged

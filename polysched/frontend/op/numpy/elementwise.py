@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from polysched.errors import InputError
+from polysched.frontend.arithmetic import FUNCTIONS_OF_ONE, FUNCTIONS_OF_TWO, ROUNDINGS
 from polysched.frontend.op.emit import Emitter, Operand, common_type, float_type, type_of
 from polysched.frontend.op.memory import Ref
 from polysched.frontend.op.numpy.operators import binary, cast, compared, extremum, unary
-from polysched.frontend.op.scalars import FUNCTIONS_OF_ONE, FUNCTIONS_OF_TWO, ROUNDINGS, SPECIAL
+from polysched.frontend.op.scalars import SPECIAL
+from polysched.frontend.python_functions import ALIASES
 from polysched.ir.dtypes import boolean, i8
 
 _Function = Callable[..., Ref]  # of an emitter and operands
@@ -94,15 +96,7 @@ def _operator(apply: Callable[..., Ref], op: str) -> _Function:
 
 
 _ALIASES = {
-    "arcsin": "asin",
-    "arccos": "acos",
-    "arctan": "atan",
-    "arctan2": "atan2",
-    "arcsinh": "asinh",
-    "arccosh": "acosh",
-    "arctanh": "atanh",
-    "power": "pow",
-    "absolute": "abs",
+    **ALIASES,
     "mod": "remainder",
     "fix": "trunc",
     "invert": "bitwise_not",
@@ -110,7 +104,6 @@ _ALIASES = {
     "bitwise_left_shift": "left_shift",
     "bitwise_right_shift": "right_shift",
     "expit": "sigmoid",
-    "gamma": "tgamma",
     "gammaln": "lgamma",
 }
 _OPERATORS = {  # of two, by `operators.binary`

@@ -12,14 +12,12 @@ import numpy as np
 
 from polysched.errors import InputError
 from polysched.frontend.op.extents import Shape, normal, number
-from polysched.frontend.python_functions import DTYPES as BY_OWN_NAME
+from polysched.frontend.python_functions import CASTS
 from polysched.ir.dtypes import ALL, DType, boolean, f16, f32, f64, i64
 from polysched.ir.nodes import Const, Expr
 
 DTYPES: dict[str, DType] = {
-    **BY_OWN_NAME,
-    **{dtype.numpy: dtype for dtype in ALL.values()},
-    "bool_": boolean,
+    **CASTS,
     "half": f16,
     "single": f32,
     "double": f64,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import reduce
 from types import FunctionType
 from typing import Any
@@ -24,7 +24,7 @@ from polysched.frontend.op.library import LIBRARY
 from polysched.frontend.op.memory import Ref
 from polysched.frontend.op.numpy import elementwise
 from polysched.frontend.op.numpy.functions import FUNCTIONS, HINTS, METHODS, OF_UFUNCS
-from polysched.frontend.op.numpy.joining import array, as_array
+from polysched.frontend.op.numpy.making import array, as_array
 from polysched.frontend.op.numpy.operators import binary, cast, compared, where
 from polysched.frontend.op.numpy.passed import DTYPES, dtype_of, plain
 from polysched.frontend.op.numpy.shaping import reshape
@@ -43,11 +43,13 @@ _NO_KEYWORDS = ("casting", "order", "subok", "extobj", "signature", "like", "dev
 _COMBINED = {"add": "+", "multiply": "*", "subtract": "-", "maximum": "max", "minimum": "min"}
 
 
+@dataclass(frozen=True)
 class Calls:
     """`inline` reads the body of a Python function; with `in_library`, NumPy's names mean the front end's own first."""
 
-    def __init__(self, emit: Emitter, inline: Inline, in_library: bool):
-        self.emit, self.inline, self.in_library = emit, inline, in_library
+    emit: Emitter
+    inline: Inline
+    in_library: bool
 
     def operand(self, value: Any) -> Operand:
         """What an element-wise operation takes."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
@@ -28,19 +29,15 @@ from polysched.frontend.python_source import Source
 from polysched.ir.nodes import Const, Expr, Unary
 
 
+@dataclass
 class Expressions:
     """Reads expressions; `variables` is what the names stand for, and changes as statements are read."""
 
-    def __init__(
-        self,
-        source: Source,
-        emit: Emitter,
-        variables: Mapping[str, Any],
-        constants: Mapping[str, Any],
-        calls: Calls,
-    ):
-        self.source, self.emit, self.variables, self.constants = source, emit, variables, constants
-        self.calls = calls
+    source: Source
+    emit: Emitter
+    variables: Mapping[str, Any]
+    constants: Mapping[str, Any]
+    calls: Calls
 
     def value(self, node: ast.expr) -> Any:
         with self.source.at(node):

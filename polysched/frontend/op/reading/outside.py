@@ -19,7 +19,7 @@ from polysched.config.heuristics.nest import CONSTANTS_AT_KNOWN_PLACES, CONSTANT
 from polysched.errors import InputError
 from polysched.frontend.op.emit import Captured, Emitter
 from polysched.frontend.op.memory import Ref
-from polysched.frontend.op.numpy.joining import array
+from polysched.frontend.op.numpy.making import array
 from polysched.frontend.op.numpy.passed import dtype_of
 from polysched.frontend.op.views import At, Every, View
 from polysched.ir.contents import contents_of

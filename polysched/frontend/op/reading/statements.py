@@ -20,7 +20,7 @@ from polysched.frontend.op.emit import Emitter, name_of
 from polysched.frontend.op.extents import shown
 from polysched.frontend.op.memory import Ref
 from polysched.frontend.op.numpy.functions import ARRAYS, IN_PLACE
-from polysched.frontend.op.numpy.joining import array
+from polysched.frontend.op.numpy.making import array
 from polysched.frontend.op.numpy.operators import where
 from polysched.frontend.op.reading.attributes import constant
 from polysched.frontend.op.reading.calls import Calls, bound_arguments, check_kept

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from polysched.errors import InputError
-from polysched.frontend.formula import parse_formula
+from polysched.frontend.python_expressions import parse_formula
 from polysched.model.affine import AffineSpace, NotAffine
 from polysched.support import isl
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from polysched.config.heuristics.nest import FOLDED_SIZES
 from polysched.errors import IllegalSchedule, InputError
-from polysched.frontend.formula import parse_formula
+from polysched.frontend.python_expressions import parse_formula
 from polysched.ir.build import add, floormod, var
 from polysched.ir.node import rewrite, substitute
 from polysched.ir.nodes import Array, Binary, Const, Expr, Load, Store, Var
