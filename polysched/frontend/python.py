@@ -8,7 +8,7 @@
 
 Loops run over ranges with a constant step. `t = e` makes a scalar; its type is the common one of all that is assigned
 to it, so that `s = 0` followed by `s += a[i]` is of a's dtype, as when Python runs it. `t = np.empty((n, n))` in front
-of all loops makes an array (`python_locals.py`).
+of all loops makes an array (`python_signature.py`).
 Annotations are read from the text too: the names of the types count, whatever they are imported from.
 """
 
@@ -20,11 +20,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from polysched.errors import Loc
-from polysched.frontend.arithmetic import Typed, binary, converted
-from polysched.frontend.promotion import Type, common
+from polysched.frontend.arithmetic import Type, Typed, binary, common, converted
 from polysched.frontend.python_expressions import SYMBOLS, Expressions, Scope
-from polysched.frontend.python_locals import is_made, local_arrays, misplaced
-from polysched.frontend.python_signature import signature
+from polysched.frontend.python_signature import is_made, local_arrays, misplaced, signature
 from polysched.frontend.python_source import Source, defaults_of, definition_in, definition_of
 from polysched.frontend.temporaries import declare
 from polysched.frontend.travelling import Travelling

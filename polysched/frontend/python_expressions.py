@@ -3,7 +3,7 @@
     a[i, j] / 2 + i     ->     a[i, j] / 2.0f32 + f32(i)       for an f32 array `a`: a Python number adapts to it
 
 Sizes, loop variables and literals are Python's own numbers: i64 and f64 among themselves, and weak among others
-(see promotion.py); so what is computed is what the Python function computes.
+(see arithmetic.py); so what is computed is what the Python function computes.
 
     parse_formula("i < j and 2 * i <= n", ("i", "j", "n"))      i < j && 2 * i <= n      of type bool: text of users'
     parse_formula("n // 2", ("n",))                             floordiv(n, 2)           of type i64
@@ -19,8 +19,7 @@ from functools import reduce
 from typing import Any
 
 from polysched.errors import InputError, Loc
-from polysched.frontend.arithmetic import Typed, a, binary, comparison, converted, select, unary
-from polysched.frontend.promotion import Type, fits, weak_int
+from polysched.frontend.arithmetic import Type, Typed, a, binary, comparison, converted, fits, select, unary, weak_int
 from polysched.frontend.python_functions import call
 from polysched.frontend.python_source import Source, names_in
 from polysched.ir.dtypes import ALL, DType, boolean, f64, i64

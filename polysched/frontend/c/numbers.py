@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 
 from clang.cindex import CursorKind
 
+from polysched.frontend.arithmetic import fits
 from polysched.frontend.c.file.clang import (
     Key,
     Node,
@@ -35,7 +36,6 @@ from polysched.frontend.c.file.source import Source
 from polysched.frontend.c.proofs import Proofs
 from polysched.frontend.c.types import chosen, converted, dtype_of, holds, within
 from polysched.frontend.c.variables import Variables
-from polysched.frontend.promotion import fits
 from polysched.ir.dtypes import DType, boolean, i64
 from polysched.ir.nodes import COMPARISONS, Binary, Const, Expr, Select, Unary, Var
 from polysched.model.affine import NotAffine

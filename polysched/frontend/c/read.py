@@ -25,15 +25,17 @@ from polysched.errors import InputError
 from polysched.frontend.c.arrays import is_restrict
 from polysched.frontend.c.expressions import Expressions
 from polysched.frontend.c.file.clang import key, mentions
-from polysched.frontend.c.file.context import (
+from polysched.frontend.c.file.macros import Macros
+from polysched.frontend.c.file.marked import (
+    Marked,
     is_named_outside,
     macros_of_keywords,
+    marked_region,
+    pragma_pairs,
     require_no_directives,
     require_read,
     require_visible,
 )
-from polysched.frontend.c.file.macros import Macros
-from polysched.frontend.c.file.pragmas import Marked, marked_region, pragma_pairs
 from polysched.frontend.c.file.preprocessed import preprocessed
 from polysched.frontend.c.file.source import Source, parse
 from polysched.frontend.c.liveness import read_after

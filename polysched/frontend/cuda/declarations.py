@@ -14,7 +14,7 @@ from typing import Literal, get_args
 from clang.cindex import Cursor, CursorKind, TypeKind
 
 from polysched.frontend.cuda.kernel import qualified
-from polysched.frontend.cuda.tokens import find, identifiers, tokens
+from polysched.frontend.cuda.parse import find, identifiers, tokens
 
 Range = tuple[int, int]  # offsets in bytes, of one file
 Bracket = tuple[str, int, int]  # a file, which may include what is between the brackets, and a range of it

@@ -20,8 +20,7 @@ from clang.cindex import Cursor, CursorKind
 from polysched.errors import InputError, Loc
 from polysched.frontend.cuda.declarations import Declaration, declarations, kernels
 from polysched.frontend.cuda.kernel import Kernel, Parameter, kernel_of, parameter_of
-from polysched.frontend.cuda.parse import Parsed, parse, read
-from polysched.frontend.cuda.tokens import directives, find, identifiers
+from polysched.frontend.cuda.parse import Parsed, directives, find, identifiers, parse, read
 
 
 def read_cuda(source: str | Path, include: Sequence[str] = (), define: Sequence[str] = ()) -> CudaFile:

@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from polysched.frontend.arithmetic import Type
 from polysched.frontend.op.extents import Shape, normal, shown
 from polysched.frontend.op.views import View
-from polysched.frontend.promotion import Type
 from polysched.ir.build import add
 from polysched.ir.dtypes import DType
 from polysched.ir.graph.operations import Value

@@ -21,10 +21,9 @@ from typing import Any
 
 from polysched.errors import InputError
 from polysched.frontend.op.extents import normal
-from polysched.frontend.op.lowering.lower import Lowered, lowered
-from polysched.frontend.op.lowering.text import Tensors
+from polysched.frontend.op.lowering.lower import Lowered, Tensors, lowered
 from polysched.frontend.op.reading.in_place import copied_back, in_place
-from polysched.frontend.op.reading.inlining import known_to
+from polysched.frontend.op.reading.outside import known_to
 from polysched.frontend.op.reading.read import Arguments, Program, read
 from polysched.frontend.python_signature import result_types, signature
 from polysched.frontend.python_source import Source, defaults_of, definition_in, definition_of

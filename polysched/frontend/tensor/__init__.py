@@ -1,7 +1,7 @@
 """Tensor expressions: arrays by the values of their elements, and nests that are made of them.
 
 `value.py` has scalars, `functions.py` their functions, `reduce.py` sums and the like, `tensor.py` arrays; `inline.py`
-says which get memory, `dead.py` which stores nobody sees, `loops.py` and `nest.py` make the nest.
+says which get memory, `stores.py` which stores are not needed, `loops.py` and `nest.py` make the nest.
 """
 
 from polysched.frontend.tensor.functions import (

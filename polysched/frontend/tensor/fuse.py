@@ -18,8 +18,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from polysched.frontend.tensor.inline import Bodies, expressions, is_same_element, loads_of, mapped
+from polysched.frontend.tensor.stores import stored
 from polysched.frontend.tensor.tensor import Body, Tensor
-from polysched.frontend.tensor.updates import stored
 from polysched.ir.node import walk
 from polysched.ir.nodes import Expr, Load, Var
 

@@ -20,8 +20,8 @@ from polysched.frontend.tensor.caller import caller
 from polysched.frontend.tensor.fuse import fused, scalars
 from polysched.frontend.tensor.inline import inlined
 from polysched.frontend.tensor.loops import loops
+from polysched.frontend.tensor.stores import without_copies, without_dead_stores
 from polysched.frontend.tensor.tensor import Tensor
-from polysched.frontend.tensor.updates import without_copies, without_dead_stores
 from polysched.frontend.tensor.value import Name, ScalarName, SizeName, Value, agreed
 from polysched.ir.nodes import Alloc, Array, Function, Var
 from polysched.ir.verify import verify

@@ -13,8 +13,8 @@ from typing import TypeAlias
 from clang import cindex
 from clang.cindex import Cursor, CursorKind, TypeKind
 
+from polysched.frontend.arithmetic import fits
 from polysched.frontend.c.types import dtype_of
-from polysched.frontend.promotion import fits
 from polysched.ir.dtypes import f32, f64
 
 Node: TypeAlias = Cursor

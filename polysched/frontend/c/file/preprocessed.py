@@ -27,7 +27,7 @@ from polysched.errors import InputError
 from polysched.frontend.c.file.clang import Node, walk
 from polysched.frontend.c.file.directives import Conditional, Token, tokens
 from polysched.frontend.c.file.macros import Macros, Order
-from polysched.frontend.c.file.pragmas import Marked
+from polysched.frontend.c.file.marked import Marked
 from polysched.frontend.c.region import Expansion, Held
 
 _POSITION = {"__LINE__", "__FILE__", "__BASE_FILE__", "__COUNTER__", "__DATE__", "__TIME__", "__TIMESTAMP__"}

@@ -1,16 +1,17 @@
 """From an operator's graph to tensor expressions: each operation is a tensor, whose elements are given by theirs.
 
-    %v0 = Slice(%offset) {at = [:, 1::4]}     ->      v0[i, j] = offset[i, 4 * j + 1]
+    %v0 = Slice(%offset) {at = [:, 1::4]}     ->      v0[i, j] = offset[i, 4 * j + 1]               f32[N, K]
     %v1 = BinaryType::Mul(%v0, %w)            ->      v1[i, j] = v0[i, j] * w[i]
-    %s = ReduceType::Sum(%v1) {axes = (1,)}   ->      s[i] = sum(v1[i, j], axis=j)
+    %s = ReduceType::Sum(%v1) {axes = (1,)}   ->      s[i] = sum(v1[i, j], j < K)
     %o = Update(%z, %s) {at = [:, 0]}         ->      o = z; o[i, 0] = s[i]
 
-Views and what is cheap get no array; the tensor layer decides of the rest.
+Views and what is cheap get no array; the tensor layer decides of the rest. `Tensors` prints as text, stores of an
+update below what it updates.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,13 +23,16 @@ from polysched.frontend.op.lowering.storing import Storing
 from polysched.frontend.op.reading.read import Program
 from polysched.frontend.op.scalars import is_nan, scalar
 from polysched.frontend.op.views import View
-from polysched.frontend.tensor.tensor import Tensor, compute, placeholder, scan, update
+from polysched.frontend.tensor.reduce import Reduction
+from polysched.frontend.tensor.tensor import Body, Tensor, compute, placeholder, scan, update
 from polysched.frontend.tensor.value import Operand, Value, merged, var
 from polysched.ir.build import add, zero
 from polysched.ir.graph import operations as ir_graph
 from polysched.ir.graph.operations import Operation
-from polysched.ir.node import walk
-from polysched.ir.nodes import Array, Binary, Const, Expr, Select, Var
+from polysched.ir.node import substitute, walk
+from polysched.ir.nodes import Array, Binary, Const, Expr, Load, Select, Var
+from polysched.ir.text import show
+from polysched.support.brief import brief
 
 
 @dataclass(frozen=True)
@@ -224,3 +228,46 @@ _RUNNING = {
     "CumMax": "BinaryType::Max",
     "CumMin": "BinaryType::Min",
 }
+
+
+@dataclass(frozen=True)
+class Tensors:
+    """Tensors, each after those it reads; prints as text."""
+
+    all: tuple[Tensor, ...]
+
+    def __repr__(self) -> str:
+        return brief(self, str(self))
+
+    def __str__(self) -> str:
+        return "\n".join(line for tensor in self.all if tensor.bodies for line in _lines(tensor))
+
+
+def _lines(tensor: Tensor) -> Iterator[str]:
+    shape = f"{tensor.dtype}[{', '.join(map(show, tensor.extents))}]"
+    first, *rest = tensor.bodies
+    match first.value:
+        case Load(array, index) if rest and first.is_plain and index == first.at:
+            yield f"{tensor.name} = {array} : {shape}"
+        case _:
+            yield f"{_element(tensor.name, first)} = {_value(first)} : {shape}"
+    for body in rest:
+        bounds = ", ".join(f"{i} < {show(n)}" for i, n in zip(body.indices, body.extents, strict=True))
+        yield f"    {_element(tensor.name, body)} = {_value(body)} for {bounds}"
+
+
+def _element(name: str, body: Body) -> str:
+    return f"{name}[{', '.join(map(show, body.at))}]"
+
+
+def _value(body: Body) -> str:
+    """The value, reductions in their places."""
+    return show(substitute(body.value, {one.name: Var(_reduction(one), one.dtype) for one in body.reductions}))
+
+
+def _reduction(one: Reduction) -> str:
+    name = {"+": "sum", "*": "prod", "||": "any", "&&": "all"}.get(one.op, one.op)
+    lows = ("" if axis.lo == Const(0) else f"{show(axis.lo)} <= " for axis in one.axes)
+    axes = ", ".join(f"{low}{axis.name} < {show(axis.hi)}" for low, axis in zip(lows, one.axes, strict=True))
+    where = f" if {show(one.where)}" if one.where is not None else ""
+    return f"{name}({show(one.term)}, {axes}{where})"

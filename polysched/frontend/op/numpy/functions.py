@@ -12,7 +12,7 @@ from collections.abc import Callable
 from polysched.errors import InputError
 from polysched.frontend.op.emit import Emitter, Operand
 from polysched.frontend.op.memory import Ref
-from polysched.frontend.op.numpy import joining, making, products, reducing, shaping
+from polysched.frontend.op.numpy import making, products, reducing, shaping
 from polysched.frontend.op.numpy.operators import cast
 from polysched.frontend.op.numpy.operators import where as chosen
 from polysched.frontend.op.numpy.reducing import found, reduced, running
@@ -39,8 +39,8 @@ def copy(emit: Emitter, a: Ref) -> Ref:
 
 
 _IN_MODULES = {
-    making: "full zeros ones empty full_like zeros_like ones_like empty_like arange",
-    joining: "array asarray concatenate stack pad",
+    making: """full zeros ones empty full_like zeros_like ones_like empty_like arange
+        array asarray concatenate stack pad""",
     shaping: """transpose swapaxes moveaxis reshape ravel flatten expand_dims squeeze flip broadcast_to
         sliding_window_view diagonal""",
     reducing: "mean var std",
@@ -61,9 +61,9 @@ FUNCTIONS: dict[str, Function] = {
     "astype": astype,
     "where": where,
     "select": where,
-    "ascontiguousarray": joining.asarray,
-    "asanyarray": joining.asarray,
-    "concat": joining.concatenate,
+    "ascontiguousarray": making.asarray,
+    "asanyarray": making.asarray,
+    "concat": making.concatenate,
     "permute_dims": shaping.transpose,
     "permute": shaping.transpose,
 }

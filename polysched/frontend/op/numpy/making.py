@@ -15,13 +15,13 @@ from functools import reduce
 from typing import Any
 
 from polysched.errors import InputError
+from polysched.frontend.arithmetic import promote
 from polysched.frontend.op.emit import Emitter, Operand, common_type, name_of, shape_of, type_of
 from polysched.frontend.op.extents import ceildiv, normal, shown
 from polysched.frontend.op.memory import Ref
 from polysched.frontend.op.numpy.operators import binary, cast
 from polysched.frontend.op.numpy.passed import axis_of, extent_of, shape_given, without
 from polysched.frontend.op.numpy.shaping import reshape
-from polysched.frontend.promotion import promote
 from polysched.ir.build import add, sub
 from polysched.ir.dtypes import DType, f64, i64
 from polysched.ir.nodes import Binary, Const, Expr

@@ -11,10 +11,9 @@ from dataclasses import replace
 
 from polysched.config.heuristics.nest import POWER_FACTORS
 from polysched.errors import InputError
-from polysched.frontend.arithmetic import a
+from polysched.frontend.arithmetic import a, common, weak_float
 from polysched.frontend.op.emit import Emitter, Operand, common_type, fresh, type_of
 from polysched.frontend.op.memory import Ref
-from polysched.frontend.promotion import common, weak_float
 from polysched.ir.dtypes import DType, boolean, f16, f32, i8
 
 KINDS = {

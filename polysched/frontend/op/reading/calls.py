@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from polysched.errors import InputError
+from polysched.frontend.arithmetic import Type, common
 from polysched.frontend.op.emit import Emitter, Operand, name_of, type_of
 from polysched.frontend.op.extents import number, product
 from polysched.frontend.op.library import LIBRARY
@@ -30,7 +31,6 @@ from polysched.frontend.op.numpy.passed import DTYPES, dtype_of, plain
 from polysched.frontend.op.numpy.shaping import reshape
 from polysched.frontend.op.reading import known
 from polysched.frontend.op.reading.subscripts import assign_to_elements, element
-from polysched.frontend.promotion import Type, common
 from polysched.ir.dtypes import DType
 from polysched.ir.nodes import Expr
 

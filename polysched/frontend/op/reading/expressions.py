@@ -21,8 +21,8 @@ from polysched.frontend.op.memory import Ref
 from polysched.frontend.op.numpy import operators
 from polysched.frontend.op.numpy.passed import DTYPES
 from polysched.frontend.op.reading import known
-from polysched.frontend.op.reading.attributes import CONSTANTS, attribute, constant
 from polysched.frontend.op.reading.calls import Calls
+from polysched.frontend.op.reading.outside import CONSTANTS, attribute, constant
 from polysched.frontend.op.reading.subscripts import element
 from polysched.frontend.python_expressions import COMPARISONS, SYMBOLS
 from polysched.frontend.python_source import Source

@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from itertools import combinations
 
-from polysched.frontend.tensor.accesses import elements
+from polysched.frontend.tensor.stores import elements
 from polysched.ir.node import rewrite, walk
 from polysched.ir.nodes import Alloc, Array, Const, Expr, For, Function, If, Load, Stmt, Store, Var
 from polysched.model.affine import NotAffine

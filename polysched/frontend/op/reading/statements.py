@@ -22,10 +22,9 @@ from polysched.frontend.op.memory import Ref
 from polysched.frontend.op.numpy.functions import ARRAYS, IN_PLACE
 from polysched.frontend.op.numpy.making import array
 from polysched.frontend.op.numpy.operators import where
-from polysched.frontend.op.reading.attributes import constant
 from polysched.frontend.op.reading.calls import Calls, bound_arguments, check_kept
 from polysched.frontend.op.reading.expressions import Expressions, written
-from polysched.frontend.op.reading.inlining import Elsewhere, definition_read, known_to
+from polysched.frontend.op.reading.outside import Elsewhere, constant, definition_read, known_to
 from polysched.frontend.op.reading.subscripts import assign_to_elements, element, is_gather, is_mask, mask_of, viewed
 from polysched.frontend.python_expressions import SYMBOLS
 from polysched.frontend.python_source import Source

@@ -1,4 +1,8 @@
-"""Stores that are not needed: copies for updates that can change an array in its place, and what nobody sees.
+"""Which elements bodies store and read, where subscripts are affine; and stores that are not needed.
+
+    out[2 * i] = a[i + 1] + sum(a[k], k < m)     stores { [i] -> [2i] }, reads { [i] -> [i + 1] } and { [i] -> [k] }
+
+Updates may change an array in its place, instead of a copy of it:
 
     c_1 = c_0; c_1[0] = x                       c[0] = x
     v[i] = exp(c_1[i])                  ->      v[i] = exp(c[i])
@@ -6,26 +10,69 @@
 
 May: what else reads the array comes before the update, and of the update's own reads none is of an element that an
 earlier iteration has stored (nor its own iteration, if it is in a reduction, which is summed up in the element).
-Needs: subscripts that are affine, where the update reads the array.
+
+Dead is what later bodies store again before anything reads it:
 
     for i in 0..4 * n: out[i] = 0.0                    (dead)
     for i in 0..2 * n: out[2 * i] = a[i]         ->    for i in 0..2 * n: out[2 * i] = a[i]
     for i in 0..2 * n: out[2 * i + 1] = b[i]           for i in 0..2 * n: out[2 * i + 1] = b[i]
-
-Dead is what one body stores and later ones store again before anything reads it. Needs: subscripts that are affine;
-others are left alone, and cover nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from polysched.frontend.tensor import accesses
 from polysched.frontend.tensor.inline import Bodies, loads_of, renamed
+from polysched.frontend.tensor.reduce import Axis
 from polysched.frontend.tensor.tensor import Body, Tensor
-from polysched.ir.nodes import Load
-from polysched.model.affine import NotAffine
+from polysched.ir.build import conjunction
+from polysched.ir.node import walk
+from polysched.ir.nodes import Binary, Const, Expr, Load, Var
+from polysched.model.affine import AffineSpace, NotAffine
+from polysched.model.loops import sizes_not_negative
 from polysched.support import isl
+
+
+def _stores(body: Body, sizes: Sequence[str]) -> isl.Map:
+    """{ [i, j] -> [x, y] }: the elements that are stored; NotAffine if that depends on more than sizes."""
+    return _accessed(body, (), body.at, sizes)
+
+
+def _reads(body: Body, array: str, sizes: Sequence[str]) -> Iterator[tuple[isl.Map, bool]]:
+    """The same of each read of an array, and whether it is in a reduction; NotAffine as before."""
+    for expr in (*body.at, body.value):
+        yield from ((_accessed(body, (), load.index, sizes), False) for load in _loads(expr, array))
+    for reduction in body.reductions:
+        bounds = [bound for axis in reduction.axes for bound in (axis.lo, axis.hi)]
+        for expr in (reduction.term, *([] if reduction.where is None else [reduction.where]), *bounds):
+            yield from ((_accessed(body, reduction.axes, load.index, sizes), True) for load in _loads(expr, array))
+
+
+def _accessed(body: Body, axes: Sequence[Axis], index: Sequence[Expr], sizes: Sequence[str]) -> isl.Map:
+    """... for any values of the axes."""
+    ranges: list[tuple[str, Expr, Expr]] = [(axis.name, axis.lo, axis.hi) for axis in axes]
+    ranges += [(name, Const(0), extent) for name, extent in zip(body.indices, body.extents, strict=True)]
+    bounds = (c for name, lo, hi in ranges for c in (Binary("<=", lo, Var(name)), Binary("<", Var(name), hi)))
+    relation = elements((*body.indices, *(axis.name for axis in axes)), bounds, index, sizes)
+    return relation.project_out(isl.dim_type.in_, len(body.indices), len(axes))
+
+
+def elements(
+    iterators: Iterable[str], conditions: Iterable[Expr], index: Sequence[Expr], sizes: Sequence[str]
+) -> isl.Map:
+    """{ [i, j] -> [x, y] }: the elements at these subscripts, where all of the conditions hold; NotAffine as before."""
+    space = AffineSpace("", tuple(iterators), tuple(sizes))
+    relation = isl.Map.from_domain_and_range(space.where(conjunction(conditions)), isl.Set("{ [] }"))
+    for subscript in index:
+        relation = relation.flat_range_product(isl.Map.from_pw_aff(space.function(subscript)))
+    return relation.intersect_params(sizes_not_negative(space.sizes))
+
+
+def _loads(expr: Expr, array: str) -> list[Load]:
+    return [node for node in walk(expr) if isinstance(node, Load) and node.array == array]
+
+
+# --- updates in place
 
 Parts = tuple[tuple[Tensor, Bodies], ...]  # in order; a tensor may have several
 
@@ -70,18 +117,14 @@ def _reads_what_was(body: Body, base: str, sizes: tuple[str, ...]) -> bool:
     if not loads_of((body,), base):
         return True
     try:
-        stored, reads = accesses.stored(body, sizes), list(accesses.read(body, base, sizes))
+        stores, reads = _stores(body, sizes), list(_reads(body, base, sizes))
     except NotAffine:
         return False
-    domain = stored.domain()
+    domain = stores.domain()
     before = domain.lex_gt_set(domain)
     not_after = domain.lex_ge_set(domain)
-    return not any(_meet(read, stored, not_after if is_summed else before) for read, is_summed in reads)
-
-
-def _meet(read: isl.Map, stored: isl.Map, before: isl.Map) -> bool:
-    """Is an element read that an iteration `before` has stored?"""
-    return not read.apply_range(stored.reverse()).is_disjoint(before)
+    storing = [(read.apply_range(stores.reverse()), is_summed) for read, is_summed in reads]
+    return all(others.is_disjoint(not_after if is_summed else before) for others, is_summed in storing)
 
 
 def _in_place_of(part: tuple[Tensor, Bodies], base: str, tensor: Tensor) -> tuple[Tensor, Bodies]:
@@ -100,6 +143,9 @@ def _merge(parts: list[tuple[Tensor, Bodies]], first: int, last: int) -> int:
     return 1
 
 
+# --- stores that nobody sees
+
+
 def without_dead_stores(name: str, bodies: Bodies, sizes: Sequence[str]) -> Bodies:
     """The bodies of an array without those whose elements later ones all store anew, unread."""
     for k, body in enumerate(bodies):
@@ -109,10 +155,10 @@ def without_dead_stores(name: str, bodies: Bodies, sizes: Sequence[str]) -> Bodi
     return bodies
 
 
-def stored(body: Body, sizes: tuple[str, ...]) -> isl.Set | None:
+def stored(body: Body, sizes: Sequence[str]) -> isl.Set | None:
     """{ [x, y] }: the elements that are stored; None if that depends on more than sizes."""
     try:
-        return accesses.stored(body, sizes).range()
+        return _stores(body, sizes).range()
     except NotAffine:
         return None
 
@@ -134,6 +180,6 @@ def _may_read(body: Body, name: str, elements: isl.Set, sizes: tuple[str, ...]) 
     if not loads_of((body,), name):
         return False
     try:
-        return any(not read.range().is_disjoint(elements) for read, _ in accesses.read(body, name, sizes))
+        return any(not read.range().is_disjoint(elements) for read, _ in _reads(body, name, sizes))
     except NotAffine:
         return True
