@@ -87,16 +87,14 @@ class Emitter:
     def _through(self, value: Value, step: Step) -> Value:
         dtype, shape = value.type.dtype, shape_of(value)
         match step:
-            case View():
-                return self.add("Slice", [value], dtype, step.shape, at=step)
+            case View() | Sums():
+                return self.add("Sums" if isinstance(step, Sums) else "Slice", [value], dtype, step.shape, at=step)
             case Permuted(axes):
                 return self.add("Transpose", [value], dtype, tuple(shape[k] for k in axes), axes=axes)
             case Reshaped(to):
                 return self.add("Reshape", [value], dtype, to)
             case Spread(to):
                 return self.add("Broadcast", [value], dtype, to)
-            case Sums():
-                return self.add("Sums", [value], dtype, step.shape, at=step)
         raise TypeError(f"unknown step {type(step).__name__}")
 
     def assign(self, ref: Ref, new: Value) -> None:

@@ -56,10 +56,8 @@ class View:
 
     @property
     def shape(self) -> Shape:
-        counts = (
-            part.count if isinstance(part, Every) else Const(1) for part in self.parts if not isinstance(part, At)
-        )
-        return tuple(counts)
+        kept = (part for part in self.parts if not isinstance(part, At))
+        return tuple(part.count if isinstance(part, Every) else Const(1) for part in kept)
 
     def source(self, index: Sequence[Expr]) -> tuple[Expr, ...]:
         """The element of the array that is this element of the view."""

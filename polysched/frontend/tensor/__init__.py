@@ -4,6 +4,8 @@
 says which get memory, `stores.py` which stores are not needed, `loops.py` and `nest.py` make the nest.
 """
 
+# ruff: noqa: F401  this is what others import from here
+
 from polysched.frontend.tensor.functions import (
     abs,
     all_of,
@@ -29,43 +31,3 @@ from polysched.frontend.tensor.nest import function
 from polysched.frontend.tensor.reduce import all, any, argmax, argmin, max, min, prod, reduce_axis, sum
 from polysched.frontend.tensor.tensor import Tensor, compute, placeholder, scan, update
 from polysched.frontend.tensor.value import Operand, Value, var
-
-__all__ = [
-    "Operand",
-    "Tensor",
-    "Value",
-    "abs",
-    "all",
-    "all_of",
-    "any",
-    "any_of",
-    "argmax",
-    "argmin",
-    "call",
-    "ceil",
-    "compute",
-    "cos",
-    "erf",
-    "exp",
-    "floor",
-    "function",
-    "log",
-    "max",
-    "maximum",
-    "min",
-    "minimum",
-    "placeholder",
-    "power",
-    "prod",
-    "reduce_axis",
-    "rint",
-    "scan",
-    "select",
-    "sin",
-    "sqrt",
-    "sum",
-    "tanh",
-    "trunc",
-    "update",
-    "var",
-]

@@ -17,10 +17,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
-from polysched.errors import Loc
 from polysched.frontend.tensor.fuse import Group
 from polysched.frontend.tensor.inline import fresh, mapped, with_axes_beside
-from polysched.frontend.tensor.reduce import ARGS, Axis, Reduction
+from polysched.frontend.tensor.reduce import ARGS, Reduction
 from polysched.frontend.tensor.tensor import Body, Tensor
 from polysched.ir.build import sub
 from polysched.ir.dtypes import DType, boolean
@@ -38,16 +37,16 @@ def loops(group: Group, local: frozenset[str], taken: set[str]) -> tuple[Stmt, .
     bodies = [(tensor, _beside(body, taken)) for tensor, body in group]
     statements = [stmt for tensor, body in bodies for stmt in _stores(tensor, body, taken)]
     first = bodies[0][1]
-    inner: tuple[Stmt, ...] = rewrite(tuple(statements), lambda node: _as_scalar(node, local))
+
+    def as_scalar(node: Expr | Stmt) -> Expr | Stmt | None:
+        return replace(node, index=()) if isinstance(node, Load | Store) and node.array in local else None
+
+    inner: tuple[Stmt, ...] = rewrite(tuple(statements), as_scalar)
     born = tuple(Alloc(Array(t.name, t.dtype, (), "private"), t.loc) for t, _ in group if t.name in local)
     inner = (*born, *inner)
     for var, extent in reversed(list(zip(first.indices, first.extents, strict=True))):
         inner = (For(var, Const(0), extent, 1, inner, loc=first.loc),)
     return inner
-
-
-def _as_scalar(node: Expr | Stmt, local: frozenset[str]) -> Expr | Stmt | None:
-    return replace(node, index=()) if isinstance(node, Load | Store) and node.array in local else None
 
 
 def _stores(tensor: Tensor, body: Body, taken: set[str]) -> Iterator[Stmt]:
@@ -78,7 +77,6 @@ def _reduced(reduction: Reduction, result: Load, taken: set[str], bound: set[str
     """The statements after which the element `result` is the reduction's."""
     loc, term = reduction.loc, reduction.term
     store = partial(Store, result.array, result.index, loc=loc)
-    first = _first(reduction)
     then: tuple[Stmt, ...] = (store(Binary(reduction.op, result, term)),)
     if reduction.op in ARGS:
         best = _scalar("best", term.dtype, taken, bound)
@@ -91,17 +89,14 @@ def _reduced(reduction: Reduction, result: Load, taken: set[str], bound: set[str
         yield Alloc(best, loc)
         yield Store(best.name, (), identity(ARGS[reduction.op], term.dtype), loc)
         then = (store(Select(better, reduction.place, result)), Store(best.name, (), extreme, loc))
-    yield store(first)
+    yield store(_first(reduction))
     body: tuple[Stmt, ...] = then if reduction.where is None else (If(reduction.where, then, loc=loc),)
     for axis in reversed(reduction.axes):
-        body = (_loop(axis, body, loc, down=reduction.op in ARGS),)
+        lo, hi, step = axis.lo, axis.hi, 1
+        if reduction.op in ARGS:
+            lo, hi, step = simplify(sub(hi, 1)), simplify(sub(lo, 1)), -1
+        body = (For(axis.name, lo, hi, step, body, loc=loc),)
     yield from body
-
-
-def _loop(axis: Axis, body: tuple[Stmt, ...], loc: Loc | None, *, down: bool) -> For:
-    if down:
-        return For(axis.name, simplify(sub(axis.hi, 1)), simplify(sub(axis.lo, 1)), -1, body, loc=loc)
-    return For(axis.name, axis.lo, axis.hi, 1, body, loc=loc)
 
 
 def _first(reduction: Reduction) -> Const:

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from itertools import count
+from typing import Protocol
 
 from polysched.errors import InputError, Loc
 from polysched.frontend.tensor.caller import caller
@@ -72,70 +73,44 @@ def reduce_axis(*bounds: object) -> Value:
     return Value(Var(name), True, {**names, name: Axis(name, first.expr, end.expr)})
 
 
-@entry
-def sum(value: Operand, axis: Value | Sequence[Value], where: Operand | None = None) -> Value:
-    """The sum of the terms."""
-    return _reduction("sum", "+", value, axis, where)
+class _Function(Protocol):
+    def __call__(self, value: Operand, axis: Value | Sequence[Value], where: Operand | None = None) -> Value: ...
 
 
-@entry
-def prod(value: Operand, axis: Value | Sequence[Value], where: Operand | None = None) -> Value:
-    """The product of the terms."""
-    return _reduction("prod", "*", value, axis, where)
+def _function(name: str, op: str, doc: str) -> _Function:
+    @entry
+    def function(value: Operand, axis: Value | Sequence[Value], where: Operand | None = None) -> Value:
+        return _reduction(name, op, value, axis, where)
+
+    function.__name__, function.__qualname__, function.__doc__ = name, name, doc
+    return function
 
 
-@entry
-def max(value: Operand, axis: Value | Sequence[Value], where: Operand | None = None) -> Value:
-    """The greatest term; NaNs are passed over."""
-    return _reduction("max", "max", value, axis, where)
-
-
-@entry
-def min(value: Operand, axis: Value | Sequence[Value], where: Operand | None = None) -> Value:
-    """The least term; NaNs are passed over."""
-    return _reduction("min", "min", value, axis, where)
-
-
-@entry
-def argmax(value: Operand, axis: Value | Sequence[Value], where: Operand | None = None) -> Value:
-    """The number, from 0, of the first of the greatest terms, or of the first NaN; of several axes, in C order."""
-    return _reduction("argmax", "argmax", value, axis, where)
-
-
-@entry
-def argmin(value: Operand, axis: Value | Sequence[Value], where: Operand | None = None) -> Value:
-    """The number, from 0, of the first of the least terms, or of the first NaN; of several axes, in C order."""
-    return _reduction("argmin", "argmin", value, axis, where)
-
-
-@entry
-def any(value: Operand, axis: Value | Sequence[Value], where: Operand | None = None) -> Value:
-    """Whether one of the terms is true."""
-    return _reduction("any", "||", condition(value, "a term of any"), axis, where)
-
-
-@entry
-def all(value: Operand, axis: Value | Sequence[Value], where: Operand | None = None) -> Value:
-    """Whether all of the terms are true."""
-    return _reduction("all", "&&", condition(value, "a term of all"), axis, where)
+_NUMBER = "The number, from 0, of the first of the {} terms, or of the first NaN; of several axes, in C order."
+sum = _function("sum", "+", "The sum of the terms.")
+prod = _function("prod", "*", "The product of the terms.")
+max = _function("max", "max", "The greatest term; NaNs are passed over.")
+min = _function("min", "min", "The least term; NaNs are passed over.")
+argmax = _function("argmax", "argmax", _NUMBER.format("greatest"))
+argmin = _function("argmin", "argmin", _NUMBER.format("least"))
+any = _function("any", "||", "Whether one of the terms is true.")
+all = _function("all", "&&", "Whether all of the terms are true.")
 
 
 def _reduction(name: str, op: str, of: Operand, axis: Value | Sequence[Value], where: Operand | None) -> Value:
     given = (axis,) if isinstance(axis, Value) else tuple(axis)
     axes = tuple(_axis(one, name) for one in given)
-    term = as_value(of)
+    term = condition(of, f"a term of {name}") if op in ("||", "&&") else as_value(of)
     if term.dtype == boolean and op not in ("||", "&&"):
         raise InputError(f"a term of {name} is a bool", caller(), "cast it, as in x.astype(ps.i32)")
     cond = None if where is None else condition(where, f"the condition of {name}")
-    parts = (*given, term) if cond is None else (*given, term, cond)
-    names = merged(parts)
+    names = merged((*given, term) if cond is None else (*given, term, cond))
     for inner in names.values():
         if isinstance(inner, Reduction):
             hint = "compute the inner one as a tensor of its own"
             raise InputError(f"there is a reduction inside of {name}", caller(), hint)
-    made = Reduction(
-        f"%{next(_NUMBERS)}", op, axes, term.expr, None if cond is None else cond.expr, _place(axes), caller()
-    )
+    number, test = next(_NUMBERS), None if cond is None else cond.expr
+    made = Reduction(f"%{number}", op, axes, term.expr, test, _place(axes), caller())
     used = {n: meaning for n, meaning in names.items() if n not in [one.name for one in axes]}
     return Value(Var(made.name, made.dtype), names={**used, made.name: made})
 
@@ -155,13 +130,10 @@ def _axis(value: Value, of: str) -> Axis:
 def _place(axes: tuple[Axis, ...]) -> Expr:
     """The number of this iteration of the axes among all, from 0."""
 
-    def one(axis: Axis) -> Expr:
-        return Var(axis.name) if axis.lo == Const(0) else Binary("-", Var(axis.name), axis.lo)
-
-    def extent(axis: Axis) -> Expr:
-        return axis.hi if axis.lo == Const(0) else Binary("-", axis.hi, axis.lo)
+    def above_lo(expr: Expr, axis: Axis) -> Expr:
+        return expr if axis.lo == Const(0) else Binary("-", expr, axis.lo)
 
     def with_inner(place: Expr, axis: Axis) -> Expr:
-        return Binary("+", Binary("*", place, extent(axis)), one(axis))
+        return Binary("+", Binary("*", place, above_lo(axis.hi, axis)), above_lo(Var(axis.name), axis))
 
-    return reduce(with_inner, axes[1:], one(axes[0]))
+    return reduce(with_inner, axes[1:], above_lo(Var(axes[0].name), axes[0]))

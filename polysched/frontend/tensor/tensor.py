@@ -172,7 +172,8 @@ def update(
         element = itself[where]
         stored = _combined(op, element, value.astype(base.dtype)).expr
     assert isinstance(element.expr, Load)
-    used = merged([value, element, Value(value.expr, names=of_extents), Value(value.expr, names=_sizes(base))])
+    sizes = {name: meaning for name, meaning in base.names.items() if isinstance(meaning, SizeName)}
+    used = merged([value, element, Value(value.expr, names=of_extents), Value(value.expr, names=sizes)])
     stores = Body(indices, extents, element.expr.index, stored, _reductions(name, indices, used, loc), loc)
     kept = {**_outside(used, indices, itself), base.name: base}
     return Tensor(name, base.dtype, base.extents, (_copy(base, loc), stores), kept, None, loc)
@@ -193,10 +194,6 @@ def _copy(base: Tensor, loc: Loc | None) -> Body:
     indices = tuple(f"i{k}" for k in range(base.ndim))
     own = tuple(map(Var, indices))
     return Body(indices, base.extents, own, Load(base.name, own, base.dtype), loc=loc)
-
-
-def _sizes(tensor: Tensor) -> Names:
-    return {name: meaning for name, meaning in tensor.names.items() if isinstance(meaning, SizeName)}
 
 
 def _tensor(
@@ -263,8 +260,8 @@ def _reductions(name: str, indices: tuple[str, ...], used: Names, loc: Loc | Non
 
 def _outside(used: Names, indices: tuple[str, ...], itself: Tensor | None) -> Names:
     """The names that stand for things of their own, not for parts of this tensor."""
-    own = (Reduction,)
-    return {n: m for n, m in used.items() if n not in indices and not isinstance(m, own) and m is not itself}
+    own = {name for name, meaning in used.items() if isinstance(meaning, Reduction) or meaning is itself}
+    return {name: meaning for name, meaning in used.items() if name not in own and name not in indices}
 
 
 def _count(number: int, thing: str) -> str:

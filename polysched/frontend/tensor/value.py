@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
@@ -30,10 +31,7 @@ class Name:
     """What a name in a value stands for; `what` says so in messages."""
 
     name: str
-
-    @property
-    def what(self) -> str:
-        raise NotImplementedError
+    what: ClassVar[str]
 
 
 @dataclass(frozen=True)

@@ -78,8 +78,7 @@ class Calls:
             return result if result.rank else self.emit.copy(result)
         if not elementwise.is_known(name) and not (any_name and args):
             own = "write it with functions that are, or call it by its plain name if the device has it"
-            message = f"the function '{written}' is not supported in an operator"
-            raise InputError(message, None, next((HINTS[part] for part in written.split(".") if part in HINTS), own))
+            raise _unsupported(written, next((HINTS[part] for part in written.split(".") if part in HINTS), own))
         return self.elementwise(written, name, args, keywords)
 
     def elementwise(self, written: str, name: str, args: Arguments, keywords: Keywords) -> Ref:
@@ -137,14 +136,12 @@ class Calls:
         if (ufunc, method) in OF_UFUNCS:
             axis = {} if len(args) > 1 or "axis" in keywords else {"axis": 0}
             return self.applied(written, OF_UFUNCS[ufunc, method], args, {**axis, **keywords})
-        message = f"the function '{written}' is not supported in an operator"
-        raise InputError(message, None, "write it with functions that are")
+        raise _unsupported(written, "write it with functions that are")
 
     def combine_at(self, ufunc: str, target: Ref, indices: Any, value: Any) -> None:
         """np.add.at(target, indices, value)."""
         if ufunc not in _COMBINED:
-            hint = f"there are {', '.join(sorted(_COMBINED))}"
-            raise InputError(f"the function 'np.{ufunc}.at' is not supported in an operator", None, hint)
+            raise _unsupported(f"np.{ufunc}.at", f"there are {', '.join(sorted(_COMBINED))}")
         new, op = self.operand(value), _COMBINED[ufunc]
         if op == "-":
             new, op = binary(self.emit, "*", new, -1), "+"
@@ -219,6 +216,10 @@ class Calls:
         return replace(elementwise.call(self.emit, name, operands), weak=True)
 
 
+def _unsupported(written: str, hint: str) -> InputError:
+    return InputError(f"the function '{written}' is not supported in an operator", None, hint)
+
+
 def check_kept(target: Ref, new: Ref) -> None:
     """InputError where NumPy refuses to change an array in place: floats do not go into integers."""
     kept = {"b": 0, "u": 1, "i": 1, "f": 2}
@@ -258,23 +259,15 @@ def _is_select_of_one(name: str, args: Arguments) -> bool:
 # --- functions of types and shapes
 
 
-def _shape(calls: Calls, a: Any) -> tuple[int | Expr, ...]:
-    return tuple(map(plain, as_array(calls.emit, a).shape))
-
-
-def _size(calls: Calls, a: Any) -> int | Expr:
-    return plain(product(as_array(calls.emit, a).shape))
-
-
 def _result_type(calls: Calls, *given: Any) -> DType:
     types = [type_of(one) if isinstance(one, Ref | int | float) else Type(dtype_of(one)) for one in given]
     return reduce(common, types).dtype
 
 
 _OF_TYPES: dict[str, Callable[..., Any]] = {
-    "shape": _shape,
+    "shape": lambda calls, a: tuple(map(plain, as_array(calls.emit, a).shape)),
     "ndim": lambda calls, a: as_array(calls.emit, a).rank,
-    "size": _size,
+    "size": lambda calls, a: plain(product(as_array(calls.emit, a).shape)),
     "dtype": lambda calls, given: dtype_of(given),
     "result_type": _result_type,
     "promote_types": _result_type,

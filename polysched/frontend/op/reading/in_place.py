@@ -17,8 +17,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from itertools import combinations
 
+from polysched.frontend.temporaries import renamed
 from polysched.frontend.tensor.stores import elements
-from polysched.ir.node import rewrite, walk
+from polysched.ir.node import walk
 from polysched.ir.nodes import Alloc, Array, Const, Expr, For, Function, If, Load, Stmt, Store, Var
 from polysched.model.affine import NotAffine
 from polysched.model.known import accesses
@@ -31,7 +32,7 @@ def in_place(function: Function, result: str, parameter: str) -> Function | None
     body = _without_copy(function.body, result, parameter)
     if body is None or not _may_be_in_place(body, result, parameter, function.sizes):
         return None
-    return replace(_without(function, result), body=_renamed(body, result, parameter))
+    return replace(_without(function, result), body=renamed(body, result, parameter))
 
 
 def copied_back(function: Function, result: str, parameter: str, names: Iterable[str]) -> Function:
@@ -108,13 +109,6 @@ def _control(node: object) -> tuple[Expr, ...]:
 
 def _elements(loops: tuple[For, ...], index: tuple[Expr, ...], sizes: tuple[str, ...]) -> isl.Map:
     return elements((loop.var for loop in loops), (c for loop in loops for c in loop_conditions(loop)), index, sizes)
-
-
-def _renamed(body: tuple[Stmt, ...], old: str, new: str) -> tuple[Stmt, ...]:
-    def rename(node: Expr | Stmt) -> Expr | Stmt | None:
-        return replace(node, array=new) if isinstance(node, Load | Store) and node.array == old else None
-
-    return tuple(rewrite(stmt, rename) for stmt in body)
 
 
 def _copy(array: Array, parameter: str, function: Function, names: Iterable[str]) -> Stmt:

@@ -94,8 +94,9 @@ def known_to(function: FunctionType) -> dict[str, Any]:
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
     enclosed = {name: cell.cell_contents for name, cell in cells if _is_filled(cell)}
     found = {**function.__globals__, **enclosed}
-    values = {name: _as_function(value) for name, value in found.items()}
-    return {name: value for name, value in values.items() if isinstance(value, _KNOWN)}
+    functions = ((name, getattr(value, "python", None), value) for name, value in found.items())  # those of operators
+    values = ((name, python if isinstance(python, FunctionType) else value) for name, python, value in functions)
+    return {name: value for name, value in values if isinstance(value, _KNOWN)}
 
 
 def _is_filled(cell: CellType) -> bool:
@@ -104,12 +105,6 @@ def _is_filled(cell: CellType) -> bool:
     except ValueError:  # a name that is assigned later
         return False
     return True
-
-
-def _as_function(value: Any) -> Any:
-    """Of an operator, the Python function that it is made of."""
-    function = getattr(value, "python", None)
-    return function if isinstance(function, FunctionType) else value
 
 
 definition_read = cache(definition_of)
