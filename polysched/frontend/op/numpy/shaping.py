@@ -83,7 +83,9 @@ def squeeze(emit: Emitter, a: Ref, axis: int | tuple[int, ...] | None = None) ->
         if a.shape[k] != Const(1):
             message = f"axis {k} of {name_of(a)} has the extent {show(a.shape[k])}, not 1"
             raise InputError(message, None, "leave it out, or index it")
-    return _along(a, a.rank, lambda extent: At(Const(0)), "0", gone)
+    parts = tuple(At(Const(0)) if k in gone else Every(Const(0), 1, extent) for k, extent in enumerate(a.shape))
+    step = View(parts, ", ".join("0" if k in gone else ":" for k in range(a.rank)))
+    return seen(a, step, step.shape)
 
 
 def flip(emit: Emitter, a: Ref, axis: int | tuple[int, ...] | None = None) -> Ref:
