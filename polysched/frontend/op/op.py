@@ -80,10 +80,7 @@ def parse_op(text: str, filename: str, first_line: int = 1, outside: Mapping[str
 
 
 def _op(
-    source: Source,
-    definition: ast.FunctionDef,
-    constants: Mapping[str, Any],
-    defaults: Mapping[str, Any] | None = None,
+    source: Source, definition: ast.FunctionDef, constants: Mapping[str, Any], defaults: Mapping[str, Any] | None = None
 ) -> Op:
     params, scope = signature(source, definition, defaults, of_op=True)
     arguments: dict[str, Array | Var | None] = dict.fromkeys(params)

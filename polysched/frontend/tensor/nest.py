@@ -93,11 +93,7 @@ def _meanings(
 
 
 def _check(
-    name: str,
-    inputs: Sequence[Tensor | Value],
-    outputs: Sequence[Tensor],
-    tensors: Sequence[Tensor],
-    loc: Loc | None,
+    name: str, inputs: Sequence[Tensor | Value], outputs: Sequence[Tensor], tensors: Sequence[Tensor], loc: Loc | None
 ) -> None:
     for each in outputs:
         if not each.bodies:

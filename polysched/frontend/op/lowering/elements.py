@@ -165,12 +165,7 @@ class Elements:
         return Value(result, names=names)
 
     def chosen(
-        self,
-        array: ir_graph.Value,
-        indices: Sequence[ir_graph.Value],
-        axes: Sequence[int],
-        first: int,
-        index: Index,
+        self, array: ir_graph.Value, indices: Sequence[ir_graph.Value], axes: Sequence[int], first: int, index: Index
     ) -> tuple[Value, ...]:
         """The element that arrays of indices choose; those that may be negative count from the end."""
         shape, rank = shape_of(array), len(indices[0].type.shape)

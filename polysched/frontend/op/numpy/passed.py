@@ -16,14 +16,7 @@ from polysched.frontend.python_functions import CASTS
 from polysched.ir.dtypes import ALL, DType, boolean, f16, f32, f64, i64
 from polysched.ir.nodes import Const, Expr
 
-DTYPES: dict[str, DType] = {
-    **CASTS,
-    "half": f16,
-    "single": f32,
-    "double": f64,
-    "int_": i64,
-    "intp": i64,
-}
+DTYPES: dict[str, DType] = {**CASTS, "half": f16, "single": f32, "double": f64, "int_": i64, "intp": i64}
 
 
 def extent_of(given: Any) -> Expr:

@@ -46,12 +46,7 @@ class Program:
     captured: tuple[Captured, ...]  # arrays from outside that are parameters
 
 
-def read(
-    source: Source,
-    definition: ast.FunctionDef,
-    arguments: Arguments,
-    constants: Mapping[str, Any],
-) -> Program:
+def read(source: Source, definition: ast.FunctionDef, arguments: Arguments, constants: Mapping[str, Any]) -> Program:
     """The graph of a function; `arguments` are arrays, scalars, and None for sizes.
 
     `constants` are what names outside of it stand for. InputError with the place of what an operator cannot have.
