@@ -22,7 +22,7 @@ from pathlib import Path
 from clang.cindex import StorageClass, TLSKind
 
 from polysched.errors import InputError
-from polysched.frontend.c.arrays import is_restrict
+from polysched.frontend.c.elements import is_restrict
 from polysched.frontend.c.expressions import Expressions
 from polysched.frontend.c.file.clang import key, mentions
 from polysched.frontend.c.file.macros import Macros
@@ -38,13 +38,12 @@ from polysched.frontend.c.file.marked import (
 )
 from polysched.frontend.c.file.preprocessed import preprocessed
 from polysched.frontend.c.file.source import Source, parse
-from polysched.frontend.c.liveness import read_after
 from polysched.frontend.c.proofs import Proofs
 from polysched.frontend.c.region import Region
 from polysched.frontend.c.shapes import shaped
 from polysched.frontend.c.statements import Statements
 from polysched.frontend.c.types import greatest
-from polysched.frontend.c.variables import Variables, find_variables, is_array, is_pointer
+from polysched.frontend.c.variables import Variables, find_variables, is_array, is_pointer, read_after
 from polysched.frontend.temporaries import declare, reads_earlier_value
 from polysched.ir.dtypes import DType, i64
 from polysched.ir.node import rewrite

@@ -18,8 +18,7 @@ import numpy as np
 from polysched.errors import InputError, Loc
 from polysched.frontend.arithmetic import Type, common, fits, weak_bool, weak_float, weak_int
 from polysched.frontend.op.extents import Shape, broadcast, fits_into, shown
-from polysched.frontend.op.memory import READ_ONLY, Memory, Permuted, Ref, Reshaped, Spread, Step, Sums
-from polysched.frontend.op.views import View
+from polysched.frontend.op.memory import READ_ONLY, Memory, Permuted, Ref, Reshaped, Spread, Step, Sums, View
 from polysched.ir.contents import Contents
 from polysched.ir.dtypes import ALL, DType, f64, i64
 from polysched.ir.graph.operations import Builder, TensorType, Value

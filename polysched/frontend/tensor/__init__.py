@@ -1,7 +1,7 @@
 """Tensor expressions: arrays by the values of their elements, and nests that are made of them.
 
 `value.py` has scalars, `functions.py` their functions, `reduce.py` sums and the like, `tensor.py` arrays; `inline.py`
-says which get memory, `stores.py` which stores are not needed, `loops.py` and `nest.py` make the nest.
+says which get memory, `stores.py` which stores are not needed, `nest.py` makes the nest.
 """
 
 # ruff: noqa: F401  this is what others import from here

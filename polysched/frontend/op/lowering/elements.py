@@ -16,10 +16,8 @@ from polysched.frontend.arithmetic import cast as cast_of
 from polysched.frontend.op.emit import shape_of
 from polysched.frontend.op.extents import is_at_least, normal
 from polysched.frontend.op.lowering.reshape import reshaped_source
-from polysched.frontend.op.lowering.summing import contracted, reduced, sizes_in
-from polysched.frontend.op.memory import Sums
-from polysched.frontend.op.scalars import scalar
-from polysched.frontend.op.views import View
+from polysched.frontend.op.lowering.scalars import contracted, reduced, scalar, sizes_in
+from polysched.frontend.op.memory import Sums, View
 from polysched.frontend.tensor.tensor import Tensor
 from polysched.frontend.tensor.value import Operand, Value, merged
 from polysched.ir.build import add, conjunction, sub, zero

@@ -19,10 +19,10 @@ from polysched.errors import Loc
 from polysched.frontend.op.emit import shape_of
 from polysched.frontend.op.extents import normal
 from polysched.frontend.op.lowering.elements import Elements, axis_of, exprs, integers
+from polysched.frontend.op.lowering.scalars import is_nan, scalar
 from polysched.frontend.op.lowering.storing import Storing
+from polysched.frontend.op.memory import View
 from polysched.frontend.op.reading.read import Program
-from polysched.frontend.op.scalars import is_nan, scalar
-from polysched.frontend.op.views import View
 from polysched.frontend.tensor.reduce import Reduction
 from polysched.frontend.tensor.tensor import Body, Tensor, compute, placeholder, scan, update
 from polysched.frontend.tensor.value import Operand, Value, merged, var

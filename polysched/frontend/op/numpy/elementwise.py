@@ -14,10 +14,10 @@ from polysched.frontend.arithmetic import FUNCTIONS_OF_ONE, FUNCTIONS_OF_TWO, RO
 from polysched.frontend.op.emit import Emitter, Operand, common_type, float_type, type_of
 from polysched.frontend.op.memory import Ref
 from polysched.frontend.op.numpy.operators import binary, cast, compared, extremum, unary
-from polysched.frontend.op.scalars import SPECIAL
 from polysched.frontend.python_functions import ALIASES
 from polysched.ir.dtypes import boolean, i8
 
+_SPECIAL = ("relu", "sigmoid", "silu", "softplus", "gelu", "rsqrt")
 _Function = Callable[..., Ref]  # of an emitter and operands
 
 
@@ -131,7 +131,7 @@ _COMPARISONS = {
 }
 _OF_ONE: dict[str, _Function] = {
     **{name: _of_floats("UnaryType", name) for name in FUNCTIONS_OF_ONE | {"rint"}},
-    **{name: _of_floats("SpecFunc", name) for name in SPECIAL},
+    **{name: _of_floats("SpecFunc", name) for name in _SPECIAL},
     **{name: _rounding(name) for name in ROUNDINGS - {"rint"}},
     "relu": _of_own_dtype("SpecFunc::Relu"),
     "abs": _of_own_dtype("UnaryType::Abs"),

@@ -11,9 +11,8 @@ from typing import Any
 from polysched.errors import InputError
 from polysched.frontend.op.emit import Emitter, name_of
 from polysched.frontend.op.extents import Shape, fits_into, is_at_least, normal, product, quotient, shown
-from polysched.frontend.op.memory import Permuted, Ref, Reshaped, Spread, Step, Sums
+from polysched.frontend.op.memory import At, Every, New, Permuted, Ref, Reshaped, Spread, Step, Sums, View
 from polysched.frontend.op.numpy.passed import axes_in_order, axes_of, axis_of, shape_given
-from polysched.frontend.op.views import At, Every, New, View
 from polysched.ir.build import add, sub
 from polysched.ir.nodes import Binary, Const
 from polysched.ir.text import show

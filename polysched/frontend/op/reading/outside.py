@@ -28,11 +28,10 @@ from polysched.config.heuristics.nest import CONSTANTS_AT_KNOWN_PLACES, CONSTANT
 from polysched.errors import InputError, Loc
 from polysched.frontend.op.emit import Captured, Emitter, fresh
 from polysched.frontend.op.extents import product
-from polysched.frontend.op.memory import Ref
+from polysched.frontend.op.memory import At, Every, Ref, View
 from polysched.frontend.op.numpy.making import array
 from polysched.frontend.op.numpy.passed import dtype_of, plain
 from polysched.frontend.op.numpy.shaping import swapaxes, transpose
-from polysched.frontend.op.views import At, Every, View
 from polysched.frontend.python_source import Source, definition_of
 from polysched.ir.contents import contents_of
 from polysched.ir.dtypes import DType

@@ -19,9 +19,8 @@ from typing import Any
 from polysched.errors import InputError
 from polysched.frontend.op.emit import Emitter, Operand, name_of
 from polysched.frontend.op.extents import Shape, broadcast
-from polysched.frontend.op.memory import Ref
+from polysched.frontend.op.memory import Ref, filled, view
 from polysched.frontend.op.numpy.making import as_array
-from polysched.frontend.op.views import filled, view
 from polysched.ir.dtypes import boolean, i64
 from polysched.ir.graph.operations import TensorType, Value
 from polysched.ir.nodes import Const, Expr
