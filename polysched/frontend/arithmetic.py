@@ -148,7 +148,6 @@ def shifted(op: str, value: Expr, count: Expr) -> Expr:
 
 
 def power(base: Typed, exponent: Typed) -> Typed:
-    """base ** exponent."""
     target = _arithmetic_type("**", (base, exponent))
     match exponent:
         case Typed(Const(2 | 3 | 4 as factors, dtype), weak=True) if dtype == i64:
@@ -176,7 +175,6 @@ def absolute(value: Typed) -> Typed:
 
 
 def function(name: str, args: Sequence[Typed]) -> Typed:
-    """A function of floats, by its C name."""
     target = reduce(common, (arg.type for arg in args), weak_float)
     return Typed(Call(name, tuple(converted(arg, target.dtype) for arg in args), target.dtype), target.weak)
 
@@ -221,6 +219,11 @@ def cast(value: Typed, dtype: DType) -> Expr:
 def a(kind: Type) -> str:
     """The type with its article, for messages."""
     return f"{'an' if kind.dtype.kind in 'fi' else 'a'} {kind}"
+
+
+def counted(number: int, noun: str) -> str:
+    """So many of them, for messages."""
+    return f"{number} {noun if number == 1 else {'index': 'indices'}.get(noun, f'{noun}s')}"
 
 
 def _applied(op: str, values: Iterable[Typed], target: Type) -> Typed:

@@ -23,9 +23,8 @@ from polysched.errors import Loc
 from polysched.frontend.arithmetic import Type, Typed, binary, common, converted
 from polysched.frontend.python_expressions import SYMBOLS, Expressions, Scope
 from polysched.frontend.python_signature import is_made, local_arrays, misplaced, signature
-from polysched.frontend.python_source import Source, defaults_of, definition_in, definition_of
+from polysched.frontend.python_source import Source, Travelling, defaults_of, definition_in, definition_of
 from polysched.frontend.temporaries import declare
-from polysched.frontend.travelling import Travelling
 from polysched.ir.nodes import Alloc, Array, Const, Expr, For, Function, If, Stmt, Store, Var
 from polysched.ir.text import head
 from polysched.ir.verify import verify
@@ -190,7 +189,6 @@ class _Statements:
         return name
 
     def bounds(self, node: ast.expr) -> tuple[Expr, Expr, int]:
-        """lo, hi and step of a range."""
         match node:
             case ast.Call(func=ast.Name(id="range"), args=[_] | [_, _] | [_, _, _] as args, keywords=[]):
                 step = self.step(args[2]) if len(args) == 3 else 1
@@ -216,7 +214,6 @@ class _Statements:
         return If(cond, then, other, self.source.loc(node))
 
     def check_target(self, target: ast.expr) -> None:
-        """InputError for what a nest cannot assign."""
         match target:
             case ast.Subscript():
                 return

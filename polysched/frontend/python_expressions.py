@@ -19,7 +19,19 @@ from functools import reduce
 from typing import Any
 
 from polysched.errors import InputError, Loc
-from polysched.frontend.arithmetic import Type, Typed, a, binary, comparison, converted, fits, select, unary, weak_int
+from polysched.frontend.arithmetic import (
+    Type,
+    Typed,
+    a,
+    binary,
+    comparison,
+    converted,
+    counted,
+    fits,
+    select,
+    unary,
+    weak_int,
+)
 from polysched.frontend.python_functions import call
 from polysched.frontend.python_source import Source, names_in
 from polysched.ir.dtypes import ALL, DType, boolean, f64, i64
@@ -139,7 +151,7 @@ class Expressions:
             return Typed(Var(name, scope.scalars[name]))
         if name in scope.arrays:
             rank = len(scope.arrays[name].shape)
-            message = f"'{name}' is an array of {_count(rank, 'dimension')}; a nest works on elements"
+            message = f"'{name}' is an array of {counted(rank, 'dimension')}; a nest works on elements"
             raise self.source.error(node, message, f"write {_element(name, rank)}")
         if name in scope.all_loops:
             hint = "assign it to another name inside of the loop"
@@ -172,7 +184,7 @@ class Expressions:
             if isinstance(part, ast.Slice) or (isinstance(part, ast.Constant) and part.value in (None, ...)):
                 raise self.source.error(part, "a slice cannot be in a nest", f"loop over the elements: {example}")
         if len(parts) != rank:
-            message = f"'{array.name}' has {_count(rank, 'dimension')} and is given {_count(len(parts), 'subscript')}"
+            message = f"'{array.name}' has {counted(rank, 'dimension')} and is given {counted(len(parts), 'subscript')}"
             raise self.source.error(node, message, f"write {example}")
         return array, tuple(self.subscript(part) for part in parts)
 
@@ -256,10 +268,6 @@ _REFUSED: dict[type[ast.expr], tuple[str, str]] = {
 def _element(name: str, rank: int) -> str:
     """An element of the array, as an example."""
     return f"{name}[{', '.join('ijkl'[d] if d < 4 else f'i{d}' for d in range(rank)) or '()'}]"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def parse_formula(text: str, names: Sequence[str]) -> Expr:

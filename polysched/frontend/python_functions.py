@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from polysched.errors import InputError
-from polysched.frontend.arithmetic import FLOAT_FUNCTIONS, Typed, absolute, cast, extremum, function, power
+from polysched.frontend.arithmetic import FLOAT_FUNCTIONS, Typed, absolute, cast, counted, extremum, function, power
 from polysched.ir.dtypes import ALL, DType, boolean, f64, i64
 
 DTYPES: dict[str, DType] = {**ALL, "bool_": boolean, "boolean": boolean}  # by the names of `polysched`
@@ -38,7 +38,7 @@ def _check(written: str, name: str, given: int) -> None:
         hint = "there are abs, min, max, C's functions of floats such as sqrt, exp or pow, and casts such as ps.f32"
         raise InputError(f"'{written}' is not a function that a nest can call", None, hint)
     if not least <= given <= most:
-        wanted = f"{least} argument{'' if least == 1 else 's'}" if most == least else f"{least} arguments or more"
+        wanted = counted(least, "argument") + ("" if most == least else " or more")
         raise InputError(f"'{written}' takes {wanted}, not {given}", None)
 
 

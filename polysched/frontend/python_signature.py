@@ -214,7 +214,6 @@ def local_arrays(source: Source, scope: Scope, body: Sequence[ast.stmt]) -> tupl
 
 
 def is_made(call: ast.Call) -> bool:
-    """Does it make an array?"""
     return last_name(call.func) in ("empty", *_FILLED)
 
 

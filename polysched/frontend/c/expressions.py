@@ -32,7 +32,6 @@ from polysched.ir.nodes import COMPARISONS, Binary, Const, Expr, Load, Unary, Va
 
 
 class Expressions(Elements):
-    """Reads the expressions of a region."""
 
     # --- what C computes
 

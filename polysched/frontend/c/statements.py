@@ -41,7 +41,6 @@ from polysched.model.affine import NotAffine
 
 
 class Statements:
-    """Reads statements one after the other."""
 
     def __init__(self, read: Expressions):
         self.read, self.source, self.variables = read, read.source, read.variables

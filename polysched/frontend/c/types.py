@@ -46,7 +46,6 @@ def least(dtype: DType) -> int:
 
 
 def greatest(dtype: DType) -> int:
-    """The greatest value of an integer type."""
     if dtype.kind == "b":
         return 1
     return (1 << dtype.bits - (dtype.kind == "i")) - 1

@@ -32,7 +32,6 @@ def read_cuda(source: str | Path, include: Sequence[str] = (), define: Sequence[
 
 @dataclass(frozen=True)
 class CudaFile:
-    """A CUDA file, parsed."""
 
     name: str
     parsed: Parsed
@@ -169,20 +168,16 @@ class CudaFile:
             text = f'#line 1 "{self._display[inside]}"\n'.encode() + self._merged(inside, kept)
         elif missing is not None:  # for clang, but the emulation may have it
             text = f"#if __has_include(<{missing}>)\n#include <{missing}>\n#endif".encode()
-        elif any(it.endswith(f"/{name}") for it in self.parsed.files for name in _included_name(line)):
+        elif (name := _INCLUDED.search(line)) and any(it.endswith(f"/{name[1].decode()}") for it in self.parsed.files):
             return b""  # of ours, it has been included before, or is under a condition
         else:
             return line
         return text + f'\n#line {number + 1} "{self._display[path]}"'.encode()
 
 
+_INCLUDED = re.compile(rb'[<"](?:[^">]*/)?([^/">]+)[">]')  # the last part of its name
 # A file's #error may be about what only its host code needs, as where a header is missing that defines its macros.
 _ONCE, _ONCE_OR_ERROR = re.compile(rb"#\s*pragma\s+once"), re.compile(rb"#\s*(?:pragma\s+once|error)\b")
-
-
-def _included_name(line: bytes) -> list[str]:
-    """The last part of what is included."""
-    return [name.decode() for name in re.findall(rb'[<"](?:[^">]*/)?([^/">]+)[">]', line)]
 
 
 def _blank(data: bytes) -> bytes:

@@ -22,7 +22,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from polysched.errors import InputError
-from polysched.frontend.arithmetic import Type
+from polysched.frontend.arithmetic import Type, counted
 from polysched.frontend.op.extents import Shape, ceildiv, difference, is_at_least, normal, number, shown
 from polysched.ir.build import add, mul, sub
 from polysched.ir.dtypes import DType
@@ -97,8 +97,7 @@ def view(name: str, shape: Shape, subscripts: Sequence[object], text: str) -> Vi
     """
     used = sum(entry is not None and entry is not Ellipsis for entry in subscripts)
     if used > len(shape):
-        noun = "dimension" if len(shape) == 1 else "dimensions"
-        message = f"'{name}' has {len(shape)} {noun} and is given {used} subscripts"
+        message = f"'{name}' has {counted(len(shape), 'dimension')} and is given {used} subscripts"
         raise InputError(message, None, f"its shape is {shown(shape)}")
     if sum(entry is Ellipsis for entry in subscripts) > 1:
         raise InputError("a subscript has two '...'", None, "write ':' for the dimensions of one of them")

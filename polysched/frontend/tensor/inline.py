@@ -21,7 +21,7 @@ from typing import TypeGuard
 
 from polysched.config.heuristics.nest import INLINED_AGAIN, INLINED_OPERATIONS
 from polysched.errors import InputError
-from polysched.frontend.tensor.reduce import Reduction
+from polysched.frontend.tensor.functions import Reduction
 from polysched.frontend.tensor.tensor import Body, Tensor
 from polysched.ir.node import children, rewrite, substitute, walk
 from polysched.ir.nodes import DIVISIONS, Binary, Call, Const, Expr, Load, Select, Var
@@ -112,25 +112,18 @@ def _is_only_copied(name: str, reader: Bodies) -> bool:
 
 
 def _may(tensor: Tensor, own: Bodies, readers: Sequence[Bodies]) -> bool:
-    """Would it be right?"""
-    match own:
-        case (Body(is_plain=True) as body,) if not loads_of(own, tensor.name):
-            return not body.reductions or _is_read_at_own_indices(tensor, readers)
-    return False
-
-
-def _is_read_at_own_indices(tensor: Tensor, readers: Sequence[Bodies]) -> bool:
-    """... by a single other tensor without reductions?"""
+    """Would it be right? With reductions, if a single other tensor without reads it, at its own indices."""
+    if len(own) > 1 or not own[0].is_plain or loads_of(own, tensor.name):
+        return False
     match readers:
-        case [(Body(reductions=(), extents=extents) as body,)] if extents == tensor.extents:
-            return body.is_plain and all(
-                is_same_element(load.index, body.at, extents) for load in loads_of((body,), tensor.name)
-            )
+        case _ if not own[0].reductions:
+            return True
+        case [(Body(reductions=(), extents=extents) as body,)] if extents == tensor.extents and body.is_plain:
+            return all(is_same_element(load.index, body.at, extents) for load in loads_of((body,), tensor.name))
     return False
 
 
 def _should(own: Body, readers: Sequence[Bodies], tensor: Tensor) -> bool:
-    """Is it worth it?"""
     if own.reductions:
         return True
     loads = [(body, load) for bodies in readers for body in bodies for load in loads_of((body,), tensor.name)]

@@ -23,9 +23,9 @@ from functools import partial
 
 from polysched.errors import InputError, Loc
 from polysched.frontend.tensor.caller import caller
+from polysched.frontend.tensor.functions import ARGS, Reduction
 from polysched.frontend.tensor.fuse import Group, fused, scalars
 from polysched.frontend.tensor.inline import fresh, inlined, mapped, with_axes_beside
-from polysched.frontend.tensor.reduce import ARGS, Reduction
 from polysched.frontend.tensor.stores import without_copies, without_dead_stores
 from polysched.frontend.tensor.tensor import Body, Tensor
 from polysched.frontend.tensor.value import Name, ScalarName, SizeName, Value, agreed

@@ -22,8 +22,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from polysched.frontend.tensor.functions import Axis
 from polysched.frontend.tensor.inline import Bodies, loads_of, renamed
-from polysched.frontend.tensor.reduce import Axis
 from polysched.frontend.tensor.tensor import Body, Tensor
 from polysched.ir.build import conjunction
 from polysched.ir.node import walk

@@ -202,7 +202,6 @@ def agreed(names: Iterable[tuple[str, Name]], place: Callable[[Name], Loc | None
 
 
 def made(result: Typed, *operands: Value) -> Value:
-    """A value that has been computed from others."""
     return Value(result.expr, result.weak, merged(operands))
 
 

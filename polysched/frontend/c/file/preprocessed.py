@@ -242,7 +242,6 @@ def _mentions(macros: Macros, branch: list[Token], names: frozenset[str]) -> boo
 
 
 def _outside_bodies(branch: list[Token]) -> Iterator[Token]:
-    """Without the bodies of functions."""
     depth = 0
     for before, token in pairwise([Token("", 0, 0), *branch]):
         if depth or (token.text == "{" and before.text == ")"):

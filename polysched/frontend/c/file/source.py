@@ -37,7 +37,6 @@ from polysched.frontend.c.file.clang import Node
 
 @dataclass(frozen=True)
 class Source:
-    """The bytes of the main file, and its syntax tree."""
 
     path: str
     data: bytes
@@ -78,10 +77,8 @@ class Source:
     @cached_property
     def has_threadprivate(self) -> bool:
         """Is there OpenMP's `threadprivate`, which clang does not tell of, in the file or in what it includes?"""
-        included = {include.include.name for include in self.unit.get_includes()}
-        return any(b"threadprivate" in line for name in included for line in _lines(name)) or (
-            b"threadprivate" in self.data
-        )
+        headers = {include.include.name for include in self.unit.get_includes()}
+        return any(b"threadprivate" in line for lines in (self.lines, *map(_lines, headers)) for line in lines)
 
     @cached_property
     def names(self) -> frozenset[str]:

@@ -61,7 +61,6 @@ class Elements:
         return self.tensors[value.name][tuple(integers(given, index))]
 
     def element(self, operation: Operation, index: Index) -> Operand:
-        """The element of the operation's result."""
         (result,) = operation.results
         operands, dtype = operation.operands, result.type.dtype
         of = dict(operation.attributes)

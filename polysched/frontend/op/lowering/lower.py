@@ -23,7 +23,7 @@ from polysched.frontend.op.lowering.scalars import is_nan, scalar
 from polysched.frontend.op.lowering.storing import Storing
 from polysched.frontend.op.memory import View
 from polysched.frontend.op.reading.read import Program
-from polysched.frontend.tensor.reduce import Reduction
+from polysched.frontend.tensor.functions import Reduction
 from polysched.frontend.tensor.tensor import Body, Tensor, compute, placeholder, scan, update
 from polysched.frontend.tensor.value import Operand, Value, merged, var
 from polysched.ir.build import add, zero
@@ -153,7 +153,6 @@ class _Lowering:
         return compute(shape_of(value), element, name, dtype=value.type.dtype, names=names, inline=inline, loc=loc)
 
     def copied(self, value: ir_graph.Value, name: str) -> Tensor:
-        """The value in an array of its own."""
         return self.computed(value, lambda *index: self.elements.load(value, index), name)
 
     def updated(self, operation: Operation, name: str) -> Tensor:
@@ -204,7 +203,6 @@ class _Lowering:
         return update(self.tensors[base.name], shape, store, name, op=op, names=names, loc=operation.loc)
 
     def running(self, operation: Operation, name: str) -> Tensor:
-        """A running sum, product, maximum or minimum."""
         (operand,) = operation.operands
         axis = axis_of(operation)
         dtype, kind = operand.type.dtype, _RUNNING[operation.kind]

@@ -18,7 +18,7 @@ from polysched.frontend.arithmetic import FLOAT_FUNCTIONS, Typed, absolute, shif
 from polysched.frontend.op.emit import shape_of
 from polysched.frontend.op.numpy.operators import COMPARED
 from polysched.frontend.op.numpy.products import labels_of
-from polysched.frontend.tensor import reduce as reductions
+from polysched.frontend.tensor import functions as reductions
 from polysched.frontend.tensor.value import Name, SizeName, Value, merged
 from polysched.ir.dtypes import DType, boolean
 from polysched.ir.graph import operations as ir_graph

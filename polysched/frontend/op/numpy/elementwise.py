@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from polysched.errors import InputError
-from polysched.frontend.arithmetic import FUNCTIONS_OF_ONE, FUNCTIONS_OF_TWO, ROUNDINGS
+from polysched.frontend.arithmetic import FUNCTIONS_OF_ONE, FUNCTIONS_OF_TWO, ROUNDINGS, counted
 from polysched.frontend.op.emit import Emitter, Operand, common_type, float_type, type_of
 from polysched.frontend.op.memory import Ref
-from polysched.frontend.op.numpy.operators import binary, cast, compared, extremum, unary
+from polysched.frontend.op.numpy.operators import COMPARED, binary, cast, compared, extremum, unary
 from polysched.frontend.python_functions import ALIASES
 from polysched.ir.dtypes import boolean, i8
 
@@ -27,9 +27,8 @@ def call(emit: Emitter, name: str, operands: Sequence[Operand]) -> Ref:
     for wanted, functions in enumerate((_OF_ONE, _OF_TWO), 1):
         if known in functions:
             if len(operands) != wanted:
-                noun = "argument" if wanted == 1 else "arguments"
                 hint = "name the array that takes the result, as in out=y" if len(operands) == wanted + 1 else ""
-                raise InputError(f"'{name}' takes {wanted} {noun}, not {len(operands)}", None, hint)
+                raise InputError(f"'{name}' takes {counted(wanted, 'argument')}, not {len(operands)}", None, hint)
             return functions[known](emit, *operands)
     dtype, shape = common_type(operands).dtype, emit.together(operands)
     return emit.result("DeviceCall", [emit.in_dtype(one, dtype) for one in operands], dtype, shape, name=name)
@@ -121,14 +120,9 @@ _OPERATORS = {  # of two, by `operators.binary`
     "left_shift": "<<",
     "right_shift": ">>",
 }
-_COMPARISONS = {
-    "equal": "==",
-    "not_equal": "!=",
-    "less": "<",
-    "less_equal": "<=",
-    "greater": ">",
-    "greater_equal": ">=",
-}
+_COMPARISONS = dict(
+    zip(("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"), COMPARED, strict=True)
+)
 _OF_ONE: dict[str, _Function] = {
     **{name: _of_floats("UnaryType", name) for name in FUNCTIONS_OF_ONE | {"rint"}},
     **{name: _of_floats("SpecFunc", name) for name in _SPECIAL},

@@ -110,7 +110,6 @@ def _unequal(what: str, left: Operand, right: Operand, hint: str) -> InputError:
 
 
 def pad(emit: Emitter, array: Ref, pad_width: Any, constant_values: Operand = 0) -> Ref:
-    """Padding with a constant."""
     widths = pad_widths(pad_width, array.rank)
     zipped = zip(widths, array.shape, strict=True)
     shape = tuple(normal(add(before, extent, after)) for (before, after), extent in zipped)
@@ -195,7 +194,6 @@ def arange(emit: Emitter, start: Any, stop: Any = None, step: Any = 1, dtype: DT
 
 
 def _progression(emit: Emitter, extent: Expr, first: Operand, step: Operand, dtype: DType) -> Ref:
-    """first, first + step, ..."""
     result = emit.result("Iota", [], i64, (extent,))
     if step != 1 or isinstance(step, float):
         result = binary(emit, "*", result, step)

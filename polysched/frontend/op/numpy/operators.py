@@ -93,7 +93,6 @@ def where(emit: Emitter, cond: Operand, then: Operand, other: Operand) -> Ref:
 
 
 def extremum(emit: Emitter, name: str, left: Operand, right: Operand) -> Ref:
-    """`name` is minimum or maximum."""
     dtype = common_type((left, right)).dtype
     kind = ("And" if name == "minimum" else "Or") if dtype == boolean else ("Min" if name == "minimum" else "Max")
     return emit.elementwise(f"BinaryType::{kind}", (left, right), dtype)

@@ -23,10 +23,8 @@ from polysched.ir.build import sub
 from polysched.ir.dtypes import DType, boolean, f64, i64, u8, u64
 from polysched.ir.nodes import Expr
 
-_Where = Callable[..., Ref]
 
-
-def reduced(kind: str) -> _Where:
+def reduced(kind: str) -> Callable[..., Ref]:
     """The function whose kind of reduction is Sum, Prod, Max, Min, Any or All, or NanMax or NanMin."""
 
     def function(

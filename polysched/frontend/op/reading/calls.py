@@ -52,7 +52,6 @@ class Calls:
     in_library: bool
 
     def operand(self, value: Any) -> Operand:
-        """What an element-wise operation takes."""
         match value:
             case Ref() | Expr() | bool() | int() | float():
                 return value

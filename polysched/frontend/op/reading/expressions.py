@@ -136,7 +136,6 @@ class Expressions:
         raise self.source.error(target, message, "write [e for i in range(4)]")
 
     def entries(self, node: ast.AST, value: Any) -> Iterator[Any]:
-        """What a loop over the value gives."""
         with self.source.at(node):
             return self.calls.entries(value)
 

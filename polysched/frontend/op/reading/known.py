@@ -86,7 +86,6 @@ def _of_sizes(name: str, args: tuple[Any, ...]) -> Any:
 
 
 def of_math(name: str, args: tuple[Any, ...]) -> Any:
-    """A function of Python's math module, of numbers."""
     function = getattr(math, name, None)
     if function is None:
         raise InputError(f"Python's math has no '{name}'", None, "write functions that it has")

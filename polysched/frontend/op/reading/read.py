@@ -96,10 +96,6 @@ class _Reader:
         outputs = [replace(output, value=value) for output, value in named]
         return Program(graph, tuple(outputs), tuple(self.arrays_returned), captured)
 
-    def is_changed(self, memory: Memory) -> bool:
-        """Is it a parameter that is changed in place?"""
-        return self.memories.get(memory.name) is memory and memory.value.name != memory.name
-
     def results(self) -> Iterator[Output]:
         if self.statements.returned is None or self.statements.returned[1] is None:
             return
@@ -111,8 +107,9 @@ class _Reader:
             nodes = node.value.elts
         taken = set(self.arguments)
         for k, (one, given) in enumerate(zip(nodes, values, strict=True)):
-            if isinstance(given, Ref) and not given.path and self.is_changed(given.memory):
-                self.arrays_returned.append(given.memory.name)
+            memory = given.memory if isinstance(given, Ref) and not given.path else None
+            if memory and self.memories.get(memory.name) is memory and memory.value.name != memory.name:
+                self.arrays_returned.append(memory.name)  # a parameter that is changed in place
                 continue
             name = one.id if isinstance(one, ast.Name) else "out" if len(values) == 1 else f"out{k}"
             while name in taken:

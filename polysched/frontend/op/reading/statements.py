@@ -138,7 +138,6 @@ class Statements:
         self.variables[name] = new
 
     def store(self, array: Ref, subscripts: tuple[Any, ...], text: str, new: Any, op: str) -> None:
-        """array[subscripts] = new, or op= new."""
         if any(map(is_mask, subscripts)):
             chosen = mask_of(self.emit, array, subscripts, self.expressions.operand(new))
             value = self.changed(array, op, new) if op else self.expressions.operand(new)

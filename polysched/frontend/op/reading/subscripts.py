@@ -36,7 +36,6 @@ def is_gather(subscript: object) -> bool:
 
 
 def viewed(array: Ref, subscripts: Sequence[Any], text: str) -> Ref:
-    """The array through the subscripts."""
     for one in subscripts:
         if not isinstance(one, int | slice | Expr | None) and one is not Ellipsis:
             what = f"an array of {one.dtype}" if isinstance(one, Ref) else f"{one!r}"
