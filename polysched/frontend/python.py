@@ -214,31 +214,28 @@ class _Statements:
         return If(cond, then, other, self.source.loc(node))
 
     def check_target(self, target: ast.expr) -> None:
+        scope = self.scope
         match target:
             case ast.Subscript():
                 return
-            case ast.Name(id=name):
-                if problem := self.problem_of_assigning(name):
-                    raise self.source.error(target, *problem)
+            case ast.Name(id=name) if name in scope.arrays:
+                problem = f"the whole array '{name}' is assigned", "assign its elements in a loop"
+            case ast.Name(id=name) if name in (*scope.sizes, *scope.scalars):
+                problem = f"the parameter '{name}' is assigned, and parameters are read-only", "assign another name"
+            case ast.Name(id=name) if name in scope.loops:
+                what = f"the loop variable '{name}' is changed in the body of its loop"
+                problem = what, "change the range of the loop"
+            case ast.Name(id=name) if name in scope.all_loops:
+                problem = f"the loop variable '{name}' is assigned outside of its loop", "assign another name"
+            case ast.Name():
+                return
             case ast.Tuple() | ast.List():
-                hint = "assign each on a line of its own"
-                raise self.source.error(target, "several targets of one assignment cannot be in a nest", hint)
+                what = "several targets of one assignment cannot be in a nest"
+                problem = what, "assign each on a line of its own"
             case _:
-                message = f"'{ast.unparse(target)}' cannot be assigned in a nest"
-                raise self.source.error(target, message, "assign to an array element or to a name")
-
-    def problem_of_assigning(self, name: str) -> tuple[str, str] | None:
-        """Message and hint, if the name is not that of a scalar of the nest."""
-        scope = self.scope
-        if name in scope.arrays:
-            return f"the whole array '{name}' is assigned", "assign its elements in a loop"
-        if name in (*scope.sizes, *scope.scalars):
-            return f"the parameter '{name}' is assigned, and parameters are read-only", "assign another name"
-        if name in scope.loops:
-            return f"the loop variable '{name}' is changed in the body of its loop", "change the range of the loop"
-        if name in scope.all_loops:
-            return f"the loop variable '{name}' is assigned outside of its loop", "assign another name"
-        return None
+                what = f"'{ast.unparse(target)}' cannot be assigned in a nest"
+                problem = what, "assign to an array element or to a name"
+        raise self.source.error(target, *problem)
 
     def store(self, target: ast.expr, value: Typed, loc: Loc) -> Store:
         """The value goes to the target in the target's dtype."""

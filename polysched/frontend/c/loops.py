@@ -8,7 +8,6 @@ C tests the condition again for each iteration: nothing in the body may change i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import reduce
 
 from clang.cindex import CursorKind
@@ -37,19 +36,11 @@ from polysched.model.known import Unproven
 _HINT = "write for (i = lo; i < hi; i++)"
 
 
-@dataclass(frozen=True)
-class Head:
-    """A loop over lo, lo + step, ... while before hi (step > 0), or after it."""
+def head_of(read: Expressions, loop: Node) -> tuple[Node, Expr, Expr, int, Node]:
+    """The variable, lo, hi, step and body of a loop over lo, lo + step, ... while before hi (step > 0), or after it.
 
-    decl: Node
-    lo: Expr
-    hi: Expr
-    step: int
-    body: Node
-
-
-def head_of(read: Expressions, loop: Node) -> Head:
-    """InputError for a loop that is no range with a constant step."""
+    InputError for a loop that is no range with a constant step.
+    """
     error = read.source.error
     if len(children(loop)) != 4:
         raise error(loop, "a loop needs a start, a condition and a step", _HINT)
@@ -62,7 +53,7 @@ def head_of(read: Expressions, loop: Node) -> Head:
     lo = read.index(first)
     ends = [_end(read, test, decl, dtype, step, lo) for test in _conjuncts(condition)]
     hi = reduce(lambda one, other: Binary("min" if step > 0 else "max", one, other), ends)
-    return Head(decl, lo, hi, step, body)
+    return decl, lo, hi, step, body
 
 
 def _start(read: Expressions, start: Node) -> tuple[Node, Node]:

@@ -84,10 +84,9 @@ class Numbers(ABC):
         """The number as i64, if that needs no assumption."""
         before = list(self.proofs.assumptions)
         exact = self.exact_or_none(node)
-        if self.proofs.assumptions == before:
-            return None if exact is None else exact[0]
+        is_shown = self.proofs.assumptions == before
         self.proofs.assumptions[:] = before
-        return None
+        return exact[0] if exact and is_shown else None
 
     @contextmanager
     def given(self, condition: Expr) -> Iterator[None]:

@@ -286,8 +286,8 @@ def _named(arrays: Iterable[Array], variables: Variables) -> frozenset[str]:
     """Arrays and scalars whose names mean the same elements to all threads."""
     if variables.source.has_threadprivate:
         return frozenset()
-    decls = {array.name: variables.decls[array.name] for array in arrays}
-    return frozenset(name for name, decl in decls.items() if not is_pointer(decl) and decl.tls_kind == TLSKind.NONE)
+    decls = ((array.name, variables.decls[array.name]) for array in arrays)
+    return frozenset(name for name, decl in decls if not is_pointer(decl) and decl.tls_kind == TLSKind.NONE)
 
 
 def _exposed_in_memory(

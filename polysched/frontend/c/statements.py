@@ -155,18 +155,18 @@ class Statements:
         return Alloc(array, self.source.loc(decl))
 
     def loop(self, node: Node) -> For:
-        head = head_of(self.read, node)
+        decl, lo, hi, step, inner = head_of(self.read, node)
         variables, outside = self.variables, self.read.where
-        if key(head.decl) in variables.bindings:
-            message = f"an outer loop has the variable '{head.decl.spelling}' too"
+        if key(decl) in variables.bindings:
+            message = f"an outer loop has the variable '{decl.spelling}' too"
             raise self.source.error(node, message, "use another one")
-        name = variables.loop_name(head.decl, (loop.var for loop in outside.loops))
-        loop = For(name, head.lo, head.hi, head.step, (), loc=self.source.loc(node))
+        name = variables.loop_name(decl, (loop.var for loop in outside.loops))
+        loop = For(name, lo, hi, step, (), loc=self.source.loc(node))
         self.require_affine(node, loop)
         bindings = dict(variables.bindings)
         self.read.where = outside.inside(loop)
-        variables.bindings[key(head.decl)] = Var(name)
-        body = self.statement(head.body)
+        variables.bindings[key(decl)] = Var(name)
+        body = self.statement(inner)
         self.read.where, variables.bindings = outside, bindings
         self.require_fixed(node, loop.hi, body)
         return replace(loop, body=body)
@@ -218,8 +218,7 @@ _COUNTED = "write for (i = lo; i < hi; i++), with the number of iterations known
 _REFUSED: dict[CursorKind, tuple[str, str]] = {
     CursorKind.WHILE_STMT: ("a while loop", _COUNTED),
     CursorKind.DO_STMT: ("a do loop", _COUNTED),
-    CursorKind.GOTO_STMT: ("goto", "write loops and branches"),
-    CursorKind.INDIRECT_GOTO_STMT: ("goto", "write loops and branches"),
+    **dict.fromkeys((CursorKind.GOTO_STMT, CursorKind.INDIRECT_GOTO_STMT), ("goto", "write loops and branches")),
     CursorKind.LABEL_STMT: ("a label", "write loops and branches"),
     CursorKind.BREAK_STMT: ("break", _LEAVES),
     CursorKind.CONTINUE_STMT: ("continue", _LEAVES),

@@ -50,7 +50,6 @@ class Variables:
     declared: frozenset[Key]  # in the region
     exposed: frozenset[Key]  # their address is taken, or other functions see them
     assigned: frozenset[Key]  # anywhere in the function
-    reserved: frozenset[str]  # names that generated ones must not take
     names: dict[Key, str] = field(default_factory=dict)
     loop_names: set[str] = field(default_factory=set)
     decls: dict[str, Node] = field(default_factory=dict)  # by name in the nest
@@ -85,7 +84,7 @@ class Variables:
     def free(self, wish: str, taken: set[str]) -> str:
         wish = re.sub(r"[^A-Za-z0-9_]", "_", wish)  # C's letters are more than isl's, and some compilers take a $
         name, count = wish, 1
-        while name in taken or not is_name(name) or (count > 1 and name in self.reserved):
+        while name in taken or not is_name(name) or (count > 1 and name in self.source.names):
             count += 1
             name = f"{wish}_{count}"
         return name
@@ -103,7 +102,7 @@ def find_variables(source: Source, function: Node, statements: Sequence[Node]) -
     addressed = {key(decl) for node in taken if (decl := variable(node)) is not None}
     shared = {key(decl) for _, decl in mentions(function) if _outlives(decl)}
     exposed, assigned = frozenset(addressed | shared), every_loop | every_written
-    return Variables(source, loops, written, declared, exposed, assigned, source.names)
+    return Variables(source, loops, written, declared, exposed, assigned)
 
 
 def _scan(statements: Iterable[Node]) -> tuple[frozenset[Key], frozenset[Key], frozenset[Key]]:

@@ -116,20 +116,26 @@ class Emitter:
         if not path:
             return new
         first, *rest = path
-        dtype, shape = old.type.dtype, shape_of(old)
+        shape = shape_of(old)
         inner = self._written(memory, self._through(old, first), rest, new) if rest else new
         match first:
             case View() if first.is_whole(shape):
                 return inner
             case View():
-                types = [TensorType(dtype, shape)]
-                names = [self.fresh_name(memory.name)] if memory.name else []
-                return self.builder.add("Update", old, inner, types=types, names=names, loc=self.loc, at=first)[0]
+                return self.changed(memory, "Update", [old, inner], shape, at=first)
             case Permuted():
                 return self._through(inner, first.inverse)
             case Reshaped():
                 return self._through(inner, Reshaped(shape))
         raise TypeError(f"unknown step {type(first).__name__}")
+
+    def changed(
+        self, memory: Memory, kind: str, operands: Sequence[Value], shape: Shape, **attributes: Hashable
+    ) -> Value:
+        """A new value for the memory, by an operation on the old one."""
+        names, made = [self.fresh_name(memory.name)] if memory.name else [], dict[str, Any](attributes)
+        types = [TensorType(operands[0].type.dtype, shape)]
+        return self.builder.add(kind, *operands, types=types, names=names, loc=self.loc, **made)[0]
 
     def fresh_name(self, name: str) -> str:
         return next(each for k in count(1) if self.is_free(each := f"{name}_{k}"))

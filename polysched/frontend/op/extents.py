@@ -10,6 +10,7 @@ What has no simpler form, such as max(0, n - 1) or n // 2, is taken as a name of
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 
 from polysched.errors import InputError
 from polysched.ir.integers.polynomial import Polynomial
@@ -27,14 +28,6 @@ def normal(expr: Expr | int) -> Expr:
     return _expression(_polynomial(Const(expr) if isinstance(expr, int) else expr, parts), parts)
 
 
-def difference(left: Expr, right: Expr) -> int | None:
-    """left - right, where that is a number."""
-    match normal(Binary("-", left, right)):
-        case Const(int(number)):
-            return number
-    return None
-
-
 def is_at_least(left: Expr, right: Expr) -> bool:
     """Is left >= right for sizes of zero or more?"""
     parts: dict[str, Expr] = {}
@@ -47,10 +40,8 @@ def number(expr: Expr) -> int | None:
 
 
 def product(extents: Sequence[Expr]) -> Expr:
-    result: Expr = Const(1)
-    for extent in extents:
-        result = normal(Binary("*", result, extent))
-    return result
+    one: Expr = Const(1)
+    return reduce(lambda whole, extent: normal(Binary("*", whole, extent)), extents, one)
 
 
 def quotient(whole: Expr, part: Expr) -> Expr | None:

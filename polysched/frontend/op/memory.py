@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 
 from polysched.errors import InputError
 from polysched.frontend.arithmetic import Type, counted
-from polysched.frontend.op.extents import Shape, ceildiv, difference, is_at_least, normal, number, shown
+from polysched.frontend.op.extents import Shape, ceildiv, is_at_least, normal, number, shown
 from polysched.ir.build import add, mul, sub
 from polysched.ir.dtypes import DType
 from polysched.ir.graph.operations import Value
@@ -153,7 +153,7 @@ def _from_an_end(extent: Expr, bound: Expr | int, least: int | None) -> Expr:
     if is_at_least(Const(-1), bound):
         position = normal(add(extent, bound))
         return position if least is None else normal(Binary("max", Const(least), position))
-    if difference(extent, bound) == 1:  # n - 1 is negative only where there are no elements
+    if normal(sub(extent, bound)) == Const(1):  # n - 1 is negative only where there are no elements
         return bound if least is None else normal(Binary("max", Const(least), bound))
     message = f"the sign of '{show(bound)}' is not known, and says which end of the array a bound counts from"
     raise InputError(message, None, f"write max({show(bound)}, 0)")

@@ -99,7 +99,6 @@ def product_of_matrices(left: Named, right: Named) -> Shape:
     return (*outer, *shape[-2:-1], *(other[-1:] if len(other) > 1 else ()))
 
 
-_LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 def matmul(emit: Emitter, x1: Ref, x2: Ref, dtype: DType | None = None) -> Ref:
@@ -146,8 +145,8 @@ def _summed_over(emit: Emitter, a: Ref, b: Ref, axes: Any) -> Ref:
     if len(of_a) != len(of_b):
         message = f"{len(of_a)} axes of {name_of(a)} are summed over with {len(of_b)} of {name_of(b)}"
         raise InputError(message, None, "name as many of one as of the other")
-    left = _LETTERS[: a.rank]
-    spare = iter(_LETTERS[a.rank :])
+    left = string.ascii_lowercase[: a.rank]
+    spare = iter(string.ascii_lowercase[a.rank :])
     right = "".join(left[of_a[of_b.index(k)]] if k in of_b else next(spare) for k in range(b.rank))
     summed = {left[k] for k in of_a}
     result = "".join(letter for letter in left + right if letter not in summed)

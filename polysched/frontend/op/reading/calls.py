@@ -11,7 +11,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partial, reduce
 from types import FunctionType
 from typing import Any
 
@@ -159,15 +159,15 @@ class Calls:
             case "len", [Ref() as x] if x.rank:
                 return plain(x.shape[0])
             case (("float" | "int" | "bool"), [Ref() as x]):
-                return replace(self.emit.copy(cast(self.emit, x, dtype_of(_TYPES[name]))), weak=True)
+                return replace(self.emit.copy(cast(self.emit, x, dtype_of(known.FUNCTIONS[name]))), weak=True)
             case "sum", [tuple(entries), *start]:
                 return reduce(self.sum, entries, start[0] if start else 0)
             case "sum", [Ref() as x] if x.rank:
                 return FUNCTIONS["sum"](self.emit, x, axis=0, dtype=binary(self.emit, "+", x, 0).dtype)
             case (("min" | "max"), [tuple(entries)]):
-                return reduce(lambda one, two: self.extremum(name, one, two), entries)
+                return reduce(partial(self.extremum, name), entries)
             case (("min" | "max"), [_, _, *_]):
-                return reduce(lambda one, two: self.extremum(name, one, two), args)
+                return reduce(partial(self.extremum, name), args)
             case (("min" | "max" | "any" | "all"), [Ref(rank=1) as x]):
                 return FUNCTIONS[name](self.emit, x)
             case (("enumerate" | "zip" | "reversed" | "tuple" | "list"), _):
@@ -273,4 +273,3 @@ _OF_TYPES: dict[str, Callable[..., Any]] = {
     "finfo": lambda calls, given: np.finfo(dtype_of(given).numpy),
     "iinfo": lambda calls, given: np.iinfo(dtype_of(given).numpy),
 }
-_TYPES: dict[str, type] = {"float": float, "int": int, "bool": bool}

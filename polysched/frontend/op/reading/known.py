@@ -12,7 +12,7 @@ import operator
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 from polysched.errors import InputError
@@ -57,9 +57,9 @@ def called(name: str, args: tuple[Any, ...], keywords: Mapping[str, Any]) -> Any
 def _called(name: str, args: tuple[Any, ...], keywords: Mapping[str, Any]) -> Any:
     match name:
         case "min" | "max" if args:
-            return reduce(lambda one, two: _extremum(name, one, two), args[0] if len(args) == 1 else args)
+            return reduce(partial(_extremum, name), args[0] if len(args) == 1 else args)
         case "sum" if args:
-            return reduce(lambda one, two: computed("+", one, two), args[0], args[1] if len(args) > 1 else 0)
+            return reduce(partial(computed, "+"), args[0], args[1] if len(args) > 1 else 0)
     found = FUNCTIONS[name](*args, **keywords)
     return found if isinstance(found, range | int | float | slice) else tuple(found)
 
@@ -69,7 +69,7 @@ def _of_sizes(name: str, args: tuple[Any, ...]) -> Any:
         case "range", _:
             return SymbolicRange(args[-1] if len(args) < 3 else args[1])
         case (("min" | "max"), [first, *more]):
-            return reduce(lambda one, two: _extremum(name, one, two), more, first)
+            return reduce(partial(_extremum, name), more, first)
         case "abs", [size]:
             return _extremum("max", size, computed("-", 0, size))
         case (("int" | "round"), [size]):

@@ -22,7 +22,7 @@ from polysched.frontend.op.extents import Shape, broadcast
 from polysched.frontend.op.memory import Ref, filled, view
 from polysched.frontend.op.numpy.making import as_array
 from polysched.ir.dtypes import boolean, i64
-from polysched.ir.graph.operations import TensorType, Value
+from polysched.ir.graph.operations import Value
 from polysched.ir.nodes import Const, Expr
 from polysched.ir.text import show
 
@@ -69,20 +69,9 @@ def assign_to_elements(emit: Emitter, array: Ref, subscripts: Sequence[Any], new
     chosen = _chosen(emit, array, subscripts)
     value = emit.in_dtype(new, array.dtype)
     value = emit.broadcast_to(value, chosen.shape, f"the chosen elements of {name_of(array)}")
-    name = emit.fresh_name(array.memory.name) if array.memory.name else None
-    (result,) = emit.builder.add(
-        "Scatter",
-        emit.value(chosen.base),
-        value,
-        *chosen.indices,
-        types=[TensorType(array.dtype, chosen.base.shape)],
-        names=[name] if name else [],
-        loc=emit.loc,
-        axes=chosen.axes,
-        first=chosen.first,
-        op=op,
-    )
-    emit.assign(chosen.base, result)
+    operands = [emit.value(chosen.base), value, *chosen.indices]
+    attributes = {"axes": chosen.axes, "first": chosen.first, "op": op}
+    emit.assign(chosen.base, emit.changed(array.memory, "Scatter", operands, chosen.base.shape, **attributes))
 
 
 def mask_of(emit: Emitter, array: Ref, subscripts: Sequence[Any], new: Operand) -> Ref:
