@@ -148,8 +148,7 @@ def _annotation(source: Source, param: ast.arg) -> tuple[DType | Size, Sequence[
     if name == "size" and shape is None:
         return Size(), None
     if name not in DTYPES:
-        message = f"the annotation of '{param.arg}' is not one of {', '.join(ALL)} and size"
-        raise source.error(annotation, message, hint)
+        raise source.error(annotation, f"the annotation of '{param.arg}' is not one of {', '.join(ALL)} and size", hint)
     return DTYPES[name], shape
 
 

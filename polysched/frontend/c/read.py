@@ -24,7 +24,7 @@ from clang.cindex import StorageClass, TLSKind
 from polysched.errors import InputError
 from polysched.frontend.c.elements import is_restrict
 from polysched.frontend.c.expressions import Expressions
-from polysched.frontend.c.file.clang import key, mentions
+from polysched.frontend.c.file.clang import Key, Node, key, mentions
 from polysched.frontend.c.file.macros import Macros
 from polysched.frontend.c.file.marked import (
     Marked,
@@ -175,14 +175,15 @@ def _require_local(source: Source, marked: Marked, variables: Variables) -> None
 
 def _require_loops_dead(source: Source, marked: Marked, variables: Variables) -> None:
     """The nest leaves no value in the loop variables."""
+    first: dict[Key, tuple[Node, Node]] = {}  # where each variable is named
     for node, decl in mentions(*marked.statements):
-        name = key(decl)
+        first.setdefault(key(decl), (node, decl))
+    for name, (node, decl) in first.items():
         if name not in variables.loops - variables.declared:
             continue
         hint = f"declare '{decl.spelling}' in the for, as in for (int {decl.spelling} = 0; ...)"
         if name in variables.exposed:
-            message = f"other functions may read the loop variable '{decl.spelling}'"
-            raise source.error(node, message, hint)
+            raise source.error(node, f"other functions may read the loop variable '{decl.spelling}'", hint)
         if (read := read_after(marked.path, marked.statements, name)) is not None:
             message = f"the loop variable '{decl.spelling}' is read after the region, which does not set it"
             raise source.error(read, message, hint)
@@ -305,8 +306,7 @@ def _exposed_in_memory(
             continue
         if name in variables.sizes:
             message = f"'{name}' may change in the region: '{writer.name}' may point to it"
-            hint = f"copy '{name}' to a local variable before the region"
-            raise variables.source.error(decl, message, hint)
+            raise variables.source.error(decl, message, f"copy '{name}' to a local variable before the region")
         changing[name] = Array(name, dtype, ())
 
     def rule(node: Expr | Stmt) -> Expr | None:

@@ -130,8 +130,7 @@ class Statements:
         if is_array(decl):
             return (self.local_array(decl),)
         if decl.type.get_canonical().is_volatile_qualified() or dtype_of(decl.type) is None:
-            hint = "a nest has integers, float and double"
-            raise error(decl, f"'{name}' has the type '{decl.type.spelling}'", hint)
+            raise error(decl, f"'{name}' has the type '{decl.type.spelling}'", "a nest has integers, float and double")
         if (value := initialiser(decl)) is None:
             return ()
         is_fixed = is_integer(value) and key(decl) not in self.variables.written
@@ -158,8 +157,7 @@ class Statements:
         decl, lo, hi, step, inner = head_of(self.read, node)
         variables, outside = self.variables, self.read.where
         if key(decl) in variables.bindings:
-            message = f"an outer loop has the variable '{decl.spelling}' too"
-            raise self.source.error(node, message, "use another one")
+            raise self.source.error(node, f"an outer loop has the variable '{decl.spelling}' too", "use another one")
         name = variables.loop_name(decl, (loop.var for loop in outside.loops))
         loop = For(name, lo, hi, step, (), loc=self.source.loc(node))
         self.require_affine(node, loop)

@@ -107,8 +107,7 @@ class Emitter:
             message = "an array from outside of the operator cannot be changed in it"
             raise InputError(message, None, "copy it first, as in y = x.copy(), or make it a parameter")
         if any(isinstance(step, READ_ONLY) for step in ref.path):
-            message = f"{name_of(ref)} is a view that NumPy does not let anything change"
-            raise InputError(message, None, "copy it first")
+            raise InputError(f"{name_of(ref)} is a view that NumPy does not let anything change", None, "copy it first")
         ref.memory.value = self._written(ref.memory, ref.memory.value, ref.path, new)
 
     def _written(self, memory: Memory, old: Value, path: Sequence[Step], new: Value) -> Value:

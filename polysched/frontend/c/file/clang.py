@@ -61,8 +61,7 @@ def operator(node: Node) -> str:
     """The operator of a binary expression, also of an assignment: `+`, `<<=`, ...; "" if it is none."""
     if node.kind not in (CursorKind.BINARY_OPERATOR, CursorKind.COMPOUND_ASSIGNMENT_OPERATOR):
         return ""
-    kind = _LIBRARY.clang_getCursorBinaryOperatorKind(node)
-    return str(_LIBRARY.clang_getBinaryOperatorKindSpelling(kind))
+    return str(_LIBRARY.clang_getBinaryOperatorKindSpelling(_LIBRARY.clang_getCursorBinaryOperatorKind(node)))
 
 
 def unary_operator(node: Node) -> str:

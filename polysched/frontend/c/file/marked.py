@@ -120,8 +120,7 @@ def marked_region(source: Source, pair: tuple[Pragma, Pragma]) -> Marked:
         hint = "put the pragmas between statements of one block"
         raise InputError("this region does not hold whole statements", source.at(first.offset), hint)
     if not inside:
-        hint = "put the pragmas around loops"
-        raise InputError("this region holds no statement", source.at(first.offset), hint)
+        raise InputError("this region holds no statement", source.at(first.offset), "put the pragmas around loops")
     indent = source.data[first.line : first.offset].decode()
     return Marked(first.after, last.line, indent, function, tuple(path), tuple(inside))
 

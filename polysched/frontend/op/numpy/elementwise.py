@@ -43,8 +43,7 @@ def is_known(name: str) -> bool:
 
 
 def _of_floats(group: str, name: str) -> _Function:
-    kind = f"{group}::{name.capitalize()}"
-    return lambda emit, *operands: emit.elementwise(kind, operands, float_type(operands))
+    return lambda emit, *operands: emit.elementwise(f"{group}::{name.capitalize()}", operands, float_type(operands))
 
 
 def _of_own_dtype(kind: str) -> _Function:

@@ -29,8 +29,7 @@ def astype(emit: Emitter, a: Ref, dtype: DType, copy: bool = True) -> Ref:
 
 def where(emit: Emitter, condition: Operand, then: Operand | None = None, other: Operand | None = None) -> Ref:
     if then is None or other is None:
-        message = "where a condition holds depends on data, and how often"
-        raise InputError(message, None, "write np.where(cond, x, y)")
+        raise InputError("where a condition holds depends on data, and how often", None, "write np.where(cond, x, y)")
     return chosen(emit, condition, then, other).as_array()
 
 

@@ -65,8 +65,7 @@ def concatenate(emit: Emitter, arrays: Any, axis: int | None = 0, dtype: DType |
     at = axis_of(axis, first.rank)
     for other in refs[1:]:
         if other.rank != first.rank or without(other.shape, at) != without(first.shape, at):
-            hint = f"their extents must be equal but for axis {at}"
-            raise _unequal("concatenated", first, other, hint)
+            raise _unequal("concatenated", first, other, f"their extents must be equal but for axis {at}")
     dtype = dtype or _common_dtype(refs)
     extent: Expr = Const(0)
     for one in refs:

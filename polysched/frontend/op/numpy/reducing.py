@@ -144,8 +144,7 @@ def running(kind: str) -> Callable[..., Ref]:
     """cumsum and the like: `kind` is CumSum, CumProd, CumMax or CumMin."""
 
     def function(emit: Emitter, a: Ref, axis: int | None = None, dtype: DType | None = None) -> Ref:
-        widened = kind in ("CumSum", "CumProd")
-        a = cast(emit, a, dtype or (_summed(a.dtype) if widened else a.dtype))
+        a = cast(emit, a, dtype or (_summed(a.dtype) if kind in ("CumSum", "CumProd") else a.dtype))
         if axis is None:
             a = reshape(emit, a, -1)
         return emit.result(kind, [emit.value(a)], a.dtype, a.shape, axis=axis_of(axis or 0, a.rank))

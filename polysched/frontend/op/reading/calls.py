@@ -57,8 +57,7 @@ class Calls:
                 return value
             case tuple() if value:
                 return array(self.emit, value)
-        message = f"{known.described(value)} is no array and no number"
-        raise InputError(message, None, "pass an array or a number")
+        raise InputError(f"{known.described(value)} is no array and no number", None, "pass an array or a number")
 
     # --- by name
 

@@ -223,14 +223,10 @@ class Expressions:
 
     def compared(self, op: ast.cmpop, left: Any, right: Any) -> bool:
         match op:
-            case ast.Is():
-                return left is right
-            case ast.IsNot():
-                return left is not right
-            case ast.In():
-                return any(known.compared("==", left, one) for one in right)
-            case ast.NotIn():
-                return not any(known.compared("==", left, one) for one in right)
+            case ast.Is() | ast.IsNot():
+                return (left is right) == isinstance(op, ast.Is)
+            case ast.In() | ast.NotIn():
+                return any(known.compared("==", left, one) for one in right) == isinstance(op, ast.In)
         return known.compared(COMPARISONS[type(op)], left, right)
 
     def truth(self, node: ast.expr) -> bool:
@@ -240,8 +236,7 @@ class Expressions:
     def truth_of(self, node: ast.expr, value: Any) -> bool:
         match value:
             case Ref():
-                hint = "write np.where(cond, x, y)"
-                raise self.source.error(node, f"'{ast.unparse(node)}' depends on data", hint)
+                raise self.source.error(node, f"'{ast.unparse(node)}' depends on data", "write np.where(cond, x, y)")
             case Const(found):
                 return bool(found)
             case Expr():
