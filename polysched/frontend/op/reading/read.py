@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
-from polysched.frontend.op.emit import Captured, Emitter, shape_of, type_of
+from polysched.frontend.op.emit import Captured, Emitter, type_of
 from polysched.frontend.op.memory import Memory, Ref
 from polysched.frontend.op.reading.outside import settled
 from polysched.frontend.op.reading.statements import Statements
@@ -62,19 +62,16 @@ class _Reader:
 
     def __init__(self, source: Source, arguments: Arguments, constants: Mapping[str, Any]):
         self.source, self.arguments = source, arguments
-        types = {
-            name: TensorType(given.dtype, given.shape if isinstance(given, Array) else ())
-            for name, given in arguments.items()
-            if given is not None
-        }
-        values = {name: Value(name, kind) for name, kind in types.items()}
-        self.emit = Emitter(*values.values(), reserved=arguments)
-        self.memories = {
-            name: Memory(name, value, is_array=isinstance(arguments[name], Array)) for name, value in values.items()
-        }
-        variables: dict[str, Any] = {name: Var(name) for name, given in arguments.items() if given is None}
-        for name, value in values.items():
-            variables[name] = Ref(self.memories[name], value.type.dtype, shape_of(value))
+        self.memories: dict[str, Memory] = {}
+        variables: dict[str, Any] = {}
+        for name, given in arguments.items():
+            if given is None:
+                variables[name] = Var(name)
+                continue
+            is_array, shape = isinstance(given, Array), given.shape if isinstance(given, Array) else ()
+            memory = Memory(name, Value(name, TensorType(given.dtype, shape)), is_array=is_array)
+            self.memories[name], variables[name] = memory, Ref(memory, given.dtype, shape)
+        self.emit = Emitter(*(memory.value for memory in self.memories.values()), reserved=arguments)
         self.statements = Statements(source, self.emit, variables, constants)
         self.arrays_returned: list[str] = []
 
