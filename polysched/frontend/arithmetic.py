@@ -5,6 +5,11 @@
 
 Operators go by their Python names. Small powers are products: x ** 2 -> x * x, up to x ** 4. A function of floats is
 computed in the dtype of its arguments, in f64 for integers. An InputError from here names no place; callers know it.
+
+Which dtype an operation on mixed dtypes has (NEP 50):
+
+    i32 + i64 -> i64     u32 + i32 -> i64     f32 + i16 -> f32     f32 + i32 -> f64     u64 + i64 -> f64
+    f32 + 1.5 -> f32     i8 + 1 -> i8         i8 + 1.5 -> f64      a Python number is weak: only its kind counts
 """
 
 from __future__ import annotations
@@ -14,9 +19,68 @@ from dataclasses import dataclass
 from functools import reduce
 
 from polysched.errors import InputError
-from polysched.frontend.promotion import Type, common, fits, promote, weak_bool, weak_float, weak_int
-from polysched.ir.dtypes import DType, boolean, i64
+from polysched.ir.dtypes import ALL, DType, boolean, f64, i64
 from polysched.ir.nodes import COMPARISONS, Binary, Call, Cast, Const, Expr, Select, Unary
+
+
+@dataclass(frozen=True)
+class Type:
+    """A dtype; `weak` for what Python computes with its own bool, int and float (literals, sizes, loop variables)."""
+
+    dtype: DType
+    weak: bool = False
+
+    def __str__(self) -> str:
+        return self.dtype.name
+
+
+def common(left: Type, right: Type) -> Type:
+    """The type in which NumPy computes with a `left` and a `right`."""
+    if left.weak == right.weak:
+        return Type(promote(left.dtype, right.dtype), left.weak)
+    weak, strong = (left, right) if left.weak else (right, left)
+    return strong if _rank(weak.dtype) <= _rank(strong.dtype) else Type(weak.dtype)
+
+
+def promote(left: DType, right: DType) -> DType:
+    """The least dtype that holds both; where none does, as for u64 and i64, f64."""
+    low, high = sorted((left, right), key=lambda dtype: (_rank(dtype), dtype.bits, dtype.kind))
+    match low.kind, high.kind:
+        case ("b", _) | ("f", "f") | ("i", "i") | ("u", "u"):
+            return high
+        case ("i" | "u", "f"):
+            return ALL[f"f{min(max(high.bits, 2 * low.bits), 64)}"]
+        case ("i", "u") | ("u", "i"):
+            signed, unsigned = (low, high) if low.kind == "i" else (high, low)
+            bits = max(signed.bits, 2 * unsigned.bits)
+            return ALL[f"i{bits}"] if bits <= 64 else f64
+    raise TypeError(f"no common dtype of {left} and {right}")
+
+
+def fits(value: int, dtype: DType) -> bool:
+    """Whether an integer dtype has this value."""
+    sign = 1 << (dtype.bits - 1)
+    return -sign <= value < sign if dtype.kind == "i" else 0 <= value < 2 * sign
+
+
+def _rank(dtype: DType) -> int:
+    return {"b": 0, "i": 1, "u": 1, "f": 2}[dtype.kind]
+
+
+weak_bool, weak_int, weak_float = (Type(dtype, weak=True) for dtype in (boolean, i64, f64))
+
+
+# C's functions of floats, by the number of their arguments.
+_OF_ONE = """sqrt cbrt exp exp2 expm1 log log2 log10 log1p erf erfc lgamma tgamma
+    sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh"""
+FUNCTIONS_OF_ONE = frozenset(_OF_ONE.split())
+ROUNDINGS = frozenset({"floor", "ceil", "trunc", "rint"})
+FUNCTIONS_OF_TWO = frozenset({"atan2", "hypot", "copysign"})
+FLOAT_FUNCTIONS = {
+    **dict.fromkeys(FUNCTIONS_OF_ONE | ROUNDINGS | {"fabs"}, 1),
+    **dict.fromkeys(FUNCTIONS_OF_TWO | {"fmin", "fmax", "fmod", "pow"}, 2),
+    "fma": 3,
+}
 
 
 @dataclass(frozen=True)
@@ -64,10 +128,10 @@ def binary(op: str, left: Typed, right: Typed) -> Typed:
         case "&" | "|" | "^" if left.type.dtype == right.type.dtype == boolean:
             logical = {"&": "&&", "|": "||", "^": "!="}[op]
             return Typed(Binary(logical, left.expr, right.expr), left.weak and right.weak)
-        case "&" | "|" | "^":
-            return _applied(op, both, _integer_type(op, both, "convert it, as in int(x)"))
-        case "<<" | ">>":
+        case "&" | "|" | "^" | "<<" | ">>":
             target = _integer_type(op, both, "convert it, as in int(x)")
+            if op in ("&", "|", "^"):
+                return _applied(op, both, target)
             return Typed(shifted(op, *(converted(value, target.dtype) for value in both)), target.weak)
     raise InputError(f"the operator '{op}' cannot be in a nest", None, "write its loops")
 
@@ -84,7 +148,6 @@ def shifted(op: str, value: Expr, count: Expr) -> Expr:
 
 
 def power(base: Typed, exponent: Typed) -> Typed:
-    """base ** exponent."""
     target = _arithmetic_type("**", (base, exponent))
     match exponent:
         case Typed(Const(2 | 3 | 4 as factors, dtype), weak=True) if dtype == i64:
@@ -112,7 +175,6 @@ def absolute(value: Typed) -> Typed:
 
 
 def function(name: str, args: Sequence[Typed]) -> Typed:
-    """A function of floats, by its C name."""
     target = reduce(common, (arg.type for arg in args), weak_float)
     return Typed(Call(name, tuple(converted(arg, target.dtype) for arg in args), target.dtype), target.weak)
 
@@ -157,6 +219,11 @@ def cast(value: Typed, dtype: DType) -> Expr:
 def a(kind: Type) -> str:
     """The type with its article, for messages."""
     return f"{'an' if kind.dtype.kind in 'fi' else 'a'} {kind}"
+
+
+def counted(number: int, noun: str) -> str:
+    """So many of them, for messages."""
+    return f"{number} {noun if number == 1 else {'index': 'indices'}.get(noun, f'{noun}s')}"
 
 
 def _applied(op: str, values: Iterable[Typed], target: Type) -> Typed:

@@ -8,7 +8,7 @@
 
 Loops run over ranges with a constant step. `t = e` makes a scalar; its type is the common one of all that is assigned
 to it, so that `s = 0` followed by `s += a[i]` is of a's dtype, as when Python runs it. `t = np.empty((n, n))` in front
-of all loops makes an array (`python_locals.py`).
+of all loops makes an array (`python_signature.py`).
 Annotations are read from the text too: the names of the types count, whatever they are imported from.
 """
 
@@ -20,14 +20,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from polysched.errors import Loc
-from polysched.frontend.arithmetic import Typed, binary, converted
-from polysched.frontend.promotion import Type, common
+from polysched.frontend.arithmetic import Type, Typed, binary, common, converted
 from polysched.frontend.python_expressions import SYMBOLS, Expressions, Scope
-from polysched.frontend.python_locals import is_made, local_arrays, misplaced
-from polysched.frontend.python_signature import signature
-from polysched.frontend.python_source import Source, defaults_of, definition_in, definition_of
+from polysched.frontend.python_signature import is_made, local_arrays, misplaced, signature
+from polysched.frontend.python_source import Source, Travelling, defaults_of, definition_in, definition_of
 from polysched.frontend.temporaries import declare
-from polysched.frontend.travelling import Travelling
 from polysched.ir.nodes import Alloc, Array, Const, Expr, For, Function, If, Stmt, Store, Var
 from polysched.ir.text import head
 from polysched.ir.verify import verify
@@ -71,7 +68,7 @@ def _function(source: Source, definition: ast.FunctionDef, defaults: Mapping[str
     params, scope = signature(source, definition, defaults)
     body, made = local_arrays(source, scope, _without_docstring_and_return(definition.body))
     scope.arrays |= {array.name: array for array in made}
-    loops = [node.target for node in _walk(body) if isinstance(node, ast.For)]
+    loops = (node.target for stmt in body for node in ast.walk(stmt) if isinstance(node, ast.For))
     scope.all_loops = frozenset(target.id for target in loops if isinstance(target, ast.Name))
     scope.temporaries = _assigned(body) - set(params)
     statements, types = _typed(source, scope, body)
@@ -115,19 +112,14 @@ def _without_docstring_and_return(body: Sequence[ast.stmt]) -> Sequence[ast.stmt
     return body
 
 
-def _walk(body: Iterable[ast.stmt]) -> Iterable[ast.AST]:
-    return (node for stmt in body for node in ast.walk(stmt))
-
-
 def _assigned(body: Iterable[ast.stmt]) -> frozenset[str]:
     """Names that the statements assign, by = or an operator such as +=."""
-    targets = [
-        target
-        for node in _walk(body)
-        if isinstance(node, ast.Assign | ast.AugAssign)
-        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
-    ]
-    return frozenset(target.id for target in targets if isinstance(target, ast.Name))
+    found: set[str] = set()
+    for node in (node for stmt in body for node in ast.walk(stmt)):
+        if isinstance(node, ast.Assign | ast.AugAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            found |= {target.id for target in targets if isinstance(target, ast.Name)}
+    return frozenset(found)
 
 
 class _Statements:
@@ -197,20 +189,13 @@ class _Statements:
         return name
 
     def bounds(self, node: ast.expr) -> tuple[Expr, Expr, int]:
-        """lo, hi and step of a range."""
         match node:
-            case ast.Call(func=ast.Name(id="range"), args=[hi], keywords=[]):
-                bounds: list[ast.expr] = [ast.copy_location(ast.Constant(0), hi), hi]
-                step = 1
-            case ast.Call(func=ast.Name(id="range"), args=[lo, hi], keywords=[]):
-                bounds, step = [lo, hi], 1
-            case ast.Call(func=ast.Name(id="range"), args=[lo, hi, by], keywords=[]):
-                bounds, step = [lo, hi], self.step(by)
-            case _:
-                message = f"a loop runs over a range, not over '{ast.unparse(node)}'"
-                raise self.source.error(node, message, "write range(n), range(lo, hi) or range(lo, hi, step)")
-        first, last = (self.expressions.integer(bound, "a bound of a loop") for bound in bounds)
-        return first, last, step
+            case ast.Call(func=ast.Name(id="range"), args=[_] | [_, _] | [_, _, _] as args, keywords=[]):
+                step = self.step(args[2]) if len(args) == 3 else 1
+                bounds = [self.expressions.integer(bound, "a bound of a loop") for bound in args[:2]]
+                return Const(0) if len(bounds) == 1 else bounds[0], bounds[-1], step
+        message = f"a loop runs over a range, not over '{ast.unparse(node)}'"
+        raise self.source.error(node, message, "write range(n), range(lo, hi) or range(lo, hi, step)")
 
     def step(self, node: ast.expr) -> int:
         match self.expressions.integer(node, "the step of a loop"):
@@ -229,33 +214,28 @@ class _Statements:
         return If(cond, then, other, self.source.loc(node))
 
     def check_target(self, target: ast.expr) -> None:
-        """InputError for what a nest cannot assign."""
+        scope = self.scope
         match target:
             case ast.Subscript():
                 return
-            case ast.Name(id=name):
-                problem = self.problem_of_assigning(name)
-                if problem:
-                    raise self.source.error(target, *problem)
+            case ast.Name(id=name) if name in scope.arrays:
+                problem = f"the whole array '{name}' is assigned", "assign its elements in a loop"
+            case ast.Name(id=name) if name in (*scope.sizes, *scope.scalars):
+                problem = f"the parameter '{name}' is assigned, and parameters are read-only", "assign another name"
+            case ast.Name(id=name) if name in scope.loops:
+                what = f"the loop variable '{name}' is changed in the body of its loop"
+                problem = what, "change the range of the loop"
+            case ast.Name(id=name) if name in scope.all_loops:
+                problem = f"the loop variable '{name}' is assigned outside of its loop", "assign another name"
+            case ast.Name():
+                return
             case ast.Tuple() | ast.List():
-                hint = "assign each on a line of its own"
-                raise self.source.error(target, "several targets of one assignment cannot be in a nest", hint)
+                what = "several targets of one assignment cannot be in a nest"
+                problem = what, "assign each on a line of its own"
             case _:
-                message = f"'{ast.unparse(target)}' cannot be assigned in a nest"
-                raise self.source.error(target, message, "assign to an array element or to a name")
-
-    def problem_of_assigning(self, name: str) -> tuple[str, str] | None:
-        """Message and hint, if the name is not that of a scalar of the nest."""
-        scope = self.scope
-        if name in scope.arrays:
-            return f"the whole array '{name}' is assigned", "assign its elements in a loop"
-        if name in (*scope.sizes, *scope.scalars):
-            return f"the parameter '{name}' is assigned, and parameters are read-only", "assign another name"
-        if name in scope.loops:
-            return f"the loop variable '{name}' is changed in the body of its loop", "change the range of the loop"
-        if name in scope.all_loops:
-            return f"the loop variable '{name}' is assigned outside of its loop", "assign another name"
-        return None
+                what = f"'{ast.unparse(target)}' cannot be assigned in a nest"
+                problem = what, "assign to an array element or to a name"
+        raise self.source.error(target, *problem)
 
     def store(self, target: ast.expr, value: Typed, loc: Loc) -> Store:
         """The value goes to the target in the target's dtype."""

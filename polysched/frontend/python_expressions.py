@@ -3,22 +3,37 @@
     a[i, j] / 2 + i     ->     a[i, j] / 2.0f32 + f32(i)       for an f32 array `a`: a Python number adapts to it
 
 Sizes, loop variables and literals are Python's own numbers: i64 and f64 among themselves, and weak among others
-(see promotion.py); so what is computed is what the Python function computes.
+(see arithmetic.py); so what is computed is what the Python function computes.
+
+    parse_formula("i < j and 2 * i <= n", ("i", "j", "n"))      i < j && 2 * i <= n      of type bool: text of users'
+    parse_formula("n // 2", ("n",))                             floordiv(n, 2)           of type i64
 """
 
 from __future__ import annotations
 
 import ast
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any
 
-from polysched.errors import InputError
-from polysched.frontend.arithmetic import Typed, a, binary, comparison, converted, select, unary
-from polysched.frontend.promotion import Type, fits, weak_int
+from polysched.errors import InputError, Loc
+from polysched.frontend.arithmetic import (
+    Type,
+    Typed,
+    a,
+    binary,
+    comparison,
+    converted,
+    counted,
+    fits,
+    select,
+    unary,
+    weak_int,
+)
 from polysched.frontend.python_functions import call
-from polysched.frontend.python_source import Source
+from polysched.frontend.python_source import Source, names_in
 from polysched.ir.dtypes import ALL, DType, boolean, f64, i64
 from polysched.ir.nodes import Array, Binary, Const, Expr, Load, Unary, Var
 
@@ -42,11 +57,12 @@ class Scope:
         return any(name in names for names in (self.sizes, self.scalars, self.arrays, self.all_loops, self.temporaries))
 
 
+@dataclass
 class Expressions:
     """Reads expressions in a scope; every method raises InputError at the part that it cannot read."""
 
-    def __init__(self, source: Source, scope: Scope):
-        self.source, self.scope = source, scope
+    source: Source
+    scope: Scope
 
     def value(self, node: ast.expr) -> Typed:
         with self.source.at(node):
@@ -135,7 +151,7 @@ class Expressions:
             return Typed(Var(name, scope.scalars[name]))
         if name in scope.arrays:
             rank = len(scope.arrays[name].shape)
-            message = f"'{name}' is an array of {_count(rank, 'dimension')}; a nest works on elements"
+            message = f"'{name}' is an array of {counted(rank, 'dimension')}; a nest works on elements"
             raise self.source.error(node, message, f"write {_element(name, rank)}")
         if name in scope.all_loops:
             hint = "assign it to another name inside of the loop"
@@ -168,7 +184,7 @@ class Expressions:
             if isinstance(part, ast.Slice) or (isinstance(part, ast.Constant) and part.value in (None, ...)):
                 raise self.source.error(part, "a slice cannot be in a nest", f"loop over the elements: {example}")
         if len(parts) != rank:
-            message = f"'{array.name}' has {_count(rank, 'dimension')} and is given {_count(len(parts), 'subscript')}"
+            message = f"'{array.name}' has {counted(rank, 'dimension')} and is given {counted(len(parts), 'subscript')}"
             raise self.source.error(node, message, f"write {example}")
         return array, tuple(self.subscript(part) for part in parts)
 
@@ -184,11 +200,11 @@ class Expressions:
     def comparisons(self, node: ast.Compare) -> Typed:
         """a < b < c is a < b and b < c."""
         for op in node.ops:
-            if type(op) not in _COMPARISONS:
+            if type(op) not in COMPARISONS:
                 message = f"'{ast.unparse(node)}' cannot be in a nest"
-                raise InputError(message, None, f"compare with {', '.join(_COMPARISONS.values())}")
+                raise InputError(message, None, f"compare with {', '.join(COMPARISONS.values())}")
         operands = [self.value(operand) for operand in (node.left, *node.comparators)]
-        symbols = [_COMPARISONS[type(op)] for op in node.ops]
+        symbols = [COMPARISONS[type(op)] for op in node.ops]
         parts = [comparison(*part) for part in zip(symbols, operands[:-1], operands[1:], strict=True)]
         whole = reduce(lambda left, right: Binary("&&", left, right), (part.expr for part in parts))
         return Typed(whole, all(part.weak for part in parts))
@@ -223,7 +239,7 @@ SYMBOLS: dict[type[ast.operator], str] = {
     ast.MatMult: "@",
 }
 _UNARY: dict[type[ast.unaryop], str] = {ast.USub: "-", ast.UAdd: "+", ast.Invert: "~"}
-_COMPARISONS: dict[type[ast.cmpop], str] = {
+COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.Eq: "==",
     ast.NotEq: "!=",
     ast.Lt: "<",
@@ -254,5 +270,20 @@ def _element(name: str, rank: int) -> str:
     return f"{name}[{', '.join('ijkl'[d] if d < 4 else f'i{d}' for d in range(rank)) or '()'}]"
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+def parse_formula(text: str, names: Sequence[str]) -> Expr:
+    """The condition, a bool, or the integer, an i64, that the text says; InputError with a caret where it is neither.
+
+    `names` are integers.
+    """
+    source = Source("formula", (text,))
+    try:
+        node = ast.parse(text, mode="eval").body
+    except SyntaxError as error:
+        raise InputError(f"this is not Python: {error.msg}", Loc("formula", 1, error.offset or 1, text)) from None
+    called = [each.func for each in ast.walk(node) if isinstance(each, ast.Call)]
+    for name in names_in(node):
+        if name.id not in names and name not in called:
+            raise source.error(name, f"'{name.id}' is not known here", f"the names are: {', '.join(names)}")
+    read = Expressions(source, Scope(tuple(names)))
+    is_condition = isinstance(node, ast.Compare | ast.BoolOp) or read.value(node).type.dtype == boolean
+    return read.condition(node) if is_condition else read.integer(node, "it")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from polysched.errors import InputError
-from polysched.frontend.arithmetic import Typed, absolute, cast, extremum, function, power
+from polysched.frontend.arithmetic import FLOAT_FUNCTIONS, Typed, absolute, cast, counted, extremum, function, power
 from polysched.ir.dtypes import ALL, DType, boolean, f64, i64
 
 DTYPES: dict[str, DType] = {**ALL, "bool_": boolean, "boolean": boolean}  # by the names of `polysched`
@@ -13,7 +13,7 @@ DTYPES: dict[str, DType] = {**ALL, "bool_": boolean, "boolean": boolean}  # by t
 
 def call(module: str, name: str, args: Sequence[Typed]) -> Typed:
     """`module.name(args)`, where the module is "" for a plain name; an InputError without a place if there is none."""
-    written, name = (f"{module}.{name}" if module else name), _ALIASES.get(name, name)
+    written, name = (f"{module}.{name}" if module else name), ALIASES.get(name, name)
     _check(written, name, len(args))
     match name:
         case "min" | "max":
@@ -38,32 +38,20 @@ def _check(written: str, name: str, given: int) -> None:
         hint = "there are abs, min, max, C's functions of floats such as sqrt, exp or pow, and casts such as ps.f32"
         raise InputError(f"'{written}' is not a function that a nest can call", None, hint)
     if not least <= given <= most:
-        wanted = f"{least} argument{'' if least == 1 else 's'}" if most == least else f"{least} arguments or more"
+        wanted = counted(least, "argument") + ("" if most == least else " or more")
         raise InputError(f"'{written}' takes {wanted}, not {given}", None)
 
 
-_ONE = """abs float int sqrt cbrt exp exp2 expm1 log log2 log10 log1p fabs floor ceil trunc rint erf erfc
-    sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh lgamma tgamma"""
-_TWO = "atan2 fmin fmax fmod hypot copysign pow"
-
 # The least and greatest number of arguments; functions of floats go by their C names.
 _ARITY: dict[str, tuple[int, int]] = {
-    **dict.fromkeys(_ONE.split(), (1, 1)),
-    **dict.fromkeys(_TWO.split(), (2, 2)),
-    "fma": (3, 3),
-    "min": (2, 100),
-    "max": (2, 100),
+    **{name: (count, count) for name, count in FLOAT_FUNCTIONS.items()},
+    **dict.fromkeys(("abs", "float", "int"), (1, 1)),
+    **dict.fromkeys(("min", "max"), (2, 100)),
 }
-_ALIASES = {
+ALIASES = {  # of NumPy
     "absolute": "abs",
     "power": "pow",
     "gamma": "tgamma",
-    "arcsin": "asin",
-    "arccos": "acos",
-    "arctan": "atan",
-    "arctan2": "atan2",
-    "arcsinh": "asinh",
-    "arccosh": "acosh",
-    "arctanh": "atanh",
+    **{f"arc{name}": f"a{name}" for name in ("sin", "cos", "tan", "tan2", "sinh", "cosh", "tanh")},
 }
 CASTS = {**DTYPES, **{dtype.numpy: dtype for dtype in ALL.values()}}  # and by those of NumPy

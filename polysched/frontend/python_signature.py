@@ -1,9 +1,13 @@
-"""From the parameters of a Python function to those of a nest, by the text of their annotations.
+"""From the parameters of a Python function to those of a nest, by the text of their annotations; arrays of its own.
 
     (a: ps.f32["n", "n + 1"], alpha: f64 = 2, n: size)    ->    array a[n, n + 1] of f32, scalar alpha, size n
+    t = np.empty((n, m), np.float32)                      ->    array t[n, m] of f32, private
 
 The names of the types count, whatever they are imported from. `Annotated[np.ndarray, f32["n"]]`, which type checkers
 understand, is f32["n"].
+
+Arrays of a nest's own are made in front of its loops, so that the text stays one that Python runs. Nobody sees such an
+array when the nest has ended: a schedule may fold it, lay it out anew, compute it where it is read, or leave it out.
 """
 
 from __future__ import annotations
@@ -14,12 +18,15 @@ from typing import Any
 
 import numpy as np
 
-from polysched.frontend.promotion import fits
+from polysched.errors import InputError
+from polysched.frontend.arithmetic import fits
 from polysched.frontend.python_expressions import Expressions, Scope
-from polysched.frontend.python_functions import DTYPES
-from polysched.frontend.python_source import Source
-from polysched.ir.dtypes import ALL, DType, Size
-from polysched.ir.nodes import LARGEST_SIZE, Array, Expr
+from polysched.frontend.python_functions import CASTS, DTYPES
+from polysched.frontend.python_source import Source, names_in
+from polysched.ir.dtypes import ALL, DType, Size, boolean, f64, i64
+from polysched.ir.nodes import LARGEST_SIZE, Array, Binary, Const, Expr
+from polysched.model.affine import AffineSpace, NotAffine
+from polysched.model.loops import sizes_not_negative
 
 
 def signature(
@@ -37,12 +44,13 @@ def signature(
             raise source.error(star, f"'*{star.arg}' cannot be in a nest", "name each parameter")
     written = _written_defaults(args)
     known = _literals(source, written) if defaults is None else defaults
-    constants = {param.arg: known[param.arg] for param in params if of_op and _is_constant(param, written)}
+    unannotated = [param.arg for param in params if param.annotation is None and param.arg in written]
+    constants = {name: known[name] for name in unannotated} if of_op else {}
     kinds = {param.arg: _annotation(source, param) for param in params if param.arg not in constants}
     sizes = [name for name, (kind, _) in kinds.items() if isinstance(kind, Size)]
     if of_op:
-        entries = [entry for _, shape in kinds.values() for entry in shape or ()]
-        sizes += [name for entry in entries for name in _names_in(source, entry) if name not in {*kinds, *constants}]
+        entries = [_parsed(source, entry) for _, shape in kinds.values() for entry in shape or ()]
+        sizes += [one.id for entry in entries for one in names_in(entry) if one.id not in {*kinds, *constants}]
     scope = Scope(tuple(dict.fromkeys(sizes)), constants=constants)
     for name, (kind, shape) in kinds.items():
         if isinstance(kind, DType) and shape is None:
@@ -95,10 +103,6 @@ def _literals(source: Source, written: Mapping[str, ast.expr]) -> dict[str, Any]
     return values
 
 
-def _is_constant(param: ast.arg, written: Mapping[str, ast.expr]) -> bool:
-    return param.annotation is None and param.arg in written
-
-
 def _default(
     source: Source, node: ast.expr, name: str, kind: tuple[DType | Size, Sequence[ast.expr] | None], value: Any
 ) -> int | float | bool:
@@ -124,19 +128,15 @@ def _default(
 # --- annotations
 
 
-def _names_in(source: Source, entry: ast.expr) -> list[str]:
-    """The names in an extent."""
-    text = entry.value if isinstance(entry, ast.Constant) else None
-    node = _parsed(source, entry, text) if isinstance(text, str) else entry
-    return [one.id for one in ast.walk(node) if isinstance(one, ast.Name)]
-
-
 def _annotation(source: Source, param: ast.arg) -> tuple[DType | Size, Sequence[ast.expr] | None]:
     """The type, and for an array the entries of its shape."""
     hint = f'write {param.arg}: ps.f64["n"] for an array, ps.f64 for a number, ps.size for a size'
     if param.annotation is None:
         raise source.error(param, f"parameter '{param.arg}' has no annotation", hint)
-    annotation = _without_annotated(param.annotation)
+    annotation = param.annotation
+    match annotation:  # Annotated[np.ndarray, f64["n"]]
+        case ast.Subscript(value=special, slice=ast.Tuple(elts=[_, ours])) if last_name(special) == "Annotated":
+            annotation = ours
     match annotation:
         case ast.Subscript(value=kind, slice=ast.Tuple(elts=entries)):
             shape: Sequence[ast.expr] | None = entries
@@ -148,17 +148,8 @@ def _annotation(source: Source, param: ast.arg) -> tuple[DType | Size, Sequence[
     if name == "size" and shape is None:
         return Size(), None
     if name not in DTYPES:
-        message = f"the annotation of '{param.arg}' is not one of {', '.join(ALL)} and size"
-        raise source.error(annotation, message, hint)
+        raise source.error(annotation, f"the annotation of '{param.arg}' is not one of {', '.join(ALL)} and size", hint)
     return DTYPES[name], shape
-
-
-def _without_annotated(annotation: ast.expr) -> ast.expr:
-    """Of Annotated[np.ndarray, f64["n"]], the type that is ours."""
-    match annotation:
-        case ast.Subscript(value=special, slice=ast.Tuple(elts=[_, ours])) if last_name(special) == "Annotated":
-            return ours
-    return annotation
 
 
 def last_name(node: ast.expr) -> str:
@@ -168,10 +159,8 @@ def last_name(node: ast.expr) -> str:
 
 def extent(source: Source, scope: Scope, array: str, entry: ast.expr) -> Expr:
     """An extent over the sizes, given as an expression or as the text of one."""
-    text = entry.value if isinstance(entry, ast.Constant) else None
-    node = _parsed(source, entry, text) if isinstance(text, str) else entry
-    node = _Known(scope.constants).visit(node)
-    for name in (n for n in ast.walk(node) if isinstance(n, ast.Name)):
+    node = _Known(scope.constants).visit(_parsed(source, entry))
+    for name in names_in(node):
         if name.id not in scope.sizes:
             message = f"the shape of '{array}' names '{name.id}', which is not a size parameter"
             raise source.error(name, message, f"declare the parameter {name.id}: ps.size")
@@ -189,14 +178,73 @@ class _Known(ast.NodeTransformer):
         return ast.copy_location(ast.Constant(value), node) if type(value) is int else node
 
 
-def _parsed(source: Source, literal: ast.expr, text: str) -> ast.expr:
-    """The expression in a string literal, with its places in the file."""
+def _parsed(source: Source, entry: ast.expr) -> ast.expr:
+    """The expression; of a string literal the one in it, with its places in the file."""
+    if not (isinstance(entry, ast.Constant) and isinstance(entry.value, str)):
+        return entry
     try:
-        tree = ast.parse(text.strip(), mode="eval").body
+        tree = ast.parse(entry.value.strip(), mode="eval").body
     except SyntaxError:
         hint = 'write a size or an expression, as in "n + 1"'
-        raise source.error(literal, f"'{text}' is not an extent", hint) from None
+        raise source.error(entry, f"'{entry.value}' is not an extent", hint) from None
     for node in ast.walk(tree):
         if isinstance(node, ast.expr):  # past the quote
-            node.lineno, node.col_offset = literal.lineno, literal.col_offset + 1 + node.col_offset
+            node.lineno, node.col_offset = entry.lineno, entry.col_offset + 1 + node.col_offset
     return tree
+
+
+_FILLED = ("zeros", "ones", "full", "zeros_like", "ones_like", "full_like", "empty_like")
+_DTYPES = {**CASTS, "float": f64, "int": i64, "bool": boolean}
+_HINT = "write t = np.empty((n, m), np.float32) in front of all else, and assign its elements"
+
+
+def local_arrays(source: Source, scope: Scope, body: Sequence[ast.stmt]) -> tuple[Sequence[ast.stmt], list[Array]]:
+    """The statements after those that make arrays, and these arrays, by the sizes in `scope`."""
+    made: dict[str, Array] = {}
+    for k, node in enumerate(body):
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name) as target], value=ast.Call() as call) if is_made(call):
+                if scope.is_bound(name) or name in made:
+                    raise source.error(target, f"'{name}' has a meaning already", "give the array a name of its own")
+                made[name] = _made(source, scope, name, call)
+            case _:
+                return body[k:], list(made.values())
+    return (), list(made.values())
+
+
+def is_made(call: ast.Call) -> bool:
+    return last_name(call.func) in ("empty", *_FILLED)
+
+
+def misplaced(source: Source, call: ast.Call) -> InputError:
+    """For a call that makes an array where none can be made."""
+    return source.error(call, "an array is made in front of all other statements of a nest", _HINT)
+
+
+def _made(source: Source, scope: Scope, name: str, call: ast.Call) -> Array:
+    if last_name(call.func) in _FILLED:
+        raise source.error(call, f"'{ast.unparse(call.func)}' cannot be in a nest", _HINT)
+    named = {keyword.arg: keyword.value for keyword in call.keywords}
+    given = [*call.args, *(named[each] for each in ("shape", "dtype") if each in named)]
+    if not 1 <= len(given) <= 2 or not set(named) <= {"shape", "dtype"}:
+        raise source.error(call, f"'{name}' needs a shape, and may have a dtype", _HINT)
+    shape = given[0].elts if isinstance(given[0], ast.Tuple | ast.List) else [given[0]]
+    dtype = _dtype(source, given[1]) if len(given) == 2 else f64
+    extents = (extent(source, scope, name, entry) for entry in shape)
+    return Array(name, dtype, tuple(_not_negative(length, scope.sizes) for length in extents), "private")
+
+
+def _not_negative(length: Expr, sizes: tuple[str, ...]) -> Expr:
+    """No elements for sizes for which Python would raise an error."""
+    try:
+        fits = AffineSpace("", (), sizes).where(Binary(">=", length, Const(0))).params()
+    except NotAffine:
+        return Binary("max", length, Const(0))
+    return length if sizes_not_negative(sizes).is_subset(fits) else Binary("max", length, Const(0))
+
+
+def _dtype(source: Source, node: ast.expr) -> DType:
+    name = node.value if isinstance(node, ast.Constant) else last_name(node)
+    if name not in _DTYPES:
+        raise source.error(node, f"'{ast.unparse(node)}' is no dtype", "write np.float32, np.float64, np.int32, ...")
+    return _DTYPES[name]

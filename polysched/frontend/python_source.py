@@ -1,4 +1,7 @@
-"""From a Python function, or a text, to its syntax tree with true places: file, line, column."""
+"""From a Python function, or a text, to its syntax tree with true places: file, line, column.
+
+Nests and operators in other processes: their Python function is looked up there by its name, as pickle does.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,8 @@ import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from importlib import import_module
+from typing import Any, Self
 
 from polysched.errors import InputError, Loc
 
@@ -41,6 +45,10 @@ class Source:
             raise
 
 
+def names_in(node: ast.AST) -> list[ast.Name]:
+    return [each for each in ast.walk(node) if isinstance(each, ast.Name)]
+
+
 def definition_in(text: str, filename: str, first_line: int = 1) -> tuple[Source, ast.FunctionDef]:
     """The only function that the text defines; InputError if it defines none or several, or is not Python."""
     source, tree = _parse(text, filename, first_line)
@@ -53,7 +61,6 @@ def definition_in(text: str, filename: str, first_line: int = 1) -> tuple[Source
 
 
 def defaults_of(function: Callable[..., Any]) -> dict[str, Any]:
-    """The defaults of its parameters."""
     parameters = inspect.signature(function).parameters.values()
     return {each.name: each.default for each in parameters if each.default is not each.empty}
 
@@ -85,3 +92,43 @@ def _parse(text: str, filename: str, first_line: int) -> tuple[Source, ast.Modul
         line, column = error.lineno or 1, error.offset or 1
         loc = Loc(filename, line + first_line - 1, column, source.lines[line - 1] if line <= len(source.lines) else "")
         raise InputError(f"this is not Python: {error.msg}", loc) from None
+
+
+class Travelling:
+    """What has a function `python`, which pickle would refuse: the module holds a nest in its place."""
+
+    python: Callable[..., Any] | None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        python = self.python
+        if python is not None and not isinstance(python, Named):
+            python = Named(python.__module__, python.__qualname__)
+        return object.__new__, (type(self),), {**self.__dict__, "python": python}
+
+    def __copy__(self) -> Self:
+        return self  # it does not change
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+
+@dataclass(frozen=True)
+class Named:
+    """The Python function that a nest or operator of this name was read from."""
+
+    module: str
+    name: str
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._found()(*args, **kwargs)
+
+    def _found(self) -> Callable[..., Any]:
+        try:
+            found: Any = import_module(self.module)
+            for part in self.name.split("."):
+                found = getattr(found, part)
+        except (ImportError, AttributeError) as error:
+            message = f"the Python function '{self.name}' of module '{self.module}' is not in this process: {error}"
+            raise InputError(message, None, "define it at the top of a module, or run what optimize gives") from error
+        python = getattr(found, "python", found)
+        return python._found() if isinstance(python, Named) and python != self else python

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import count
 
-from polysched.ir.node import rewrite, walk
+from polysched.ir.node import map_blocks, rewrite, walk
 from polysched.ir.nodes import Alloc, Array, Expr, For, If, Load, Stmt, Store
 
 
@@ -63,28 +63,30 @@ def _placed(block: tuple[Stmt, ...], array: Array, fresh: Iterator[str]) -> tupl
 
 def _inside(stmt: Stmt, array: Array, fresh: Iterator[str]) -> Stmt:
     """The loop or branch with Allocs in its blocks; its bounds and its condition do not read the array."""
-    match stmt:
-        case For(body=body):
-            placed = _placed(body, array, fresh)
-            assert placed is not None, "a loop whose body reads earlier values reads them itself"
-            return replace(stmt, body=placed)
-        case If(then=then, other=other):
-            branches = _placed(then, array, fresh), _placed(other, array, fresh)
-            assert branches[0] is not None and branches[1] is not None
-            return replace(stmt, then=branches[0], other=branches[1])
-    raise TypeError(f"{type(stmt).__name__} has no block inside")
+
+    def placed(block: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        found = _placed(block, array, fresh)
+        assert found is not None, "a loop or branch whose body reads earlier values reads them itself"
+        return found
+
+    return map_blocks(stmt, placed)
 
 
 def _declared(block: tuple[Stmt, ...], first: int, array: Array, fresh: Iterator[str]) -> tuple[Stmt, ...]:
     """`block` with the Alloc just before its first use."""
     name = next(fresh)
-
-    def rename(node: Expr | Stmt) -> Expr | Stmt | None:
-        return replace(node, array=name) if isinstance(node, Load | Store) and node.array == array.name else None
-
-    rest = block[first:] if name == array.name else rewrite(block[first:], rename)
+    rest = renamed(block[first:], array.name, name)
     loc = next(node.loc for node in walk(block[first:]) if isinstance(node, Store) and node.array == array.name)
     return (*block[:first], Alloc(replace(array, name=name), loc), *rest)
+
+
+def renamed(body: tuple[Stmt, ...], old: str, new: str) -> tuple[Stmt, ...]:
+    """The body with another name of an array in its loads and stores."""
+
+    def rename(node: Expr | Stmt) -> Expr | Stmt | None:
+        return replace(node, array=new) if isinstance(node, Load | Store) and node.array == old else None
+
+    return body if old == new else rewrite(body, rename)
 
 
 def _flow(block: tuple[Stmt, ...], name: str) -> tuple[bool, bool]:

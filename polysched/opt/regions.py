@@ -18,7 +18,7 @@ from polysched.codegen.emit.spelling import is_in_library
 from polysched.config.options import Options, Target
 from polysched.config.target import TARGETS
 from polysched.errors import BudgetExceeded
-from polysched.frontend.c.file.cpp import SPELLINGS
+from polysched.frontend.c.file.source import SPELLINGS
 from polysched.frontend.c.region import Region
 from polysched.ir.node import walk
 from polysched.ir.nodes import Call, For

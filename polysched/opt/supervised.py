@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from polysched.errors import BudgetExceeded, InputError, PolyschedError
-from polysched.frontend.c.file.cpp import require_cpp
+from polysched.frontend.c.file.source import require_cpp
 from polysched.frontend.c.read import CFile, open_c
 from polysched.opt.regions import Job, Outcome, Rewritten, assembled, outcome_of, place_of
 from polysched.support.entry import entry

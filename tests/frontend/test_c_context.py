@@ -1,4 +1,4 @@
-"""polysched/frontend/c/file/context.py: what stands around a region and would change what its new text means."""
+"""polysched/frontend/c/file/marked.py: what stands around a region and would change what its new text means."""
 
 from __future__ import annotations
 

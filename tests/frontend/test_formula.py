@@ -1,7 +1,7 @@
 import pytest
 
 from polysched import InputError
-from polysched.frontend.formula import parse_formula
+from polysched.frontend.python_expressions import parse_formula
 from polysched.ir.text import show
 
 

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from polysched.frontend.promotion import Type, common, fits, promote, weak_bool, weak_float, weak_int
+from polysched.frontend.arithmetic import Type, common, fits, promote, weak_bool, weak_float, weak_int
 from polysched.ir.dtypes import ALL, f32, f64, i8, u8
 
 EVERY = tuple(ALL.values())

@@ -8,43 +8,29 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import Protocol
 
 from clang.cindex import CursorKind, StorageClass, TypeKind
 
 from polysched.errors import InputError
+from polysched.frontend.arithmetic import FLOAT_FUNCTIONS
 from polysched.frontend.c.file.clang import Key, Node, children, constant, key, unary_operator, variable, walk
-from polysched.frontend.c.file.source import Source
+from polysched.frontend.c.numbers import Numbers
 from polysched.frontend.c.types import dtype_of
 from polysched.frontend.c.variables import is_pointer
-from polysched.ir.dtypes import DType, f32, f64
+from polysched.ir.dtypes import f32, f64
 from polysched.ir.node import walk as walk_ir
 from polysched.ir.nodes import Binary, Call, Expr, Unary
 
 # The functions of math.h that only compute, by the number of their arguments; with an f appended for float.
-_UNARY = """
-    acos acosh asin asinh atan atanh cbrt ceil cos cosh erf erfc exp exp2 expm1 fabs floor log log10 log1p log2 rint
-    round sin sinh sqrt tan tanh tgamma trunc
-"""
-_BINARY = "atan2 copysign fdim fmax fmin fmod hypot pow"
-_MATH = {**dict.fromkeys(_UNARY.split(), 1), **dict.fromkeys(_BINARY.split(), 2), "fma": 3}
+_MATH = {**FLOAT_FUNCTIONS, "round": 1, "fdim": 2}
+del _MATH["lgamma"]  # which sets signgam
 _ABSOLUTE = ("abs", "labs", "llabs")
+_MOST_NODES = 500  # of what stands twice
 _LARGE = 1000  # nodes of an inlined body
 _DECLARATIONS = (CursorKind.VAR_DECL, CursorKind.PARM_DECL)
 
 
-class Reader(Protocol):
-    """What reads the arguments: `Expressions` of expressions.py."""
-
-    source: Source
-    pure: frozenset[str]
-    arguments: dict[Key, Expr]
-
-    def value(self, node: Node) -> Expr: ...
-    def dtype(self, node: Node) -> DType: ...
-
-
-def called(reader: Reader, node: Node) -> Expr:
+def called(reader: Numbers, node: Node) -> Expr:
     """The value of a call; InputError if the function may write memory, for all that is known."""
     function = node.referenced
     if function is None or function.kind != CursorKind.FUNCTION_DECL:
@@ -86,16 +72,17 @@ def _is_short(expr: Expr) -> bool:
     return len(list(islice(walk_ir(expr), _MOST_NODES))) < _MOST_NODES
 
 
-_MOST_NODES = 500
-
-
-def _require_own_name(reader: Reader, node: Node, name: str, body: Node | None) -> None:
-    if body is not None and (name in _ABSOLUTE or name in _MATH or name.removesuffix("f") in _MATH):
+def _require_own_name(reader: Numbers, node: Node, name: str, body: Node | None) -> None:
+    if body is not None and _is_of_library(name):
         message = f"'{name}' is a function of the C library by name, and another one here"
         raise reader.source.error(node, message, "give it another name")
 
 
-def _unknown(reader: Reader, node: Node, name: str) -> InputError:
+def _is_of_library(name: str) -> bool:
+    return name in _ABSOLUTE or name in _MATH or name.removesuffix("f") in _MATH
+
+
+def _unknown(reader: Numbers, node: Node, name: str) -> InputError:
     return reader.source.error(node, f"the call of '{name}' may write memory", f"declare it pure with --pure {name}")
 
 
@@ -116,7 +103,7 @@ def _has_attribute(function: Node) -> bool:
     return any(child.kind == CursorKind.CONST_ATTR for child in children(function))
 
 
-def _inlined(reader: Reader, function: Node, body: Node, values: list[Expr]) -> Expr | None:
+def _inlined(reader: Numbers, function: Node, body: Node, values: list[Expr]) -> Expr | None:
     """The value of a function whose body is one `return`; None for any other, or where it grows too large."""
     statements = children(body)
     if len(statements) != 1 or statements[0].kind != CursorKind.RETURN_STMT:
@@ -137,7 +124,8 @@ def _inlined(reader: Reader, function: Node, body: Node, values: list[Expr]) -> 
 
 def _only_computes(function: Node, body: Node, seen: frozenset[Key]) -> bool:
     """Does the function read its arguments alone, and write nothing but variables of its own?"""
-    own = {key(node) for node in walk(function.get_definition()) if node.kind in _DECLARATIONS and not _is_shared(node)}
+    declared = (node for node in walk(function.get_definition()) if node.kind in _DECLARATIONS)
+    own = {key(decl) for decl in declared if decl.storage_class not in (StorageClass.STATIC, StorageClass.EXTERN)}
     for node in walk(body):
         decl = variable(node) if node.kind == CursorKind.DECL_REF_EXPR else None
         is_own = decl is None or (key(decl) in own and not decl.type.get_canonical().is_volatile_qualified())
@@ -160,10 +148,4 @@ def _is_pure_call(node: Node, seen: frozenset[Key]) -> bool:
         return True
     if (body := _body(function)) is not None:
         return _only_computes(function, body, seen | {key(function)})
-    name = function.spelling.removeprefix("__builtin_")
-    return name in _ABSOLUTE or name in _MATH or name.removesuffix("f") in _MATH or _has_attribute(function)
-
-
-def _is_shared(decl: Node) -> bool:
-    """Does a variable of the function keep its value from call to call?"""
-    return decl.storage_class in (StorageClass.STATIC, StorageClass.EXTERN)
+    return _is_of_library(function.spelling.removeprefix("__builtin_")) or _has_attribute(function)

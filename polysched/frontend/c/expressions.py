@@ -8,8 +8,6 @@ The conversions are those of clang's tree, so C's rules of promotion stand nowhe
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from clang.cindex import CursorKind
 
 from polysched.frontend.c.calls import called
@@ -27,18 +25,13 @@ from polysched.frontend.c.file.clang import (
     variable,
 )
 from polysched.frontend.c.numbers import CASTS
-from polysched.frontend.c.operators import arithmetic, chosen, converted
-from polysched.frontend.c.types import holds
+from polysched.frontend.c.types import arithmetic, chosen, converted, holds
 from polysched.frontend.c.variables import is_array
 from polysched.ir.dtypes import boolean
 from polysched.ir.nodes import COMPARISONS, Binary, Const, Expr, Load, Unary, Var
 
 
-@dataclass
 class Expressions(Elements):
-    """Reads the expressions of a region."""
-
-    pure: frozenset[str] = frozenset()  # functions that the user declares pure
 
     # --- what C computes
 
@@ -86,7 +79,7 @@ class Expressions(Elements):
         if (bound := self.bound(decl, node)) is not None:
             return converted(bound, dtype)
         name = self.variables.name(decl)
-        if self.variables.is_memory(decl) or self.variables.is_temporary(decl):
+        if key(decl) in self.variables.written | self.variables.declared:
             return Load(self.scalar(decl, dtype).name, (), dtype)
         return Var(name, dtype)
 

@@ -8,7 +8,6 @@ C tests the condition again for each iteration: nothing in the body may change i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import reduce
 
 from clang.cindex import CursorKind
@@ -19,15 +18,15 @@ from polysched.frontend.c.file.clang import (
     bare,
     children,
     constant,
+    initialiser,
     key,
-    operands,
     operator,
     stripped,
     unary_operator,
     variable,
     walk,
 )
-from polysched.frontend.c.types import dtype_of, greatest, holds, least
+from polysched.frontend.c.types import dtype_of, holds, within
 from polysched.frontend.c.variables import set_by
 from polysched.ir.dtypes import DType
 from polysched.ir.nodes import MIRRORED, Binary, Const, Expr
@@ -37,19 +36,11 @@ from polysched.model.known import Unproven
 _HINT = "write for (i = lo; i < hi; i++)"
 
 
-@dataclass(frozen=True)
-class Head:
-    """A loop over lo, lo + step, ... while before hi (step > 0), or after it."""
+def head_of(read: Expressions, loop: Node) -> tuple[Node, Expr, Expr, int, Node]:
+    """The variable, lo, hi, step and body of a loop over lo, lo + step, ... while before hi (step > 0), or after it.
 
-    decl: Node
-    lo: Expr
-    hi: Expr
-    step: int
-    body: Node
-
-
-def head_of(read: Expressions, loop: Node) -> Head:
-    """InputError for a loop that is no range with a constant step."""
+    InputError for a loop that is no range with a constant step.
+    """
     error = read.source.error
     if len(children(loop)) != 4:
         raise error(loop, "a loop needs a start, a condition and a step", _HINT)
@@ -62,24 +53,20 @@ def head_of(read: Expressions, loop: Node) -> Head:
     lo = read.index(first)
     ends = [_end(read, test, decl, dtype, step, lo) for test in _conjuncts(condition)]
     hi = reduce(lambda one, other: Binary("min" if step > 0 else "max", one, other), ends)
-    return Head(decl, lo, hi, step, body)
+    return decl, lo, hi, step, body
 
 
 def _start(read: Expressions, start: Node) -> tuple[Node, Node]:
     """The loop variable and its first value."""
     error, below = read.source.error, children(start)
     if start.kind == CursorKind.DECL_STMT:
-        if len(below) == 1 and below[0].kind == CursorKind.VAR_DECL and (values := _initialiser(below[0])):
-            return below[0], values[-1]
+        if len(below) == 1 and below[0].kind == CursorKind.VAR_DECL and (value := initialiser(below[0])) is not None:
+            return below[0], value
         raise error(start, "a loop starts with one variable and its value", _HINT)
     decl = set_by(start) if operator(start) == "=" else None
     if decl is None:
         raise error(start, "a loop starts with one assignment to its variable", _HINT)
     return decl, below[1]
-
-
-def _initialiser(decl: Node) -> list[Node]:
-    return [child for child in operands(decl) if child.kind.is_expression()]
 
 
 def _step(read: Expressions, change: Node, decl: Node) -> int:
@@ -143,9 +130,9 @@ def _end(read: Expressions, test: Node, decl: Node, dtype: DType, step: int, lo:
     if wraps and op == "!=":
         needed.append(Binary("<=" if step > 0 else ">=", lo, bound))
     if wraps and not (op in ("<", ">", "!=") and abs(step) == 1 and compared == dtype):
-        needed += _within(last, dtype)
+        needed += within(last, dtype)
     if not holds(compared, dtype):
-        needed += [*_within(lo, compared), *_within(last, compared)]
+        needed += [*within(lo, compared), *within(last, compared)]
     for condition in needed:
         _require(read, test, condition, decl)
     return hi
@@ -160,11 +147,6 @@ def _plus(bound: Expr, amount: int) -> Expr:
             total = (value if op == "+" else -value) + amount
             return Binary("+" if total > 0 else "-", rest, Const(abs(total))) if total else rest
     return Binary("+" if amount > 0 else "-", bound, Const(abs(amount)))
-
-
-def _within(expr: Expr, dtype: DType) -> list[Expr]:
-    high = Const(min(greatest(dtype), (1 << 63) - 1))
-    return [Binary(">=", expr, Const(least(dtype))), Binary("<=", expr, high)]
 
 
 def _require(read: Expressions, test: Node, condition: Expr, decl: Node) -> None:

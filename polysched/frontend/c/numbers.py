@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 
 from clang.cindex import CursorKind
 
+from polysched.frontend.arithmetic import fits
 from polysched.frontend.c.file.clang import (
     Key,
     Node,
@@ -32,11 +33,9 @@ from polysched.frontend.c.file.clang import (
     walk,
 )
 from polysched.frontend.c.file.source import Source
-from polysched.frontend.c.operators import chosen, converted
 from polysched.frontend.c.proofs import Proofs
-from polysched.frontend.c.types import dtype_of, greatest, holds, least
+from polysched.frontend.c.types import chosen, converted, dtype_of, holds, within
 from polysched.frontend.c.variables import Variables
-from polysched.frontend.promotion import fits
 from polysched.ir.dtypes import DType, boolean, i64
 from polysched.ir.nodes import COMPARISONS, Binary, Const, Expr, Select, Unary, Var
 from polysched.model.affine import NotAffine
@@ -53,6 +52,7 @@ class Numbers(ABC):
     source: Source
     variables: Variables
     proofs: Proofs
+    pure: frozenset[str] = frozenset()  # functions that the user declares pure
     where: Where = field(default_factory=Where)
     arguments: dict[Key, Expr] = field(default_factory=dict)  # of the functions that are being inlined
 
@@ -84,10 +84,9 @@ class Numbers(ABC):
         """The number as i64, if that needs no assumption."""
         before = list(self.proofs.assumptions)
         exact = self.exact_or_none(node)
-        if self.proofs.assumptions == before:
-            return None if exact is None else exact[0]
+        is_shown = self.proofs.assumptions == before
         self.proofs.assumptions[:] = before
-        return None
+        return exact[0] if exact and is_shown else None
 
     @contextmanager
     def given(self, condition: Expr) -> Iterator[None]:
@@ -108,18 +107,16 @@ class Numbers(ABC):
 
     def has_data(self, node: Node) -> bool:
         """Does the number depend on anything but loop variables and integers that stay as they are?"""
+        variables = self.variables
+        changing = variables.written | (variables.declared - variables.loops) | self.arguments.keys()
         for part in walk(node):
             if part.kind in (CursorKind.ARRAY_SUBSCRIPT_EXPR, CursorKind.CALL_EXPR) or unary_operator(part) == "*":
                 return constant(node) is None
             if part.kind.is_expression() and not is_integer(part):
                 return constant(node) is None
             decl = variable(part) if part.kind == CursorKind.DECL_REF_EXPR else None
-            if decl is not None and key(decl) not in self.variables.bindings:
-                variables = self.variables
-                is_loop = key(decl) in variables.loops
-                changes = variables.is_memory(decl) or (variables.is_temporary(decl) and not is_loop)
-                if changes or key(decl) in self.arguments:
-                    return True
+            if decl is not None and key(decl) not in variables.bindings and key(decl) in changing:
+                return True
         return False
 
     def exact_or_none(self, *nodes: Node) -> list[Expr] | None:
@@ -135,10 +132,10 @@ class Numbers(ABC):
         finally:
             self.proofs.sparing = sparing
         exact = [expr for expr in found if expr is not None]
-        if len(exact) < len(nodes):
-            self.proofs.assumptions[:] = before
-            return None
-        return exact
+        if len(exact) == len(nodes):
+            return exact
+        self.proofs.assumptions[:] = before
+        return None
 
     def exact(self, node: Node) -> Expr | None:
         """The number as i64; None for operators that have no such reading. Unproven if it may differ from C's."""
@@ -207,9 +204,7 @@ class Numbers(ABC):
             first = self.exact(then)
         with self.given(Unary("!", cond)):
             second = self.exact(other)
-        if first is None or second is None:
-            return None
-        return chosen(cond, first, second)
+        return None if first is None or second is None else chosen(cond, first, second)
 
     def may_leave_type(self, node: Node) -> bool:
         """Could C's result differ from the integer that the operation has in mathematics? Signed overflow cannot."""
@@ -223,9 +218,7 @@ class Numbers(ABC):
 
     def require_type(self, expr: Expr, node: Node) -> None:
         """Unproven if the number may not fit in the C type of the expression; NotAffine if that cannot be asked."""
-        dtype = self.dtype(node)
-        low, high = max(least(dtype), -(1 << 63)), min(greatest(dtype), (1 << 63) - 1)
-        for condition in (Binary(">=", expr, Const(low)), Binary("<=", expr, Const(high))):
+        for condition in within(expr, self.dtype(node)):
             try:
                 self.proofs.require(condition, self.where)
             except Unproven as error:

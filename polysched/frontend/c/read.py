@@ -19,30 +19,31 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
-from clang.cindex import CursorKind, StorageClass, TLSKind
+from clang.cindex import StorageClass, TLSKind
 
 from polysched.errors import InputError
-from polysched.frontend.c.arrays import is_restrict
+from polysched.frontend.c.elements import is_restrict
 from polysched.frontend.c.expressions import Expressions
-from polysched.frontend.c.file.clang import Key, Node, key, variable, walk
-from polysched.frontend.c.file.context import (
+from polysched.frontend.c.file.clang import Key, Node, key, mentions
+from polysched.frontend.c.file.macros import Macros
+from polysched.frontend.c.file.marked import (
+    Marked,
     is_named_outside,
     macros_of_keywords,
+    marked_region,
+    pragma_pairs,
     require_no_directives,
     require_read,
     require_visible,
 )
-from polysched.frontend.c.file.macros import Macros
-from polysched.frontend.c.file.pragmas import Marked, marked_region, pragma_pairs
 from polysched.frontend.c.file.preprocessed import preprocessed
 from polysched.frontend.c.file.source import Source, parse
-from polysched.frontend.c.liveness import read_after
 from polysched.frontend.c.proofs import Proofs
 from polysched.frontend.c.region import Region
 from polysched.frontend.c.shapes import shaped
 from polysched.frontend.c.statements import Statements
 from polysched.frontend.c.types import greatest
-from polysched.frontend.c.variables import Variables, find_variables, is_array, is_pointer
+from polysched.frontend.c.variables import Variables, find_variables, is_array, is_pointer, read_after
 from polysched.frontend.temporaries import declare, reads_earlier_value
 from polysched.ir.dtypes import DType, i64
 from polysched.ir.node import rewrite
@@ -100,11 +101,7 @@ class CFile:
 
 
 def open_c(
-    path: str,
-    include: tuple[str, ...] = (),
-    define: tuple[str, ...] = (),
-    pure: tuple[str, ...] = (),
-    data: bytes | None = None,
+    path: str, include: tuple[str, ...], define: tuple[str, ...], pure: tuple[str, ...], data: bytes | None
 ) -> CFile:
     """The file, or `data` in its place; InputError for pragmas that do not pair and for what clang cannot parse."""
     source = parse(path, include, define, data)
@@ -170,36 +167,26 @@ def _region(macros: Macros, marked: Marked, name: str, pure: frozenset[str]) -> 
 def _require_local(source: Source, marked: Marked, variables: Variables) -> None:
     """What the region declares is gone after it: the generated code has a block of its own."""
     end = marked.statements[-1].extent.end.offset
-    for node in walk(marked.path[-1]):
-        if node.kind == CursorKind.DECL_REF_EXPR and node.extent.start.offset >= end:
-            decl = variable(node)
-            if decl is not None and key(decl) in variables.declared:
-                message = f"'{decl.spelling}' is declared in the region, and used after it"
-                raise source.error(node, message, "declare it before the region")
+    for node, decl in mentions(marked.path[-1]):
+        if node.extent.start.offset >= end and key(decl) in variables.declared:
+            message = f"'{decl.spelling}' is declared in the region, and used after it"
+            raise source.error(node, message, "declare it before the region")
 
 
 def _require_loops_dead(source: Source, marked: Marked, variables: Variables) -> None:
     """The nest leaves no value in the loop variables."""
-    for name, node in _mentioned(marked).items():
-        decl = variable(node)
-        if decl is None or name not in variables.loops - variables.declared:
+    first: dict[Key, tuple[Node, Node]] = {}  # where each variable is named
+    for node, decl in mentions(*marked.statements):
+        first.setdefault(key(decl), (node, decl))
+    for name, (node, decl) in first.items():
+        if name not in variables.loops - variables.declared:
             continue
         hint = f"declare '{decl.spelling}' in the for, as in for (int {decl.spelling} = 0; ...)"
         if name in variables.exposed:
-            message = f"other functions may read the loop variable '{decl.spelling}'"
-            raise source.error(node, message, hint)
+            raise source.error(node, f"other functions may read the loop variable '{decl.spelling}'", hint)
         if (read := read_after(marked.path, marked.statements, name)) is not None:
             message = f"the loop variable '{decl.spelling}' is read after the region, which does not set it"
             raise source.error(read, message, hint)
-
-
-def _mentioned(marked: Marked) -> dict[Key, Node]:
-    """The first place where each variable is named."""
-    found: dict[Key, Node] = {}
-    for node in (node for statement in marked.statements for node in walk(statement)):
-        if node.kind == CursorKind.DECL_REF_EXPR and (decl := variable(node)) is not None:
-            found.setdefault(key(decl), node)
-    return found
 
 
 def _temporaries(
@@ -208,9 +195,7 @@ def _temporaries(
     """Scalars whose value neither enters nor leaves the region."""
     stored = {node.array for node in walk_ir(body) if isinstance(node, Store)}
     found: list[Array] = []
-    for array in arrays.values():
-        if array.shape:
-            continue
+    for array in (array for array in arrays.values() if not array.shape):
         decl = variables.decls[array.name]
         if key(decl) in variables.declared:
             if array.name not in stored:
@@ -247,13 +232,11 @@ def _with_sizes(body: tuple[Stmt, ...], sizes: set[str]) -> tuple[Stmt, ...]:
     """A size is an i64; its value in C's type is a Cast of that."""
 
     def rule(node: Expr | Stmt) -> Expr | None:
-        match node:
-            case Var(name, dtype) if name in sizes and dtype != i64:
-                return Cast(Var(name), dtype)
+        if isinstance(node, Var) and node.name in sizes and node.dtype != i64:
+            return Cast(Var(node.name), node.dtype)
         return None
 
-    changed: tuple[Stmt, ...] = rewrite(body, rule)
-    return changed
+    return rewrite(body, rule)
 
 
 # --- what ties it to the file
@@ -304,8 +287,8 @@ def _named(arrays: Iterable[Array], variables: Variables) -> frozenset[str]:
     """Arrays and scalars whose names mean the same elements to all threads."""
     if variables.source.has_threadprivate:
         return frozenset()
-    decls = {array.name: variables.decls[array.name] for array in arrays}
-    return frozenset(name for name, decl in decls.items() if not is_pointer(decl) and decl.tls_kind == TLSKind.NONE)
+    decls = ((array.name, variables.decls[array.name]) for array in arrays)
+    return frozenset(name for name, decl in decls if not is_pointer(decl) and decl.tls_kind == TLSKind.NONE)
 
 
 def _exposed_in_memory(
@@ -323,8 +306,7 @@ def _exposed_in_memory(
             continue
         if name in variables.sizes:
             message = f"'{name}' may change in the region: '{writer.name}' may point to it"
-            hint = f"copy '{name}' to a local variable before the region"
-            raise variables.source.error(decl, message, hint)
+            raise variables.source.error(decl, message, f"copy '{name}' to a local variable before the region")
         changing[name] = Array(name, dtype, ())
 
     def rule(node: Expr | Stmt) -> Expr | None:

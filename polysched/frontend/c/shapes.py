@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial, reduce
 
-from polysched.frontend.c.arrays import is_restrict
-from polysched.frontend.c.elements import UNKNOWN
+from polysched.frontend.c.elements import UNKNOWN, is_restrict
 from polysched.frontend.c.expressions import Expressions
 from polysched.frontend.c.proofs import Proofs
 from polysched.frontend.c.variables import is_pointer
@@ -32,8 +31,7 @@ def shaped(body: tuple[Stmt, ...], read: Expressions) -> tuple[tuple[Stmt, ...],
     """The body with rows for subscripts, and the arrays with all their extents."""
     arrays = dict(read.arrays)
     for name, node in read.products.items():
-        uses = [(access.index[0], where) for access, where in accesses(body) if access.array == name]
-        rows = rows_of(uses, read.proofs)
+        rows = rows_of(_uses(name, body), read.proofs)
         if rows is None:
             message = f"subscript '{read.source.text(node)}' of '{name}' is not affine, and shows no rows"
             hint = f"write {name}[i * n + j] with j from 0 to n - 1, or declare {name}[][n]"
@@ -41,11 +39,8 @@ def shaped(body: tuple[Stmt, ...], read: Expressions) -> tuple[tuple[Stmt, ...],
         body = _with_rows(body, name, rows)
         arrays[name] = replace(arrays[name], shape=(UNKNOWN, *rows.extents))
     deadline = clock.Deadline.after(_EXTENT_SECONDS)
-    unknown = [
-        array.name
-        for array in arrays.values()
-        if array.shape and (array.shape[0] == UNKNOWN or not _is_affine(array.shape[0], read.proofs))
-    ]
+    outermost = {name: array.shape[0] for name, array in arrays.items() if array.shape}
+    unknown = [name for name, extent in outermost.items() if extent == UNKNOWN or not _is_affine(extent, read.proofs)]
     for k, name in enumerate(unknown):
         with clock.running(deadline.left / (len(unknown) - k)):
             extent = _extent(name, body, read)
@@ -55,14 +50,18 @@ def shaped(body: tuple[Stmt, ...], read: Expressions) -> tuple[tuple[Stmt, ...],
     return body, arrays
 
 
+def _uses(name: str, body: tuple[Stmt, ...]) -> list[tuple[Expr, Where]]:
+    """The first subscripts of an array, and where they stand."""
+    return [(access.index[0], where) for access, where in accesses(body) if access.array == name]
+
+
 def _with_rows(body: tuple[Stmt, ...], name: str, rows: Rows) -> tuple[Stmt, ...]:
     def rule(node: Expr | Stmt) -> Expr | Stmt | None:
         if isinstance(node, Load | Store) and node.array == name:
             return replace(node, index=rows.subscripts[node.index[0]])
         return None
 
-    changed: tuple[Stmt, ...] = rewrite(body, rule)
-    return changed
+    return rewrite(body, rule)
 
 
 def _is_affine(extent: Expr, proofs: Proofs) -> bool:
@@ -79,14 +78,12 @@ def _is_affine(extent: Expr, proofs: Proofs) -> bool:
 def _extent(name: str, body: tuple[Stmt, ...], read: Expressions) -> Expr:
     """One more than the largest first subscript; a size of its own where that is unknown."""
     extents: list[Expr] = []
-    for access, where in accesses(body):
-        if access.array == name:
-            most = isl.decided(
-                partial(_largest, access.index[0], where, read.proofs), unknown=None, seconds=clock.left()
-            )
-            if most is None:
-                return _unknown_extent(name, read)
-            extents.append(most)
+    for subscript, where in _uses(name, body):
+        largest = partial(_largest, subscript, where, read.proofs)
+        most = isl.decided(largest, unknown=None, seconds=clock.left())
+        if most is None:
+            return _unknown_extent(name, read)
+        extents.append(most)
     kept: list[Expr] = []
     for extent in dict.fromkeys(extents):
         if not any(_is_at_most(extent, other, read.proofs) for other in kept):

@@ -22,17 +22,16 @@ from polysched.frontend.c.file.clang import (
     Node,
     bare,
     children,
+    initialiser,
     is_integer,
     key,
-    operands,
     operator,
     stripped,
     unary_operator,
     variable,
 )
 from polysched.frontend.c.loops import head_of
-from polysched.frontend.c.operators import arithmetic, converted
-from polysched.frontend.c.types import dtype_of, promoted
+from polysched.frontend.c.types import arithmetic, converted, dtype_of, promoted
 from polysched.frontend.c.variables import is_array, is_pointer
 from polysched.ir.effects import may_change
 from polysched.ir.node import walk as walk_ir
@@ -42,7 +41,6 @@ from polysched.model.affine import NotAffine
 
 
 class Statements:
-    """Reads statements one after the other."""
 
     def __init__(self, read: Expressions):
         self.read, self.source, self.variables = read, read.source, read.variables
@@ -72,7 +70,8 @@ class Statements:
             target, operand = children(node)
             return (self.update(node, target, operand, operator(node)[:-1]),)
         if unary_operator(node)[-2:] in ("++", "--"):
-            return (self.step(node),)
+            (target,) = children(node)
+            return (self.update(node, target, None, unary_operator(node)[-1]),)
         raise self.refused(node)
 
     def assignment(self, node: Node) -> tuple[Stmt, ...]:
@@ -86,20 +85,17 @@ class Statements:
         held = self.read.value(children(inner)[0])
         return (*before, self.store(node, target, converted(held, self.read.dtype(value))))
 
-    def update(self, node: Node, target: Node, operand: Node, op: str) -> Stmt:
-        """`a op= b`: clang has converted b to the type in which C computes, but for shifts."""
-        self.check_target(target)
-        before, value = self.read.value(target), self.read.value(operand)
-        dtype = promoted(before.dtype) if op in ("<<", ">>") else value.dtype
-        after = arithmetic(op, converted(before, dtype), value)
-        return self.store(node, target, converted(after, before.dtype))
-
-    def step(self, node: Node) -> Stmt:
-        (target,) = children(node)
+    def update(self, node: Node, target: Node, operand: Node | None, op: str) -> Stmt:
+        """`a op= b`, or a++ and a-- without b: clang has converted b to the type that C computes in, but for shifts."""
         self.check_target(target)
         before = self.read.value(target)
         dtype = promoted(before.dtype)
-        after = arithmetic(unary_operator(node)[-1], converted(before, dtype), converted(Const(1), dtype))
+        if operand is None:
+            value = converted(Const(1), dtype)
+        else:
+            value = self.read.value(operand)
+            dtype = dtype if op in ("<<", ">>") else value.dtype
+        after = arithmetic(op, converted(before, dtype), value)
         return self.store(node, target, converted(after, before.dtype))
 
     def store(self, node: Node, target: Node, value: Expr) -> Stmt:
@@ -134,26 +130,21 @@ class Statements:
         if is_array(decl):
             return (self.local_array(decl),)
         if decl.type.get_canonical().is_volatile_qualified() or dtype_of(decl.type) is None:
-            hint = "a nest has integers, float and double"
-            raise error(decl, f"'{name}' has the type '{decl.type.spelling}'", hint)
-        values = [part for part in operands(decl) if part.kind.is_expression()]
-        if not values:
+            raise error(decl, f"'{name}' has the type '{decl.type.spelling}'", "a nest has integers, float and double")
+        if (value := initialiser(decl)) is None:
             return ()
-        is_fixed = is_integer(values[0]) and key(decl) not in self.variables.written
-        if is_fixed and (exact := self.read.shown_or_none(values[0])) is not None:
+        is_fixed = is_integer(value) and key(decl) not in self.variables.written
+        if is_fixed and (exact := self.read.shown_or_none(value)) is not None:
             self.variables.bindings[key(decl)] = exact
             return ()
-        array = self.read.scalar(decl, self.read.dtype(values[0]))
-        return (Store(array.name, (), self.read.value(values[0]), self.source.loc(decl)),)
+        array = self.read.scalar(decl, self.read.dtype(value))
+        return (Store(array.name, (), self.read.value(value), self.source.loc(decl)),)
 
     def local_array(self, decl: Node) -> Stmt:
         array = self.read.array(decl, decl)
         if is_pointer(decl):
-            raise self.source.error(
-                decl,
-                f"the pointer '{decl.spelling}' is declared in the region",
-                "subscript the array that it points to",
-            )
+            message = f"the pointer '{decl.spelling}' is declared in the region"
+            raise self.source.error(decl, message, "subscript the array that it points to")
         if any(part.kind == CursorKind.INIT_LIST_EXPR for part in children(decl)):
             raise self.source.error(decl, f"'{decl.spelling}' has an initialiser", "assign its elements in loops")
         names = {node.name for extent in array.shape for node in walk_ir(extent) if isinstance(node, Var)}
@@ -163,18 +154,17 @@ class Statements:
         return Alloc(array, self.source.loc(decl))
 
     def loop(self, node: Node) -> For:
-        head = head_of(self.read, node)
+        decl, lo, hi, step, inner = head_of(self.read, node)
         variables, outside = self.variables, self.read.where
-        if key(head.decl) in variables.bindings:
-            message = f"an outer loop has the variable '{head.decl.spelling}' too"
-            raise self.source.error(node, message, "use another one")
-        name = variables.loop_name(head.decl, (loop.var for loop in outside.loops))
-        loop = For(name, head.lo, head.hi, head.step, (), loc=self.source.loc(node))
+        if key(decl) in variables.bindings:
+            raise self.source.error(node, f"an outer loop has the variable '{decl.spelling}' too", "use another one")
+        name = variables.loop_name(decl, (loop.var for loop in outside.loops))
+        loop = For(name, lo, hi, step, (), loc=self.source.loc(node))
         self.require_affine(node, loop)
         bindings = dict(variables.bindings)
         self.read.where = outside.inside(loop)
-        variables.bindings[key(head.decl)] = Var(name)
-        body = self.statement(head.body)
+        variables.bindings[key(decl)] = Var(name)
+        body = self.statement(inner)
         self.read.where, variables.bindings = outside, bindings
         self.require_fixed(node, loop.hi, body)
         return replace(loop, body=body)
@@ -226,8 +216,7 @@ _COUNTED = "write for (i = lo; i < hi; i++), with the number of iterations known
 _REFUSED: dict[CursorKind, tuple[str, str]] = {
     CursorKind.WHILE_STMT: ("a while loop", _COUNTED),
     CursorKind.DO_STMT: ("a do loop", _COUNTED),
-    CursorKind.GOTO_STMT: ("goto", "write loops and branches"),
-    CursorKind.INDIRECT_GOTO_STMT: ("goto", "write loops and branches"),
+    **dict.fromkeys((CursorKind.GOTO_STMT, CursorKind.INDIRECT_GOTO_STMT), ("goto", "write loops and branches")),
     CursorKind.LABEL_STMT: ("a label", "write loops and branches"),
     CursorKind.BREAK_STMT: ("break", _LEAVES),
     CursorKind.CONTINUE_STMT: ("continue", _LEAVES),

@@ -1,13 +1,17 @@
-"""C's scalar types as those of the loop IR, on the machine that libclang parses for.
+"""C's scalar types as those of the loop IR, on the machine that libclang parses for; its conversions and operators.
 
     unsigned char -> u8     long -> i64     enum -> u32     float -> f32     _Bool -> bool     long double -> none
+
+The operands of operators already have the types that C computes in.
 """
 
 from __future__ import annotations
 
 from clang.cindex import Type, TypeKind
 
-from polysched.ir.dtypes import ALL, DType, boolean, f32, f64, i32
+from polysched.frontend.arithmetic import Typed, cast
+from polysched.ir.dtypes import ALL, DType, boolean, f32, f64, i32, i64
+from polysched.ir.nodes import Binary, Const, Expr, Select
 
 _SIGNED = frozenset(getattr(TypeKind, name) for name in ["CHAR_S", "SCHAR", "SHORT", "INT", "LONG", "LONGLONG"])
 _UNSIGNED = frozenset(getattr(TypeKind, name) for name in ["CHAR_U", "UCHAR", "USHORT", "UINT", "ULONG", "ULONGLONG"])
@@ -42,12 +46,46 @@ def least(dtype: DType) -> int:
 
 
 def greatest(dtype: DType) -> int:
-    """The greatest value of an integer type."""
     if dtype.kind == "b":
         return 1
     return (1 << dtype.bits - (dtype.kind == "i")) - 1
 
 
+def within(expr: Expr, dtype: DType) -> tuple[Expr, Expr]:
+    """What holds if the integer, an i64, fits in the type."""
+    high = min(greatest(dtype), greatest(i64))
+    return Binary(">=", expr, Const(least(dtype))), Binary("<=", expr, Const(high))
+
+
 def holds(target: DType, source: DType) -> bool:
     """Does the integer type have all values of the other?"""
     return least(target) <= least(source) and greatest(source) <= greatest(target)
+
+
+def converted(expr: Expr, dtype: DType) -> Expr:
+    """The value in another C type."""
+    is_small = isinstance(expr, Const) and abs(expr.value) <= 1 << 53
+    return cast(Typed(expr, weak=is_small), dtype)
+
+
+def arithmetic(op: str, left: Expr, right: Expr) -> Expr:
+    """C's operator on operands of one dtype; the count of a shift may have another."""
+    if op in ("<<", ">>"):
+        return Binary(op, left, converted(right, left.dtype))
+    if left.dtype.is_integer:
+        op = {"/": "truncdiv", "%": "truncmod"}.get(op, op)
+    return Binary(op, left, right)
+
+
+def chosen(cond: Expr, then: Expr, other: Expr) -> Expr:
+    """cond ? then : other, as min or max where it is one to the bit: x <= y differs for a NaN."""
+    match cond:
+        case Binary("<", x, y) | Binary(">", y, x):
+            pass
+        case (Binary("<=", x, y) | Binary(">=", y, x)) if x.dtype.is_integer:
+            pass
+        case _:
+            return Select(cond, then, other)
+    if (then, other) == (x, y):
+        return Binary("min", y, x)
+    return Binary("max", x, y) if (then, other) == (y, x) else Select(cond, then, other)

@@ -1,20 +1,36 @@
-"""The variables of a region: what each one is to the nest.
+"""The variables of a region: what each one is to the nest, and whether its value may be read behind the region.
 
     for (i = 0; i < n; i++) {           i loop variable, n size, A array, x scalar (by value),
         double t = x * A[i];            t temporary of the region,
         s += t;                         s array of rank 0, bound to &s: it is written and lives on
     }
+    for (i = 0; i < n; i++)             i is assigned before it is read
+    print(s);                           s may be read
+
+Where the flow of control is not plain (goto, switch), any mention outside of the region counts as a read.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from clang.cindex import CursorKind, LinkageKind, StorageClass, TypeKind
 
-from polysched.frontend.c.file.clang import Key, Node, children, key, operator, stripped, unary_operator, variable, walk
+from polysched.frontend.c.file.clang import (
+    Key,
+    Node,
+    bare,
+    children,
+    key,
+    mentions,
+    operator,
+    stripped,
+    unary_operator,
+    variable,
+    walk,
+)
 from polysched.frontend.c.file.source import Source
 from polysched.frontend.c.types import dtype_of
 from polysched.ir.dtypes import DType
@@ -34,7 +50,6 @@ class Variables:
     declared: frozenset[Key]  # in the region
     exposed: frozenset[Key]  # their address is taken, or other functions see them
     assigned: frozenset[Key]  # anywhere in the function
-    reserved: frozenset[str]  # names that generated ones must not take
     names: dict[Key, str] = field(default_factory=dict)
     loop_names: set[str] = field(default_factory=set)
     decls: dict[str, Node] = field(default_factory=dict)  # by name in the nest
@@ -69,7 +84,7 @@ class Variables:
     def free(self, wish: str, taken: set[str]) -> str:
         wish = re.sub(r"[^A-Za-z0-9_]", "_", wish)  # C's letters are more than isl's, and some compilers take a $
         name, count = wish, 1
-        while name in taken or not is_name(name) or (count > 1 and name in self.reserved):
+        while name in taken or not is_name(name) or (count > 1 and name in self.source.names):
             count += 1
             name = f"{wish}_{count}"
         return name
@@ -79,24 +94,15 @@ class Variables:
         decl = self.decls.get(name)
         return (decl.location.offset if decl is not None else 1 << 62), name
 
-    def is_memory(self, decl: Node) -> bool:
-        """Is the scalar read from memory, since the region writes it?"""
-        return key(decl) in self.written
 
-    def is_temporary(self, decl: Node) -> bool:
-        return key(decl) in self.declared
-
-
-def find_variables(source: Source, function: Node, statements: Iterable[Node]) -> Variables:
-    statements = tuple(statements)
+def find_variables(source: Source, function: Node, statements: Sequence[Node]) -> Variables:
     loops, written, declared = _scan(statements)
     every_loop, every_written, _ = _scan((function,))
     taken = (stripped(children(node)[0]) for node in walk(function) if unary_operator(node) == "&")
     addressed = {key(decl) for node in taken if (decl := variable(node)) is not None}
-    seen = (variable(node) for node in walk(function) if node.kind == CursorKind.DECL_REF_EXPR)
-    shared = {key(decl) for decl in seen if decl is not None and _outlives(decl)}
+    shared = {key(decl) for _, decl in mentions(function) if _outlives(decl)}
     exposed, assigned = frozenset(addressed | shared), every_loop | every_written
-    return Variables(source, loops, written, declared, exposed, assigned, source.names)
+    return Variables(source, loops, written, declared, exposed, assigned)
 
 
 def _scan(statements: Iterable[Node]) -> tuple[frozenset[Key], frozenset[Key], frozenset[Key]]:
@@ -141,3 +147,86 @@ def is_pointer(decl: Node) -> bool:
 
 def is_array(decl: Node) -> bool:
     return decl.type.get_canonical().kind in _POINTERS
+
+
+_Flow = tuple[Node | None, bool]  # where the value may be read, and whether it is surely assigned
+_JUMPS = (CursorKind.BREAK_STMT, CursorKind.CONTINUE_STMT)
+_TANGLED = (CursorKind.GOTO_STMT, CursorKind.INDIRECT_GOTO_STMT, CursorKind.LABEL_STMT, CursorKind.SWITCH_STMT)
+_LOOPS = (CursorKind.FOR_STMT, CursorKind.WHILE_STMT, CursorKind.DO_STMT)
+
+
+def read_after(path: Sequence[Node], statements: Sequence[Node], name: Key) -> Node | None:
+    """The place that may read what the statements leave in the variable; None if there is none.
+
+    `path` leads from the body of the function to the block that holds the statements.
+    """
+    inside = {node.hash for statement in statements for node in walk(statement)}
+    if any(node.kind in _TANGLED for node in walk(path[0]) if node.hash not in inside):
+        named = (node for node, decl in mentions(path[0]) if key(decl) == name)
+        return next((node for node in named if node.hash not in inside), None)
+    begin, end = statements[0].extent.start.offset, statements[-1].extent.end.offset
+    for depth, node in reversed(list(enumerate(path))):
+        read, written = None, False
+        if node.kind == CursorKind.COMPOUND_STMT:
+            read, written = _sequence((c for c in children(node) if c.extent.start.offset >= end), name)
+        elif node.kind in _LOOPS:  # round again, and behind the loop
+            read, written = _sequence(_between_iterations(node), name)
+            written = written and not any(part.kind == CursorKind.BREAK_STMT for part in walk(node))
+            if read is None and not written:
+                again = [c for block in path[depth + 1 :] for c in children(block) if c.extent.end.offset <= begin]
+                read, _ = _sequence(again, name)
+        if read is not None or written:
+            return read
+    return None
+
+
+def _between_iterations(loop: Node) -> list[Node]:
+    parts = children(loop)
+    if loop.kind == CursorKind.FOR_STMT:
+        return [parts[2], parts[1]] if len(parts) == 4 else parts[:-1]
+    return parts[1:] if loop.kind == CursorKind.DO_STMT else parts[:1]
+
+
+def _sequence(nodes: Iterable[Node], name: Key) -> _Flow:
+    jumped = False
+    for node in nodes:
+        read, written = _flow(node, name)
+        if read is not None or written:
+            return read, written and not jumped  # a jump leaves the old value to what follows the loop
+        jumped = jumped or any(part.kind in _JUMPS for part in walk(node))
+    return None, False
+
+
+def _flow(node: Node, name: Key) -> _Flow:
+    parts = children(node)
+    match node.kind:
+        case CursorKind.COMPOUND_STMT | CursorKind.DECL_STMT:
+            return _sequence(parts, name)
+        case CursorKind.VAR_DECL:
+            return _sequence(parts, name)[0], key(node) == name
+        case CursorKind.IF_STMT:
+            read, _ = _flow(parts[0], name)
+            branches = [_flow(part, name) for part in parts[1:]]
+            read = next((r for r in (read, *(r for r, _ in branches)) if r is not None), None)
+            return read, len(branches) == 2 and all(written for _, written in branches)
+        case CursorKind.FOR_STMT if len(parts) == 4:
+            start, condition, change, body = parts
+            read, written = _sequence((start, condition), name)
+            return (read, written) if read is not None or written else (_sequence((body, change), name)[0], False)
+        case CursorKind.WHILE_STMT:
+            return _sequence(parts, name)[0], False
+        case CursorKind.DO_STMT:
+            return _sequence(parts, name)
+        case CursorKind.RETURN_STMT:
+            return _sequence(parts, name)[0], True  # nothing follows
+        case CursorKind.PAREN_EXPR:
+            return _flow(bare(node), name)
+    if operator(node) == ",":
+        return _sequence(parts, name)
+    if operator(node) == "=" and (target := variable(parts[0])) is not None and key(target) == name:
+        return _mention(parts[1], name), True
+    return _mention(node, name), False
+
+
+def _mention(root: Node, name: Key) -> Node | None:
+    return next((node for node, decl in mentions(root) if key(decl) == name), None)

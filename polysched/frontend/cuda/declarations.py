@@ -9,16 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, get_args
 
 from clang.cindex import Cursor, CursorKind, TypeKind
 
 from polysched.frontend.cuda.kernel import qualified
-from polysched.frontend.cuda.tokens import find, identifiers, tokens
+from polysched.frontend.cuda.parse import find, identifiers, tokens
 
 Range = tuple[int, int]  # offsets in bytes, of one file
 Bracket = tuple[str, int, int]  # a file, which may include what is between the brackets, and a range of it
-Side = Literal["kernel", "device", "any", "host"]  # any: types, constants, aliases
+Side = Literal["kernel", "device", "any", "host"]  # any: types, constants, aliases; the first counts of several
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,14 +87,13 @@ def _declaration(cursor: Cursor, text: bytes, around: tuple[Bracket, ...]) -> De
 
 
 def _together(one: Declaration, two: Declaration) -> Declaration:
-    sides: tuple[Side, ...] = ("kernel", "device", "any", "host")
     return replace(
         one,
         start=min(one.start, two.start),
         end=max(one.end, two.end),
         names=one.names | two.names,
         uses=one.uses | two.uses,
-        side=min(one.side, two.side, key=sides.index),
+        side=min(one.side, two.side, key=get_args(Side).index),
         holes=one.holes + two.holes,
         variables=one.variables + two.variables,
         always=one.always or two.always,
@@ -130,10 +129,9 @@ def _side(cursor: Cursor, text: bytes) -> Side:
     if cursor.kind in (*_FUNCTIONS, *_METHODS):
         return "device" if _is_constexpr(cursor, text) else "host"
     if cursor.kind == CursorKind.VAR_DECL:
-        is_texture = cursor.type.spelling.startswith(
-            ("texture<", "surface<")
-        )  # which kernels read without an attribute
-        return "device" if is_texture else "any" if _is_const(cursor) else "host"
+        if cursor.type.spelling.startswith(("texture<", "surface<")):  # which kernels read without an attribute
+            return "device"
+        return "any" if _is_const(cursor) else "host"
     if cursor.kind == CursorKind.STATIC_ASSERT:
         return "host"
     return "any"

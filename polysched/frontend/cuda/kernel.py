@@ -8,6 +8,7 @@ import numpy as np
 from clang.cindex import Cursor, CursorKind, Type, TypeKind
 
 from polysched.errors import Loc
+from polysched.frontend.c.types import dtype_of
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,8 @@ class Kernel:
     @property
     def example(self) -> str:
         """How one of the template's kernels may be called: "f<float, 16>"."""
-        arguments = [_example(parameter) for parameter in self.template if "=" not in parameter]
+        kinds = [parameter.split()[0] for parameter in self.template if "=" not in parameter]
+        arguments = [{"class": "float", "typename": "float", "bool": "true"}.get(kind, "16") for kind in kinds]
         return f"{self.name}<{', '.join(arguments)}>" if self.template else self.name
 
 
@@ -49,11 +51,8 @@ def kernel_of(cursor: Cursor, text: bytes, loc: Loc) -> Kernel:
     """The kernel at clang's cursor, which is in this text."""
     children = list(cursor.get_children())
     parameters = [child for child in children if child.kind == CursorKind.PARM_DECL]
-    template = [
-        text[child.extent.start.offset : child.extent.end.offset].decode(errors="replace")
-        for child in children
-        if child.kind in _TEMPLATE
-    ]
+    extents = [child.extent for child in children if child.kind in _TEMPLATE]
+    template = [text[it.start.offset : it.end.offset].decode(errors="replace") for it in extents]
     return Kernel(
         name=cursor.spelling,
         qualified=qualified(cursor),
@@ -80,24 +79,6 @@ _TEMPLATE = (
     CursorKind.TEMPLATE_TEMPLATE_PARAMETER,
 )
 _ARRAYS = (TypeKind.CONSTANTARRAY, TypeKind.INCOMPLETEARRAY)
-_NUMBERS = {
-    TypeKind.FLOAT: "float32",
-    TypeKind.DOUBLE: "float64",
-    TypeKind.BOOL: "bool",
-    TypeKind.CHAR_S: "int8",
-    TypeKind.SCHAR: "int8",
-    TypeKind.CHAR_U: "uint8",
-    TypeKind.UCHAR: "uint8",
-    TypeKind.SHORT: "int16",
-    TypeKind.USHORT: "uint16",
-    TypeKind.INT: "int32",
-    TypeKind.UINT: "uint32",
-    TypeKind.LONG: "int64",
-    TypeKind.ULONG: "uint64",
-    TypeKind.LONGLONG: "int64",
-    TypeKind.ULONGLONG: "uint64",
-}
-
 _HALVES = {"__half": "float16", "__half2": "(2,)float16", "__nv_bfloat16": "uint16"}
 
 
@@ -106,24 +87,19 @@ def _dtype(kind: Type) -> np.dtype | None:
     kind, size = kind.get_canonical(), kind.get_size()
     if name := _HALVES.get(kind.spelling.removeprefix("const ")):
         return np.dtype(name)
-    if kind.kind in _NUMBERS:
-        return np.dtype(_NUMBERS[kind.kind])
+    if kind.kind != TypeKind.ENUM and (number := dtype_of(kind)) is not None:
+        return np.dtype(number.numpy)
     if kind.kind == TypeKind.CONSTANTARRAY and (inner := _dtype(kind.element_type)) is not None:
         return np.dtype((inner, (kind.element_count,)))
     if kind.kind == TypeKind.RECORD and size > 0:
-        fields = [(field.spelling, _dtype(field.type), field.get_field_offsetof() // 8) for field in kind.get_fields()]
-        if all(name and dtype is not None for name, dtype, _ in fields) and not any(
-            _is_bits(it) for it in kind.get_fields()
-        ):
+        members = list(kind.get_fields())
+        fields = [(field.spelling, _dtype(field.type), field.get_field_offsetof() // 8) for field in members]
+        is_bits = any(field.is_bitfield() for field in members)
+        if not is_bits and all(name and dtype is not None for name, dtype, _ in fields):
             names, formats, offsets = zip(*fields, strict=True) if fields else ((), (), ())
             return np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": size})
-    return (
-        np.dtype(f"V{size}") if size > 0 and kind.kind in (TypeKind.RECORD, TypeKind.ENUM, TypeKind.POINTER) else None
-    )
-
-
-def _is_bits(field: Cursor) -> bool:
-    return bool(field.is_bitfield())
+    is_of_bytes = size > 0 and kind.kind in (TypeKind.RECORD, TypeKind.ENUM, TypeKind.POINTER)
+    return np.dtype(f"V{size}") if is_of_bytes else None
 
 
 def qualified(cursor: Cursor) -> str:
@@ -134,8 +110,3 @@ def qualified(cursor: Cursor) -> str:
         found[:0] = [scope.spelling] if scope.spelling and "(" not in scope.spelling else []
         scope = scope.semantic_parent
     return "::".join(found)
-
-
-def _example(parameter: str) -> str:
-    kind = parameter.split()[0]
-    return {"class": "float", "typename": "float", "bool": "true"}.get(kind, "16")

@@ -1,4 +1,13 @@
-"""libclang's view of a CUDA file: its syntax tree, the files of its own, what they include, and their macros."""
+"""libclang's view of a CUDA file: its syntax tree, the files of its own, what they include, and their macros.
+
+The words of a text, and where its directives stand, are not found inside of comments and strings:
+
+>>> text = b'#define N 4 // "a"\\nint a = N; /* b */'
+>>> sorted(identifiers(text, 0, len(text)))
+['N', 'a', 'define', 'int']
+>>> [text[start:end] for start, end in directives(text)]
+[b'#define N 4 // "a"']
+"""
 
 from __future__ import annotations
 
@@ -7,13 +16,55 @@ import shutil
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from clang.cindex import Cursor, CursorKind, Index, TranslationUnit, TranslationUnitLoadError
 
 from polysched.errors import InputError
-from polysched.frontend.cuda.tokens import identifiers
+
+_TOKEN = re.compile(
+    rb"""(?P<space>[ \t\r\f\v]+ | \\\r?\n | //(?:\\\r?\n|[^\n])* | /\*.*?\*/)
+    | (?P<line>\n)
+    | (?P<text>(?:u8|[uUL])?R"(?P<mark>[^ ()\\\n]{0,16})\(.*?\)(?P=mark)" | "(?:\\.|[^"\\\n])*" | '(?:\\.|[^'\\\n])*')
+    | (?P<name>[A-Za-z_]\w*)
+    | (?P<number>\.?\d(?:[eEpP][+-]|'?\w|\.)*)
+    | (?P<other><<<|.)""",
+    re.VERBOSE | re.DOTALL,
+)
+
+
+@lru_cache(maxsize=64)
+def tokens(text: bytes) -> tuple[tuple[str, int, int], ...]:
+    """Kind, start and end of each: "name", "number", "text", "other", or "line" for the end of one."""
+    found = ((match.lastgroup or "", *match.span()) for match in _TOKEN.finditer(text))
+    return tuple(token for token in found if token[0] != "space")
+
+
+def identifiers(text: bytes, start: int, end: int) -> frozenset[str]:
+    """Names and keywords between two offsets."""
+    part = tokens(text[start:end])
+    return frozenset(text[start + first : start + last].decode() for kind, first, last in part if kind == "name")
+
+
+def find(text: bytes, word: bytes, start: int, end: int) -> int:
+    """Where the word stands first between two offsets; -1 if it does not."""
+    places = (start + first for _, first, last in tokens(text[start:end]) if text[start + first : start + last] == word)
+    return next(places, -1)
+
+
+def directives(text: bytes) -> list[tuple[int, int]]:
+    """Where the preprocessor's lines start and end, continuations in them, the line's end not."""
+    found, begins, start = [], True, -1
+    for kind, first, _ in (*tokens(text), ("line", len(text), len(text))):
+        if kind == "line" and start >= 0:
+            found.append((start, first))
+            start = -1
+        elif begins and text[first : first + 1] == b"#":
+            start = first
+        begins = kind == "line"
+    return found
+
 
 NVCC_MACROS = {
     "__NVCC__": "1",
@@ -39,10 +90,9 @@ class Parsed:
     macros: Mapping[str, frozenset[str]]  # of `files`: the names that each is made of
 
 
-def parse(path: str, text: bytes | None, include: Sequence[str] = (), define: Sequence[str] = ()) -> Parsed:
-    """The file as nvcc reads it with `-I include` and `-D define`, whatever clang thinks of its bodies; `text` is what
-    it holds if it is not on disk."""
-    data = _read(path) if text is None else text
+def parse(path: str, data: bytes, include: Sequence[str], define: Sequence[str]) -> Parsed:
+    """The file, which holds `data`, as nvcc reads it with `-I include` and `-D define`, whatever clang thinks of its
+    bodies."""
     system = cpp_headers()
     arguments = [
         *("-x", "cuda", "--cuda-host-only", "-nocudainc", "-nocudalib", "-std=c++17", "-w", "-ferror-limit=0"),
@@ -54,8 +104,7 @@ def parse(path: str, text: bytes | None, include: Sequence[str] = (), define: Se
     ]
     try:
         options = TranslationUnit.PARSE_DETAILED_PROCESSING_RECORD | _KEEP_GOING
-        unsaved = [] if text is None else [(path, text.decode())]
-        unit = Index.create().parse(path, arguments, unsaved, options)
+        unit = Index.create().parse(path, arguments, [(path, data)], options)
     except TranslationUnitLoadError:
         raise InputError(f"clang cannot parse {path}", None, "try it with a compiler first") from None
     included = {
@@ -63,7 +112,7 @@ def parse(path: str, text: bytes | None, include: Sequence[str] = (), define: Se
         for it in unit.get_includes()
         if it.source is not None and not it.include.name.startswith((*system, str(_WORDS)))
     }
-    files = {path: data} | {name: _read(name) for name in included.values()}
+    files = {path: data} | {name: read(name) for name in included.values()}
     return Parsed(
         tree=unit.cursor,
         files=files,
@@ -73,7 +122,7 @@ def parse(path: str, text: bytes | None, include: Sequence[str] = (), define: Se
     )
 
 
-def _read(path: str) -> bytes:
+def read(path: str | Path) -> bytes:
     try:
         return Path(path).read_bytes()
     except OSError as error:

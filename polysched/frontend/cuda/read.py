@@ -20,24 +20,18 @@ from clang.cindex import Cursor, CursorKind
 from polysched.errors import InputError, Loc
 from polysched.frontend.cuda.declarations import Declaration, declarations, kernels
 from polysched.frontend.cuda.kernel import Kernel, Parameter, kernel_of, parameter_of
-from polysched.frontend.cuda.parse import Parsed, parse
-from polysched.frontend.cuda.tokens import directives, find, identifiers
+from polysched.frontend.cuda.parse import Parsed, directives, find, identifiers, parse, read
 
 
 def read_cuda(source: str | Path, include: Sequence[str] = (), define: Sequence[str] = ()) -> CudaFile:
     """The file, or a text, as nvcc reads it with `-I include` and `-D define`; InputError if it cannot be read."""
     if isinstance(source, str):
         return CudaFile("kernel.cu", parse("/kernel.cu", source.encode(), include, define))
-    try:
-        source.open("rb").close()
-    except OSError as error:
-        raise InputError(f"'{source}' cannot be read: {error.strerror}") from error
-    return CudaFile(source.name, parse(str(source.absolute()), None, include, define))
+    return CudaFile(source.name, parse(str(source.absolute()), read(source), include, define))
 
 
 @dataclass(frozen=True)
 class CudaFile:
-    """A CUDA file, parsed."""
 
     name: str
     parsed: Parsed
@@ -45,15 +39,10 @@ class CudaFile:
     @cached_property
     def kernels(self) -> tuple[Kernel, ...]:
         """What can be launched, in order of the text; of several declarations of one name, those with a body."""
-        return tuple(
-            kernel_of(
-                it,
-                self.parsed.files[it.extent.start.file.name],
-                self._loc(it.extent.start.file.name, it.location.offset),
-            )
-            for it in kernels(self.parsed.tree)
-            if it.extent.start.file.name in self.parsed.files
-        )
+        files = self.parsed.files
+        placed = ((it, it.extent.start.file.name) for it in kernels(self.parsed.tree))
+        ours = ((it, file) for it, file in placed if file in files)
+        return tuple(kernel_of(it, files[file], self._loc(file, it.location.offset)) for it, file in ours)
 
     def kernel(self, name: str) -> Kernel:
         """The one that is called "f", "space::f" or "f<float, 4>"; InputError if there is none, or more than one."""
@@ -75,9 +64,8 @@ class CudaFile:
             launch = find(self.parsed.files[it.file], b"<<<", it.start, it.end)
             if launch >= 0:
                 raise InputError("a kernel that launches kernels cannot be checked", self._loc(it.file, launch))
-        opened = dict.fromkeys(
-            f"namespace {it.opens} {{}}\n" for it in kept if it.opens
-        )  # there may be nothing else of it
+        # There may be nothing else of a namespace that is opened.
+        opened = dict.fromkeys(f"namespace {it.opens} {{}}\n" for it in kept if it.opens)
         head = f'{"".join(opened)}#line 1 "{self.name}"\n' if opened else ""
         return head + self._merged(self._main, kept).decode(errors="replace")
 
@@ -138,17 +126,12 @@ class CudaFile:
         """The kernel, and what is declared by a name that one of these or its template's arguments use."""
         arguments = kernel.arguments.encode()
         wanted, kept = {kernel.name} | self._spelled_out(identifiers(arguments, 0, len(arguments))), set[int]()
-        usable = [
-            it
-            for it in self._declarations
-            if it.side in ("device", "any") or (it.side == "kernel" and kernel.name in it.names)
-        ]
-        while new := {
-            k for k, it in enumerate(usable) if k not in kept and (it.always or not wanted.isdisjoint(it.names))
-        }:
+        own = [it for it in self._declarations if it.side != "kernel" or kernel.name in it.names]
+        usable = [(k, it) for k, it in enumerate(own) if it.side != "host"]
+        while new := {k for k, it in usable if k not in kept and (it.always or not wanted.isdisjoint(it.names))}:
             kept |= new
-            wanted |= self._spelled_out(name for k in new for name in usable[k].uses)
-        return [usable[k] for k in sorted(kept)]
+            wanted |= self._spelled_out(name for k in new for name in own[k].uses)
+        return [own[k] for k in sorted(kept)]
 
     def _spelled_out(self, names: Iterable[str]) -> set[str]:
         """The names, and those that they stand for as macros."""
@@ -185,20 +168,16 @@ class CudaFile:
             text = f'#line 1 "{self._display[inside]}"\n'.encode() + self._merged(inside, kept)
         elif missing is not None:  # for clang, but the emulation may have it
             text = f"#if __has_include(<{missing}>)\n#include <{missing}>\n#endif".encode()
-        elif any(it.endswith(f"/{name}") for it in self.parsed.files for name in _included_name(line)):
+        elif (name := _INCLUDED.search(line)) and any(it.endswith(f"/{name[1].decode()}") for it in self.parsed.files):
             return b""  # of ours, it has been included before, or is under a condition
         else:
             return line
         return text + f'\n#line {number + 1} "{self._display[path]}"'.encode()
 
 
+_INCLUDED = re.compile(rb'[<"](?:[^">]*/)?([^/">]+)[">]')  # the last part of its name
 # A file's #error may be about what only its host code needs, as where a header is missing that defines its macros.
 _ONCE, _ONCE_OR_ERROR = re.compile(rb"#\s*pragma\s+once"), re.compile(rb"#\s*(?:pragma\s+once|error)\b")
-
-
-def _included_name(line: bytes) -> list[str]:
-    """The last part of what is included."""
-    return [name.decode() for name in re.findall(rb'[<"](?:[^">]*/)?([^/">]+)[">]', line)]
 
 
 def _blank(data: bytes) -> bytes:

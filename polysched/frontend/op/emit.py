@@ -16,10 +16,9 @@ from typing import Any
 import numpy as np
 
 from polysched.errors import InputError, Loc
+from polysched.frontend.arithmetic import Type, common, fits, weak_bool, weak_float, weak_int
 from polysched.frontend.op.extents import Shape, broadcast, fits_into, shown
-from polysched.frontend.op.memory import READ_ONLY, Memory, Permuted, Ref, Reshaped, Spread, Step, Sums
-from polysched.frontend.op.views import View
-from polysched.frontend.promotion import Type, common, fits, weak_bool, weak_float, weak_int
+from polysched.frontend.op.memory import READ_ONLY, Memory, Permuted, Ref, Reshaped, Spread, Step, Sums, View
 from polysched.ir.contents import Contents
 from polysched.ir.dtypes import ALL, DType, f64, i64
 from polysched.ir.graph.operations import Builder, TensorType, Value
@@ -81,31 +80,26 @@ class Emitter:
     def value(self, ref: Ref) -> Value:
         """What the user sees of the memory now."""
         if ref.memory.is_unsure:
-            raise InputError(*_view_or_copy(ref.memory))
-        return self._seen(ref.memory.value, ref.path)
-
-    def _seen(self, value: Value, path: Sequence[Step]) -> Value:
-        return reduce(self._through, path, value)
+            raise _view_or_copy(ref.memory)
+        return reduce(self._through, ref.path, ref.memory.value)
 
     def _through(self, value: Value, step: Step) -> Value:
         dtype, shape = value.type.dtype, shape_of(value)
         match step:
-            case View():
-                return self.add("Slice", [value], dtype, step.shape, at=step)
+            case View() | Sums():
+                return self.add("Sums" if isinstance(step, Sums) else "Slice", [value], dtype, step.shape, at=step)
             case Permuted(axes):
                 return self.add("Transpose", [value], dtype, tuple(shape[k] for k in axes), axes=axes)
             case Reshaped(to):
                 return self.add("Reshape", [value], dtype, to)
             case Spread(to):
                 return self.add("Broadcast", [value], dtype, to)
-            case Sums():
-                return self.add("Sums", [value], dtype, step.shape, at=step)
         raise TypeError(f"unknown step {type(step).__name__}")
 
     def assign(self, ref: Ref, new: Value) -> None:
         """The memory that the user sees as `ref` is overwritten by a value of its shape and dtype."""
         if ref.memory.origin is not None:
-            raise InputError(*_view_or_copy(ref.memory))
+            raise _view_or_copy(ref.memory)
         if ref.memory.is_number:
             message = f"{name_of(ref)} is a number, which NumPy does not let anything change"
             raise InputError(message, None, "assign it anew, as in s = s + 1, or make it an array: s = np.array(s)")
@@ -113,30 +107,34 @@ class Emitter:
             message = "an array from outside of the operator cannot be changed in it"
             raise InputError(message, None, "copy it first, as in y = x.copy(), or make it a parameter")
         if any(isinstance(step, READ_ONLY) for step in ref.path):
-            message = f"{name_of(ref)} is a view that NumPy does not let anything change"
-            raise InputError(message, None, "copy it first")
-        memory = ref.memory
-        memory.value = self._written(memory, memory.value, ref.path, new)
+            raise InputError(f"{name_of(ref)} is a view that NumPy does not let anything change", None, "copy it first")
+        ref.memory.value = self._written(ref.memory, ref.memory.value, ref.path, new)
 
     def _written(self, memory: Memory, old: Value, path: Sequence[Step], new: Value) -> Value:
         """`old` with `new` in the place that the path leads to."""
         if not path:
             return new
         first, *rest = path
-        dtype, shape = old.type.dtype, shape_of(old)
+        shape = shape_of(old)
         inner = self._written(memory, self._through(old, first), rest, new) if rest else new
         match first:
             case View() if first.is_whole(shape):
                 return inner
             case View():
-                types = [TensorType(dtype, shape)]
-                names = [self.fresh_name(memory.name)] if memory.name else []
-                return self.builder.add("Update", old, inner, types=types, names=names, loc=self.loc, at=first)[0]
+                return self.changed(memory, "Update", [old, inner], shape, at=first)
             case Permuted():
                 return self._through(inner, first.inverse)
             case Reshaped():
                 return self._through(inner, Reshaped(shape))
         raise TypeError(f"unknown step {type(first).__name__}")
+
+    def changed(
+        self, memory: Memory, kind: str, operands: Sequence[Value], shape: Shape, **attributes: Hashable
+    ) -> Value:
+        """A new value for the memory, by an operation on the old one."""
+        names, made = [self.fresh_name(memory.name)] if memory.name else [], dict[str, Any](attributes)
+        types = [TensorType(operands[0].type.dtype, shape)]
+        return self.builder.add(kind, *operands, types=types, names=names, loc=self.loc, **made)[0]
 
     def fresh_name(self, name: str) -> str:
         return next(each for k in count(1) if self.is_free(each := f"{name}_{k}"))
@@ -200,10 +198,6 @@ class Emitter:
     def copy(self, ref: Ref) -> Ref:
         return fresh(self.value(ref))
 
-    def held(self, value: Value) -> Ref:
-        """The value in memory of its own."""
-        return fresh(value)
-
     def array(self, value: Value) -> Ref:
         """The value as an array, even if it has no dimensions."""
         return fresh(value).as_array()
@@ -258,8 +252,8 @@ def name_of(operand: Operand) -> str:
     return f"{operand}"
 
 
-def _view_or_copy(memory: Memory) -> tuple[str, None, str]:
+def _view_or_copy(memory: Memory) -> InputError:
     assert memory.origin is not None
     of = f"of '{memory.origin.name}'" if memory.origin.name else "of another array"
     message = f"'{memory.name or 'it'}' is a view {of} or a copy, as NumPy decides, and one of both is changed"
-    return message, None, "copy it first, as in y = x.reshape(-1).copy()"
+    return InputError(message, None, "copy it first, as in y = x.reshape(-1).copy()")

@@ -9,12 +9,12 @@ What has no simpler form, such as max(0, n - 1) or n // 2, is taken as a name of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from fractions import Fraction
+from collections.abc import Sequence
+from functools import reduce
 
 from polysched.errors import InputError
 from polysched.ir.integers.polynomial import Polynomial
-from polysched.ir.node import rewrite
+from polysched.ir.node import substitute
 from polysched.ir.nodes import Binary, Const, Expr, Unary, Var
 from polysched.ir.simplify import simplify
 from polysched.ir.text import show
@@ -26,14 +26,6 @@ def normal(expr: Expr | int) -> Expr:
     """The normal form of an integer expression in sizes and loop variables."""
     parts: dict[str, Expr] = {}
     return _expression(_polynomial(Const(expr) if isinstance(expr, int) else expr, parts), parts)
-
-
-def difference(left: Expr, right: Expr) -> int | None:
-    """left - right, where that is a number."""
-    match normal(Binary("-", left, right)):
-        case Const(int(number)):
-            return number
-    return None
 
 
 def is_at_least(left: Expr, right: Expr) -> bool:
@@ -48,10 +40,8 @@ def number(expr: Expr) -> int | None:
 
 
 def product(extents: Sequence[Expr]) -> Expr:
-    result: Expr = Const(1)
-    for extent in extents:
-        result = normal(Binary("*", result, extent))
-    return result
+    one: Expr = Const(1)
+    return reduce(lambda whole, extent: normal(Binary("*", whole, extent)), extents, one)
 
 
 def quotient(whole: Expr, part: Expr) -> Expr | None:
@@ -80,7 +70,7 @@ def broadcast(operands: Sequence[tuple[str, Shape]]) -> Shape:
         pairs = zip(_padded(shape, rank), _padded(other, rank), strict=True)
         together = [_extent_of(first, second) for first, second in pairs]
         if None in together:
-            _refuse((name, shape), (other_name, other))
+            raise _misfit((name, shape), (other_name, other))
         shape, name = tuple(extent for extent in together if extent is not None), f"{name}, {other_name}"
     return shape
 
@@ -106,16 +96,16 @@ def _extent_of(left: Expr, right: Expr) -> Expr | None:
     return right if left == Const(1) else None
 
 
-def _refuse(left: tuple[str, Shape], right: tuple[str, Shape]) -> None:
+def _misfit(left: tuple[str, Shape], right: tuple[str, Shape]) -> InputError:
     (name, shape), (other_name, other) = left, right
-    pairs = list(zip(shape[::-1], other[::-1], strict=False))
-    one, two = next((a, b) for a, b in pairs if _extent_of(a, b) is None)
+    pairs = zip(shape[::-1], other[::-1], strict=False)
+    one, two = next(pair for pair in pairs if _extent_of(*pair) is None)
     message = f"the shapes {shown(shape)} of {name} and {shown(other)} of {other_name} cannot be broadcast together"
     if number(one) is None or number(two) is None:
         hint = f"{show(one)} and {show(two)} are not known to be equal: write one size for both"
     else:
         hint = f"{show(one)} and {show(two)} differ, and neither is 1"
-    raise InputError(message, None, hint)
+    return InputError(message, None, hint)
 
 
 # --- the normal form
@@ -153,14 +143,10 @@ def _floored(value: Polynomial, by: int, parts: dict[str, Expr]) -> Polynomial:
     constant = rest.constant
     assert isinstance(constant, int)
     whole, rest = whole + (constant - constant % by), rest - (constant - constant % by)
-    quotient = Polynomial(tuple((names, _divided(factor, by)) for names, factor in whole))
-    if not rest or not rest.degree:
+    quotient = Polynomial(tuple((names, int(factor // by)) for names, factor in whole))
+    if not rest.degree:
         return quotient
     return quotient + _named(Binary("floordiv", _expression(rest, parts), Const(by)), parts)
-
-
-def _divided(factor: int | Fraction, by: int) -> int:
-    return int(factor // by)
 
 
 def _extremum(op: str, left: Polynomial, right: Polynomial, parts: dict[str, Expr]) -> Polynomial:
@@ -168,12 +154,9 @@ def _extremum(op: str, left: Polynomial, right: Polynomial, parts: dict[str, Exp
         return left if op == "max" else right
     if _is_never_negative(right - left, parts):
         return right if op == "max" else left
-    operands = sorted((_expression(left, parts), _expression(right, parts)), key=_constants_first)
-    return _named(Binary(op, *operands), parts)
-
-
-def _constants_first(expr: Expr) -> tuple[bool, str]:
-    return not isinstance(expr, Const), show(expr)
+    both = (_expression(left, parts), _expression(right, parts))
+    constant_first = sorted(both, key=lambda expr: (not isinstance(expr, Const), show(expr)))
+    return _named(Binary(op, *constant_first), parts)
 
 
 def _is_never_negative(value: Polynomial, parts: dict[str, Expr]) -> bool:
@@ -203,23 +186,18 @@ def _named(part: Expr, parts: dict[str, Expr]) -> Polynomial:
 
 
 def _expression(value: Polynomial, parts: dict[str, Expr]) -> Expr:
-    def original(node: Expr) -> Expr | None:
-        return parts.get(node.name, node) if isinstance(node, Var) else None
-
-    rising = Polynomial(tuple((names, factor) for names, factor in value if factor > 0))
-    falling = rising - value
-    if not rising:
-        constant = Const(int(value.constant))
-        falling += value.constant
-        result: Expr = constant if constant != Const(0) or not falling else Unary("-", _plain(falling, original))
-        falling = falling if constant != Const(0) else Polynomial()
+    """A sum of the terms with positive factors, then differences; where there are none, the constant comes first."""
+    falling = value.rising - value
+    if value.rising:
+        result = _plain(value.rising, parts)
+    elif value.constant or not falling:
+        result, falling = Const(int(value.constant)), falling + value.constant
     else:
-        result = _plain(rising, original)
+        result, falling = Unary("-", _plain(falling, parts)), Polynomial()
     for term in falling:
-        result = Binary("-", result, _plain(Polynomial((term,)), original))
+        result = Binary("-", result, _plain(Polynomial((term,)), parts))
     return result
 
 
-def _plain(value: Polynomial, original: Callable[[Expr], Expr | None]) -> Expr:
-    result: Expr = simplify(rewrite(value.expression(), original))
-    return result
+def _plain(value: Polynomial, parts: dict[str, Expr]) -> Expr:
+    return simplify(substitute(value.expression(), parts))

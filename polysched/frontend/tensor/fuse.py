@@ -17,11 +17,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from polysched.frontend.tensor.dead import stored
 from polysched.frontend.tensor.inline import Bodies, expressions, is_same_element, loads_of, mapped
+from polysched.frontend.tensor.stores import stored
 from polysched.frontend.tensor.tensor import Body, Tensor
 from polysched.ir.node import walk
-from polysched.ir.nodes import Load, Var
+from polysched.ir.nodes import Expr, Load, Var
 
 Part = tuple[Tensor, Body]
 Group = tuple[Part, ...]
@@ -70,7 +70,7 @@ def _with_indices(group: Group, indices: tuple[str, ...]) -> Group:
     """The group with other names for its indices; as it is where there are more or fewer."""
     if len(indices) != len(group[0][1].indices):
         return group
-    new = dict(zip(group[0][1].indices, map(Var, indices), strict=True))
+    new: dict[str, Expr] = dict(zip(group[0][1].indices, map(Var, indices), strict=True))
     return tuple((tensor, replace(mapped(body, new), indices=indices)) for tensor, body in group)
 
 

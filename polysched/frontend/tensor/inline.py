@@ -14,13 +14,14 @@ A tensor that is read only to be copied whole, by an update, is made in the plac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import count
+from typing import TypeGuard
 
 from polysched.config.heuristics.nest import INLINED_AGAIN, INLINED_OPERATIONS
 from polysched.errors import InputError
-from polysched.frontend.tensor.reduce import Reduction
+from polysched.frontend.tensor.functions import Reduction
 from polysched.frontend.tensor.tensor import Body, Tensor
 from polysched.ir.node import children, rewrite, substitute, walk
 from polysched.ir.nodes import DIVISIONS, Binary, Call, Const, Expr, Load, Select, Var
@@ -65,20 +66,19 @@ def expressions(body: Body) -> Iterator[Expr]:
 
 
 def loads_of(bodies: Bodies, name: str) -> list[Load]:
-    """The reads of an array."""
-    return [n for body in bodies for expr in expressions(body) for n in walk(expr) if _reads(n, name)]
+    return [n for body in bodies for expr in expressions(body) for n in walk(expr) if _is_load(n, name)]
 
 
-def mapped(body: Body, change: Mapping[str, Expr]) -> Body:
+def mapped(body: Body, change: dict[str, Expr]) -> Body:
     """The body with other expressions in place of names, not of those of its axes and indices."""
-    return _rewritten(body, lambda expr: _substituted(expr, change))
+    return _rewritten(body, lambda expr: substitute(expr, change))
 
 
 def renamed(body: Body, name: str, other: str) -> Body:
     """The body with another name of an array in it."""
 
     def other_name(node: Expr) -> Expr | None:
-        return replace(node, array=other) if isinstance(node, Load) and node.array == name else None
+        return replace(node, array=other) if _is_load(node, name) else None
 
     return _rewritten(body, lambda expr: rewrite(expr, other_name))
 
@@ -86,6 +86,10 @@ def renamed(body: Body, name: str, other: str) -> Body:
 def is_same_element(one: Sequence[Expr], other: Sequence[Expr], extents: Sequence[Expr]) -> bool:
     """Are two subscripts in bounds surely the same? Along an axis of one element, 0 is all that they can be."""
     return all(first == second or _is_unit(n) for first, second, n in zip(one, other, extents, strict=True))
+
+
+def _is_load(node: Expr, array: str) -> TypeGuard[Load]:
+    return isinstance(node, Load) and node.array == array
 
 
 def _is_unit(extent: Expr) -> bool:
@@ -98,10 +102,6 @@ def _expressions(reduction: Reduction) -> Iterator[Expr]:
         yield from (axis.lo, axis.hi)
 
 
-def _reads(node: Expr, name: str) -> bool:
-    return isinstance(node, Load) and node.array == name
-
-
 # --- may, and should
 
 
@@ -112,30 +112,23 @@ def _is_only_copied(name: str, reader: Bodies) -> bool:
 
 
 def _may(tensor: Tensor, own: Bodies, readers: Sequence[Bodies]) -> bool:
-    """Would it be right?"""
-    match own:
-        case (Body(is_plain=True) as body,) if not loads_of(own, tensor.name):
-            return not body.reductions or _is_read_at_own_indices(tensor, readers)
-    return False
-
-
-def _is_read_at_own_indices(tensor: Tensor, readers: Sequence[Bodies]) -> bool:
-    """... by a single other tensor without reductions?"""
+    """Would it be right? With reductions, if a single other tensor without reads it, at its own indices."""
+    if len(own) > 1 or not own[0].is_plain or loads_of(own, tensor.name):
+        return False
     match readers:
-        case [(Body(reductions=(), extents=extents) as body,)] if extents == tensor.extents:
-            return body.is_plain and all(
-                is_same_element(load.index, body.at, extents) for load in loads_of((body,), tensor.name)
-            )
+        case _ if not own[0].reductions:
+            return True
+        case [(Body(reductions=(), extents=extents) as body,)] if extents == tensor.extents and body.is_plain:
+            return all(is_same_element(load.index, body.at, extents) for load in loads_of((body,), tensor.name))
     return False
 
 
 def _should(own: Body, readers: Sequence[Bodies], tensor: Tensor) -> bool:
-    """Is it worth it?"""
     if own.reductions:
         return True
     loads = [(body, load) for bodies in readers for body in bodies for load in loads_of((body,), tensor.name)]
     cost = max((_cost(_element(own, load)) for _, load in loads), default=0)
-    loops = [(_axes(body, load), _indices(body), _dimensions(load, tensor)) for body, load in loads]
+    loops = [(_axes(body, load), _not_units(body.extents), _dimensions(load, tensor)) for body, load in loads]
     if any(axes and axes + indices > dimensions for axes, indices, dimensions in loops):
         return cost <= INLINED_AGAIN
     once = len(loads) == 1 and all(indices <= dimensions for _, indices, dimensions in loops)
@@ -148,8 +141,8 @@ def _axes(reader: Body, load: Load) -> int:
     return sum(len(reduction.axes) for reduction in around)
 
 
-def _indices(body: Body) -> int:
-    return sum(not _is_unit(extent) for extent in body.extents)
+def _not_units(extents: Sequence[Expr]) -> int:
+    return sum(not _is_unit(extent) for extent in extents)
 
 
 def _dimensions(load: Load, tensor: Tensor) -> int:
@@ -185,7 +178,7 @@ def _is_digit(expr: Expr) -> bool:
 
 def _element(body: Body, load: Load) -> Expr:
     """What a load of an element of a plain body's array gives."""
-    return _substituted(body.value, dict(zip(body.indices, load.index, strict=True)))
+    return substitute(body.value, dict(zip(body.indices, load.index, strict=True)))
 
 
 def _with(reader: Body, name: str, producer: Body) -> Body:
@@ -196,20 +189,13 @@ def _with(reader: Body, name: str, producer: Body) -> Body:
     producer = replace(producer, reductions=tuple(with_axes_beside(each, taken) for each in producer.reductions))
 
     def element(node: Expr) -> Expr | None:
-        if isinstance(node, Load) and node.array == name:
-            return _element(producer, node)
-        return None
+        return _element(producer, node) if _is_load(node, name) else None
 
     new = _rewritten(reader, lambda expr: rewrite(expr, element))
     if not producer.reductions:
         return new
-    own = dict(zip(producer.indices, map(Var, reader.indices), strict=True))
+    own: dict[str, Expr] = dict(zip(producer.indices, map(Var, reader.indices), strict=True))
     return replace(new, reductions=(*new.reductions, *mapped(producer, own).reductions))
-
-
-def _substituted(expr: Expr, values: Mapping[str, Expr]) -> Expr:
-    result: Expr = substitute(expr, dict(values))
-    return result
 
 
 def _rewritten(body: Body, new: Callable[[Expr], Expr]) -> Body:
@@ -234,10 +220,10 @@ def with_axes_beside(reduction: Reduction, taken: set[str]) -> Reduction:
     for axis in reduction.axes:
         new[axis.name] = fresh(axis.name, known) if axis.name in taken else axis.name
         known.add(new[axis.name])
-    changed = {old: Var(name) for old, name in new.items() if old != name}
+    changed: dict[str, Expr] = {old: Var(name) for old, name in new.items() if old != name}
     if not changed:
         return reduction
-    renamed = _with_new(reduction, lambda expr: _substituted(expr, changed))
+    renamed = _with_new(reduction, lambda expr: substitute(expr, changed))
     return replace(renamed, axes=tuple(replace(axis, name=new[axis.name]) for axis in renamed.axes))
 
 

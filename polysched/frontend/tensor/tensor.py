@@ -17,8 +17,9 @@ from typing import Any, Literal
 
 from polysched.errors import InputError, Loc
 from polysched.frontend import arithmetic
+from polysched.frontend.arithmetic import counted
 from polysched.frontend.tensor.caller import at_caller, caller
-from polysched.frontend.tensor.reduce import Axis, Reduction
+from polysched.frontend.tensor.functions import Axis, Reduction
 from polysched.frontend.tensor.value import (
     Name,
     Names,
@@ -83,8 +84,8 @@ class Tensor(Name):
     def __getitem__(self, subscripts: object) -> Value:
         given = subscripts if isinstance(subscripts, tuple) else (subscripts,)
         if len(given) != self.ndim:
-            message = f"{self.name} has {_count(self.ndim, 'dimension')} and is given {_count(len(given), 'subscript')}"
-            raise InputError(message, caller())
+            rank, subscripts = counted(self.ndim, "dimension"), counted(len(given), "subscript")
+            raise InputError(f"{self.name} has {rank} and is given {subscripts}", caller())
         values = [integer(one, f"a subscript of {self.name}") for one in given]
         element = Load(self.name, tuple(value.expr for value in values), self.dtype)
         return Value(element, names=merged([*values, Value(element, names={self.name: self})]))
@@ -117,12 +118,7 @@ def compute(
     `inline=True` there will be no array, but each use computes the element; with False there will be one; None decides
     by cost.
     """
-    loc = loc or caller()
-    extents, of_extents = _extents(shape, name)
-    indices = _parameters(element, len(extents), name, names, loc)
-    with at_caller():
-        value = as_value(element(*map(index, indices)))
-    return _tensor(name, dtype or value.dtype, extents, of_extents, indices, value, inline, loc)
+    return _computed(shape, element, name, dtype, names, inline, loc or caller())
 
 
 @entry
@@ -137,13 +133,31 @@ def scan(
 ) -> Tensor:
     """The array whose elements are given, in lexicographic order, by a function of itself and their indices; it may
     read elements that come before."""
-    loc = loc or caller()
+    return _computed(shape, element, name, dtype, names and ("self", *names), None, loc or caller(), is_scan=True)
+
+
+def _computed(
+    shape: Iterable[Any],
+    element: Callable[..., Operand],
+    name: str,
+    dtype: DType | None,
+    names: Sequence[str] | None,
+    inline: bool | None,
+    loc: Loc | None,
+    is_scan: bool = False,
+) -> Tensor:
+    """The tensor; of a scan, the element is also given the tensor itself, and `names` one for it."""
     extents, of_extents = _extents(shape, name)
-    itself = Tensor(name, dtype, extents)
-    indices = _parameters(element, len(extents) + 1, name, names and ("self", *names), loc)[1:]
+    itself = [Tensor(name, dtype, extents)] if is_scan and dtype else []
+    indices = _parameters(element, len(itself) + len(extents), name, names, loc)[len(itself) :]
     with at_caller():
-        value = as_value(element(itself, *map(index, indices)))
-    return _tensor(name, dtype, extents, of_extents, indices, value, None, loc, itself)
+        value = as_value(element(*itself, *map(index, indices)))
+        dtype = dtype or value.dtype
+        expr = arithmetic.converted(value.typed, dtype) if value.weak else arithmetic.cast(value.typed, dtype)
+    used = merged([value, Value(value.expr, names=of_extents)])
+    reductions = _reductions(name, indices, used, loc)
+    body = Body(indices, extents, tuple(map(Var, indices)), expr, reductions, loc)
+    return Tensor(name, dtype, extents, (body,), _outside(used, indices, *itself), inline, loc)
 
 
 @entry
@@ -172,7 +186,8 @@ def update(
         element = itself[where]
         stored = _combined(op, element, value.astype(base.dtype)).expr
     assert isinstance(element.expr, Load)
-    used = merged([value, element, Value(value.expr, names=of_extents), Value(value.expr, names=_sizes(base))])
+    sizes = {name: meaning for name, meaning in base.names.items() if isinstance(meaning, SizeName)}
+    used = merged([value, element, Value(value.expr, names=of_extents), Value(value.expr, names=sizes)])
     stores = Body(indices, extents, element.expr.index, stored, _reductions(name, indices, used, loc), loc)
     kept = {**_outside(used, indices, itself), base.name: base}
     return Tensor(name, base.dtype, base.extents, (_copy(base, loc), stores), kept, None, loc)
@@ -193,29 +208,6 @@ def _copy(base: Tensor, loc: Loc | None) -> Body:
     indices = tuple(f"i{k}" for k in range(base.ndim))
     own = tuple(map(Var, indices))
     return Body(indices, base.extents, own, Load(base.name, own, base.dtype), loc=loc)
-
-
-def _sizes(tensor: Tensor) -> Names:
-    return {name: meaning for name, meaning in tensor.names.items() if isinstance(meaning, SizeName)}
-
-
-def _tensor(
-    name: str,
-    dtype: DType,
-    extents: tuple[Expr, ...],
-    of_extents: Names,
-    indices: tuple[str, ...],
-    value: Value,
-    inline: bool | None,
-    loc: Loc | None,
-    itself: Tensor | None = None,
-) -> Tensor:
-    with at_caller():
-        expr = arithmetic.converted(value.typed, dtype) if value.weak else arithmetic.cast(value.typed, dtype)
-    used = merged([value, Value(value.expr, names=of_extents)])
-    reductions = _reductions(name, indices, used, loc)
-    body = Body(indices, extents, tuple(map(Var, indices)), expr, reductions, loc)
-    return Tensor(name, dtype, extents, (body,), _outside(used, indices, itself), inline, loc)
 
 
 def _extents(shape: Iterable[Any], name: str) -> tuple[tuple[Expr, ...], Mapping[str, Name]]:
@@ -241,8 +233,8 @@ def _parameters(
         return tuple(f"i{k}" for k in range(rank))
     names = tuple(parameter.name for parameter in parameters) if given is None else tuple(given)
     if len(names) != rank:
-        message = f"{name} has {_count(rank, 'index')}, and its function takes {len(names)}"
-        raise InputError(message, loc, f"write a lambda of {_count(rank, 'parameter')}")
+        message = f"{name} has {counted(rank, 'index')}, and its function takes {len(names)}"
+        raise InputError(message, loc, f"write a lambda of {counted(rank, 'parameter')}")
     return names
 
 
@@ -261,12 +253,7 @@ def _reductions(name: str, indices: tuple[str, ...], used: Names, loc: Loc | Non
     return tuple(meaning for meaning in used.values() if isinstance(meaning, Reduction))
 
 
-def _outside(used: Names, indices: tuple[str, ...], itself: Tensor | None) -> Names:
+def _outside(used: Names, indices: tuple[str, ...], *itself: Tensor) -> Names:
     """The names that stand for things of their own, not for parts of this tensor."""
-    own = (Reduction,)
-    return {n: m for n, m in used.items() if n not in indices and not isinstance(m, own) and m is not itself}
-
-
-def _count(number: int, thing: str) -> str:
-    plural = {"index": "indices"}.get(thing, f"{thing}s")
-    return f"{number} {thing if number == 1 else plural}"
+    own = {name for name, meaning in used.items() if isinstance(meaning, Reduction) or meaning in itself}
+    return {name: meaning for name, meaning in used.items() if name not in own and name not in indices}

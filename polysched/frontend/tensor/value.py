@@ -8,12 +8,13 @@ indices and axes are weak, as in nests: they take the dtype of what they meet.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
-from polysched.errors import InputError
+from polysched.errors import InputError, Loc
 from polysched.frontend import arithmetic
 from polysched.frontend.arithmetic import Typed
 from polysched.frontend.tensor.caller import at_caller, caller
@@ -30,10 +31,7 @@ class Name:
     """What a name in a value stands for; `what` says so in messages."""
 
     name: str
-
-    @property
-    def what(self) -> str:
-        raise NotImplementedError
+    what: ClassVar[str]
 
 
 @dataclass(frozen=True)
@@ -55,6 +53,29 @@ class IndexName(Name):
 
 
 Names = Mapping[str, Name]
+
+
+_Method = Callable[["Value", "Operand"], "Value"]
+
+
+def _operator(op: str) -> tuple[_Method, _Method]:
+    """The methods of the operator with a value on the left, and with one on the right."""
+    return lambda self, other: _binary(op, self, other), lambda self, other: _binary(op, other, self)
+
+
+def _binary(op: str, left: object, right: object) -> Value:
+    both = as_value(left), as_value(right)
+    with at_caller():
+        return made(arithmetic.binary(op, both[0].typed, both[1].typed), *both)
+
+
+def _comparison(op: str) -> _Method:
+    def compared(self: Value, other: object) -> Value:
+        operand = as_value(other)
+        with at_caller():
+            return made(arithmetic.comparison(op, self.typed, operand.typed), self, operand)
+
+    return compared
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,77 +103,18 @@ class Value:
         """The value in another dtype, as C casts it: integers wrap, floats are truncated towards zero."""
         return Value(arithmetic.cast(self.typed, dtype), names=self.names)
 
-    def __add__(self, other: Operand) -> Value:
-        return _binary("+", self, other)
-
-    def __radd__(self, other: Operand) -> Value:
-        return _binary("+", other, self)
-
-    def __sub__(self, other: Operand) -> Value:
-        return _binary("-", self, other)
-
-    def __rsub__(self, other: Operand) -> Value:
-        return _binary("-", other, self)
-
-    def __mul__(self, other: Operand) -> Value:
-        return _binary("*", self, other)
-
-    def __rmul__(self, other: Operand) -> Value:
-        return _binary("*", other, self)
-
-    def __truediv__(self, other: Operand) -> Value:
-        return _binary("/", self, other)
-
-    def __rtruediv__(self, other: Operand) -> Value:
-        return _binary("/", other, self)
-
-    def __floordiv__(self, other: Operand) -> Value:
-        return _binary("//", self, other)
-
-    def __rfloordiv__(self, other: Operand) -> Value:
-        return _binary("//", other, self)
-
-    def __mod__(self, other: Operand) -> Value:
-        return _binary("%", self, other)
-
-    def __rmod__(self, other: Operand) -> Value:
-        return _binary("%", other, self)
-
-    def __pow__(self, other: Operand) -> Value:
-        return _binary("**", self, other)
-
-    def __rpow__(self, other: Operand) -> Value:
-        return _binary("**", other, self)
-
-    def __and__(self, other: Operand) -> Value:
-        return _binary("&", self, other)
-
-    def __rand__(self, other: Operand) -> Value:
-        return _binary("&", other, self)
-
-    def __or__(self, other: Operand) -> Value:
-        return _binary("|", self, other)
-
-    def __ror__(self, other: Operand) -> Value:
-        return _binary("|", other, self)
-
-    def __xor__(self, other: Operand) -> Value:
-        return _binary("^", self, other)
-
-    def __rxor__(self, other: Operand) -> Value:
-        return _binary("^", other, self)
-
-    def __lshift__(self, other: Operand) -> Value:
-        return _binary("<<", self, other)
-
-    def __rlshift__(self, other: Operand) -> Value:
-        return _binary("<<", other, self)
-
-    def __rshift__(self, other: Operand) -> Value:
-        return _binary(">>", self, other)
-
-    def __rrshift__(self, other: Operand) -> Value:
-        return _binary(">>", other, self)
+    __add__, __radd__ = _operator("+")
+    __sub__, __rsub__ = _operator("-")
+    __mul__, __rmul__ = _operator("*")
+    __truediv__, __rtruediv__ = _operator("/")
+    __floordiv__, __rfloordiv__ = _operator("//")
+    __mod__, __rmod__ = _operator("%")
+    __pow__, __rpow__ = _operator("**")
+    __and__, __rand__ = _operator("&")
+    __or__, __ror__ = _operator("|")
+    __xor__, __rxor__ = _operator("^")
+    __lshift__, __rlshift__ = _operator("<<")
+    __rshift__, __rrshift__ = _operator(">>")
 
     def __neg__(self) -> Value:
         return _unary("-", self)
@@ -169,24 +131,12 @@ class Value:
         with at_caller():
             return made(arithmetic.absolute(self.typed), self)
 
-    def __lt__(self, other: Operand) -> Value:
-        return _compared("<", self, other)
-
-    def __le__(self, other: Operand) -> Value:
-        return _compared("<=", self, other)
-
-    def __gt__(self, other: Operand) -> Value:
-        return _compared(">", self, other)
-
-    def __ge__(self, other: Operand) -> Value:
-        return _compared(">=", self, other)
-
-    def __eq__(self, other: object) -> Value:  # type: ignore[override]
-        return _compared("==", self, other)
-
-    def __ne__(self, other: object) -> Value:  # type: ignore[override]
-        return _compared("!=", self, other)
-
+    __lt__ = _comparison("<")
+    __le__ = _comparison("<=")
+    __gt__ = _comparison(">")
+    __ge__ = _comparison(">=")
+    __eq__ = _comparison("==")  # type: ignore[assignment]
+    __ne__ = _comparison("!=")  # type: ignore[assignment]
     __hash__ = None  # type: ignore[assignment]
 
     def __bool__(self) -> bool:
@@ -237,18 +187,21 @@ _BY_NUMPY = {dtype.numpy: dtype for dtype in ALL.values()}
 
 def merged(values: Iterable[Value]) -> Names:
     """What the names in all of the values stand for; InputError if one stands for two things."""
-    names: dict[str, Name] = {}
-    for one in values:
-        for name, meaning in one.names.items():
-            known = names.setdefault(name, meaning)
-            if known is not meaning and known != meaning:
-                both = known.what if known.what == meaning.what else f"{known.what} and {meaning.what}"
-                raise InputError(f"two different things are named {name}: {both}", caller(), "rename one of them")
-    return names
+    return agreed((pair for one in values for pair in one.names.items()), lambda meaning: caller())
+
+
+def agreed(names: Iterable[tuple[str, Name]], place: Callable[[Name], Loc | None]) -> dict[str, Name]:
+    """The names and what they stand for; InputError, at the `place` of one of both, if one stands for two things."""
+    found: dict[str, Name] = {}
+    for name, meaning in names:
+        known = found.setdefault(name, meaning)
+        if known is not meaning and known != meaning:
+            both = known.what if known.what == meaning.what else f"{known.what} and {meaning.what}"
+            raise InputError(f"two different things are named {name}: {both}", place(meaning), "rename one of them")
+    return found
 
 
 def made(result: Typed, *operands: Value) -> Value:
-    """A value that has been computed from others."""
     return Value(result.expr, result.weak, merged(operands))
 
 
@@ -270,18 +223,6 @@ def condition(operand: object, what: str) -> Value:
     return value
 
 
-def _binary(op: str, left: object, right: object) -> Value:
-    both = as_value(left), as_value(right)
-    with at_caller():
-        return made(arithmetic.binary(op, both[0].typed, both[1].typed), *both)
-
-
 def _unary(op: str, value: Value) -> Value:
     with at_caller():
         return made(arithmetic.unary(op, value.typed), value)
-
-
-def _compared(op: str, left: object, right: object) -> Value:
-    both = as_value(left), as_value(right)
-    with at_caller():
-        return made(arithmetic.comparison(op, both[0].typed, both[1].typed), *both)

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from polysched.errors import InputError
-from polysched.frontend.formula import parse_formula
 from polysched.frontend.op.extents import broadcast, is_at_least, normal, quotient, shown
 from polysched.frontend.op.lowering.reshape import reshaped_source
-from polysched.frontend.op.views import view
+from polysched.frontend.op.memory import view
+from polysched.frontend.python_expressions import parse_formula
 from polysched.ir.build import mul
 from polysched.ir.interp import evaluate
 from polysched.ir.nodes import Const, Var

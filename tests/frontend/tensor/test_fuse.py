@@ -1,4 +1,4 @@
-"""polysched/frontend/tensor/fuse.py and dead.py: one nest for several tensors, and stores that nobody sees."""
+"""polysched/frontend/tensor/fuse.py and stores.py: one nest for several tensors, and stores that nobody sees."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""polysched/frontend/tensor/reduce.py and loops.py: reductions, and the statements that make them."""
+"""polysched/frontend/tensor/functions.py and nest.py: reductions, and the statements that make them."""
 
 from __future__ import annotations
 

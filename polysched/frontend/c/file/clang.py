@@ -13,8 +13,8 @@ from typing import TypeAlias
 from clang import cindex
 from clang.cindex import Cursor, CursorKind, TypeKind
 
+from polysched.frontend.arithmetic import fits
 from polysched.frontend.c.types import dtype_of
-from polysched.frontend.promotion import fits
 from polysched.ir.dtypes import f32, f64
 
 Node: TypeAlias = Cursor
@@ -45,32 +45,23 @@ for _name, _arguments, _result in (
     _function.argtypes, _function.restype = _arguments, _result
 _LIBRARY.clang_getBinaryOperatorKindSpelling.errcheck = cindex._CXString.from_result
 
-def _know_all(*enumerations: type) -> None:
-    """The binding raises ValueError where libclang gives a kind that it has no name for, as that of _Float16."""
-    for enumeration in enumerations:
-        known = getattr(enumeration, "_kinds", [])  # later bindings have them all
-        for number in range(len(known)):
-            if known[number] is None:
-                setattr(enumeration, f"KIND_{number}", enumeration(number))
 
-
-_know_all(TypeKind, CursorKind)
+# The binding raises ValueError where libclang gives a kind that it has no name for, as that of _Float16.
+for _enumeration in (TypeKind, CursorKind):
+    _known = getattr(_enumeration, "_kinds", [])  # later bindings have them all
+    for _number in range(len(_known)):
+        if _known[_number] is None:
+            setattr(_enumeration, f"KIND_{_number}", _enumeration(_number))
 
 # CXUnaryOperatorKind, from 1.
 _UNARY = ("post++", "post--", "++", "--", "&", "*", "+", "-", "~", "!", "__real", "__imag", "__extension__")
-_INTEGER_NAMES = """
-    BOOL CHAR_U UCHAR USHORT UINT ULONG ULONGLONG CHAR_S SCHAR SHORT INT LONG LONGLONG ENUM
-"""
-_INTEGERS = frozenset(getattr(TypeKind, name) for name in _INTEGER_NAMES.split())
-
 
 
 def operator(node: Node) -> str:
     """The operator of a binary expression, also of an assignment: `+`, `<<=`, ...; "" if it is none."""
     if node.kind not in (CursorKind.BINARY_OPERATOR, CursorKind.COMPOUND_ASSIGNMENT_OPERATOR):
         return ""
-    kind = _LIBRARY.clang_getCursorBinaryOperatorKind(node)
-    return str(_LIBRARY.clang_getBinaryOperatorKindSpelling(kind))
+    return str(_LIBRARY.clang_getBinaryOperatorKindSpelling(_LIBRARY.clang_getCursorBinaryOperatorKind(node)))
 
 
 def unary_operator(node: Node) -> str:
@@ -126,7 +117,8 @@ def _evaluated(node: Node) -> int | float | None:
 
 def is_integer(node: Node) -> bool:
     """Has the expression an integer type? bool and enumerations are."""
-    return node.type.get_canonical().kind in _INTEGERS
+    dtype = dtype_of(node.type)
+    return dtype is not None and not dtype.is_float
 
 
 def children(node: Node) -> list[Node]:
@@ -146,6 +138,12 @@ def _require_room(frames: int) -> None:
 def operands(node: Node) -> list[Node]:
     """The expressions directly below, without names of types."""
     return [child for child in children(node) if child.kind != CursorKind.TYPE_REF]
+
+
+def initialiser(decl: Node) -> Node | None:
+    """The value that the declaration of a variable gives it; the extents of an array come before it."""
+    values = [child for child in children(decl) if child.kind.is_expression()]
+    return values[-1] if values else None
 
 
 def walk(node: Node) -> Iterator[Node]:
@@ -180,6 +178,13 @@ def variable(node: Node) -> Node | None:
         return None
     decl = node.referenced
     return decl if decl is not None and decl.kind in (CursorKind.VAR_DECL, CursorKind.PARM_DECL) else None
+
+
+def mentions(*roots: Node) -> Iterator[tuple[Node, Node]]:
+    """Where variables are named in these expressions and statements, and their declarations."""
+    for node in (node for root in roots for node in walk(root)):
+        if node.kind == CursorKind.DECL_REF_EXPR and (decl := variable(node)) is not None:
+            yield node, decl
 
 
 def key(decl: Node) -> Key:

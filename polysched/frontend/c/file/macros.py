@@ -40,36 +40,29 @@ class Macros:
     @cached_property
     def files(self) -> dict[str, Directives]:
         """The file, and the user's headers, by path."""
-        return {path: directives for path, (_, directives) in self._read.items()}
+        headers = {path: directives_of(Path(path).read_bytes()) for path in self._included}
+        return {self.source.path: directives_of(self.source.data), **headers}
 
     @cached_property
-    def _read(self) -> dict[str, tuple[Order, Directives]]:
-        unit = self.source.unit
-        found: dict[str, tuple[Order, Directives]] = {self.source.path: ((), directives_of(self.source.data))}
+    def _included(self) -> dict[str, tuple[str, int]]:
+        """Where each of the user's headers is included first: file, offset."""
+        unit, main = self.source.unit, self.source.path
+        found: dict[str, tuple[str, int]] = {}
         for inclusion in unit.get_includes():
-            outer, path = found.get(inclusion.source.name), inclusion.include.name
+            outer, path = inclusion.source.name, inclusion.include.name
             start = SourceLocation.from_offset(unit, inclusion.include, 0)
-            if outer is not None and path not in found and not start.is_in_system_header:
-                found[path] = (*outer[0], inclusion.location.offset), directives_of(Path(path).read_bytes())
+            if outer in {main, *found} and path not in {main, *found} and not start.is_in_system_header:
+                found[path] = outer, inclusion.location.offset
         return found
 
     def order(self, path: str, offset: int) -> Order:
-        return (*self._read[path][0], offset)
+        return tuple(at for _, at in reversed(self.places(path, offset)))
 
     def places(self, path: str, offset: int) -> list[tuple[str, int]]:
         """The place, and those of the #includes that lead to it."""
         found = [(path, offset)]
-        while (outer := self._outer.get(found[-1][0])) is not None:
+        while (outer := self._included.get(found[-1][0])) is not None:
             found.append(outer)
-        return found
-
-    @cached_property
-    def _outer(self) -> dict[str, tuple[str, int]]:
-        """Where a header is included first."""
-        found: dict[str, tuple[str, int]] = {}
-        for inclusion in self.source.unit.get_includes():
-            if inclusion.include.name in self.files and inclusion.include.name != self.source.path:
-                found.setdefault(inclusion.include.name, (inclusion.source.name, inclusion.location.offset))
         return found
 
     @cached_property

@@ -27,7 +27,7 @@ from polysched.errors import InputError
 from polysched.frontend.c.file.clang import Node, walk
 from polysched.frontend.c.file.directives import Conditional, Token, tokens
 from polysched.frontend.c.file.macros import Macros, Order
-from polysched.frontend.c.file.pragmas import Marked
+from polysched.frontend.c.file.marked import Marked
 from polysched.frontend.c.region import Expansion, Held
 
 _POSITION = {"__LINE__", "__FILE__", "__BASE_FILE__", "__COUNTER__", "__DATE__", "__TIME__", "__TIMESTAMP__"}
@@ -242,7 +242,6 @@ def _mentions(macros: Macros, branch: list[Token], names: frozenset[str]) -> boo
 
 
 def _outside_bodies(branch: list[Token]) -> Iterator[Token]:
-    """Without the bodies of functions."""
     depth = 0
     for before, token in pairwise([Token("", 0, 0), *branch]):
         if depth or (token.text == "{" and before.text == ")"):

@@ -8,11 +8,11 @@ front end's own function if it has one, as `pad` with a constant.
 
 from types import FunctionType
 
-from polysched.frontend.op.library import elements, matrices, order, parts, sums
+from polysched.frontend.op.library import elements, matrices, parts
 
 LIBRARY: dict[str, FunctionType] = {
     name: function
-    for module in (elements, matrices, order, parts, sums)
+    for module in (elements, matrices, parts)
     for name, function in vars(module).items()
     if isinstance(function, FunctionType) and not name.startswith("_")
 }

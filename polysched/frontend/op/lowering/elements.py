@@ -16,17 +16,14 @@ from polysched.frontend.arithmetic import cast as cast_of
 from polysched.frontend.op.emit import shape_of
 from polysched.frontend.op.extents import is_at_least, normal
 from polysched.frontend.op.lowering.reshape import reshaped_source
-from polysched.frontend.op.lowering.summing import contracted, reduced, sizes_in
-from polysched.frontend.op.memory import Sums
-from polysched.frontend.op.scalars import scalar
-from polysched.frontend.op.views import View
+from polysched.frontend.op.lowering.scalars import contracted, reduced, scalar, sizes_in
+from polysched.frontend.op.memory import Sums, View
 from polysched.frontend.tensor.tensor import Tensor
-from polysched.frontend.tensor.value import Name, Operand, SizeName, Value, merged
+from polysched.frontend.tensor.value import Operand, Value, merged
 from polysched.ir.build import add, conjunction, sub, zero
 from polysched.ir.graph import operations as ir_graph
 from polysched.ir.graph.operations import Operation
-from polysched.ir.node import walk
-from polysched.ir.nodes import Binary, Call, Const, Expr, Select, Var
+from polysched.ir.nodes import Binary, Call, Const, Expr, Select
 
 Index = Sequence[Value]
 
@@ -54,7 +51,7 @@ class Elements:
         given = list(places)
         operation = self.made_by.get(value.name)
         if operation and operation.kind == "Stack":
-            match given.pop(axis := _axis(operation)):
+            match given.pop(axis := axis_of(operation)):
                 case Const(int(place)):
                     return self.at(operation.operands[int(place)], given, index)
                 case place:
@@ -64,7 +61,6 @@ class Elements:
         return self.tensors[value.name][tuple(integers(given, index))]
 
     def element(self, operation: Operation, index: Index) -> Operand:
-        """The element of the operation's result."""
         (result,) = operation.results
         operands, dtype = operation.operands, result.type.dtype
         of = dict(operation.attributes)
@@ -96,9 +92,8 @@ class Elements:
                 return self.padded(operands, before, index)
             case "Stack", {"axis": int(axis)}:
                 rest = (*index[:axis], *index[axis + 1 :])
-                return self.first_of(
-                    [self.load(one, rest) for one in operands], index[axis], [Const(1)] * len(operands)
-                )
+                values = [self.load(one, rest) for one in operands]
+                return self.first_of(values, index[axis], list(map(Const, range(1, len(values)))))
             case "Concatenate", {"axis": int(axis)}:
                 return self.concatenated(operands, axis, index)
             case "Gather", {"axes": tuple(axes), "first": int(first)}:
@@ -138,12 +133,10 @@ class Elements:
     def padded(self, operands: Sequence[ir_graph.Value], before: Sequence[Expr], index: Index) -> Value:
         array, fill = operands
         inner = [normal(sub(place, start)) for place, start in zip(exprs(index), before, strict=True)]
-        zipped = zip(inner, shape_of(array), before, index, strict=True)
-        bounds = [
-            bound
-            for at, extent, start, _ in zipped
-            for bound in ((Binary("<=", Const(0), at),) if start != Const(0) else ()) + (Binary("<", at, extent),)
-        ]
+        bounds = []
+        for at, extent, start in zip(inner, shape_of(array), before, strict=True):
+            bounds += [Binary("<=", Const(0), at)] if start != Const(0) else []
+            bounds.append(Binary("<", at, extent))
         value, other = self.at(array, inner, index), self.load(fill, ())
         names = merged([value, other, *integers(inner, index)])
         return Value(Select(conjunction(bounds), value.expr, other.expr), names=names)
@@ -151,33 +144,25 @@ class Elements:
     def concatenated(self, operands: Sequence[ir_graph.Value], axis: int, index: Index) -> Value:
         start: Expr = Const(0)
         values: list[Value] = []
-        extents: list[Expr] = []
+        ends: list[Expr] = []
         for operand in operands:
             places = list(exprs(index))
             places[axis] = normal(sub(places[axis], start))
             values.append(self.at(operand, places, index))
-            extents.append(shape_of(operand)[axis])
-            start = normal(add(start, extents[-1]))
-        return self.first_of(values, index[axis], extents)
+            start = normal(add(start, shape_of(operand)[axis]))
+            ends.append(start)
+        return self.first_of(values, index[axis], ends[:-1])
 
-    def first_of(self, values: Sequence[Value], place: Value, extents: Sequence[Expr]) -> Value:
-        """The value in whose part of a dimension the place is; each part begins where the one before it ends."""
-        starts: list[Expr] = [Const(0)]
-        for extent in extents[:-1]:
-            starts.append(normal(add(starts[-1], extent)))
+    def first_of(self, values: Sequence[Value], place: Value, ends: Sequence[Expr]) -> Value:
+        """The value in whose part of a dimension the place is; all parts but the last have an end."""
         result = values[-1].expr
-        for value, end in reversed(list(zip(values[:-1], starts[1:], strict=True))):
+        for value, end in reversed(list(zip(values[:-1], ends, strict=True))):
             result = Select(Binary("<", place.expr, end), value.expr, result)
-        names = {**merged([*values, place]), **{k: v for start in starts for k, v in sizes_in(start).items()}}
+        names = {**merged([*values, place]), **{k: v for end in ends for k, v in sizes_in(end).items()}}
         return Value(result, names=names)
 
     def chosen(
-        self,
-        array: ir_graph.Value,
-        indices: Sequence[ir_graph.Value],
-        axes: Sequence[int],
-        first: int,
-        index: Index,
+        self, array: ir_graph.Value, indices: Sequence[ir_graph.Value], axes: Sequence[int], first: int, index: Index
     ) -> tuple[Value, ...]:
         """The element that arrays of indices choose; those that may be negative count from the end."""
         shape, rank = shape_of(array), len(indices[0].type.shape)
@@ -196,7 +181,7 @@ class Elements:
         return tuple(found)
 
 
-def _axis(operation: Operation) -> int:
+def axis_of(operation: Operation) -> int:
     axis = dict(operation.attributes)["axis"]
     assert isinstance(axis, int)
     return axis
@@ -209,13 +194,8 @@ def exprs(values: Iterable[Value]) -> tuple[Expr, ...]:
 def integers(places: Iterable[Expr], index: Index) -> list[Value]:
     """Expressions in indices and sizes as values."""
     known = merged(index)
-    found = []
-    for place in places:
-        names: dict[str, Name] = {
-            v.name: known.get(v.name, SizeName(v.name)) for v in walk(place) if isinstance(v, Var)
-        }
-        found.append(Value(place, True, names))
-    return found
+    own = ((place, sizes_in(place)) for place in places)
+    return [Value(place, True, {name: known.get(name, size) for name, size in sizes.items()}) for place, sizes in own]
 
 
 def _is_never_negative(index: Expr) -> bool:

@@ -1,33 +1,38 @@
 """From an operator's graph to tensor expressions: each operation is a tensor, whose elements are given by theirs.
 
-    %v0 = Slice(%offset) {at = [:, 1::4]}     ->      v0[i, j] = offset[i, 4 * j + 1]
+    %v0 = Slice(%offset) {at = [:, 1::4]}     ->      v0[i, j] = offset[i, 4 * j + 1]               f32[N, K]
     %v1 = BinaryType::Mul(%v0, %w)            ->      v1[i, j] = v0[i, j] * w[i]
-    %s = ReduceType::Sum(%v1) {axes = (1,)}   ->      s[i] = sum(v1[i, j], axis=j)
+    %s = ReduceType::Sum(%v1) {axes = (1,)}   ->      s[i] = sum(v1[i, j], j < K)
     %o = Update(%z, %s) {at = [:, 0]}         ->      o = z; o[i, 0] = s[i]
 
-Views and what is cheap get no array; the tensor layer decides of the rest.
+Views and what is cheap get no array; the tensor layer decides of the rest. `Tensors` prints as text, stores of an
+update below what it updates.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from polysched.errors import Loc
 from polysched.frontend.op.emit import shape_of
 from polysched.frontend.op.extents import normal
-from polysched.frontend.op.lowering.elements import Elements, exprs, integers
+from polysched.frontend.op.lowering.elements import Elements, axis_of, exprs, integers
+from polysched.frontend.op.lowering.scalars import is_nan, scalar
 from polysched.frontend.op.lowering.storing import Storing
+from polysched.frontend.op.memory import View
 from polysched.frontend.op.reading.read import Program
-from polysched.frontend.op.scalars import is_nan, scalar
-from polysched.frontend.op.views import View
-from polysched.frontend.tensor.tensor import Tensor, compute, placeholder, scan, update
+from polysched.frontend.tensor.functions import Reduction
+from polysched.frontend.tensor.tensor import Body, Tensor, compute, placeholder, scan, update
 from polysched.frontend.tensor.value import Operand, Value, merged, var
 from polysched.ir.build import add, zero
 from polysched.ir.graph import operations as ir_graph
 from polysched.ir.graph.operations import Operation
-from polysched.ir.node import walk
-from polysched.ir.nodes import Array, Binary, Const, Expr, Select, Var
+from polysched.ir.node import substitute, walk
+from polysched.ir.nodes import Array, Binary, Const, Expr, Load, Select, Var
+from polysched.ir.text import show
+from polysched.support.brief import brief
 
 
 @dataclass(frozen=True)
@@ -78,21 +83,18 @@ class _Lowering:
             (result,) = operation.results
             self.tensors[result.name] = self.tensor(operation, self.names[result.name])
         outputs, in_place = [], []
-        for value, target in zip(graph.body.results, targets, strict=True):
+        for output, value, target in zip(self.program.outputs, graph.body.results, targets, strict=True):
             tensor = self.tensors.get(value.name)
-            if tensor is None or tensor.name != target.name:
-                tensor = self.copied(value, target.name)
+            if tensor is None or tensor.name != target:
+                tensor = self.copied(value, target)
             outputs.append(tensor)
-            if target.parameter != target.name:
-                in_place.append((target.name, target.parameter))
-        inputs = tuple(one for name in self.arguments if name in used and (one := self.given(name)) is not None)
+            if target != output.name:
+                in_place.append((target, output.name))
+        inputs = (self.tensors.get(name) or self.scalars.get(name) for name in self.arguments if name in used)
         made = dict.fromkeys([*self.tensors.values(), *outputs])
-        return Lowered(inputs, tuple(made), tuple(outputs), tuple(in_place))
+        return Lowered(tuple(one for one in inputs if one is not None), tuple(made), tuple(outputs), tuple(in_place))
 
-    def given(self, name: str) -> Tensor | Value | None:
-        return self.tensors.get(name) or self.scalars.get(name)
-
-    def targets(self, used: set[str]) -> list[_Target]:
+    def targets(self, used: set[str]) -> list[str]:
         """The arrays that the results are computed in: of a parameter that is read, one beside it."""
         taken = {*self.arguments, *used}
         found = []
@@ -100,16 +102,16 @@ class _Lowering:
             name = output.name
             if output.in_place and name in used:
                 name = next(f"{name}_new{k or ''}" for k in range(99) if f"{name}_new{k or ''}" not in taken)
-            found.append(_Target(name, output.name))
+            found.append(name)
         return found
 
-    def tensor_names(self, targets: Sequence[_Target]) -> dict[str, str]:
+    def tensor_names(self, targets: Sequence[str]) -> dict[str, str]:
         """What the values are called: a result as its target, the others as in the graph, if that is free."""
         names: dict[str, str] = {}
         for value, target in zip(self.program.graph.body.results, targets, strict=True):
             if value.name not in self.arguments:
-                names.setdefault(value.name, target.name)
-        taken = {*names.values(), *(target.name for target in targets), *self.arguments}
+                names.setdefault(value.name, target)
+        taken = {*names.values(), *targets, *self.arguments}
         made = {value.name for operation in self.operations for value in operation.results}
         for name in sorted(made - names.keys()):
             others = (f"{name}_{k}" for k in range(len(made) + 1))
@@ -136,19 +138,22 @@ class _Lowering:
                 return self.running(operation, name)
             case "Stack" | "Concatenate" if operation.results[0].name in self.results:
                 return self.joined(operation, name)
-        (result,) = operation.results
-        shape = shape_of(result)
-        names = self.index_names[: len(shape)]
-        elements: Callable[..., Operand] = lambda *index: self.elements.element(operation, index)  # noqa: E731
-        inline = self.storing.inline(operation)
-        return compute(shape, elements, name, dtype=result.type.dtype, names=names, inline=inline, loc=operation.loc)
+        inline, loc = self.storing.inline(operation), operation.loc
+        return self.computed(operation.results[0], lambda *at: self.elements.element(operation, at), name, inline, loc)
+
+    def computed(
+        self,
+        value: ir_graph.Value,
+        element: Callable[..., Operand],
+        name: str,
+        inline: bool | None = None,
+        loc: Loc | None = None,
+    ) -> Tensor:
+        names = self.index_names[: len(value.type.shape)]
+        return compute(shape_of(value), element, name, dtype=value.type.dtype, names=names, inline=inline, loc=loc)
 
     def copied(self, value: ir_graph.Value, name: str) -> Tensor:
-        """The value in an array of its own."""
-        names = self.index_names[: len(value.type.shape)]
-        return compute(
-            shape_of(value), lambda *index: self.elements.load(value, index), name, dtype=value.type.dtype, names=names
-        )
+        return self.computed(value, lambda *index: self.elements.load(value, index), name)
 
     def updated(self, operation: Operation, name: str) -> Tensor:
         base, new = operation.operands
@@ -165,11 +170,8 @@ class _Lowering:
     def joined(self, operation: Operation, name: str) -> Tensor:
         """One array after the other, each in its place."""
         (result,) = operation.results
-        axis, rank, dtype = dict(operation.attributes)["axis"], len(result.type.shape), result.type.dtype
-        assert isinstance(axis, int)
-        none = Value(zero(dtype))
-        names = self.index_names[:rank]
-        made = compute(shape_of(result), lambda *index: none, f"{name}_none", dtype=dtype, names=names)
+        axis, none = axis_of(operation), Value(zero(result.type.dtype))
+        made = self.computed(result, lambda *index: none, f"{name}_none")
         start: Expr = Const(0)
         for k, operand in enumerate(operation.operands):
 
@@ -183,9 +185,8 @@ class _Lowering:
 
             last = k == len(operation.operands) - 1
             shape = shape_of(operand)
-            made = update(
-                made, shape, store, name if last else f"{name}_part{k}", names=names[: len(shape)], loc=operation.loc
-            )
+            names = self.index_names[: len(shape)]
+            made = update(made, shape, store, name if last else f"{name}_part{k}", names=names, loc=operation.loc)
             start = normal(add(start, 1 if operation.kind == "Stack" else shape[axis]))
         return made
 
@@ -202,10 +203,8 @@ class _Lowering:
         return update(self.tensors[base.name], shape, store, name, op=op, names=names, loc=operation.loc)
 
     def running(self, operation: Operation, name: str) -> Tensor:
-        """A running sum, product, maximum or minimum."""
         (operand,) = operation.operands
-        axis = dict(operation.attributes)["axis"]
-        assert isinstance(axis, int)
+        axis = axis_of(operation)
         dtype, kind = operand.type.dtype, _RUNNING[operation.kind]
 
         def element(itself: Tensor, *index: Value) -> Operand:
@@ -221,15 +220,52 @@ class _Lowering:
         return scan(shape_of(operand), element, dtype, name, names=names, loc=operation.loc)
 
 
-@dataclass(frozen=True)
-class _Target:
-    name: str
-    parameter: str  # that has the values in the end; the same name for one of its own
-
-
 _RUNNING = {
     "CumSum": "BinaryType::Add",
     "CumProd": "BinaryType::Mul",
     "CumMax": "BinaryType::Max",
     "CumMin": "BinaryType::Min",
 }
+
+
+@dataclass(frozen=True)
+class Tensors:
+    """Tensors, each after those it reads; prints as text."""
+
+    all: tuple[Tensor, ...]
+
+    def __repr__(self) -> str:
+        return brief(self, str(self))
+
+    def __str__(self) -> str:
+        return "\n".join(line for tensor in self.all if tensor.bodies for line in _lines(tensor))
+
+
+def _lines(tensor: Tensor) -> Iterator[str]:
+    shape = f"{tensor.dtype}[{', '.join(map(show, tensor.extents))}]"
+    first, *rest = tensor.bodies
+    match first.value:
+        case Load(array, index) if rest and first.is_plain and index == first.at:
+            yield f"{tensor.name} = {array} : {shape}"
+        case _:
+            yield f"{_element(tensor.name, first)} = {_value(first)} : {shape}"
+    for body in rest:
+        bounds = ", ".join(f"{i} < {show(n)}" for i, n in zip(body.indices, body.extents, strict=True))
+        yield f"    {_element(tensor.name, body)} = {_value(body)} for {bounds}"
+
+
+def _element(name: str, body: Body) -> str:
+    return f"{name}[{', '.join(map(show, body.at))}]"
+
+
+def _value(body: Body) -> str:
+    """The value, reductions in their places."""
+    return show(substitute(body.value, {one.name: Var(_reduction(one), one.dtype) for one in body.reductions}))
+
+
+def _reduction(one: Reduction) -> str:
+    name = {"+": "sum", "*": "prod", "||": "any", "&&": "all"}.get(one.op, one.op)
+    lows = ("" if axis.lo == Const(0) else f"{show(axis.lo)} <= " for axis in one.axes)
+    axes = ", ".join(f"{low}{axis.name} < {show(axis.hi)}" for low, axis in zip(lows, one.axes, strict=True))
+    where = f" if {show(one.where)}" if one.where is not None else ""
+    return f"{name}({show(one.term)}, {axes}{where})"

@@ -8,7 +8,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 
 from polysched.config.heuristics.nest import CHEAP_OPERATIONS, OPERATIONS_OF_A_CALL
 from polysched.ir.graph.operations import Operation
@@ -22,16 +23,12 @@ class Storing:
     made_by: Mapping[str, Operation]  # the operation that gives a value
     results: set[str]
     values_first: bool
-    costs: dict[str, int] = field(default_factory=dict)
 
     def inline(self, operation: Operation) -> bool | None:
         """What `compute` takes: True for no array, False for one, None where the tensor layer decides."""
         name = operation.results[0].name
-        if (
-            self.is_stored_later(operation)
-            or (self.is_viewed(operation) and operation.kind not in _VIEWS)
-            or (self.is_subscript(name) and self.is_modular(name))
-        ):
+        is_modular = self.is_subscript(name) and self.is_modular(name)
+        if is_modular or self.is_stored_later(operation) or self.is_viewed(operation):
             return False
         return True if self.is_recomputed(operation) else None
 
@@ -40,13 +37,13 @@ class Storing:
         name = operation.results[0].name
         if name in self.results or operation.kind in _VIEWS:  # what subscripts of views cost, the tensor layer knows
             return False
-        return self.cost(name) <= CHEAP_OPERATIONS and not self.is_reduced(name)
+        return self.costs[name] <= CHEAP_OPERATIONS and not self.is_reduced(name)
 
     def is_viewed(self, operation: Operation) -> bool:
         """Does a view, which gets no array, read what is not element-wise and so needs one?"""
-        name = operation.results[0].name
-        readers = [one for one in self.operations if name in [operand.name for operand in one.operands]]
-        return not operation.kind.startswith(_ELEMENTWISE) and any(one.kind in _VIEWS for one in readers)
+        if operation.kind in _VIEWS or operation.kind.startswith(_ELEMENTWISE):
+            return False
+        return any(one.kind in _VIEWS for one in self.readers(operation.results[0].name))
 
     def is_subscript(self, name: str) -> bool:
         """Does the value choose elements of another one?"""
@@ -70,36 +67,33 @@ class Storing:
 
     def is_stored_later(self, operation: Operation) -> bool:
         """Must the elements be computed before what an update stores them to is changed?"""
-        name = operation.results[0].name
-        is_constant = operation.kind in ("Const", "Size")
-        return (
-            self.values_first
-            and not is_constant
-            and any(one.kind == "Update" and one.operands[1].name == name for one in self.operations)
-        )
+        if not self.values_first or operation.kind in ("Const", "Size"):
+            return False
+        return operation.results[0].name in [one.operands[1].name for one in self.operations if one.kind == "Update"]
 
     def is_reduced(self, name: str) -> bool:
         """Is the value, or a view of it, read by an operation that reads elements many times?"""
-        readers = [one for one in self.operations if name in [operand.name for operand in one.operands]]
+        readers = [one for one in self.readers(name) if one.kind not in ("Update", "Stack", "Concatenate", "Pad")]
         return any(
             self.is_reduced(one.results[0].name) if one.kind in _VIEWS else not one.kind.startswith(_ELEMENTWISE)
             for one in readers
-            if one.kind not in ("Update", "Stack", "Concatenate", "Pad")
         )
 
-    def cost(self, name: str) -> int:
-        """About how many operations an element takes, with those of the operands."""
-        if name not in self.costs:
-            self.costs[name] = self.counted(name)
-        return self.costs[name]
+    def readers(self, name: str) -> list[Operation]:
+        return [one for one in self.operations if name in [operand.name for operand in one.operands]]
 
-    def counted(self, name: str) -> int:
-        operation = self.made_by.get(name)
-        if operation is None or not (operation.kind in _VIEWS or operation.kind.startswith(_ELEMENTWISE)):
-            return 100
-        is_call = operation.kind.startswith(("UnaryType", "SpecFunc"))
-        own = OPERATIONS_OF_A_CALL if is_call else operation.kind not in _VIEWS
-        return own + sum(self.cost(operand.name) for operand in operation.operands if operand.name in self.made_by)
+    @cached_property
+    def costs(self) -> dict[str, int]:
+        """About how many operations an element of each value takes, with those of the operands."""
+        found: dict[str, int] = {}
+        for operation in self.operations:
+            cost = 100
+            if operation.kind in _VIEWS or operation.kind.startswith(_ELEMENTWISE):
+                is_call = operation.kind.startswith(("UnaryType", "SpecFunc"))
+                own = OPERATIONS_OF_A_CALL if is_call else operation.kind not in _VIEWS
+                cost = own + sum(found.get(operand.name, 0) for operand in operation.operands)
+            found[operation.results[0].name] = cost
+        return found
 
 
 _VIEWS = frozenset({"Slice", "Transpose", "Reshape", "Broadcast", "Sums", "Const", "Size", "Iota", "Empty"})

@@ -10,91 +10,71 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from polysched.errors import InputError
+from polysched.frontend.arithmetic import FUNCTIONS_OF_ONE, FUNCTIONS_OF_TWO, ROUNDINGS, counted
 from polysched.frontend.op.emit import Emitter, Operand, common_type, float_type, type_of
 from polysched.frontend.op.memory import Ref
-from polysched.frontend.op.numpy.operators import binary, cast, compared, extremum, unary
-from polysched.frontend.op.scalars import FUNCTIONS_OF_ONE, FUNCTIONS_OF_TWO, ROUNDINGS, SPECIAL
+from polysched.frontend.op.numpy.operators import COMPARED, binary, cast, compared, extremum, unary
+from polysched.frontend.python_functions import ALIASES
 from polysched.ir.dtypes import boolean, i8
+
+_SPECIAL = ("relu", "sigmoid", "silu", "softplus", "gelu", "rsqrt")
+_Function = Callable[..., Ref]  # of an emitter and operands
 
 
 def call(emit: Emitter, name: str, operands: Sequence[Operand]) -> Ref:
     """A function of elements by its NumPy name; one that is not known is the device's."""
     known = _ALIASES.get(name, name)
-    for names, wanted, function in _GROUPS:
-        if known in names:
-            _check_count(name, operands, wanted)
-            return function(emit, known, *operands)
+    for wanted, functions in enumerate((_OF_ONE, _OF_TWO), 1):
+        if known in functions:
+            if len(operands) != wanted:
+                hint = "name the array that takes the result, as in out=y" if len(operands) == wanted + 1 else ""
+                raise InputError(f"'{name}' takes {counted(wanted, 'argument')}, not {len(operands)}", None, hint)
+            return functions[known](emit, *operands)
     dtype, shape = common_type(operands).dtype, emit.together(operands)
     return emit.result("DeviceCall", [emit.in_dtype(one, dtype) for one in operands], dtype, shape, name=name)
 
 
 def is_known(name: str) -> bool:
     """Has NumPy, or polysched, an element-wise function of that name?"""
-    return any(_ALIASES.get(name, name) in names for names, _, _ in _GROUPS)
+    return _ALIASES.get(name, name) in _OF_ONE.keys() | _OF_TWO.keys()
 
 
-def _check_count(name: str, operands: Sequence[Operand], wanted: int) -> None:
-    if len(operands) != wanted:
-        noun = "argument" if wanted == 1 else "arguments"
-        hint = "name the array that takes the result, as in out=y" if len(operands) == wanted + 1 else ""
-        raise InputError(f"'{name}' takes {wanted} {noun}, not {len(operands)}", None, hint)
+# --- functions by the kinds of their operations, and by operators
 
 
-# --- one function for each group of names
+def _of_floats(group: str, name: str) -> _Function:
+    return lambda emit, *operands: emit.elementwise(f"{group}::{name.capitalize()}", operands, float_type(operands))
 
 
-def _of_floats(emit: Emitter, name: str, *operands: Operand) -> Ref:
-    group = "UnaryType" if len(operands) == 1 else "BinaryType"
-    return emit.elementwise(f"{group}::{_kind(name)}", operands, float_type(operands))
+def _of_own_dtype(kind: str) -> _Function:
+    return lambda emit, *operands: emit.elementwise(kind, operands, common_type(operands).dtype)
 
 
-def _rounding(emit: Emitter, name: str, x: Operand) -> Ref:
-    dtype = type_of(x).dtype
-    if name != "rint" and not dtype.is_float:
-        return emit.copy(cast(emit, x, dtype))
-    return emit.elementwise(f"UnaryType::{_kind(name)}", [x], float_type([x]))
+def _of_bools(kind: str) -> _Function:
+    return lambda emit, *operands: emit.elementwise(kind, operands, boolean)
 
 
-def _special(emit: Emitter, name: str, x: Operand) -> Ref:
-    dtype = type_of(x).dtype if name == "relu" else float_type([x])
-    return emit.elementwise(f"SpecFunc::{_kind(name)}", [x], dtype)
+def _rounding(name: str) -> _Function:
+    """Integers are round."""
+    rounded = _of_floats("UnaryType", name)
+    return lambda emit, x: rounded(emit, x) if type_of(x).dtype.is_float else emit.copy(_itself(emit, x))
 
 
-def _operator(emit: Emitter, name: str, left: Operand, right: Operand) -> Ref:
-    return binary(emit, _OPERATORS[name], left, right)
-
-
-def _comparison(emit: Emitter, name: str, left: Operand, right: Operand) -> Ref:
-    return compared(emit, _COMPARISONS[name], left, right)
-
-
-def _logical(emit: Emitter, name: str, left: Operand, right: Operand) -> Ref:
-    return emit.elementwise(f"BinaryType::{_kind(name.removeprefix('logical_'))}", (left, right), boolean)
-
-
-def _passing_over_nans(emit: Emitter, name: str, left: Operand, right: Operand) -> Ref:
+def _passing_over_nans(name: str) -> _Function:
     """fmin and fmax."""
-    dtype = common_type((left, right)).dtype
-    if not dtype.is_float:
+    of_floats = _of_own_dtype(f"BinaryType::{name.capitalize()}")
+
+    def function(emit: Emitter, left: Operand, right: Operand) -> Ref:
+        if common_type((left, right)).dtype.is_float:
+            return of_floats(emit, left, right)
         return extremum(emit, f"{name[1:]}imum", left, right)
-    return emit.elementwise(f"BinaryType::{_kind(name)}", (left, right), dtype)
+
+    return function
 
 
-def _truncated_remainder(emit: Emitter, name: str, left: Operand, right: Operand) -> Ref:
+def _truncated_remainder(emit: Emitter, left: Operand, right: Operand) -> Ref:
     dtype = common_type((left, right)).dtype
     return emit.elementwise("BinaryType::Fmod", (left, right), i8 if dtype == boolean else dtype)
-
-
-def _of_one(emit: Emitter, name: str, x: Operand) -> Ref:
-    return _OF_ONE[name](emit, x)
-
-
-def _absolute(emit: Emitter, x: Operand) -> Ref:
-    return emit.elementwise("UnaryType::Abs", [x], type_of(x).dtype)
-
-
-def _absolute_float(emit: Emitter, x: Operand) -> Ref:
-    return emit.elementwise("UnaryType::Abs", [x], float_type([x]))
 
 
 def _square(emit: Emitter, x: Operand) -> Ref:
@@ -103,32 +83,18 @@ def _square(emit: Emitter, x: Operand) -> Ref:
     return binary(emit, "*", x, x)
 
 
-def _sign(emit: Emitter, x: Operand) -> Ref:
-    return emit.elementwise("UnaryType::Sign", [x], type_of(x).dtype)
+def _itself(emit: Emitter, x: Operand) -> Ref:
+    """An array, also of a number."""
+    return cast(emit, x, type_of(x).dtype)
 
 
-def _logical_not(emit: Emitter, x: Operand) -> Ref:
-    return emit.elementwise("UnaryType::Not", [x], boolean)
-
-
-def _isnan(emit: Emitter, x: Operand) -> Ref:
-    return emit.elementwise("BinaryType::Ne", (x, x), type_of(x).dtype, boolean)
-
-
-def _kind(name: str) -> str:
-    return name[0].upper() + name[1:]
+def _operator(apply: Callable[..., Ref], op: str) -> _Function:
+    """An operator of Python's under its name in NumPy, or an extremum."""
+    return lambda emit, *operands: apply(emit, op, *operands)
 
 
 _ALIASES = {
-    "arcsin": "asin",
-    "arccos": "acos",
-    "arctan": "atan",
-    "arctan2": "atan2",
-    "arcsinh": "asinh",
-    "arccosh": "acosh",
-    "arctanh": "atanh",
-    "power": "pow",
-    "absolute": "abs",
+    **ALIASES,
     "mod": "remainder",
     "fix": "trunc",
     "invert": "bitwise_not",
@@ -136,10 +102,9 @@ _ALIASES = {
     "bitwise_left_shift": "left_shift",
     "bitwise_right_shift": "right_shift",
     "expit": "sigmoid",
-    "gamma": "tgamma",
     "gammaln": "lgamma",
 }
-_OPERATORS = {
+_OPERATORS = {  # of two, by `operators.binary`
     "add": "+",
     "subtract": "-",
     "multiply": "*",
@@ -154,36 +119,31 @@ _OPERATORS = {
     "left_shift": "<<",
     "right_shift": ">>",
 }
-_COMPARISONS = {
-    "equal": "==",
-    "not_equal": "!=",
-    "less": "<",
-    "less_equal": "<=",
-    "greater": ">",
-    "greater_equal": ">=",
-}
-_OF_ONE: dict[str, Callable[[Emitter, Operand], Ref]] = {
-    "abs": _absolute,
-    "fabs": _absolute_float,
+_COMPARISONS = dict(
+    zip(("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"), COMPARED, strict=True)
+)
+_OF_ONE: dict[str, _Function] = {
+    **{name: _of_floats("UnaryType", name) for name in FUNCTIONS_OF_ONE | {"rint"}},
+    **{name: _of_floats("SpecFunc", name) for name in _SPECIAL},
+    **{name: _rounding(name) for name in ROUNDINGS - {"rint"}},
+    "relu": _of_own_dtype("SpecFunc::Relu"),
+    "abs": _of_own_dtype("UnaryType::Abs"),
+    "fabs": _of_floats("UnaryType", "abs"),
+    "sign": _of_own_dtype("UnaryType::Sign"),
     "square": _square,
     "reciprocal": lambda emit, x: binary(emit, "/", 1, x),
-    "sign": _sign,
-    "negative": lambda emit, x: unary(emit, "-", cast(emit, x, type_of(x).dtype)),
-    "positive": lambda emit, x: unary(emit, "+", cast(emit, x, type_of(x).dtype)),
-    "logical_not": _logical_not,
-    "bitwise_not": lambda emit, x: unary(emit, "~", cast(emit, x, type_of(x).dtype)),
-    "isnan": _isnan,
+    "negative": lambda emit, x: unary(emit, "-", _itself(emit, x)),
+    "positive": lambda emit, x: unary(emit, "+", _itself(emit, x)),
+    "bitwise_not": lambda emit, x: unary(emit, "~", _itself(emit, x)),
+    "logical_not": _of_bools("UnaryType::Not"),
+    "isnan": lambda emit, x: emit.elementwise("BinaryType::Ne", (x, x), type_of(x).dtype, boolean),
 }
-_GROUPS: tuple[tuple[frozenset[str], int, Callable[..., Ref]], ...] = (
-    (FUNCTIONS_OF_ONE, 1, _of_floats),
-    (FUNCTIONS_OF_TWO, 2, _of_floats),
-    (ROUNDINGS, 1, _rounding),
-    (SPECIAL, 1, _special),
-    (frozenset(_OPERATORS), 2, _operator),
-    (frozenset(_COMPARISONS), 2, _comparison),
-    (frozenset({"minimum", "maximum"}), 2, extremum),
-    (frozenset({"fmin", "fmax"}), 2, _passing_over_nans),
-    (frozenset({"fmod"}), 2, _truncated_remainder),
-    (frozenset({"logical_and", "logical_or", "logical_xor"}), 2, _logical),
-    (frozenset(_OF_ONE), 1, _of_one),
-)
+_OF_TWO: dict[str, _Function] = {
+    **{name: _of_floats("BinaryType", name) for name in FUNCTIONS_OF_TWO},
+    **{name: _operator(binary, op) for name, op in _OPERATORS.items()},
+    **{name: _operator(compared, op) for name, op in _COMPARISONS.items()},
+    **{name: _operator(extremum, name) for name in ("minimum", "maximum")},
+    **{name: _passing_over_nans(name) for name in ("fmin", "fmax")},
+    **{f"logical_{name}": _of_bools(f"BinaryType::{name.capitalize()}") for name in ("and", "or", "xor")},
+    "fmod": _truncated_remainder,
+}

@@ -12,36 +12,10 @@ from collections.abc import Callable
 from polysched.errors import InputError
 from polysched.frontend.op.emit import Emitter, Operand
 from polysched.frontend.op.memory import Ref
-from polysched.frontend.op.numpy.joining import array, asarray, concatenate, pad, stack
-from polysched.frontend.op.numpy.making import (
-    arange,
-    empty,
-    empty_like,
-    full,
-    full_like,
-    ones,
-    ones_like,
-    zeros,
-    zeros_like,
-)
+from polysched.frontend.op.numpy import making, products, reducing, shaping
 from polysched.frontend.op.numpy.operators import cast
 from polysched.frontend.op.numpy.operators import where as chosen
-from polysched.frontend.op.numpy.products import dot, einsum, inner, matmul, outer, tensordot, vdot, vecdot
-from polysched.frontend.op.numpy.reducing import found, mean, reduced, running, std, var
-from polysched.frontend.op.numpy.shaping import (
-    broadcast_to,
-    diagonal,
-    expand_dims,
-    flatten,
-    flip,
-    moveaxis,
-    ravel,
-    reshape,
-    sliding_window_view,
-    squeeze,
-    swapaxes,
-    transpose,
-)
+from polysched.frontend.op.numpy.reducing import found, reduced, running
 from polysched.ir.dtypes import DType
 
 Function = Callable[..., Ref]
@@ -55,8 +29,7 @@ def astype(emit: Emitter, a: Ref, dtype: DType, copy: bool = True) -> Ref:
 
 def where(emit: Emitter, condition: Operand, then: Operand | None = None, other: Operand | None = None) -> Ref:
     if then is None or other is None:
-        message = "where a condition holds depends on data, and how often"
-        raise InputError(message, None, "write np.where(cond, x, y)")
+        raise InputError("where a condition holds depends on data, and how often", None, "write np.where(cond, x, y)")
     return chosen(emit, condition, then, other).as_array()
 
 
@@ -64,75 +37,58 @@ def copy(emit: Emitter, a: Ref) -> Ref:
     return emit.copy(a).as_array()
 
 
-_REDUCTIONS: dict[str, Function] = {
-    **{
-        name: reduced(kind)
-        for kind, names in {
-            "Sum": ["sum"],
-            "Prod": ["prod"],
-            "Max": ["max", "amax"],
-            "Min": ["min", "amin"],
-            "NanMax": ["nanmax"],
-            "NanMin": ["nanmin"],
-            "Any": ["any"],
-            "All": ["all"],
-        }.items()
-        for name in names
-    },
+_IN_MODULES = {
+    making: """full zeros ones empty full_like zeros_like ones_like empty_like arange
+        array asarray concatenate stack pad""",
+    shaping: """transpose swapaxes moveaxis reshape ravel flatten expand_dims squeeze flip broadcast_to
+        sliding_window_view diagonal""",
+    reducing: "mean var std",
+    products: "matmul dot inner vdot vecdot outer tensordot einsum",
+}
+FUNCTIONS: dict[str, Function] = {
+    **{name: getattr(module, name) for module, names in _IN_MODULES.items() for name in names.split()},
+    **{name: reduced(name.capitalize()) for name in ("sum", "prod", "max", "min", "any", "all")},
+    "amax": reduced("Max"),
+    "amin": reduced("Min"),
+    "nanmax": reduced("NanMax"),
+    "nanmin": reduced("NanMin"),
     "argmax": found("ArgMax"),
     "argmin": found("ArgMin"),
     "cumsum": running("CumSum"),
     "cumprod": running("CumProd"),
-}
-FUNCTIONS: dict[str, Function] = {
-    function.__name__: function
-    for function in (
-        full, zeros, ones, empty, full_like, zeros_like, ones_like, empty_like, arange, array, asarray, copy, astype,
-        transpose, swapaxes, moveaxis, reshape, ravel, flatten, expand_dims, squeeze, flip, broadcast_to,
-        sliding_window_view, diagonal, concatenate, stack, pad, where, mean, var, std,
-        matmul, dot, inner, vdot, vecdot, outer, tensordot, einsum,
-    )
-} | _REDUCTIONS | {
-    "ascontiguousarray": asarray,
-    "asanyarray": asarray,
-    "concat": concatenate,
-    "permute_dims": transpose,
-    "permute": transpose,
+    "copy": copy,
+    "astype": astype,
+    "where": where,
     "select": where,
-}  # fmt: skip
+    "ascontiguousarray": making.asarray,
+    "asanyarray": making.asarray,
+    "concat": making.concatenate,
+    "permute_dims": shaping.transpose,
+    "permute": shaping.transpose,
+}
 
 # Methods of ufuncs, as in np.maximum.reduce(x, axis=1).
+_REDUCED = {
+    "add": "Sum",
+    "multiply": "Prod",
+    "maximum": "Max",
+    "minimum": "Min",
+    "fmax": "NanMax",
+    "fmin": "NanMin",
+    "logical_or": "Any",
+    "logical_and": "All",
+}
+_ACCUMULATED = ("add", "multiply", "maximum", "minimum")
 OF_UFUNCS: dict[tuple[str, str], Function] = {
-    **{
-        (name, "reduce"): reduced(kind)
-        for name, kind in {
-            "add": "Sum",
-            "multiply": "Prod",
-            "maximum": "Max",
-            "minimum": "Min",
-            "fmax": "NanMax",
-            "fmin": "NanMin",
-            "logical_or": "Any",
-            "logical_and": "All",
-        }.items()
-    },
-    **{
-        (name, "accumulate"): running(kind)
-        for name, kind in {
-            "add": "CumSum",
-            "multiply": "CumProd",
-            "maximum": "CumMax",
-            "minimum": "CumMin",
-        }.items()
-    },
+    **{(name, "reduce"): reduced(kind) for name, kind in _REDUCED.items()},
+    **{(name, "accumulate"): running(f"Cum{_REDUCED[name]}") for name in _ACCUMULATED},
 }
 
 _METHODS = """transpose swapaxes reshape ravel squeeze mean var std cumsum cumprod dot clip sum prod max min any all
     argmax argmin copy astype flatten repeat take diagonal trace round fill"""
 METHODS = frozenset(_METHODS.split())
-ARRAYS = frozenset(
-    {"a", "b", "m", "v", "x", "y", "x1", "x2", "arr", "ary", "array", "A"}
-)  # its parameters that are arrays
+_ARRAYS = "a b m v x y x1 x2 arr ary array A"
+ARRAYS = frozenset(_ARRAYS.split())  # parameters of the library's functions that are arrays
 IN_PLACE = frozenset({"fill", "fill_diagonal", "copyto"})  # functions of the library that change an array
 HINTS: dict[str, str] = {
     "sort": "write ranks, as in (x[None, :] < x[:, None]).sum(axis=1), or sort before the call",

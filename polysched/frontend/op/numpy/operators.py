@@ -11,10 +11,9 @@ from dataclasses import replace
 
 from polysched.config.heuristics.nest import POWER_FACTORS
 from polysched.errors import InputError
-from polysched.frontend.arithmetic import a
-from polysched.frontend.op.emit import Emitter, Operand, common_type, type_of
+from polysched.frontend.arithmetic import a, common, weak_float
+from polysched.frontend.op.emit import Emitter, Operand, common_type, fresh, type_of
 from polysched.frontend.op.memory import Ref
-from polysched.frontend.promotion import common, weak_float
 from polysched.ir.dtypes import DType, boolean, f16, f32, i8
 
 KINDS = {
@@ -83,7 +82,7 @@ def cast(emit: Emitter, value: Operand, dtype: DType) -> Ref:
     """The value in a dtype: the array itself if it has it."""
     if isinstance(value, Ref) and value.dtype == dtype:
         return value
-    return emit.held(emit.in_dtype(value, dtype))
+    return fresh(emit.in_dtype(value, dtype))
 
 
 def where(emit: Emitter, cond: Operand, then: Operand, other: Operand) -> Ref:
@@ -94,7 +93,6 @@ def where(emit: Emitter, cond: Operand, then: Operand, other: Operand) -> Ref:
 
 
 def extremum(emit: Emitter, name: str, left: Operand, right: Operand) -> Ref:
-    """`name` is minimum or maximum."""
     dtype = common_type((left, right)).dtype
     kind = ("And" if name == "minimum" else "Or") if dtype == boolean else ("Min" if name == "minimum" else "Max")
     return emit.elementwise(f"BinaryType::{kind}", (left, right), dtype)
@@ -148,7 +146,7 @@ def _power(emit: Emitter, base: Operand, exponent: Operand, dtype: DType) -> Ref
 def _product(emit: Emitter, base: Ref, factors: int) -> Ref:
     """A power, from the left where it is small, else by squaring."""
     if factors == 0:
-        return emit.held(emit.constant(1, base.dtype, base.shape))
+        return fresh(emit.constant(1, base.dtype, base.shape))
     if factors == 1:
         return emit.copy(base)
     if factors <= POWER_FACTORS:

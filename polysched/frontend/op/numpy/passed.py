@@ -11,21 +11,13 @@ from typing import Any
 import numpy as np
 
 from polysched.errors import InputError
+from polysched.frontend.arithmetic import counted
 from polysched.frontend.op.extents import Shape, normal, number
-from polysched.frontend.python_functions import DTYPES as BY_OWN_NAME
+from polysched.frontend.python_functions import CASTS
 from polysched.ir.dtypes import ALL, DType, boolean, f16, f32, f64, i64
 from polysched.ir.nodes import Const, Expr
 
-DTYPES: dict[str, DType] = {
-    **BY_OWN_NAME,
-    **{dtype.numpy: dtype for dtype in ALL.values()},
-    "bool_": boolean,
-    "half": f16,
-    "single": f32,
-    "double": f64,
-    "int_": i64,
-    "intp": i64,
-}
+DTYPES: dict[str, DType] = {**CASTS, "half": f16, "single": f32, "double": f64, "int_": i64, "intp": i64}
 
 
 def extent_of(given: Any) -> Expr:
@@ -49,8 +41,8 @@ def axis_of(axis: Any, rank: int) -> int:
     if not isinstance(axis, int):
         raise InputError("an axis must be a number", None, "write it as one, as in axis=0")
     if not -rank <= axis < rank:
-        dimensions = f"{rank} dimension{'' if rank == 1 else 's'}"
-        raise InputError(f"there is no axis {axis} of an array of {dimensions}", None, "axes count from 0, or from -1")
+        message = f"there is no axis {axis} of an array of {counted(rank, 'dimension')}"
+        raise InputError(message, None, "axes count from 0, or from -1")
     return axis % rank
 
 

@@ -1,23 +1,104 @@
-"""Functions of NumPy that multiply and add up: products of matrices, `einsum`.
+"""Functions of NumPy that multiply and add up, products of matrices and `einsum`, and the shapes of their results.
 
-einsum(emit, "ij,jk->ik", a, b)     %v = Einsum(%a, %b) {spec = ij,jk->ik}
+einsum(emit, "ij,jk->ik", a, b)                               %v = Einsum(%a, %b) {spec = ij,jk->ik}
+contraction("ij,jk->ik", [("A", [n, m]), ("B", [m, 4])])      (("ij", "jk", "ik"), {i: n, j: m, k: 4})
+product_of_matrices(("A", [b, n, m]), ("B", [m, 4]))          [b, n, 4]
 """
 
 from __future__ import annotations
 
+import re
+import string
+from collections.abc import Sequence
 from typing import Any
 
 from polysched.errors import InputError
 from polysched.frontend.op.emit import Emitter, common_type, name_of
+from polysched.frontend.op.extents import Shape, broadcast, shown
 from polysched.frontend.op.memory import Ref
-from polysched.frontend.op.numpy.contraction import contraction, product_of_matrices, with_letters_for_dots
-from polysched.frontend.op.numpy.joining import as_array
+from polysched.frontend.op.numpy.making import as_array
 from polysched.frontend.op.numpy.operators import binary
 from polysched.frontend.op.numpy.passed import axes_in_order
 from polysched.frontend.op.numpy.shaping import reshape
 from polysched.ir.dtypes import DType
+from polysched.ir.nodes import Const, Expr
+from polysched.ir.text import show
 
-_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+Named = tuple[str, Shape]  # what the user calls it, and its shape
+
+
+def with_letters_for_dots(spec: str, ranks: Sequence[int]) -> str:
+    """The text with letters in place of '...': "b...i,i->b..." of ranks 4 and 1 is "bABi,i->bAB".
+
+    The dimensions that stand for '...' are aligned from the right; without '->', they come first in the result.
+    """
+    if "..." not in spec:
+        return spec
+    left, arrow, result = spec.replace(" ", "").partition("->")
+    parts = left.split(",")
+    free = [letter for letter in string.ascii_uppercase if letter not in spec]
+    missing = [
+        rank - len(part.replace("...", "")) if "..." in part else 0 for part, rank in zip(parts, ranks, strict=False)
+    ]
+    letters = "".join(free[: max([0, *missing])])
+    new = [part.replace("...", letters[len(letters) - max(k, 0) :]) for part, k in zip(parts, missing, strict=False)]
+    if not arrow:
+        once = [letter for letter in left if letter.isalpha() and left.count(letter) == 1]
+        result = "..." + "".join(sorted(once))
+    return f"{','.join([*new, *parts[len(new) :]])}->{result.replace('...', letters)}"
+
+
+def labels_of(spec: str) -> tuple[str, ...]:
+    """The labels of each operand, then those of the result: without '->', those that stand once, sorted."""
+    spec = spec.replace(" ", "")
+    left, arrow, right = spec.partition("->")
+    if not re.fullmatch(r"[a-zA-Z]*(,[a-zA-Z]*)*", left) or not re.fullmatch(r"[a-zA-Z]*", right):
+        raise InputError(f"'{spec}' does not say which axes to multiply", None, "write it as in 'ij,jk->ik'")
+    letters = left.replace(",", "")
+    result = right if arrow else "".join(sorted(letter for letter in set(letters) if letters.count(letter) == 1))
+    wrong = [letter for letter in result if result.count(letter) > 1 or letter not in letters]
+    if wrong:
+        raise InputError(f"the label '{wrong[0]}' of the result of '{spec}' must stand once there, and in an operand")
+    return (*left.split(","), result)
+
+
+def contraction(spec: str, operands: Sequence[Named]) -> tuple[tuple[str, ...], dict[str, Expr]]:
+    """The labels of operands and result, and the extent of each label; InputError if shapes do not fit."""
+    labels = labels_of(spec)
+    if len(labels) - 1 != len(operands):
+        message = f"'{spec}' names {len(labels) - 1} operands, and there are {len(operands)}"
+        raise InputError(message, None, "separate the letters of one from those of the next by a comma")
+    extents: dict[str, tuple[Expr, str]] = {}
+    for letters, (name, shape) in zip(labels, operands, strict=False):
+        if len(letters) != len(shape):
+            message = f"'{letters}' names {len(letters)} axes of {name}, whose shape is {shown(shape)}"
+            raise InputError(message, None, "write one letter for each axis")
+        for letter, extent in zip(letters, shape, strict=True):
+            known, owner = extents.setdefault(letter, (extent, f"{name} of shape {shown(shape)}"))
+            if known == Const(1):
+                extents[letter] = (extent, name)
+            elif extent not in (known, Const(1)):
+                message = (
+                    f"'{letter}' is {show(known)} by {owner}, and {show(extent)} by {name} of shape {shown(shape)}"
+                )
+                raise InputError(message, None, "the extents of one letter must be equal")
+    return labels, {letter: extent for letter, (extent, _) in extents.items()}
+
+
+def product_of_matrices(left: Named, right: Named) -> Shape:
+    """The shape of left @ right, by NumPy's rule; InputError, with both shapes, if they do not fit."""
+    (name, shape), (other_name, other) = left, right
+    both = f"{name} of shape {shown(shape)} and {other_name} of shape {shown(other)}"
+    if not shape or not other:
+        raise InputError(f"{both} cannot be multiplied as matrices", None, "numbers are multiplied by *")
+    inner, other_inner = shape[-1], other[-2] if len(other) > 1 else other[0]
+    if inner != other_inner:
+        message = f"{both} cannot be multiplied as matrices"
+        raise InputError(message, None, f"the inner extents {show(inner)} and {show(other_inner)} must be equal")
+    outer = broadcast([(name, shape[:-2]), (other_name, other[:-2])])
+    return (*outer, *shape[-2:-1], *(other[-1:] if len(other) > 1 else ()))
+
+
 
 
 def matmul(emit: Emitter, x1: Ref, x2: Ref, dtype: DType | None = None) -> Ref:
@@ -64,8 +145,8 @@ def _summed_over(emit: Emitter, a: Ref, b: Ref, axes: Any) -> Ref:
     if len(of_a) != len(of_b):
         message = f"{len(of_a)} axes of {name_of(a)} are summed over with {len(of_b)} of {name_of(b)}"
         raise InputError(message, None, "name as many of one as of the other")
-    left = _LETTERS[: a.rank]
-    spare = iter(_LETTERS[a.rank :])
+    left = string.ascii_lowercase[: a.rank]
+    spare = iter(string.ascii_lowercase[a.rank :])
     right = "".join(left[of_a[of_b.index(k)]] if k in of_b else next(spare) for k in range(b.rank))
     summed = {left[k] for k in of_a}
     result = "".join(letter for letter in left + right if letter not in summed)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from polysched.errors import InputError
-from polysched.frontend.op.emit import Emitter, Operand
+from polysched.frontend.op.emit import Emitter, Operand, fresh
 from polysched.frontend.op.extents import normal, product
 from polysched.frontend.op.memory import Ref
 from polysched.frontend.op.numpy.elementwise import call
@@ -23,10 +23,8 @@ from polysched.ir.build import sub
 from polysched.ir.dtypes import DType, boolean, f64, i64, u8, u64
 from polysched.ir.nodes import Expr
 
-_Where = Callable[..., Ref]
 
-
-def reduced(kind: str) -> _Where:
+def reduced(kind: str) -> Callable[..., Ref]:
     """The function whose kind of reduction is Sum, Prod, Max, Min, Any or All, or NanMax or NanMin."""
 
     def function(
@@ -91,7 +89,7 @@ def mean(
     if where is None:
         return binary(emit, "/", _reduce(emit, "Sum", averaged, axes, keepdims), _count(a, axes))
     total = _reduce(emit, "Sum", _chosen(emit, "Sum", averaged, where, None), axes, keepdims)
-    is_counted = emit.held(emit.broadcast_to(emit.in_dtype(where, boolean), a.shape, "the array"))
+    is_counted = fresh(emit.broadcast_to(emit.in_dtype(where, boolean), a.shape, "the array"))
     number = _reduce(emit, "Sum", cast(emit, is_counted, i64), axes, keepdims)
     return cast(emit, binary(emit, "/", total, number), averaged.dtype)
 
@@ -132,7 +130,7 @@ def found(kind: str) -> Callable[..., Ref]:
     def function(emit: Emitter, a: Ref, axis: int | None = None, keepdims: bool = False) -> Ref:
         rank = a.rank
         if axis is None:
-            a = emit.held(emit.value(reshape(emit, a, -1)))
+            a = fresh(emit.value(reshape(emit, a, -1)))
         if a.dtype == boolean:
             a = cast(emit, a, u8)
         at = axis_of(axis or 0, a.rank)
@@ -146,8 +144,7 @@ def running(kind: str) -> Callable[..., Ref]:
     """cumsum and the like: `kind` is CumSum, CumProd, CumMax or CumMin."""
 
     def function(emit: Emitter, a: Ref, axis: int | None = None, dtype: DType | None = None) -> Ref:
-        widened = kind in ("CumSum", "CumProd")
-        a = cast(emit, a, dtype or (_summed(a.dtype) if widened else a.dtype))
+        a = cast(emit, a, dtype or (_summed(a.dtype) if kind in ("CumSum", "CumProd") else a.dtype))
         if axis is None:
             a = reshape(emit, a, -1)
         return emit.result(kind, [emit.value(a)], a.dtype, a.shape, axis=axis_of(axis or 0, a.rank))

@@ -11,9 +11,8 @@ from typing import Any
 from polysched.errors import InputError
 from polysched.frontend.op.emit import Emitter, name_of
 from polysched.frontend.op.extents import Shape, fits_into, is_at_least, normal, product, quotient, shown
-from polysched.frontend.op.memory import Permuted, Ref, Reshaped, Spread, Step, Sums
+from polysched.frontend.op.memory import At, Every, New, Permuted, Ref, Reshaped, Spread, Step, Sums, View
 from polysched.frontend.op.numpy.passed import axes_in_order, axes_of, axis_of, shape_given
-from polysched.frontend.op.views import At, Every, New, View
 from polysched.ir.build import add, sub
 from polysched.ir.nodes import Binary, Const
 from polysched.ir.text import show
@@ -51,10 +50,10 @@ def reshape(emit: Emitter, a: Ref, *shape: Any) -> Ref:
     if Const(-1) in wanted:
         rest = quotient(total, product([extent for extent in wanted if extent != Const(-1)]))
         if rest is None:
-            raise InputError(*_not_reshaped(a, wanted))
+            raise _not_reshaped(a, wanted)
         wanted = tuple(rest if extent == Const(-1) else extent for extent in wanted)
     if product(wanted) != total:
-        raise InputError(*_not_reshaped(a, wanted))
+        raise _not_reshaped(a, wanted)
     if wanted == a.shape:
         return a
     if total == Const(1) or all(isinstance(step, Reshaped) for step in a.path):
@@ -145,9 +144,9 @@ def seen(a: Ref, step: Step, shape: Shape) -> Ref:
     return a if a.memory.is_number and not shape else a.seen(step, shape)
 
 
-def _not_reshaped(a: Ref, wanted: Shape) -> tuple[str, None, str]:
+def _not_reshaped(a: Ref, wanted: Shape) -> InputError:
     message = f"{name_of(a)} of shape {shown(a.shape)} cannot be reshaped to {shown(wanted)}"
-    return message, None, "both must have the same number of elements for all sizes"
+    return InputError(message, None, "both must have the same number of elements for all sizes")
 
 
 def with_ones(a: Ref, axes: Sequence[int]) -> Ref:

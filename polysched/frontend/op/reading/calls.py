@@ -10,27 +10,27 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import reduce
+from dataclasses import dataclass, replace
+from functools import partial, reduce
 from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from polysched.errors import InputError
+from polysched.frontend.arithmetic import Type, common
 from polysched.frontend.op.emit import Emitter, Operand, name_of, type_of
 from polysched.frontend.op.extents import number, product
 from polysched.frontend.op.library import LIBRARY
 from polysched.frontend.op.memory import Ref
 from polysched.frontend.op.numpy import elementwise
 from polysched.frontend.op.numpy.functions import FUNCTIONS, HINTS, METHODS, OF_UFUNCS
-from polysched.frontend.op.numpy.joining import array, as_array
+from polysched.frontend.op.numpy.making import array, as_array
 from polysched.frontend.op.numpy.operators import binary, cast, compared, where
 from polysched.frontend.op.numpy.passed import DTYPES, dtype_of, plain
 from polysched.frontend.op.numpy.shaping import reshape
 from polysched.frontend.op.reading import known
 from polysched.frontend.op.reading.subscripts import assign_to_elements, element
-from polysched.frontend.promotion import Type, common
 from polysched.ir.dtypes import DType
 from polysched.ir.nodes import Expr
 
@@ -43,21 +43,21 @@ _NO_KEYWORDS = ("casting", "order", "subok", "extobj", "signature", "like", "dev
 _COMBINED = {"add": "+", "multiply": "*", "subtract": "-", "maximum": "max", "minimum": "min"}
 
 
+@dataclass(frozen=True)
 class Calls:
     """`inline` reads the body of a Python function; with `in_library`, NumPy's names mean the front end's own first."""
 
-    def __init__(self, emit: Emitter, inline: Inline, in_library: bool):
-        self.emit, self.inline, self.in_library = emit, inline, in_library
+    emit: Emitter
+    inline: Inline
+    in_library: bool
 
     def operand(self, value: Any) -> Operand:
-        """What an element-wise operation takes."""
         match value:
             case Ref() | Expr() | bool() | int() | float():
                 return value
             case tuple() if value:
                 return array(self.emit, value)
-        message = f"{known.described(value)} is no array and no number"
-        raise InputError(message, None, "pass an array or a number")
+        raise InputError(f"{known.described(value)} is no array and no number", None, "pass an array or a number")
 
     # --- by name
 
@@ -76,8 +76,7 @@ class Calls:
             return result if result.rank else self.emit.copy(result)
         if not elementwise.is_known(name) and not (any_name and args):
             own = "write it with functions that are, or call it by its plain name if the device has it"
-            message = f"the function '{written}' is not supported in an operator"
-            raise InputError(message, None, next((HINTS[part] for part in written.split(".") if part in HINTS), own))
+            raise _unsupported(written, next((HINTS[part] for part in written.split(".") if part in HINTS), own))
         return self.elementwise(written, name, args, keywords)
 
     def elementwise(self, written: str, name: str, args: Arguments, keywords: Keywords) -> Ref:
@@ -135,14 +134,12 @@ class Calls:
         if (ufunc, method) in OF_UFUNCS:
             axis = {} if len(args) > 1 or "axis" in keywords else {"axis": 0}
             return self.applied(written, OF_UFUNCS[ufunc, method], args, {**axis, **keywords})
-        message = f"the function '{written}' is not supported in an operator"
-        raise InputError(message, None, "write it with functions that are")
+        raise _unsupported(written, "write it with functions that are")
 
     def combine_at(self, ufunc: str, target: Ref, indices: Any, value: Any) -> None:
         """np.add.at(target, indices, value)."""
         if ufunc not in _COMBINED:
-            hint = f"there are {', '.join(sorted(_COMBINED))}"
-            raise InputError(f"the function 'np.{ufunc}.at' is not supported in an operator", None, hint)
+            raise _unsupported(f"np.{ufunc}.at", f"there are {', '.join(sorted(_COMBINED))}")
         new, op = self.operand(value), _COMBINED[ufunc]
         if op == "-":
             new, op = binary(self.emit, "*", new, -1), "+"
@@ -161,15 +158,15 @@ class Calls:
             case "len", [Ref() as x] if x.rank:
                 return plain(x.shape[0])
             case (("float" | "int" | "bool"), [Ref() as x]):
-                return replace(self.emit.copy(cast(self.emit, x, dtype_of(_TYPES[name]))), weak=True)
+                return replace(self.emit.copy(cast(self.emit, x, dtype_of(known.FUNCTIONS[name]))), weak=True)
             case "sum", [tuple(entries), *start]:
-                return reduce(lambda one, two: self.sum(one, two), entries, start[0] if start else 0)
+                return reduce(self.sum, entries, start[0] if start else 0)
             case "sum", [Ref() as x] if x.rank:
                 return FUNCTIONS["sum"](self.emit, x, axis=0, dtype=binary(self.emit, "+", x, 0).dtype)
             case (("min" | "max"), [tuple(entries)]):
-                return reduce(lambda one, two: self.extremum(name, one, two), entries)
+                return reduce(partial(self.extremum, name), entries)
             case (("min" | "max"), [_, _, *_]):
-                return reduce(lambda one, two: self.extremum(name, one, two), args)
+                return reduce(partial(self.extremum, name), args)
             case (("min" | "max" | "any" | "all"), [Ref(rank=1) as x]):
                 return FUNCTIONS[name](self.emit, x)
             case (("enumerate" | "zip" | "reversed" | "tuple" | "list"), _):
@@ -217,6 +214,10 @@ class Calls:
         return replace(elementwise.call(self.emit, name, operands), weak=True)
 
 
+def _unsupported(written: str, hint: str) -> InputError:
+    return InputError(f"the function '{written}' is not supported in an operator", None, hint)
+
+
 def check_kept(target: Ref, new: Ref) -> None:
     """InputError where NumPy refuses to change an array in place: floats do not go into integers."""
     kept = {"b": 0, "u": 1, "i": 1, "f": 2}
@@ -256,27 +257,18 @@ def _is_select_of_one(name: str, args: Arguments) -> bool:
 # --- functions of types and shapes
 
 
-def _shape(calls: Calls, a: Any) -> tuple[int | Expr, ...]:
-    return tuple(map(plain, as_array(calls.emit, a).shape))
-
-
-def _size(calls: Calls, a: Any) -> int | Expr:
-    return plain(product(as_array(calls.emit, a).shape))
-
-
 def _result_type(calls: Calls, *given: Any) -> DType:
     types = [type_of(one) if isinstance(one, Ref | int | float) else Type(dtype_of(one)) for one in given]
     return reduce(common, types).dtype
 
 
 _OF_TYPES: dict[str, Callable[..., Any]] = {
-    "shape": _shape,
+    "shape": lambda calls, a: tuple(map(plain, as_array(calls.emit, a).shape)),
     "ndim": lambda calls, a: as_array(calls.emit, a).rank,
-    "size": _size,
+    "size": lambda calls, a: plain(product(as_array(calls.emit, a).shape)),
     "dtype": lambda calls, given: dtype_of(given),
     "result_type": _result_type,
     "promote_types": _result_type,
     "finfo": lambda calls, given: np.finfo(dtype_of(given).numpy),
     "iinfo": lambda calls, given: np.iinfo(dtype_of(given).numpy),
 }
-_TYPES: dict[str, type] = {"float": float, "int": int, "bool": bool}

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
@@ -20,29 +21,23 @@ from polysched.frontend.op.memory import Ref
 from polysched.frontend.op.numpy import operators
 from polysched.frontend.op.numpy.passed import DTYPES
 from polysched.frontend.op.reading import known
-from polysched.frontend.op.reading.attributes import CONSTANTS, attribute, constant
 from polysched.frontend.op.reading.calls import Calls
+from polysched.frontend.op.reading.outside import CONSTANTS, attribute, constant
 from polysched.frontend.op.reading.subscripts import element
-from polysched.frontend.python_expressions import SYMBOLS
+from polysched.frontend.python_expressions import COMPARISONS, SYMBOLS
 from polysched.frontend.python_source import Source
 from polysched.ir.nodes import Const, Expr, Unary
 
-__all__ = ["SYMBOLS", "Expressions"]
 
-
+@dataclass
 class Expressions:
     """Reads expressions; `variables` is what the names stand for, and changes as statements are read."""
 
-    def __init__(
-        self,
-        source: Source,
-        emit: Emitter,
-        variables: Mapping[str, Any],
-        constants: Mapping[str, Any],
-        calls: Calls,
-    ):
-        self.source, self.emit, self.variables, self.constants = source, emit, variables, constants
-        self.calls = calls
+    source: Source
+    emit: Emitter
+    variables: Mapping[str, Any]
+    constants: Mapping[str, Any]
+    calls: Calls
 
     def value(self, node: ast.expr) -> Any:
         with self.source.at(node):
@@ -141,7 +136,6 @@ class Expressions:
         raise self.source.error(target, message, "write [e for i in range(4)]")
 
     def entries(self, node: ast.AST, value: Any) -> Iterator[Any]:
-        """What a loop over the value gives."""
         with self.source.at(node):
             return self.calls.entries(value)
 
@@ -209,10 +203,9 @@ class Expressions:
     def binary(self, op: str, left: Any, right: Any) -> Any:
         if op == "@":
             return self.calls.function("@", "matmul", (left, right), {}, any_name=False)
-        if isinstance(left, Ref) or isinstance(right, Ref):
-            return operators.binary(self.emit, op, self.operand(left), self.operand(right))
         has_size = isinstance(left, Expr) or isinstance(right, Expr)
-        if has_size and not (op in known.OF_SIZES and all(isinstance(one, Expr | int) for one in (left, right))):
+        is_size = op in known.OF_SIZES and isinstance(left, Expr | int) and isinstance(right, Expr | int)
+        if isinstance(left, Ref) or isinstance(right, Ref) or (has_size and not is_size):
             return operators.binary(self.emit, op, self.operand(left), self.operand(right))
         return known.computed(op, left, right)
 
@@ -220,25 +213,21 @@ class Expressions:
         operands = [self.value(one) for one in (node.left, *node.comparators)]
         is_of_data = any(isinstance(one, Ref) for one in operands)
         if is_of_data and not any(isinstance(op, ast.Is | ast.IsNot) for op in node.ops):
-            if len(node.ops) > 1 or type(node.ops[0]) not in _COMPARISONS:
+            if len(node.ops) > 1 or type(node.ops[0]) not in COMPARISONS:
                 message = "a chain of comparisons of arrays has no value in NumPy"
                 raise InputError(message, None, "write (a < b) & (b < c)")
             left, right = map(self.operand, operands)
-            return operators.compared(self.emit, _COMPARISONS[type(node.ops[0])], left, right)
+            return operators.compared(self.emit, COMPARISONS[type(node.ops[0])], left, right)
         pairs = zip(node.ops, operands[:-1], operands[1:], strict=True)
         return all(self.compared(op, left, right) for op, left, right in pairs)
 
     def compared(self, op: ast.cmpop, left: Any, right: Any) -> bool:
         match op:
-            case ast.Is():
-                return left is right
-            case ast.IsNot():
-                return left is not right
-            case ast.In():
-                return any(known.compared("==", left, one) for one in right)
-            case ast.NotIn():
-                return not any(known.compared("==", left, one) for one in right)
-        return known.compared(_COMPARISONS[type(op)], left, right)
+            case ast.Is() | ast.IsNot():
+                return (left is right) == isinstance(op, ast.Is)
+            case ast.In() | ast.NotIn():
+                return any(known.compared("==", left, one) for one in right) == isinstance(op, ast.In)
+        return known.compared(COMPARISONS[type(op)], left, right)
 
     def truth(self, node: ast.expr) -> bool:
         """Whether a condition holds, which must be known while the code is read."""
@@ -247,8 +236,7 @@ class Expressions:
     def truth_of(self, node: ast.expr, value: Any) -> bool:
         match value:
             case Ref():
-                hint = "write np.where(cond, x, y)"
-                raise self.source.error(node, f"'{ast.unparse(node)}' depends on data", hint)
+                raise self.source.error(node, f"'{ast.unparse(node)}' depends on data", "write np.where(cond, x, y)")
             case Const(found):
                 return bool(found)
             case Expr():
@@ -274,11 +262,10 @@ class Expressions:
         if len(keywords) < len(node.keywords):
             raise InputError("** cannot be in an operator", None, "write the arguments one by one")
         calls, func = self.calls, node.func
+        users = self.variables.get(func.id, self.constants.get(func.id)) if isinstance(func, ast.Name) else None
+        if isinstance(users, FunctionType):
+            return calls.inline(users, args, keywords, False)
         match func:
-            case ast.Name(id=name) if isinstance(self.variables.get(name, self.constants.get(name)), FunctionType):
-                function = self.variables.get(name, self.constants.get(name))
-                assert isinstance(function, FunctionType)
-                return calls.inline(function, args, keywords, False)
             case ast.Name(id=name) if name not in self.variables:
                 if name in known.FUNCTIONS:
                     return calls.of_python(name, args, keywords)
@@ -287,8 +274,10 @@ class Expressions:
                 return calls.of_math(name, args)
             case ast.Attribute(value=ast.Name(id=module) as base, attr=name) if self.is_module(base):
                 return calls.function(f"{module}.{name}", name, args, keywords, any_name=False)
-            case ast.Attribute(value=ast.Attribute(attr=inner) as base, attr=name) if self.is_module(base):
-                return self.dotted(ast.unparse(func), inner, name, args, keywords)
+            case ast.Attribute(value=ast.Attribute(attr=ufunc) as base, attr=name) if self.is_module(base):
+                if name in ("reduce", "accumulate", "outer"):
+                    return calls.of_ufunc(ast.unparse(func), ufunc, name, args, keywords)
+                return calls.function(ast.unparse(func), name, args, keywords, any_name=False)
             case ast.Attribute(value=base, attr=name):
                 return calls.method(self.array(base), name, args, keywords)
         raise InputError(f"'{ast.unparse(func)}' is not a function", None, "call one by name, as in np.exp(x)")
@@ -298,12 +287,6 @@ class Expressions:
         while isinstance(node, ast.Attribute):
             node = node.value
         return isinstance(node, ast.Name) and node.id not in self.variables and node.id not in self.constants
-
-    def dotted(self, written: str, inner: str, name: str, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        """np.linalg.norm(x), np.maximum.reduce(x), ..."""
-        if name in ("reduce", "accumulate", "outer"):
-            return self.calls.of_ufunc(written, inner, name, args, keywords)
-        return self.calls.function(written, name, args, keywords, any_name=False)
 
 
 def written(subscript: ast.expr) -> str:
@@ -321,14 +304,6 @@ _UNARY: dict[type[ast.unaryop], tuple[str, Callable[[Any], Any]]] = {
     ast.USub: ("-", operator.neg),
     ast.UAdd: ("+", operator.pos),
     ast.Invert: ("~", operator.invert),
-}
-_COMPARISONS: dict[type[ast.cmpop], str] = {
-    ast.Eq: "==",
-    ast.NotEq: "!=",
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Gt: ">",
-    ast.GtE: ">=",
 }
 _REFUSED: dict[type[ast.expr], tuple[str, str]] = {
     ast.Lambda: ("a lambda", "write the expression where it is used"),

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 from polysched.errors import InputError
@@ -32,10 +33,8 @@ def computed(op: str, left: Any, right: Any) -> Any:
     """left op right, by Python's operator; of sizes, + - * // % with integers alone."""
     if isinstance(left, Expr) or isinstance(right, Expr):
         return normal(Binary(OF_SIZES[op], extent(left), extent(right)))
-    try:
+    with _told("write numbers that it can be computed with"):
         return _OPERATORS[op](left, right)
-    except (TypeError, ValueError, ArithmeticError) as error:
-        raise InputError(f"Python says: {error}", None, "write numbers that it can be computed with") from None
 
 
 def compared(op: str, left: Any, right: Any) -> bool:
@@ -45,26 +44,22 @@ def compared(op: str, left: Any, right: Any) -> bool:
     if isinstance(left, tuple) and isinstance(right, tuple) and op in ("==", "!="):
         equal = len(left) == len(right) and all(compared("==", *pair) for pair in zip(left, right, strict=True))
         return equal == (op == "==")
-    try:
+    with _told("compare numbers, sizes and tuples of them"):
         return bool(COMPARE[op](left, right))
-    except TypeError as error:
-        raise InputError(f"Python says: {error}", None, "compare numbers, sizes and tuples of them") from None
 
 
 def called(name: str, args: tuple[Any, ...], keywords: Mapping[str, Any]) -> Any:
     """What one of `FUNCTIONS` gives: a number, a size, a tuple or a range."""
-    try:
+    with _told(f"write '{name}' of numbers, sizes and tuples"):
         return _of_sizes(name, args) if any(isinstance(arg, Expr) for arg in args) else _called(name, args, keywords)
-    except (TypeError, ValueError, ArithmeticError) as error:
-        raise InputError(f"Python says: {error}", None, f"write '{name}' of numbers, sizes and tuples") from None
 
 
 def _called(name: str, args: tuple[Any, ...], keywords: Mapping[str, Any]) -> Any:
     match name:
         case "min" | "max" if args:
-            return reduce(lambda one, two: _extremum(name, one, two), args[0] if len(args) == 1 else args)
+            return reduce(partial(_extremum, name), args[0] if len(args) == 1 else args)
         case "sum" if args:
-            return reduce(lambda one, two: computed("+", one, two), args[0], args[1] if len(args) > 1 else 0)
+            return reduce(partial(computed, "+"), args[0], args[1] if len(args) > 1 else 0)
     found = FUNCTIONS[name](*args, **keywords)
     return found if isinstance(found, range | int | float | slice) else tuple(found)
 
@@ -74,7 +69,7 @@ def _of_sizes(name: str, args: tuple[Any, ...]) -> Any:
         case "range", _:
             return SymbolicRange(args[-1] if len(args) < 3 else args[1])
         case (("min" | "max"), [first, *more]):
-            return reduce(lambda one, two: _extremum(name, one, two), more, first)
+            return reduce(partial(_extremum, name), more, first)
         case "abs", [size]:
             return _extremum("max", size, computed("-", 0, size))
         case (("int" | "round"), [size]):
@@ -91,14 +86,20 @@ def _of_sizes(name: str, args: tuple[Any, ...]) -> Any:
 
 
 def of_math(name: str, args: tuple[Any, ...]) -> Any:
-    """A function of Python's math module, of numbers."""
     function = getattr(math, name, None)
     if function is None:
         raise InputError(f"Python's math has no '{name}'", None, "write functions that it has")
-    try:
+    with _told(f"write numbers that math.{name} takes"):
         return function(*args)
+
+
+@contextmanager
+def _told(hint: str) -> Iterator[None]:
+    """Python's errors as InputErrors."""
+    try:
+        yield
     except (TypeError, ValueError, ArithmeticError) as error:
-        raise InputError(f"Python says: {error}", None, f"write numbers that math.{name} takes") from None
+        raise InputError(f"Python says: {error}", None, hint) from None
 
 
 def extent(value: Any) -> Expr:

@@ -11,12 +11,13 @@ numbers are unrolled, an `if` on numbers and shapes is decided. Assigning in pla
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
-from polysched.frontend.op.emit import Captured, Emitter, shape_of, type_of
+from polysched.frontend.op.emit import Captured, Emitter, type_of
 from polysched.frontend.op.memory import Memory, Ref
 from polysched.frontend.op.reading.outside import settled
 from polysched.frontend.op.reading.statements import Statements
@@ -45,12 +46,7 @@ class Program:
     captured: tuple[Captured, ...]  # arrays from outside that are parameters
 
 
-def read(
-    source: Source,
-    definition: ast.FunctionDef,
-    arguments: Arguments,
-    constants: Mapping[str, Any],
-) -> Program:
+def read(source: Source, definition: ast.FunctionDef, arguments: Arguments, constants: Mapping[str, Any]) -> Program:
     """The graph of a function; `arguments` are arrays, scalars, and None for sizes.
 
     `constants` are what names outside of it stand for. InputError with the place of what an operator cannot have.
@@ -66,19 +62,16 @@ class _Reader:
 
     def __init__(self, source: Source, arguments: Arguments, constants: Mapping[str, Any]):
         self.source, self.arguments = source, arguments
-        types = {
-            name: TensorType(given.dtype, given.shape if isinstance(given, Array) else ())
-            for name, given in arguments.items()
-            if given is not None
-        }
-        values = {name: Value(name, kind) for name, kind in types.items()}
-        self.emit = Emitter(*values.values(), reserved=arguments)
-        self.memories = {
-            name: Memory(name, value, is_array=isinstance(arguments[name], Array)) for name, value in values.items()
-        }
-        variables: dict[str, Any] = {name: Var(name) for name, given in arguments.items() if given is None}
-        for name, value in values.items():
-            variables[name] = Ref(self.memories[name], value.type.dtype, shape_of(value))
+        self.memories: dict[str, Memory] = {}
+        variables: dict[str, Any] = {}
+        for name, given in arguments.items():
+            if given is None:
+                variables[name] = Var(name)
+                continue
+            is_array, shape = isinstance(given, Array), given.shape if isinstance(given, Array) else ()
+            memory = Memory(name, Value(name, TensorType(given.dtype, shape)), is_array=is_array)
+            self.memories[name], variables[name] = memory, Ref(memory, given.dtype, shape)
+        self.emit = Emitter(*(memory.value for memory in self.memories.values()), reserved=arguments)
         self.statements = Statements(source, self.emit, variables, constants)
         self.arrays_returned: list[str] = []
 
@@ -97,16 +90,8 @@ class _Reader:
         body, captured = settled(self.emit, eliminate(graph).graph.body)
         graph = _named(eliminate(replace(graph, body=body)).graph, self.emit.named)
         named = zip(outputs, graph.body.results, strict=True)
-        return Program(
-            graph,
-            tuple(replace(output, value=value) for output, value in named),
-            tuple(self.arrays_returned),
-            captured,
-        )
-
-    def is_changed(self, memory: Memory) -> bool:
-        """Is it a parameter that is changed in place?"""
-        return self.memories.get(memory.name) is memory and memory.value.name != memory.name
+        outputs = [replace(output, value=value) for output, value in named]
+        return Program(graph, tuple(outputs), tuple(self.arrays_returned), captured)
 
     def results(self) -> Iterator[Output]:
         if self.statements.returned is None or self.statements.returned[1] is None:
@@ -114,15 +99,14 @@ class _Reader:
         node, value = self.statements.returned
         assert node.value is not None
         values = value if isinstance(value, tuple) else (value,)
-        nodes = (
-            node.value.elts
-            if isinstance(value, tuple) and isinstance(node.value, ast.Tuple)
-            else [node.value] * len(values)
-        )
+        nodes = [node.value] * len(values)
+        if isinstance(value, tuple) and isinstance(node.value, ast.Tuple):
+            nodes = node.value.elts
         taken = set(self.arguments)
         for k, (one, given) in enumerate(zip(nodes, values, strict=True)):
-            if isinstance(given, Ref) and not given.path and self.is_changed(given.memory):
-                self.arrays_returned.append(given.memory.name)
+            memory = given.memory if isinstance(given, Ref) and not given.path else None
+            if memory and self.memories.get(memory.name) is memory and memory.value.name != memory.name:
+                self.arrays_returned.append(memory.name)  # a parameter that is changed in place
                 continue
             name = one.id if isinstance(one, ast.Name) else "out" if len(values) == 1 else f"out{k}"
             while name in taken:
@@ -131,16 +115,15 @@ class _Reader:
             self.arrays_returned.append(name)
             with self.source.at(one):
                 held = self.statements.expressions.operand(given)
-                result = (
-                    self.emit.value(held) if isinstance(held, Ref) else self.emit.in_dtype(held, type_of(held).dtype)
-                )
+                result = self.emit.in_dtype(held, type_of(held).dtype)
             yield Output(name, result, False)
 
 
 def _named(graph: Graph, names: Mapping[str, str]) -> Graph:
     """The graph with values by these names, and the others numbered in order."""
     made = [result.name for operation in graph.body.operations for result in operation.results]
-    own = {name for name in made if not _is_number(name)} | {value.name for value in graph.body.arguments}
+    by_number = re.compile(r"v\d+")  # names that the builder gave
+    own = {name for name in made if not by_number.fullmatch(name)} | {value.name for value in graph.body.arguments}
     numbers = (f"v{k}" for k in count() if f"v{k}" not in {*own, *names.values()})
     new = {name: names.get(name) or next(numbers) for name in made if name not in own}
 
@@ -151,8 +134,3 @@ def _named(graph: Graph, names: Mapping[str, str]) -> Graph:
         replace(one, operands=named(one.operands), results=named(one.results)) for one in graph.body.operations
     )
     return replace(graph, body=replace(graph.body, operations=operations, results=named(graph.body.results)))
-
-
-def _is_number(name: str) -> bool:
-    """Is it a name that the builder gave?"""
-    return name.startswith("v") and name[1:].isdigit()

@@ -20,13 +20,13 @@ from polysched.frontend.op.emit import Emitter, name_of
 from polysched.frontend.op.extents import shown
 from polysched.frontend.op.memory import Ref
 from polysched.frontend.op.numpy.functions import ARRAYS, IN_PLACE
-from polysched.frontend.op.numpy.joining import array
+from polysched.frontend.op.numpy.making import array
 from polysched.frontend.op.numpy.operators import where
-from polysched.frontend.op.reading.attributes import constant
 from polysched.frontend.op.reading.calls import Calls, bound_arguments, check_kept
-from polysched.frontend.op.reading.expressions import SYMBOLS, Expressions, written
-from polysched.frontend.op.reading.inlining import Elsewhere, definition_read, known_to
+from polysched.frontend.op.reading.expressions import Expressions, written
+from polysched.frontend.op.reading.outside import Elsewhere, constant, definition_read, known_to
 from polysched.frontend.op.reading.subscripts import assign_to_elements, element, is_gather, is_mask, mask_of, viewed
+from polysched.frontend.python_expressions import SYMBOLS
 from polysched.frontend.python_source import Source
 
 
@@ -69,7 +69,7 @@ class Statements:
             case ast.AnnAssign(value=None):
                 pass
             case ast.AugAssign(target=target, op=op, value=value):
-                self.augment(target, SYMBOLS[type(op)], self.expressions.value(value))
+                self.assign(target, self.expressions.value(value), SYMBOLS[type(op)])
             case ast.For():
                 self.loop(node)
             case ast.If():
@@ -102,10 +102,15 @@ class Statements:
 
     # --- assignment
 
-    def assign(self, target: ast.expr, new: Any) -> None:
+    def assign(self, target: ast.expr, new: Any, op: str = "") -> None:
+        """target = new, or target op= new: that changes arrays in place, and numbers not."""
         match target:
             case ast.Name(id=name):
-                self.bind(name, new)
+                old = self.expressions.value(target) if op else None
+                if isinstance(old, Ref) and not old.memory.is_number:
+                    self.in_place(old, op, new, name)
+                else:
+                    self.bind(name, self.expressions.binary(op, old, new) if op else new)
             case ast.Tuple(elts=targets) | ast.List(elts=targets):
                 values = _spread(targets, list(self.expressions.entries(target, new)))
                 if len(values) != len(targets):
@@ -115,11 +120,14 @@ class Statements:
                     self.assign(one.value if isinstance(one, ast.Starred) else one, value)
             case ast.Subscript(value=ast.Name(id=name), slice=at) if isinstance(self.variables.get(name), tuple):
                 entries = list(self.variables[name])
-                entries[self.place_in(entries, at)] = new
+                place = self.expressions.value(at)
+                if not (isinstance(place, int) and -len(entries) <= place < len(entries)):
+                    raise self.source.error(at, f"there is no entry {place} among {len(entries)}", "count from 0")
+                entries[place] = self.expressions.binary(op, entries[place], new) if op else new
                 self.bind(name, tuple(entries))
             case ast.Subscript(value=base, slice=subscript):
                 array = self.expressions.array(base)
-                self.store(array, self.expressions.subscripts(subscript), written(subscript), new)
+                self.store(array, self.expressions.subscripts(subscript), written(subscript), new, op)
             case _:
                 message = f"'{ast.unparse(target)}' cannot be assigned in an operator"
                 raise self.source.error(target, message, "assign to a name, or to a slice of an array")
@@ -129,65 +137,37 @@ class Statements:
             self.emit.call_it(new, name)
         self.variables[name] = new
 
-    def place_in(self, entries: list[Any], at: ast.expr) -> int:
-        """A subscript of a list."""
-        place = self.expressions.value(at)
-        if isinstance(place, int) and -len(entries) <= place < len(entries):
-            return place
-        raise self.source.error(at, f"there is no entry {place} among {len(entries)}", "count from 0")
-
-    def store(self, array: Ref, subscripts: tuple[Any, ...], text: str, new: Any) -> None:
-        """array[subscripts] = new."""
+    def store(self, array: Ref, subscripts: tuple[Any, ...], text: str, new: Any, op: str) -> None:
         if any(map(is_mask, subscripts)):
             chosen = mask_of(self.emit, array, subscripts, self.expressions.operand(new))
-            self.overwrite(array, where(self.emit, chosen, self.expressions.operand(new), array), "it")
+            value = self.changed(array, op, new) if op else self.expressions.operand(new)
+            self.overwrite(array, where(self.emit, chosen, value, array), "it")
         elif any(map(is_gather, subscripts)):
-            assign_to_elements(self.emit, array, subscripts, self.expressions.operand(new))
+            old = element(self.emit, array, subscripts) if op else None
+            value = self.changed(old, op, new) if old else self.expressions.operand(new)
+            assign_to_elements(self.emit, array, subscripts, value)
         else:
             seen = viewed(array, subscripts, text)
-            self.overwrite(seen, new, name_of(seen))
+            if op:
+                self.in_place(seen, op, new, name_of(seen))
+            else:
+                self.overwrite(seen, new, name_of(seen))
 
     def overwrite(self, target: Ref, new: Any, what: str) -> None:
         value = self.emit.in_dtype(self.expressions.operand(new), target.dtype)
         self.emit.assign(target, self.emit.broadcast_to(value, target.shape, what))
 
-    def augment(self, target: ast.expr, op: str, operand: Any) -> None:
-        """target op= operand: arrays are changed in place, numbers are not."""
-        match target:
-            case ast.Name(id=name):
-                old = self.expressions.value(target)
-                if isinstance(old, Ref) and not old.memory.is_number:
-                    self.in_place(old, op, old, operand, name)
-                else:
-                    self.bind(name, self.expressions.binary(op, old, operand))
-            case ast.Subscript(value=ast.Name(id=name)) if isinstance(self.variables.get(name), tuple):
-                self.assign(target, self.expressions.binary(op, self.expressions.value(target), operand))
-            case ast.Subscript(value=base, slice=subscript):
-                array, subscripts = self.expressions.array(base), self.expressions.subscripts(subscript)
-                if any(map(is_mask, subscripts)):
-                    chosen = mask_of(self.emit, array, subscripts, self.expressions.operand(operand))
-                    new = self.checked(array, self.expressions.binary(op, array, operand))
-                    self.overwrite(array, where(self.emit, chosen, new, array), "it")
-                elif any(map(is_gather, subscripts)):
-                    old = element(self.emit, array, subscripts)
-                    new = self.checked(array, self.expressions.binary(op, old, operand))
-                    assign_to_elements(self.emit, array, subscripts, new)
-                else:
-                    seen = viewed(array, subscripts, written(subscript))
-                    self.in_place(seen, op, seen, operand, name_of(seen))
-            case _:
-                message = f"'{ast.unparse(target)}' cannot be assigned in an operator"
-                raise self.source.error(target, message, "assign to a name, or to a slice of an array")
-
-    def in_place(self, target: Ref, op: str, old: Ref, operand: Any, what: str) -> None:
-        new = self.checked(target, self.expressions.binary(op, old, operand))
+    def in_place(self, target: Ref, op: str, operand: Any, what: str) -> None:
+        new = self.changed(target, op, operand)
         if new.shape != target.shape:
             message = f"the result of shape {shown(new.shape)} does not fit in {what} of shape {shown(target.shape)}"
             raise InputError(message, None, "in place, the shape stays: write x = x + y for a new array")
         self.overwrite(target, new, what)
 
-    def checked(self, target: Ref, new: Ref) -> Ref:
-        check_kept(target, new)
+    def changed(self, old: Ref, op: str, operand: Any) -> Ref:
+        """old op operand, of a dtype that goes into the array."""
+        new: Ref = self.expressions.binary(op, old, operand)
+        check_kept(old, new)
         return new
 
     # --- control

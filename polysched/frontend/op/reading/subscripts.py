@@ -12,18 +12,17 @@ the first of them stands, or at the front if a slice or None is between them: di
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from polysched.errors import InputError
 from polysched.frontend.op.emit import Emitter, Operand, name_of
 from polysched.frontend.op.extents import Shape, broadcast
-from polysched.frontend.op.memory import Ref
-from polysched.frontend.op.numpy.joining import as_array
-from polysched.frontend.op.views import view
+from polysched.frontend.op.memory import Ref, filled, view
+from polysched.frontend.op.numpy.making import as_array
 from polysched.ir.dtypes import boolean, i64
-from polysched.ir.graph.operations import TensorType, Value
+from polysched.ir.graph.operations import Value
 from polysched.ir.nodes import Const, Expr
 from polysched.ir.text import show
 
@@ -37,7 +36,6 @@ def is_gather(subscript: object) -> bool:
 
 
 def viewed(array: Ref, subscripts: Sequence[Any], text: str) -> Ref:
-    """The array through the subscripts."""
     for one in subscripts:
         if not isinstance(one, int | slice | Expr | None) and one is not Ellipsis:
             what = f"an array of {one.dtype}" if isinstance(one, Ref) else f"{one!r}"
@@ -71,20 +69,9 @@ def assign_to_elements(emit: Emitter, array: Ref, subscripts: Sequence[Any], new
     chosen = _chosen(emit, array, subscripts)
     value = emit.in_dtype(new, array.dtype)
     value = emit.broadcast_to(value, chosen.shape, f"the chosen elements of {name_of(array)}")
-    name = emit.fresh_name(array.memory.name) if array.memory.name else None
-    (result,) = emit.builder.add(
-        "Scatter",
-        emit.value(chosen.base),
-        value,
-        *chosen.indices,
-        types=[TensorType(array.dtype, chosen.base.shape)],
-        names=[name] if name else [],
-        loc=emit.loc,
-        axes=chosen.axes,
-        first=chosen.first,
-        op=op,
-    )
-    emit.assign(chosen.base, result)
+    operands = [emit.value(chosen.base), value, *chosen.indices]
+    attributes = {"axes": chosen.axes, "first": chosen.first, "op": op}
+    emit.assign(chosen.base, emit.changed(array.memory, "Scatter", operands, chosen.base.shape, **attributes))
 
 
 def mask_of(emit: Emitter, array: Ref, subscripts: Sequence[Any], new: Operand) -> Ref:
@@ -113,7 +100,8 @@ class _Chosen:
 
 def _chosen(emit: Emitter, array: Ref, subscripts: Sequence[Any]) -> _Chosen:
     """Integers among the indices are taken by a view, as are slices and None; NumPy counts integers as indices."""
-    given = _filled(list(subscripts), array.rank)
+    missing = array.rank - sum(one is not None and one is not Ellipsis for one in subscripts)
+    given: Iterable[Any] = filled(subscripts, missing) if Ellipsis in subscripts else subscripts
     given = [as_array(emit, one) if isinstance(one, tuple) else one for one in _from_the_start(given, array.shape)]
     plain = [slice(None) if isinstance(one, Ref) else one for one in given]
     base = viewed(array, plain, _text(plain))
@@ -138,16 +126,7 @@ def _chosen(emit: Emitter, array: Ref, subscripts: Sequence[Any]) -> _Chosen:
     return _Chosen(base, indices, tuple(axes), first, (*rest[:first], *together, *rest[first:]))
 
 
-def _filled(given: list[Any], rank: int) -> list[Any]:
-    """The subscripts, one for each dimension and new one, where '...' is not among the first."""
-    dots = [k for k, one in enumerate(given) if one is Ellipsis]
-    if dots:
-        missing = rank - sum(one is not None and one is not Ellipsis for one in given)
-        given[dots[0] : dots[0] + 1] = [slice(None)] * missing
-    return given
-
-
-def _from_the_start(given: list[Any], shape: Shape) -> Iterator[Any]:
+def _from_the_start(given: Iterable[Any], shape: Shape) -> Iterator[Any]:
     """The subscripts, numbers in tuples counted from the start, where the extent is known."""
     extents = iter(shape)
     for one in given:

@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from functools import reduce
 
 from polysched.errors import InputError
-from polysched.frontend.formula import parse_formula
+from polysched.frontend.python_expressions import parse_formula
 from polysched.ir.dtypes import boolean
 from polysched.ir.node import walk
 from polysched.ir.nodes import Binary, Var

@@ -24,7 +24,7 @@ from functools import partial, reduce
 from polysched.config.heuristics.nest import FOLDED_SIZES
 from polysched.deps.arrivals import scoped_arrays
 from polysched.errors import IllegalSchedule, InputError
-from polysched.frontend.formula import parse_formula
+from polysched.frontend.python_expressions import parse_formula
 from polysched.ir.build import add, floormod, var
 from polysched.ir.node import substitute
 from polysched.ir.nodes import Array, Binary, Const, Expr, Var
