@@ -24,7 +24,6 @@ class Counts:
     accesses: dict[tuple[str, int], int]  # of global, shared and local memory: by opcode and bits of one thread
     carries: int  # of "integer": upper halves of 64-bit operations
     compares: int  # of "integer": comparisons, with their upper halves
-    uniform_carries: int  # of "uniform"
     calls: int  # of "branch"
     unknown: tuple[str, ...]  # the opcodes that are "other"
 
@@ -44,11 +43,6 @@ class Counts:
     def arithmetic(self) -> int:
         """Instructions that compute with floats; where -fmad=false keeps products and sums apart, FMA are none."""
         return self["fma"] + self["float"] + self["special"] + self["mma"]
-
-    @property
-    def integer_operations(self) -> int:
-        """Integer operations of a thread, 64-bit ones counted once."""
-        return self["integer"] - self.carries
 
     def per_fma(self, kind: Kind) -> float | None:
         """Instructions of that kind for each multiply-add; None where there is none."""
@@ -78,7 +72,6 @@ def count(instructions: Sequence[Instruction], times: Sequence[int] | None = Non
         accesses={access: number for access, number in sorted(accesses.items()) if number},
         carries=more["integer carries"],
         compares=more["integer compares"],
-        uniform_carries=more["uniform carries"],
         calls=more["calls"],
         unknown=tuple(sorted(unknown)),
     )
