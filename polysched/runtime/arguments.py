@@ -27,6 +27,7 @@ from polysched.codegen.emit.source import parameters
 from polysched.errors import LaunchError
 from polysched.ir.defaults import default_arguments
 from polysched.ir.dtypes import DType
+from polysched.ir.integers.intervals import whole
 from polysched.ir.interp import evaluate
 from polysched.ir.node import walk
 from polysched.ir.nodes import LARGEST_SIZE, Alloc, Array, Function, Store, Var
@@ -48,6 +49,15 @@ class BoundArguments:
     order: tuple[str, ...]  # names of the parameters
     values: dict[str, int | float | bool]  # sizes and scalars
     arrays: dict[str, View]
+
+    @property
+    def in_order(self) -> list[Any]:
+        """As the entry takes them; the arrays must outlive the call."""
+        return self.in_order_at({name: view.at for name, view in self.arrays.items()})
+
+    def in_order_at(self, addresses: Mapping[str, int]) -> list[Any]:
+        """The same with arrays that are elsewhere."""
+        return [addresses[name] if name in addresses else self.values[name] for name in self.order]
 
 
 @dataclass(frozen=True)
@@ -89,7 +99,8 @@ class Binder:
     @cached_property
     def written(self) -> frozenset[str]:
         """The names of the arrays that it writes."""
-        return written(self.fn)
+        stores = {node.array for node in walk(self.fn.body) if isinstance(node, Store)}
+        return frozenset(array.name for array in self.fn.arrays if array.name in stores)
 
     @cached_property
     def _known(self) -> frozenset[str]:
@@ -135,20 +146,6 @@ class Binder:
         _check_products(fn, sizes)
         pairs = combinations(((array.name, form.nbytes) for array, form in arrays if form.nbytes), 2)
         return Fit(sizes, tuple((*one, *other) for one, other in pairs if {one[0], other[0]} & self.written))
-
-
-def bind(
-    fn: Function, arguments: Mapping[str, Any], valid_sizes: isl.Set | None = None, *, on_device: bool = False
-) -> BoundArguments:
-    """What a Binder gives, for a single call."""
-    return Binder(fn, valid_sizes, on_device)(arguments)
-
-
-def written(fn: Function) -> frozenset[str]:
-    """The names of the arrays of `fn` that it writes."""
-    stores = {node.array for node in walk(fn.body) if isinstance(node, Store)}
-    return frozenset(array.name for array in fn.arrays if array.name in stores)
-
 
 def _refuse_names(
     fn: Function, order: tuple[str, ...], needed: frozenset[str], arguments: Mapping[str, Any]
@@ -270,5 +267,5 @@ def _converted(value: bool | int | float, dtype: DType) -> int | float | bool | 
         except OverflowError:
             return None
         return None if isinf(result) and not isinf(value) else result
-    low, high = (-(1 << dtype.bits - 1), (1 << dtype.bits - 1) - 1) if dtype.kind == "i" else (0, (1 << dtype.bits) - 1)
+    low, high = whole(dtype)
     return int(value) if value == value and low <= value <= high and int(value) == value else None

@@ -24,7 +24,7 @@ from polysched.codegen.emit.source import Source
 from polysched.config.target import LIMITS, TARGETS
 from polysched.errors import BudgetExceeded, KernelError
 from polysched.ir.nodes import Function
-from polysched.runtime.arguments import bind
+from polysched.runtime.arguments import Binder
 from polysched.runtime.cpu import c_function, open_library
 from polysched.runtime.emulated.debug_info import Variable, offset_of, variables
 from polysched.runtime.emulated.declared import DeclaredArray, declared_arrays, declared_kernels, without_comments
@@ -59,18 +59,12 @@ class Checked:
 
     def __call__(self, **arguments: Any) -> CheckReport:
         """What a run in place shows; LaunchError, before anything runs, if the arguments do not fit."""
-        bound = bind(self.fn, arguments, self.valid_sizes)
+        bound = Binder(self.fn, self.valid_sizes)(arguments)
         arrays = {name: arguments[name] for name in bound.arrays}
         guarded = {name: guarded_copy(array) for name, array in arrays.items()}
-        values = [guarded[name].ctypes.data if name in guarded else bound.values[name] for name in bound.order]
-        report = self.library.run(
-            guarded,
-            self.entry,
-            *values,
-            most_accesses=self.most_accesses,
-            most_blocks=self.most_blocks,
-            wide=self.wide,
-        )
+        values = bound.in_order_at({name: array.ctypes.data for name, array in guarded.items()})
+        most, blocks, wide = self.most_accesses, self.most_blocks, self.wide
+        report = self.library.run(guarded, self.entry, *values, most_accesses=most, most_blocks=blocks, wide=wide)
         for name, array in arrays.items():
             if array.flags.writeable:
                 np.copyto(array, guarded[name])
