@@ -32,7 +32,7 @@ from polysched.ir.interp import evaluate
 from polysched.ir.node import walk
 from polysched.ir.nodes import LARGEST_SIZE, Alloc, Array, Function, Store, Var
 from polysched.prelude.structure.radix import factors_of, products_in
-from polysched.runtime.extents import affine, size_of, sizes_of
+from polysched.runtime.extents import polynomial, size_of, sizes_of
 from polysched.runtime.views import Form, View, view_of
 from polysched.support import isl
 
@@ -209,8 +209,9 @@ def _check_bounds(fn: Function, sizes: Mapping[str, int], valid_sizes: isl.Set) 
 def _check_memory(fn: Function, sizes: Mapping[str, int]) -> None:
     """Temporaries whose extents are known now must have a size in bytes."""
     for node in walk(fn.body):
-        if isinstance(node, Alloc) and (extents := [affine(extent, sizes) for extent in node.array.shape]):
-            known = [extent[""] for extent in extents if extent is not None and len(extent) == 1]
+        if isinstance(node, Alloc):
+            extents = [polynomial(extent, sizes) for extent in node.array.shape]
+            known = [int(extent.constant) for extent in extents if extent is not None and not extent.names]
             size = node.array.dtype.bits // 8
             for extent in known:
                 if extent < 0:
