@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -149,32 +148,29 @@ class _Argument(ctypes.Structure):
     )
 
 
-class _RawParameter(ctypes.Structure):
+class _Parameter(ctypes.Structure):
+    """What is passed, or pointed to; 0 bytes for void."""
+
     _fields_ = (
-        ("kind", ctypes.c_char),
+        ("_kind", ctypes.c_char),
         ("is_pointer", ctypes.c_bool),
         ("is_const", ctypes.c_bool),
         ("size", ctypes.c_int32),
     )
 
-
-@dataclass(frozen=True)
-class _Parameter:
-    """What is passed, or pointed to: `kind` as numpy has it, "o" for a struct, "p" for pointers; 0 bytes for void."""
-
-    kind: str
-    is_pointer: bool
-    is_const: bool
-    size: int
+    @property
+    def kind(self) -> str:
+        """As numpy has it, "o" for a struct, "p" for pointers."""
+        return str(self._kind.decode())
 
 
 def _described(library: CheckedLibrary, count: int) -> list[_Parameter]:
-    raw = (_RawParameter * max(1, count))()
+    described = (_Parameter * max(1, count))()
     found = library.library.polysched_describe(None)
     if found != count:
         raise InputError(f"the kernel has {found} parameters, but the text names {count}", hint="name each of them")
-    library.library.polysched_describe(raw)
-    return [_Parameter(it.kind.decode(), it.is_pointer, it.is_const, it.size) for it in raw[:count]]
+    library.library.polysched_describe(described)
+    return described[:count]
 
 
 def _array(name: str, given: Any, parameter: _Parameter | None) -> np.ndarray:
@@ -209,9 +205,8 @@ def _set_number(value: _Argument, name: str, given: Any, parameter: _Parameter) 
     if parameter.kind == "f":
         value.real = number
         return
-    low, high = (-(1 << 8 * parameter.size - 1), (1 << 8 * parameter.size - 1) - 1)
-    if parameter.kind != "i":
-        low, high = 0, 1 if parameter.kind == "b" else (1 << 8 * parameter.size) - 1
+    limits = np.iinfo(f"{parameter.kind}{parameter.size}") if parameter.kind != "b" else None
+    low, high = (limits.min, limits.max) if limits else (0, 1)
     if not low <= number <= high:
         raise LaunchError(f"{name} is {number}, but must be from {low} to {high}")
     value.integer = int(number) if number < 1 << 63 else int(number) - (1 << 64)
