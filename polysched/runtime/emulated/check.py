@@ -75,15 +75,11 @@ def check(source: Source, fn: Function, valid_sizes: isl.Set | None = None) -> C
     """`source` compiled for the checker; `fn` is the function as the user calls it, before `linearize`."""
     target = TARGETS[source.language]
     kernels = source.text if target.is_single_source else source.device
-    library = checked_library(emulated_text(source), kernels, f"{source.entry}{target.suffix}")
-    return Checked(fn, library, c_function(library.library, source, fn), valid_sizes)
-
-
-def checked_library(cpp: str, text: str, file: str) -> CheckedLibrary:
-    """What `cpp` is compiled to; the kernels' `text` is in it, under the name `file`."""
+    file = f"{source.entry}{target.suffix}"
     race_check()  # first: the kernels look for its functions
-    path = compile_shared(cpp, file, language="c++", flags=CHECKED_FLAGS)
-    return CheckedLibrary(path, open_library(str(path)), text, {file: text})
+    path = compile_shared(emulated_text(source), file, language="c++", flags=CHECKED_FLAGS)
+    library = CheckedLibrary(path, open_library(str(path)), kernels, {file: kernels})
+    return Checked(fn, library, c_function(library.library, source, fn), valid_sizes)
 
 
 def guarded_copy(array: np.ndarray) -> np.ndarray:
