@@ -84,11 +84,12 @@ class Binder:
         """The arguments, and the sizes that the arrays show; LaunchError if they do not fit."""
         if not self._needed <= arguments.keys() <= self._known:
             _refuse_names(self.fn, self.order, self._needed, arguments)
-        views = {array.name: self._viewed(array, arguments) for array in self.fn.arrays}
-        given = [(name, size_of(name, arguments[name])) for name in self.fn.sizes if name in arguments]
-        fit = self._fit(tuple([view.form for view in views.values()]), tuple(given))
+        given = {**self._defaults, **arguments}
+        views = {array.name: _view(array, given[array.name], self.on_device) for array in self.fn.arrays}
+        sizes = [(name, size_of(name, arguments[name])) for name in self.fn.sizes if name in arguments]
+        fit = self._fit(tuple([view.form for view in views.values()]), tuple(sizes))
         _check_apart(fit, views, self.written)
-        scalars = {scalar.name: _scalar(scalar, self._given(scalar.name, arguments)) for scalar in self.fn.scalars}
+        scalars = {scalar.name: _scalar(scalar, given[scalar.name]) for scalar in self.fn.scalars}
         return BoundArguments(self.order, {**fit.sizes, **scalars}, views)
 
     @cached_property
@@ -113,19 +114,6 @@ class Binder:
     @cached_property
     def _defaults(self) -> dict[str, Any]:
         return default_arguments(self.fn)
-
-    @cached_property
-    def _views(self) -> dict[str, View]:
-        """Of the arrays that calls may leave out, which stay where they are."""
-        arrays = [array for array in self.fn.arrays if array.name in self._defaults]
-        return {array.name: _view(array, self._defaults[array.name], False) for array in arrays}
-
-    def _viewed(self, array: Array, arguments: Mapping[str, Any]) -> View:
-        name = array.name
-        return _view(array, arguments[name], self.on_device) if name in arguments else self._views[name]
-
-    def _given(self, name: str, arguments: Mapping[str, Any]) -> Any:
-        return arguments[name] if name in arguments else self._defaults[name]
 
     @cached_property
     def _fit(self) -> Callable[[tuple[Form, ...], tuple[tuple[str, int], ...]], Fit]:

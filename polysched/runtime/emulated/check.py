@@ -14,7 +14,6 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -119,7 +118,7 @@ class CheckedLibrary:
         for name, array in arrays.items():
             names[checker.add_array(array.ctypes.data, array.nbytes, array.itemsize)] = name
         kernels, arrays_of_text = declared_kernels(without_comments(self.text)), declared_arrays(self.text)
-        for variable in _variables(self.path):
+        for variable in variables(self.path):
             if variable.is_guard:
                 checker.add_ignored(variable.offset, variable.size)
                 continue
@@ -147,14 +146,14 @@ class CheckedLibrary:
 
     def device_variables(self) -> dict[tuple[str, str], np.ndarray]:
         """The bytes of each variable of the device, by its name and the function that it is in."""
-        found = [it for it in _variables(self.path) if not it.shared]
+        found = [it for it in variables(self.path) if not it.shared]
         memory = ((ctypes.c_uint8 * it.size).from_address(self._base + it.offset) for it in found)
         return {(it.function, it.name): np.ctypeslib.as_array(at) for it, at in zip(found, memory, strict=True)}
 
     def _too_much_shared(self, kernels: Collection[str]) -> str:
         """What is wrong with the shared memory that kernels declare and get; "" if nothing is."""
         dynamic = ctypes.c_size_t.in_dll(self.library, "polysched_dynamic").value
-        known = [it for it in _variables(self.path) if it.shared and not it.is_guard and it.size < MOST_DYNAMIC]
+        known = [it for it in variables(self.path) if it.shared and not it.is_guard and it.size < MOST_DYNAMIC]
         for kernel in kernels:
             static = sum(it.size for it in known if it.function == kernel)
             if static > LIMITS.shared:
@@ -169,12 +168,10 @@ class CheckedLibrary:
     def _base(self) -> int:
         """Where the library is loaded."""
         symbol = "polysched_fault"
-        return ctypes.addressof(ctypes.c_char.in_dll(self.library, symbol)) - _symbol_offset(self.path, symbol)
+        return ctypes.addressof(ctypes.c_char.in_dll(self.library, symbol)) - offset_of(self.path, symbol)
 
 
 _MOST_ACCESSES = 1 << 30  # a minute
-_variables = cache(variables)
-_symbol_offset = cache(offset_of)
 
 
 def _declarations(

@@ -9,9 +9,8 @@ import shutil
 import pytest
 
 from polysched.counts.sass.counts import Counts
-from polysched.counts.sass.execute.decode import decode
 from polysched.counts.sass.execute.operands import Thread, addend, pair, predicate, signed, word
-from polysched.counts.sass.execute.thread import run_thread
+from polysched.counts.sass.execute.thread import decode, run_thread
 from polysched.counts.sass.inspect import inspect
 from polysched.counts.sass.instructions import Instruction, width
 from polysched.counts.sass.parse import Assembly

@@ -4,8 +4,9 @@
                         blocks=(2, 2, 1), threads=(32, 8, 1))
     counts["integer"]                in all its iterations
 
-What is loaded from memory is not known (`decode.py`). Where a branch depends on it, the run stops with an error,
-unless one way is a slow path of nvcc's, a call: the other is taken then.
+Integers, predicates and constants are exact, whatever is loaded from memory is unknown, and so are floats: addresses
+and loops do not depend on them. Where a branch does, the run stops with an error, unless one way is a slow path of
+nvcc's, a call: the other is taken then. Instructions as in CUDA 11 to 13 for sm_75 to sm_90.
 """
 
 from __future__ import annotations
@@ -16,15 +17,28 @@ from collections.abc import Callable, Sequence
 from functools import cache, partial
 
 from polysched.counts.sass.counts import Counts, count
-from polysched.counts.sass.execute.decode import decode
-from polysched.counts.sass.execute.operands import MASK, Known, Reader, Thread, is_predicate, predicate, signed, word
+from polysched.counts.sass.execute.data import DATA
+from polysched.counts.sass.execute.floats import FLOATS, unknown_float
+from polysched.counts.sass.execute.integers import INTEGERS
+from polysched.counts.sass.execute.operands import (
+    MASK,
+    Known,
+    Reader,
+    Step,
+    Thread,
+    is_predicate,
+    predicate,
+    signed,
+    word,
+)
 from polysched.counts.sass.flow import JUMPS
-from polysched.counts.sass.instructions import Instruction
+from polysched.counts.sass.instructions import Instruction, kind
 from polysched.counts.sass.parse import Assembly
 from polysched.errors import BudgetExceeded, InputError
 
 Triple = tuple[int, int, int]  # along x, y, z
 _BYTES = 16  # of an instruction
+_RULES = INTEGERS | DATA | FLOATS
 _BASES = (0x160, 0x210)  # of parameters in constant bank 0: sm_70 to sm_89, sm_90
 
 
@@ -81,6 +95,25 @@ def _decoded(instruction: Instruction, kernel: Assembly) -> Callable[[Thread], i
         return instruction.address + _BYTES
 
     return execute
+
+
+def decode(instruction: Instruction) -> Step:
+    """What it does to a thread, its guard left out; InputError if it cannot be interpreted."""
+    opcode = instruction.opcode
+    if opcode in _NOTHING or (kind(instruction) in ("reconverge", "barrier") and opcode not in _UNSUPPORTED):
+        return lambda thread: None
+    found = _RULES.get(opcode) or (_RULES.get(opcode[1:]) if opcode.startswith("U") else None)
+    if found is None and kind(instruction) in ("fma", "float", "special", "convert"):
+        found = unknown_float, None
+    if found is not None:
+        rule, modifiers = found
+        if modifiers is None or set(modifiers.split()).issuperset(instruction.modifiers):
+            return rule(instruction)
+    raise InputError(f"'{instruction}' cannot be interpreted, line {instruction.line}")
+
+
+_NOTHING = ("STG", "STS", "ST", "RED", "REDG", "LDGSTS", "CCTL", "BMOV")
+_UNSUPPORTED = ("ELECT", "ENDCOLLECTIVE", "SYNCS")
 
 
 def _jump(instruction: Instruction, guard: Reader, kernel: Assembly) -> Callable[[Thread], int | None]:
