@@ -38,10 +38,7 @@ class RawPlace(ctypes.Structure):
 
     _fields_ = (
         ("pc", ctypes.c_uint64),
-        ("block", ctypes.c_uint32),
-        ("thread", ctypes.c_uint32),
-        ("operation", ctypes.c_uint32),
-        ("launch", ctypes.c_uint32),
+        *((name, ctypes.c_uint32) for name in ("block", "thread", "operation", "launch")),
     )
 
 
@@ -49,10 +46,7 @@ class RawFinding(ctypes.Structure):
     """`offset` is in bytes from the begin of the region; `region` -1 is none."""
 
     _fields_ = (
-        ("kind", ctypes.c_int32),
-        ("region", ctypes.c_int32),
-        ("size", ctypes.c_int32),
-        ("line", ctypes.c_int32),
+        *((name, ctypes.c_int32) for name in ("kind", "region", "size", "line")),
         ("offset", ctypes.c_int64),
         ("count", ctypes.c_uint64),
         ("one", RawPlace),
@@ -76,16 +70,10 @@ class RawSite(ctypes.Structure):
 
     _fields_ = (
         ("pc", ctypes.c_uint64),
-        ("launch", ctypes.c_uint32),
-        ("size", ctypes.c_uint32),
-        ("operation", ctypes.c_uint32),
+        *((name, ctypes.c_uint32) for name in ("launch", "size", "operation")),
         ("region", ctypes.c_int32),
-        ("accesses", ctypes.c_uint64),
-        ("requests", ctypes.c_uint64),
-        ("sectors", ctypes.c_uint64),
-        ("least_sectors", ctypes.c_uint64),
-        ("cycles", ctypes.c_uint64),
-        ("least_cycles", ctypes.c_uint64),
+        *((name, ctypes.c_uint64) for name in ("accesses", "requests")),
+        *((name, ctypes.c_uint64) for name in ("sectors", "least_sectors", "cycles", "least_cycles")),
     )
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -149,11 +149,9 @@ def _on_device(bound: BoundArguments, gpu: Gpu) -> Iterator[dict[str, int]]:
 @contextmanager
 def _memory(sizes: Mapping[str, int], gpu: Gpu) -> Iterator[dict[str, int]]:
     """Memory on the device for as many bytes each."""
-    taken: dict[str, int] = {}
-    try:
+    with ExitStack() as releases:
+        taken: dict[str, int] = {}
         for name, size in sizes.items():
             taken[name] = gpu.allocate(size)
+            releases.callback(gpu.release, taken[name])
         yield taken
-    finally:
-        for at in taken.values():
-            gpu.release(at)
