@@ -83,7 +83,7 @@ class Binder:
     def __call__(self, arguments: Mapping[str, Any]) -> BoundArguments:
         """The arguments, and the sizes that the arrays show; LaunchError if they do not fit."""
         if not self._needed <= arguments.keys() <= self._known:
-            _refuse_names(self.fn, self.order, self._needed, arguments)
+            self._refuse_names(arguments)
         given = {**self._defaults, **arguments}
         views = {array.name: _view(array, given[array.name], self.on_device) for array in self.fn.arrays}
         sizes = [(name, size_of(name, arguments[name])) for name in self.fn.sizes if name in arguments]
@@ -91,6 +91,13 @@ class Binder:
         _check_apart(fit, views, self.written)
         scalars = {scalar.name: _scalar(scalar, given[scalar.name]) for scalar in self.fn.scalars}
         return BoundArguments(self.order, {**fit.sizes, **scalars}, views)
+
+    def _refuse_names(self, given: Mapping[str, Any]) -> None:
+        takes = f"it takes {', '.join(self.order)}"
+        if unknown := sorted(given.keys() - self._known):
+            raise LaunchError(f"{self.fn.name} has no parameter {', '.join(unknown)}; {takes}")
+        if missing := [name for name in self.order if name in self._needed and name not in given]:
+            raise LaunchError(f"{self.fn.name} needs {', '.join(missing)} too; {takes}")
 
     @cached_property
     def order(self) -> tuple[str, ...]:
@@ -134,15 +141,6 @@ class Binder:
         _check_products(fn, sizes)
         pairs = combinations(((array.name, form.nbytes) for array, form in arrays if form.nbytes), 2)
         return Fit(sizes, tuple((*one, *other) for one, other in pairs if {one[0], other[0]} & self.written))
-
-def _refuse_names(
-    fn: Function, order: tuple[str, ...], needed: frozenset[str], arguments: Mapping[str, Any]
-) -> None:
-    if unknown := sorted(set(arguments) - set(order)):
-        raise LaunchError(f"{fn.name} has no parameter {', '.join(unknown)}; it takes {', '.join(order)}")
-    if missing := [name for name in order if name in needed and name not in arguments]:
-        raise LaunchError(f"{fn.name} needs {', '.join(missing)} too; it takes {', '.join(order)}")
-
 
 def _view(array: Array, given: Any, on_device: bool) -> View:
     view = view_of(given)

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import add, index, mul, sub
 from typing import Any
 
@@ -30,22 +30,11 @@ def sizes_of(fn: Function, given: Mapping[str, int], shapes: Mapping[str, tuple[
         for array in fn.arrays
         for k, extent in enumerate(array.shape)
     ]
-    defaults = [(name, int(value)) for name, value in default_arguments(fn).items() if name in fn.sizes]
-    progress = True
-    while progress:
-        progress = False
-        for extent, actual, place in extents:
-            if (solved := _solve(extent, actual, sizes)) is None:
-                continue
-            name, value = solved
-            if value is None:
-                known = "".join(f", with {other} = {size}" for other, size in sorted(sizes.items()))
-                raise LaunchError(f"{place} is {actual}, but {extent} is that for no {name} of zero or more{known}")
-            sizes[name], origin[name] = _in_range(name, value), place
-            progress = True
-        if not progress and (left := [(name, value) for name, value in defaults if name not in sizes]):
-            name, sizes[name] = left[0]
-            origin[name], progress = "its default", True
+    usual = default_arguments(fn).items()
+    defaults = [(name, int(value), "its default") for name, value in usual if name in fn.sizes]
+    while found := next(_shown(extents, sizes), None) or next((it for it in defaults if it[0] not in sizes), None):
+        name, value, place = found
+        sizes[name], origin[name] = _in_range(name, value), place
     if unknown := [name for name in fn.sizes if name not in sizes]:
         raise LaunchError(f"the size {', '.join(unknown)} cannot be seen in the shapes of the arrays; pass it as well")
     for extent, actual, place in extents:
@@ -70,17 +59,21 @@ def _in_range(name: str, value: int) -> int:
     return value
 
 
-def _solve(extent: Expr, actual: int, sizes: Mapping[str, int]) -> tuple[str, int | None] | None:
-    """The one unknown size of an extent that is affine in it, and its value, None if no integer from 0 fits.
+Extents = Sequence[tuple[Expr, int, str]]  # with what an array has, and where
 
-    None if the extent determines no size (yet).
-    """
-    linear = polynomial(extent, sizes)
-    if linear is None or linear.degree != 1 or len(linear.names) != 1:
-        return None
-    ((name,), factor), *_ = linear
-    value, remainder = divmod(actual - linear.constant, factor)
-    return name, int(value) if remainder == 0 and value >= 0 else None
+
+def _shown(extents: Extents, sizes: Mapping[str, int]) -> Iterator[tuple[str, int, str]]:
+    """The sizes that an extent determines, affine in that one alone; LaunchError if it is so for none from 0."""
+    for extent, actual, place in extents:
+        linear = polynomial(extent, sizes)
+        if linear is None or linear.degree != 1 or len(linear.names) != 1:
+            continue
+        ((name,), factor), *_ = linear
+        value, remainder = divmod(actual - linear.constant, factor)
+        if remainder or value < 0:
+            known = "".join(f", with {other} = {size}" for other, size in sorted(sizes.items()))
+            raise LaunchError(f"{place} is {actual}, but {extent} is that for no {name} of zero or more{known}")
+        yield name, int(value), place
 
 
 def polynomial(extent: Expr, sizes: Mapping[str, int]) -> Polynomial | None:
