@@ -3,10 +3,13 @@ HIP for AMD's devices."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from polysched.codegen.emit.c import emit_c
 from polysched.codegen.emit.cuda import emit_cuda, emit_cuda_file
+from polysched.codegen.emit.offload import Offload
 from polysched.codegen.emit.opencl import emit_opencl, emit_opencl_file
 from polysched.codegen.emit.source import Source
 from polysched.config.options import Options, Target
@@ -16,8 +19,19 @@ from polysched.runtime.gpu.cuda import CudaProgram, load_cuda
 from polysched.runtime.gpu.cuda_driver import Launcher, require_bindings
 from polysched.runtime.gpu.opencl import load_opencl
 from polysched.support import isl
-from polysched.targets import hip
-from polysched.targets.backend import Backend
+from polysched.targets.hip import emit_hip, emit_hip_file, refuse_to_load
+
+Load = Callable[[Source, Function, isl.Set, Options], Any]  # a program; it is called with arguments, and times calls
+
+
+@dataclass(frozen=True, kw_only=True)
+class Backend:
+    """The printers of a target, and what runs its texts."""
+
+    emit: Callable[[Function, Options], Source]
+    emit_file: Callable[[Sequence[Offload], Options], str] | None = None  # of functions for C programs to call
+    load: Load  # for this machine's CPU or device; LaunchError if it has none
+    load_by: Callable[[Source, Function, isl.Set, Options, Launcher], Any] | None = None  # by a library of this name
 
 
 def _load_by(source: Source, nest: Function, valid_sizes: isl.Set, options: Options, launcher: Launcher) -> CudaProgram:
@@ -44,5 +58,5 @@ BACKENDS: Mapping[Target, Backend] = {
         emit_file=lambda offloads, options: emit_opencl_file(offloads, contract=options.contract_floats),
         load=lambda source, nest, sizes, options: load_opencl(source, nest, sizes),
     ),
-    "hip": hip.BACKEND,
+    "hip": Backend(emit=emit_hip, emit_file=emit_hip_file, load=refuse_to_load),
 }

@@ -55,23 +55,20 @@ class Counts:
 
 def count(instructions: Sequence[Instruction], times: Sequence[int] | None = None) -> Counts:
     """The counts of some instructions, of a loop or of a whole kernel; each is there once, or `times` often."""
-    kinds, accesses, more = Counter[Kind](), Counter[tuple[str, int]](), Counter[str]()
-    unknown = set()
+    kinds, accesses, carried, compared, called = Counter[Kind](), Counter[tuple[str, int]](), 0, 0, 0
     for instruction, number in zip(instructions, times or repeat(1), strict=False):
         name = kind(instruction)
         kinds[name] += number
         if name in ("global", "shared", "local", "copy"):
             accesses[instruction.opcode, width(instruction)] += number
-        if name == "other":
-            unknown.add(instruction.opcode)
-        more[f"{name} carries"] += number * carries(instruction)
-        more[f"{name} compares"] += number * compares(instruction)
-        more["calls"] += number * (instruction.opcode == "CALL")
+        carried += number * (name == "integer" and carries(instruction))
+        compared += number * (name == "integer" and compares(instruction))
+        called += number * (instruction.opcode == "CALL")
     return Counts(
         kinds={name: kinds[name] for name in KINDS},
         accesses={access: number for access, number in sorted(accesses.items()) if number},
-        carries=more["integer carries"],
-        compares=more["integer compares"],
-        calls=more["calls"],
-        unknown=tuple(sorted(unknown)),
+        carries=carried,
+        compares=compared,
+        calls=called,
+        unknown=tuple(sorted({each.opcode for each in instructions if kind(each) == "other"})),
     )
