@@ -46,7 +46,7 @@ from polysched.results.kept import kept
 from polysched.schedule.schedule import Schedule, as_options
 from polysched.support import isl
 from polysched.support.entry import entry
-from polysched.support.garbage import rarely
+from polysched.support.limits import rare_garbage
 from polysched.support.remembered import forget
 from polysched.support.trace import checked_by, optional, record, step
 from polysched.targets.table import BACKENDS
@@ -89,7 +89,7 @@ def optimize(
 
 def _in_time(function: Function, target: Target, schedule: Schedule | Tree | None, options: Options) -> Compiled:
     try:
-        with record() as events, rarely, isl.within(options.compile_seconds):
+        with record() as events, rare_garbage, isl.within(options.compile_seconds):
             done = _compiled(function, TARGETS[target], schedule, options)
     finally:
         forget()

@@ -21,8 +21,8 @@ from polysched.codegen.emit.opencl import HEADERS
 from polysched.codegen.emit.source import Source
 from polysched.errors import LaunchError
 from polysched.ir.nodes import Function
-from polysched.runtime.arguments import bind
-from polysched.runtime.cpu import c_function, c_values
+from polysched.runtime.arguments import Binder
+from polysched.runtime.cpu import c_function
 from polysched.runtime.gpu.opencl import opencl_library
 
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off")
@@ -49,7 +49,7 @@ def on_device(source: Source, fn: Function, folder: Path) -> Callable[..., None]
     entry.restype = ctypes.c_int
 
     def run(**arguments: Any) -> None:
-        bound = bind(fn, arguments)
-        assert entry(*c_values(bound, fn)) == 0
+        bound = Binder(fn)(arguments)
+        assert entry(*bound.in_order) == 0
 
     return run

@@ -10,7 +10,7 @@ import pytest
 import polysched as ps
 from polysched import pipeline
 from polysched.operators.examples import stencil
-from polysched.support.garbage import rarely
+from polysched.support.limits import rare_garbage
 
 
 @pytest.fixture(autouse=True)
@@ -22,10 +22,10 @@ def usual():
 
 
 def test_the_usual_thresholds_come_back():
-    with rarely:
+    with rare_garbage:
         assert gc.get_threshold() == (50_000, 10, 10)
     assert gc.get_threshold() == (700, 10, 10)
-    with pytest.raises(ZeroDivisionError), rarely:
+    with pytest.raises(ZeroDivisionError), rare_garbage:
         raise ZeroDivisionError
     assert gc.get_threshold() == (700, 10, 10)
 
@@ -33,7 +33,7 @@ def test_the_usual_thresholds_come_back():
 @pytest.mark.parametrize("thresholds", [(0, 10, 10), (100_000, 5, 5)])
 def test_who_collects_less_often_still_is_left_alone(thresholds):
     gc.set_threshold(*thresholds)
-    with rarely:
+    with rare_garbage:
         assert gc.get_threshold() == thresholds
     assert gc.get_threshold() == thresholds
 
@@ -42,12 +42,12 @@ def test_they_come_back_when_the_last_thread_is_out():
     is_inside, may_end = threading.Event(), threading.Event()
 
     def other() -> None:
-        with rarely:
+        with rare_garbage:
             is_inside.set()
             may_end.wait(10)
 
     thread = threading.Thread(target=other)
-    with rarely:
+    with rare_garbage:
         thread.start()
         assert is_inside.wait(10)
     assert gc.get_threshold() == (50_000, 10, 10)

@@ -28,8 +28,8 @@ from benchmarks.cuda_files.launches import LAUNCHES
 from benchmarks.cuda_files.rodinia import RODINIA
 from benchmarks.cuda_files.samples import SAMPLES
 from benchmarks.cuda_files.suites import SUITES
-from polysched.frontend.cuda.read import CudaFile, read_cuda
 from polysched.frontend.cuda.parse import tokens
+from polysched.frontend.cuda.read import CudaFile, read_cuda
 from polysched.runtime.emulated.findings import CheckReport
 
 _BARRIER = re.compile(rb"__sync(?:threads|warp)\([^()]*\)|(?:cg|cooperative_groups)::sync\([^()]*\)|\w+\.sync\(\)")

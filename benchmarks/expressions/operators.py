@@ -165,7 +165,7 @@ class _Generated:
         tile = prod(sizes[name] for name in self.operator.tile.split())
         try:
             found = self.full.count_instructions(reports["full"], **given).values()
-            full = sum(one.launches * one.threads * one.run.counts.total for one in found) / total
+            full = sum(one.launches * one.threads * one.counts.total for one in found) / total
         except BudgetExceeded:
             full = inf
         return Row(counts, full, tile, "; ".join(self.wrong()))

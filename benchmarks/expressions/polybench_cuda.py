@@ -68,9 +68,7 @@ def _taken(kernel: KernelReport, launch: Launch) -> list[Counts]:
     blocks = [(x * column // 8, y * row // 8, z // 2) for column in (1, 5) for row in (3, 7)]
     try:
         return [
-            run_thread(
-                kernel.assembly, given, threads=launch.threads, blocks=(x, y, z), block=block, thread=thread
-            ).counts
+            run_thread(kernel.assembly, given, threads=launch.threads, blocks=(x, y, z), block=block, thread=thread)
             for block in dict.fromkeys(blocks)
         ]
     except InputError:  # a branch goes by data

@@ -128,7 +128,7 @@ def count_threads(
     assembly = report[launch.kernel].assembly
     given = launch.arguments[: len(assembly.parameters)]
     return [
-        run_thread(assembly, given, threads=launch.threads, blocks=launch.blocks, block=block, thread=thread).counts
+        run_thread(assembly, given, threads=launch.threads, blocks=launch.blocks, block=block, thread=thread)
         for block, thread in dict.fromkeys(places)
     ]
 
@@ -141,7 +141,7 @@ def count_naive(
     pointers = [(k + 1) * _FAR for k in range(len(nest.arrays))]
     given = [*pointers, *(sizes[size] for size in nest.sizes)]
     return [
-        run_thread(kernel, given, threads=(threads, 1, 1), blocks=(blocks, 1, 1), block=block, thread=thread).counts
+        run_thread(kernel, given, threads=(threads, 1, 1), blocks=(blocks, 1, 1), block=block, thread=thread)
         for block, thread in (_in_blocks(element.number) for element in elements)
     ]
 

@@ -34,7 +34,7 @@ def integers(args: argparse.Namespace) -> bool:
         counts, _ = loop_or_all(kernel)
         computes, number, most = STATEMENTS[name]
         instances = (counts["fma"] if computes == "fma" else counts.arithmetic) / number
-        each = (counts["integer"], counts.integer_operations, counts.compares, counts["uniform"], counts.total)
+        each = (counts["integer"], counts["integer"] - counts.carries, counts.compares, counts["uniform"], counts.total)
         cells = [
             f"{figure / instances if instances else 0:{width}.2f}"
             for figure, width in zip(each, list(_TITLES.values())[1:-1], strict=True)

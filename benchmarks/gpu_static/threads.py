@@ -23,8 +23,8 @@ def threads(args: argparse.Namespace) -> bool:
         except (InputError, BudgetExceeded) as error:
             print(f"{name:15}{str(error).splitlines()[0]}")
             continue
-        most = max(found.values(), key=lambda one: one.launches * one.threads * one.run.counts.total)
-        blocks, counts = most.blocks, most.run.counts
+        most = max(found.values(), key=lambda one: one.launches * one.threads * one.counts.total)
+        blocks, counts = most.blocks, most.counts
         print(
             f"{name:15}{sum(one.launches for one in found.values()):9}{blocks:9}{most.threads // blocks:9}"
             f"{counts.total:9}{counts['fma']:9}{counts.fma_share:7.2f}{counts['integer']:9}   {most.largest.kernel}"

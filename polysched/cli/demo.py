@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import statistics
 import time
+from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
@@ -15,11 +16,11 @@ import numpy as np
 from polysched.config.options import Options
 from polysched.errors import ToolchainError
 from polysched.frontend.python import Nest
-from polysched.ir.interp import evaluate
 from polysched.ir.text import show
 from polysched.model.tree.text import show_tree
 from polysched.operators.examples import gemm, jacobi_2d, seidel_2d, stencil
 from polysched.pipeline import Compiled, optimize
+from polysched.trials.data import Source
 
 TIMED: tuple[tuple[Nest, dict[str, int]], ...] = (
     (gemm, {"n": 1024}),
@@ -87,11 +88,11 @@ def _row(nest: Nest, sizes: dict[str, int]) -> str:
     ours = optimize(nest, options=OURS)
     compiled = sum(event.seconds for event in ours.events)  # also where an earlier process has done it
     theirs = optimize(nest, options=SOURCE_ORDER)
-    arrays = _arrays(ours, sizes)
-    results = [_timed(program, arrays, sizes)[1] for program in (theirs, ours)]  # also the warm-up
-    same = all(np.array_equal(results[0][name], results[1][name]) for name in arrays)
+    arguments = next(Source(ours.nest).candidates(sizes)).arguments
+    results = [_timed(program, arguments)[1] for program in (theirs, ours)]  # also the warm-up
+    same = all(np.array_equal(one, other) for one, other in zip(*(result.values() for result in results), strict=True))
     assert same, f"{nest.name}: results differ from source order"
-    times = [[_timed(program, arrays, sizes)[0] for program in (theirs, ours)] for _ in range(RUNS)]
+    times = [[_timed(program, arguments)[0] for program in (theirs, ours)] for _ in range(RUNS)]
     source_order, optimized = (statistics.median(column) for column in zip(*times, strict=True))
     shown = ", ".join(f"{name}={value}" for name, value in sizes.items())
     return (
@@ -100,19 +101,11 @@ def _row(nest: Nest, sizes: dict[str, int]) -> str:
     )
 
 
-def _arrays(done: Compiled, sizes: dict[str, int]) -> dict[str, np.ndarray]:
-    rng = np.random.default_rng(0)
-    shapes = {a.name: [int(evaluate(extent, sizes)) for extent in a.shape] for a in done.nest.arrays}
-    return {name: rng.uniform(0.5, 1.5, shape) for name, shape in shapes.items()}
-
-
-def _timed(
-    program: Compiled, arrays: dict[str, np.ndarray], sizes: dict[str, int]
-) -> tuple[float, dict[str, np.ndarray]]:
+def _timed(program: Compiled, arguments: dict[str, Any]) -> tuple[float, dict[str, Any]]:
     """Seconds of one run on copies, and the copies after it."""
-    copies = {name: array.copy() for name, array in arrays.items()}
+    copies = deepcopy(arguments)
     start = time.perf_counter()
-    program(**copies, **sizes)
+    program(**copies)
     return time.perf_counter() - start, copies
 
 

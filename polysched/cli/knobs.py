@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+from dataclasses import fields
 from typing import TypeAlias
 
 from polysched.config.options import Options, Target
@@ -63,7 +64,4 @@ def sizes(text: str) -> dict[str, int]:
 
 
 def options_of(given: argparse.Namespace) -> Options:
-    names = (name.replace("-", "_") for name in (*_SWITCHES, *_REQUESTS))
-    switches = {name: getattr(given, name) for name in names}
-    chosen = {name: getattr(given, name) for name in ("scheduler", "fusion", "tensor", "tile_sizes")}
-    return Options(**chosen, **switches)
+    return Options(**{each.name: getattr(given, each.name) for each in fields(Options) if each.name in given})

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from polysched.errors import InputError, Loc
 from polysched.frontend.c.read import read_c
-from polysched.frontend.c.region import Region
 from polysched.frontend.op.op import Op
 from polysched.frontend.python import Nest
 from polysched.ir.nodes import Function
@@ -28,7 +27,8 @@ def nests_of(given: argparse.Namespace, *, all_of_python: bool = False) -> Seque
 
 def _c_nests(path: str, name: str, given: argparse.Namespace) -> list[Function]:
     """The nest of that name, or all of the file if it is empty."""
-    functions = [region.function for region in regions_of(path, given)]
+    regions = read_c(path, include=given.include, define=given.define, pure=given.pure)
+    functions = [region.function for region in regions]
     found = [function for function in functions if name in ("", function.name)]
     if not found:
         names = ", ".join(function.name for function in functions)
@@ -59,7 +59,3 @@ def _nests_in(path: str) -> dict[str, Nest | Op]:
         loc = Loc(error.filename or path, error.lineno or 1, error.offset or 1, (error.text or "").rstrip("\n"))
         raise InputError(f"this is not Python: {error.msg}", loc) from error
     return {name: value for name, value in names.items() if isinstance(value, Nest | Op)}
-
-
-def regions_of(path: str, given: argparse.Namespace) -> tuple[Region, ...]:
-    return read_c(path, include=given.include, define=given.define, pure=given.pure)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 
 from polysched.cli.knobs import Commands, knobs, options_of, sizes
 from polysched.cli.places import nests_of
@@ -51,11 +52,17 @@ def run(given: argparse.Namespace) -> int:
             print(schedule.script if given.what == "script" else _decisions(schedule))
             continue
         done = optimize(nest, given.target, options=options_of(given))
-        print(_expressions(done, given) if given.what == "expr" else _stage(done, given.what))
+        print(_STAGES[given.what](done) if given.what in _STAGES else _expressions(done, given))
     return 0
 
 
 _BEFORE = ("ssa", "tensor", "nest")
+_STAGES: dict[str, Callable[[Compiled], object]] = {
+    "tree": lambda done: done.tree,
+    "deps": lambda done: done.dependences,
+    "source": lambda done: done.source.text,
+    "explain": Compiled.explain,
+}
 
 
 def _stage_before(nest: Nest | Op | Function, what: str) -> str:
@@ -72,19 +79,6 @@ _NOTHING = "nothing can be done otherwise"
 
 def _decisions(schedule: Schedule) -> str:
     return "\n".join(map(str, schedule.decisions)) or f"there are no decisions: {schedule.unwritten or _NOTHING}"
-
-
-def _stage(done: Compiled, what: str) -> str:
-    match what:
-        case "tree":
-            return str(done.tree)
-        case "deps":
-            return str(done.dependences)
-        case "source":
-            return done.source.text
-        case "explain":
-            return done.explain()
-    raise AssertionError(what)
 
 
 def _parts_of_expr(given: argparse.Namespace) -> list[str]:

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
+from polysched.config.plain import called
 from polysched.errors import InputError
 from polysched.support.entry import entry
 
@@ -27,7 +28,7 @@ class Order:
     rows: tuple[str, ...]  # "i", "2t + i" or "t + _*i", as a tree prints them; "_" for any; without constants
 
     def __str__(self) -> str:
-        return _call("order", self.statement, *self.rows)
+        return called("order", self.statement, *self.rows)
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Innermost:
     iterator: str
 
     def __str__(self) -> str:
-        return _call("innermost", self.statement, self.iterator)
+        return called("innermost", self.statement, self.iterator)
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class OuterParallel:
     statements: tuple[str, ...]
 
     def __str__(self) -> str:
-        return _call("outer_parallel", *self.statements)
+        return called("outer_parallel", *self.statements)
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class MaxSkew:
     statements: tuple[str, ...]
 
     def __str__(self) -> str:
-        return _call("max_skew", self.most, *self.statements)
+        return called("max_skew", self.most, *self.statements)
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ class Separate:
     depth: int
 
     def __str__(self) -> str:
-        return _call("separate", *self.statements, **({"depth": self.depth} if self.depth else {}))
+        return called("separate", *self.statements, **({"depth": self.depth} if self.depth else {}))
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ class Together:
     depth: int | None
 
     def __str__(self) -> str:
-        return _call("together", *self.statements, **({} if self.depth is None else {"depth": self.depth}))
+        return called("together", *self.statements, **({} if self.depth is None else {"depth": self.depth}))
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,7 @@ class TileSizes:
     sizes: tuple[int, ...]
 
     def __str__(self) -> str:
-        return _call("tile_sizes", self.statement, self.sizes)
+        return called("tile_sizes", self.statement, self.sizes)
 
 
 Constraint = Order | Innermost | OuterParallel | MaxSkew | Separate | Together | TileSizes
@@ -212,8 +213,3 @@ def sizes_asked(constraints: Iterable[Constraint], name: str) -> TileSizes | Non
     """The tiles asked for one statement; of several constraints that fit, the last."""
     asked = [c for c in constraints if isinstance(c, TileSizes) and fits(name, [c.statement])]
     return asked[-1] if asked else None
-
-
-def _call(name: str, *arguments: object, **named: object) -> str:
-    texts = [f'"{a}"' if isinstance(a, str) else str(a) for a in arguments]
-    return f"{name}({', '.join([*texts, *(f'{key}={value}' for key, value in named.items())])})"

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from inspect import Parameter, signature
 from operator import index
@@ -88,9 +89,7 @@ def _plain(function: Callable[..., Any], name: str, kind: Any, value: Any) -> An
 def _as(kind: Any, value: Any) -> Any:
     """The value as plain data of that kind; TypeError if it is of another."""
     match get_origin(kind), get_args(kind):
-        case None, _ if kind is str and isinstance(value, str):
-            return str(value)
-        case origin, _ if origin is Literal and isinstance(value, str):  # the edit says which there are
+        case origin, _ if (kind is str or origin is Literal) and isinstance(value, str):  # which, the edit checks
             return str(value)
         case None, _ if kind is bool and isinstance(value, bool):
             return value
@@ -101,17 +100,10 @@ def _as(kind: Any, value: Any) -> Any:
         case origin, (each,) if origin is Sequence and isinstance(value, list | tuple):
             return tuple(_as(each, one) for one in value)
         case origin, (*kinds,) if kinds and origin not in (Sequence, Literal):
-            return _as_either(kinds, value)
+            for each in kinds:
+                with suppress(TypeError):
+                    return _as(each, value)
     raise TypeError
-
-
-def _as_either(kinds: Sequence[Any], value: Any) -> Any:
-    for kind in kinds[:-1]:
-        try:
-            return _as(kind, value)
-        except TypeError:
-            continue
-    return _as(kinds[-1], value)
 
 
 def _said(kind: Any) -> str:

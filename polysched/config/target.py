@@ -39,13 +39,13 @@ class TargetData:
     name: Target
     language: str
     suffix: str  # of a file with its kernels
-    is_single_source: bool  # are kernels and what launches them one text?
-    has_grid: bool  # blocks and threads, of which a block shares memory
-    has_shuffles: bool  # threads of a warp read each other's registers
-    has_tensor: bool  # tensor instructions of a warp
-    has_sass: bool  # nvcc compiles it, to what can be read
     division: int  # by a value that is no constant, in additions
     registers: int  # integer names that may live across a loop
+    is_single_source: bool = True  # are kernels and what launches them one text?
+    has_grid: bool = False  # blocks and threads, of which a block shares memory
+    has_shuffles: bool = False  # threads of a warp read each other's registers
+    has_tensor: bool = False  # tensor instructions of a warp
+    has_sass: bool = False  # nvcc compiles it, to what can be read
 
 
 def require_known(name: object) -> None:
@@ -69,50 +69,10 @@ LIMITS = Limits(
 # Divisions by run-time values are an instruction of 20 to 40 cycles on CPUs, and a routine on GPUs, of 70 instructions
 # in 64 bits, which index arithmetic may have. On a GPU, integer names take up to two registers each; with more than 64,
 # fewer threads fit a multiprocessor. A CPU keeps in memory at little cost what only the outer loops need.
-_CPU = TargetData(
-    name="c",
-    language="C",
-    suffix=".c",
-    is_single_source=True,
-    has_grid=False,
-    has_shuffles=False,
-    has_tensor=False,
-    has_sass=False,
-    division=25,
-    registers=96,
-)
-_GPU = TargetData(
-    name="cuda",
-    language="CUDA",
-    suffix=".cu",
-    is_single_source=True,
-    has_grid=True,
-    has_shuffles=True,
-    has_tensor=True,
-    has_sass=True,
-    division=70,
-    registers=32,
-)
+_GPU = TargetData(name="cuda", language="CUDA", suffix=".cu", has_grid=True, division=70, registers=32)
 TARGETS: Mapping[Target, TargetData] = {
-    "c": _CPU,
-    "cuda": _GPU,
-    "opencl": replace(
-        _GPU,
-        name="opencl",
-        language="OpenCL",
-        suffix=".cl",
-        is_single_source=False,
-        has_shuffles=False,
-        has_tensor=False,
-        has_sass=False,
-    ),
-    "hip": replace(
-        _GPU,
-        name="hip",
-        language="HIP",
-        suffix=".hip",
-        has_shuffles=False,
-        has_tensor=False,
-        has_sass=False,
-    ),
+    "c": TargetData(name="c", language="C", suffix=".c", division=25, registers=96),
+    "cuda": replace(_GPU, has_shuffles=True, has_tensor=True, has_sass=True),
+    "opencl": replace(_GPU, name="opencl", language="OpenCL", suffix=".cl", is_single_source=False),
+    "hip": replace(_GPU, name="hip", language="HIP", suffix=".hip"),
 }

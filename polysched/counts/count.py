@@ -19,14 +19,7 @@ from polysched.counts.tally import Event, Tally
 from polysched.errors import InputError
 from polysched.frontend.python import Nest
 from polysched.ir.node import walk
-from polysched.ir.nodes import (
-    Array,
-    Expr,
-    For,
-    Function,
-    Load,
-    Store,
-)
+from polysched.ir.nodes import Array, Expr, For, Function, Load, Store
 from polysched.model.counting.cardinality import cardinality, large_sizes
 from polysched.model.counting.interpolated import SMALLEST, interpolated
 from polysched.model.extract import extract
@@ -147,7 +140,8 @@ class _Counter:
         fitted = interpolated(points)
         if fitted is None or not points.dim(isl.dim_type.param):
             return Figure(fitted)
-        self.where = reduce(_from_smallest, range(self.where.dim(isl.dim_type.param)), self.where)
+        for k in range(self.where.dim(isl.dim_type.param)):
+            self.where = self.where.lower_bound_val(isl.dim_type.param, k, isl.Val(SMALLEST))
         return Figure(fitted, fitted=True)
 
 
@@ -164,10 +158,6 @@ def _smaller(reached: Figure, happen: Figure) -> Figure:
     if len(both) < 2 or any(formula.names for formula in both):
         return reached
     return min(reached, happen, key=lambda figure: figure.formula.constant if figure.formula else 0)
-
-
-def _from_smallest(sizes: isl.Set, k: int) -> isl.Set:
-    return sizes.lower_bound_val(isl.dim_type.param, k, isl.Val(SMALLEST))
 
 
 def _at(points: isl.Set, sizes: Mapping[str, int]) -> isl.Set:

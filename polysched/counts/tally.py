@@ -9,7 +9,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 
 from polysched.ir.node import walk
-from polysched.ir.nodes import Binary, Call, Cast, Expr, For, If, Let, Load, Select, Stmt, Store, Unary
+from polysched.ir.nodes import LOGICAL, Binary, Call, Cast, Expr, For, If, Let, Load, Select, Stmt, Store, Unary
 
 Event = tuple[str, str]  # ("operation", "f64 +"), ("read", "A") or ("write", "A")
 
@@ -54,14 +54,10 @@ class Tally:
                 self.add("read", array)
                 if (array, index) != self.updated:
                     self.subscripts(index)
-            case Binary(op="&&" | "||" as op, left=left, right=right):
-                self.add("operation", f"{left.dtype} {op}")
-                self.expression(left)
-                self.perhaps.expression(right)
             case Binary(op=op, left=left, right=right):
                 self.add("operation", f"{left.dtype} {op}")
                 self.expression(left)
-                self.expression(right)
+                (self.perhaps if op in LOGICAL else self).expression(right)
             case Unary(op=op, arg=arg):
                 self.add("operation", f"{arg.dtype} {op}")
                 self.expression(arg)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 from pathlib import Path
 
@@ -20,13 +19,10 @@ def write(path: Path, text: bytes) -> None:
             return
         unfinished = path.with_name(f".{secrets.token_hex(16)}.tmp")
         try:
-            with os.fdopen(os.open(unfinished, _NEW, 0o666), "wb") as file:
+            with open(unfinished, "xb") as file:
                 file.write(text)
             unfinished.replace(path)
         finally:
             unfinished.unlink(missing_ok=True)
     except OSError as error:
         raise InputError(f"'{path}' cannot be written: {error.strerror}") from error
-
-
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)

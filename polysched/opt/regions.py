@@ -56,11 +56,12 @@ class Outcome:
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """What the regions of a file are to become."""
+    """What the regions of a file are to become. For GPUs, the text calls functions; where they fail, the regions run as
+    they were."""
 
     target: Target = "c"
     name: str = ""  # with which the names of functions end that the text calls
-    in_one: bool = False
+    in_one: bool = False  # for CUDA: the kernels are in front of a text that is C++ too
     options: Options | None = None
     always: bool = False  # kernels run where the region's own text is as good, too
 
@@ -76,23 +77,14 @@ class Rewritten:
 
 @entry
 def rewrite(
-    data: bytes,
-    regions: Sequence[Region],
-    target: Target = "c",
-    *,
-    name: str = "",
-    in_one: bool = False,
-    options: Options | None = None,
-    always: bool = False,
+    data: bytes, regions: Sequence[Region], *, options: Options | None = None, always: bool = False
 ) -> Rewritten:
-    """The file `data` with a kernel for each of its regions, in their own line ends.
+    """The file `data` with a kernel in C for each of its regions, in their own line ends.
 
     A region that is best left alone keeps its text, and so do, on one thread, loops that stay as they are; `always` has
-    the kernel run nevertheless. InputError if a region cannot be compiled. For GPUs, the text calls
-    functions whose names end with `name`; where they fail, the regions run as they were. `in_one`, for CUDA, has the
-    kernels in front of a text that is C++ too.
+    the kernel run nevertheless. InputError if a region cannot be compiled.
     """
-    job = Job(target=target, name=name, in_one=in_one, options=options, always=always)
+    job = Job(options=options, always=always)
     return assembled(data, [outcome_of(region, data, job) for region in regions], job)
 
 
@@ -131,13 +123,13 @@ _MAIN_MAY_BE_C = """\
 def outcome_of(region: Region, data: bytes, job: Job) -> Outcome:
     """What becomes of a region of the file `data`; InputError if it cannot be compiled,
     BudgetExceeded if that takes too long."""
-    target, place = job.target, place_of(region.path, data, region.begin, region.function.name)
+    place = place_of(region.path, data, region.begin, region.function.name)
     kept = Outcome(begin=region.begin, end=region.end, place=place, summary="")
-    done = _compiled(region, target, job.options)
+    done = _compiled(region, job.target, job.options)
     if isinstance(done, str):
         return replace(kept, summary=done)
     offload, sizes = None, sizes_that_fit(done.scop, region.function)
-    if not TARGETS[target].has_grid:
+    if not TARGETS[job.target].has_grid:
         is_same = not job.always and runs_the_same_loops(done, region)
         only_on_threads = is_same or (done.rungs["mapping"] == FOR_THREADS and not job.always)
         if only_on_threads and not loops_on_threads(done.kernel):

@@ -32,21 +32,20 @@ class Input:
     is_for_cpp: bool = False  # it must be C++, too
 
 
-def rewrite_supervised(given: Input, job: Job, *, keep_going: bool = True, seconds: float | None = None) -> Rewritten:
+def rewrite_supervised(given: Input, job: Job, *, keep_going: bool = True) -> Rewritten:
     """As `rewrite`, but a region that cannot be compiled keeps its text; InputError for it unless `keep_going`.
 
     InputError also for what is wrong with the whole file.
     """
-    seconds = SECONDS if seconds is None else seconds
     with Worker(MEMORY) as worker:
         try:
-            spans: Sequence[tuple[int, int, str]] = worker.call(seconds, _spans, given)
+            spans: Sequence[tuple[int, int, str]] = worker.call(SECONDS, _spans, given)
         except (BudgetExceeded, RuntimeError) as error:
             raise InputError(f"{given.path} cannot be read: {error}") from error
         outcomes: list[Outcome] = []
         for k, (begin, end, name) in enumerate(spans):
             try:
-                outcomes.append(worker.call(seconds, _outcome, given, job, k))
+                outcomes.append(worker.call(SECONDS, _outcome, given, job, k))
             except (PolyschedError, RuntimeError) as error:
                 why, place = str(error), place_of(given.path, given.data, begin, name)
                 if isinstance(error, RuntimeError):

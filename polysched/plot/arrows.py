@@ -30,19 +30,15 @@ class Arrow:
     """The instance at the end must run after the one at the start."""
 
     kind: Kind
+    statements: tuple[str, str]
+    distance: tuple[int, ...]  # along the loops around both
     start: Place
     end: Place
-
-
-@dataclass(frozen=True)
-class _Pair:
-    arrow: Arrow
-    family: tuple[str, str, str, tuple[int, ...]]  # kind, statements, distance: pairs that look alike
 
     @property
     def is_among(self) -> bool:
         """Does it stay within a panel, or slices of one thing?"""
-        return self.arrow.start.group == self.arrow.end.group
+        return self.start.group == self.end.group
 
 
 Places = Mapping[tuple[str, tuple[int, ...]], Place]  # by statement and iteration
@@ -52,36 +48,36 @@ def arrows(
     dependences: Dependences, drawn: Drawn, places: Places, *, few: bool
 ) -> tuple[tuple[Arrow, ...], tuple[str, ...]]:
     """The arrows between these places, and notes on those that are left out; with `few`, one for each distance."""
-    pairs: dict[tuple[Place, Place], _Pair] = {}
+    every: dict[tuple[Place, Place], Arrow] = {}
     for kind in KINDS:  # an arrow is drawn once, for the first kind there is
         for dependence in dependences.of(kind):
-            for pair in _pairs(dependence, drawn, places):
-                pairs.setdefault((pair.arrow.start, pair.arrow.end), pair)
-    among = [pair for pair in pairs.values() if pair.is_among]
-    between = dict.fromkeys(f"{pair.family[1]} to {pair.family[2]}" for pair in pairs.values() if not pair.is_among)
+            for arrow in _arrows(dependence, drawn, places):
+                every.setdefault((arrow.start, arrow.end), arrow)
+    among = [arrow for arrow in every.values() if arrow.is_among]
+    between = dict.fromkeys(" to ".join(arrow.statements) for arrow in every.values() if not arrow.is_among)
     notes = [f"dependences between panels are not drawn: {', '.join(between)}"] if between else []
-    ends = {pair.family[:3] for pair in among}
-    guesses = (d for d in dependences.guesses if (d.kind, d.source, d.sink) in ends)
+    ends = {(arrow.kind, arrow.statements) for arrow in among}
+    guesses = (d for d in dependences.guesses if (d.kind, (d.source, d.sink)) in ends)
     doubted = ", ".join(dict.fromkeys(f"{d.kind} from {d.source} to {d.sink}" for d in guesses))
     notes += [f"these may be none, which was not decided within their budget: {doubted}"] if doubted else []
     if len(among) <= _ALL and not few:
-        return tuple(pair.arrow for pair in among), tuple(notes)
-    families: dict[tuple[str, str, str, tuple[int, ...]], list[_Pair]] = {}
-    for pair in among:
-        families.setdefault(pair.family, []).append(pair)
-    chosen = list(families)[:: -(-len(families) // _MOST)] if families else []
+        return tuple(among), tuple(notes)
+    alike: dict[tuple[object, ...], list[Arrow]] = {}
+    for arrow in among:
+        alike.setdefault((arrow.kind, arrow.statements, arrow.distance), []).append(arrow)
+    chosen = list(alike.values())[:: -(-len(alike) // _MOST)] if alike else []
     middles = _middles(places)
-    kept = tuple(min(families[each], key=lambda pair: _rank(pair.arrow, middles)).arrow for each in chosen)
-    if len(kept) < len(families):
-        notes.append(f"arrows are drawn for {len(kept)} of {len(families)} distances, one each")
+    kept = tuple(min(each, key=lambda arrow: _rank(arrow, middles)) for each in chosen)
+    if len(kept) < len(alike):
+        notes.append(f"arrows are drawn for {len(kept)} of {len(alike)} distances, one each")
     elif len(kept) < len(among):
-        alike = f"for each of {len(families)} distances" if len(families) > 1 else "for all, which have one distance"
-        notes.append(f"one arrow is drawn {alike}")
+        which = f"for each of {len(alike)} distances" if len(alike) > 1 else "for all, which have one distance"
+        notes.append(f"one arrow is drawn {which}")
     return kept, tuple(notes)
 
 
-def _pairs(dependence: Dependence, drawn: Drawn, places: Places) -> Iterator[_Pair]:
-    """The pairs of instances of which both have a place."""
+def _arrows(dependence: Dependence, drawn: Drawn, places: Places) -> Iterator[Arrow]:
+    """Those between instances of which both have a place."""
     source_part, sink_part = drawn.domains.get(dependence.source), drawn.domains.get(dependence.sink)
     if source_part is None or sink_part is None:
         return
@@ -93,8 +89,7 @@ def _pairs(dependence: Dependence, drawn: Drawn, places: Places) -> Iterator[_Pa
         start, end = places.get((dependence.source, source)), places.get((dependence.sink, sink))
         if start and end:
             distance = tuple(b - a for a, b in zip(source, sink, strict=False))
-            family = (dependence.kind, dependence.source, dependence.sink, distance)
-            yield _Pair(Arrow(dependence.kind, start, end), family)
+            yield Arrow(dependence.kind, (dependence.source, dependence.sink), distance, start, end)
 
 
 def _middles(places: Places) -> dict[int, Point]:

@@ -117,23 +117,15 @@ def _panel(layout: Layout, ranks: dict[tuple[int, ...], int], *, is_tiled: bool,
 
 
 def _tiles(layout: Layout, ranks: dict[tuple[int, ...], int]) -> tuple[Tile, ...]:
-    return tuple(
-        Tile(outline(at for _, at in spots), ranks[_step(spots[0][0])], _between([at for _, at in spots]))
-        for _, spots in sorted(_by_tile(layout).items())
-    )
+    found = (([at for _, at in spots], ranks[_step(spots[0][0])]) for _, spots in sorted(_by_tile(layout).items()))
+    return tuple(Tile(outline(points), rank, _between(points)) for points, rank in found)
 
 
 def _overlap(layout: Layout) -> bool:
     """Is an instance inside of the outline of a tile that is not its own?"""
-    inside = _by_tile(layout)
-    outlines = {tile: outline(at for _, at in spots) for tile, spots in inside.items()}
-    return any(
-        contains(corners, at)
-        for tile, corners in outlines.items()
-        for other, spots in inside.items()
-        for _, at in spots
-        if other != tile
-    )
+    outlines = {tile: outline(at for _, at in spots) for tile, spots in _by_tile(layout).items()}
+    placed = [(run.tile, at) for run, at in layout.spots if run.tile]
+    return any(contains(corners, at) for tile, corners in outlines.items() for other, at in placed if other != tile)
 
 
 def _by_tile(layout: Layout) -> dict[tuple[int, ...], list[tuple[Timed, Point]]]:

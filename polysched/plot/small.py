@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
@@ -58,7 +58,7 @@ def drawn(scop: Scop, statements: Sequence[Statement], sizes: Mapping[str, int] 
 
 def _with_few_slices(scop: Scop, statements: Sequence[Statement], found: Drawn, extent: int) -> Drawn:
     """At one size less, or else at all less, where all slices of three loops fit a picture; as it was if at none."""
-    if _slices(found) <= MOST_SLICES:
+    if max(_lengths(found, (0,)), default=1) <= MOST_SLICES:
         return found
     less = [
         {name: MOST_SLICES + more if name in some else value for name, value in found.sizes.items()}
@@ -68,28 +68,16 @@ def _with_few_slices(scop: Scop, statements: Sequence[Statement], found: Drawn, 
     for sizes in less:
         if _is_valid(scop, sizes):
             other = _points(scop, statements, sizes, extent)
-            if len(other.points) == len(found.points) and _slices(other) <= MOST_SLICES <= _sides(other):
+            slices, sides = max(_lengths(other, (0,)), default=1), min(_lengths(other, (1, 2)), default=MOST_SLICES)
+            if len(other.points) == len(found.points) and slices <= MOST_SLICES <= sides:
                 return other
     return found
 
 
-def _slices(drawn: Drawn) -> int:
-    """The most values that the outermost of three loops has."""
-    return max((_length(domain, 0) for domain in _deep(drawn)), default=1)
-
-
-def _sides(drawn: Drawn) -> int:
-    """The least length of what slices show."""
-    return min((_length(domain, k) for domain in _deep(drawn) for k in (1, 2)), default=MOST_SLICES)
-
-
-def _deep(drawn: Drawn) -> Iterator[isl.Set]:
-    return (domain for domain in drawn.domains.values() if domain.dim(isl.dim_type.set) >= SHOWN)
-
-
-def _length(domain: isl.Set, k: int) -> int:
-    low, high = _range(domain, k)
-    return high - low + 1
+def _lengths(drawn: Drawn, loops: Sequence[int]) -> list[int]:
+    """How many values these of three loops have: the outermost those of slices, the others those of their sides."""
+    deep = (domain for domain in drawn.domains.values() if domain.dim(isl.dim_type.set) >= SHOWN)
+    return [high - low + 1 for domain in deep for low, high in (_range(domain, k) for k in loops)]
 
 
 def with_small_tiles(tree: Tree, statements: Sequence[Statement]) -> tuple[Tree, dict[int, int]]:
@@ -160,7 +148,8 @@ def _points(scop: Scop, statements: Sequence[Statement], sizes: Mapping[str, int
         domain = at_sizes(statement.domain, sizes)
         if domain.is_empty():
             continue
-        middle = dict(_middle(domain))
+        hidden = range(SHOWN, domain.dim(isl.dim_type.set))
+        middle = {k: sum(_range(domain, k)) // 2 for k in hidden}  # of the dimensions that are not shown
         for k, value in middle.items():
             domain = domain.fix_val(isl.dim_type.set, k, isl.Val(value))
         part = domain if extent is None else _first(domain, extent)
@@ -170,13 +159,6 @@ def _points(scop: Scop, statements: Sequence[Statement], sizes: Mapping[str, int
     points = {name: points_of(domain) for name, domain in domains.items()}
     points = {name: some for name, some in points.items() if some}  # the middle of a domain may be in none of its parts
     return Drawn(dict(sizes), domains, points, fixed, is_cut)
-
-
-def _middle(domain: isl.Set) -> Iterator[tuple[int, int]]:
-    """Values for the dimensions that are not shown."""
-    for k in range(SHOWN, domain.dim(isl.dim_type.set)):
-        low, high = _range(domain, k)
-        yield k, (low + high) // 2
 
 
 def _first(domain: isl.Set, extent: int) -> isl.Set:

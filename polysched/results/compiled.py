@@ -34,7 +34,7 @@ from polysched.instructions.mma import INSTRUCTIONS
 from polysched.ir.contents import without_contents
 from polysched.ir.dtypes import i64
 from polysched.ir.node import walk
-from polysched.ir.nodes import Call, Function, Store, Var
+from polysched.ir.nodes import PARALLEL, Call, Function, Store, Var
 from polysched.ir.text import head
 from polysched.model.scop import Scop
 from polysched.model.tree.nodes import Tree
@@ -64,7 +64,7 @@ from polysched.support.entry import entries
 from polysched.support.trace import Declined, Event
 from polysched.targets.table import BACKENDS
 from polysched.trials.borders import borders
-from polysched.trials.orders import BACKWARDS, always_on_threads, has_independent_loops, has_threads, in_other_orders
+from polysched.trials.orders import BACKWARDS, INDEPENDENT, always_on_threads, has_loops, in_other_orders
 from polysched.trials.rounding import Cuts, calls_of_constants, decides_by_floats, has_contractions
 
 
@@ -308,9 +308,9 @@ class Compiled:
     def _other_orders(self) -> dict[str, Run]:
         """The kernel in C on more threads than it takes by itself, and with its parallel loops in other orders."""
         ways = dict[str, Run]()
-        if has_threads(self.kernel):
+        if has_loops(self.kernel, PARALLEL):
             ways["on 4 threads"] = self._loaded(always_on_threads(self.kernel), threads=4, contract=False)
-        if has_independent_loops(self.kernel):
+        if has_loops(self.kernel, INDEPENDENT):
             kernel, order = in_other_orders(self.kernel)
             scalars = (*self.nest.scalars, Var(order, i64))
             params = (*self.nest.params, order) if self.nest.params else ()

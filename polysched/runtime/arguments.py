@@ -27,11 +27,12 @@ from polysched.codegen.emit.source import parameters
 from polysched.errors import LaunchError
 from polysched.ir.contents import default_arguments
 from polysched.ir.dtypes import DType
+from polysched.ir.integers.intervals import whole
 from polysched.ir.interp import evaluate
 from polysched.ir.node import walk
 from polysched.ir.nodes import LARGEST_SIZE, Alloc, Array, Function, Store, Var
 from polysched.prelude.structure.radix import factors_of, products_in
-from polysched.runtime.extents import affine, size_of, sizes_of
+from polysched.runtime.extents import polynomial, size_of, sizes_of
 from polysched.runtime.views import Form, View, view_of
 from polysched.support import isl
 
@@ -48,6 +49,15 @@ class BoundArguments:
     order: tuple[str, ...]  # names of the parameters
     values: dict[str, int | float | bool]  # sizes and scalars
     arrays: dict[str, View]
+
+    @property
+    def in_order(self) -> list[Any]:
+        """As the entry takes them; the arrays must outlive the call."""
+        return self.in_order_at({name: view.at for name, view in self.arrays.items()})
+
+    def in_order_at(self, addresses: Mapping[str, int]) -> list[Any]:
+        """The same with arrays that are elsewhere."""
+        return [addresses[name] if name in addresses else self.values[name] for name in self.order]
 
 
 @dataclass(frozen=True)
@@ -73,13 +83,21 @@ class Binder:
     def __call__(self, arguments: Mapping[str, Any]) -> BoundArguments:
         """The arguments, and the sizes that the arrays show; LaunchError if they do not fit."""
         if not self._needed <= arguments.keys() <= self._known:
-            _refuse_names(self.fn, self.order, self._needed, arguments)
-        views = {array.name: self._viewed(array, arguments) for array in self.fn.arrays}
-        given = [(name, size_of(name, arguments[name])) for name in self.fn.sizes if name in arguments]
-        fit = self._fit(tuple([view.form for view in views.values()]), tuple(given))
+            self._refuse_names(arguments)
+        given = {**self._defaults, **arguments}
+        views = {array.name: _view(array, given[array.name], self.on_device) for array in self.fn.arrays}
+        sizes = [(name, size_of(name, arguments[name])) for name in self.fn.sizes if name in arguments]
+        fit = self._fit(tuple([view.form for view in views.values()]), tuple(sizes))
         _check_apart(fit, views, self.written)
-        scalars = {scalar.name: _scalar(scalar, self._given(scalar.name, arguments)) for scalar in self.fn.scalars}
+        scalars = {scalar.name: _scalar(scalar, given[scalar.name]) for scalar in self.fn.scalars}
         return BoundArguments(self.order, {**fit.sizes, **scalars}, views)
+
+    def _refuse_names(self, given: Mapping[str, Any]) -> None:
+        takes = f"it takes {', '.join(self.order)}"
+        if unknown := sorted(given.keys() - self._known):
+            raise LaunchError(f"{self.fn.name} has no parameter {', '.join(unknown)}; {takes}")
+        if missing := [name for name in self.order if name in self._needed and name not in given]:
+            raise LaunchError(f"{self.fn.name} needs {', '.join(missing)} too; {takes}")
 
     @cached_property
     def order(self) -> tuple[str, ...]:
@@ -89,7 +107,8 @@ class Binder:
     @cached_property
     def written(self) -> frozenset[str]:
         """The names of the arrays that it writes."""
-        return written(self.fn)
+        stores = {node.array for node in walk(self.fn.body) if isinstance(node, Store)}
+        return frozenset(array.name for array in self.fn.arrays if array.name in stores)
 
     @cached_property
     def _known(self) -> frozenset[str]:
@@ -102,19 +121,6 @@ class Binder:
     @cached_property
     def _defaults(self) -> dict[str, Any]:
         return default_arguments(self.fn)
-
-    @cached_property
-    def _views(self) -> dict[str, View]:
-        """Of the arrays that calls may leave out, which stay where they are."""
-        arrays = [array for array in self.fn.arrays if array.name in self._defaults]
-        return {array.name: _view(array, self._defaults[array.name], False) for array in arrays}
-
-    def _viewed(self, array: Array, arguments: Mapping[str, Any]) -> View:
-        name = array.name
-        return _view(array, arguments[name], self.on_device) if name in arguments else self._views[name]
-
-    def _given(self, name: str, arguments: Mapping[str, Any]) -> Any:
-        return arguments[name] if name in arguments else self._defaults[name]
 
     @cached_property
     def _fit(self) -> Callable[[tuple[Form, ...], tuple[tuple[str, int], ...]], Fit]:
@@ -135,29 +141,6 @@ class Binder:
         _check_products(fn, sizes)
         pairs = combinations(((array.name, form.nbytes) for array, form in arrays if form.nbytes), 2)
         return Fit(sizes, tuple((*one, *other) for one, other in pairs if {one[0], other[0]} & self.written))
-
-
-def bind(
-    fn: Function, arguments: Mapping[str, Any], valid_sizes: isl.Set | None = None, *, on_device: bool = False
-) -> BoundArguments:
-    """What a Binder gives, for a single call."""
-    return Binder(fn, valid_sizes, on_device)(arguments)
-
-
-def written(fn: Function) -> frozenset[str]:
-    """The names of the arrays of `fn` that it writes."""
-    stores = {node.array for node in walk(fn.body) if isinstance(node, Store)}
-    return frozenset(array.name for array in fn.arrays if array.name in stores)
-
-
-def _refuse_names(
-    fn: Function, order: tuple[str, ...], needed: frozenset[str], arguments: Mapping[str, Any]
-) -> None:
-    if unknown := sorted(set(arguments) - set(order)):
-        raise LaunchError(f"{fn.name} has no parameter {', '.join(unknown)}; it takes {', '.join(order)}")
-    if missing := [name for name in order if name in needed and name not in arguments]:
-        raise LaunchError(f"{fn.name} needs {', '.join(missing)} too; it takes {', '.join(order)}")
-
 
 def _view(array: Array, given: Any, on_device: bool) -> View:
     view = view_of(given)
@@ -212,8 +195,9 @@ def _check_bounds(fn: Function, sizes: Mapping[str, int], valid_sizes: isl.Set) 
 def _check_memory(fn: Function, sizes: Mapping[str, int]) -> None:
     """Temporaries whose extents are known now must have a size in bytes."""
     for node in walk(fn.body):
-        if isinstance(node, Alloc) and (extents := [affine(extent, sizes) for extent in node.array.shape]):
-            known = [extent[""] for extent in extents if extent is not None and len(extent) == 1]
+        if isinstance(node, Alloc):
+            extents = [polynomial(extent, sizes) for extent in node.array.shape]
+            known = [int(extent.constant) for extent in extents if extent is not None and not extent.names]
             size = node.array.dtype.bits // 8
             for extent in known:
                 if extent < 0:
@@ -270,5 +254,5 @@ def _converted(value: bool | int | float, dtype: DType) -> int | float | bool | 
         except OverflowError:
             return None
         return None if isinf(result) and not isinf(value) else result
-    low, high = (-(1 << dtype.bits - 1), (1 << dtype.bits - 1) - 1) if dtype.kind == "i" else (0, (1 << dtype.bits) - 1)
+    low, high = whole(dtype)
     return int(value) if value == value and low <= value <= high and int(value) == value else None

@@ -34,13 +34,8 @@ def cached(parts: Iterable[str], suffix: str, build: Callable[[Path], object]) -
     """The file for these parts; if there is no good one, `build` is called with the path to write it to, in an empty
     folder that goes away afterwards. ToolchainError if nothing can be kept."""
     folder, key = _folder(), _key(parts)
-    for path in _named(folder, key, suffix):
-        if _content(path) is not None:
-            with suppress(OSError):
-                os.utime(path)  # it was used now
-            return path
-        with suppress(OSError):
-            path.unlink()
+    if kept := _kept(folder, key, suffix):
+        return kept[0]
     try:
         with _workshop(folder) as shop:
             build(fresh := shop / f"fresh{suffix}")
@@ -57,28 +52,31 @@ def cached(parts: Iterable[str], suffix: str, build: Callable[[Path], object]) -
 def remember(parts: Iterable[str], suffix: str, content: bytes) -> None:
     """Keeps the content for these parts, if it can be kept, in place of another one."""
     with suppress(ToolchainError, OSError):
-        for path in _named(_folder(), _key(parts := tuple(parts)), suffix):
-            if not path.stem.endswith(_digest(content)):
-                path.unlink(missing_ok=True)
+        parts = tuple(parts)
+        kept = _kept(_folder(), _key(parts), suffix)
+        if kept and kept[1] != content:
+            kept[0].unlink(missing_ok=True)
         cached(parts, suffix, lambda path: path.write_bytes(content))
 
 
 def remembered(parts: Iterable[str], suffix: str) -> bytes | None:
     """The content that is kept for these parts; None if there is none."""
     try:
-        paths = _named(_folder(), _key(parts), suffix)
+        kept = _kept(_folder(), _key(parts), suffix)
     except ToolchainError:
         return None
-    for path in paths:
-        if (content := _content(path)) is not None:
-            with suppress(OSError):
-                os.utime(path)
-            return content
+    return kept[1] if kept else None
+
+
+def _kept(folder: Path, key: str, suffix: str) -> tuple[Path, bytes] | None:
+    """The good file for the key, and what is in it, which was used now; damaged ones go."""
+    for path in sorted(folder.glob(f"{key}-*{suffix}")):
+        content = _content(path)
+        with suppress(OSError):
+            path.unlink() if content is None else os.utime(path)
+        if content is not None:
+            return path, content
     return None
-
-
-def _named(folder: Path, key: str, suffix: str) -> list[Path]:
-    return sorted(folder.glob(f"{key}-*{suffix}"))
 
 
 def _content(path: Path) -> bytes | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import time
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -22,7 +22,7 @@ from polysched.codegen.emit.vector_math import MACRO
 from polysched.errors import ToolchainError, ZeroDivisorError
 from polysched.ir.nodes import Function
 from polysched.runtime import forked
-from polysched.runtime.arguments import Binder, BoundArguments, written
+from polysched.runtime.arguments import Binder
 from polysched.runtime.timing import Timing
 from polysched.runtime.toolchain import c_flags, compile_shared
 from polysched.runtime.vector_math import WITH_LIBMVEC, libmvec_has
@@ -42,37 +42,59 @@ _SCALARS = {
 }
 
 
-@dataclass(frozen=True)
-class CpuProgram:
-    """A loaded program; call it with the arguments of `fn` by name."""
+class HostProgram:
+    """A program that takes arrays in the host's memory; call it with the arguments of `fn` by name."""
 
     fn: Function  # as the user gave it: its arrays have their own dimensions
+    valid_sizes: isl.Set | None  # { : ... } for which all accesses are in bounds; None: all
+
+    def __call__(self, **arguments: Any) -> None:
+        """Runs it in place; LaunchError, before anything runs, if the arguments do not fit, and where a device fails.
+        ZeroDivisorError, when it has run on the CPU, if an integer was divided by zero."""
+        bound = self._bind(arguments)
+        self._run(bound.in_order)
+
+    def time(self, arguments: Mapping[str, Any], runs: int) -> Timing:
+        """Times by the clock, with copies to a device and back, always on what is in the arrays now, which stays."""
+        bound = self._bind(arguments)
+        originals = {name: bound.arrays[name].owner for name in self._bind.written}
+        scratch = {name: original.copy() for name, original in originals.items()}
+        copies = {name: host_view(copy) for name, copy in scratch.items()}
+        values = replace(bound, arrays=bound.arrays | copies).in_order
+        samples = []
+        for _ in range(runs + 1):
+            for name, copy in scratch.items():
+                np.copyto(copy, originals[name])
+            start = time.perf_counter()
+            self._run(values)
+            samples.append(1e3 * (time.perf_counter() - start))
+        return Timing(tuple(samples[1:]))  # the first one has started the threads
+
+    @cached_property
+    def _bind(self) -> Binder:
+        return Binder(self.fn, self.valid_sizes)
+
+    def _run(self, values: list[Any]) -> None:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class CpuProgram(HostProgram):
+    """A loaded program in C."""
+
+    fn: Function
     library: ctypes.CDLL
     entry: Any  # the C function
-    valid_sizes: isl.Set | None = None  # { : ... } for which all accesses are in bounds; None: all
+    valid_sizes: isl.Set | None = None
     threads: int | None = None  # None: as many as OpenMP takes by itself
 
     def __repr__(self) -> str:
         return f"CpuProgram({self.fn.name}, threads={self.threads})"
 
-    def __call__(self, **arguments: Any) -> None:
-        """Runs it in place; LaunchError, before anything runs, if the arguments do not fit. ZeroDivisorError, when it
-        has run, if an integer was divided by zero."""
-        bound = self._bind(arguments)
-        self._run(c_values(bound, self.fn))
-
-    def time(self, arguments: Mapping[str, Any], runs: int) -> Timing:
-        """Times by the clock, on copies of the arrays that are written."""
-        return time_calls(self._run, self._bind(arguments), self.fn, runs)
-
     def release(self) -> None:
         """Gives back the memory of large temporaries, which it keeps from call to call; calls under way go on."""
         if hasattr(self.library, _RELEASE):
             self.library[_RELEASE]()
-
-    @cached_property
-    def _bind(self) -> Binder:
-        return Binder(self.fn, self.valid_sizes)
 
     @cached_property
     def _zero_divisor(self) -> ctypes.c_int | None:
@@ -145,24 +167,3 @@ def c_function(library: ctypes.CDLL, source: Source, fn: Function) -> Any:
     entry.argtypes = [_SCALARS[dtypes[name]] if name in dtypes else ctypes.c_void_p for name in source.parameters]
     entry.restype = None
     return entry
-
-
-def time_calls(run: Callable[[list[Any]], None], bound: BoundArguments, fn: Function, runs: int) -> Timing:
-    """Times of `run` on C values, always on what is in the arrays now, which stays as it is."""
-    originals = {name: bound.arrays[name].owner for name in written(fn)}
-    scratch = {name: original.copy() for name, original in originals.items()}
-    copies = {name: host_view(copy) for name, copy in scratch.items()}
-    values = c_values(replace(bound, arrays=bound.arrays | copies), fn)
-    samples = []
-    for _ in range(runs + 1):
-        for name, copy in scratch.items():
-            np.copyto(copy, originals[name])
-        start = time.perf_counter()
-        run(values)
-        samples.append(1e3 * (time.perf_counter() - start))
-    return Timing(tuple(samples[1:]))  # the first one has started the threads
-
-
-def c_values(bound: BoundArguments, fn: Function) -> list[Any]:
-    """The arguments as the entry takes them; the arrays in `bound` must outlive the call."""
-    return [bound.arrays[name].at if name in bound.arrays else bound.values[name] for name in bound.order]

@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import add, index, mul, sub
 from typing import Any
 
 from polysched.errors import LaunchError
 from polysched.ir.contents import default_arguments
+from polysched.ir.integers.polynomial import Polynomial
 from polysched.ir.interp import evaluate
 from polysched.ir.node import walk
 from polysched.ir.nodes import LARGEST_SIZE, Binary, Const, Expr, Function, Unary, Var
@@ -29,22 +30,11 @@ def sizes_of(fn: Function, given: Mapping[str, int], shapes: Mapping[str, tuple[
         for array in fn.arrays
         for k, extent in enumerate(array.shape)
     ]
-    defaults = [(name, int(value)) for name, value in default_arguments(fn).items() if name in fn.sizes]
-    progress = True
-    while progress:
-        progress = False
-        for extent, actual, place in extents:
-            if (solved := _solve(extent, actual, sizes)) is None:
-                continue
-            name, value = solved
-            if value is None:
-                known = "".join(f", with {other} = {size}" for other, size in sorted(sizes.items()))
-                raise LaunchError(f"{place} is {actual}, but {extent} is that for no {name} of zero or more{known}")
-            sizes[name], origin[name] = _in_range(name, value), place
-            progress = True
-        if not progress and (left := [(name, value) for name, value in defaults if name not in sizes]):
-            name, sizes[name] = left[0]
-            origin[name], progress = "its default", True
+    usual = default_arguments(fn).items()
+    defaults = [(name, int(value), "its default") for name, value in usual if name in fn.sizes]
+    while found := next(_shown(extents, sizes), None) or next((it for it in defaults if it[0] not in sizes), None):
+        name, value, place = found
+        sizes[name], origin[name] = _in_range(name, value), place
     if unknown := [name for name in fn.sizes if name not in sizes]:
         raise LaunchError(f"the size {', '.join(unknown)} cannot be seen in the shapes of the arrays; pass it as well")
     for extent, actual, place in extents:
@@ -57,7 +47,7 @@ def sizes_of(fn: Function, given: Mapping[str, int], shapes: Mapping[str, tuple[
 def size_of(name: str, given: Any) -> int:
     """A size that is given, as a Python integer; LaunchError if it is none, or one that is not allowed."""
     try:
-        value = operator.index(given)
+        value = index(given)
     except TypeError:
         raise LaunchError(f"the size {name} must be an integer, not {type(given).__name__} {given!r}") from None
     return _in_range(name, value)
@@ -69,45 +59,37 @@ def _in_range(name: str, value: int) -> int:
     return value
 
 
-def _solve(extent: Expr, actual: int, sizes: Mapping[str, int]) -> tuple[str, int | None] | None:
-    """The one unknown size of an extent that is affine in it, and its value, None if no integer from 0 fits.
-
-    None if the extent determines no size (yet).
-    """
-    linear = affine(extent, sizes)
-    if linear is None or len(linear) != 2:
-        return None
-    (name,) = (name for name in linear if name)
-    factor, rest = linear[name], actual - linear[""]
-    value, remainder = divmod(rest, factor)
-    return name, value if remainder == 0 and value >= 0 else None
+Extents = Sequence[tuple[Expr, int, str]]  # with what an array has, and where
 
 
-def affine(extent: Expr, sizes: Mapping[str, int]) -> dict[str, int] | None:
-    """Factors of the unknown sizes and, under "", the constant; None if the extent is not affine in them."""
+def _shown(extents: Extents, sizes: Mapping[str, int]) -> Iterator[tuple[str, int, str]]:
+    """The sizes that an extent determines, affine in that one alone; LaunchError if it is so for none from 0."""
+    for extent, actual, place in extents:
+        linear = polynomial(extent, sizes)
+        if linear is None or linear.degree != 1 or len(linear.names) != 1:
+            continue
+        ((name,), factor), *_ = linear
+        value, remainder = divmod(actual - linear.constant, factor)
+        if remainder or value < 0:
+            known = "".join(f", with {other} = {size}" for other, size in sorted(sizes.items()))
+            raise LaunchError(f"{place} is {actual}, but {extent} is that for no {name} of zero or more{known}")
+        yield name, int(value), place
+
+
+def polynomial(extent: Expr, sizes: Mapping[str, int]) -> Polynomial | None:
+    """The extent in the sizes that are not known; None if that is no polynomial."""
     match extent:
         case Const(value, _):
-            return {"": int(value)}
+            return Polynomial.number(int(value))
         case Var(name, _):
-            return {"": sizes[name]} if name in sizes else {"": 0, name: 1}
+            return Polynomial.number(sizes[name]) if name in sizes else Polynomial.name(name)
         case Unary("-", arg):
-            return _scaled(affine(arg, sizes), -1)
-        case Binary("+" | "-" as op, left, right):
-            first, second = affine(left, sizes), _scaled(affine(right, sizes), 1 if op == "+" else -1)
-            if first is None or second is None:
-                return None
-            total = {name: first.get(name, 0) + second.get(name, 0) for name in {**first, **second}}
-            return {name: factor for name, factor in total.items() if factor or not name}
-        case Binary("*", left, right):
-            first, second = affine(left, sizes), affine(right, sizes)
-            if first is None or second is None or (len(first) > 1 and len(second) > 1):
-                return None
-            return _scaled(second, first[""]) if len(first) == 1 else _scaled(first, second[""])
+            return polynomial(Binary("-", Const(0), arg), sizes)
+        case Binary("+" | "-" | "*" as op, left, right):
+            one, other = polynomial(left, sizes), polynomial(right, sizes)
+            return None if one is None or other is None else _COMBINED[op](one, other)
     names = [node.name for node in walk(extent) if isinstance(node, Var)]
-    return {"": evaluate(extent, sizes)} if all(name in sizes for name in names) else None
+    return Polynomial.number(evaluate(extent, sizes)) if all(name in sizes for name in names) else None
 
 
-def _scaled(linear: dict[str, int] | None, factor: int) -> dict[str, int] | None:
-    if linear is None:
-        return None
-    return {name: value * factor for name, value in linear.items() if value * factor or not name}
+_COMBINED: dict[str, Callable[[Polynomial, Polynomial], Polynomial]] = {"+": add, "-": sub, "*": mul}

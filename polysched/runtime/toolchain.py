@@ -109,19 +109,18 @@ def compile_shared(
         except OSError as error:
             raise ToolchainError(f"the compiler does not run: {shlex.join(command)}: {error}") from error
         if run.returncode != 0:
-            raise ToolchainError(_failure(command, run.stderr or run.stdout, text, file))
+            raise ToolchainError(failure(shlex.join(command), run.stderr or run.stdout, text, file))
         if not output.exists():
             raise ToolchainError(f"the compiler has made no file: {shlex.join(command)}")
 
     return cached((whole, *command, compiler.version, processor()), ".so", build)
 
 
-def _failure(command: tuple[str, ...], message: str, text: str, file: str) -> str:
-    """The command, what the compiler said, and the first line of ours that it complains about."""
-    parts = [f"the compiler failed: {shlex.join(command)}", message.strip()]
-    if found := re.search(rf"{re.escape(file)}:(\d+):(?:\d+:)? (?:fatal )?error", message):
-        number = int(found[1])
-        lines = text.splitlines()
+def failure(command: str, message: str, text: str, file: str) -> str:
+    """The command, what the compiler said, and the first line of ours that it complains about, as gcc or nvcc does."""
+    parts = [f"the compiler failed: {command}", message.strip("\0\n ")]
+    if found := re.search(rf"{re.escape(file)}[:(](\d+)(?::|\):)(?:\d+:)? (?:fatal |catastrophic )?error", message):
+        number, lines = int(found[1]), text.splitlines()
         if number <= len(lines):
             parts.append(f"line {number} of {file}: {lines[number - 1].strip()}")
     return "\n".join(parts)

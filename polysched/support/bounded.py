@@ -1,6 +1,6 @@
 """Calls that must not run away, in a process of their own with a time limit.
 
-isl cannot be interrupted from Python, and its quota of operations is not a clock: single operations may take minutes.
+isl's scheduler ignores aborts and its quota of operations for minutes.
 """
 
 from __future__ import annotations

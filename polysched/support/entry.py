@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections import deque
 from collections.abc import Callable
 from functools import wraps
-from types import TracebackType
+from traceback import walk_tb
+from types import FrameType, TracebackType
 from typing import Any, TypeVar
 
 from polysched.errors import InputError, PolyschedError
@@ -49,11 +49,7 @@ def entry(function: F) -> F:
 
 def _ends_in_ours(lines: TracebackType | None) -> bool:
     """Is one of the last lines ours? Below it may be those of libraries."""
-    last = deque[TracebackType](maxlen=_TAIL)
-    while lines is not None:
-        last.append(lines)
-        lines = lines.tb_next
-    return any(_is_in(each, "polysched") for each in last)
+    return any(_is_in(frame, "polysched") for frame, _ in [*walk_tb(lines)][-_TAIL:])
 
 
 _TAIL = 50
@@ -79,11 +75,11 @@ def _users(lines: TracebackType | None) -> TracebackType | None:
     if lines is None:
         return None
     below = _users(lines.tb_next)
-    if _is_in(lines, "polysched", "contextlib", "functools"):
+    if _is_in(lines.tb_frame, "polysched", "contextlib", "functools"):
         return below
     lines.tb_next = below
     return lines
 
 
-def _is_in(lines: TracebackType, *packages: str) -> bool:
-    return lines.tb_frame.f_globals.get("__name__", "").partition(".")[0] in packages
+def _is_in(frame: FrameType, *packages: str) -> bool:
+    return frame.f_globals.get("__name__", "").partition(".")[0] in packages

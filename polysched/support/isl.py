@@ -28,9 +28,7 @@ from islpy import (  # noqa: F401  (re-exported)
     LocalSpace,
     Map,
     MultiAff,
-    MultiPwAff,
     MultiUnionPwAff,
-    MultiVal,
     Point,
     Printer,
     PwAff,
@@ -40,7 +38,6 @@ from islpy import (  # noqa: F401  (re-exported)
     ScheduleNode,
     Set,
     Space,
-    UnionAccessInfo,
     UnionMap,
     UnionPwAff,
     UnionPwAffList,
@@ -101,14 +98,15 @@ def _proved(extreme: Callable[..., Any], *, last: bool) -> Callable[..., Any]:
 
     @wraps(extreme)
     def proved(values: Any, *position: int) -> Any:
-        for form in (_reread, _as_it_is) if any(part.dim(dim_type.div) for part in _parts(values)) else (_as_it_is,):
+        has_divisions = any(part.dim(dim_type.div) for part in _parts(values))
+        for is_reread in (True, False) if has_divisions else (False,):
             try:
-                same = form(values)
+                same = type(values)(str(values)) if is_reread else values
                 found = extreme(same, *position)
                 if _is_extreme(_relation(found), _relation(same, *position), last):
                     return found
             except Error:  # some names cannot be read, and some sets are too much for isl
-                if form is _as_it_is or is_exhausted():
+                if not is_reread or is_exhausted():
                     raise
         raise Error(f"isl's {extreme.__name__} is wrong")
 
@@ -127,14 +125,6 @@ def _of_each(name: str) -> Callable[[Any], Any]:
 
     extreme.__name__ = name
     return extreme
-
-
-def _reread(values: Any) -> Any:
-    return type(values)(str(values))
-
-
-def _as_it_is(values: Any) -> Any:
-    return values
 
 
 def _parts(values: Any) -> list[Any]:
@@ -202,7 +192,8 @@ def within(seconds: float = math.inf, operations: int = 0) -> Iterator[None]:
                 raise BudgetExceeded(f"isl used up {operations or outer} operations") from error
             if is_nonsense:  # what we asked for is at fault, not how hard it is
                 raise
-            raise BudgetExceeded(f"isl failed: {_first_line(error)}") from error
+            line, *_ = str(error).split("\n")
+            raise BudgetExceeded(f"isl failed: {line}") from error
         finally:
             DEFAULT_CONTEXT.set_max_operations(outer)  # an outer quota starts anew
             DEFAULT_CONTEXT.reset_operations()
@@ -258,10 +249,6 @@ def _after_fork() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
-
-
-def _first_line(error: Error) -> str:
-    return str(error).partition("\n")[0]
 
 
 def has_clock() -> bool:

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import threading
 from collections.abc import Callable
@@ -39,3 +40,16 @@ class Limit(Generic[T]):
 
     def _after_fork(self) -> None:
         self._lock = threading.Lock()
+
+
+_OBJECTS = 50_000  # of the youngest, that are looked through at a time, instead of 700
+
+
+def _raised(thresholds: tuple[int, int, int]) -> tuple[int, int, int]:
+    """Nothing changes where the collector is off, or runs less often still."""
+    first, second, third = thresholds
+    return first and max(first, _OBJECTS), second, third
+
+
+# Python's garbage collector would walk the trees of a nest again and again, which have no cycles.
+rare_garbage = Limit(gc.get_threshold, lambda thresholds: gc.set_threshold(*thresholds), _raised)

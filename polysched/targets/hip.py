@@ -20,7 +20,6 @@ from polysched.config.options import Options
 from polysched.errors import LaunchError
 from polysched.ir.nodes import Function
 from polysched.support import isl
-from polysched.targets.backend import Backend
 
 _CALLS = (
     "Error_t", "Success", "GetErrorString", "GetLastError", "Malloc", "MallocAsync", "Free", "FreeAsync", "Memcpy",
@@ -64,7 +63,7 @@ class _HipHost(CudaHost):
         return f"grid_of({', '.join(grid)}, {most})", f"dim3({', '.join(block)})"
 
 
-def _emit(kernel: Function, options: Options) -> Source:
+def emit_hip(kernel: Function, options: Options) -> Source:
     """The HIP text of `kernel`; its entry takes device pointers and returns the first hipError_t as an int."""
     source = source_of(_HipHost(kernel, contract=options.contract_floats))
     return replace(
@@ -72,7 +71,7 @@ def _emit(kernel: Function, options: Options) -> Source:
     )
 
 
-def _emit_file(offloads: Sequence[Offload], options: Options) -> str:
+def emit_hip_file(offloads: Sequence[Offload], options: Options) -> str:
     contract = options.contract_floats
     return _in_hip(file_of([_HipHost(it.kernel, it.entry, it.elements, contract) for it in offloads]))
 
@@ -84,9 +83,6 @@ def _in_hip(text: str) -> str:
     return text
 
 
-def _load(source: Source, nest: Function, valid_sizes: isl.Set, options: Options) -> None:
+def refuse_to_load(source: Source, nest: Function, valid_sizes: isl.Set, options: Options) -> None:
     hint = "compile its text with hipcc; verify() runs it on the CPU"
     raise LaunchError(f"{nest.name}: HIP is not launched from Python: {hint}")
-
-
-BACKEND = Backend(emit=_emit, emit_file=_emit_file, load=_load)

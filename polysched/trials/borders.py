@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Iterator, Sequence
 
 from polysched.ir.interp import evaluate
@@ -22,14 +23,10 @@ def borders(names: Sequence[str], fits: Sequence[Expr]) -> Iterator[tuple[dict[s
         def sizes(value: int, group: tuple[str, ...] = group) -> dict[str, int]:
             return {name: value if name in group else 1 for name in names}
 
-        fitting, least = 0, _LARGEST  # the largest that is known to fit, the least that is known not to
-        if not _fit(fits, sizes(1)) or _fit(fits, sizes(least)):
-            continue
-        while least - fitting > 1:
-            middle = (fitting + least) // 2
-            fitting, least = (middle, least) if _fit(fits, sizes(middle)) else (fitting, middle)
-        yield sizes(fitting), True
-        yield sizes(least), False
+        if _fit(fits, sizes(1)) and not _fit(fits, sizes(_LARGEST)):
+            least = bisect(range(_LARGEST), False, key=lambda value: not _fit(fits, sizes(value)))
+            yield sizes(least - 1), True
+            yield sizes(least), False
 
 
 def _fit(fits: Sequence[Expr], sizes: dict[str, int]) -> bool:

@@ -59,7 +59,7 @@ class Source:
         """Integers below the least size, so that they say something of it; floats of one sign."""
         most = max(1, min(sizes.values(), default=1)) - 1
         named: tuple[Array | Var, ...] = (*self.nest.arrays, *self.nest.scalars)
-        return {it.name: (0.5, 1.5) if it.dtype.is_float else (0, min(most, _MOST)) for it in named}
+        return {it.name: _USUAL_FLOATS if it.dtype.is_float else (0, min(most, _MOST)) for it in named}
 
     def _drawn(self, sizes: Mapping[str, int], ranges: Ranges, style: Style) -> dict[str, Any]:
         rng = np.random.default_rng(self.seed)
@@ -90,9 +90,7 @@ def _values(
 ) -> np.ndarray:
     low, high = of
     if dtype.is_float:
-        if of != _USUAL_FLOATS:
-            return np.asarray(rng.uniform(low, high, shape), dtype.numpy)
-        if whole:
+        if whole and of == _USUAL_FLOATS:
             return np.asarray(rng.choice([-3, -2, -1, 1, 2, 3], shape), dtype.numpy)
         return np.asarray(rng.uniform(low, high, shape), dtype.numpy)
     if dtype.kind == "b":

@@ -14,7 +14,7 @@ first turns round every dependence that there is.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from polysched.ir.build import add, binary, floordiv, floormod, load, mul, store, sub, var
@@ -27,14 +27,9 @@ INDEPENDENT = PARALLEL | {"vector"}  # kinds of loops whose iterations may run i
 BACKWARDS = -1
 
 
-def has_threads(kernel: Function) -> bool:
-    """Has it a loop on threads?"""
-    return any(isinstance(node, For) and node.kind in PARALLEL for node in walk(kernel.body))
-
-
-def has_independent_loops(kernel: Function) -> bool:
-    """Has it a loop whose iterations may run in any order?"""
-    return any(isinstance(node, For) and node.kind in INDEPENDENT for node in walk(kernel.body))
+def has_loops(kernel: Function, kinds: Collection[str]) -> bool:
+    """Has it a loop of one of these kinds?"""
+    return any(isinstance(node, For) and node.kind in kinds for node in walk(kernel.body))
 
 
 def always_on_threads(kernel: Function) -> Function:

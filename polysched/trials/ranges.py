@@ -36,8 +36,7 @@ def widened(demands: Demands, ranges: Ranges, by: int = 2) -> Ranges:
     always = {name for demand in demands.all if not demand.is_guarded for name in demand.sources}
     wider = dict(ranges)
     for name in set(demands.sources) - always:
-        dtype, (low, high) = _dtype(demands.nest, name), ranges[name]
-        least, most = _EVERY if dtype.is_float else whole(dtype)
+        (least, most), (low, high) = _every(_dtype(demands.nest, name)), ranges[name]
         wider[name] = max(low - by, least), min(high + by, most)
     return wider
 
@@ -96,8 +95,7 @@ class _Search:
 
     def is_possible(self, name: str, candidate: Range, asked: Iterable[Demand]) -> bool:
         """Do these demands hold if the values of `name` are in the candidate?"""
-        dtype = _dtype(self.demands.nest, name)
-        low, high = _EVERY if dtype.is_float else whole(dtype)
+        low, high = _every(_dtype(self.demands.nest, name))
         if not low <= candidate[0] <= candidate[1] <= high:
             return False
         before, self.ranges[name] = self.ranges[name], candidate
@@ -175,6 +173,10 @@ def _within(expr: Expr, inner: Callable[[Expr], Range]) -> Range:
 
 def _are_finite(ranges: Iterable[Range]) -> bool:
     return all(isfinite(low) and isfinite(high) for low, high in ranges)
+
+
+def _every(dtype: DType) -> Range:
+    return _EVERY if dtype.is_float else whole(dtype)
 
 
 def _dtype(nest: Function, name: str) -> DType:

@@ -24,9 +24,9 @@ data, all bits count.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import partial, reduce
 from math import inf, isfinite, log
 from typing import Any
 
@@ -39,7 +39,6 @@ from polysched.ir.node import rewrite, walk
 from polysched.ir.nodes import (
     COMPARISONS,
     Alloc,
-    Array,
     Binary,
     Call,
     Cast,
@@ -104,7 +103,7 @@ def with_bounds(nest: Function, cuts: Cuts | None = None) -> tuple[Function, dic
     beside = _Beside(nest, used_names(nest), cuts or {})
     body = rewrite(nest.body, beside.stmt)
     floats = [array for array in nest.arrays if array.dtype.is_float]
-    arrays = [_like(array, name) for array in floats for name in beside.names(array.name)]
+    arrays = [replace(array, name=name, dtype=f64) for array in floats for name in beside.names(array.name)]
     params = (*nest.params, *(array.name for array in arrays)) if nest.params else ()
     found = {array.name: beside.names(array.name) for array in floats}
     return replace(nest, arrays=(*nest.arrays, *arrays), body=body, params=params), found
@@ -147,10 +146,6 @@ def _unit(dtype: DType) -> float:
     return 2.0 ** -_DIGITS[dtype.bits]
 
 
-def _like(array: Array, name: str) -> Array:
-    return replace(array, name=name, dtype=f64)
-
-
 @dataclass
 class _Beside:
     """Makes what is computed beside each statement."""
@@ -179,94 +174,87 @@ class _Beside:
                 self.cut = max(self.cuts.values(), default=0.0)  # it may be part of any statement
                 return (*map(Let, self.names(name), self.of(value)), stmt)
             case Alloc(array) if array.dtype.is_float:
-                return (*(Alloc(_like(array, name)) for name in self.names(array.name)), stmt)
+                return (*(Alloc(replace(array, name=name, dtype=f64)) for name in self.names(array.name)), stmt)
         return None
 
-    def of(self, value: Expr) -> tuple[Expr, Expr, Expr]:
-        return self.size(value), self.depth(value), self.reach(value)
+    def of(self, value: Expr) -> Iterator[Expr]:
+        """Its size, depth and reach."""
+        return (self.figure(which, value) for which in (_SIZE, _DEPTH, _REACH))
 
-    def size(self, expr: Expr) -> Expr:
-        """The sum of the absolute values of the terms, as f64."""
+    def figure(self, which: int, expr: Expr) -> Expr:
+        """One of them, which is that of what the expression passes on, or else made of those of its operands."""
+        of = partial(self.figure, which)
         match expr:
             case Load(array, index, dtype) if dtype.is_float:
-                return Load(self.names(array)[0], index, f64)
+                return Load(self.names(array)[which], index, f64)
             case Var(name, dtype) if dtype.is_float and expr not in self.nest.scalars:
-                return Var(self.names(name)[0], f64)
+                return Var(self.names(name)[which], f64)
             case Unary("-", arg) | Call("fabs", (arg,)):
-                return self.size(arg)
-            case Binary("+" | "-", left, right):
-                return add(self.size(left), self.size(right))
-            case Binary("*", left, right):
-                return mul(self.size(left), self.size(right))
-            case Binary("/", left, right):
-                divisor = _abs(right)
-                return mul(self.size(left), _divided(add(divisor, self.size(right)), mul(divisor, divisor)))
-            case Binary("min" | "max", left, right):
-                return binary("max", self.size(left), self.size(right))
+                return of(arg)
             case Select(cond, then, other):
-                return Select(cond, self.size(then), self.size(other))
-            case Cast(arg, _) if arg.dtype.is_float:
-                return self.size(arg)
-            case Call("fma", (one, other, term)):
-                return add(mul(self.size(one), self.size(other)), self.size(term))
-            case Call(fn, args):
-                slopes = _SLOPES.get(fn, _unknown)([_wide(arg) for arg in args], _abs(expr))
-                return reduce(add, map(mul, slopes, map(self.size, args)), _abs(expr))
-        return _abs(expr)
+                return Select(cond, of(then), of(other))
+        return (_size, self.depth, _reach)[which](expr, of)
 
-    def depth(self, expr: Expr) -> Expr:
+    def depth(self, expr: Expr, of: Callable[[Expr], Expr]) -> Expr:
         """The roundings on the longest way from a term to the value, times u."""
         rounding = _unit(expr.dtype) if expr.dtype.is_float else 0.0
         unit = const(rounding, f64)
         match expr:
-            case Load(array, index, dtype) if dtype.is_float:
-                return Load(self.names(array)[1], index, f64)
-            case Var(name, dtype) if dtype.is_float and expr not in self.nest.scalars:
-                return Var(self.names(name)[1], f64)
-            case Unary("-", arg) | Call("fabs", (arg,)):
-                return self.depth(arg)
             case Binary("+" | "-", left, right):
-                return add(self.deepest((left, right)), unit)
+                return add(binary("max", of(left), of(right)), unit)
             case Binary("*", left, right):
                 cut = 2 * self.cut if expr.dtype == f32 else 0.0
-                return add(self.depth(left), self.depth(right), const(rounding + cut, f64))
+                return add(of(left), of(right), const(rounding + cut, f64))
             case Binary("/", left, right):  # which may become a product with the inverse
-                return add(self.depth(left), self.depth(right), unit, unit)
+                return add(of(left), of(right), unit, unit)
             case Binary("min" | "max", left, right):
-                return self.deepest((left, right))
-            case Select(cond, then, other):
-                return Select(cond, self.depth(then), self.depth(other))
+                return binary("max", of(left), of(right))
             case Cast(arg, _):
-                return add(self.depth(arg), unit)
+                return add(of(arg), unit)
             case Call(_, args):
-                return reduce(add, map(self.depth, args), mul(unit, float(_LIBRARY)))
+                return reduce(add, map(of, args), mul(unit, float(_LIBRARY)))
         return const(0.0, f64)
 
-    def reach(self, expr: Expr) -> Expr:
-        """The exponents of the factors, over the largest of the type."""
-        match expr:
-            case Load(array, index, dtype) if dtype.is_float:
-                return Load(self.names(array)[2], index, f64)
-            case Var(name, dtype) if dtype.is_float and expr not in self.nest.scalars:
-                return Var(self.names(name)[2], f64)
-            case Unary("-", arg) | Call("fabs", (arg,)):
-                return self.reach(arg)
-            case Binary("*" | "/", left, right):
-                return add(self.reach(left), self.reach(right))
-            case Binary("+" | "-" | "min" | "max", left, right):
-                return binary("max", self.reach(left), self.reach(right))
-            case Select(cond, then, other):
-                return Select(cond, self.reach(then), self.reach(other))
-            case Cast(arg, dtype) if arg.dtype.is_float:
-                return mul(self.reach(arg), max(1.0, _EXPONENTS[arg.dtype.bits] / _EXPONENTS[dtype.bits]))
-            case Call("fma", (one, other, term)):
-                return binary("max", add(self.reach(one), self.reach(other)), self.reach(term))
-            case Call(_, args):
-                return reduce(lambda one, other: binary("max", one, other), map(self.reach, args), _exponent(expr))
-        return _exponent(expr)
 
-    def deepest(self, exprs: Iterable[Expr]) -> Expr:
-        return binary("max", *map(self.depth, exprs))
+_SIZE, _DEPTH, _REACH = range(3)
+
+
+def _size(expr: Expr, of: Callable[[Expr], Expr]) -> Expr:
+    """The sum of the absolute values of the terms, as f64."""
+    match expr:
+        case Binary("+" | "-", left, right):
+            return add(of(left), of(right))
+        case Binary("*", left, right):
+            return mul(of(left), of(right))
+        case Binary("/", left, right):
+            divisor = _abs(right)
+            return mul(of(left), Binary("/", add(divisor, of(right)), mul(divisor, divisor)))
+        case Binary("min" | "max", left, right):
+            return binary("max", of(left), of(right))
+        case Cast(arg, _) if arg.dtype.is_float:
+            return of(arg)
+        case Call("fma", (one, other, term)):
+            return add(mul(of(one), of(other)), of(term))
+        case Call(fn, args):
+            slopes = _SLOPES.get(fn, _unknown)([_wide(arg) for arg in args], _abs(expr))
+            return reduce(add, map(mul, slopes, map(of, args)), _abs(expr))
+    return _abs(expr)
+
+
+def _reach(expr: Expr, of: Callable[[Expr], Expr]) -> Expr:
+    """The exponents of the factors, over the largest of the type."""
+    match expr:
+        case Binary("*" | "/", left, right):
+            return add(of(left), of(right))
+        case Binary("+" | "-" | "min" | "max", left, right):
+            return binary("max", of(left), of(right))
+        case Cast(arg, dtype) if arg.dtype.is_float:
+            return mul(of(arg), max(1.0, _EXPONENTS[arg.dtype.bits] / _EXPONENTS[dtype.bits]))
+        case Call("fma", (one, other, term)):
+            return binary("max", add(of(one), of(other)), of(term))
+        case Call(_, args):
+            return reduce(lambda one, other: binary("max", one, other), map(of, args), _exponent(expr))
+    return _exponent(expr)
 
 
 _RIGHT = frozenset({"sqrt", "fmin", "fmax", "copysign"})  # which libraries round right
@@ -293,10 +281,6 @@ def _abs(expr: Expr) -> Expr:
     return Call("fabs", (_wide(expr),), f64)
 
 
-def _divided(left: Expr, right: Expr) -> Expr:
-    return Binary("/", left, right)
-
-
 Slopes = Callable[[list[Expr], Expr], list[Expr]]  # of the arguments and the absolute value of the result
 
 
@@ -309,16 +293,12 @@ def _of_result(factor: float, more: float = 0.0) -> Slopes:
 
 
 def _inverse(factor: float, offset: float = 0.0) -> Slopes:
-    return lambda args, result: [_divided(const(factor, f64), _abs(add(args[0], offset)))]
-
-
-def _of_root(args: list[Expr], result: Expr) -> list[Expr]:
-    return [_divided(const(0.5, f64), result)]
+    return lambda args, result: [Binary("/", const(factor, f64), _abs(add(args[0], offset)))]
 
 
 def _of_power(args: list[Expr], result: Expr) -> list[Expr]:
     base, exponent = args
-    of_base = _divided(mul(_abs(exponent), result), _abs(base))
+    of_base = Binary("/", mul(_abs(exponent), result), _abs(base))
     return [of_base, mul(result, _abs(Call("log", (_abs(base),), f64)))]
 
 
@@ -339,6 +319,6 @@ _SLOPES: dict[str, Slopes] = {  # absolute values of derivatives, or more
     "log2": _inverse(1.5),
     "log10": _inverse(0.5),
     "log1p": _inverse(1.0, 1.0),
-    "sqrt": _of_root,
+    "sqrt": lambda args, result: [Binary("/", const(0.5, f64), result)],
     "pow": _of_power,
 }

@@ -50,11 +50,7 @@ def ladders(nest: Function, scop: Scop, fixed: Sizes, over: int = -1) -> list[li
 
 def work(nest: Function, scop: Scop, sizes: Sizes) -> int:
     """About how many elements there are, and accesses to them: as if the domains were boxes."""
-    point = _point(scop, sizes)
-    accesses = sum(
-        (len(s.reads) + len(s.writes)) * _box(domain) * _turns(s, domain, sizes)
-        for s, domain in ((s, s.domain.intersect_params(point)) for s in scop.statements)
-    )
+    accesses = sum((len(s.reads) + len(s.writes)) * _box(domain) * turns for s, domain, turns in _at(scop, sizes))
     return accesses + sum(prod(int(evaluate(extent, sizes)) for extent in array.shape) for array in nest.arrays)
 
 
@@ -97,14 +93,19 @@ def _valid(scop: Scop, candidates: Iterable[Sizes]) -> Iterator[Sizes]:
 
 
 def _has_at_most(scop: Scop, sizes: Sizes, most: int) -> bool:
-    point = _point(scop, sizes)
-    domains = [s.domain.intersect_params(point) for s in scop.statements]
-    turns = [_turns(s, domain, sizes) for s, domain in zip(scop.statements, domains, strict=True)]
-    boxes = sum(times * _box(domain) for times, domain in zip(turns, domains, strict=True))
+    found = list(_at(scop, sizes))
+    boxes = sum(turns * _box(domain) for _, domain, turns in found)
     if most < boxes <= _LOOSE * most:
-        counts = (domain.count_val().get_num_si() for domain in domains)
-        return sum(times * count for times, count in zip(turns, counts, strict=True)) <= most
+        return sum(turns * int(domain.count_val().get_num_si()) for _, domain, turns in found) <= most
     return boxes <= most
+
+
+def _at(scop: Scop, sizes: Sizes) -> Iterator[tuple[Statement, isl.Set, int]]:
+    """The statements, with their instances at these sizes, and their turns."""
+    point = _point(scop, sizes)
+    for statement in scop.statements:
+        domain = statement.domain.intersect_params(point)
+        yield statement, domain, _turns(statement, domain, sizes)
 
 
 def _box(domain: isl.Set) -> int:

@@ -10,7 +10,7 @@ from polysched.ir.build import add, load, mul, store, var
 from polysched.ir.dtypes import boolean, f16, f32, f64, i8, u64
 from polysched.ir.nodes import LARGEST_SIZE, Alloc, Array, Var
 from polysched.pipeline import optimize
-from polysched.runtime.arguments import Binder, bind
+from polysched.runtime.arguments import Binder
 from polysched.support import isl
 from tests.nests import loop, nest
 
@@ -26,7 +26,7 @@ def arguments(**changes):
 
 
 def test_sizes_come_from_the_arrays():
-    bound = bind(FN, arguments())
+    bound = Binder(FN)(arguments())
     assert bound.values == {"n": 4, "m": 5, "s": 0.5}
     assert bound.order == ("n", "m", "s", "A", "x", "y")
 
@@ -69,7 +69,7 @@ MISALIGNED = np.zeros(4 * 8 + 1, np.uint8)[1:].view(np.float64)
 )
 def test_what_does_not_fit_is_refused(changes, message):
     with pytest.raises(LaunchError, match=re.escape(message)):
-        bind(FN, arguments(**changes))
+        Binder(FN)(arguments(**changes))
 
 
 # --- what has fitted once
@@ -176,7 +176,7 @@ def answer(binder, given):
 def test_arrays_that_are_only_read_may_be_read_only_and_shared():
     shared = np.zeros((4, 6))
     shared.flags.writeable = False
-    bind(FN, arguments(A=shared, x=shared.reshape(-1)[:4]))
+    Binder(FN)(arguments(A=shared, x=shared.reshape(-1)[:4]))
 
 
 @pytest.mark.parametrize(("start", "overlaps"), [(0, False), (1, True), (4, True), (7, True), (8, False)])
@@ -185,21 +185,21 @@ def test_a_written_array_may_not_overlap_another(start, overlaps):
     given = arguments(x=memory[start : start + 4], y=memory[4:8])
     if overlaps:
         with pytest.raises(LaunchError, match="x and y share memory, and y is written; pass a copy of one of them"):
-            bind(FN, given)
+            Binder(FN)(given)
     else:
-        bind(FN, given)
+        Binder(FN)(given)
 
 
 def test_an_array_without_elements_overlaps_none():
     fn = nest("f", "n m", [Y, Array("z", f64, (m,))], loop("i", 0, n, store(Y, (i,), 0.0)))
     memory = np.zeros(4)
-    bind(fn, {"y": memory, "z": memory[2:][:0]})
+    Binder(fn)({"y": memory, "z": memory[2:][:0]})
 
 
 def test_products_of_sizes_that_may_be_counted_in_one_do_not_wrap():
     fn = nest("f", "n m", [X], loop("i", 0, mul(n, m)))
     with pytest.raises(LaunchError) as error:
-        bind(fn, {"x": np.zeros(2), "m": 2**56})
+        Binder(fn)({"x": np.zeros(2), "m": 2**56})
     assert str(error.value) == "with m = 72057594037927936 and n = 2, n * m in f outgrows 72057594037927936"
 
 
@@ -209,24 +209,24 @@ def test_sizes_are_what_the_passes_count_on_whatever_shows_them(n, m):
     fn = nest("f", "n m", [Array("A", f64, (var("n"), var("m")))])
     given = {"A": np.zeros((n, m))}
     if max(n, m) <= LARGEST_SIZE:
-        assert bind(fn, given).values == {"n": n, "m": m}
+        assert Binder(fn)(given).values == {"n": n, "m": m}
     else:
         with pytest.raises(LaunchError, match=rf"the size \w is {2**57}; it must be from 0 to {LARGEST_SIZE}"):
-            bind(fn, given)
+            Binder(fn)(given)
 
 
 def test_sizes_that_would_leave_an_array_are_refused():
     fn = nest("f", "n m", [X], loop("i", 0, m, store(X, (i,), 0.0)))
     valid = isl.Set("[n, m] -> { : 0 <= m <= n }")
-    bind(fn, {"x": np.zeros(3), "m": 3}, valid)
+    Binder(fn, valid)({"x": np.zeros(3), "m": 3})
     with pytest.raises(LaunchError, match="f cannot run with m = 4 and n = 3: it would leave its arrays, or what"):
-        bind(fn, {"x": np.zeros(3), "m": 4}, valid)
+        Binder(fn, valid)({"x": np.zeros(3), "m": 4})
 
 
 def test_temporaries_that_outgrow_addresses_are_refused():
     fn = nest("f", "n", [], Alloc(Array("t", f64, (n, n))))
     with pytest.raises(LaunchError, match=re.escape("the temporary t, f64[n, n], outgrows 64 bits")):
-        bind(fn, {"n": 2**31})
+        Binder(fn)({"n": 2**31})
 
 
 @pytest.mark.parametrize(
@@ -243,10 +243,10 @@ def test_temporaries_that_outgrow_addresses_are_refused():
 def test_scalars_are_taken_where_their_dtype_holds_them_exactly(dtype, good, bad):
     fn = nest("f", "", [], scalars=(Var("s", dtype),))
     for value in good:
-        np.testing.assert_equal(bind(fn, {"s": value}).values["s"], value)
+        np.testing.assert_equal(Binder(fn)({"s": value}).values["s"], value)
     for value in bad:
         with pytest.raises(LaunchError, match=r"s is .* not a value of|s must be a number"):
-            bind(fn, {"s": value})
+            Binder(fn)({"s": value})
 
 
 @pytest.mark.parametrize("dtype", [f16, f32, f64])
@@ -257,16 +257,16 @@ def test_a_python_number_is_rounded_to_the_nearest_float(dtype, value):
         nearest = np.float64(value).astype(dtype.numpy)
     if np.isinf(nearest):
         with pytest.raises(LaunchError, match=f"which is not a value of {dtype}: {dtype} ends at"):
-            bind(fn, {"s": value})
+            Binder(fn)({"s": value})
     else:
-        assert bind(fn, {"s": value}).values["s"] == nearest
+        assert Binder(fn)({"s": value}).values["s"] == nearest
 
 
 @pytest.mark.parametrize(("dtype", "value", "end"), [(f16, 65520.0, "65504"), (f32, 1e39, "3.4"), (f64, 10**400, "1")])
 def test_a_number_beyond_all_floats_is_refused(dtype, value, end):
     fn = nest("f", "", [], scalars=(Var("s", dtype),))
     with pytest.raises(LaunchError, match=re.escape(f"which is not a value of {dtype}: {dtype} ends at {end}")):
-        bind(fn, {"s": value})
+        Binder(fn)({"s": value})
 
 
 def test_a_rounded_scalar_gives_what_numpy_gives():

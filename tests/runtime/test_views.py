@@ -9,7 +9,7 @@ from polysched.errors import LaunchError
 from polysched.ir.build import load, store, var
 from polysched.ir.dtypes import f64
 from polysched.ir.nodes import Array
-from polysched.runtime.arguments import bind
+from polysched.runtime.arguments import Binder
 from polysched.runtime.views import host_view, view_of
 from tests.nests import loop, nest
 
@@ -83,7 +83,7 @@ def test_c_programs_refuse_a_device_s_array():
         r"x must be a numpy array f64\[n\], not a Device on a CUDA device; copy it to the host, or use target=\"cuda\""
     )
     with pytest.raises(LaunchError, match=message):
-        bind(fn, {"A": np.zeros(3), "x": Device(shape=(3,))})
+        Binder(fn)({"A": np.zeros(3), "x": Device(shape=(3,))})
 
 
 # --- DLPack

@@ -39,9 +39,9 @@ def test_a_product_multiplies_as_often_as_it_must():
     done = ps.optimize(gemm, "cuda", options=ps.Options(contract_floats=True, tensor="off"))
     n = 256
     found = done.count_instructions(n=n)
-    (hot,) = (one for one in found.values() if one.run.counts["fma"])
+    (hot,) = (one for one in found.values() if one.counts["fma"])
     assert hot.launches == 1
-    assert hot.run.counts["fma"] * hot.threads == n**3
+    assert hot.counts["fma"] * hot.threads == n**3
     assert str(hot).startswith(f"{hot.largest.kernel}, launched once, ")
     with pytest.raises(InputError, match="inspect reads CUDA, and this is C"):
         ps.optimize(gemm).count_instructions(n=n)
@@ -53,5 +53,5 @@ def test_tensor_instructions_multiply_as_often_as_they_must(gpu, products):
     """A warp's instruction counts for each of its 32 lanes."""
     n = 128
     found = ps.optimize(gemm, "cuda", options=ps.Options(gpu=gpu)).count_instructions(n=n)
-    (hot,) = (one for one in found.values() if one.run.counts["mma"])
-    assert hot.run.counts["mma"] * hot.threads * products == 32 * n**3
+    (hot,) = (one for one in found.values() if one.counts["mma"])
+    assert hot.counts["mma"] * hot.threads * products == 32 * n**3

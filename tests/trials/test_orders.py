@@ -18,7 +18,7 @@ from polysched.ir.interp import interpret
 from polysched.ir.nodes import Array
 from polysched.operators.examples import stencil
 from polysched.runtime.cpu import load as load_c
-from polysched.trials.orders import BACKWARDS, always_on_threads, has_independent_loops, in_other_orders
+from polysched.trials.orders import BACKWARDS, INDEPENDENT, always_on_threads, has_loops, in_other_orders
 
 n, i = var("n"), var("i")
 V = Array("V", i64, (add(n, 3),))
@@ -62,7 +62,7 @@ def test_orders_differ_by_seed():
 
 
 def test_serial_loops_stay():
-    assert not has_independent_loops(chain("serial"))
+    assert not has_loops(chain("serial"), INDEPENDENT)
     assert in_other_orders(chain("serial"))[0].body == chain("serial").body
 
 

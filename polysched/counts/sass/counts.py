@@ -24,7 +24,6 @@ class Counts:
     accesses: dict[tuple[str, int], int]  # of global, shared and local memory: by opcode and bits of one thread
     carries: int  # of "integer": upper halves of 64-bit operations
     compares: int  # of "integer": comparisons, with their upper halves
-    uniform_carries: int  # of "uniform"
     calls: int  # of "branch"
     unknown: tuple[str, ...]  # the opcodes that are "other"
 
@@ -45,11 +44,6 @@ class Counts:
         """Instructions that compute with floats; where -fmad=false keeps products and sums apart, FMA are none."""
         return self["fma"] + self["float"] + self["special"] + self["mma"]
 
-    @property
-    def integer_operations(self) -> int:
-        """Integer operations of a thread, 64-bit ones counted once."""
-        return self["integer"] - self.carries
-
     def per_fma(self, kind: Kind) -> float | None:
         """Instructions of that kind for each multiply-add; None where there is none."""
         return self[kind] / self["fma"] if self["fma"] else None
@@ -61,24 +55,20 @@ class Counts:
 
 def count(instructions: Sequence[Instruction], times: Sequence[int] | None = None) -> Counts:
     """The counts of some instructions, of a loop or of a whole kernel; each is there once, or `times` often."""
-    kinds, accesses, more = Counter[Kind](), Counter[tuple[str, int]](), Counter[str]()
-    unknown = set()
+    kinds, accesses, carried, compared, called = Counter[Kind](), Counter[tuple[str, int]](), 0, 0, 0
     for instruction, number in zip(instructions, times or repeat(1), strict=False):
         name = kind(instruction)
         kinds[name] += number
         if name in ("global", "shared", "local", "copy"):
             accesses[instruction.opcode, width(instruction)] += number
-        if name == "other":
-            unknown.add(instruction.opcode)
-        more[f"{name} carries"] += number * carries(instruction)
-        more[f"{name} compares"] += number * compares(instruction)
-        more["calls"] += number * (instruction.opcode == "CALL")
+        carried += number * (name == "integer" and carries(instruction))
+        compared += number * (name == "integer" and compares(instruction))
+        called += number * (instruction.opcode == "CALL")
     return Counts(
         kinds={name: kinds[name] for name in KINDS},
         accesses={access: number for access, number in sorted(accesses.items()) if number},
-        carries=more["integer carries"],
-        compares=more["integer compares"],
-        uniform_carries=more["uniform carries"],
-        calls=more["calls"],
-        unknown=tuple(sorted(unknown)),
+        carries=carried,
+        compares=compared,
+        calls=called,
+        unknown=tuple(sorted({each.opcode for each in instructions if kind(each) == "other"})),
     )

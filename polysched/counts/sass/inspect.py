@@ -12,7 +12,7 @@ import re
 from pathlib import Path
 
 from polysched.counts.sass.counts import count
-from polysched.counts.sass.flow import Loop, find_loops
+from polysched.counts.sass.flow import find_loops
 from polysched.counts.sass.instructions import Instruction
 from polysched.counts.sass.occupancy import occupancy
 from polysched.counts.sass.parse import Assembly, parse
@@ -68,13 +68,8 @@ def _loops(instructions: tuple[Instruction, ...]) -> tuple[LoopReport, ...]:
     reports = []
     for loop in loops:
         inside = frozenset[int]().union(*(inner.body for inner in loops if inner.parent == loop.header))
-        reports.append(_loop(loop, [instructions[position] for position in sorted(loop.body - inside)]))
+        own = [instructions[position] for position in sorted(loop.body - inside)]
+        counts, lines = count(own), [instruction.line for instruction in own if instruction.line]
+        extent = min(lines, default=0), max(lines, default=0)
+        reports.append(LoopReport(loop=loop, lines=extent, counts=counts, branches=counts["branch"] - 1))
     return tuple(reports)
-
-
-def _loop(loop: Loop, own: list[Instruction]) -> LoopReport:
-    lines = [instruction.line for instruction in own if instruction.line]
-    counts = count(own)
-    return LoopReport(
-        loop=loop, lines=(min(lines, default=0), max(lines, default=0)), counts=counts, branches=counts["branch"] - 1
-    )

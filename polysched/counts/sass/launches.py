@@ -1,7 +1,7 @@
 """What a CUDA program would launch at given sizes, and the instructions that a thread of each kernel then takes.
 
     for kernel, execution in executions(report, source, fn, {"n": 512}).items():
-        execution.launches, execution.run.counts["fma"]
+        execution.launches, execution.counts["fma"]
 
 The host's part of the text runs, on the CPU; what it would launch is noted, and nothing is launched.
 """
@@ -15,7 +15,8 @@ from math import prod
 from pathlib import Path
 
 from polysched.codegen.emit.source import Source
-from polysched.counts.sass.execute.thread import Run, Triple, run_thread
+from polysched.counts.sass.counts import Counts
+from polysched.counts.sass.execute.thread import Triple, run_thread
 from polysched.counts.sass.report import Report
 from polysched.errors import InputError
 from polysched.ir.nodes import Function
@@ -47,7 +48,7 @@ class Execution:
     launches: int
     largest: Launch
     block: Triple
-    run: Run
+    counts: Counts
 
     def __repr__(self) -> str:
         return brief(self, str(self))
@@ -63,12 +64,11 @@ class Execution:
         return self.blocks * prod(self.largest.threads)
 
     def __str__(self) -> str:
-        counts = self.run.counts
         times = "once" if self.launches == 1 else f"{self.launches} times"
         blocks, threads = ("x".join(map(str, triple)) for triple in (self.largest.blocks, self.largest.threads))
-        work = ", ".join(f"{number} {kind}" for kind, number in counts.kinds.items() if number)
+        work = ", ".join(f"{number} {kind}" for kind, number in self.counts.kinds.items() if number)
         kernel = f"{self.largest.kernel}, launched {times}, {blocks} blocks of {threads} at most"
-        return f"{kernel}: a thread takes {counts.total} instructions, {work}"
+        return f"{kernel}: a thread takes {self.counts.total} instructions, {work}"
 
 
 def executions(report: Report, source: Source, fn: Function, sizes: Mapping[str, int]) -> dict[str, Execution]:
@@ -87,8 +87,8 @@ def executions(report: Report, source: Source, fn: Function, sizes: Mapping[str,
             (block, run_thread(assembly, given, threads=largest.threads, blocks=of, block=block))
             for block in dict.fromkeys([(of[0] // 2, of[1] // 2, of[2] // 2), (0, 0, 0)])
         ]
-        block, run = max(runs, key=lambda one: one[1].counts.total)
-        out[name] = Execution(launches=len(mine), largest=largest, block=block, run=run)
+        block, counts = max(runs, key=lambda one: one[1].total)
+        out[name] = Execution(launches=len(mine), largest=largest, block=block, counts=counts)
     return out
 
 

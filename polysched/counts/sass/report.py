@@ -142,24 +142,13 @@ def _row(report: LoopReport, mark: str) -> tuple[str, ...]:
 
 def _cells(mark: str, lines: str, depth: str, counts: Counts, branches: int) -> tuple[str, ...]:
     fma = counts["fma"]
-    return (
-        mark,
-        lines,
-        depth,
-        str(counts.total),
-        str(fma),
-        f"{counts.fma_share:.2f}",
-        str(counts.arithmetic - fma),
-        str(counts["integer"]),
-        _ratio(counts.per_fma("integer")),
-        str(counts.carries),
-        str(counts["uniform"]),
-        str(counts["move"]),
-        str(branches),
-        str(counts["barrier"]),
-        _ratio(counts.shared_loads / fma if fma else None),
-        ", ".join(_access(*access, number) for access, number in counts.accesses.items()),
-    )
+    columns = (
+        counts.total, fma, f"{counts.fma_share:.2f}", counts.arithmetic - fma, counts["integer"],
+        _ratio(counts.per_fma("integer")), counts.carries, counts["uniform"], counts["move"], branches,
+        counts["barrier"], _ratio(counts.shared_loads / fma if fma else None),
+    )  # fmt: skip
+    accesses = ", ".join(_access(*access, number) for access, number in counts.accesses.items())
+    return mark, lines, depth, *map(str, columns), accesses
 
 
 def _ratio(ratio: float | None) -> str:

@@ -20,6 +20,7 @@ from pathlib import Path
 
 from polysched.errors import ToolchainError
 from polysched.runtime.cache import cached
+from polysched.runtime.toolchain import failure
 
 _INSTALL = {
     "nvcc": "install a CUDA toolkit, or name its compiler in POLYSCHED_NVCC",
@@ -102,13 +103,9 @@ def _run(command: list[str], folder: Path, text: str = "", file: str = "") -> st
     """What it prints; ToolchainError with the first line of `text` that it complains about if it fails."""
     run = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace")
     said = run.stderr + run.stdout
-    if run.returncode == 0:
-        return said
-    parts = [f"the compiler failed: {shlex.join(command)}", said.strip()]
-    if found := re.search(rf"^{re.escape(file)}\((\d+)\): error", said, re.MULTILINE):
-        lines = text.splitlines()
-        parts.append(f"line {found[1]} of {file}: {lines[int(found[1]) - 1].strip()}")
-    raise ToolchainError("\n".join(parts))
+    if run.returncode != 0:
+        raise ToolchainError(failure(shlex.join(command), said, text, file))
+    return said
 
 
 @cache

@@ -4,8 +4,6 @@
 says which get memory, `stores.py` which stores are not needed, `nest.py` makes the nest.
 """
 
-# ruff: noqa: F401  this is what others import from here
-
 from polysched.frontend.tensor.functions import (
     abs,
     all,
@@ -39,3 +37,42 @@ from polysched.frontend.tensor.functions import (
 from polysched.frontend.tensor.nest import function
 from polysched.frontend.tensor.tensor import Tensor, compute, placeholder, scan, update
 from polysched.frontend.tensor.value import Value, var
+
+__all__ = [
+    "Tensor",
+    "Value",
+    "abs",
+    "all",
+    "all_of",
+    "any",
+    "any_of",
+    "argmax",
+    "argmin",
+    "call",
+    "ceil",
+    "compute",
+    "cos",
+    "erf",
+    "exp",
+    "floor",
+    "function",
+    "log",
+    "max",
+    "maximum",
+    "min",
+    "minimum",
+    "placeholder",
+    "power",
+    "prod",
+    "reduce_axis",
+    "rint",
+    "scan",
+    "select",
+    "sin",
+    "sqrt",
+    "sum",
+    "tanh",
+    "trunc",
+    "update",
+    "var",
+]

@@ -14,7 +14,6 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ from polysched.codegen.emit.source import Source
 from polysched.config.target import LIMITS, TARGETS
 from polysched.errors import BudgetExceeded, KernelError
 from polysched.ir.nodes import Function
-from polysched.runtime.arguments import bind
+from polysched.runtime.arguments import Binder
 from polysched.runtime.cpu import c_function, open_library
 from polysched.runtime.emulated.debug_info import Variable, offset_of, variables
 from polysched.runtime.emulated.declared import DeclaredArray, declared_arrays, declared_kernels, without_comments
@@ -59,18 +58,12 @@ class Checked:
 
     def __call__(self, **arguments: Any) -> CheckReport:
         """What a run in place shows; LaunchError, before anything runs, if the arguments do not fit."""
-        bound = bind(self.fn, arguments, self.valid_sizes)
+        bound = Binder(self.fn, self.valid_sizes)(arguments)
         arrays = {name: arguments[name] for name in bound.arrays}
         guarded = {name: guarded_copy(array) for name, array in arrays.items()}
-        values = [guarded[name].ctypes.data if name in guarded else bound.values[name] for name in bound.order]
-        report = self.library.run(
-            guarded,
-            self.entry,
-            *values,
-            most_accesses=self.most_accesses,
-            most_blocks=self.most_blocks,
-            wide=self.wide,
-        )
+        values = bound.in_order_at({name: array.ctypes.data for name, array in guarded.items()})
+        most, blocks, wide = self.most_accesses, self.most_blocks, self.wide
+        report = self.library.run(guarded, self.entry, *values, most_accesses=most, most_blocks=blocks, wide=wide)
         for name, array in arrays.items():
             if array.flags.writeable:
                 np.copyto(array, guarded[name])
@@ -81,15 +74,11 @@ def check(source: Source, fn: Function, valid_sizes: isl.Set | None = None) -> C
     """`source` compiled for the checker; `fn` is the function as the user calls it, before `linearize`."""
     target = TARGETS[source.language]
     kernels = source.text if target.is_single_source else source.device
-    library = checked_library(emulated_text(source), kernels, f"{source.entry}{target.suffix}")
-    return Checked(fn, library, c_function(library.library, source, fn), valid_sizes)
-
-
-def checked_library(cpp: str, text: str, file: str) -> CheckedLibrary:
-    """What `cpp` is compiled to; the kernels' `text` is in it, under the name `file`."""
+    file = f"{source.entry}{target.suffix}"
     race_check()  # first: the kernels look for its functions
-    path = compile_shared(cpp, file, language="c++", flags=CHECKED_FLAGS)
-    return CheckedLibrary(path, open_library(str(path)), text, {file: text})
+    path = compile_shared(emulated_text(source), file, language="c++", flags=CHECKED_FLAGS)
+    library = CheckedLibrary(path, open_library(str(path)), kernels, {file: kernels})
+    return Checked(fn, library, c_function(library.library, source, fn), valid_sizes)
 
 
 def guarded_copy(array: np.ndarray) -> np.ndarray:
@@ -129,7 +118,7 @@ class CheckedLibrary:
         for name, array in arrays.items():
             names[checker.add_array(array.ctypes.data, array.nbytes, array.itemsize)] = name
         kernels, arrays_of_text = declared_kernels(without_comments(self.text)), declared_arrays(self.text)
-        for variable in _variables(self.path):
+        for variable in variables(self.path):
             if variable.is_guard:
                 checker.add_ignored(variable.offset, variable.size)
                 continue
@@ -157,14 +146,14 @@ class CheckedLibrary:
 
     def device_variables(self) -> dict[tuple[str, str], np.ndarray]:
         """The bytes of each variable of the device, by its name and the function that it is in."""
-        found = [it for it in _variables(self.path) if not it.shared]
+        found = [it for it in variables(self.path) if not it.shared]
         memory = ((ctypes.c_uint8 * it.size).from_address(self._base + it.offset) for it in found)
         return {(it.function, it.name): np.ctypeslib.as_array(at) for it, at in zip(found, memory, strict=True)}
 
     def _too_much_shared(self, kernels: Collection[str]) -> str:
         """What is wrong with the shared memory that kernels declare and get; "" if nothing is."""
         dynamic = ctypes.c_size_t.in_dll(self.library, "polysched_dynamic").value
-        known = [it for it in _variables(self.path) if it.shared and not it.is_guard and it.size < MOST_DYNAMIC]
+        known = [it for it in variables(self.path) if it.shared and not it.is_guard and it.size < MOST_DYNAMIC]
         for kernel in kernels:
             static = sum(it.size for it in known if it.function == kernel)
             if static > LIMITS.shared:
@@ -179,12 +168,10 @@ class CheckedLibrary:
     def _base(self) -> int:
         """Where the library is loaded."""
         symbol = "polysched_fault"
-        return ctypes.addressof(ctypes.c_char.in_dll(self.library, symbol)) - _symbol_offset(self.path, symbol)
+        return ctypes.addressof(ctypes.c_char.in_dll(self.library, symbol)) - offset_of(self.path, symbol)
 
 
 _MOST_ACCESSES = 1 << 30  # a minute
-_variables = cache(variables)
-_symbol_offset = cache(offset_of)
 
 
 def _declarations(

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from os.path import normpath
 from pathlib import Path
 
@@ -32,11 +33,12 @@ class Variable:
     is_guard: bool = False  # of g++'s: whether that variable, an array of a class, has been initialized
 
 
+@cache
 def variables(library: Path) -> list[Variable]:
     """The variables of `library`, but not those of our headers."""
     found: dict[str, tuple[int, int, bool]] = {}
-    for line in _run("readelf", "-sW", str(library)).splitlines():
-        match line.split():
+    for words in _symbols(library):
+        match words:
             case [_, value, size, ("TLS" | "OBJECT") as kind, _, _, section, symbol] if section != "UND":
                 if not _OURS.match(symbol.removeprefix("_ZGV")) and (kind == "TLS" or not symbol.startswith("__")):
                     found[symbol] = int(value, 16), int(size, 0), kind == "TLS"
@@ -50,10 +52,13 @@ def variables(library: Path) -> list[Variable]:
 
 def offset_of(library: Path, symbol: str) -> int:
     """Where a symbol of ours is, from the library's first byte."""
-    for line in _run("readelf", "-sW", str(library)).splitlines():
-        if (parts := line.split())[-1:] == [symbol]:
-            return int(parts[1], 16)
-    raise AssertionError(symbol)
+    return next(int(words[1], 16) for words in _symbols(library) if words[-1:] == [symbol])
+
+
+@cache
+def _symbols(library: Path) -> list[list[str]]:
+    """The words of each line of its table."""
+    return [line.split() for line in _run("readelf", "-sW", str(library)).splitlines()]
 
 
 def lines(library: Path, addresses: Iterable[int], files: Iterable[str]) -> dict[int, tuple[str, int]]:

@@ -20,8 +20,8 @@ from polysched.codegen.emit.source import Source
 from polysched.config.target import LIMITS, TARGETS
 from polysched.errors import BudgetExceeded, KernelError
 from polysched.ir.nodes import Function
-from polysched.runtime.arguments import bind
-from polysched.runtime.cpu import c_function, c_values, open_library
+from polysched.runtime.arguments import Binder
+from polysched.runtime.cpu import c_function, open_library
 from polysched.runtime.emulated.declared import dynamic_arrays
 from polysched.runtime.emulated.inline_ptx import without_ptx
 from polysched.runtime.emulated.launch_bounds import launch_bounds
@@ -72,9 +72,9 @@ class Emulated:
     def __call__(self, **arguments: Any) -> None:
         """Runs it in place; LaunchError, before anything runs, if the arguments do not fit. KernelError if a kernel
         does what a GPU does not define, such as threads of a block that wait at different barriers."""
-        bound = bind(self.fn, arguments, self.valid_sizes)
-        values = c_values(bound, self.fn)
-        run_emulated(self.library, self.reverse, self.entry, *values, most_blocks=self.most_blocks, wide=self.wide)
+        bound = Binder(self.fn, self.valid_sizes)(arguments)
+        values, blocks = bound.in_order, self.most_blocks
+        run_emulated(self.library, self.reverse, self.entry, *values, most_blocks=blocks, wide=self.wide)
 
 
 def emulate(source: Source, fn: Function, valid_sizes: isl.Set | None = None) -> Emulated:

@@ -16,21 +16,21 @@ flip: race: tile[32], without a barrier in between (64 times)
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from polysched.errors import InputError, LaunchError, ToolchainError
-from polysched.frontend.cuda.kernel import Kernel
+from polysched.frontend.cuda.kernel import Kernel, Parameter
 from polysched.frontend.cuda.parse import NVCC_MACROS
 from polysched.frontend.cuda.read import CudaFile, read_cuda
+from polysched.runtime.argument_texts import trial_data
 from polysched.runtime.emulated.by_hand import library_by_hand
 from polysched.runtime.emulated.check import CheckedLibrary, guarded_copy
 from polysched.runtime.emulated.declared import dynamic_arrays
-from polysched.runtime.emulated.device_variables import variables_set
 from polysched.runtime.emulated.emulate import HEADERS, MOST_DYNAMIC, hand_written_text
 from polysched.runtime.emulated.findings import CheckReport
 from polysched.runtime.emulated.refusals import refusal, refused_arguments
@@ -63,7 +63,8 @@ def check_cuda(
     InputError if there is no such kernel, LaunchError if the arguments do not fit, ToolchainError if g++ cannot compile
     the text.
     """
-    file = _file(source, include, define)
+    is_path = isinstance(source, Path) or (source.endswith(".cu") and "\n" not in source)
+    file = read_cuda(Path(source) if is_path else source, include, define)
     chosen = _kernel(file, kernel)
     names = [parameter.name for parameter in chosen.parameters]
     variables = {variable.name: variable for variable in file.variables_of(chosen)}
@@ -91,7 +92,7 @@ def check_cuda(
         else:
             _set_number(values[k], name, arguments[name], parameter)
     ctypes.c_size_t.in_dll(library.library, "polysched_dynamic").value = dynamic_shared_bytes
-    with variables_set(library, variables.values(), arguments):
+    with _variables_set(library, variables.values(), arguments):
         report = library.run(guarded, library.library.polysched_enter, sizes, values)
     for name, copy in guarded.items():
         if arrays[name].flags.writeable:
@@ -104,12 +105,6 @@ def _require_names(kernel: str, names: Sequence[str], variables: Sequence[str], 
         also = f", and {', '.join(variables)} of the device" if variables else ""
         takes, gives = ", ".join(names) or "nothing", ", ".join(given) or "none"
         raise LaunchError(f"{kernel} takes {takes}{also}; given are {gives}")
-
-
-def _file(source: str | Path, include: Sequence[str], define: Sequence[str]) -> CudaFile:
-    """The file, or a text."""
-    is_path = isinstance(source, Path) or (source.endswith(".cu") and "\n" not in source)
-    return read_cuda(Path(source) if is_path else source, include, define)
 
 
 def _kernel(file: CudaFile, name: str) -> Kernel:
@@ -149,32 +144,29 @@ class _Argument(ctypes.Structure):
     )
 
 
-class _RawParameter(ctypes.Structure):
+class _Parameter(ctypes.Structure):
+    """What is passed, or pointed to; 0 bytes for void."""
+
     _fields_ = (
-        ("kind", ctypes.c_char),
+        ("_kind", ctypes.c_char),
         ("is_pointer", ctypes.c_bool),
         ("is_const", ctypes.c_bool),
         ("size", ctypes.c_int32),
     )
 
-
-@dataclass(frozen=True)
-class _Parameter:
-    """What is passed, or pointed to: `kind` as numpy has it, "o" for a struct, "p" for pointers; 0 bytes for void."""
-
-    kind: str
-    is_pointer: bool
-    is_const: bool
-    size: int
+    @property
+    def kind(self) -> str:
+        """As numpy has it, "o" for a struct, "p" for pointers."""
+        return str(self._kind.decode())
 
 
 def _described(library: CheckedLibrary, count: int) -> list[_Parameter]:
-    raw = (_RawParameter * max(1, count))()
+    described = (_Parameter * max(1, count))()
     found = library.library.polysched_describe(None)
     if found != count:
         raise InputError(f"the kernel has {found} parameters, but the text names {count}", hint="name each of them")
-    library.library.polysched_describe(raw)
-    return [_Parameter(it.kind.decode(), it.is_pointer, it.is_const, it.size) for it in raw[:count]]
+    library.library.polysched_describe(described)
+    return described[:count]
 
 
 def _array(name: str, given: Any, parameter: _Parameter | None) -> np.ndarray:
@@ -209,9 +201,8 @@ def _set_number(value: _Argument, name: str, given: Any, parameter: _Parameter) 
     if parameter.kind == "f":
         value.real = number
         return
-    low, high = (-(1 << 8 * parameter.size - 1), (1 << 8 * parameter.size - 1) - 1)
-    if parameter.kind != "i":
-        low, high = 0, 1 if parameter.kind == "b" else (1 << 8 * parameter.size) - 1
+    limits = np.iinfo(f"{parameter.kind}{parameter.size}") if parameter.kind != "b" else None
+    low, high = (limits.min, limits.max) if limits else (0, 1)
     if not low <= number <= high:
         raise LaunchError(f"{name} is {number}, but must be from {low} to {high}")
     value.integer = int(number) if number < 1 << 63 else int(number) - (1 << 64)
@@ -225,3 +216,39 @@ def _extents(name: str, given: Extent) -> tuple[int, ...]:
     if 0 in extents and name == "grid":
         raise LaunchError(f"grid is {given!r}, but CUDA launches one block or more along each side")
     return extents + (1,) * (3 - len(extents))
+
+
+# --- variables of the device
+
+
+@contextmanager
+def _variables_set(library: CheckedLibrary, variables: Iterable[Parameter], given: Mapping[str, Any]) -> Iterator[None]:
+    """Within it the variables hold what is given for them, and empty constant memory trial data; arrays that were given
+    hold what a kernel has made of them at the end. LaunchError if a value does not fit."""
+    known = {name: memory for (function, name), memory in library.device_variables().items() if not function}
+    found = {it.name: (it, known[it.name]) for it in variables if it.name in known}
+    before = {name: memory.copy() for name, (_, memory) in found.items()}
+    try:
+        for name, (variable, memory) in found.items():
+            if name in given:
+                memory[:] = _bytes(variable, given[name], memory.size)
+            elif variable.is_empty and variable.dtype is not None and not variable.is_pointer:
+                count = memory.size // variable.dtype.itemsize
+                memory[:] = trial_data(variable.dtype, (count,), np.random.default_rng(0)).view(np.uint8)
+        yield
+        for name, (_, memory) in found.items():
+            if isinstance(given.get(name), np.ndarray) and given[name].flags.writeable:
+                np.copyto(given[name], memory.view(given[name].dtype).reshape(given[name].shape))
+    finally:
+        for name, (_, memory) in found.items():
+            memory[:] = before[name]
+
+
+def _bytes(variable: Parameter, value: Any, size: int) -> np.ndarray:
+    dtype = variable.dtype
+    array = value if isinstance(value, np.ndarray | np.generic) or dtype is None else np.asarray(value, dtype)
+    if dtype is not None and dtype.kind in "fiub" and array.dtype != dtype.base:
+        raise LaunchError(f"{variable.name} is of {dtype.base}, but what is given is of {array.dtype}")
+    if array.nbytes != size:
+        raise LaunchError(f"{variable.name}, {variable.type}, has {size} bytes, but {array.nbytes} are given")
+    return np.frombuffer(array.tobytes(), np.uint8)

@@ -168,17 +168,13 @@ _KNOWN = [(re.compile(pattern), meaning) for pattern, meaning in (
     (rf"fma{_ROUND}{_TYPED}", "polysched_ptx::fma({1}, {2}, {3})"),
     (rf"div{_ROUND}{_TYPED}", "{1} / {2}"),
     (rf"rem{_TYPED}", "{1} % {2}"),
-    (rf"min{_ROUND}{_TYPED}", "min({1}, {2})"),
-    (rf"max{_ROUND}{_TYPED}", "max({1}, {2})"),
+    (rf"(?P<op>min|max){_ROUND}{_TYPED}", "{op}({1}, {2})"),
     (rf"abs{_ROUND}{_TYPED}", "{1} < 0 ? -{1} : {1}"),
     (rf"neg{_ROUND}{_TYPED}", "-{1}"),
-    (rf"and{_TYPED}", "{1} & {2}"),
-    (rf"or{_TYPED}", "{1} | {2}"),
-    (rf"xor{_TYPED}", "{1} ^ {2}"),
+    (rf"(?P<op>and|or|xor){_TYPED}", "{1} {op} {2}"),
     (r"not\.(?P<t>pred)", "!{1}"),
     (rf"not{_TYPED}", "~{1}"),
-    (rf"shl{_TYPED}", "polysched_ptx::shl({1}, {2!r})"),
-    (rf"shr{_TYPED}", "polysched_ptx::shr({1}, {2!r})"),
+    (rf"(?P<op>sh[lr]){_TYPED}", "polysched_ptx::{op}({1}, {2!r})"),
     (rf"shf\.(?P<op>[lr])\.(?P<mode>wrap|clamp){_TYPED}", "polysched_ptx::shf_{op}_{mode}({1}, {2}, {3})"),
     (rf"bfind{_TYPED}", "polysched_ptx::bfind({1})"),
     (rf"bfind\.shiftamt{_TYPED}", "polysched_ptx::bfind_shift({1})"),
@@ -186,32 +182,20 @@ _KNOWN = [(re.compile(pattern), meaning) for pattern, meaning in (
     (rf"bfi{_TYPED}", "polysched_ptx::bfi<{t}>({1}, {2}, {3!r}, {4!r})"),
     (rf"lop3{_TYPED}", "polysched_ptx::lop3({1}, {2}, {3}, {4})"),
     (rf"prmt{_TYPED}", "__byte_perm({1}, {2}, {3})"),
-    (r"brev\.(?P<t>b32)", "__brev({1})"),
-    (r"brev\.(?P<t>b64)", "__brevll({1})"),
-    (r"popc\.(?P<t>b32)", "__popc({1})"),
-    (r"popc\.(?P<t>b64)", "__popcll({1})"),
-    (r"clz\.(?P<t>b32)", "__clz({1})"),
-    (r"clz\.(?P<t>b64)", "__clzll({1})"),
+    (r"(?P<op>brev|popc|clz)\.(?P<t>b32)", "__{op}({1})"),
+    (r"(?P<op>brev|popc|clz)\.(?P<t>b64)", "__{op}ll({1})"),
     (r"dp4a\.(?P<t>s32|u32)\.\w+", "__dp4a({1}, {2}, {3})"),
     (rf"selp{_TYPED}", "({3!r}) ? {1} : {2}"),
     (rf"setp\.(?P<op>eq|ne|lt|le|gt|ge|lo|ls|hi|hs){_TYPED}", "{1} {op} {2}"),
     (rf"set\.(?P<op>eq|ne|lt|le|gt|ge)\.\w+{_TYPED}", "{1} {op} {2} ? ~0u : 0"),
     (rf"cvt(?:\.rn|\.rzi)?\.(?P<to>\w+){_TYPED}", "({to}){1}"),
-    (rf"cvt\.rni\.(?P<to>\w+){_TYPED}", "({to})__builtin_rint({1})"),
-    (rf"cvt\.rmi\.(?P<to>\w+){_TYPED}", "({to})__builtin_floor({1})"),
-    (rf"cvt\.rpi\.(?P<to>\w+){_TYPED}", "({to})__builtin_ceil({1})"),
+    (rf"cvt\.(?P<op>rni|rmi|rpi)\.(?P<to>\w+){_TYPED}", "({to})__builtin_{op}({1})"),
     (rf"rcp{_ROUND}{_TYPED}", "1 / {1}"),
     (rf"sqrt{_ROUND}{_TYPED}", "polysched_ptx::sqrt({1})"),
     (rf"rsqrt{_ROUND}{_TYPED}", "1 / polysched_ptx::sqrt({1})"),
-    (rf"ex2{_ROUND}{_TYPED}", "__builtin_exp2f({1})"),
-    (rf"lg2{_ROUND}{_TYPED}", "__builtin_log2f({1})"),
-    (rf"sin{_ROUND}{_TYPED}", "__builtin_sinf({1})"),
-    (rf"cos{_ROUND}{_TYPED}", "__builtin_cosf({1})"),
-    (rf"tanh{_ROUND}{_TYPED}", "__builtin_tanhf({1})"),
+    (rf"(?P<op>ex2|lg2|sin|cos|tanh){_ROUND}{_TYPED}", "__builtin_{op}f({1})"),
     (rf"(?:ld|ldu){_AT}{_TYPED}", "*(const {t} *)({1!r})"),
-    (rf"atom{_AT}\.add{_AT}{_TYPED}", "atomicAdd(({t} *)({1!r}), {2})"),
-    (rf"atom{_AT}\.(?:inc){_AT}{_TYPED}", "atomicInc(({t} *)({1!r}), {2})"),
-    (rf"atom{_AT}\.exch{_AT}{_TYPED}", "atomicExch(({t} *)({1!r}), {2})"),
+    (rf"atom{_AT}\.(?P<op>add|inc|exch){_AT}{_TYPED}", "atomic{op}(({t} *)({1!r}), {2})"),
     (rf"atom{_AT}\.cas{_AT}{_TYPED}", "atomicCAS(({t} *)({1!r}), {2}, {3})"),
 )]  # fmt: skip
 # Those that write no register.
@@ -224,8 +208,11 @@ _EFFECTS = [(re.compile(pattern), meaning) for pattern, meaning in (
     (r"bar\.warp\.sync", "__syncwarp({0!r})"),
     (r"trap", "__trap()"),
 )]  # fmt: skip
-_COMPARED = {
+# What the part of a name that tells instructions apart is in C++, where it is called otherwise.
+_OPERATIONS = {
     "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "lo": "<", "ls": "<=", "hi": ">", "hs": ">=",
+    "and": "&", "or": "|", "xor": "^", "rni": "rint", "rmi": "floor", "rpi": "ceil", "ex2": "exp2", "lg2": "log2",
+    "add": "Add", "inc": "Inc", "exch": "Exch",
 }  # fmt: skip
 
 
@@ -253,7 +240,7 @@ def _instruction(name: str, operands: list[str], place: str) -> str:
             read = [_Read(operand, kind) for operand in operands]
             words = {"t": kind, "w": _WIDE.get(kind, kind), "mode": groups.get("mode")}
             words["to"] = _type(groups["to"], place) if "to" in groups else None
-            words["op"] = _COMPARED.get(groups.get("op") or "", groups.get("op"))
+            words["op"] = _OPERATIONS.get(groups.get("op") or "", groups.get("op"))
             try:
                 value = meaning.format(*read, **words)
             except IndexError:

@@ -38,10 +38,7 @@ class RawPlace(ctypes.Structure):
 
     _fields_ = (
         ("pc", ctypes.c_uint64),
-        ("block", ctypes.c_uint32),
-        ("thread", ctypes.c_uint32),
-        ("operation", ctypes.c_uint32),
-        ("launch", ctypes.c_uint32),
+        *((name, ctypes.c_uint32) for name in ("block", "thread", "operation", "launch")),
     )
 
 
@@ -49,10 +46,7 @@ class RawFinding(ctypes.Structure):
     """`offset` is in bytes from the begin of the region; `region` -1 is none."""
 
     _fields_ = (
-        ("kind", ctypes.c_int32),
-        ("region", ctypes.c_int32),
-        ("size", ctypes.c_int32),
-        ("line", ctypes.c_int32),
+        *((name, ctypes.c_int32) for name in ("kind", "region", "size", "line")),
         ("offset", ctypes.c_int64),
         ("count", ctypes.c_uint64),
         ("one", RawPlace),
@@ -76,16 +70,10 @@ class RawSite(ctypes.Structure):
 
     _fields_ = (
         ("pc", ctypes.c_uint64),
-        ("launch", ctypes.c_uint32),
-        ("size", ctypes.c_uint32),
-        ("operation", ctypes.c_uint32),
+        *((name, ctypes.c_uint32) for name in ("launch", "size", "operation")),
         ("region", ctypes.c_int32),
-        ("accesses", ctypes.c_uint64),
-        ("requests", ctypes.c_uint64),
-        ("sectors", ctypes.c_uint64),
-        ("least_sectors", ctypes.c_uint64),
-        ("cycles", ctypes.c_uint64),
-        ("least_cycles", ctypes.c_uint64),
+        *((name, ctypes.c_uint64) for name in ("accesses", "requests")),
+        *((name, ctypes.c_uint64) for name in ("sectors", "least_sectors", "cycles", "least_cycles")),
     )
 
 
@@ -137,25 +125,29 @@ class RaceCheck:
         return self.library.polysched_check_accesses()
 
     def findings(self) -> list[RawFinding]:
-        return self._all(0, self.library.polysched_check_finding)
+        return self._all("finding")
 
     def doubts(self) -> list[RawFinding]:
         """What is a fault only if results depend on it."""
-        return self._all(3, self.library.polysched_check_doubt)
+        return self._all("doubt")
 
     def launches(self) -> list[RawLaunch]:
-        return self._all(1, self.library.polysched_check_launched)
+        return self._all("launched")
 
     def sites(self) -> list[RawSite]:
-        return self._all(2, self.library.polysched_check_site)
+        return self._all("site")
 
     def region(self, number: int) -> Region:
         known = (ctypes.c_int64 * 3)()
         self.library.polysched_check_region(ctypes.c_size_t(number), known)
         return Region(known[0], known[1] == _SHARED, known[2])
 
-    def _all(self, what: int, function: ctypes._NamedFuncPointer) -> list:
-        return [function(k).contents for k in range(self.library.polysched_check_count(what))]
+    def _all(self, what: str) -> list:
+        count = self.library.polysched_check_count(list(_HELD).index(what))
+        return [getattr(self.library, f"polysched_check_{what}")(k).contents for k in range(count)]
+
+
+_HELD = {"finding": RawFinding, "launched": RawLaunch, "site": RawSite, "doubt": RawFinding}  # in the checker's order
 
 
 @cache
@@ -163,12 +155,8 @@ def race_check() -> RaceCheck:
     """The checker of this process, compiled once."""
     path = compile_shared(with_headers("race_check.cpp"), "race_check", language="c++", flags=("-std=gnu++17", "-O2"))
     library = ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
-    for function, result in (
-        (library.polysched_check_finding, RawFinding),
-        (library.polysched_check_doubt, RawFinding),
-        (library.polysched_check_launched, RawLaunch),
-        (library.polysched_check_site, RawSite),
-    ):
+    for what, result in _HELD.items():
+        function = getattr(library, f"polysched_check_{what}")
         function.restype, function.argtypes = ctypes.POINTER(result), [ctypes.c_size_t]
     library.polysched_check_count.restype = library.polysched_check_accesses.restype = ctypes.c_size_t
     return RaceCheck(library)

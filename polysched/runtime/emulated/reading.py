@@ -36,15 +36,9 @@ class Reading:
         if fault and not what.startswith(STOPPED):
             findings.append(Finding(kind="fault", kernel=kernel, what=what))
         threads = sum(prod(grid) * prod(block) for _, grid, block in self.launches)
-        accesses = self.checker.accesses()
-        doubts = tuple(self.finding(raw) for raw in self.checker.doubts())
-        return CheckReport(
-            findings=tuple(findings),
-            traffic=tuple(self.traffic()),
-            threads=threads,
-            accesses=accesses,
-            doubts=doubts,
-        )
+        accesses, doubts = self.checker.accesses(), tuple(map(self.finding, self.checker.doubts()))
+        traffic = tuple(self.traffic())
+        return CheckReport(findings=tuple(findings), traffic=traffic, threads=threads, accesses=accesses, doubts=doubts)
 
     @cached_property
     def launches(self) -> list[tuple[str, tuple[int, ...], tuple[int, ...]]]:
@@ -106,11 +100,8 @@ class Reading:
         if kind == "out of bounds":
             index, rest = divmod(raw.offset, itemsize)
             where = f"[{index}]" if itemsize > 1 and not rest else f" at byte {raw.offset}"
-            has = (
-                f"{' * '.join(map(str, shape)) or 1} elements"
-                if itemsize > 1 or array is not None
-                else f"{extent} bytes"
-            )
+            is_typed = itemsize > 1 or array is not None
+            has = f"{' * '.join(map(str, shape)) or 1} elements" if is_typed else f"{extent} bytes"
             hint = _NO_DYNAMIC if not extent and self.is_dynamic(raw.region) else ""
             return f"{name}{where}, but it has {has}{hint}"
         if itemsize > 1 and shape and raw.offset % itemsize == 0:

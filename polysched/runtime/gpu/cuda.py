@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -54,7 +54,7 @@ class CudaProgram:
         Device arrays are used in place, numpy arrays are copied to the device and, where they are written, back.
         """
         with self._prepared(arguments) as (bound, gpu, entry), _on_device(bound, gpu) as pointers:
-            entry(*_values(bound, pointers))
+            entry(*bound.in_order_at(pointers))
             gpu.synchronize()
             for name in self._bind.written:
                 if not bound.arrays[name].form.is_on_device:
@@ -65,7 +65,7 @@ class CudaProgram:
         with self._prepared(arguments) as (bound, gpu, entry), _on_device(bound, gpu) as pointers:
             sizes = {name: bound.arrays[name].form.nbytes for name in self._bind.written}
             with _memory(sizes, gpu) as scratch:
-                values = _values(bound, pointers | scratch)
+                values = bound.in_order_at(pointers | scratch)
                 samples = []
                 for _ in range(runs + 1):
                     for name, size in sizes.items():
@@ -149,15 +149,9 @@ def _on_device(bound: BoundArguments, gpu: Gpu) -> Iterator[dict[str, int]]:
 @contextmanager
 def _memory(sizes: Mapping[str, int], gpu: Gpu) -> Iterator[dict[str, int]]:
     """Memory on the device for as many bytes each."""
-    taken: dict[str, int] = {}
-    try:
+    with ExitStack() as releases:
+        taken: dict[str, int] = {}
         for name, size in sizes.items():
             taken[name] = gpu.allocate(size)
+            releases.callback(gpu.release, taken[name])
         yield taken
-    finally:
-        for at in taken.values():
-            gpu.release(at)
-
-
-def _values(bound: BoundArguments, pointers: Mapping[str, int]) -> list[Any]:
-    return [pointers[name] if name in pointers else bound.values[name] for name in bound.order]

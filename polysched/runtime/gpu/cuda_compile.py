@@ -20,6 +20,7 @@ from typing import Any
 from polysched.codegen.emit.source import Source
 from polysched.errors import ToolchainError
 from polysched.runtime.cache import cached
+from polysched.runtime.toolchain import failure
 
 _ROUND_EACH = "-fmad=false"
 _FLAGS = ("-std=c++17", "-diag-suppress=177")  # 177: a helper that only the host's part calls
@@ -42,14 +43,15 @@ def cubin(source: Source, arch: str, *, contract: bool = False) -> bytes:
 
     ToolchainError if there is no compiler, or it refuses the text.
     """
-    compiler = find_cuda_compiler()
+    compiler, file = find_cuda_compiler(), f"{source.entry}.cu"
     flags = (f"-arch={arch}", *_FLAGS, *(() if contract else (_ROUND_EACH,)))
 
     def build(output: Path) -> None:
         try:
-            output.write_bytes(compiler.compile(source.device, f"{source.entry}.cu", flags))
+            output.write_bytes(compiler.compile(source.device, file, flags))
         except _Refused as error:
-            raise ToolchainError(_failure(compiler, flags, str(error), source)) from None
+            command = f"{compiler.name}: {shlex.join((*flags, file))}"
+            raise ToolchainError(failure(command, str(error), source.device, file)) from None
 
     return cached((source.device, compiler.name, *flags), ".cubin", build).read_bytes()
 
@@ -63,17 +65,6 @@ def find_cuda_compiler() -> CudaCompiler:
             'is in .source, and optimize(nest, target="c") needs neither'
         )
     return found
-
-
-def _failure(compiler: CudaCompiler, flags: tuple[str, ...], message: str, source: Source) -> str:
-    """The command, what the compiler said, and the first line of ours that it complains about."""
-    file = f"{source.entry}.cu"
-    parts = [f"the compiler failed: {compiler.name}: {shlex.join((*flags, file))}", message.strip("\0\n ")]
-    if found := re.search(rf"{re.escape(file)}\((\d+)\): (?:catastrophic )?error", message):
-        number, lines = int(found[1]), source.device.splitlines()
-        if number <= len(lines):
-            parts.append(f"line {number} of {file}: {lines[number - 1].strip()}")
-    return "\n".join(parts)
 
 
 # --- NVRTC

@@ -15,7 +15,7 @@ import ctypes
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -29,24 +29,6 @@ LAUNCHERS: dict[Launcher, tuple[str, str]] = {  # the package of each, and what 
 
 DRIVER = "libcuda.so.1"
 INSTEAD = 'run it on the CPU by optimize(nest, target="c"), or emulated by .program(...)'
-
-
-class Gpu(Protocol):
-    """A device whose context is current; LaunchError if a call of the driver fails."""
-
-    arch: str  # as compilers name it: "sm_90"
-
-    def allocate(self, size: int) -> int: ...
-    def release(self, at: int) -> None: ...
-    def copy_in(self, to: int, array: np.ndarray) -> None: ...
-    def copy_out(self, array: np.ndarray, at: int) -> None: ...
-    def copy(self, to: int, at: int, size: int) -> None: ...
-
-    def synchronize(self, stream: int | None = None) -> None:
-        """Waits for a stream, or for all of the device."""
-
-    def milliseconds(self, run: Callable[[], None]) -> float:
-        """How long the device takes for what `run` launches."""
 
 
 def require_driver() -> None:
@@ -83,54 +65,39 @@ def on_gpu(launcher: Launcher, pointers: Mapping[str, int]) -> Iterator[Gpu]:
 
 @contextmanager
 def _bindings(pointers: Mapping[str, int]) -> Iterator[Gpu]:
-    driver = require_bindings("cuda", ".driver")
-    call = _Calls(driver)
-    call("cuInit", 0)
-    if call("cuDeviceGetCount") == 0:
+    gpu = _Bindings(require_bindings("cuda", ".driver"))
+    gpu.call("cuInit", 0)
+    if gpu.call("cuDeviceGetCount") == 0:
         raise LaunchError(f"this machine has no CUDA device; {INSTEAD}")
-    ordinal = _device_of(call, pointers)
-    current = call("cuCtxGetCurrent")
-    if int(current) and ordinal in (None, int(call("cuCtxGetDevice"))):
-        yield _Bindings(call)
+    ordinal = _device_of(gpu, pointers)
+    current = gpu.call("cuCtxGetCurrent")
+    if int(current) and ordinal in (None, int(gpu.call("cuCtxGetDevice"))):
+        yield gpu
         return
-    call("cuCtxPushCurrent", _primary_context(call, ordinal or 0))
+    gpu.call("cuCtxPushCurrent", _primary_context(gpu, ordinal or 0))
     try:
-        yield _Bindings(call)
+        yield gpu
     finally:
-        call("cuCtxPopCurrent")
-
-
-class _Calls:
-    """Calls the driver; LaunchError if that fails."""
-
-    def __init__(self, driver: Any):
-        self.driver = driver
-
-    def __call__(self, name: str, *arguments: Any) -> Any:
-        status, *values = getattr(self.driver, name)(*arguments)
-        if status:
-            text = self.driver.cuGetErrorString(status)[1]
-            raise LaunchError(f"{name} failed: {text.decode() if text else status}")
-        return values[0] if values else None
+        gpu.call("cuCtxPopCurrent")
 
 
 _retained: dict[int, Any] = {}
 
 
-def _primary_context(call: _Calls, ordinal: int) -> Any:
+def _primary_context(gpu: _Bindings, ordinal: int) -> Any:
     """The context that all libraries share; held as long as the process runs, since to make one takes long."""
     if ordinal not in _retained:
-        _retained[ordinal] = call("cuDevicePrimaryCtxRetain", call("cuDeviceGet", ordinal))
+        _retained[ordinal] = gpu.call("cuDevicePrimaryCtxRetain", gpu.call("cuDeviceGet", ordinal))
     return _retained[ordinal]
 
 
-def _device_of(call: _Calls, pointers: Mapping[str, int]) -> int | None:
+def _device_of(gpu: _Bindings, pointers: Mapping[str, int]) -> int | None:
     """The number of the device that the memory is on; None if there is none."""
-    attribute = call.driver.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
+    attribute = gpu.driver.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
     found: dict[int, str] = {}
     for name, at in pointers.items():
         try:
-            found.setdefault(int(call("cuPointerGetAttribute", attribute, at)), name)
+            found.setdefault(int(gpu.call("cuPointerGetAttribute", attribute, at)), name)
         except LaunchError as error:
             raise LaunchError(f"{name} is in no memory of a CUDA device: {error}") from error
     if len(found) > 1:
@@ -140,12 +107,24 @@ def _device_of(call: _Calls, pointers: Mapping[str, int]) -> int | None:
 
 
 class _Bindings:
-    def __init__(self, call: _Calls):
-        self.call = call
-        attributes, device = call.driver.CUdevice_attribute, call("cuCtxGetDevice")
-        major = call("cuDeviceGetAttribute", attributes.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device)
-        minor = call("cuDeviceGetAttribute", attributes.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device)
-        self.arch = f"sm_{major}{minor}"
+    """A device; LaunchError if a call of the driver fails."""
+
+    def __init__(self, driver: Any):
+        self.driver = driver
+
+    def call(self, name: str, *arguments: Any) -> Any:
+        status, *values = getattr(self.driver, name)(*arguments)
+        if status:
+            text = self.driver.cuGetErrorString(status)[1]
+            raise LaunchError(f"{name} failed: {text.decode() if text else status}")
+        return values[0] if values else None
+
+    @property
+    def arch(self) -> str:
+        """Of the device whose context is current, as compilers name it: "sm_90"."""
+        device, which = self.call("cuCtxGetDevice"), "CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_"
+        attributes = (getattr(self.driver.CUdevice_attribute, which + part) for part in ("MAJOR", "MINOR"))
+        return "sm_" + "".join(str(self.call("cuDeviceGetAttribute", each, device)) for each in attributes)
 
     def allocate(self, size: int) -> int:
         return int(self.call("cuMemAlloc", max(size, 1)))
@@ -163,12 +142,14 @@ class _Bindings:
         self.call("cuMemcpyDtoD", to, at, size)
 
     def synchronize(self, stream: int | None = None) -> None:
+        """Waits for a stream, or for all of the device."""
         if stream is None:
             self.call("cuCtxSynchronize")
         else:
             self.call("cuStreamSynchronize", stream)
 
     def milliseconds(self, run: Callable[[], None]) -> float:
+        """How long the device takes for what `run` launches."""
         events = [self.call("cuEventCreate", 0) for _ in range(2)]
         try:
             self.call("cuEventRecord", events[0], 0)
@@ -204,6 +185,8 @@ def _pycuda() -> Iterator[Gpu]:
 
 
 class _Pycuda:
+    """The same by PyCUDA."""
+
     def __init__(self, driver: Any):
         self.driver = driver
         major, minor = driver.Context.get_device().compute_capability()
@@ -239,3 +222,6 @@ class _Pycuda:
         run()
         end.record().synchronize()
         return float(begin.time_till(end))
+
+
+Gpu: TypeAlias = _Bindings | _Pycuda  # whose context is current

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import ctypes
 import ctypes.util
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -22,11 +22,9 @@ from polysched.codegen.emit.opencl import HEADERS
 from polysched.codegen.emit.source import Source
 from polysched.errors import LaunchError
 from polysched.ir.nodes import Function
-from polysched.runtime.arguments import Binder
-from polysched.runtime.cpu import c_function, c_values, open_library, time_calls
+from polysched.runtime.cpu import HostProgram, c_function, open_library
 from polysched.runtime.forked import require_own
 from polysched.runtime.gpu.cuda_driver import INSTEAD
-from polysched.runtime.timing import Timing
 from polysched.runtime.toolchain import EXACT, compile_shared
 from polysched.support import isl
 
@@ -34,28 +32,15 @@ _FLAGS = ("-std=gnu11", "-O2", *EXACT, f"-I{HEADERS}")
 
 
 @dataclass(frozen=True)
-class OpenclProgram:
-    """A loaded program; call it with the arguments of `fn` by name."""
+class OpenclProgram(HostProgram):
+    """A loaded program in OpenCL."""
 
-    fn: Function  # as the user gave it
+    fn: Function
     entry: Callable[..., int]  # the C function; 0 if it has run
-    valid_sizes: isl.Set | None = None  # { : ... } for which all accesses are in bounds; None: all
+    valid_sizes: isl.Set | None = None
 
     def __repr__(self) -> str:
         return f"OpenclProgram({self.fn.name})"
-
-    def __call__(self, **arguments: Any) -> None:
-        """Runs it; LaunchError, before anything runs, if the arguments do not fit, and where OpenCL fails."""
-        bound = self._bind(arguments)
-        self._run(c_values(bound, self.fn))
-
-    def time(self, arguments: Mapping[str, Any], runs: int) -> Timing:
-        """Times with the copies to the device and back, on copies of the arrays that are written."""
-        return time_calls(self._run, self._bind(arguments), self.fn, runs)
-
-    @cached_property
-    def _bind(self) -> Binder:
-        return Binder(self.fn, self.valid_sizes)
 
     def _run(self, values: list[Any]) -> None:
         require_own("OpenCL")

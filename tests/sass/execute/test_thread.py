@@ -8,9 +8,9 @@ import shutil
 
 import pytest
 
-from polysched.counts.sass.execute.decode import decode
+from polysched.counts.sass.counts import Counts
 from polysched.counts.sass.execute.operands import Thread, addend, pair, predicate, signed, word
-from polysched.counts.sass.execute.thread import Run, run_thread
+from polysched.counts.sass.execute.thread import decode, run_thread
 from polysched.counts.sass.inspect import inspect
 from polysched.counts.sass.instructions import Instruction, width
 from polysched.counts.sass.parse import Assembly
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(shutil.which("nvcc") is None, reason="there is n
 OUT = 0x7F00_0000_1000  # where results go
 
 
-def stored(kernel: Assembly, arguments: list[int], **launch) -> tuple[dict[int, int | None], Run]:
+def stored(kernel: Assembly, arguments: list[int], **launch) -> tuple[dict[int, int | None], Counts]:
     """Words by address that the thread has stored in global memory, in its last store to each."""
     words: dict[int, int | None] = {}
 
@@ -36,8 +36,7 @@ def stored(kernel: Assembly, arguments: list[int], **launch) -> tuple[dict[int, 
                 number = int(value.removeprefix("R")) + k if value != "RZ" else None
                 words[base + int(offset or "0", 16) + 4 * k] = 0 if number is None else word(f"R{number}")(thread)
 
-    run = run_thread(kernel, arguments, observe=observe, **launch)
-    return words, run
+    return words, run_thread(kernel, arguments, observe=observe, **launch)
 
 
 PRODUCT = """\
@@ -64,10 +63,11 @@ def product() -> Assembly:
 def test_iterations_are_counted(product, block):
     i = block * 32 + 5
     arguments = [OUT, 1 << 40, 1 << 41, 100]
-    words, run = stored(product, arguments, threads=(32, 1, 1), blocks=(4, 1, 1), block=(block, 0, 0), thread=(5, 0, 0))
+    launch = {"threads": (32, 1, 1), "blocks": (4, 1, 1), "block": (block, 0, 0), "thread": (5, 0, 0)}
+    words, counts = stored(product, arguments, **launch)
     is_inside = i < 100
-    assert run.counts["fma"] == (i if is_inside else 0)
-    assert run.counts.accesses.get(("LDG", 64), 0) == (2 * i if is_inside else 0)
+    assert counts["fma"] == (i if is_inside else 0)
+    assert counts.accesses.get(("LDG", 64), 0) == (2 * i if is_inside else 0)
     assert words == ({OUT + 8 * i: None, OUT + 8 * i + 4: None} if is_inside else {})  # loaded data is not known
 
 
@@ -89,8 +89,8 @@ def test_a_branch_on_data_is_refused():
 
 def test_divisions_of_floats_take_the_fast_path():
     text = "__global__ void f(double *p, long n) { for (long i = 0; i < n; i++) p[i] = sqrt(p[i] / p[i + n]); }\n"
-    run = run_thread(inspect(text, "f.cu")["f"].assembly, [0, 7], threads=(1, 1, 1))
-    assert run.counts.calls == 0 and run.counts.accesses["STG", 64] == 7 and run.counts["special"] == 14
+    counts = run_thread(inspect(text, "f.cu")["f"].assembly, [0, 7], threads=(1, 1, 1))
+    assert counts.calls == 0 and counts.accesses["STG", 64] == 7 and counts["special"] == 14
 
 
 SWITCH = """\

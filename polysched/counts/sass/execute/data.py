@@ -12,33 +12,38 @@ from polysched.counts.sass.execute.operands import (
     Rules,
     Step,
     Thread,
+    Writer,
+    address,
     assign,
     assign_pair,
-    constant_address,
+    constant,
+    forgets,
     is_predicate,
-    next_register,
-    operation,
+    lifted,
+    moves,
     pair,
+    place_of_constant,
     predicate,
+    registers,
     signed,
+    unknown,
     word,
-    word_of_bank,
 )
 from polysched.counts.sass.instructions import Instruction, width
 from polysched.errors import InputError
 
 
 def _move(i: Instruction) -> Step:
-    operands = [text for text in i.operands if not is_predicate(text)]
+    destination, source = (text for text in i.operands if not is_predicate(text))
     if "64" in i.modifiers:
-        return operation([assign_pair(operands[0])], [pair(operands[1])], lambda x: (x,))
-    return operation([assign(operands[0])], [word(operands[1])], lambda x: (x,))
+        return moves([assign_pair(destination)], [pair(source)])
+    return moves([assign(destination)], [word(source)])
 
 
 def _special(i: Instruction) -> Step:
     destination, name = i.operands
     write = assign_pair(destination) if i.opcode == "CS2R" and "32" not in i.modifiers else assign(destination)
-    return lambda thread: write(thread, 0 if name == "SRZ" else thread.special.get(name))
+    return moves([write], [lambda thread: thread.special.get(name)])
 
 
 def _load_constant(i: Instruction) -> Step:
@@ -47,35 +52,26 @@ def _load_constant(i: Instruction) -> Step:
     bits = width(i)
     if found is None:
         raise InputError(f"'{i}' cannot be interpreted, line {i.line}")
-    address = constant_address(found)
-    writers = [assign(destination if k == 0 else next_register(destination, k)) for k in range(max(bits // 32, 1))]
+    bank, place = place_of_constant(found)
+    words = [constant(bank, place, 4 * k) for k in range(max(bits // 32, 1))]
 
-    def step(thread: Thread) -> None:
-        bank, offset = address(thread)
-        for k, write in enumerate(writers):
-            if bits >= 32:
-                write(thread, word_of_bank(thread, bank, None if offset is None else offset + 4 * k))
-            else:
-                whole = word_of_bank(thread, bank, None if offset is None else offset & ~3)
-                part = None if whole is None or offset is None else whole >> 8 * (offset & 3) & (1 << bits) - 1
-                is_signed = f"S{bits}" in i.modifiers
-                write(thread, signed(part, bits) if part is not None and is_signed else part)
+    def part(whole: int, at: int) -> int:
+        found = whole >> 8 * (at & 3) & (1 << bits) - 1
+        return signed(found, bits) if f"S{bits}" in i.modifiers else found
 
-    return step
+    return moves(_writers(i, destination), [lifted(part, *words, place)] if bits < 32 else words)
+
+
+def _writers(i: Instruction, destination: str) -> list[Writer]:
+    """Of as many registers as the instruction moves."""
+    return list(map(assign, registers(destination, max(width(i) // 32, 1))))
 
 
 def _load(i: Instruction) -> Step:
     """What other threads may have written is not known."""
     destination = next(text for text in i.operands if not is_predicate(text))
     predicates = [assign(text) for text in i.operands[:1] if is_predicate(text)]
-    names = [] if destination.endswith("Z") else [next_register(destination, k) for k in range(max(width(i) // 32, 1))]
-    writers = [*map(assign, names), *predicates]
-
-    def step(thread: Thread) -> None:
-        for write in writers:
-            write(thread, None)
-
-    return step
+    return forgets([*_writers(i, destination), *predicates])
 
 
 def _fragment(i: Instruction) -> Step:
@@ -83,13 +79,7 @@ def _fragment(i: Instruction) -> Step:
     first = i.modifiers[0] if i.modifiers else ""
     counts = {"DMMA": 8 if first.startswith("16") else 4, "LDSM": next((int(m) for m in i.modifiers if m in "124"), 1)}
     count = counts.get(i.opcode, 2 if i.modifiers[1:2] == ("F16",) else 4)
-    writers = [assign(next_register(i.operands[0], k)) for k in range(count)]
-
-    def step(thread: Thread) -> None:
-        for write in writers:
-            write(thread, None)
-
-    return step
+    return forgets(list(map(assign, registers(i.operands[0], count))))
 
 
 _LOCAL = re.compile(r"\[(R\d+|RZ)?(?:\+?(-?0x[0-9a-f]+))?\]")
@@ -97,80 +87,61 @@ _LOCAL = re.compile(r"\[(R\d+|RZ)?(?:\+?(-?0x[0-9a-f]+))?\]")
 
 def _local_address(text: str) -> Reader:
     found = _LOCAL.fullmatch(text)
-    if found is None:
-        return lambda thread: None
-    base, offset = word(found[1] or "RZ"), int(found[2] or "0", 16)
-
-    def address(thread: Thread) -> Known:
-        start = base(thread)
-        return None if start is None else start + offset & MASK
-
-    return address
+    return address(*found.groups()) if found else unknown
 
 
 def _load_local(i: Instruction) -> Step:
     destination, place = i.operands[0], _local_address(i.operands[1])
     if width(i) < 32:
         return _load(i)
-    writers = [assign(next_register(destination, k)) for k in range(width(i) // 32)]
 
-    def step(thread: Thread) -> None:
-        address = place(thread)
-        for k, write in enumerate(writers):
-            write(thread, None if address is None else thread.local.get(address + 4 * k))
+    def element(k: int) -> Reader:
+        at = lifted(lambda start: start + 4 * k, place)
+        return lambda thread: thread.local.get(at(thread))
 
-    return step
+    return moves(_writers(i, destination), map(element, range(width(i) // 32)))
 
 
 def _store_local(i: Instruction) -> Step:
     place, source = _local_address(i.operands[0]), i.operands[1]
-    words = range(max(width(i) // 32, 1))
-    readers = [word(source if source.endswith("Z") else next_register(source, k)) for k in words]
+    readers = list(map(word, registers(source, max(width(i) // 32, 1))))
 
     def step(thread: Thread) -> None:
-        address = place(thread)
-        if address is None:
+        start = place(thread)
+        if start is None:
             thread.local.clear()
             return
         for k, read in enumerate(readers):
-            thread.local[address + 4 * k] = read(thread) if width(i) >= 32 else None
+            thread.local[start + 4 * k] = read(thread) if width(i) >= 32 else None
 
     return step
 
 
 def _vote(i: Instruction) -> Step:
     """As if all threads of the warp did the same."""
-    given = predicate(i.operands[-1])
-    writers = [assign(text) for text in i.operands[:-1]]
-
-    def step(thread: Thread) -> None:
-        value = given(thread)
-        for text, write in zip(i.operands, writers, strict=False):
-            write(thread, value if is_predicate(text) or value is None else MASK * value)
-
-    return step
+    *destinations, condition = i.operands
+    given = predicate(condition)
+    whole = lifted(lambda value: MASK * value, given)
+    return moves(list(map(assign, destinations)), [given if is_predicate(text) else whole for text in destinations])
 
 
 def _predicates_to_register(i: Instruction) -> Step:
     destination, file, base, mask = i.operands
     name = "UP" if file == "UPR" else "P"
-    readers = [word(base), word(mask), *(predicate(f"{name}{k}") for k in range(7))]
-    write = assign(destination)
+    register, chosen, predicates = word(base), word(mask), [predicate(f"{name}{k}") for k in range(7)]
 
-    def step(thread: Thread) -> None:
-        value, bits, *predicates = (read(thread) for read in readers)
+    def read(thread: Thread) -> Known:
+        value, bits = register(thread), chosen(thread)
         if value is None or bits is None:
-            write(thread, None)
-            return
-        for k, given in enumerate(predicates):
+            return None
+        for k, given in enumerate(each(thread) for each in predicates):
             if bits >> k & 1:
                 if given is None:
-                    write(thread, None)
-                    return
+                    return None
                 value = value & ~(1 << k) | given << k
-        write(thread, value)
+        return value
 
-    return step
+    return moves([assign(destination)], [read])
 
 
 def _register_to_predicates(i: Instruction) -> Step:

@@ -10,15 +10,16 @@ import struct
 from fractions import Fraction
 
 from polysched.counts.sass.execute.operands import (
-    Results,
     Rules,
     Step,
-    Thread,
     assign,
     assign_pair,
+    forgets,
     is_predicate,
-    operation,
+    lifted,
+    moves,
     pair,
+    sets,
     signed,
     word,
 )
@@ -28,15 +29,7 @@ from polysched.counts.sass.instructions import Instruction
 def unknown_float(i: Instruction) -> Step:
     """Unknown results, of the right width."""
     destinations = [text for text in i.operands[:2] if is_predicate(text) and not text.startswith("!")]
-    writers = [assign(text) for text in destinations]
-    if not destinations:
-        writers = [(assign_pair if _is_wide(i) else assign)(i.operands[0])]
-
-    def step(thread: Thread) -> None:
-        for write in writers:
-            write(thread, None)
-
-    return step
+    return forgets(list(map(assign, destinations)) or [(assign_pair if _is_wide(i) else assign)(i.operands[0])])
 
 
 def _is_wide(i: Instruction) -> bool:
@@ -59,8 +52,7 @@ def _half_move(i: Instruction) -> Step:
         bits = struct.unpack("<I", struct.pack("<2e", float(halves[1]), float(halves[0])))[0]
     except ValueError:
         return unknown_float(i)
-    write = assign(destination)
-    return lambda thread: write(thread, bits)
+    return sets(destination, lambda: int(bits))
 
 
 def _to_float(i: Instruction) -> Step:
@@ -69,22 +61,21 @@ def _to_float(i: Instruction) -> Step:
     is_long = "S64" in i.modifiers or "U64" in i.modifiers
     is_unsigned = "U32" in i.modifiers or "U64" in i.modifiers
 
-    def compute(x: int) -> Results:
-        return (_float_bits(Fraction(x if is_unsigned else signed(x, 64 if is_long else 32)), up="RP" in i.modifiers),)
+    def compute(x: int) -> int:
+        return _float_bits(Fraction(x if is_unsigned else signed(x, 64 if is_long else 32)), up="RP" in i.modifiers)
 
-    source = i.operands[1]
-    return operation([assign(i.operands[0])], [pair(source) if is_long else word(source)], compute)
+    return sets(i.operands[0], compute, (pair if is_long else word)(i.operands[1]))
 
 
 def _reciprocal(i: Instruction) -> Step:
     if i.modifiers != ("RCP",):
         return unknown_float(i)
 
-    def compute(bits: int) -> Results:
+    def compute(bits: int) -> int:
         x = _of_bits(bits)
-        return (_float_bits(1 / Fraction(x)) if math.isfinite(x) and x else 0x7F800000 if x == 0 else 0,)
+        return _float_bits(1 / Fraction(x)) if math.isfinite(x) and x else 0x7F800000 if x == 0 else 0
 
-    return operation([assign(i.operands[0])], [word(i.operands[1])], compute)
+    return sets(i.operands[0], compute, word(i.operands[1]))
 
 
 def _to_integer(i: Instruction) -> Step:
@@ -93,11 +84,11 @@ def _to_integer(i: Instruction) -> Step:
         return unknown_float(i)
     low, high = (0, (1 << bits) - 1) if f"U{bits}" in i.modifiers else (-(1 << bits - 1), (1 << bits - 1) - 1)
 
-    def compute(given: int) -> Results:
+    def compute(given: int) -> int:
         x = _of_bits(given)
-        return (0 if math.isnan(x) else low if x < low else high if x > high else int(x),)
+        return 0 if math.isnan(x) else low if x < low else high if x > high else int(x)
 
-    return operation([(assign_pair if bits == 64 else assign)(i.operands[0])], [word(i.operands[1])], compute)
+    return moves([(assign_pair if bits == 64 else assign)(i.operands[0])], [lifted(compute, word(i.operands[1]))])
 
 
 def _of_bits(bits: int) -> float:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from operator import eq, ge, gt, le, lt, mul, ne
 
 from polysched.counts.sass.execute.operands import (
     LONG,
     MASK,
+    Known,
+    Reader,
     Results,
     Rules,
     Step,
@@ -15,9 +18,12 @@ from polysched.counts.sass.execute.operands import (
     assign,
     assign_pair,
     is_predicate,
+    lifted,
+    moves,
     operation,
     pair,
     predicate,
+    sets,
     signed,
     split,
     word,
@@ -25,30 +31,26 @@ from polysched.counts.sass.execute.operands import (
 from polysched.counts.sass.instructions import Instruction
 
 
+def _number(i: Instruction) -> Callable[[int], int]:
+    """The number that a register's bits are for the instruction."""
+    return (lambda bits: bits) if "U32" in i.modifiers else signed
+
+
 def _imad(i: Instruction) -> Step:
     destination, carries, (a, b, c, *carry) = split(i)
-    value = (lambda bits: bits) if "U32" in i.modifiers else signed
+    number, is_wide, is_high = _number(i), "WIDE" in i.modifiers, "HI" in i.modifiers
     carry_in = [predicate(text) for text in carry[:1]] if "X" in i.modifiers else []
-    if "WIDE" in i.modifiers:
-        readers = [word(a), word(b), pair(c), *carry_in]
+    if not is_wide and not is_high:
+        # Beside a factor of zero, the other does not matter, known or not.
+        product = [] if {a, b} & {"RZ", "URZ"} else [lifted(mul, word(a), word(b))]
+        return sets(destination, lambda *terms: sum(terms), *product, word(c), *carry_in)
 
-        def wide(x: int, y: int, z: int, carried: int = 0) -> Results:
-            total = (value(x) * value(y) & LONG) + z + carried
-            return total & LONG, total >> 64
+    def compute(x: int, y: int, z: int, carried: int = 0) -> Results:
+        total = (number(x) * number(y) & LONG) + z + carried
+        return total & LONG if is_wide else total >> 32, total >> 64
 
-        return operation([assign_pair(destination), *map(assign, carries)], readers, wide)
-    if "HI" in i.modifiers:
-
-        def high(x: int, y: int, z: int, carried: int = 0) -> Results:
-            total = (value(x) * value(y) & LONG) + z + carried
-            return total >> 32, total >> 64
-
-        return operation([assign(destination), *map(assign, carries)], [word(a), word(b), pair(c), *carry_in], high)
-    if {a, b} & {"RZ", "URZ"}:  # the other factor does not matter, known or not
-        return operation([assign(destination)], [word(c), *carry_in], lambda z, carried=0: (z + carried,))
-    return operation(
-        [assign(destination)], [word(a), word(b), word(c), *carry_in], lambda x, y, z, carried=0: (x * y + z + carried,)
-    )
+    write = (assign_pair if is_wide else assign)(destination)
+    return operation([write, *map(assign, carries)], [word(a), word(b), pair(c), *carry_in], compute)
 
 
 def _iadd3(i: Instruction) -> Step:
@@ -88,22 +90,20 @@ def _shf(i: Instruction) -> Step:
     is_long = "U64" in modifiers or "S64" in modifiers
     sign = any(name in modifiers for name in ("S32", "S64"))
 
-    def compute(low: int, shift: int, high: int) -> Results:
+    def compute(low: int, shift: int, high: int) -> int:
         shift = shift & (63 if is_long else 31) if wraps else min(shift, 64 if is_long else 32)
         if "L" in modifiers:
-            if "HI" in modifiers:
-                return ((high << 32 | low) << shift >> 32,)
-            return (low << shift,)
+            return (high << 32 | low) << shift >> 32 if "HI" in modifiers else low << shift
         if "HI" in modifiers:
-            return ((signed(high) if sign else high) >> shift,)
+            return (signed(high) if sign else high) >> shift
         whole = high << 32 | low
-        return ((signed(whole, 64) if sign else whole) >> shift,)
+        return (signed(whole, 64) if sign else whole) >> shift
 
     if "L" in modifiers and "HI" not in modifiers:
         b = "RZ"  # the lower half does not depend on it
     if "R" in modifiers and "HI" in modifiers:
         a = "RZ"
-    return operation([assign(destination)], [word(a), word(amount), word(b)], compute)
+    return sets(destination, compute, word(a), word(amount), word(b))
 
 
 def _lop3(i: Instruction) -> Step:
@@ -141,14 +141,7 @@ def _plop3(i: Instruction) -> Step:
     return step
 
 
-_COMPARE: dict[str, Callable[[int, int], bool]] = {
-    "LT": lambda x, y: x < y,
-    "LE": lambda x, y: x <= y,
-    "GT": lambda x, y: x > y,
-    "GE": lambda x, y: x >= y,
-    "EQ": lambda x, y: x == y,
-    "NE": lambda x, y: x != y,
-}
+_COMPARE: dict[str, Callable[[int, int], bool]] = {"LT": lt, "LE": le, "GT": gt, "GE": ge, "EQ": eq, "NE": ne}
 _COMBINE: dict[str, Callable[[bool, int], bool]] = {
     "AND": lambda result, given: result and bool(given),
     "OR": lambda result, given: result or bool(given),
@@ -158,24 +151,24 @@ _COMBINE: dict[str, Callable[[bool, int], bool]] = {
 
 def _isetp(i: Instruction) -> Step:
     first, second, a, b, given, *lower = i.operands
-    compare = _COMPARE[i.modifiers[0]]
+    compare, number = _COMPARE[i.modifiers[0]], _number(i)
     combine = next(_COMBINE[name] for name in i.modifiers if name in _COMBINE)
-    value = (lambda bits: bits) if "U32" in i.modifiers else signed
 
     def compute(x: int, y: int, condition: int, below: int = 0) -> Results:
-        result = compare(value(x), value(y))
+        result = compare(number(x), number(y))
         if "EX" in i.modifiers and x == y:  # the lower halves, compared before, decide
             result = bool(below)
         return combine(result, condition), combine(not result, condition)
 
     readers = [word(a), word(b), predicate(given), *([predicate(lower[0])] if "EX" in i.modifiers else [])]
-    known = operation([assign(first), assign(second)], readers, compute)
+    writers = [assign(first), assign(second)]
+    known = operation(writers, readers, compute)
 
     def step(thread: Thread) -> None:
-        if "AND" in i.modifiers and readers[2](thread) == 0:  # whatever is compared
-            assign(first)(thread, 0)
-            assign(second)(thread, 0)
-        else:
+        is_false = "AND" in i.modifiers and readers[2](thread) == 0  # whatever is compared
+        for write in writers if is_false else ():
+            write(thread, 0)
+        if not is_false:
             known(thread)
 
     return step
@@ -184,83 +177,76 @@ def _isetp(i: Instruction) -> Step:
 def _minmax(i: Instruction) -> Step:
     """Of two numbers, or of three."""
     destination, *numbers, is_min = i.operands
-    value = (lambda bits: bits) if "U32" in i.modifiers else signed
-
-    def compute(smaller: int, *given: int) -> Results:
-        result = (min if smaller else max)(map(value, given))
-        return (max(result, 0) if "RELU" in i.modifiers else result,)
-
-    return operation([assign(destination)], [predicate(is_min), *map(word, numbers)], compute)
+    return _least_or_most(i, destination, is_min, map(word, numbers))
 
 
 def _add_minmax(i: Instruction) -> Step:
     destination, a, b, c, is_min = i.operands
-    value = (lambda bits: bits) if "U32" in i.modifiers else signed
+    total = lifted(lambda x, y: x + y & MASK, word(a), word(b))
+    return _least_or_most(i, destination, is_min, (total, word(c)))
 
-    def compute(x: int, y: int, z: int, smaller: int) -> Results:
-        result = (min if smaller else max)(value(x + y & MASK), value(z))
-        return (max(result, 0) if "RELU" in i.modifiers else result,)
 
-    return operation([assign(destination)], [word(a), word(b), word(c), predicate(is_min)], compute)
+def _least_or_most(i: Instruction, destination: str, is_min: str, numbers: Iterable[Reader]) -> Step:
+    def compute(smaller: int, *given: int) -> int:
+        result = (min if smaller else max)(map(_number(i), given))
+        return max(result, 0) if "RELU" in i.modifiers else result
+
+    return sets(destination, compute, predicate(is_min), *numbers)
 
 
 def _select(i: Instruction) -> Step:
     destination, a, b, condition = i.operands
-    then, other, decide, write = word(a), word(b), predicate(condition), assign(destination)
+    then, other, decide = word(a), word(b), predicate(condition)
 
-    def step(thread: Thread) -> None:
+    def read(thread: Thread) -> Known:
         given = decide(thread)
-        write(thread, None if given is None else then(thread) if given else other(thread))
+        return None if given is None else then(thread) if given else other(thread)
 
-    return step
+    return moves([assign(destination)], [read])
 
 
 def _permute(i: Instruction) -> Step:
     destination, a, selector, b = i.operands
 
-    def compute(x: int, chosen: int, y: int) -> Results:
+    def compute(x: int, chosen: int, y: int) -> int:
         octets = (y << 32 | x).to_bytes(8, "little")
         out = 0
         for k in range(4):
             octet = octets[chosen >> 4 * k & 7]
             out |= (255 * (octet >> 7) if chosen >> 4 * k & 8 else octet) << 8 * k
-        return (out,)
+        return out
 
-    return operation([assign(destination)], [word(a), word(selector), word(b)], compute)
+    return sets(destination, compute, word(a), word(selector), word(b))
 
 
 def _unary(compute: Callable[[int], int]) -> Callable[[Instruction], Step]:
-    return lambda i: operation([assign(i.operands[0])], [word(i.operands[-1])], lambda x: (compute(x),))
+    return lambda i: sets(i.operands[0], compute, word(i.operands[-1]))
 
 
 def _leading(i: Instruction) -> Step:
     """The position of the highest bit that is not the sign's; with SH, how far it is from the top."""
 
-    def compute(x: int) -> Results:
+    def compute(x: int) -> int:
         bits = (~x & MASK if x >> 31 and "U32" not in i.modifiers else x).bit_length()
-        return (MASK,) if bits == 0 else (32 - bits if "SH" in i.modifiers else bits - 1,)
+        return MASK if bits == 0 else 32 - bits if "SH" in i.modifiers else bits - 1
 
-    return operation([assign(i.operands[0])], [word(i.operands[-1])], compute)
+    return sets(i.operands[0], compute, word(i.operands[-1]))
 
 
 def _extend(i: Instruction) -> Step:
     destination, a, bits = i.operands
 
-    def compute(x: int, number: int) -> Results:
+    def compute(x: int, number: int) -> int:
         number = min(number, 32)
         low = x & (1 << number) - 1
-        return (signed(low, number) if number and "U32" not in i.modifiers else low,)
+        return signed(low, number) if number and "U32" not in i.modifiers else low
 
-    return operation([assign(destination)], [word(a), word(bits)], compute)
+    return sets(destination, compute, word(a), word(bits))
 
 
 def _mask(i: Instruction) -> Step:
     destination, position, bits = i.operands
-
-    def compute(at: int, number: int) -> Results:
-        return ((1 << min(number, 32)) - 1 << min(at, 32),)
-
-    return operation([assign(destination)], [word(position), word(bits)], compute)
+    return sets(destination, lambda at, number: (1 << min(number, 32)) - 1 << min(at, 32), word(position), word(bits))
 
 
 # The rule of each opcode, and the modifiers that it may have: with any other it means something else.

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
 
 from polysched.counts.sass.instructions import Instruction
 
@@ -24,9 +25,9 @@ class Thread:
     """The registers of one thread; those of its warp, uniform, are as if it were alone."""
 
     registers: dict[str, Known] = field(default_factory=dict)  # R0, UR4; P0 and UP0 as 0 or 1; without a value, 0
-    constants: dict[tuple[int, int], Known] = field(default_factory=dict)  # words by bank and offset
+    constants: dict[tuple[int, Known], Known] = field(default_factory=dict)  # words by bank and offset
     special: dict[str, int] = field(default_factory=dict)  # SR_TID.X
-    local: dict[int, Known] = field(default_factory=dict)  # words by address
+    local: dict[Known, Known] = field(default_factory=dict)  # words by address; none is at one that is not known
 
 
 Reader = Callable[[Thread], Known]
@@ -40,6 +41,20 @@ CONSTANT = re.compile(r"([-~]?)c\[0x([0-9a-f]+)\]\[(?:(U?R(?:\d+|Z))\+?)?(?:(-?0
 _PREDICATE = re.compile(r"(!?)(U?P(?:\d|T))")
 
 
+def lifted(compute: Callable[..., int], *readers: Reader) -> Reader:
+    """What is computed of operands, which is not known where one of them is not."""
+
+    def read(thread: Thread) -> Known:
+        values = [read(thread) for read in readers]
+        return None if None in values else compute(*values)
+
+    return read
+
+
+def unknown(thread: Thread) -> Known:
+    return None
+
+
 def is_predicate(text: str) -> bool:
     return _PREDICATE.fullmatch(text) is not None
 
@@ -50,71 +65,54 @@ def predicate(text: str) -> Reader:
     inverted, name = bool(found[1]), found[2]
     if name.endswith("T"):
         return lambda thread: int(not inverted)
-
-    def read(thread: Thread) -> Known:
-        value = thread.registers.get(name, 0)
-        return None if value is None else int(bool(value) != inverted)
-
-    return read
+    return lifted(lambda value: int(bool(value) != inverted), _register(name))
 
 
 def word(text: str) -> Reader:
     """32 bits, unsigned."""
-    read = addend(text)
-
-    def value(thread: Thread) -> Known:
-        bits = read(thread)
-        return None if bits is None else bits & MASK
-
-    return value
+    return lifted(lambda bits: bits & MASK, addend(text))
 
 
 def addend(text: str) -> Reader:
     """32 bits to be added, so that the sum carries as the hardware's does: -x is ~x + 1, which for 0 is 1 << 32."""
     sign, plain = _plain(text)
-    if not sign:
-        return plain
-
-    def value(thread: Thread) -> Known:
-        bits = plain(thread)
-        return None if bits is None else (~bits & MASK) + (sign == "-")
-
-    return value
+    return lifted(lambda bits: (~bits & MASK) + (sign == "-"), plain) if sign else plain
 
 
 def _plain(text: str) -> tuple[str, Reader]:
     """The sign of an operand, and the bits without it."""
     if found := _REGISTER.fullmatch(text):
-        name = found[2]
-        if name.endswith("Z"):
-            return found[1], lambda thread: 0
-        return found[1], lambda thread: thread.registers.get(name, 0)
+        return found[1], _register(found[2])
     if found := CONSTANT.fullmatch(text):
-        address = constant_address(found)
-        return found[1], lambda thread: word_of_bank(thread, *address(thread))
+        return found[1], constant(*place_of_constant(found))
     if re.fullmatch(r"-?0x[0-9a-f]+", text):
         bits = int(text, 16) & MASK
         return "", lambda thread: bits
     if re.fullmatch(r"-?\d+(\.\d+)?(e[-+]?\d+)?", text):
         bits = struct.unpack("<I", struct.pack("<f", float(text)))[0]
         return "", lambda thread: bits
-    return "", lambda thread: None  # |R3|, +INF, halves: operands of floats
+    return "", unknown  # |R3|, +INF, halves: operands of floats
 
 
-def constant_address(found: re.Match[str]) -> Callable[[Thread], tuple[int, Known]]:
-    bank, register, offset = int(found[2], 16), found[3], int(found[4] or "0", 16)
-    if register is None or register.endswith("Z"):
-        return lambda thread: (bank, offset)
-
-    def address(thread: Thread) -> tuple[int, Known]:
-        base = thread.registers.get(register, 0)
-        return bank, None if base is None else base + offset & MASK
-
-    return address
+def _register(name: str) -> Reader:
+    return (lambda thread: 0) if name.endswith("Z") else lambda thread: thread.registers.get(name, 0)
 
 
-def word_of_bank(thread: Thread, bank: int, offset: Known) -> Known:
-    return None if offset is None else thread.constants.get((bank, offset))
+def place_of_constant(found: re.Match[str]) -> tuple[int, Reader]:
+    """The bank of a constant, and its address there."""
+    return int(found[2], 16), address(found[3], found[4])
+
+
+def address(register: str | None, offset: str | None) -> Reader:
+    """As in [R2+0x10], of which either may be left out."""
+    behind = int(offset or "0", 16)
+    return lifted(lambda start: start + behind & MASK, _register(register or "RZ"))
+
+
+def constant(bank: int, place: Reader, behind: int = 0) -> Reader:
+    """The word of a bank that an address is in, or one so many bytes behind it."""
+    start = lifted(lambda at: (at & ~3) + behind, place)
+    return lambda thread: thread.constants.get((bank, start(thread)))
 
 
 def pair(text: str) -> Reader:
@@ -122,44 +120,22 @@ def pair(text: str) -> Reader:
     found = _REGISTER.fullmatch(text)
     sign = -1 if found is not None and found[1] == "-" else 1
     plain = text if sign == 1 else text[1:]
-    low, high = word(plain), _upper(plain)
-
-    def both(thread: Thread) -> Known:
-        lower, upper = low(thread), high(thread)
-        return None if lower is None or upper is None else sign * (upper << 32 | lower) & LONG
-
-    return both
+    return lifted(lambda low, high: sign * (high << 32 | low) & LONG, word(plain), _upper(plain))
 
 
 def _upper(text: str) -> Reader:
     if found := CONSTANT.fullmatch(text):
-        address = constant_address(found)
-
-        def behind(thread: Thread) -> Known:
-            bank, offset = address(thread)
-            return word_of_bank(thread, bank, None if offset is None else offset + 4)
-
-        return behind
+        return constant(*place_of_constant(found), behind=4)
     found = _REGISTER.fullmatch(text)
     if found is not None and not found[2].endswith("Z"):
-        return _unknown if found[1] else word(next_register(found[2]))
-    low = word(text)
-
-    def sign(thread: Thread) -> Known:
-        value = low(thread)
-        return None if value is None else MASK * (value >> 31)
-
-    return sign
+        return unknown if found[1] else word(registers(found[2], 2)[1])
+    return lifted(lambda low: MASK * (low >> 31), word(text))
 
 
-def _unknown(thread: Thread) -> Known:
-    return None
-
-
-def next_register(register: str, by: int = 1) -> str:
-    found = re.fullmatch(r"(U?R)(\d+)", register)
-    assert found is not None, register
-    return f"{found[1]}{int(found[2]) + by}"
+def registers(first: str, count: int) -> list[str]:
+    """The names of a register and of those behind it; RZ is all of them itself."""
+    found = re.match(r"(U?R)(\d+)", first)
+    return [f"{found[1]}{int(found[2]) + k}" for k in range(count)] if found else [first] * count
 
 
 def assign(text: str) -> Writer:
@@ -176,10 +152,7 @@ def assign(text: str) -> Writer:
 
 
 def assign_pair(text: str) -> Writer:
-    name = text.removesuffix(".64")
-    if name.endswith("Z"):
-        return lambda thread, value: None
-    low, high = assign(name), assign(next_register(name))
+    low, high = map(assign, registers(text, 2))
 
     def write(thread: Thread, value: Known) -> None:
         low(thread, value)
@@ -188,12 +161,33 @@ def assign_pair(text: str) -> Writer:
     return write
 
 
-def operation(writers: list[Writer], readers: list[Reader], compute: Callable[..., Results]) -> Step:
-    """All results are unknown where an operand is."""
+def moves(writers: Sequence[Writer], readers: Iterable[Reader]) -> Step:
+    """Sets each to what is read; all is read before."""
+    pairs = list(zip(writers, readers, strict=False))
+
+    def step(thread: Thread) -> None:
+        for write, value in [(write, read(thread)) for write, read in pairs]:
+            write(thread, value)
+
+    return step
+
+
+def forgets(writers: Sequence[Writer]) -> Step:
+    """What they write is not known from now on."""
+    return moves(writers, repeat(unknown))
+
+
+def sets(text: str, compute: Callable[..., int], *readers: Reader) -> Step:
+    """Sets a register to what is computed."""
+    return moves([assign(text)], [lifted(compute, *readers)])
+
+
+def operation(writers: Sequence[Writer], readers: Sequence[Reader], compute: Callable[..., Results]) -> Step:
+    """Several results, which are all unknown where an operand is."""
 
     def step(thread: Thread) -> None:
         values = [read(thread) for read in readers]
-        results = (None,) * len(writers) if None in values else compute(*values)
+        results = repeat(None) if None in values else compute(*values)
         for write, result in zip(writers, results, strict=False):
             write(thread, result)
 
