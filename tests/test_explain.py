@@ -22,7 +22,7 @@ from tests.transform.scheduled import random_scheduled, scheduled
 
 def test_B6_the_whole_text_for_the_stencil():
     """i' = i, j' = i + j: permutable, neither is coincident, j' is parallel inside i', tiles along wavefronts."""
-    assert ps.optimize(stencil, options=ps.Options(tile_sizes=(32, 64))).explain() == (
+    assert ps.optimize(stencil, options=ps.Options(tile_sizes=(32, 64))).explain().rpartition("\npredicted at ")[0] == (
         "in the source\n"
         "  for i, examples.py:12\n"
         "    not parallel: flow on a, distance (1, -1..1), S[0, 1] -> S[1, 0] at N = 2, line 14\n"
@@ -257,7 +257,7 @@ def test_products_are_told(rows, right, kernel):
     product = nests.mul(load(a, var("i"), var("k")), load(b, *map(var, right)))
     update = store(c, (var("i"), var("j")), nests.add(load(c, var("i"), var("j")), product))
     fn = nest("product", "", [c, a, b], loop("i", 0, rows, loop("j", 0, 90, loop("k", 0, 90, update))))
-    assert ps.optimize(fn).explain().endswith(f"in the kernel\n  {kernel}")
+    assert f"in the kernel\n  {kernel}\npredicted on " in ps.optimize(fn).explain()
 
 
 def test_a_schedule_by_hand_names_its_edits_and_loops():

@@ -35,7 +35,7 @@ def is_known(*args, **kwargs):
 
 def forget_the_compiler():
     """As in a new process."""
-    for function in (toolchain._compiler, toolchain._supported, toolchain._is_known, toolchain._processor):
+    for function in (toolchain._compiler, toolchain._supported, toolchain._is_known, toolchain.processor):
         function.cache_clear()
 
 

@@ -14,7 +14,7 @@ from polysched.cost.prediction import Prediction, predict
 from polysched.cost.sizes import typical_sizes
 from polysched.errors import BudgetExceeded, CannotLower
 from polysched.model.scop import Scop
-from polysched.model.tree.nodes import Tree
+from polysched.model.tree.nodes import Product, Tree, marks_in
 from polysched.support import isl
 
 
@@ -32,8 +32,10 @@ _SECONDS = 2.0
 def gains(found: tuple[Tree, Scop], simpler: tuple[Tree, Scop], machine: Machine) -> bool:
     """Is the first of two mapped trees of a nest predicted to take less time, by more than can be told apart?
 
-    True, too, where that is not known.
+    True, too, where that is not known, as of products: their loops are made of tiles later.
     """
+    if any(isinstance(mark, Product) for mark in marks_in(found[0])):
+        return True
     scop = simpler[1]
     sizes = typical_sizes(scop.function, scop.valid_sizes, machine)
     if sizes is None:
