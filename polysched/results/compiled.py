@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -26,7 +27,7 @@ from polysched.counts.sass.inspect import inspect
 from polysched.counts.sass.launches import Execution, executions
 from polysched.counts.sass.report import Report
 from polysched.deps.dependences import Dependences
-from polysched.errors import InputError, LaunchError, Loc, VerificationError
+from polysched.errors import BudgetExceeded, IllegalSchedule, InputError, LaunchError, Loc, VerificationError
 from polysched.explain.mapped import as_it_runs
 from polysched.explain.text import explain
 from polysched.instructions.instruction import Instruction
@@ -41,6 +42,7 @@ from polysched.model.tree.nodes import Tree
 from polysched.plan.candidates import candidates
 from polysched.plan.mapped import AS_FAST_IN_ORDER, FOR_THREADS, IN_SOURCE_ORDER
 from polysched.plan.plan import Plan
+from polysched.plan.predicted import predicted
 from polysched.plan.prepare import WITHOUT_DEAD
 from polysched.plot.draw import Before, plot, titled
 from polysched.plot.notebook import notebook_html
@@ -425,6 +427,23 @@ class Compiled:
             raise InputError(f"predict is of C, and this is {self._target.language}", hint="see inspect and check")
         machine = calibrated(self.options.machine)
         return predict(self.kernel, self._sizes(sizes), machine, threads or machine.cores)
+
+    def prices(self, key: str, **sizes: int) -> dict[Any, Prediction]:
+        """What the candidates of a decision of the schedule's are predicted to take, by their values: of the loops as
+        they are mapped, on all cores. Each is scheduled for that; those that lead to no legal schedule, or to none
+        within the budget of a compilation, are left out. InputError if there is no such decision.
+
+            done.prices("tile.i")       {0: 51.2 ms (...), 8: 14.1 ms (...), ...}
+        """
+        if self._target.has_grid:
+            raise InputError(f"prices are of C, and this is {self._target.language}", hint="see inspect and check")
+        at, found = self._sizes(sizes), dict[Any, Prediction]()
+        for value in self.schedule.decision(key).candidates:
+            with suppress(InputError, IllegalSchedule, BudgetExceeded):
+                other = self.schedule.decide(key, value)
+                time = predicted(other.tree, other.draft.scop, at, self.options.machine)
+                found |= {value: time} if time else {}
+        return found
 
     def _sizes(self, given: Mapping[str, int]) -> dict[str, int]:
         """The sizes that are given, and large ones for the others."""

@@ -264,6 +264,17 @@ class Schedule:
             raise InputError("a schedule that started from a tree fits its own nest alone", hint="start from 'source'")
         return _replayed(self.history, nest)
 
+    def decision(self, key: str) -> Decision:
+        """The one of its `decisions` with this key; InputError if there is none."""
+        if self._state.written is None:
+            hint = "ps.Schedule.auto(nest) and Schedule.map() have some; edit what decide() gives"
+            raise InputError(f"this schedule has no decisions: {self.unwritten}", hint=hint)
+        known = {decision.key: decision for decision in self.decisions}
+        if key not in known:
+            hint = f"the decisions are {', '.join(known)}" if known else "there is none"
+            raise InputError(f"there is no decision {key!r}", hint=hint)
+        return known[key]
+
     def decide(self, key: str, value: Value) -> Schedule:
         """The script with another answer to one of its `decisions`, as in decide("tile.i", 32): those made after it are
         made anew.
@@ -271,15 +282,10 @@ class Schedule:
         InputError if there is no such decision or value, IllegalSchedule if what follows from it breaks a dependence.
         Only what a strategy wrote has decisions: `Compiled.schedule`, `auto` and `map`, before further edits.
         """
-        if (written := self._state.written) is None:
-            hint = "ps.Schedule.auto(nest) and Schedule.map() have some; edit what decide() gives"
-            why = f"this schedule has no decisions: {self.unwritten}"
-            raise InputError(why, hint=hint)
+        self.decision(key)
+        written = self._state.written
+        assert written
         value = value.item() if isinstance(value, np.generic) else value
-        known = [decision.key for decision in self.decisions]
-        if key not in known:
-            hint = f"the decisions are {', '.join(known)}" if known else "there is none"
-            raise InputError(f"there is no decision {key!r}", hint=hint)
         with isl.within(written.given.options.compile_seconds):
             decided = schedule_of(self.nest, written.again({key: value}))
         if marks_in(self.draft.nested) and not marks_in(decided.draft.nested):

@@ -180,6 +180,18 @@ def test_explain_names_candidates():
     assert "in source order" in line
 
 
+def test_decisions_have_prices():
+    done = ps.optimize(gemm, options=ps.Options(machine=MACHINE))
+    key = "tile.j_2"
+    prices = done.prices(key, n=1000)
+    assert prices.keys() == set(done.schedule.decision(key).candidates)
+    assert prices[8].seconds > 1.5 * prices[done.schedule.decision(key).value].seconds
+    with pytest.raises(InputError, match=r"there is no decision 'tile\.z'"):
+        done.prices("tile.z")
+    with pytest.raises(InputError, match="prices are of C"):
+        ps.optimize(gemm, "cuda").prices(key)
+
+
 def test_ties_are_left_in_source_order():
     """Taken apart, these gain nothing on lanes that the loop does not have as it is."""
 
