@@ -27,8 +27,8 @@ from polysched.config.heuristics.cost import (
 )
 from polysched.config.machine import Machine
 from polysched.cost.shape import Access, Loop, Work
-from polysched.ir.node import walk
-from polysched.ir.nodes import DIVISIONS, Binary, Call, Select, Unary
+from polysched.ir.node import rewrite, walk
+from polysched.ir.nodes import DIVISIONS, Binary, Call, Load, Select, Unary
 
 _AT_ONCE = frozenset({"fabs", "fmin", "fmax", "floor", "ceil"})  # functions that are an instruction
 
@@ -99,9 +99,11 @@ def _loaded_anew(access: Access, around: Sequence[Loop], lanes: float, stored: C
 
 
 def _operations(work: Work, lanes: float) -> tuple[float, float]:
-    """Operations that begin every cycle, and cycles of those that do not; a product is added in the same one."""
+    """Operations that begin every cycle, and cycles of those that do not; a product is added in the same one.
+    Subscripts cost nothing: addresses are computed beside, or ahead of the loop.
+    """
     added = products = others = slow = 0.0
-    for node in walk(work.value):
+    for node in walk(rewrite(work.value, _without_subscripts)):
         match node:
             case Binary(op="/") | Call(fn="sqrt"):
                 slow += VECTOR_DIVISION if lanes else DIVISION
@@ -116,6 +118,10 @@ def _operations(work: Work, lanes: float) -> tuple[float, float]:
             case Binary() | Unary() | Select() | Call():
                 others += 1
     return max(added, products, (added + products) / 2) + others / 2, slow
+
+
+def _without_subscripts(node: object) -> Load | None:
+    return Load(node.array, (), node.dtype) if isinstance(node, Load) else None
 
 
 def _waits(work: Work, around: Sequence[Loop]) -> float:

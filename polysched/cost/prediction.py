@@ -3,7 +3,7 @@
     predict(kernel, {"n": 1000}, machine, threads=2)    arithmetic 34.2 ms, second cache 6.1, third 3.0, memory 11.8
 
 On the 30 kernels of PolyBench, source and ours, half of the predictions are within a factor of 1.3 of what was
-measured, and two thirds within 1.5: benchmarks/RESULTS.md. What takes longest hides most of the others.
+measured, and three quarters within 1.5: benchmarks/RESULTS.md. What takes longest hides most of the others.
 """
 
 from __future__ import annotations
