@@ -21,7 +21,7 @@ from polysched.errors import PolyschedError
 from polysched.ir.interp import evaluate
 from polysched.ir.nodes import Function
 from polysched.plan.prepare import function_of
-from polysched.runtime.arguments import written
+from polysched.runtime.arguments import Binder
 from polysched.runtime.gpu.cuda import build
 
 _SAMPLED = 500.0  # milliseconds to spend on samples
@@ -129,7 +129,7 @@ def difference(job: Job, found: dict[str, Any], expected: dict[str, Any], *, is_
     if job.name in KERNELS:
         return data.difference(job.name, found, expected)
     for array in job.function.arrays:
-        if array.name in written(job.function):
+        if array.name in Binder(job.function).written:
             scale = np.max(np.abs(expected[array.name]))
             error = np.max(np.abs(found[array.name] - expected[array.name]))
             allowed = 0.0 if array.dtype.is_integer else _CUT if is_cut else _TOLERANCE[array.dtype.bits]

@@ -31,8 +31,7 @@ from polysched.config.options import Target
 from polysched.counts.sass.counts import Counts
 from polysched.errors import LaunchError
 from polysched.ir.nodes import Function
-from polysched.runtime.arguments import bind
-from polysched.runtime.cpu import c_values
+from polysched.runtime.arguments import Binder
 from polysched.runtime.gpu.cuda_driver import on_gpu
 
 MODES = ("off", "licm", "all")
@@ -165,4 +164,4 @@ def _arguments(case: Case, nest: Function) -> dict[str, np.ndarray]:
 
 def _call(done: ps.Compiled, arguments: Mapping[str, Any]) -> Callable[[], None]:
     """The C function on these arrays, with nothing checked at each call."""
-    return partial(done.program.entry, *c_values(bind(done.nest, arguments, done.scop.valid_sizes), done.nest))  # type: ignore[attr-defined]
+    return partial(done.program.entry, *Binder(done.nest, done.scop.valid_sizes)(arguments).in_order)  # type: ignore[attr-defined]

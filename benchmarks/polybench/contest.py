@@ -22,8 +22,7 @@ import polysched as ps
 from benchmarks.polybench import KERNELS
 from benchmarks.polybench.baseline import BASELINE, c_nest, load_c, load_c_for_sizes, load_rewritten
 from benchmarks.polybench.data import copy, difference, initial_data, restore
-from polysched.runtime.arguments import bind, written
-from polysched.runtime.cpu import c_values
+from polysched.runtime.arguments import Binder
 
 SAMPLE_NS = 20_000_000
 
@@ -58,7 +57,7 @@ class Contest:
         fn = KERNELS[name].nest.function
         self.fresh = initial_data(name, KERNELS[name].sizes[dataset])
         self.work = copy(self.fresh)
-        self.outputs = written(fn) & {array.name for array in fn.arrays}  # not its own temporaries
+        self.outputs = Binder(fn).written
 
     def gcc(self, *, symbolic: bool = False) -> Contestant:
         """The C file by gcc -O3 -march=native, which knows the sizes, unlike ours, unless `symbolic`."""
@@ -74,7 +73,7 @@ class Contest:
             kernel, library = self.rewritten
             call = kernel.bind(self.work)
         else:
-            values = c_values(bind(self.done.nest, self.work, self.done.scop.valid_sizes), self.done.nest)
+            values = Binder(self.done.nest, self.done.scop.valid_sizes)(self.work).in_order
             library = self.program.library
             call = partial(self.program.entry, *values)
         can_set = hasattr(library, "omp_set_num_threads")

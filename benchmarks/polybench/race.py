@@ -26,8 +26,8 @@ from benchmarks.polybench.data import initial_data
 from polysched.codegen.emit.source import Source
 from polysched.errors import PolyschedError
 from polysched.ir.nodes import Function
-from polysched.runtime.arguments import bind
-from polysched.runtime.cpu import c_function, c_values, open_library
+from polysched.runtime.arguments import Binder
+from polysched.runtime.cpu import c_function, open_library
 from polysched.runtime.toolchain import EXACT, compile_shared
 from polysched.runtime.views import View
 
@@ -84,8 +84,8 @@ def find_race(source: Source, fn: Function, arguments: Mapping[str, Any]) -> Rep
         raise PolyschedError(f"{source.entry} uses more of OpenMP than race.c stands in for, such as barriers")
     library = open_library(str(path))
     library.race_start()
-    bound = bind(fn, arguments)
-    c_function(library, source, fn)(*c_values(bound, fn))
+    bound = Binder(fn)(arguments)
+    c_function(library, source, fn)(*bound.in_order)
     found = _Found.in_dll(library, "race_report")
     if found.too_wide:
         raise PolyschedError(f"{source.entry}: a parallel loop has more iterations than race.c has threads")
