@@ -12,6 +12,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from operator import index
+
+import numpy as np
 
 from polysched.config.plain import called
 from polysched.errors import InputError
@@ -131,6 +134,7 @@ def outer_parallel(*statements: str) -> OuterParallel:
 @entry
 def max_skew(most: int, *statements: str) -> MaxSkew:
     """No loop of these statements, or of any, has a factor above `most`; 0: each is one iterator alone."""
+    most = index(most)
     if most < 0:
         raise InputError(f"max_skew({most}) is negative", hint="0 is no skewing")
     return MaxSkew(most, statements)
@@ -142,7 +146,7 @@ def separate(*statements: str, depth: int = 0) -> Separate:
 
     Of several patterns, statements that fit the same one may; with one pattern, none of them may.
     """
-    return Separate(statements, depth)
+    return Separate(statements, index(depth))
 
 
 @entry
@@ -152,16 +156,17 @@ def together(*statements: str, depth: int | None = None) -> Together:
     A loop in common has values in common: one that runs the statements one after the other is none, nor is one where
     they are shifted by a size. InputError for more loops than a statement has.
     """
-    return Together(statements, depth)
+    return Together(statements, None if depth is None else index(depth))
 
 
 @entry
 def tile_sizes(statement: str, sizes: tuple[int, ...]) -> TileSizes:
     """The tiles of the statement have these sizes along its loops, outermost first, as they run; 0 is for one that has
     no tiles, as further ones have none. For CPUs."""
-    if not (isinstance(sizes, tuple) and any(sizes) and all(isinstance(size, int) and size >= 0 for size in sizes)):
+    whole = isinstance(sizes, tuple) and all(isinstance(size, int | np.integer) and size >= 0 for size in sizes)
+    if not (whole and any(sizes)):
         raise InputError(f"tile_sizes has {sizes!r} for sizes", hint='as in tile_sizes("S", (32, 64)), or 0 for none')
-    return TileSizes(statement, sizes)
+    return TileSizes(statement, tuple(map(index, sizes)))
 
 
 def factors(row: str) -> dict[str, Factor] | None:

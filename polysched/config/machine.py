@@ -16,6 +16,8 @@ from pathlib import Path
 
 from polysched.errors import InputError
 
+_MAY_BE_NONE = ("vector_registers", "l1", "l2", "l3")  # fields that may be zero
+
 
 @dataclass(frozen=True, kw_only=True)
 class Machine:
@@ -35,8 +37,10 @@ class Machine:
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-                raise InputError(f"{field.name} of a machine is {value!r}, but is an integer of zero or more")
+            least = 0 if field.name in _MAY_BE_NONE else 1
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                said = "an integer of zero or more" if least == 0 else "a positive integer"
+                raise InputError(f"{field.name} of a machine is {value!r}, but is {said}")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,9 +13,11 @@ from math import ceil
 from polysched.config.heuristics.cost import (
     ALONE,
     CALL,
-    CARRIED,
+    CONSTANT_DIVISION,
+    DIVIDED,
     DIVISION,
     ENTRY,
+    INTEGER_DIVISION,
     LATENCY,
     OPERATIONS_A_CYCLE,
     STEP,
@@ -28,7 +30,7 @@ from polysched.config.heuristics.cost import (
 from polysched.config.machine import Machine
 from polysched.cost.shape import Access, Loop, Work
 from polysched.ir.node import rewrite, walk
-from polysched.ir.nodes import DIVISIONS, Binary, Call, Load, Select, Unary
+from polysched.ir.nodes import DIVISIONS, Binary, Call, Const, Load, Select, Unary
 
 _AT_ONCE = frozenset({"fabs", "fmin", "fmax", "floor", "ceil"})  # functions that are an instruction
 
@@ -109,15 +111,17 @@ def _operations(work: Work, lanes: float) -> tuple[float, float]:
                 slow += VECTOR_DIVISION if lanes else DIVISION
             case Call(fn=fn) if fn not in _AT_ONCE:
                 slow += VECTOR_CALL if lanes else CALL
+            case Binary(op=op, right=Const()) if op in DIVISIONS:
+                others += CONSTANT_DIVISION
             case Binary(op=op) if op in DIVISIONS:
-                others += DIVISION
+                slow += INTEGER_DIVISION * max(1.0, lanes)  # there is none for lanes
             case Binary(op="*") if node.dtype.is_float:
                 products += 1
             case Binary() if node.dtype.is_float:
                 added += 1
             case Binary() | Unary() | Select() | Call():
                 others += 1
-    return max(added, products, (added + products) / 2) + others / 2, slow
+    return max(added, products, (added + products) / 2) + others / 2, slow  # of others, four begin in a cycle
 
 
 def _without_subscripts(node: object) -> Load | None:
@@ -131,8 +135,8 @@ def _waits(work: Work, around: Sequence[Loop]) -> float:
     for store in (access for access in work.accesses if access.is_store):
         step = store.steps[-1]
         for load in work.accesses:
-            if not load.is_store and load.array == store.array and load.steps[-1] == step:
-                apart = abs(load.place - store.place)
-                if apart == step:
-                    return CARRIED if step else LATENCY
+            is_like_it = not load.is_store and load.array == store.array and load.steps[-1] == step
+            if is_like_it and abs(load.place - store.place) == step:
+                divides = any(isinstance(node, Binary) and node.op == "/" for node in walk(work.value))
+                return LATENCY + DIVIDED * divides
     return 0.0

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from zlib import crc32
 
 import numpy as np
 
+from polysched.ir.dtypes import DType
 from polysched.ir.nodes import Binary, Call, Cast, Const, Expr, Load, Select, Unary, Var
 
 SAMPLES = 64
@@ -66,12 +68,14 @@ class Scope:
 
     def _value(self, expr: Expr) -> Values:
         match expr:
-            case Const(value=value):
-                return np.full(SAMPLES, value)
-            case Var(name=name):
-                return self._bound(expr, self.names.get(name))
+            case Const(value=value, dtype=dtype):
+                return _as(np.full(SAMPLES, value, object), dtype)
+            case Var(name=name, dtype=dtype):
+                return self._bound(Var(name, dtype), self.names.get(name))
             case Unary(op="-", arg=arg):
                 return -self.value(arg)
+            case Unary(op="!", arg=arg):
+                return ~self.value(arg).astype(bool)
             case Unary(arg=arg):
                 return ~self.value(arg)
             case Binary(op=op, left=left, right=right):
@@ -79,32 +83,45 @@ class Scope:
             case Select(cond=cond, then=then, other=other):
                 return np.where(self.value(cond), self.value(then), self.value(other))
             case Cast(arg=arg, dtype=dtype):
-                return self.value(arg).astype(float if dtype.is_float else np.int64)
-            case Load(index=arguments) | Call(args=arguments):
-                return self._any(expr, arguments)
+                return _as(self.value(arg), dtype)
+            case Load(array=name, index=arguments) | Call(fn=name, args=arguments):
+                return self._any(expr, name, arguments)
         raise AssertionError(f"unknown expression: {expr}")
 
-    def _bound(self, name: Expr, bound: Bound | None) -> Values:
+    def _bound(self, var: Var, bound: Bound | None) -> Values:
         match bound:
             case None:  # a scalar parameter
-                return self._any(name, ())
+                return self._any(var, var.name, ())
             case Iteration(first=first, ahead=ahead):
                 return self.value(first) + ahead
             case Expr():
                 return self.value(bound)
         return bound
 
-    def _any(self, expr: Expr, arguments: tuple[Expr, ...]) -> Values:
-        """Some values, the same for the same arguments."""
-        mixed = np.full(SAMPLES, 1, np.uint64)
+    def _any(self, expr: Expr, name: str, arguments: tuple[Expr, ...]) -> Values:
+        """Some values, the same for the same name and arguments: floats from -1 to 1, integers from 0 to 1023."""
+        mixed = np.full(SAMPLES, crc32(name.encode()), np.uint64)
         for argument in arguments:
             mixed = (mixed ^ self.value(argument).astype(np.int64).view(np.uint64)) * _PRIME
         mixed = (mixed * _PRIME) >> np.uint64(54)
         if expr.dtype.is_float:
-            return mixed / 1024
+            return mixed / 512 - 1
         return mixed % 2 == 1 if expr.dtype.kind == "b" else mixed.astype(np.int64)
 
 
+def _as(value: Values, dtype: DType) -> Values:
+    """The value as the type has it, though unsigned ones of 64 bits are signed here."""
+    if dtype.is_float or dtype.kind == "b":
+        return value.astype(float if dtype.is_float else bool)
+    if value.dtype.kind == "f":
+        return np.nan_to_num(value).clip(-_LARGE, _LARGE).astype(np.int64)
+    modulus, least = 1 << dtype.bits, 0 if dtype.kind == "u" and dtype.bits < 64 else -(1 << dtype.bits - 1)
+    if value.dtype != object and dtype.bits == 64:
+        return value.astype(np.int64)
+    return ((value.astype(object) - least) % modulus + least).astype(np.int64)
+
+
+_LARGE = 2.0**62
 _PRIME = np.uint64(0x9E3779B97F4A7C15)
 
 

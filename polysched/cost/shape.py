@@ -69,7 +69,8 @@ def shaped(fn: Function, sizes: Mapping[str, int], registers: int) -> Loop:
     """The loops of `fn`; arrays of its own of up to so many bytes are in registers."""
     root = Loop("", "serial", 1.0, 1.0)
     scope = Scope({name: np.full(SAMPLES, size) for name, size in sizes.items()})
-    _Shaping(fn, registers).block(fn.body, scope, np.ones(SAMPLES), root, [])
+    with np.errstate(all="ignore"):  # of what guards keep from happening
+        _Shaping(fn, registers).block(fn.body, scope, np.ones(SAMPLES), root, [])
     return root
 
 
@@ -116,7 +117,7 @@ class _Shaping:
             return
         own.is_uneven = bool(np.ptp(trips[entered > 0]) > 0)
         into.body.append(own)
-        spread = (self.random.permutation(SAMPLES) + 0.5) / SAMPLES
+        spread = (self.random.permutation(SAMPLES) + self.random.random(SAMPLES)) / SAMPLES
         ahead = np.floor(spread * trips).astype(np.int64) * loop.step
         inner = scope.inside({loop.var: Iteration(loop.lo, ahead)})
         self.block(loop.body, inner, weight * trips, own, [*around, loop])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from polysched.config.heuristics.cost import SECOND_CACHES
@@ -15,12 +15,19 @@ from polysched.support import isl
 def typical_sizes(
     nest: Function, known: isl.Set, machine: Machine, given: Mapping[str, int] = MappingProxyType({})
 ) -> dict[str, int] | None:
-    """One power of two for all sizes that are not given, or one more for each further one, if `known`, { : conditions
-    on the sizes }, asks for that; the largest there is, if data fit a cache at all of them. None if there is none."""
-    for apart in (0, 1):
+    """One power of two for all sizes that are not given; if `known`, { : conditions on the sizes }, asks for that, one
+    more for each further one, or twice or half as much. The largest there is, if data fit a cache at all of them;
+    None if there is none."""
+    ways: tuple[Callable[[int, int], int], ...] = (
+        lambda size, _: size,
+        lambda size, k: size + k,
+        lambda size, k: size << k,
+        lambda size, k: size >> k,
+    )
+    for way in ways:
         best = None
         for power in _POWERS:
-            sizes = {name: (1 << power) + apart * k for k, name in enumerate(nest.sizes)} | dict(given)
+            sizes = {name: way(1 << power, k) for k, name in enumerate(nest.sizes)} | dict(given)
             if _holds(known, sizes):
                 best = sizes
                 if _bytes(nest, sizes) >= SECOND_CACHES * machine.l2:
@@ -30,7 +37,7 @@ def typical_sizes(
     return None
 
 
-_POWERS = range(4, 25)
+_POWERS = range(25)
 
 
 def _holds(known: isl.Set, sizes: dict[str, int]) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from polysched.config.heuristics.cost import LINE, NEAR_ROWS, SAME_STEP, USED_OF_CACHE
 from polysched.cost.shape import Access, Loop
+from polysched.support import clock
 
 
 def bytes_into(cache: int, loop: Loop, around: int = 0) -> float:
@@ -60,6 +61,7 @@ def _groups(accesses: Iterable[Access]) -> dict[str, list[list[Access]]]:
     """Those of each array, by how they step, but for what rounding makes of it."""
     found: dict[str, list[list[Access]]] = defaultdict(list)
     for access in accesses:
+        clock.check("the cost model")
         for group in found[access.array]:
             pairs = zip(group[0].steps, access.steps, strict=True)
             if all(abs(one - other) <= SAME_STEP * max(one, other) for one, other in pairs):

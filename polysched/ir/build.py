@@ -32,11 +32,19 @@ def binary(op: str, first: Operand, *rest: Operand) -> Expr:
     return result
 
 
-add = partial(binary, "+")
-sub = partial(binary, "-")
-mul = partial(binary, "*")
-floordiv = partial(binary, "floordiv")
-floormod = partial(binary, "floormod")
+add, mul = partial(binary, "+"), partial(binary, "*")
+
+
+def sub(left: Operand, right: Operand) -> Expr:
+    return binary("-", left, right)
+
+
+def floordiv(left: Operand, right: Operand) -> Expr:
+    return binary("floordiv", left, right)
+
+
+def floormod(left: Operand, right: Operand) -> Expr:
+    return binary("floormod", left, right)
 
 
 def conjunction(conditions: Iterable[Expr]) -> Expr:

@@ -36,7 +36,8 @@ def identity(op: str, dtype: DType) -> Const:
     """The value that changes no other one under `op`, bit for bit: -0.0 + 0.0 is 0.0, so it is -0.0 for sums."""
     least, most = (-math.inf, math.inf) if dtype.is_float else whole(dtype)
     values = {"+": -0.0 if dtype.is_float else 0, "*": 1, "min": most, "max": least, "|": 0, "^": 0}
-    values["&"] = most if dtype.kind == "u" else -1
+    if not dtype.is_float:
+        values["&"] = -1 if dtype.kind == "i" else most
     if op not in values:
         raise ValueError(f"{op} has no identity")
     return Const(values[op], dtype)

@@ -10,18 +10,23 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 
+from polysched.config.machine import Machine
 from polysched.config.options import Options
 from polysched.cost.prediction import Prediction
 from polysched.deps.coincidence import mark_coincident
-from polysched.errors import BudgetExceeded
+from polysched.errors import BudgetExceeded, IllegalSchedule, InputError
 from polysched.plan.mapped import Mapped, in_windows, map_to_cpu
 from polysched.plan.plan import Plan
 from polysched.plan.predicted import predicted
+from polysched.prelude.choose import leaves_order_open
 from polysched.support import isl
 
 
-def candidates(plan: Plan, options: Options, sizes: Mapping[str, int]) -> dict[str, Prediction]:
-    """Those of an automatic schedule, the fastest first; what is not found in time is left out."""
+def candidates(plan: Plan, options: Options, sizes: Mapping[str, int], machine: Machine) -> dict[str, Prediction]:
+    """Those of an automatic schedule, the fastest first; what is not found in time is left out. None where the options
+    have wishes about the order."""
+    if not leaves_order_open(options):
+        return {}
     scop, deps, found = plan.scop, plan.dependences, plan.scheduled.tree
     source = mark_coincident(scop.tree, deps)
     ways: dict[str, Callable[[], Mapped | None]] = {
@@ -31,9 +36,9 @@ def candidates(plan: Plan, options: Options, sizes: Mapping[str, int]) -> dict[s
     }
     times: dict[str, Prediction] = {}
     for name, way in ways.items():
-        with suppress(BudgetExceeded), isl.within(_SECONDS):
+        with suppress(BudgetExceeded, InputError, IllegalSchedule), isl.within(_SECONDS):
             mapped = way()
-            time = predicted(mapped.tree, mapped.scop, sizes, options.machine) if mapped else None
+            time = predicted(mapped.tree, mapped.scop, sizes, options, machine) if mapped else None
             if time is not None:
                 times[name] = time
     return dict(sorted(times.items(), key=lambda item: item[1].seconds))

@@ -170,7 +170,7 @@ _GRIDS = [name for name, target in TARGETS.items() if target.has_grid]
 _GIVEN = "the tree was given"
 IN_WINDOWS = "in windows of source order, since what its stages keep is more than a cache holds"
 IN_SOURCE_ORDER = "in source order, since the schedule found changes loops for nothing"
-AS_FAST_IN_ORDER = "in source order, which is predicted to be as fast as the schedule found"
+AS_FAST_IN_ORDER = "in source order, which is predicted to be no slower than the schedule found"
 FOR_THREADS = "mapped, which gains on threads alone"
 _MAPPING_SECONDS = 10.0  # to map a schedule, and to check what came of it
 
@@ -250,7 +250,9 @@ def _guarded(mapped: tuple[Mapped, str], scop: Scop, deps: Dependences, options:
     gained = gain(found, in_order.tree, scop, guesses=guesses)
     if gained == "never" or (gained == "on threads" and not _is_worth_threads(scop, SIMD_OPERATIONS)):
         return in_order, IN_SOURCE_ORDER
-    if not gains((found, mapped[0].scop), (in_order.tree, in_order.scop), options.machine):
+    if found == in_order.tree:
+        return mapped
+    if not gains((found, mapped[0].scop), (in_order.tree, in_order.scop), options):
         return in_order, AS_FAST_IN_ORDER
     return mapped[0], "mapped" if gained == "always" else FOR_THREADS
 

@@ -10,6 +10,7 @@ from polysched.codegen.memory.accumulate import accumulate
 from polysched.codegen.memory.register_tiles import register_tiles
 from polysched.config.heuristics.cost import ALIKE
 from polysched.config.machine import Machine
+from polysched.config.options import Options
 from polysched.cost.prediction import Prediction, predict
 from polysched.cost.sizes import typical_sizes
 from polysched.errors import BudgetExceeded, CannotLower
@@ -18,18 +19,23 @@ from polysched.model.tree.nodes import Product, Tree, marks_in
 from polysched.support import isl
 
 
-def predicted(tree: Tree, scop: Scop, sizes: Mapping[str, int], machine: Machine) -> Prediction | None:
-    """The time of the loops of a mapped tree on all cores; None if they cannot be made in time."""
-    with suppress(BudgetExceeded, CannotLower), isl.within(_SECONDS):
+def predicted(
+    tree: Tree, scop: Scop, sizes: Mapping[str, int], options: Options, machine: Machine | None = None
+) -> Prediction | None:
+    """The time of the loops of a mapped tree on all cores, of this machine or of that of the options; None if they
+    cannot be made with little work."""
+    machine = machine or options.machine
+    with suppress(BudgetExceeded, CannotLower, ArithmeticError), isl.within(_SECONDS, _OPERATIONS):
         loops = accumulate(register_tiles(lower(tree, scop)))
-        return predict(loops, sizes, machine, machine.cores)
+        return predict(loops, sizes, machine, machine.cores if options.parallel else 1)
     return None
 
 
-_SECONDS = 2.0
+_OPERATIONS = 2_000_000  # of isl, whatever the time that they take, so that all machines choose alike
+_SECONDS = 10.0
 
 
-def gains(found: tuple[Tree, Scop], simpler: tuple[Tree, Scop], machine: Machine) -> bool:
+def gains(found: tuple[Tree, Scop], simpler: tuple[Tree, Scop], options: Options) -> bool:
     """Is the first of two mapped trees of a nest predicted to take less time, by more than can be told apart?
 
     True, too, where that is not known, as of products: their loops are made of tiles later.
@@ -37,8 +43,8 @@ def gains(found: tuple[Tree, Scop], simpler: tuple[Tree, Scop], machine: Machine
     if any(isinstance(mark, Product) for mark in marks_in(found[0])):
         return True
     scop = simpler[1]
-    sizes = typical_sizes(scop.function, scop.valid_sizes, machine)
+    sizes = typical_sizes(scop.function, scop.valid_sizes, options.machine)
     if sizes is None:
         return True
-    after, before = (predicted(*each, sizes, machine) for each in (found, simpler))
-    return not after or not before or after.seconds < ALIKE * before.seconds
+    after, before = (predicted(*each, sizes, options) for each in (found, simpler))
+    return not after or not before or not before.seconds or after.seconds < ALIKE * before.seconds

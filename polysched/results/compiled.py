@@ -35,7 +35,7 @@ from polysched.instructions.mma import INSTRUCTIONS
 from polysched.ir.contents import without_contents
 from polysched.ir.dtypes import i64
 from polysched.ir.node import walk
-from polysched.ir.nodes import PARALLEL, Call, Function, Store, Var
+from polysched.ir.nodes import LARGEST_SIZE, PARALLEL, Call, Function, Store, Var
 from polysched.ir.text import head
 from polysched.model.scop import Scop
 from polysched.model.tree.nodes import Tree
@@ -397,7 +397,7 @@ class Compiled:
         first = [f"edited first: {edits}"] if edits else []
         declined = (f"declined: {each}" for each in self.declined)
         hints = hint if is_serial else []
-        return "\n".join([*first, text, *self._fallbacks(), *declined, *self._candidates(), *kernels, *hints])
+        return "\n".join([*first, text, *self._fallbacks(), *declined, *self._candidates, *kernels, *hints])
 
     def _fallbacks(self) -> list[str]:
         """The stages that did not go their first way."""
@@ -425,8 +425,12 @@ class Compiled:
         calibrate` has measured for it. InputError for sizes that the nest does not have, or that leave its arrays."""
         if self._target.has_grid:
             raise InputError(f"predict is of C, and this is {self._target.language}", hint="see inspect and check")
-        machine = calibrated(self.options.machine)
-        return predict(self.kernel, self._sizes(sizes), machine, threads or machine.cores)
+        machine, at = calibrated(self.options.machine), self._sizes(sizes)
+        if threads is None:
+            threads = machine.cores if self.options.parallel else 1
+        if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
+            raise InputError(f"threads is {threads!r}, but is a positive integer")
+        return predict(self.kernel, at, machine, threads)
 
     def prices(self, key: str, **sizes: int) -> dict[Any, Prediction]:
         """What the candidates of a decision of the schedule's are predicted to take, by their values: of the loops as
@@ -437,11 +441,11 @@ class Compiled:
         """
         if self._target.has_grid:
             raise InputError(f"prices are of C, and this is {self._target.language}", hint="see inspect and check")
-        at, found = self._sizes(sizes), dict[Any, Prediction]()
+        at, found, machine = self._sizes(sizes), dict[Any, Prediction](), calibrated(self.options.machine)
         for value in self.schedule.decision(key).candidates:
             with suppress(InputError, IllegalSchedule, BudgetExceeded):
                 other = self.schedule.decide(key, value)
-                time = predicted(other.tree, other.draft.scop, at, self.options.machine)
+                time = predicted(other.tree, other.draft.scop, at, self.options, machine)
                 found |= {value: time} if time else {}
         return found
 
@@ -450,23 +454,28 @@ class Compiled:
         if unknown := [name for name in given if name not in self.nest.sizes]:
             hint = f"its sizes are: {', '.join(self.nest.sizes) or 'none'}"
             raise InputError(f"'{self.nest.name}' has no size {', '.join(unknown)}", hint=hint)
+        for name, size in given.items():
+            if isinstance(size, bool) or not isinstance(size, int) or not 0 <= size <= LARGEST_SIZE:
+                raise InputError(f"{name} is {size!r}, but is an integer from 0 to 2**56")
         sizes = typical_sizes(self.nest, self.valid_sizes, self.options.machine, given)
         if sizes is None:
-            told = ", ".join(f"{name} = {size}" for name, size in given.items())
-            raise InputError(f"'{self.nest.name}' leaves its arrays at {told}" if told else "give sizes")
+            told = "".join(f", {name} = {size}" for name, size in given.items())
+            raise InputError(f"no sizes were found for which '{self.nest.name}' stays in its arrays{told}")
         return sizes
 
+    @cached_property
     def _candidates(self) -> list[str]:
         """What it could run as, with predicted times, where the compiler chose."""
         if self._target.has_grid or self.by_hand is not None or self.scheduled.rung == "given":
             return []
-        sizes = typical_sizes(self.nest, self.valid_sizes, self.options.machine)
-        if sizes is None:
+        machine = calibrated(self.options.machine)
+        sizes = typical_sizes(self.nest, self.valid_sizes, machine)
+        times = {} if sizes is None else candidates(self.plan, self.options, sizes, machine)
+        if len(times) < 2:
             return []
-        times = candidates(self.plan, self.options, sizes)
-        at = "".join(f" at {', '.join(f'{name} = {size}' for name, size in sizes.items())}" if sizes else "")
-        told = ", ".join(f"{name} {duration(time.seconds)}" for name, time in times.items())
-        return [f"predicted{at} on {self.options.machine.cores} threads: {told}"] if len(times) > 1 else []
+        at = "".join(f"{', ' if k else ' at '}{name} = {size}" for k, (name, size) in enumerate((sizes or {}).items()))
+        threads = f"on {machine.cores} threads" if self.options.parallel and machine.cores > 1 else "on one thread"
+        return [f"predicted{at} {threads}: {', '.join(f'{name} {duration(t.seconds)}' for name, t in times.items())}"]
 
     def counts(self, sizes: Mapping[str, int] | None = None, *, line: int | None = None) -> Counts:
         """What each loop nest of the source does: operations, bytes, footprints, reuse; polynomials in those sizes that

@@ -53,9 +53,9 @@ def remember(parts: Iterable[str], suffix: str, content: bytes) -> None:
     """Keeps the content for these parts, if it can be kept, in place of another one."""
     with suppress(ToolchainError, OSError):
         parts = tuple(parts)
-        kept = _kept(_folder(), _key(parts), suffix)
-        if kept and kept[1] != content:
-            kept[0].unlink(missing_ok=True)
+        for path in _folder().glob(f"{_key(parts)}-*{suffix}"):
+            if not path.stem.endswith(_digest(content)):
+                path.unlink(missing_ok=True)
         cached(parts, suffix, lambda path: path.write_bytes(content))
 
 

@@ -49,7 +49,7 @@ def calibrated(machine: Machine) -> Machine:
 
 
 def _what(machine: Machine) -> tuple[str, ...]:
-    return "rates", processor(), repr(replace(machine, **dict.fromkeys(_RATES, 0)))
+    return "rates", processor(), repr(replace(machine, cores=1, **dict.fromkeys(_RATES, 1)))
 
 
 def _measured(library: Any, machine: Machine) -> Iterator[float]:

@@ -231,6 +231,7 @@ def register_tiles(script: Script, fronts: Sequence[str]) -> None:
             continue
         names = names_of(band.members)
         serial, unrolled, vector = found.roles.serial, found.roles.unrolled, found.roles.vector
+        assert not (unrolled is vector is None), f"neither unrolled nor SIMD: {found.roles}"
         taken = (serial, unrolled, vector, *found.window)
         others = [name for k, name in enumerate(names) if k not in taken]
         row, most = (names[serial], UPDATES_AT_ONCE) if unrolled is None else (names[unrolled], found.block.rows)

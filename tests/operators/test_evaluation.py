@@ -52,9 +52,9 @@ def test_operations_are_counted_without_the_stage_and_with_it(monkeypatch, tmp_p
     table = """\
                                                  mean of cases     worst      in total
 operator                      cases  same  unknown  off/all  licm/all  off/all  off/all  licm/all
-dense(batch=2, in_dim=3, out_dim=4, use_bias=True): off 313, licm 184, all 178
-dense                             1     0        0    1.758     1.034    1.758    1.758     1.034
-all                               1     0        0    1.758     1.034    1.758    1.758     1.034
+dense(batch=2, in_dim=3, out_dim=4, use_bias=True): off 227, licm 134, all 132
+dense                             1     0        0    1.720     1.015    1.720    1.720     1.015
+all                               1     0        0    1.720     1.015    1.720    1.720     1.015
 fewer operations: 1 of 1 operators; more: none
 """
     assert capsys.readouterr().out == table

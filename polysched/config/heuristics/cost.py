@@ -6,8 +6,8 @@ from __future__ import annotations
 OPERATIONS_A_CYCLE = 5  # of any kind
 DIVISION, VECTOR_DIVISION = 5.0, 10.0
 CALL, VECTOR_CALL = 20.0, 40.0
-LATENCY = 4.0  # of a sum that waits for itself
-CARRIED = 13.0  # the same through memory
+INTEGER_DIVISION, CONSTANT_DIVISION = 8.0, 4.0  # the latter as a product and shifts
+LATENCY, DIVIDED = 5.0, 11.0  # of a value that the next iteration waits for, and more where it is divided
 TEST = 1.0
 
 # Loops.
@@ -25,5 +25,6 @@ NEAR_ROWS = 8  # iterations, or elements, that accesses are apart and still touc
 # A run.
 SHOWN = 0.1  # of what takes less time than the longest part
 START = 3e-6  # seconds, of threads
+CORES_OF_MEMORY = 4  # that it keeps busy
 SECOND_CACHES = 8  # so many times what they hold is much data
 ALIKE = 0.9  # of the time of a simpler kernel, from which on both count as equally fast

@@ -13,7 +13,7 @@ instruction make one loop.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from polysched.counts.sass.instructions import Instruction
@@ -34,22 +34,24 @@ class Loop:
 def find_loops(instructions: Sequence[Instruction]) -> tuple[Loop, ...]:
     """The loops of a kernel in order of their headers; those of routines that it calls are not among them."""
     after = _successors(instructions)
-    before: list[list[int]] = [[] for _ in after]
-    for position in sorted(_reached([0][: len(after)], after)):
-        for other in after[position]:
+    before: dict[int, list[int]] = {position: [] for position in range(len(instructions))}
+    for position, following in enumerate(after):
+        for other in following:
             before[other].append(position)
-    bodies, jumps = {}, {}
-    for header, sources in enumerate(before):
-        if len(sources) + (header == 0) > 1 or header in sources:  # else there is one way to it, from outside
-            others = _reached([0], after, without=header)
-            if back := frozenset(sources) - others:
-                jumps[header], bodies[header] = back, _reached(back, before, without=header) | {header}
+    order = _reachable(after)
+    dominator = _dominators(order, before)
+    jumps: dict[int, set[int]] = {}
+    for position in order:
+        for header in after[position]:
+            if _dominates(header, position, dominator, order):
+                jumps.setdefault(header, set()).add(position)
+    bodies = {header: _body(header, sources, before, set(order)) for header, sources in sorted(jumps.items())}
     around = {header: [other for other in bodies if other != header and header in bodies[other]] for header in bodies}
     return tuple(
         Loop(
             header=header,
             body=frozenset(body),
-            jumps=jumps[header],
+            jumps=frozenset(jumps[header]),
             parent=min(around[header], key=lambda other: len(bodies[other]), default=None),
             depth=len(around[header]) + 1,
             is_innermost=not any(header in outer for outer in around.values()),
@@ -85,13 +87,62 @@ def _ends(instruction: Instruction) -> bool:
     return not is_conditional
 
 
-def _reached(starts: Iterable[int], following: Sequence[Sequence[int]], without: int | None = None) -> set[int]:
-    """What can be reached from these, themselves among it, on ways that do not lead through `without`."""
-    seen: set[int] = set()
-    stack = list(starts)
+def _reachable(after: list[list[int]]) -> dict[int, int]:
+    """What can be reached from the first instruction, each with its place in reverse postorder."""
+    if not after:
+        return {}
+    seen, finished, stack = {0}, [], [(0, iter(after[0]))]
+    while stack:
+        position, rest = stack[-1]
+        following = next((other for other in rest if other not in seen), None)
+        if following is None:
+            finished.append(position)
+            stack.pop()
+        else:
+            seen.add(following)
+            stack.append((following, iter(after[following])))
+    return {position: place for place, position in enumerate(reversed(finished))}
+
+
+def _dominators(order: dict[int, int], before: dict[int, list[int]]) -> dict[int, int]:
+    """The closest instruction that every way to another leads through (Cooper, Harvey, Kennedy, 2001)."""
+    closest = {0: 0} if order else {}
+    changed = True
+    while changed:
+        changed = False
+        for position in order:
+            if position == 0:
+                continue
+            found = [other for other in before[position] if other in closest]
+            new = found[0]
+            for other in found[1:]:
+                new = _meet(new, other, closest, order)
+            if closest.get(position) != new:
+                closest[position] = new
+                changed = True
+    return closest
+
+
+def _meet(a: int, b: int, closest: dict[int, int], order: dict[int, int]) -> int:
+    while a != b:
+        if order[a] > order[b]:
+            a = closest[a]
+        else:
+            b = closest[b]
+    return a
+
+
+def _dominates(a: int, b: int, closest: dict[int, int], order: dict[int, int]) -> bool:
+    while order[b] > order[a]:
+        b = closest[b]
+    return a == b
+
+
+def _body(header: int, sources: set[int], before: dict[int, list[int]], reachable: set[int]) -> set[int]:
+    body, stack = {header}, sorted(sources)
     while stack:
         position = stack.pop()
-        if position != without and position not in seen:
-            seen.add(position)
-            stack += following[position]
-    return seen
+        if position not in body:
+            body.add(position)
+            stack += [other for other in before[position] if other in reachable]
+    return body

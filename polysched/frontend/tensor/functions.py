@@ -76,12 +76,13 @@ def maximum(first: Operand, *rest: Operand) -> Value:
     return call("max", first, *rest)
 
 
-def _of_one(name: str) -> Callable[[Operand], Value]:
+def _of_one(name: str, doc: str | None = None) -> Callable[[Operand], Value]:
     @entry
     def function(x: Operand) -> Value:
         return call(name, x)
 
     function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
     return function
 
 
@@ -96,7 +97,7 @@ cos = _of_one("cos")
 floor = _of_one("floor")
 ceil = _of_one("ceil")
 trunc = _of_one("trunc")
-rint = _of_one("rint")  # the nearest integer as a float, of two the even one
+rint = _of_one("rint", "The nearest integer as a float, of two the even one.")
 
 
 @entry
@@ -177,7 +178,7 @@ all = _function("all", "&&", "Whether all of the terms are true.")
 
 
 def _reduction(name: str, op: str, of: Operand, axis: Value | Sequence[Value], where: Operand | None) -> Value:
-    given = (axis,) if isinstance(axis, Value) else tuple(axis)
+    given = tuple(axis) if isinstance(axis, list | tuple) else (axis,)
     axes = tuple(_axis(one, name) for one in given)
     term = condition(of, f"a term of {name}") if op in ("||", "&&") else as_value(of)
     if term.dtype == boolean and op not in ("||", "&&"):

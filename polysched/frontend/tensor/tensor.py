@@ -133,6 +133,9 @@ def scan(
 ) -> Tensor:
     """The array whose elements are given, in lexicographic order, by a function of itself and their indices; it may
     read elements that come before."""
+    if not isinstance(dtype, DType):
+        hint = f'its elements are of one before they are known: ps.scan(shape, f, ps.f64, "{name}")'
+        raise InputError(f"scan '{name}' has {dtype!r} for a dtype", loc or caller(), hint)
     return _computed(shape, element, name, dtype, names and ("self", *names), None, loc or caller(), is_scan=True)
 
 

@@ -60,7 +60,14 @@ _Method = Callable[["Value", "Operand"], "Value"]
 
 def _operator(op: str) -> tuple[_Method, _Method]:
     """The methods of the operator with a value on the left, and with one on the right."""
-    return lambda self, other: _binary(op, self, other), lambda self, other: _binary(op, other, self)
+
+    def on_left(self: Value, other: Operand) -> Value:
+        return _binary(op, self, other)
+
+    def on_right(self: Value, other: Operand) -> Value:
+        return _binary(op, other, self)
+
+    return on_left, on_right
 
 
 def _binary(op: str, left: object, right: object) -> Value:

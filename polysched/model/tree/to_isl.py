@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import fields
-from typing import Any, get_args
+from typing import Any
 
 from polysched.errors import InputError
 from polysched.model.tree import nodes
@@ -42,25 +40,38 @@ def _texts(band: nodes.Band) -> list[str]:
 
 def parse_mark(text: str) -> nodes.MarkValue:
     """The mark that `mark_text` gave this text; InputError for any other."""
-    word, *values = text.split(":")
-    match word, values:
-        case "packed" | "dots", [str(statement)] if statement:
-            return nodes.Product(statement, word)
-        case _ if word in _MARKS and len(values) <= len(parts := fields(_MARKS[word])):
-            with suppress(ValueError, TypeError):  # no number, or too few values
-                return _MARKS[word](*(_READ[str(part.type)](value) for part, value in zip(parts, values, strict=False)))
+    kind, _, argument = text.partition(":")
+    first, _, last = argument.rpartition(":")
+    match kind:
+        case "kernel":
+            return nodes.Kernel(argument)
+        case "map":
+            axis, _, reduced = argument.partition(":")
+            return nodes.Map(axis, _names(reduced))
+        case "parallel":
+            return nodes.Parallel(_names(argument))
+        case "vector":
+            return nodes.Vector(_names(argument))
+        case "packed" | "dots" if argument:
+            return nodes.Product(argument, kind)
+        case "tensor" if last.isdecimal() and int(last):
+            return nodes.Tensor(first, int(last))
+        case "full" if argument.isdecimal():
+            return nodes.Full(int(argument))
+        case "storage":
+            return nodes.Storage(_names(argument))
+        case "serial":
+            return nodes.Serial()
+        case "unroll":
+            return nodes.Unroll()
+        case "wait":
+            return nodes.Wait()
     known = "kernel:NAME, map:AXIS, serial, parallel, vector, unroll, packed:STATEMENT, dots:STATEMENT, full:SIZE"
     raise InputError(f"unknown mark '{text}': expected {known}, tensor:INSTRUCTION:STAGES, storage:ARRAYS or wait")
 
 
-_MARKS: dict[str, type[nodes.MarkValue]] = {
-    kind.__name__.lower(): kind for kind in get_args(nodes.MarkValue) if kind is not nodes.Product
-}
-_READ: dict[str, Callable[[str], Any]] = {  # by the types of the fields of marks
-    "str": str,
-    "int": int,
-    "tuple[str, ...]": lambda text: tuple(text.split(",")),
-}
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(text.split(",")) if text else ()
 
 
 def with_mark(mark: nodes.MarkValue, tree: nodes.Tree) -> nodes.Tree:

@@ -34,7 +34,7 @@ from polysched.errors import InputError
 
 
 def _move(i: Instruction) -> Step:
-    destination, source = (text for text in i.operands if not is_predicate(text))
+    destination, source, *_ = (text for text in i.operands if not is_predicate(text))  # and a mask of lanes
     if "64" in i.modifiers:
         return moves([assign_pair(destination)], [pair(source)])
     return moves([assign(destination)], [word(source)])
@@ -53,7 +53,8 @@ def _load_constant(i: Instruction) -> Step:
     if found is None:
         raise InputError(f"'{i}' cannot be interpreted, line {i.line}")
     bank, place = place_of_constant(found)
-    words = [constant(bank, place, 4 * k) for k in range(max(bits // 32, 1))]
+    aligned = lifted(lambda at: at & ~3, place) if bits < 32 else place
+    words = [constant(bank, aligned, 4 * k) for k in range(max(bits // 32, 1))]
 
     def part(whole: int, at: int) -> int:
         found = whole >> 8 * (at & 3) & (1 << bits) - 1

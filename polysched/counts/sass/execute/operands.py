@@ -110,8 +110,8 @@ def address(register: str | None, offset: str | None) -> Reader:
 
 
 def constant(bank: int, place: Reader, behind: int = 0) -> Reader:
-    """The word of a bank that an address is in, or one so many bytes behind it."""
-    start = lifted(lambda at: (at & ~3) + behind, place)
+    """The word of a bank at an address, or so many bytes behind it; unknown between words."""
+    start = lifted(lambda at: at + behind, place)
     return lambda thread: thread.constants.get((bank, start(thread)))
 
 

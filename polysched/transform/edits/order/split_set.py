@@ -1,12 +1,11 @@
-"""Index-set splitting: the iterations of a loop for which a condition holds run first, then the others (Griebl,
-Feautrier and Lengauer, LCPC 1999). A condition on sizes alone gives two versions of the nest.
+"""Parts of a loop's iterations by hand.
 
-Peeling: the first or last iterations of a loop run apart from it.
+`split_set`: those for which a condition holds run first, then the others (Griebl, Feautrier and Lengauer, LCPC 1999).
+`specialize`: a condition on sizes alone gives two versions of the nest.
+`peel`: the first or last iterations run apart. Their order stays as it is, so it is always legal; but what is left may
+then be fused with another loop, or have bounds without min and max.
 
-The order of instances stays as it is, so it is always legal; but what is left may then be fused with another loop, or
-have bounds without min and max.
-
-What is said of sizes: affine conditions, as text.
+Conditions on sizes are text:
 
     sizes_where("n >= 32 and n % 8 == 0", ("n", "m"))      { : n >= 32 and n mod 8 = 0 }
 """

@@ -1,14 +1,15 @@
-"""Tiling by hand: nested loops in blocks (Irigoin and Triolet, POPL 1988).
+"""Loops over blocks by hand.
 
-Splitting: a loop as two, the outer one over blocks of so many of its iterations.
+`tile`: nested loops in blocks (Irigoin and Triolet, POPL 1988).
+
+`split`: one loop as two, the outer one over blocks of so many of its iterations. The order of instances stays as it is,
+so it is always legal.
 
     band: i          band: xo     floor(i/32)
                ->      mark: full:32                        split("i", 32, tail="guard", names=("xo", "xi"))
                          band: xi     i mod 32
 
-The order of instances stays as it is, so it is always legal.
-
-Cyclic distribution by hand: threads take turns, some neighbouring iterations at a time (Wolfe, 1996).
+`cyclic`: threads take turns, some neighbouring iterations at a time (Wolfe, 1996).
 
     band: i       band: i_t     floor(i/4) mod 16
             ->      band: i_g     floor(i/64)               cyclic("i", 16, vector=4)

@@ -1,4 +1,9 @@
 """Loops by hand whose iterations run at the same time: on threads, or as SIMD lanes.
+
+    band: i                   mark: parallel
+      band: j          ->       band: i   coincident          parallel("i").vectorize("j")
+                                  mark: vector
+                                    band: j
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from polysched.ir.nodes import Const, Expr, Load, Store
 from polysched.ir.rename import bound_names
 from polysched.model.affine import element_names, everywhere, is_name, value_at
 from polysched.model.extents import extent, largest
-from polysched.model.scop import Scop, Statement
+from polysched.model.scop import Access, Scop, Statement
 from polysched.support import isl
 from polysched.transform.edits.base.loops import free
 
@@ -95,12 +95,12 @@ def moved(
         is_it = isinstance(node, kinds) and node.array == array
         return replace(node, array=name, index=place(node.index)) if is_it else None
 
-    reads, writes = (
-        tuple(replace(a, array=name, relation=relation(a.relation)) if a.array == array else a for a in accesses)
-        for accesses in (statement.reads, statement.writes)
-    )
+    def accesses(those: tuple[Access, ...]) -> tuple[Access, ...]:
+        return tuple(replace(a, array=name, relation=relation(a.relation)) if a.array == array else a for a in those)
+
     body = rewrite(statement.body, element)
-    return replace(statement, body=body, reads=reads, writes=writes if stores else statement.writes)
+    writes = accesses(statement.writes) if stores else statement.writes
+    return replace(statement, body=body, reads=accesses(statement.reads), writes=writes)
 
 
 def iterator_names(loops: Iterable[str], scop: Scop, beside: Iterable[Statement] = ()) -> tuple[str, ...]:
