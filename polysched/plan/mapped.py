@@ -250,11 +250,11 @@ def _guarded(mapped: tuple[Mapped, str], scop: Scop, deps: Dependences, options:
     gained = gain(found, in_order.tree, scop, guesses=guesses)
     if gained == "never" or (gained == "on threads" and not _is_worth_threads(scop, SIMD_OPERATIONS)):
         return in_order, IN_SOURCE_ORDER
-    if found == in_order.tree:
-        return mapped
-    if not gains((found, mapped[0].scop), (in_order.tree, in_order.scop), options):
+    if gained == "on threads":
+        return mapped[0], FOR_THREADS
+    if found != in_order.tree and not gains((found, mapped[0].scop), (in_order.tree, in_order.scop), options):
         return in_order, AS_FAST_IN_ORDER
-    return mapped[0], "mapped" if gained == "always" else FOR_THREADS
+    return mapped
 
 
 def _is_worth_threads(scop: Scop, operations: int) -> bool:
