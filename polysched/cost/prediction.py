@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
-from polysched.config.heuristics.cost import CORES_OF_MEMORY, SHOWN, START
+from polysched.config.heuristics.cost import CORES_OF_MEMORY, SHARE_OF_L3, SHOWN, START
 from polysched.config.machine import Machine
 from polysched.cost.cycles import cycles
 from polysched.cost.shape import shaped
@@ -48,11 +48,12 @@ def predict(kernel: Function, sizes: Mapping[str, int], machine: Machine, thread
     loops = shaped(kernel, sizes, machine.vector_registers * machine.vector_bytes)
     alone, together = cycles(loops, machine), cycles(loops, machine, threads)
     at_a_time = alone / together if together else 1.0  # threads that have a cache each
+    from_memory = bytes_into(min(machine.l3, SHARE_OF_L3), loops)
     return Prediction(
         arithmetic=together / machine.megahertz * 1e-6,
         second_cache=bytes_into(machine.l1, loops) / machine.l2_rate / at_a_time * 1e-9,
         third_cache=bytes_into(machine.l2, loops) / machine.l3_rate / at_a_time * 1e-9,
-        memory=bytes_into(machine.l3, loops) / machine.memory_rate / min(at_a_time, CORES_OF_MEMORY) * 1e-9,
+        memory=from_memory / machine.memory_rate / min(at_a_time, CORES_OF_MEMORY) * 1e-9,
         threads=sum(loop.starts for loop in loops.nested()) * START if threads > 1 else 0.0,
     )
 
