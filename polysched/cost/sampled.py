@@ -70,8 +70,8 @@ class Scope:
         match expr:
             case Const(value=value, dtype=dtype):
                 return _as(np.full(SAMPLES, value, object), dtype)
-            case Var(name=name, dtype=dtype):
-                return self._bound(Var(name, dtype), self.names.get(name))
+            case Var(name=name) as var:
+                return self._bound(var, self.names.get(name))
             case Unary(op="-", arg=arg):
                 return -self.value(arg)
             case Unary(op="!", arg=arg):

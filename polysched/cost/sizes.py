@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from math import prod
 from types import MappingProxyType
 
 from polysched.config.heuristics.cost import SECOND_CACHES
@@ -48,10 +49,5 @@ def _holds(known: isl.Set, sizes: dict[str, int]) -> bool:
 
 
 def _bytes(nest: Function, sizes: dict[str, int]) -> int:
-    total = 0
-    for array in nest.arrays:
-        elements = 1
-        for extent in array.shape:
-            elements *= int(evaluate(extent, sizes))
-        total += elements * array.dtype.bits // 8
-    return total
+    elements = (prod(int(evaluate(extent, sizes)) for extent in array.shape) for array in nest.arrays)
+    return sum(count * array.dtype.bits // 8 for count, array in zip(elements, nest.arrays, strict=True))

@@ -17,25 +17,25 @@ from polysched.support import clock
 def bytes_into(cache: int, loop: Loop, around: int = 0) -> float:
     """How many come into a cache of so many bytes, and go back, over all entries of the loop, which has so many loops
     around."""
-    if _all(_lines(loop, around)) <= USED_OF_CACHE * cache:
-        return loop.entries * _moved(loop, around) if around else 0.0
+    lines = _lines(loop, around)
+    if _fit(lines, cache):
+        return loop.entries * _moved(loop, lines) if around else 0.0
     once = Loop(loop.var, loop.kind, loop.entries * loop.trips, 1.0, body=loop.body)
-    if loop.var and _all(_lines(once, around)) <= USED_OF_CACHE * cache:
-        return loop.entries * _moved(loop, around)
+    if loop.var and _fit(_lines(once, around), cache):
+        return loop.entries * _moved(loop, lines)
     own = Loop(loop.var, loop.kind, loop.entries, loop.trips, body=list(loop.works))
     inner = sum(bytes_into(cache, each, around + bool(loop.var)) for each in loop.loops)
-    return inner + (loop.entries * _moved(own, around) if own.body else 0.0)
+    return inner + loop.entries * _moved(own, _lines(own, around))
 
 
-def _all(lines: dict[str, float]) -> float:
-    """Their bytes."""
-    return LINE * sum(lines.values())
+def _fit(lines: dict[str, float], cache: int) -> bool:
+    return LINE * sum(lines.values()) <= USED_OF_CACHE * cache
 
 
-def _moved(loop: Loop, around: int) -> float:
-    """Bytes that an entry of the loop moves; what it stores goes back, too."""
+def _moved(loop: Loop, lines: dict[str, float]) -> float:
+    """Bytes that an entry of the loop moves, of these lines; what it stores goes back, too."""
     stored = {each.array for inner in loop.nested() for work in inner.works for each in work.accesses if each.is_store}
-    return LINE * sum(count * (1 + (array in stored)) for array, count in _lines(loop, around).items())
+    return LINE * sum(count * (1 + (array in stored)) for array, count in lines.items())
 
 
 def _lines(loop: Loop, around: int) -> dict[str, float]:

@@ -41,10 +41,7 @@ def counts(nest: Nest | Function, sizes: Mapping[str, int] | None = None, *, lin
     function = function_of(nest)
     scop = extract(structured(function))
     sizes = dict(sizes or {})
-    unknown = [name for name in sizes if name not in function.sizes]
-    if unknown:
-        hint = f"its sizes are: {', '.join(function.sizes) or 'none'}"
-        raise InputError(f"'{function.name}' has no size {', '.join(unknown)}", hint=hint)
+    require_sizes(function, sizes)
     valid = _at(scop.valid_sizes, sizes)
     if valid.is_empty():
         given = ", ".join(f"{name} = {value}" for name, value in sizes.items())
@@ -55,6 +52,13 @@ def counts(nest: Nest | Function, sizes: Mapping[str, int] | None = None, *, lin
     if len(nests) > 1:
         nests.append(counter.nest("all together", tuple(s for _, statements in told for s in statements)))
     return Counts(name=function.name, nests=tuple(nests), where=_conditions(counter.where, valid, sizes))
+
+
+def require_sizes(function: Function, given: Mapping[str, int]) -> None:
+    """InputError for sizes that the function does not have."""
+    if unknown := [name for name in given if name not in function.sizes]:
+        hint = f"its sizes are: {', '.join(function.sizes) or 'none'}"
+        raise InputError(f"'{function.name}' has no size {', '.join(unknown)}", hint=hint)
 
 
 def _nests(scop: Scop, chosen: frozenset[str], line: int | None) -> Iterator[tuple[str, tuple[Statement, ...]]]:

@@ -23,6 +23,7 @@ from polysched.config.target import TARGETS, TargetData
 from polysched.cost.prediction import Prediction, duration, predict
 from polysched.cost.sizes import typical_sizes
 from polysched.counts import Counts, counts
+from polysched.counts.count import require_sizes
 from polysched.counts.sass.inspect import inspect
 from polysched.counts.sass.launches import Execution, executions
 from polysched.counts.sass.report import Report
@@ -451,9 +452,7 @@ class Compiled:
 
     def _sizes(self, given: Mapping[str, int]) -> dict[str, int]:
         """The sizes that are given, and large ones for the others."""
-        if unknown := [name for name in given if name not in self.nest.sizes]:
-            hint = f"its sizes are: {', '.join(self.nest.sizes) or 'none'}"
-            raise InputError(f"'{self.nest.name}' has no size {', '.join(unknown)}", hint=hint)
+        require_sizes(self.nest, given)
         for name, size in given.items():
             if isinstance(size, bool) or not isinstance(size, int) or not 0 <= size <= LARGEST_SIZE:
                 raise InputError(f"{name} is {size!r}, but is an integer from 0 to 2**56")
@@ -470,10 +469,9 @@ class Compiled:
             return []
         machine = calibrated(self.options.machine)
         sizes = typical_sizes(self.nest, self.valid_sizes, machine)
-        times = {} if sizes is None else candidates(self.plan, self.options, sizes, machine)
-        if len(times) < 2:
+        if sizes is None or len(times := candidates(self.plan, self.options, sizes, machine)) < 2:
             return []
-        at = "".join(f"{', ' if k else ' at '}{name} = {size}" for k, (name, size) in enumerate((sizes or {}).items()))
+        at = f" at {', '.join(f'{name} = {size}' for name, size in sizes.items())}" if sizes else ""
         threads = f"on {machine.cores} threads" if self.options.parallel and machine.cores > 1 else "on one thread"
         return [f"predicted{at} {threads}: {', '.join(f'{name} {duration(t.seconds)}' for name, t in times.items())}"]
 
