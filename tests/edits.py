@@ -221,6 +221,11 @@ def _array_at(rng: random.Random, schedule: Schedule) -> Arguments:
     return (_array(rng, schedule), _loop(rng, schedule)), {}
 
 
+def _compute_at(rng: random.Random, schedule: Schedule) -> Arguments:
+    kwargs = {"store_at": _loop(rng, schedule)} if rng.random() < 0.5 else {}
+    return (_array(rng, schedule), _loop(rng, schedule)), kwargs
+
+
 def _loop_of_array(rng: random.Random, schedule: Schedule) -> Arguments:
     return (_loop(rng, schedule), _array(rng, schedule)), {}
 
@@ -249,7 +254,7 @@ EDITS: dict[str, Generator] = {
     "assume": _assume,
     "cache_read": _array_at,
     "cache_write": _array_at,
-    "compute_at": _array_at,
+    "compute_at": _compute_at,
     "cyclic": _sized_loop(2, 3),
     "diamond": _diamond,
     "distribute": _distribute,

@@ -6,8 +6,10 @@ from chains import assert_same_results, check_on_chains, with_temporary
 
 from polysched import IllegalSchedule, InputError, Schedule, f64, nest, optimize, size
 from polysched.ir.nodes import Const, Var
+from polysched.support import isl
 from polysched.transform.edits.base.same_values import redrafted
 from polysched.transform.edits.values import compute_at as file
+from tests.deps.brute import points
 
 TILED = """\
 domain: { S0_at[i_2_o, i] : n >= 5 and 32i_2_o <= -3 + n and i >= -1 + 32i_2_o and 0 < i <= 32 + 32i_2_o \
@@ -166,13 +168,37 @@ def test_a_loop_in_parts_has_its_statement_elsewhere_too():
     )
 
 
+def test_what_earlier_iterations_have_computed_is_kept_where_the_array_is_stored_further_out():
+    inside = with_temporary(blur.function, "b")
+    tiled = Schedule(inside).tile("i_2", sizes=(32,))
+    schedule = tiled.compute_at("b", at="i_2", store_at="i_2_o").fold_storage("b_at")
+    again = isl.UnionSet.from_set(schedule.draft.scop.statement("S0_at").domain)
+    assert len(points(isl.Set.from_union_set(again), {"n": 100})) == 2 * 4 + 96, "two more for each tile"
+    assert [a.shape for a in schedule.draft.scop.arrays if a.name == "b_at"] == [(Const(4),)]
+    optimize(inside, schedule=schedule.parallel("i_2_o")).verify()
+
+
+def test_iterations_that_share_an_array_are_not_parallel():
+    schedule = Schedule(with_temporary(blur.function, "b")).tile("i_2", sizes=(32,))
+    with pytest.raises(IllegalSchedule, match="flow dependence on b_at"):
+        schedule.compute_at("b", at="i_2", store_at="i_2_o").parallel("i_2")
+
+
+def test_an_array_is_stored_around_where_it_is_computed():
+    schedule = Schedule(with_temporary(blur.function, "b")).tile("i_2", sizes=(32,))
+    with pytest.raises(InputError, match="'i_2' is not around loop 'i_2_o'") as refused:
+        schedule.compute_at("b", at="i_2_o", store_at="i_2")
+    assert "there is none around it" in str(refused.value)
+
+
 def _at_random(rng: random.Random, schedule: Schedule) -> Schedule:
-    return schedule.compute_at(rng.choice("bbc"), at=rng.choice(schedule.loops))
+    at, store_at = (rng.choice(schedule.loops) for _ in range(2))
+    return schedule.compute_at(rng.choice("bbc"), at=at, store_at=store_at if rng.random() < 0.5 else "")
 
 
 @pytest.mark.slow
 def test_chains_compute_the_same():
-    tally = check_on_chains(_at_random, range(25))
+    tally = check_on_chains(_at_random, range(40))
     assert tally["made"] >= 10 and tally["illegal"] >= 1
 
 

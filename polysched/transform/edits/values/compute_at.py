@@ -7,7 +7,8 @@
                     and b[i + 1]     ->          band: i      S0_at writes b_at[i - 32 i_o + 1]
                                                  band: i_2    S1 reads b_at[i - 32 i_o] and b_at[i - 32 i_o + 2]
 
-What two iterations need, each computes for itself. Other statements may go on using b: as long as one does, or if b is
+What two iterations need, each computes for itself, unless the array is stored at a loop further out: then those that
+come first compute it, and the others find it (Halide's `store_at`, a sliding window). Other statements may go on using b: as long as one does, or if b is
 a parameter, whose values are visible outside, it is computed where it was, too.
 """
 
@@ -53,18 +54,21 @@ from polysched.transform.edits.values.storage import Scope, inside_storage, with
 
 
 @edit("values", "i; j_o -> j_o, (i; ...)")
-def compute_at(draft: Draft, array: str, at: str, scope: Scope = "private") -> Draft:
+def compute_at(draft: Draft, array: str, at: str, scope: Scope = "private", store_at: str = "") -> Draft:
     """What each iteration of loop `at` reads of the array computed in it, in a small one, b_at for b.
 
     The statements that write the array are computed again, with few corners of a box that nothing reads; the original
-    ones go if nothing else needs them. `scope` is where the small array lives, as for `cache_read`.
-    InputError if nothing in the loop reads what they compute; IllegalSchedule if what they read is not the same there.
+    ones go if nothing else needs them. `scope` is where the small array lives, as for `cache_read`. Each iteration of
+    loop `store_at`, around `at`, has one small array then, for all iterations of `at` in it, and computes no element
+    twice. InputError if nothing in the loop reads what they compute, or `store_at` is not around it; IllegalSchedule if
+    what they read is not the same there.
 
         for i: b[i] = ...        ->   for j_o:
         for j_o:                          for i: b_at[i - 32 * j_o] = ...
             for j: ... b[j] ...           for j: ... b_at[j - 32 * j_o] ...      compute_at("b", at="j_o")
     """
     scop, place = draft.scop, loop(draft.nested, at)
+    store = _around(draft.nested, place, store_at)
     producers = producers_of(scop, array)
     users = _users(scop, array, producers, place)
     arrivals = coordinates_of(place.bands, instances_of(users))
@@ -73,7 +77,7 @@ def compute_at(draft: Draft, array: str, at: str, scope: Scope = "private") -> D
     needed = _needed(draft.dependences, array, producers, users, arrivals)
     if not needed:
         raise InputError(_unused(array, producers, place))
-    computed = partial(_computed, draft, array, place, scope, producers, users, arrivals)
+    computed = partial(_computed, draft, array, place, store, scope, producers, users, arrivals)
     if len(needed) == 1 and (filled := _without_corners(needed[0][1])) is not None:
         name = needed[0][0]
         with suppress(IllegalSchedule):  # what is in the corners may have no place, or its operands may have gone
@@ -85,6 +89,7 @@ def _computed(
     draft: Draft,
     array: str,
     place: Loop,
+    store: Loop,
     scope: Scope,
     producers: Sequence[Statement],
     users: Sequence[Statement],
@@ -92,15 +97,17 @@ def _computed(
     needed: Sequence[tuple[str, isl.Map]],
 ) -> Draft:
     """The draft in which an iteration of the loop computes these instances, { [o] -> S0[i] } for each producer, for
-    the users in it, which read the array."""
-    scop = draft.scop
+    the users in it, which read the array, but for those that an earlier one in the same iteration of `store` has
+    computed."""
+    scop, kept = draft.scop, len(store.bands)
+    needed = [(name, _first_needed(of_it, kept)) for name, of_it in needed]
     loops = [band.members[0].name for band in place.bands]
     names, outer = names_in(scop), iterator_names(loops, scop, producers)
     copies = [copies_of(scop.statement(name), of_it, free(f"{name}_at", names), outer) for name, of_it in needed]
     own = free(f"{array}_at", names)
-    small = box(_elements(copies, array), scop.context)
-    inside = [in_box(user, array, small, _arrival(arrivals, user), own) for user in users]
-    again = [in_box(copy.statement, array, small, copy.arrival, own) for copy in copies]
+    small = box(_elements(copies, array, kept), scop.context)
+    inside = [in_box(user, array, small, _outer(_arrival(arrivals, user), kept), own) for user in users]
+    again = [in_box(copy.statement, array, small, _outer(copy.arrival, kept), own) for copy in copies]
     gone = producers if _is_free(draft, array, producers, users) else ()
 
     wide = next(each for each in scop.arrays if each.name == array)
@@ -109,9 +116,39 @@ def _computed(
     statements = (*again, *(changed.get(s.name, s) for s in left.statements))
     arrays = (*left.arrays, Array(own, wide.dtype, small.shape, scope))
     edited = replace(left, statements=statements, arrays=arrays)
-    tree = _placed(draft.nested, place, users, copies, gone, own)
+    tree = _placed(draft.nested, place, store, users, copies, gone, own)
     origin = isl.union_map(copy.origin for copy in copies).union(instances_of(left.statements).identity())
-    return require_same_values(draft, edited, tree, origin, f"compute_at({array}, at={place.name})")
+    where = f"at={place.name}" if store is place else f"at={place.name}, store_at={store.name}"
+    return require_same_values(draft, edited, tree, origin, f"compute_at({array}, {where})")
+
+
+def _around(tree: Tree, place: Loop, name: str) -> Loop:
+    """The loop of that name, which is around the place; without a name the place itself."""
+    if not name:
+        return place
+    store = loop(tree, name)
+    if store.name == place.name or not store.is_around(place):
+        around = ", ".join(band.members[0].name for band in place.around)
+        hint = f"loops around it are: {around}" if around else "there is none around it"
+        raise InputError(f"loop '{store.name}' is not around loop '{place.name}'", hint=hint)
+    return store
+
+
+def _first_needed(needed: isl.Map, kept: int) -> isl.Map:
+    """{ [o] -> S0[i] } without what an iteration of the loops inside of the first `kept` ones needs, too, and runs
+    earlier."""
+    depth = needed.dim(isl.dim_type.in_)
+    if kept == depth:
+        return needed
+    earlier = isl.Map.lex_gt(needed.domain().get_space())
+    for k in range(kept):
+        earlier = earlier.equate(isl.dim_type.in_, k, isl.dim_type.out, k)
+    return needed.subtract(earlier.apply_range(needed)).coalesce()
+
+
+def _outer(arrival: isl.Map, kept: int) -> isl.Map:
+    """{ S0_at[o, i] -> [o] } to the first `kept` loops alone."""
+    return arrival.project_out(isl.dim_type.out, kept, arrival.dim(isl.dim_type.out) - kept)
 
 
 def _users(scop: Scop, array: str, producers: Sequence[Statement], place: Loop) -> tuple[Statement, ...]:
@@ -207,10 +244,10 @@ def _arrival(arrivals: isl.UnionMap, statement: Statement) -> isl.Map:
     return isl.Map.from_union_map(arrivals.intersect_domain(isl.UnionSet.from_set(statement.domain)))
 
 
-def _elements(copies: Sequence[Copies], array: str) -> isl.Map:
-    """{ [o] -> b[x] }: what an arrival computes."""
+def _elements(copies: Sequence[Copies], array: str, kept: int) -> isl.Map:
+    """{ [o] -> b[x] }: what is computed in an iteration of the first `kept` loops."""
     writes = (
-        copy.arrival.reverse().apply_range(write.relation)
+        _outer(copy.arrival, kept).reverse().apply_range(write.relation)
         for copy in copies
         for write in copy.statement.writes
         if write.array == array
@@ -229,12 +266,14 @@ def _is_free(draft: Draft, array: str, producers: Sequence[Statement], users: Se
 def _placed(
     tree: Tree,
     place: Loop,
+    store: Loop,
     users: Sequence[Statement],
     copies: Sequence[Copies],
     gone: Sequence[Statement],
     array: str,
 ) -> Tree:
-    """The tree with the copies right before the users in each iteration of the loop, which has the array."""
+    """The tree with the copies right before the users in each iteration of the loop, and the array in each of
+    `store`."""
     origin = isl.union_map(copy.origin for copy in copies)
     part = varying(copied(part_of(tree, origin.range()), origin), isl.union_map(copy.arrival for copy in copies))
     left = without_computed(tree, gone)
@@ -243,4 +282,4 @@ def _placed(
     values = [reduce(isl.UnionMap.union, of_all) for of_all in zip(*(c.coordinates for c in copies), strict=True)]
     before = part_with(left, inner, instances_of(users), first=True)
     tree = flattened(grafted(left, before, part, values, before=True), inner)
-    return with_storage(tree, around, array)
+    return with_storage(tree, (*loop(left, store.name).path, 0), array)
