@@ -21,6 +21,7 @@ from polysched.codegen.memory.contract import contract
 from polysched.codegen.memory.linearize import linearize
 from polysched.codegen.memory.packing import pack
 from polysched.codegen.memory.register_tiles import register_tiles
+from polysched.codegen.parallel.collapse import collapse
 from polysched.codegen.parallel.declined import decline_lost
 from polysched.codegen.parallel.idle_threads import without_idle_threads
 from polysched.codegen.parallel.lanes import several_vectors
@@ -144,6 +145,7 @@ def _kernel(kernel: Function, target: TargetData, options: Options) -> Function:
     kernel = optional("accumulate", accumulate, kernel)
     if not target.has_grid:
         kernel = optional("borders", borders_apart, kernel)
+        kernel = step("collapse", collapse, kernel)
     kernel = step("idle threads", without_idle_threads, kernel)
     if options.expressions != "off":
         kernel = optional("named", named_temporaries, kernel)

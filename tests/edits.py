@@ -221,6 +221,15 @@ def _array_at(rng: random.Random, schedule: Schedule) -> Arguments:
     return (_array(rng, schedule), _loop(rng, schedule)), {}
 
 
+def _collapse(rng: random.Random, schedule: Schedule) -> Arguments:
+    at = rng.randrange(len(schedule.loops))
+    return schedule.loops[at : at + rng.choice((2, 2, 3))], {}
+
+
+def _vectorize(rng: random.Random, schedule: Schedule) -> Arguments:
+    return (_loop(rng, schedule),), rng.choice(({}, {"width": 4}))
+
+
 def _compute_at(rng: random.Random, schedule: Schedule) -> Arguments:
     kwargs = {"store_at": _loop(rng, schedule)} if rng.random() < 0.5 else {}
     return (_array(rng, schedule), _loop(rng, schedule)), kwargs
@@ -254,6 +263,7 @@ EDITS: dict[str, Generator] = {
     "assume": _assume,
     "cache_read": _array_at,
     "cache_write": _array_at,
+    "collapse": _collapse,
     "compute_at": _compute_at,
     "cyclic": _sized_loop(2, 3),
     "diamond": _diamond,
@@ -279,6 +289,6 @@ EDITS: dict[str, Generator] = {
     "transform_layout": _layout,
     "unroll": _sized_loop(2, 3),
     "unroll_and_jam": _sized_loop(2, 3),
-    "vectorize": _one_loop,
+    "vectorize": _vectorize,
     "wavefront": _neighbours,
 }

@@ -55,6 +55,13 @@ def up_to_the_row(C: ps.f64["n", "n"], A: ps.f64["n", "n"], B: ps.f64["n", "n"],
                 C[i, j] += A[i, k] * B[k, j]
 
 
+@ps.nest
+def triangle(C: ps.f64["n", "n"], n: ps.size):
+    for i in range(n):
+        for j in range(i):
+            C[i, j] *= 2.0
+
+
 def in_chunks(nest: ps.Nest, size: int) -> ps.Schedule:
     tiled = ps.Schedule(nest).tile("i", "j", sizes=(16, 16)).tile("k", sizes=(size,), names=("k_c",))
     schedule = tiled.reorder("i_o", "j_o", "i", "j", "k_c", "k")
@@ -79,10 +86,17 @@ def lines_of_the_kernel(done: ps.Compiled) -> list[str]:
     return [line.strip() for line in done.explain().partition("in the kernel")[2].splitlines()]
 
 
-def test_threads_in_threads_are_declined():
-    done = ps.optimize(large, schedule=ps.Schedule(large).parallel("i").parallel("j"))
+def test_threads_in_threads_are_declined_where_rows_differ():
+    done = ps.optimize(triangle, schedule=ps.Schedule(triangle).collapse("i", "j"))
     assert done.declined == (Declined("parallel", "j", "it is inside of loop 'i', which has the threads"),)
     assert {"i: on threads", "j"} <= {*lines_of_the_kernel(done)}
+
+
+def test_threads_in_threads_with_the_same_bounds_everywhere_share_both_loops():
+    done = ps.optimize(large, schedule=ps.Schedule(large).parallel("i").parallel("j"))
+    assert done.declined == ()
+    assert {"i: on threads", "j: on threads"} <= {*lines_of_the_kernel(done)}
+    assert done.source.text.count("for (") == 1
 
 
 @pytest.mark.parametrize("mark", ["parallel", "vectorize"])

@@ -256,8 +256,11 @@ class _Lowering:
             assert isinstance(step, Const) and step.value > 0, f"isl made a loop that steps by {step}"
             reduces, origin = how.reduces if isinstance(how, Concurrent) else (), band.members[0].name
             loop = For(name, lo, hi, int(step.value), (), kind, reduces=reduces, origin=origin)
-            if isinstance(how, Tensor):
-                loop = replace(loop, instruction=how.instruction, stages=how.stages)
+            match how:
+                case Tensor(instruction=instruction, stages=stages):
+                    loop = replace(loop, instruction=instruction, stages=stages)
+                case Vector(width=width):
+                    loop = replace(loop, width=width)
             loop = self.filled(loop, node.for_get_body())
             full = mark_of(band, Full)
             made = (full_loop(loop, full.size) if full else loop,)

@@ -111,8 +111,8 @@ def _notes(member: Member, mark: MarkValue | None) -> Iterator[str]:
     match mark:
         case Parallel(reduces=arrays):
             yield "on threads" + _copies(arrays)
-        case Vector(reduces=arrays):
-            yield "SIMD" + _copies(arrays)
+        case Vector(reduces=arrays, width=width):
+            yield "SIMD" + (f" of {width} lanes" if width else "") + _copies(arrays)
         case Unroll():
             yield "unrolled"
         case Map(axis=axis, reduces=arrays):

@@ -229,11 +229,13 @@ class For(Stmt):
 
     A `full` loop keeps its bounds, even where guards inside say that fewer iterations would do.
 
+    A SIMD loop may ask for vectors of `width` iterations; 0 leaves that to the compiler.
+
     A loop of the kind "tensor" has the `instruction` that runs it and the two loops inside, and so many `stages` of
     copies.
 
-    `origin` is the name of the loop of the schedule tree that it came from, or of the outermost of several; "" where it
-    came from none, as one that copies, or one over the tiles of a product.
+    `origin` is the name of the loop of the schedule tree that it came from, or of the outermost of several, or of all
+    that threads share; "" where it came from none, as one that copies, or one over the tiles of a product.
     """
 
     var: str
@@ -249,6 +251,7 @@ class For(Stmt):
     origin: str = field(default="", compare=False)
     instruction: str = ""
     stages: int = 1
+    width: int = 0
 
 
 @dataclass(frozen=True)

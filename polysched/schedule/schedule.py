@@ -175,6 +175,7 @@ class Schedule:
     unroll_and_jam = method(edits.unroll_and_jam)
     vectorize = method(edits.vectorize)
     parallel = method(edits.parallel)
+    collapse = method(edits.collapse)
     bind = method(edits.bind)
     product = method(edits.product)
     tensorize = method(edits.tensorize)

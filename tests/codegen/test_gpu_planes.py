@@ -34,11 +34,11 @@ def test_three_loops_over_blocks_are_one():
     B = Array("B", f64, (n, m, n))
     inner = loop("j", 0, m, loop("k", 0, n, store(B, (i, j, k), 1.0), kind="block.z"), kind="block.w")
     assert show(fold_planes(nest("fill", "n m", [B], loop("i", 1, n, inner, kind="block.w"))).body) == (
-        "for f0 in 0..max(n - 1, 0) * max(m, 0) * max(n, 0) (block.z):\n"
-        "    k = floormod(f0, max(n, 0))\n"
-        "    f1 = floordiv(f0, max(n, 0))\n"
-        "    j = floormod(f1, max(m, 0))\n"
-        "    i = 1 + floordiv(f1, max(m, 0))\n"
+        "for f1 in 0..max(max(n - 1, 0) * max(m, 0), 0) * max(n, 0) (block.z):\n"
+        "    k = floormod(f1, max(n, 0))\n"
+        "    f0 = floordiv(f1, max(n, 0))\n"
+        "    j = floormod(f0, max(m, 0))\n"
+        "    i = 1 + floordiv(f0, max(m, 0))\n"
         "    B[i, j, k] = 1.0"
     )
 

@@ -26,7 +26,7 @@ from polysched.ir.build import conjunction
 from polysched.ir.dtypes import DType, f16, f32, i32, i64
 from polysched.ir.effects import may_change
 from polysched.ir.integers.trips import most_trips
-from polysched.ir.node import walk
+from polysched.ir.node import flattened, walk
 from polysched.ir.nodes import PARALLEL, Alloc, Array, Binary, Const, Expr, For, Function, If, Let, Load, Stmt, Store
 from polysched.model.reduction import reduction_operator
 from polysched.support.version import __version__
@@ -214,10 +214,13 @@ class Printer(Speller):
         self.line(f"{self.helper(ADD_DOTS, i32)}(&{sums}, {self.expr(row.factor)}, &{columns}, {row.count});")
 
     def body(self, loop: For) -> None:
+        outer = self.factors
+        self.factors = [*outer, *flattened(loop.hi, "*")] if loop.lo == Const(0) and loop.step > 0 else outer
         self.around.append(loop.kind)
         self.stay(loop)
         self.block(loop.body)
         self.around.pop()
+        self.factors = outer
 
     def bound(self, loop: For) -> str:
         """The upper bound as the loop tests it each time: named before the loop if the body might change it."""
@@ -243,7 +246,8 @@ class Printer(Speller):
         pragma = self.dialect.pragmas[loop.kind].format(count=max(8, most))
         if not pragma or (inside and loop.kind != "unrolled"):
             return ""
-        only = f" if({self.expr(conjunction(loop.when))})" if loop.when and loop.kind in PARALLEL else ""
+        only = f" simdlen({loop.width})" if loop.width else ""
+        only += f" if({self.expr(conjunction(loop.when))})" if loop.when and loop.kind in PARALLEL else ""
         if not loop.reduces:
             return pragma + only
         updates = {n.array: reduction_operator((n,)) for n in walk(loop.body) if isinstance(n, Store)}

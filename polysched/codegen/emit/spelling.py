@@ -72,6 +72,7 @@ class Speller:
         self.instructions: set[str] = set()  # tensor instructions
         self.externals: set[str] = set()
         self.variables: set[str] = set()  # arrays of rank 0 that are plain local variables
+        self.factors: list[Expr] = []  # of the ends of the loops around, which run only where none of these is zero
         self.data, self.counts = self.census.data, self.census.counts
 
     def type(self, dtype: DType) -> str:
@@ -126,7 +127,8 @@ class Speller:
         op, left, right, dtype = expr.op, expr.left, expr.right, expr.left.dtype
         if op in ("floordiv", "floormod") and (cheaper := self.division(expr)):
             return cheaper
-        is_told = op in DIVISIONS and self.dialect.zero_divisor and not is_not_zero(right, self.counts)
+        may_be_zero = not is_not_zero(right, self.counts) and right not in self.factors
+        is_told = op in DIVISIONS and self.dialect.zero_divisor and may_be_zero
         if self.dialect.hides_zeros and is_at_risk(expr):
             return f"{self.helper(FUNCTIONS[op], dtype)}({self.expr(left)}, {self.expr(right)})", PRIMARY
         if op not in BINDING or (op in _SPELLING and self.may_be_minus_one(right)):

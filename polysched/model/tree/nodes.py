@@ -58,9 +58,10 @@ class Parallel(Concurrent):
 
 @dataclass(frozen=True)
 class Vector(Concurrent):
-    """As SIMD lanes."""
+    """As SIMD lanes, in vectors of so many iterations, or as many as the compiler likes."""
 
     reduces: tuple[str, ...] = ()
+    width: int = 0
 
 
 @dataclass(frozen=True)

@@ -26,10 +26,10 @@ def from_isl(schedule: isl.Schedule) -> nodes.Tree:
 
 
 def mark_text(mark: nodes.MarkValue | nodes.Concurrent) -> str:
-    """The identifier that stands for a mark in isl: "parallel", "parallel:s,t", "map:block.x", "map:block.x:s"..."""
+    """The identifier that stands for a mark in isl: "parallel", "parallel:s,t", "vector:s:8", "map:block.x"..."""
     if isinstance(mark, nodes.Product):
         return f"{mark.kind}:{mark.statement}"
-    values = (value for value in vars(mark).values() if value != ())
+    values = (value for value in vars(mark).values() if value not in ((), 0))
     texts = (",".join(value) if isinstance(value, tuple) else str(value) for value in values)
     return ":".join([type(mark).__name__.lower(), *texts])
 
@@ -50,6 +50,8 @@ def parse_mark(text: str) -> nodes.MarkValue:
             return nodes.Map(axis, _names(reduced))
         case "parallel":
             return nodes.Parallel(_names(argument))
+        case "vector" if last.isdecimal() and int(last):
+            return nodes.Vector(_names(first), int(last))
         case "vector":
             return nodes.Vector(_names(argument))
         case "packed" | "dots" if argument:

@@ -17,6 +17,7 @@ from polysched.transform.edits.order.tile import tile as tile
 from polysched.transform.edits.order.wavefront import diamond as diamond
 from polysched.transform.edits.order.wavefront import wavefront as wavefront
 from polysched.transform.edits.run.bind import bind as bind
+from polysched.transform.edits.run.parallel import collapse as collapse
 from polysched.transform.edits.run.parallel import parallel as parallel
 from polysched.transform.edits.run.parallel import vectorize as vectorize
 from polysched.transform.edits.run.product import product as product

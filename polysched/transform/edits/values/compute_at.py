@@ -8,8 +8,8 @@
                                                  band: i_2    S1 reads b_at[i - 32 i_o] and b_at[i - 32 i_o + 2]
 
 What two iterations need, each computes for itself, unless the array is stored at a loop further out: then those that
-come first compute it, and the others find it (Halide's `store_at`, a sliding window). Other statements may go on using b: as long as one does, or if b is
-a parameter, whose values are visible outside, it is computed where it was, too.
+come first compute it, and the others find it there, a sliding window. Other statements may go on using b: as long as
+one does, or if b is a parameter, whose values are visible outside, it is computed where it was, too.
 """
 
 from __future__ import annotations
