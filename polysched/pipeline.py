@@ -20,6 +20,7 @@ from polysched.codegen.memory.accumulate import accumulate
 from polysched.codegen.memory.contract import contract
 from polysched.codegen.memory.linearize import linearize
 from polysched.codegen.memory.packing import pack
+from polysched.codegen.memory.prefetch import with_prefetches
 from polysched.codegen.memory.register_tiles import register_tiles
 from polysched.codegen.parallel.collapse import collapse
 from polysched.codegen.parallel.declined import decline_lost
@@ -152,6 +153,7 @@ def _kernel(kernel: Function, target: TargetData, options: Options) -> Function:
     if not target.has_grid and options.expressions != "off":
         kernel = optional("invariant loads", invariant_loads, kernel)
     kernel = step("linearize", linearize, kernel)
+    kernel = step("prefetch", with_prefetches, kernel, on_gpu=target.has_grid)
     if has_products:  # whose digits and guards are of our making, so that they go even without the stage
         kernel = optional("digits", join_digits, kernel)
         kernel = optional("loop bounds", loop_bounds, kernel, fast_math=options.fast_math)

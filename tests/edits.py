@@ -235,6 +235,10 @@ def _compute_at(rng: random.Random, schedule: Schedule) -> Arguments:
     return (_array(rng, schedule), _loop(rng, schedule)), kwargs
 
 
+def _prefetch(rng: random.Random, schedule: Schedule) -> Arguments:
+    return (_array(rng, schedule), _loop(rng, schedule), rng.choice((1, 2, 9))), {}
+
+
 def _loop_of_array(rng: random.Random, schedule: Schedule) -> Arguments:
     return (_loop(rng, schedule), _array(rng, schedule)), {}
 
@@ -274,6 +278,7 @@ EDITS: dict[str, Generator] = {
     "interchange": _interchange,
     "parallel": _one_loop,
     "peel": _peel,
+    "prefetch": _prefetch,
     "privatize": _array_at,
     "reorder": _reorder,
     "reverse": _one_loop,

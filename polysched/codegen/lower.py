@@ -37,6 +37,7 @@ from polysched.model.affine import expression
 from polysched.model.loop_names import named
 from polysched.model.scop import Scop, Statement
 from polysched.model.tree.nodes import (
+    BESIDE,
     Band,
     Concurrent,
     Context,
@@ -45,6 +46,7 @@ from polysched.model.tree.nodes import (
     LoopMark,
     Map,
     Parallel,
+    Prefetch,
     Sequence,
     Serial,
     Storage,
@@ -139,8 +141,8 @@ def _is_simd(band: Band) -> bool:
 
 
 def _how(band: Band) -> LoopMark:
-    """How the loop runs, whether or not it is over all of its values."""
-    return next((mark for mark in reversed(band.members[0].marks) if not isinstance(mark, Full)), Serial())
+    """How the loop runs, whether or not it is over all of its values, or fetches some ahead."""
+    return next((mark for mark in reversed(band.members[0].marks) if not isinstance(mark, BESIDE)), Serial())
 
 
 def _repeated(tree: Tree) -> frozenset[str]:
@@ -256,6 +258,8 @@ class _Lowering:
             assert isinstance(step, Const) and step.value > 0, f"isl made a loop that steps by {step}"
             reduces, origin = how.reduces if isinstance(how, Concurrent) else (), band.members[0].name
             loop = For(name, lo, hi, int(step.value), (), kind, reduces=reduces, origin=origin)
+            ahead = tuple((mark.array, mark.ahead) for mark in band.members[0].marks if isinstance(mark, Prefetch))
+            loop = replace(loop, prefetch=ahead) if ahead else loop
             match how:
                 case Tensor(instruction=instruction, stages=stages):
                     loop = replace(loop, instruction=instruction, stages=stages)

@@ -16,6 +16,8 @@ from pathlib import Path
 
 from polysched.errors import InputError
 
+LINE = 64  # bytes of a line of a cache
+
 _MAY_BE_NONE = ("vector_registers", "l1", "l2", "l3")  # fields that may be zero
 
 

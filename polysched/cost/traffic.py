@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from polysched.config.heuristics.cost import LINE, NEAR_ROWS, SAME_STEP, USED_OF_CACHE
+from polysched.config.heuristics.cost import NEAR_ROWS, SAME_STEP, USED_OF_CACHE
+from polysched.config.machine import LINE
 from polysched.cost.shape import Access, Loop
 from polysched.support import clock
 

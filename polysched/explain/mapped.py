@@ -22,6 +22,7 @@ from polysched.model.tree.nodes import (
     MarkValue,
     Member,
     Parallel,
+    Prefetch,
     Product,
     Sequence,
     Serial,
@@ -69,12 +70,14 @@ def _lines(tree: Tree, nest: Nest, reaching: Reaching, mark: MarkValue | None) -
             how = "of packed matrices" if product.kind == "packed" else "of rows and columns, a sum for each lane"
             yield f"{', '.join(map(_what, members))}: products {how}"
         case Band(members=members, child=child):
-            *others, mark = own_marks(tree) or (mark,)
+            ahead = [own for own in own_marks(tree) if isinstance(own, Prefetch)]
+            *others, mark = [own for own in own_marks(tree) if own not in ahead] or (mark,)
             yield from map(mark_text, others)
             for k, member in enumerate(members):
                 indent = "  " * k
                 own = mark if k == 0 else None
                 notes = [*_notes(member, own)]
+                notes += [f"{each.array} fetched {each.ahead} iterations ahead" for each in ahead if k == 0]
                 last = k == len(members) - 1 and is_innermost(tree)
                 if last and not isinstance(own, Concurrent | Unroll):
                     carried = between(within(reaching, members[:k]), member)

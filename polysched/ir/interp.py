@@ -109,6 +109,9 @@ class _Compiler:
                 return self.alloc(stmt)
             case ir.Barrier():  # outside of thread loops there is nobody to wait for
                 return lambda values: None
+            case ir.Prefetch(index=index):
+                place = self.subscript(index)
+                return lambda values: (place(values), None)[1]
         raise TypeError(f"unknown statement {type(stmt).__name__}")
 
     def let(self, stmt: ir.Let) -> Callable[[Values], None]:

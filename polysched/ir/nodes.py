@@ -3,7 +3,7 @@
     Expr ::= Const(value, dtype) | Var(name, dtype) | Load(array, index, dtype) | Unary(op, arg)
            | Binary(op, left, right) | Select(cond, then, other) | Call(fn, args, dtype, pure) | Cast(arg, dtype)
     Stmt ::= Let(name, value) | Store(array, index, value) | For(var, lo, hi, step, body, kind)
-           | If(cond, then, other) | Alloc(array) | Barrier()
+           | If(cond, then, other) | Alloc(array) | Barrier() | Prefetch(array, index)
 
 Meaning, stated once:
 - Loop variables, sizes and subscripts are i64; sizes are from 0 to `LARGEST_SIZE`. The operands of a Binary have one
@@ -234,6 +234,8 @@ class For(Stmt):
     A loop of the kind "tensor" has the `instruction` that runs it and the two loops inside, and so many `stages` of
     copies.
 
+    It may `prefetch` arrays: what it loads of each so many iterations later.
+
     `origin` is the name of the loop of the schedule tree that it came from, or of the outermost of several, or of all
     that threads share; "" where it came from none, as one that copies, or one over the tiles of a product.
     """
@@ -252,6 +254,7 @@ class For(Stmt):
     instruction: str = ""
     stages: int = 1
     width: int = 0
+    prefetch: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -275,6 +278,15 @@ class Barrier(Stmt):
 
     arrivals: bool = False
     ahead: int = 0
+    loc: Loc | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class Prefetch(Stmt):
+    """An element is on its way to the cache from here on; nothing else happens, even where there is no such element."""
+
+    array: str
+    index: tuple[Expr, ...]
     loc: Loc | None = field(default=None, compare=False)
 
 

@@ -79,6 +79,8 @@ def _stmt(stmt: ir.Stmt, indent: str) -> Iterator[str]:
                 yield from _block(other, indent + _INDENT)
         case ir.Alloc(array):
             yield f"{indent}alloc {_array(array)}"
+        case ir.Prefetch(array, index):
+            yield f"{indent}prefetch {array}[{_list(index)}]"
         case ir.Barrier(arrivals, ahead):
             but = f" but those of {ahead} before" if ahead else ""
             yield f"{indent}barrier{' for arrivals' if arrivals else ''}{but}"

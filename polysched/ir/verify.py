@@ -101,6 +101,8 @@ class _Verifier:
             case ir.Alloc(array):
                 self.array(array, scope)
                 self.bind(array.name, array, scope)
+            case ir.Prefetch(array, index):
+                self.access(array, index, scope)
             case ir.Barrier():
                 pass
             case _:

@@ -176,6 +176,7 @@ class Schedule:
     vectorize = method(edits.vectorize)
     parallel = method(edits.parallel)
     collapse = method(edits.collapse)
+    prefetch = method(edits.prefetch)
     bind = method(edits.bind)
     product = method(edits.product)
     tensorize = method(edits.tensorize)

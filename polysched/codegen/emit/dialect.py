@@ -53,6 +53,7 @@ class Dialect:
     has_vectors: bool = False  # gcc's, and its inline assembly (dot_rows)
     hides_zeros: bool = True  # of sums from gcc (minus_zero.py); False: they are what it makes of the user's own text
     stays: str = ""  # a statement that keeps the branch or loop that it is in as it is; "": none is needed
+    prefetch: str = ""  # a statement that fetches what is at {place}; "": there is none
     reserved: frozenset[str] = frozenset()  # names that it has besides those of C and CUDA
 
 
@@ -116,6 +117,7 @@ C = Dialect(
     zero_divisor=ZERO_DIVISOR,
     has_vectors=True,
     stays='__asm__ volatile ("");',
+    prefetch="__builtin_prefetch((const void *)({place}));",
 )
 
 
@@ -126,6 +128,7 @@ C99 = replace(
     pragmas=MappingProxyType({}),
     signed_wraps=False,
     zero_divisor="",
+    prefetch="",
     has_vectors=False,
     reserved=OPENCL_NAMES,
 )

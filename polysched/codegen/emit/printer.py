@@ -27,7 +27,22 @@ from polysched.ir.dtypes import DType, f16, f32, i32, i64
 from polysched.ir.effects import may_change
 from polysched.ir.integers.trips import most_trips
 from polysched.ir.node import flattened, walk
-from polysched.ir.nodes import PARALLEL, Alloc, Array, Binary, Const, Expr, For, Function, If, Let, Load, Stmt, Store
+from polysched.ir.nodes import (
+    PARALLEL,
+    Alloc,
+    Array,
+    Binary,
+    Const,
+    Expr,
+    For,
+    Function,
+    If,
+    Let,
+    Load,
+    Prefetch,
+    Stmt,
+    Store,
+)
 from polysched.model.reduction import reduction_operator
 from polysched.support.version import __version__
 
@@ -148,6 +163,9 @@ class Printer(Speller):
                 self.branch(stmt)
             case Alloc():
                 self.alloc(stmt.array)
+            case Prefetch(array, index) if self.dialect.prefetch:
+                place = f"(uintptr_t){self.names(array)} + sizeof(*{self.names(array)}) * ({self.expr(index[0])})"
+                self.line(self.dialect.prefetch.format(place=place))
             case _:
                 raise PolyschedError(f"{self.fn.name}: {self.dialect.name} has no {type(stmt).__name__}, {_FOR_GPUS}")
         self.loc = around

@@ -22,7 +22,7 @@ from collections.abc import Mapping
 from polysched.codegen.lowered import changed, if_changed, names_in
 from polysched.ir.effects import may_be_dropped
 from polysched.ir.node import map_list
-from polysched.ir.nodes import Alloc, Barrier, Const, Expr, For, Function, If, Let, Stmt, Store
+from polysched.ir.nodes import Alloc, Barrier, Const, Expr, For, Function, If, Let, Prefetch, Stmt, Store
 from polysched.ir.rename import bound_names
 
 
@@ -69,6 +69,8 @@ class _Sweeper:
             case If(cond, then, other):
                 other, then = self.block(other), self.block(then)
                 return self.kept(changed(stmt, then=then, other=other), bool(then or other), cond)
+            case Prefetch(array, index):
+                return self.kept(stmt, array in self.live, *index)
             case Barrier():
                 return stmt
         raise TypeError(f"unknown statement {type(stmt).__name__}")

@@ -15,6 +15,11 @@ def decline(loop: For, reason: str) -> None:
     trace.decline(_asked_for(loop), loop.origin or loop.var, reason)
 
 
+def decline_prefetch(loop: For, array: str, reason: str) -> None:
+    """The loop will not fetch the array ahead."""
+    trace.decline(f"fetching {array} ahead", loop.origin or loop.var, reason)
+
+
 def decline_lost(tree: Tree, fn: Function) -> None:
     """Those loops of the tree on threads or lanes that `fn`, lowered from it, has not: they run once."""
     made = {(node.origin, _asked_for(node)) for node in walk(fn.body) if isinstance(node, For)}

@@ -17,7 +17,6 @@ ALONE = 200.0  # cycles of a loop on threads that starts none, for OpenMP's book
 STRAIGHT = 64  # iterations of a SIMD loop that compilers write out
 
 # Caches.
-LINE = 64  # bytes
 USED_OF_CACHE = 0.75  # by what we think is in it
 SHARE_OF_L3 = 32 << 20  # bytes: of a larger one, which many cores share, others have the rest
 SAME_STEP = 0.1  # of a step, for steps that are means

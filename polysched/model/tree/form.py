@@ -13,11 +13,11 @@ from collections.abc import Iterable
 
 from polysched.errors import InputError
 from polysched.model.tree.nodes import (
+    BESIDE,
     Band,
     Domain,
     Extension,
     Filter,
-    Full,
     LoopMark,
     Mark,
     Storage,
@@ -42,9 +42,10 @@ def require_form(tree: Tree, sizes: Iterable[str]) -> Tree:
             raise InputError(
                 f"a schedule has no '{name}' node inside", hint="the instances that run are those at its top"
             )
-        own = [type(mark).__name__.lower() for mark in own_marks(node) if not isinstance(mark, Full)]
+        own = [type(mark).__name__.lower() for mark in own_marks(node) if not isinstance(mark, BESIDE)]
         if isinstance(node, Mark) and isinstance(node.mark, LoopMark):
-            raise InputError(f"the mark {own[0]} is a node", hint="a loop has it in its member's `marks`")
+            name = type(node.mark).__name__.lower()
+            raise InputError(f"the mark {name} is a node", hint="a loop has it in its member's `marks`")
         if len(own) > 1:
             raise InputError(f"a loop has the marks {' and '.join(own)}", hint="one says how it runs")
         if mark_of(node, Storage):

@@ -107,7 +107,16 @@ class Tensor:
     stages: int  # of copies of one chunk each, used in turn
 
 
-LoopMark = Parallel | Vector | Map | Serial | Unroll | Full | Product | Tensor
+@dataclass(frozen=True)
+class Prefetch:
+    """What it reads of the array so many iterations later is fetched ahead of time."""
+
+    array: str
+    ahead: int
+
+
+LoopMark = Parallel | Vector | Map | Serial | Unroll | Full | Product | Tensor | Prefetch
+BESIDE = (Full, Prefetch)  # marks that leave open how a loop runs
 
 
 _KINDS = {Parallel: "parallel", Vector: "vector", Unroll: "unrolled", Tensor: "tensor"}

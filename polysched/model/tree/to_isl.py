@@ -58,6 +58,8 @@ def parse_mark(text: str) -> nodes.MarkValue:
             return nodes.Product(argument, kind)
         case "tensor" if last.isdecimal() and int(last):
             return nodes.Tensor(first, int(last))
+        case "prefetch" if first and last.isdecimal() and int(last):
+            return nodes.Prefetch(first, int(last))
         case "full" if argument.isdecimal():
             return nodes.Full(int(argument))
         case "storage":
@@ -69,7 +71,8 @@ def parse_mark(text: str) -> nodes.MarkValue:
         case "wait":
             return nodes.Wait()
     known = "kernel:NAME, map:AXIS, serial, parallel, vector, unroll, packed:STATEMENT, dots:STATEMENT, full:SIZE"
-    raise InputError(f"unknown mark '{text}': expected {known}, tensor:INSTRUCTION:STAGES, storage:ARRAYS or wait")
+    more = "tensor:INSTRUCTION:STAGES, prefetch:ARRAY:ITERATIONS, storage:ARRAYS or wait"
+    raise InputError(f"unknown mark '{text}': expected {known}, {more}")
 
 
 def _names(text: str) -> tuple[str, ...]:

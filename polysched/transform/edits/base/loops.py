@@ -22,11 +22,11 @@ from polysched.errors import InputError
 from polysched.model.extents import largest
 from polysched.model.loop_names import free, named
 from polysched.model.tree.nodes import (
+    BESIDE,
     Band,
     Context,
     Domain,
     Filter,
-    Full,
     Member,
     Product,
     Set,
@@ -165,7 +165,7 @@ def unmarked(tree: Tree, name: str, *, may_be_full: bool = False) -> Loop:
     product has it."""
     place = loop(tree, name)
     products = [mark_of(band, Product) for band in place.around]
-    own = [mark for mark in place.member.marks if not (may_be_full and isinstance(mark, Full))]
+    own = [mark for mark in place.member.marks if not (may_be_full and isinstance(mark, BESIDE))]
     marks = [type(mark).__name__.lower() for mark in (*products, *own) if mark is not None]
     if marks:
         raise InputError(f"loop '{place.name}' is marked {marks[-1]} already", hint="edit loops before they are marked")

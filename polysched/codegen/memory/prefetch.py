@@ -1,0 +1,156 @@
+"""What a loop loads of an array so many iterations later, fetched ahead of time.
+
+    for i in 0..n (prefetch x, 8):                 for i in 0..n:
+        s = s + x[at[i]]                   ->          if i + 8 < n:
+                                                           prefetch x[at[i + 8]]
+                                                       s = s + x[at[i]]
+
+    for i in 0..n (prefetch A, 1):                 for i in 0..n:
+        for j in 0..m: ... A[i * m + j]    ->          for q in 0..m by 8:                     a line of the cache each
+                                                           prefetch A[(i + 1) * m + q]
+                                                       for j in 0..m: ... A[i * m + j]
+
+Where the place is computed by what may fail, or loads, the iteration must be one that there is. Values that the loop
+itself stores are not known so early, and what depends on them is not fetched.
+
+Needs: subscripts are linearized. Keeps: everything: nothing is loaded but what tells the place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from polysched.codegen.lowered import arrays_of, own_expressions, variables
+from polysched.codegen.parallel.declined import decline_prefetch
+from polysched.config.heuristics.cpu import NEAR
+from polysched.config.machine import LINE
+from polysched.ir.build import add, binary, where
+from polysched.ir.effects import is_pure, is_total
+from polysched.ir.integers.linear import added, forms
+from polysched.ir.node import map_children, substitute, walk
+from polysched.ir.nodes import Alloc, Array, Expr, For, Function, If, Let, Load, Prefetch, Stmt, Store, Var
+from polysched.ir.rename import fresh_names, rename_bound, used_names
+
+
+def with_prefetches(fn: Function, *, on_gpu: bool = False) -> Function:
+    """`fn` where loops fetch what they are to, which a GPU does not; the same object if there are none."""
+    arrays, names = arrays_of(fn), fresh_names("q", used_names(fn))
+
+    def visit(node: Any) -> Any:
+        node = map_children(node, visit)
+        if not (isinstance(node, For) and node.prefetch):
+            return node
+        loop = replace(node, prefetch=())
+        if on_gpu:
+            for name, _ in node.prefetch:
+                decline_prefetch(loop, name, "a GPU hides the time that loads take by other threads")
+            return loop
+        ahead = tuple(s for name, n in node.prefetch for s in _ahead(loop, arrays[name], n, names))
+        return replace(loop, body=(*ahead, *loop.body))
+
+    return map_children(fn, visit)
+
+
+def _ahead(loop: For, array: Array, iterations: int, names: Iterator[str]) -> tuple[Stmt, ...]:
+    """What fetches the array's elements that an iteration so many later loads."""
+    if loop.kind in ("vector", "unrolled"):
+        decline_prefetch(loop, array.name, "its iterations run at once")
+        return ()
+    found = _Places(loop, array).block(loop.body, {})
+    if not found:
+        decline_prefetch(loop, array.name, "where it loads from is known too late, or stays the same")
+        return ()
+    later = add(Var(loop.var), iterations * loop.step)
+    fetched = substitute(rename_bound(found, lambda _: next(names)), {loop.var: later})
+    is_safe = all(map(is_total, _expressions(fetched)))
+    return fetched if is_safe else where([binary("<", later, loop.hi)], *fetched)
+
+
+def _expressions(node: Any) -> Iterator[Expr]:
+    for part in walk(node):
+        if isinstance(part, Stmt):
+            yield from own_expressions(part)
+
+
+@dataclass
+class _Places:
+    """Reads what an iteration of the loop loads of the array as fetches alone, in the loops and branches around."""
+
+    loop: For
+    array: Array
+
+    def __post_init__(self) -> None:
+        nodes = list(walk(self.loop.body))
+        self.made = {node.array for node in nodes if isinstance(node, Store)}
+        self.moving = {self.loop.var}  # names with other values in each iteration
+        self.made |= {node.array.name for node in nodes if isinstance(node, Alloc)}
+
+    def block(self, body: tuple[Stmt, ...], values: Mapping[str, Expr]) -> tuple[Stmt, ...]:
+        values, found = dict(values), list[Stmt]()
+        for stmt in body:
+            stmt = substitute(stmt, values) if not isinstance(stmt, For | If) else stmt
+            for place in self.of(stmt, values):
+                if not any(_shares_a_line(place, other) for other in found):
+                    found.append(place)
+            if isinstance(stmt, Let):
+                values[stmt.name] = stmt.value
+        return tuple(found)
+
+    def of(self, stmt: Stmt, values: Mapping[str, Expr]) -> Iterator[Stmt]:
+        match stmt:
+            case For(var, lo, hi, step, body):
+                lo, hi = substitute((lo, hi), dict(values))
+                if not self.moving.isdisjoint(variables(lo)):
+                    self.moving.add(var)
+                inside = self.block(body, values)
+                if inside and self.is_known(lo, hi):
+                    every = _a_line_each(inside, var, step, self.array)
+                    yield For(var, lo, hi, every, inside)
+            case If(cond, then, other):
+                cond, then, other = substitute(cond, dict(values)), self.block(then, values), self.block(other, values)
+                if (then or other) and self.is_known(cond):
+                    yield If(cond, then, other)
+            case _:
+                for load in (node for expr in own_expressions(stmt) for node in walk(expr)):
+                    if isinstance(load, Load) and load.array == self.array.name and self.is_other_each_time(load):
+                        yield Prefetch(load.array, load.index)
+
+    def is_other_each_time(self, load: Load) -> bool:
+        return not self.moving.isdisjoint(variables(load.index)) and self.is_known(*load.index)
+
+    def is_known(self, *exprs: Expr) -> bool:
+        """Are they what they will be then?"""
+        loads = {node.array for expr in exprs for node in walk(expr) if isinstance(node, Load)}
+        return all(map(is_pure, exprs)) and loads.isdisjoint(self.made)
+
+
+def _shares_a_line(one: Stmt, other: Stmt) -> bool:
+    """Are both fetches of elements that are next to each other?"""
+    if not (isinstance(one, Prefetch) and isinstance(other, Prefetch)):
+        return one == other
+    apart = _distance(one.index, other.index)
+    return apart is not None and abs(apart) < NEAR
+
+
+def _distance(one: tuple[Expr, ...], other: tuple[Expr, ...]) -> int | None:
+    """The second place less the first one, if it is a constant."""
+    (left,), (right,) = (forms(place, upper=True) for place in (one[0], other[0]))
+    span = added(right, left, -1)
+    return None if any(factor for atom, factor in span.items() if atom is not None) else span.get(None, 0)
+
+
+def _a_line_each(inside: tuple[Stmt, ...], var: str, step: int, array: Array) -> int:
+    """The step of a loop over fetches that need not fetch a line twice."""
+    places = [stmt.index[0] for stmt in inside if isinstance(stmt, Prefetch)]
+    if step != 1 or len(places) < len(inside) or not all(map(partial(_moves_by_one, var), places)):
+        return step
+    return max(1, LINE * 8 // array.dtype.bits)
+
+
+def _moves_by_one(var: str, place: Expr) -> bool:
+    (form,) = forms(place, upper=True)
+    others = (atom for atom in form if atom is not None and atom != Var(var))
+    return form.get(Var(var)) == 1 and not any(var in variables(atom) for atom in others)
