@@ -122,7 +122,7 @@ def _scripted(begun: State, plan: Plan, target: TargetData) -> State | str:
                 return state if again.kernel == plan.kernel else "nothing in it runs in parallel"
             return state
     except PolyschedError as error:
-        return f"no edits were found that lead to it: {str(error).splitlines()[0]}"
+        return f"its edits were not checked again: {str(error).splitlines()[0]}"
 
 
 def _start_of(plan: Plan) -> Start | Tree:
@@ -134,7 +134,13 @@ def _start_of(plan: Plan) -> Start | Tree:
 
 
 def _as_mapped(function: Function, plan: Plan, options: Options, why: str) -> State:
-    """The mapped tree as it is; a mark says so, if there is none."""
+    """The mapped tree as it is; a mark says so, if there is none. What edits have made is in no tree: then it is their
+    draft, which was checked as it was mapped."""
+    made = plan.mapped
+    if made.scop is not plan.scop:
+        begun = _begun(function, plan, _start_of(plan), options)
+        draft = replace(begun.draft, scop=made.scop, dependences=made.dependences, nested=nested(plan.tree))
+        return replace(begun.after(draft, made.edits), unwritten=why)
     tree = plan.tree if marks_in(plan.tree) else _serial(plan.tree)
     return replace(_begun(function, plan, tree, options), unwritten=why)
 

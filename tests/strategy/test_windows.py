@@ -9,7 +9,11 @@ import pytest
 import polysched as ps
 from benchmarks.pipelines import ours
 from benchmarks.pipelines.stages import ALL
+from polysched.config.target import TARGETS
+from polysched.errors import BudgetExceeded
 from polysched.plan.mapped import IN_WINDOWS
+from polysched.plan.plan import planned_by_hand
+from polysched.schedule import automatic
 
 TWO_CORES = ps.Options(machine=ps.Machine(cores=2))
 
@@ -46,6 +50,19 @@ def test_its_schedule_gives_the_same_text_again():
     again = ps.Schedule.from_json(blur(), done.schedule.to_json())
     assert again.decisions == done.schedule.decisions
     assert ps.optimize(blur(), schedule=again, options=TWO_CORES).source == done.source
+
+
+def test_a_schedule_that_is_not_checked_again_in_time_is_the_one_that_was_mapped(monkeypatch):
+    def too_late(*_):
+        raise BudgetExceeded("not in time")
+
+    done = ps.optimize(blur(), options=TWO_CORES)
+    monkeypatch.setattr(automatic, "all_applied", too_late)
+    found = automatic.found(done.nest, done.plan, TARGETS["c"], TWO_CORES)
+    assert [edit.name for edit in found.history.edits][:3] == ["tile", "compute_at", "fuse"]
+    assert "not in time" in found.unwritten
+    kernel = planned_by_hand(found.draft, found.prelude, TARGETS["c"], TWO_CORES).kernel
+    assert kernel == done.plan.kernel
 
 
 def test_the_height_of_strips_is_a_decision():
